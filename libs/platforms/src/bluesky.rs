@@ -1,24 +1,23 @@
 //! Bluesky, and every other server of the AT Protocol.
 //!
-//! What it relies on (more of it in the files below):
+//! What the adapter relies on (details are in the files below):
 //!
-//! - An account is identified by its DID and kept by a server, its PDS. Its handle
-//!   leads to the DID and may change.
-//! - OAuth with pushed requests, proofs of possession and refresh tokens that
-//!   work once; or app passwords.
-//! - A post is a record under a key that we choose. Preparation makes the whole
-//!   record, with its key, time, facets and files, and it is stored before the
-//!   first attempt. Its time is the one that was planned, or the present one when
-//!   it goes out late and no attempt was made. Putting the same record again never changes anything, so
-//!   that a call may be repeated whatever became of the first one.
-//! - A call that puts a record is answered when the record is public.
+//! - An account is identified by its DID and stored on one server, its PDS. Its handle resolves to
+//!   the DID and may change.
+//! - Users sign in with OAuth (pushed requests, proofs of possession, refresh tokens that work
+//!   once) or with an app password.
+//! - A post is a record under a key that we choose. Preparation builds the whole record, with its
+//!   key, time, facets and files, and stores it before the first attempt. The record has the
+//!   planned time, or the present time if the post is late and no attempt was made. Putting the
+//!   same record again changes nothing, so a call may be repeated whatever the outcome of the first
+//!   one.
+//! - A call that puts a record returns when the record is public.
 //!
-//! All of it is called with our own client, which checks the address of every
-//! host that a name leads to. `atrium` has identities and OAuth as well, but
-//! its OAuth draws its own `state` where ours names the connect flow, and refreshes
-//! by itself where a refresh token must be used under a lease; its agent holds
-//! whole files in memory; and its identities alone bring a megabyte and more
-//! into each program that publishes. `jacquard` is under the MPL.
+//! All calls use our own client, which checks the address of every host that a name resolves to.
+//! `atrium` has identities and OAuth as well, but its OAuth generates its own `state` where ours
+//! names the connect flow, and refreshes automatically where a refresh token must be used under a
+//! lease; its agent holds whole files in memory; and its identities alone add a megabyte or more to
+//! each program that publishes. `jacquard` is under the MPL.
 
 mod account;
 mod app_password;
@@ -98,18 +97,14 @@ use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 use crate::vault::Vault;
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "bluesky";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "Bluesky";
 
-/// What an operator needs to have it.
 pub(crate) const ACCESS: Access = Access::Open;
 
-/// Every record is made before its time, because the people whom it mentions and
-/// the page that it links are looked up. Files are uploaded only shortly before:
-/// servers remove files that no record shows.
+/// Every record is prepared in advance, because mentioned accounts and the linked page are looked
+/// up. Files are uploaded only shortly before: servers remove files that no record shows.
 pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(TimeDelta::seconds(60)),
     images: Some(TimeDelta::minutes(2)),
@@ -117,24 +112,22 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
     gifs: Some(TimeDelta::minutes(10)),
 };
 
-/// What a deployment says of it. Nothing is needed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// The directory of DIDs.
+    /// URL of the PLC directory, which resolves `did:plc` identifiers.
     #[serde(default = "plc")]
     plc: String,
-    /// Where handles are looked up.
+    /// URL of the server that resolves handles.
     #[serde(default = "public_api")]
     resolver: String,
-    /// Where profiles are looked up.
+    /// URL of the server that profiles are read from.
     #[serde(default = "public_api")]
     appview: String,
-    /// The video service for accounts on any server. Without it, Bluesky's own
-    /// is used for accounts on Bluesky's servers; the others are given videos
-    /// as they are.
+    /// URL of the video service for accounts on any server. Without it, Bluesky's own service is
+    /// used for accounts on Bluesky's servers, and other servers receive videos unchanged.
     video: Option<String>,
-    /// What people read on the page on which they allow it.
+    /// The name of this service on the server's authorization page.
     #[serde(default = "client_name")]
     client_name: String,
 }
@@ -153,7 +146,6 @@ fn client_name() -> String {
 
 const VIDEO_SERVICE: &str = "https://video.bsky.app";
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Bluesky>, SetupError> {
     let Some(settings) = setup.settings::<Settings>(NAME)? else { return Ok(None) };
     Ok(Some(Bluesky {
@@ -177,7 +169,6 @@ fn url(setting: &str) -> Result<Url, SetupError> {
     }
 }
 
-/// Every server of the AT Protocol.
 pub(crate) struct Bluesky {
     http: HttpClients,
     nonces: Nonces,
@@ -185,7 +176,7 @@ pub(crate) struct Bluesky {
     directory: Directory,
     appview: Url,
     video_service: Url,
-    /// Whether the video service is for accounts on any server.
+    /// Whether the video service accepts accounts of any server.
     any_video: bool,
     client_name: String,
 }
@@ -198,9 +189,8 @@ const FIELDS: &[Field] = &[
         example: "abcd-efgh-ijkl-mnop",
         secret: true,
         optional: Some(
-            "Leave it empty to sign in on Bluesky's own page, which is safer. That page asks for posts, pictures and \
-             videos alone, unless your server is an old one that knows no such choice: then it asks for all that an app \
-             password gives.",
+            "Leave this empty to sign in on Bluesky's own page, which is safer and asks for access to posts, images \
+             and videos only. (Older servers ask for full access.)",
         ),
     },
 ];
@@ -211,16 +201,21 @@ impl Bluesky {
         ConnectFlows { http, nonces, directory, vault, appview, any_video: *any_video }
     }
 
-    fn pds<'a>(&'a self, session: &'a Session, job: &'a PublishRequest<'_>) -> Pds<'a> {
-        Pds { http: &self.http, nonces: &self.nonces, session, token: &job.credentials.access_token, now: job.now }
+    fn pds<'a>(&'a self, session: &'a Session, request: &'a PublishRequest<'_>) -> Pds<'a> {
+        Pds {
+            http: &self.http,
+            nonces: &self.nonces,
+            session,
+            token: &request.credentials.access_token,
+            now: request.now,
+        }
     }
 
     fn authorization<'a>(&'a self, grant: &'a Grant, now: DateTime<Utc>) -> Authorization<'a> {
         Authorization { http: &self.http, nonces: &self.nonces, grant, now }
     }
 
-    /// New credentials for those of a session.
-    async fn renewed(
+    async fn refresh_session(
         &self,
         session: &Session,
         token: &SecretString,
@@ -248,12 +243,11 @@ impl Bluesky {
         }
     }
 
-    /// Whether the post is there. An attempt that was made with another preparation
-    /// had the same key and the same text.
-    async fn look_up(&self, job: &PublishRequest<'_>, session: &Session) -> LookUp {
-        let made = Progress::of(job).post;
-        let text = made.as_ref().map_or_else(|| RichText::of(job.text).text, |it| it.text().to_owned());
-        let rkey = made.map_or_else(|| record_key(job.publish_at, job.reference), |it| it.rkey);
+    /// Looks up the post. An attempt with an earlier preparation had the same key and text.
+    async fn look_up(&self, request: &PublishRequest<'_>, session: &Session) -> LookUp {
+        let made = Progress::load(request).post;
+        let text = made.as_ref().map_or_else(|| RichText::new(request.text).text, |it| it.text().to_owned());
+        let rkey = made.map_or_else(|| record_key(request.publish_at, request.reference), |it| it.rkey);
         record::look_up(&self.http, (&session.pds, session.did.as_str()), &rkey, &text).await
     }
 }
@@ -269,22 +263,23 @@ impl Platform for Bluesky {
     }
 
     fn host(&self, credentials: &Credentials) -> Option<String> {
-        Session::of(credentials).ok().map(|it| host_and_port(&it.pds).to_owned())
+        Session::load(credentials).ok().map(|it| host_and_port(&it.pds).to_owned())
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
-        let session = Session::of(old)?;
+        let session = Session::load(old)?;
         let Some(token) = &old.refresh_token else {
             return Err(RefreshError::Gone("there is no refresh token".to_owned()));
         };
-        let renewed = self.renewed(&session, token, old, now);
-        let (renewed, moved) = futures::join!(renewed, Moved::of(&self.http, &self.directory, &session));
-        match (renewed, moved) {
+        let refresh_session = self.refresh_session(&session, token, old, now);
+        let (refresh_session, moved) =
+            futures::join!(refresh_session, Moved::find(&self.http, &self.directory, &session));
+        match (refresh_session, moved) {
             (Ok(new), Some(moved)) if moved.grant_goes_on => {
                 Ok(Credentials { extra: Some(Session { pds: moved.server, ..session }.store()), ..new })
             }
             (Ok(_) | Err(RefreshError::Gone(_)), Some(moved)) => Err(RefreshError::Gone(moved.words())),
-            (renewed, _) => renewed,
+            (refresh_session, _) => refresh_session,
         }
     }
 
@@ -294,11 +289,11 @@ impl Platform for Bluesky {
         credentials: &Credentials,
         _now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let Session { did, kind, .. } = Session::of(credentials)?;
-        // Whoever cannot be found now is as they were.
+        let Session { did, kind, .. } = Session::load(credentials)?;
+        // An account that cannot be looked up now is unchanged.
         let Ok(who) = self.directory.find(&Name::Did(did)).await else { return Ok(None) };
         let account = self.connect_flows().account(&who, kind, credentials.clone(), Vec::new()).await;
-        // Where nothing could be read, there is no name either.
+        // If nothing could be read, the name is missing, too.
         let is_read = account.profile.display_name.is_some() || profile.display_name.is_none();
         Ok(is_read.then_some(AccountDetails { profile: account.profile, rules: account.rules }))
     }
@@ -340,7 +335,7 @@ impl Connect for Bluesky {
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let session = Session::of(credentials)?;
+        let session = Session::load(credentials)?;
         // Either token ends the whole session; the refresh token lives longer.
         let token = credentials.refresh_token.as_ref().unwrap_or(&credentials.access_token);
         let ended = match &session.kind {
@@ -356,34 +351,33 @@ impl Connect for Bluesky {
 
 #[async_trait::async_trait]
 impl Publish for Bluesky {
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let session = Session::of(job.credentials)?;
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let session = Session::load(request.credentials)?;
         let uses_service = self.any_video || is_of_bluesky(&session.pds);
         let preparation = Preparation {
             directory: &self.directory,
-            pds: self.pds(&session, job),
+            pds: self.pds(&session, request),
             video_service: uses_service.then_some(&self.video_service),
         };
-        preparation.step(job).await
+        preparation.step(request).await
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let session = Session::of(job.credentials)?;
-        let Some(post) = Progress::of(job).post else {
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let session = Session::load(request.credentials)?;
+        let Some(post) = Progress::load(request).post else {
             return Err(AttemptError::PreparationExpired { reason: "what was prepared is gone".to_owned() });
         };
-        if !job.may_have_published && post.is_late(job.now) {
+        if !request.may_have_published && post.is_late(request.now) {
             return Err(AttemptError::PreparationExpired {
-                reason: "It goes out late, and is given the present time.".to_owned(),
+                reason: "the post is late and receives the current time".to_owned(),
             });
         }
-        let published = |uri| Ok(public_at(uri, job.now));
-        match record::put(&self.pds(&session, job), &post).await? {
+        let published = |uri| Ok(public_at(uri, request.now));
+        match record::put(&self.pds(&session, request), &post).await? {
             Stored::At(uri) => published(uri),
-            // Probably our own record with another content: the post was prepared
-            // anew after an attempt that had arrived, and the page that it links
-            // had changed in between.
-            Stored::Taken => match self.look_up(job, &session).await {
+            // Probably our own record with other content: an earlier attempt took effect, the post
+            // was prepared again, and the page that it links had changed in between.
+            Stored::Taken => match self.look_up(request, &session).await {
                 LookUp::Ours(uri) => published(uri),
                 LookUp::Another => Err(AttemptError::Refused { reason: TAKEN.to_owned() }),
                 LookUp::Nothing | LookUp::Unclear(_) => {
@@ -393,24 +387,24 @@ impl Publish for Bluesky {
         }
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, _since: DateTime<Utc>) -> Resolution {
-        let session = match Session::of(job.credentials) {
+    async fn look_up(&self, request: &PublishRequest<'_>, _since: DateTime<Utc>) -> Resolution {
+        let session = match Session::load(request.credentials) {
             Ok(session) => session,
             Err(unreadable) => return Resolution::Pending { reason: unreadable.to_string() },
         };
-        match self.look_up(job, &session).await {
-            LookUp::Ours(uri) => Resolution::Found(public_at(uri, job.now)),
+        match self.look_up(request, &session).await {
+            LookUp::Ours(uri) => Resolution::Found(public_at(uri, request.now)),
             LookUp::Nothing => Resolution::NotPublished,
             LookUp::Another => Resolution::NotFound,
             LookUp::Unclear(reason) => Resolution::Pending { reason },
         }
     }
 
-    /// No: a post is found by the key of its record, which we chose.
+    /// False: a post is found by the key of its record, which we chose.
     fn recognizes_own_posts(&self) -> bool {
         false
     }
 }
 
-/// Keys are made of the post and its time, so that no other post has the same.
+/// Keys are derived from the post and its time, so no other post has the same key.
 const TAKEN: &str = "another post of this account already has its key, which should not happen";

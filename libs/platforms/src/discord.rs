@@ -1,22 +1,21 @@
-//! Discord: a channel of a server, through a webhook; or a server, through a bot of the
-//! operator's.
+//! Discord: a channel, through a webhook; or a server, through the operator's bot.
 //!
-//! What it relies on (the documentation of API v10):
+//! What the adapter relies on (documentation of API v10):
 //!
-//! - A webhook lasts until somebody deletes it, and needs no other credentials than
-//!   its id and token. Who has an app at Discord is given a new one on Discord's page,
-//!   with the tokens of OAuth 2; anybody can paste the address of one.
-//! - Files go up with the call that makes them public, so nothing is prepared.
-//! - Webhooks take no `nonce`, and list nothing: what became of a call whose answer
-//!   was lost is never known, and the post is not sent again.
-//! - A bot has one token for all servers that it was added to, which stays in the
-//!   operator's secret. A message has a nonce, by which its repeat is known for minutes;
-//!   then, and in forums, what the channel shows tells what became of a call.
+//! - A webhook lasts until a user deletes it. Its id and token are its only credentials. If the
+//!   operator has a Discord app, the user gets a new webhook on Discord's page, together with OAuth
+//!   2 tokens; otherwise the user pastes the URL of a webhook.
+//! - Files are part of the publish call, so nothing is prepared.
+//! - Webhooks accept no `nonce` and cannot list messages: the outcome of a call whose response was
+//!   lost stays unknown, and the post is not sent again.
+//! - A bot has one token for all servers that it was added to, which stays in the operator's
+//!   secret. A message has a nonce, by which Discord recognizes a repeated call for some minutes;
+//!   later, and in forums, the messages of the channel show the outcome of a call.
 //!
-//! `discord/api.rs` has the calls of a webhook and `bot.rs` those of the bot, `errors.rs`
-//! what errors mean, `message.rs` what a post is sent as, `webhook.rs` and `server.rs` what
-//! a webhook and a server are and how they are kept, `publishing.rs` the posts of the bot,
-//! and `look_up.rs` how their outcome is found.
+//! `discord/api.rs` has the calls of a webhook and `bot.rs` those of the bot, `errors.rs` the error
+//! tables, `message.rs` the message that a post becomes, `webhook.rs` and `server.rs` the two kinds
+//! of accounts and how they are stored, `publishing.rs` the posts of the bot, and `look_up.rs` how
+//! their outcome is found.
 
 mod api;
 mod bot;
@@ -63,46 +62,40 @@ use crate::publish_request::PublishRequest;
 use crate::setup::{Setup, SetupError};
 use crate::transport_error::TransportError;
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "discord";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "Discord";
 
-/// What an operator needs to have it.
 pub(crate) const ACCESS: Access = Access::Open;
 
-/// Nothing is prepared.
 pub(crate) const LEAD: LeadTimes = LeadTimes::NONE;
 
-/// What may be done with a webhook, as Discord calls it.
+/// Discord's name for the permission to use a webhook.
 const SCOPE: &str = "webhook.incoming";
 
-/// The bot, and who adds it: only "any scopes outside of `bot` and
-/// `applications.commands`" make the page lead back to us with a code. What the second
-/// one permits is not done.
+/// The bot, and the user who adds it: Discord's page redirects to us with a code only for "any
+/// scopes outside of `bot` and `applications.commands`". The permission of the second scope is not
+/// used.
 const BOT_SCOPES: [&str; 2] = ["bot", "identify"];
 
-/// What the bot may do in the server: see channels, send messages, with links and with
-/// files, and read what became of them.
+/// Permissions of the bot in the server: view channels, send messages, embed links, attach files,
+/// read the message history (for look-ups).
 const PERMISSIONS: u32 = 1 << 10 | 1 << 11 | 1 << 14 | 1 << 15 | 1 << 16;
 
-/// What a deployment says of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Where Discord's site is.
+    /// URL of Discord's website.
     #[serde(default = "site")]
     url: Url,
-    /// Where people read about the service. Discord wants an address in the name
-    /// of every program that calls it.
+    /// URL of a page about this service. Discord requires a URL in the user agent of every client.
     #[serde(default = "about")]
     about: Url,
-    /// Whether it has our id and secret, so that people can choose a channel on its
-    /// page.
+    /// Whether the operator's secret has a Discord app, so that users can choose a channel on
+    /// Discord's page.
     #[serde(default)]
     app: bool,
-    /// Whether it has the token of the app's bot as well, so that people can add the
+    /// Whether the operator's secret also has the token of the app's bot, so that users can add the
     /// bot to a server instead.
     #[serde(default)]
     bot: bool,
@@ -112,7 +105,7 @@ fn site() -> Url {
     address("https://discord.com")
 }
 
-/// In the form that Discord wants, and leads nowhere.
+/// Has the form that Discord requires; the page does not exist.
 fn about() -> Url {
     address("https://social-publishing.invalid")
 }
@@ -121,11 +114,9 @@ fn address(written: &str) -> Url {
     Url::parse(written).unwrap_or_else(|error| unreachable!("{written}: {error}"))
 }
 
-/// The documentation knows no PKCE, and wants the id and secret in the header in its
-/// example.
+/// The documentation mentions no PKCE, and its example sends the id and secret in the header.
 static DIALECT: Dialect = Dialect { pkce: false, ..Dialect::STANDARD.with_client(ClientAuth::Basic) };
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Discord>, SetupError> {
     let Some(Settings { url, about, app, bot }) = setup.settings(NAME)? else { return Ok(None) };
     let user_agent = format!("DiscordBot ({about}, {})", env!("CARGO_PKG_VERSION"));
@@ -140,7 +131,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Discord>, SetupError> {
         };
         OAuth2::new(setup.http.clone(), Arc::clone(&source), &DIALECT, endpoints).named(user_agent.clone())
     });
-    // A URL is ASCII once it is written out.
+    // A serialized URL is ASCII.
     let user_agent = HeaderValue::try_from(user_agent).unwrap_or_else(|error| unreachable!("{error}"));
     let base_url = Url::parse(&base_url).unwrap_or_else(|error| unreachable!("{base_url}: {error}"));
     let bot = bot.then(|| BotAccount::new(setup.http.clone(), base_url.clone(), user_agent.clone(), source));
@@ -150,35 +141,36 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Discord>, SetupError> {
 
 pub(crate) struct Discord {
     api: Api,
-    /// Where it has our id and secret.
     oauth: Option<OAuth2>,
-    /// Where it has the token of our bot.
+    /// `None` if the operator's secret has no token of a bot.
     bot: Option<BotAccount>,
 }
 
-/// Why a server that was connected is not posted to while the bot is switched off. Who
-/// switches it on again needs no new connection.
+/// Why a connected server cannot be posted to while the bot is disabled. Once the operator enables
+/// the bot again, no new connection is needed.
 const NO_BOT: &str =
-    "the bot of this service is switched off: ask who runs it, or connect the channel through a webhook";
+    "this service's Discord bot is disabled: ask the operator to enable it, or connect the channel through a webhook";
 
-/// The name of the field in which a webhook is pasted.
+/// The name of the form field for a webhook URL.
 const FIELD: &str = "webhook";
 
-/// What our page asks where there is no page of Discord's.
+/// The form without Discord's page.
 const PASTED: &[Field] = &[field(None)];
 
-/// What it asks where there is one.
+/// The form with Discord's page, for a channel.
 const PASTED_OR_CHOSEN: &[Field] =
-    &[field(Some("Leave it empty to choose the server and the channel on Discord's own page."))];
+    &[field(Some("Leave this empty to choose the server and the channel on Discord's own page."))];
 
-/// What it asks where people add a bot there.
-const PASTED_OR_ADDED: &[Field] =
-    &[field(Some("Leave it empty to add the bot to a server on Discord's own page, for all its channels."))];
+/// The form with Discord's page, for a server that the user adds the bot to.
+const PASTED_OR_ADDED: &[Field] = &[field(Some(
+    "Leave this empty to add the bot to a server on Discord's own page. You can then post in every \
+                  channel of the server.",
+))];
 
 const fn field(optional: Option<&'static str>) -> Field {
     Field {
         name: FIELD,
-        label: "The address of a webhook (in the settings of the channel: Integrations, Webhooks, Copy Webhook URL)",
+        label: "Webhook URL (in Discord: channel settings, Integrations, Webhooks, Copy Webhook URL)",
         example: "https://discord.com/api/webhooks/1234567890/AbC…",
         secret: true,
         optional,
@@ -197,14 +189,14 @@ impl Platform for Discord {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        if let Some(server) = Server::of(credentials) {
+        if let Some(server) = Server::load(credentials) {
             let guild = self.bot(now)?.guild(server.guild).await?;
             return Ok(Some(AccountDetails { profile: guild.profile(), rules: server_rules() }));
         }
-        let (key, kept) = webhook::of(credentials)?;
+        let (key, kept) = webhook::load(credentials)?;
         let found = self.api.webhook(&key, now).await?;
         let account = found.account(key.token, kept.is_ours);
-        // Whoever moved it to another channel connected another account.
+        // A webhook that was moved to another channel is another account.
         let told = account.map(|it| it.0).filter(|it| it.account_id == profile.account_id);
         Ok(told.map(|profile| AccountDetails { profile, rules: webhook_rules() }))
     }
@@ -243,8 +235,8 @@ impl Connect for Discord {
         self.pasted(typed, now).await.map(|account| AuthorizeStep::Accounts(vec![account]))
     }
 
-    /// The webhook that came with the tokens, or the server that the bot was added to.
-    /// The tokens are not kept: nothing is done with them, and they end by themselves.
+    /// The webhook that came with the tokens, or the server that the bot was added to. The tokens
+    /// are not stored: nothing needs them, and they expire.
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let Some(oauth) = &self.oauth else {
             return Err(ConnectError::Refused("Discord has no page to come back from".to_owned()));
@@ -256,7 +248,7 @@ impl Connect for Discord {
         let given = tokens.field("webhook").and_then(Given::read);
         let account = given.and_then(|it| it.webhook.account(it.token, true));
         let (profile, credentials) =
-            account.ok_or_else(|| ConnectError::Refused("it made no webhook for a channel".to_owned()))?;
+            account.ok_or_else(|| ConnectError::Refused("it created no webhook for a channel".to_owned()))?;
         Ok(vec![Account {
             profile,
             scopes: tokens.granted(&[SCOPE]),
@@ -266,28 +258,28 @@ impl Connect for Discord {
         }])
     }
 
-    /// The channels in which the bot may post; of a webhook there is nothing to choose.
+    /// The channels in which the bot may post; empty for a webhook.
     async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
-        match Server::of(asked.credentials) {
+        match Server::load(asked.credentials) {
             Some(server) => Ok(server.choices(self.bot(now)?).await?),
             None => Ok(Vec::new()),
         }
     }
 
-    /// Deletes a webhook that was made for us. One that somebody else has made stays:
-    /// it may serve other things. The bot leaves the server.
+    /// Deletes a webhook that was made for us. A pasted webhook stays: it may have other uses. The
+    /// bot leaves the server.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let left = if let Some(server) = Server::of(credentials) {
+        let left = if let Some(server) = Server::load(credentials) {
             self.bot(now)?.leave(server.guild).await
         } else {
-            let (key, kept) = webhook::of(credentials)?;
+            let (key, kept) = webhook::load(credentials)?;
             if !kept.is_ours {
                 return Ok(());
             }
             self.api.delete(&key, now).await
         };
         match left {
-            // It is not there any more.
+            // Already deleted.
             Err(error) if is_of_place(&error) => Ok(()),
             left => Ok(left?),
         }
@@ -296,46 +288,45 @@ impl Connect for Discord {
 
 #[async_trait::async_trait]
 impl Publish for Discord {
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        if let Some(server) = Server::of(job.credentials) {
-            return publishing::publish(self.bot(job.now)?, server, job).await;
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        if let Some(server) = Server::load(request.credentials) {
+            return publishing::publish(self.bot(request.now)?, server, request).await;
         }
-        if job.options.text(CHANNEL).is_some() {
-            let reason = "option channel: a webhook was connected, which is of one channel; leave it out";
+        if request.options.text(CHANNEL).is_some() {
+            let reason = "option channel: the connected webhook posts in one channel only; leave this option out";
             return Err(AttemptError::Refused { reason: reason.to_owned() });
         }
-        let (key, kept) = webhook::of(job.credentials)?;
-        let sending = self.api.send(&key, message::of(job), WITHIN, job.now);
+        let (key, kept) = webhook::load(request.credentials)?;
+        let sending = self.api.send(&key, message::by_webhook(request), WITHIN, request.now);
         let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
-        let sent = Deadline::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
+        let sent = Deadline::begin(request.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
         let link = kept.guild.map(|it| format!("https://discord.com/channels/{it}/{}/{}", sent.channel_id, sent.id));
-        Ok(Published::new(sent.id.to_string(), job.now).with_url(link))
+        Ok(Published::new(sent.id.to_string(), request.now).with_url(link))
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        match (Server::of(job.credentials), self.bot(job.now)) {
-            (Some(server), Ok(bot)) => publishing::resolve(bot, server, job, since).await,
-            (Some(_), Err(setback)) => Resolution::Pending { reason: setback.into_reason() },
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        match (Server::load(request.credentials), self.bot(request.now)) {
+            (Some(server), Ok(bot)) => publishing::resolve(bot, server, request, since).await,
+            (Some(_), Err(attempt_error)) => Resolution::Pending { reason: attempt_error.into_reason() },
             (None, _) => {
-                Resolution::Undeterminable { advice: "A webhook cannot read what its channel shows.".to_owned() }
+                Resolution::Undeterminable { advice: "A webhook cannot read the messages of its channel.".to_owned() }
             }
         }
     }
 
-    /// A bot's post without files may have to be known by its words. Of a webhook
-    /// nothing can be looked up.
+    /// A bot's post without files may have to be recognized by its text. A webhook cannot look up
+    /// anything.
     fn recognizes_own_posts(&self) -> bool {
         self.bot.is_some()
     }
 }
 
-/// The server to which a bot was just added.
 async fn joined(bot: Bot<'_>, tokens: &Tokens) -> Result<Account, ConnectError> {
     let refused = |why: &str| ConnectError::Refused(why.to_owned());
     let id = tokens.field("guild").and_then(|it| Snowflake::parse(it["id"].as_str()?));
-    let id = id.ok_or_else(|| refused("it added the bot to no server"))?;
+    let id = id.ok_or_else(|| refused("it did not add the bot to a server"))?;
     let (server, guild) = Server::joined(bot, id).await.map_err(|error| match error {
-        error if is_of_place(&error) => refused("this service's bot is not in the server; add it again"),
+        error if is_of_place(&error) => refused("this service's bot is not in the server: add it again"),
         error => error.into(),
     })?;
     let (scopes, rules, credentials) = (tokens.granted(&BOT_SCOPES), server_rules(), server.credentials());
@@ -343,29 +334,29 @@ async fn joined(bot: Bot<'_>, tokens: &Tokens) -> Result<Account, ConnectError> 
 }
 
 impl Discord {
-    /// The bot that servers were connected through.
+    /// The bot that servers are connected through; an error while it is disabled.
     fn bot(&self, now: DateTime<Utc>) -> Result<Bot<'_>, AttemptError> {
         let bot = self.bot.as_ref().map(|it| it.at(now));
         bot.ok_or_else(|| AttemptError::RetryLater { retry_at: None, reason: NO_BOT.to_owned() })
     }
 
-    /// The account of a webhook whose address was pasted.
+    /// Connects a webhook whose URL the user pasted.
     async fn pasted(&self, typed: &str, now: DateTime<Utc>) -> Result<Account, ConnectError> {
-        // Longer pieces of the address would be taken out of what is said about it.
+        // The message does not quote the URL: the redactor would remove longer parts of it.
         let wrong = |why: &str| ConnectError::Field {
             name: FIELD,
-            message: format!("{why} Copy it again: Integrations, Webhook, Copy Webhook URL."),
+            message: format!("{why} Copy the URL again: Integrations, Webhooks, Copy Webhook URL."),
         };
-        let key = Key::parse(typed).ok_or_else(|| wrong("This is not the address of a Discord webhook."))?;
+        let key = Key::parse(typed).ok_or_else(|| wrong("This is not the URL of a Discord webhook."))?;
         let found = self.api.webhook(&key, now).await.map_err(|error| match error {
-            error if is_of_place(&error) => wrong("Discord does not know this webhook; it may have been deleted."),
+            error if is_of_place(&error) => wrong("Discord does not know this webhook. It may have been deleted."),
             error => error.into(),
         })?;
         if found.id != key.id {
             return Err(ConnectError::Unreachable);
         }
         let (profile, credentials) =
-            found.account(key.token, false).ok_or_else(|| wrong("Nothing can be posted with this webhook."))?;
+            found.account(key.token, false).ok_or_else(|| wrong("This webhook cannot post."))?;
         Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules: webhook_rules(), grant: None, credentials })
     }
 }

@@ -52,42 +52,38 @@ use crate::recognition::PostMatch;
 use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "linkedin";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "LinkedIn";
 
-/// What an operator needs to have it. Pages of companies take a review.
+/// Pages of companies need a review.
 pub(crate) const ACCESS: Access = Access::Open;
 
-/// Who sees a post.
 const VISIBILITY: &str = "visibility";
 
-/// The link of which a card is shown, and whether there is one of the text's first.
+/// The link that is shown as a card; `link_preview` decides about the first link of the text.
 const LINK: &str = "link";
 const LINK_PREVIEW: &str = "link_preview";
 
-/// The one thing that can follow a publication here, by the name of its option.
+/// The only follow-up of LinkedIn, by the name of its option.
 const FIRST_COMMENT: &str = "first_comment";
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         VISIBILITY,
         OptionKind::OneOf(&["public", "connections"]),
-        "Who sees it: everybody, unless this says that only a member's connections do.",
+        "Who can see the post: everyone (the default), or only the member's connections.",
     ),
     OptionSpec::new(
         LINK,
         OptionKind::Address(&["https://", "http://"]),
-        "A link that is shown as a card under the text, in place of the first link of the text.",
+        "The link that is shown as a card under the text, instead of the first link of the text.",
     ),
     OptionSpec::new(LINK_PREVIEW, OptionKind::Flag, "Whether the first link of the text is shown as a card."),
     OptionSpec::new(
         FIRST_COMMENT,
         OptionKind::Text { max: 1_250 },
-        "Added under the post by the same account, once it is public; best effort.",
+        "A comment that the same account adds once the post is public. Best effort.",
     ),
 ];
 
@@ -106,18 +102,17 @@ const SCOPES_WITH_PAGES: &[&str] = &[
     "w_organization_social_feed",
 ];
 
-/// How its OAuth differs.
 const DIALECT: Dialect = Dialect {
     pkce: false,
     denials: &["user_cancelled_login", "user_cancelled_authorize", "access_denied"],
     scope_errors: &["unauthorized_scope_error"],
     gone: &["invalid_grant", "invalid_request"],
-    // What ends with a refresh token is not documented.
+    // It is not documented what ends with a refresh token.
     revocation: TokenCall { of: Of::Access, ..TokenCall::REVOCATION },
     ..Dialect::STANDARD
 };
 
-/// Files go up before the due second, and of pages it is read what they show.
+/// Files are uploaded before the due second, and for pages the listing is read.
 pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(TimeDelta::seconds(60)),
     images: Some(TimeDelta::minutes(3)),
@@ -125,36 +120,35 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
     ..LeadTimes::NONE
 };
 
-/// The longest side of a picture: a square of it has less than 36,152,320 pixels.
+/// The longest side of a picture, in pixels: a square of it has less than 36,152,320 pixels.
 const MAX_SIDE: u32 = 6_000;
 
-/// What pictures are made to fit into.
+/// Pictures outside these bounds are resized.
 const BOUNDS: PictureBounds = PictureBounds::new(10_000_000, MAX_SIDE);
 
-/// For the upload of a picture.
+/// For the upload of one picture.
 const UPLOAD: Duration = Duration::from_secs(30);
 
-/// How long LinkedIn works on a file, or a little more.
+/// How long LinkedIn processes a file, rounded up.
 const PROCESSING: TimeDelta = TimeDelta::seconds(3);
 
-/// The card of a link, by its name in what was prepared and in a post.
+/// The name of a link's card in the preparation and in a post.
 const ARTICLE: &str = "article";
 
 /// How long a publish call that was cut off may still take effect, and appear in lists.
-const SETTLES: TimeDelta = TimeDelta::seconds(90);
+const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
     /// The website and the API, if not LinkedIn's own.
     url: Option<Url>,
-    /// The version of the API.
     #[serde(default)]
     version: Version,
-    /// Whether people connect pages as well. LinkedIn has to approve the app for that.
+    /// Whether users can connect pages, too. LinkedIn has to approve the app for that.
     #[serde(default)]
     pages: bool,
-    /// The scopes to request, where the products of the app have other ones.
+    /// The scopes to request if the app's products have other scopes than the default ones.
     scopes: Option<Vec<String>>,
     /// Whether a post with an unknown outcome that cannot be looked up is sent once more.
     #[serde(default)]
@@ -165,7 +159,6 @@ fn official(address: &str) -> Url {
     Url::parse(address).unwrap_or_else(|error| unreachable!("{address}: {error}"))
 }
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<LinkedIn>, SetupError> {
     let Some(Settings { url, version, pages, scopes, replay }) = setup.settings(NAME)? else { return Ok(None) };
     let site = url.clone().unwrap_or_else(|| official("https://www.linkedin.com"));
@@ -189,7 +182,7 @@ pub(crate) struct LinkedIn {
 #[async_trait::async_trait]
 impl OAuthAdapter for LinkedIn {
     const NAME: &'static str = NAME;
-    /// Where LinkedIn has approved the app; otherwise there is no refresh token.
+    /// Used if LinkedIn has approved the app; otherwise there is no refresh token.
     const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
 
     fn oauth(&self) -> &OAuth2 {
@@ -221,7 +214,7 @@ impl OAuthAdapter for LinkedIn {
         )
     }
 
-    /// The pages first, because people who have pages post for them. One token serves all.
+    /// Pages come first, because users who have pages post for them. One token serves all accounts.
     async fn accounts(&self, auth: Auth<'_>) -> Result<Grant, CallError> {
         self.version.check(auth.now);
         let member = profile_of(self.api.member(auth, self.has_openid()).await?);
@@ -243,7 +236,7 @@ impl OAuthAdapter for LinkedIn {
 }
 
 impl LinkedIn {
-    /// With what LinkedIn accepts from this account: a page has no connections.
+    /// Includes what LinkedIn accepts from this account: a page has no connections.
     fn about(&self, profile: AccountInfo) -> AccountDetails {
         let refused = Rule::OfPost(PostRule::RefusedOptions { options: vec![VISIBILITY.to_owned()] });
         let rules = OAuthAdapter::rules(self);
@@ -251,16 +244,15 @@ impl LinkedIn {
         AccountDetails { rules: if is_page(&profile) { rules.and_where(of_page, [refused]) } else { rules }, profile }
     }
 
-    /// Whether the app has the product `OpenID` Connect.
     fn has_openid(&self) -> bool {
         self.scopes.iter().any(|it| it == "openid")
     }
 }
 
-/// What the name of a member begins with.
+/// Prefix of a member's URN.
 const MEMBER: &str = "urn:li:person:";
 
-/// A member, as people know them: by their name, where no handle is told.
+/// A member has no handle in the API, so the username is the name.
 fn profile_of(Member { sub, name, picture, vanity_name }: Member) -> Option<AccountInfo> {
     let is_id = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_');
     let name = name.filter(|it| !it.trim().is_empty());
@@ -274,15 +266,13 @@ fn profile_of(Member { sub, name, picture, vanity_name }: Member) -> Option<Acco
     })
 }
 
-/// What the name of a page begins with.
+/// Prefix of a page's URN.
 const PAGE_PREFIX: &str = "urn:li:organization:";
 
-/// Whether an account is a page.
 fn is_page(profile: &AccountInfo) -> bool {
     profile.account_id.starts_with(PAGE_PREFIX)
 }
 
-/// Where people see a post.
 fn link(name: &str) -> String {
     format!("https://www.linkedin.com/feed/update/{name}/")
 }
@@ -290,83 +280,82 @@ fn link(name: &str) -> String {
 #[async_trait::async_trait]
 impl PublishAdapter for LinkedIn {
     const TITLE: &'static str = TITLE;
-    const SETTLE_TIME: TimeDelta = SETTLES;
+    const SETTLE_TIME: TimeDelta = SETTLE_TIME;
     const COMMENT_OPTION: Option<&'static str> = Some(FIRST_COMMENT);
-    /// A role for a page, or a scope, is given by people, if at all.
+    /// Users assign roles and scopes, so a list that is forbidden stays forbidden until they do.
     const FORBIDDEN_LIST_IS_FINAL: bool = true;
 
-    /// The URN of a file.
     type Uploaded = String;
 
     fn media_source(&self, _: &PublishRequest<'_>, file: &Attachment) -> MediaSource {
         match file.mime_type {
             MimeType::Webp => MediaSource::Fitted(BOUNDS),
             MimeType::Jpeg | MimeType::Png => MediaSource::FittedIfLarger(BOUNDS),
-            // A GIF would become one that does not move.
+            // A resized GIF would lose its animation.
             _ => MediaSource::Original,
         }
     }
 
-    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
+    async fn upload(&self, request: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
         if file.is_video() {
-            return video::begin(&self.api, job, file).await.map_err(|it| timed(it, job));
+            return video::begin(&self.api, request, file).await.map_err(|it| timed(it, request));
         }
-        let contents = (file.size_bytes(), file.open(job).await?);
-        let uploaded = self.api.upload_image(Auth::post(job), &job.profile.account_id, contents, UPLOAD).await;
-        uploaded.map(UploadStep::Uploaded).map_err(|it| timed(it, job))
+        let contents = (file.size_bytes(), file.open(request).await?);
+        let uploaded = self.api.upload_image(Auth::post(request), &request.profile.account_id, contents, UPLOAD).await;
+        uploaded.map(UploadStep::Uploaded).map_err(|it| timed(it, request))
     }
 
     async fn send_part(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
         part: Part,
     ) -> Result<String, CallError> {
-        video::send(&self.api, job, state, part).await
+        video::send(&self.api, request, state, part).await
     }
 
     async fn finish_upload(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<String>, CallError> {
-        video::finish(&self.api, job, state).await.map_err(|it| timed(it, job))
+        video::finish(&self.api, request, state).await.map_err(|it| timed(it, request))
     }
 
     async fn upload_status(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<String>, CallError> {
-        video::status(&self.api, job, state).await.map_err(|it| timed(it, job))
+        video::status(&self.api, request, state).await.map_err(|it| timed(it, request))
     }
 
-    async fn prepare_post(&self, job: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
-        if !job.media.is_empty() {
+    async fn prepare_post(&self, request: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
+        if !request.media.is_empty() {
             return Ok((json!({}), PROCESSING));
         }
-        let Some(article) = article::of(&self.api, job).await else { return Ok((json!({}), TimeDelta::zero())) };
+        let Some(article) = article::find(&self.api, request).await else { return Ok((json!({}), TimeDelta::zero())) };
         let processing = if article.thumbnail.is_some() { PROCESSING } else { TimeDelta::zero() };
         Ok((json!({ ARTICLE: article }), processing))
     }
 
     async fn create_post(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<Published, CallError> {
-        let post = post::of(job, prepared)?;
-        match self.api.create_post(Auth::post(job), &job.profile.account_id, &post).await {
-            Ok(urn) => Ok(look_up::published(urn, job.now)),
-            Err(error) => look_up::made_before(job, error).await.map_err(|it| timed(it, job)),
+        let post = post::body(request, prepared)?;
+        match self.api.create_post(Auth::post(request), &request.profile.account_id, &post).await {
+            Ok(urn) => Ok(look_up::published(urn, request.now)),
+            Err(error) => look_up::made_before(request, error).await.map_err(|it| timed(it, request)),
         }
     }
 
-    fn look_up_method(&self, job: &PublishRequest<'_>) -> LookUpMethod {
-        if is_page(job.profile) {
+    fn look_up_method(&self, request: &PublishRequest<'_>) -> LookUpMethod {
+        if is_page(request.profile) {
             LookUpMethod::List { snapshot: true }
         } else {
             LookUpMethod::None { advice: look_up::OF_A_MEMBER.to_owned() }
@@ -375,33 +364,33 @@ impl PublishAdapter for LinkedIn {
 
     async fn list_posts(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
-        look_up::page(&self.api, job, page).await.map_err(|it| timed(it, job))
+        look_up::page(&self.api, request, page).await.map_err(|it| timed(it, request))
     }
 
-    fn compare(&self, job: &PublishRequest<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
-        look_up::compare(job, prepared, listed)
+    fn compare(&self, request: &PublishRequest<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
+        look_up::compare(request, prepared, listed)
     }
 
     async fn without_look_up(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
         _: DateTime<Utc>,
         advice: String,
     ) -> Resolution {
         if self.replay {
-            replay::once(&self.api, job, prepared, advice).await
+            replay::once(&self.api, request, prepared, advice).await
         } else {
             Resolution::Undeterminable { advice }
         }
     }
 
-    async fn comment(&self, job: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
-        let (actor, post) = (&job.profile.account_id, &published.platform_post_id);
-        self.api.comment(Auth::account(job.credentials, job.now), (actor, post), text).await
+    async fn comment(&self, request: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
+        let (actor, post) = (&request.profile.account_id, &published.platform_post_id);
+        self.api.comment(Auth::account(request.credentials, request.now), (actor, post), text).await
     }
 }

@@ -1,29 +1,29 @@
 //! Matrix: rooms that an account has joined, on any homeserver.
 //!
-//! What it relies on (client-server API of the specification, version 1.18; source of
-//! Synapse 1.163 where it says nothing):
+//! What the adapter relies on (client-server API of the specification, version 1.18; where it is
+//! silent, the source of Synapse 1.163):
 //!
-//! - People sign in on a page of OAuth 2.0, where their homeserver has it. Elsewhere a
-//!   password is given once, for a device of its own. The old page (`m.login.sso`) gives a
-//!   login token to any address that it is sent, without a word of who gave it: any
-//!   homeserver could have the login token of another one brought to itself. So it is used
-//!   only where the operator trusts the homeserver not to.
-//! - The device's tokens end with the device, and where the homeserver gives a refresh
-//!   token, the access token ends by itself (after five minutes). "The old refresh token
-//!   remains valid until the new access token or refresh token is used."
-//! - A message is sent under a transaction id. The same one from the same device is
-//!   answered with the same event: Synapse remembers it for 24 hours, Dendrite in memory
-//!   for half an hour to an hour. How long, the specification does not say.
-//! - What an account has said in a room can be read, with its transaction id for the
-//!   device that sent it, and with whatever a message carries beside its text.
-//! - A message has one file at most. Files are uploaded before, and seen by nobody until
-//!   a message shows them.
-//! - An event has at most 65,536 bytes. Rooms in which messages have to be encrypted
-//!   take plain ones all the same, so they are asked before.
+//! - Users sign in on a page of OAuth 2.0 if their homeserver has it. Otherwise a password is used
+//!   once, for a device of its own. The old page (`m.login.sso`) sends a login token to any URL
+//!   that it receives and does not say which homeserver issued the token: any homeserver could
+//!   obtain the login token of another one. So it is used only where the operator trusts the
+//!   homeserver not to do this.
+//! - The device's tokens end with the device. If the homeserver issues a refresh token, the access
+//!   token expires (after five minutes). "The old refresh token remains valid until the new access
+//!   token or refresh token is used."
+//! - A message is sent under a transaction id. The same id from the same device returns the same
+//!   event: Synapse remembers it for 24 hours, Dendrite in memory for half an hour to an hour. The
+//!   specification does not say how long.
+//! - The messages of an account in a room can be read, with their transaction ids (for the device
+//!   that sent them) and with any further field of the message.
+//! - A message has one file at most. Files are uploaded before, and are not visible until a message
+//!   shows them.
+//! - An event has at most 65,536 bytes. Encrypted rooms accept plain messages as well, so the
+//!   room's encryption is checked before.
 //!
-//! `matrix/api.rs` knows addresses and answers, `errors.rs` what errors mean, `user.rs`
-//! how users and homeservers are named, `connect.rs` how an account is connected,
-//! `oauth.rs` what of that is OAuth 2.0, `rooms.rs` which rooms can be posted to, `content.rs` what a post is sent as.
+//! `matrix/api.rs` has URLs and responses, `errors.rs` the error table, `user.rs` the names of
+//! users and homeservers, `connect.rs` the connect flow, `oauth.rs` its OAuth 2.0 part, `rooms.rs`
+//! the rooms that can be posted to, `content.rs` the messages that a post becomes.
 
 mod api;
 mod connect;
@@ -65,34 +65,30 @@ use crate::platform_info::Access;
 use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "matrix";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "Matrix";
 
-/// What an operator needs to have it.
 pub(crate) const ACCESS: Access = Access::Open;
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         publish::ROOM,
         OptionKind::Choice { max: 255 },
-        "The room, by its id, such as !abc:example.org. The account has to have joined it, and it may not be encrypted. Of \
-         an account in hundreds of rooms, some are not listed.",
+        "The ID of the room, such as !abc:example.org. The account must have joined the room, and the room must not \
+         be encrypted. If the account is in hundreds of rooms, some are not listed.",
     )
     .required(),
     OptionSpec::new(
         "notice",
         OptionKind::Flag,
-        "Whether the text is a notice, which clients show more quietly and to which bots do not answer. It is not beside \
-         a file that has no alternative text, whose caption it is.",
+        "Whether the text is sent as a notice, which clients show less prominently and bots do not answer. Ignored if \
+         the text is the caption of a file without alternative text.",
     ),
     OptionSpec::new(
         "thread_root",
         OptionKind::Text { max: 255 },
-        "The id of the message whose thread it belongs to, such as $abc. It stands in the link to the message.",
+        "The ID of the message whose thread the post belongs to, such as $abc. The link to the message contains it.",
     ),
 ];
 
@@ -100,25 +96,24 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 pub(crate) const LEAD: LeadTimes =
     LeadTimes { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(180)), ..LeadTimes::NONE };
 
-/// What goes up within a step.
+/// The largest file that can be uploaded within one step.
 const MAX_FILE_BYTES: u64 = 100_000_000;
 
-/// The most files of a post, each of which is a message. Synapse, as it is installed,
-/// takes ten at once, and then one in five seconds.
+/// The most files of a post, each of which is a message. Synapse, as installed, accepts ten at
+/// once, then one in five seconds.
 const MAX_FILES: u32 = 10;
 
-/// How long a renewal may take: the tokens of a later answer would be lost.
-const REFRESH_WITHIN: Duration = Duration::from_secs(28);
+/// The timeout of a refresh: the tokens of a later response would be lost.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(28);
 
-/// What a deployment says of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// The name of our device, which people read in the list of theirs.
+    /// The name of our device in the user's list of devices.
     #[serde(default = "client_name")]
     client_name: String,
-    /// Homeservers without OAuth 2.0 on whose page people may sign in. The operator trusts
-    /// them not to send people on to another homeserver.
+    /// Homeservers without OAuth 2.0 on whose page users may sign in. The operator trusts them not
+    /// to redirect users to another homeserver.
     #[serde(default)]
     sso_homeservers: Vec<Homeserver>,
 }
@@ -127,20 +122,18 @@ fn client_name() -> String {
     "Social Publishing".to_owned()
 }
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Matrix>, SetupError> {
     let Some(Settings { client_name, sso_homeservers }) = setup.settings(NAME)? else { return Ok(None) };
     Ok(Some(Matrix { api: Api::new(setup.http.clone()), client_name, sso_homeservers }))
 }
 
-/// Every homeserver.
 pub(crate) struct Matrix {
     api: Api,
     client_name: String,
     sso_homeservers: Vec<Homeserver>,
 }
 
-/// What is taken by a homeserver that takes files of so many bytes.
+/// The rules of a homeserver with this upload limit, in bytes.
 fn rules(upload_limit: u64) -> Rules {
     let max_bytes = upload_limit.min(MAX_FILE_BYTES);
     Rules::of(
@@ -151,7 +144,7 @@ fn rules(upload_limit: u64) -> Rules {
             Rule::mime_types(MimeType::ALL),
             Rule::max_image_bytes(max_bytes),
             Rule::max_video_bytes(max_bytes),
-            // What this service takes: in any script less than a message may have.
+            // This service's own limit: in any script less than a message may have.
             Rule::max_alt_text(10_000, Counting::code_points()),
         ],
     )
@@ -163,23 +156,23 @@ impl Platform for Matrix {
         NAME
     }
 
-    /// Where the homeserver gives a refresh token.
+    /// Only homeservers that issue refresh tokens need it.
     fn refresh_policy(&self) -> RefreshPolicy {
         RefreshPolicy::Rotating
     }
 
     fn host(&self, credentials: &Credentials) -> Option<String> {
-        Grant::of(credentials).ok().map(|it| it.server.name())
+        Grant::load(credentials).ok().map(|it| it.server.name())
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let gone = |reason: String| RefreshError::Gone(reason);
-        let grant = Grant::of(old).map_err(|it| gone(it.into_reason()))?;
+        let grant = Grant::load(old).map_err(|it| gone(it.into_reason()))?;
         if let Session::OAuth(client) = &grant.session {
             return client.oauth(&self.api.http).refresh(old, now).await;
         }
         let token = old.refresh_token.as_ref().ok_or_else(|| gone("there is no refresh token".to_owned()))?;
-        let refreshed = self.api.refresh(&grant.server, token, REFRESH_WITHIN, now).await;
+        let refreshed = self.api.refresh(&grant.server, token, REFRESH_TIMEOUT, now).await;
         let tokens = refreshed.map_err(not_renewed)?;
         let expires_at = tokens.expires_at(now);
         let refresh_token = tokens.refresh_token.or_else(|| old.refresh_token.clone());
@@ -192,7 +185,7 @@ impl Platform for Matrix {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let Grant { server, user, .. } = Grant::of(credentials)?;
+        let Grant { server, user, .. } = Grant::load(credentials)?;
         let device = Device { server: &server, token: &credentials.access_token, now };
         Ok(Some(self.about_user(device, &user).await?))
     }
@@ -225,17 +218,18 @@ impl Connect for Matrix {
         Ok(vec![self.come_back(callback, now).await?])
     }
 
-    /// Rooms are the only option of the kind.
+    /// Rooms are the only option with choices.
     async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
-        let grant = Grant::of(asked.credentials)?;
+        let grant = Grant::load(asked.credentials)?;
         let device = Device { server: &grant.server, token: &asked.credentials.access_token, now };
         Ok(rooms::choices(&self.api, device, &grant.user).await?)
     }
 
-    /// Ends the device that was made for it. One whose token was pasted is somebody's own.
-    /// An access token that has ended, as most have by then, is renewed for it.
+    /// Ends the device that was made for the connection; the device of a pasted token belongs to
+    /// the user and stays. An access token that has expired, as most have by then, is refreshed
+    /// first.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let grant = Grant::of(credentials)?;
+        let grant = Grant::load(credentials)?;
         match &grant.session {
             Session::Pasted => return Ok(()),
             Session::Login => {}

@@ -51,7 +51,7 @@ const PIN_TITLE: &str = "title";
 const LINK: &str = "link";
 const COVER: &str = "cover_ms";
 
-/// Code points of a title.
+/// In code points.
 const MAX_TITLE: usize = 100;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
@@ -59,18 +59,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         COVER,
         OptionKind::Number { min: 0, max: 900_000 },
-        "The position of the cover frame in the video, in milliseconds, rounded down to a second. The beginning, \
-         unless given.",
+        "The position of the cover frame in the video, in milliseconds, rounded down to a second. Defaults to the \
+         beginning.",
     ),
-    OptionSpec::new(
-        LINK,
-        OptionKind::Address(&["https://", "http://"]),
-        "The URL that opens when the pin is clicked. None, unless given.",
-    ),
+    OptionSpec::new(LINK, OptionKind::Address(&["https://", "http://"]), "The URL that opens when the pin is clicked."),
     OptionSpec::new(
         PIN_TITLE,
         OptionKind::Text { max: MAX_TITLE },
-        "The title of the pin. The first line of the text, unless given.",
+        "The title of the pin. Defaults to the first line of the text.",
     ),
 ];
 
@@ -79,7 +75,7 @@ const SCOPES: &[&str] = &["boards:read", "boards:write", "pins:read", "pins:writ
 const DIALECT: Dialect = Dialect {
     pkce: false,
     scope_separator: ",",
-    // "The authorization grant is invalid", with 401.
+    // Pinterest's message is "The authorization grant is invalid", with 401.
     gone: &["283", "invalid_grant"],
     // For apps made before 25 September 2025: a refresh token that each refresh replaces.
     code: TokenCall { further: &[("continuous_refresh", "true")], ..TokenCall::CODE },
@@ -95,8 +91,8 @@ const ERRORS: ErrorTable = ErrorTable {
     is_own: |it| it["code"].is_number(),
     rules: &[
         ErrorRule::codes(&["29"]).kind(ErrorKind::AppMisconfigured).user_message(
-            "The Pinterest app of this service has Trial access, which creates pins in the sandbox of Pinterest only. \
-             Its operator has to request Standard access.",
+            "The Pinterest app of this service has Trial access, which creates pins in Pinterest's sandbox only. Ask \
+             the operator to request Standard access.",
         ),
         ErrorRule::status(400).message_contains(&["unable to reach the url"]).kind(ErrorKind::FetchFailed),
         ErrorRule::status(404)
@@ -111,32 +107,32 @@ const ERRORS: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
-/// The only host besides Pinterest's own that an upload URL may name.
+/// The only host other than Pinterest's own that an upload URL may name.
 const UPLOAD_HOSTS: &[&str] = &["pinterest-media-upload.s3-accelerate.amazonaws.com"];
 
-/// Pictures outside these bounds are resized. Pinterest accepts JPEG and PNG by URL for certain.
+/// Pictures outside these bounds are resized. Only JPEG and PNG by URL are known to work.
 const BOUNDS: PictureBounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, 8_192);
 
-/// Pinterest accepts 2 GB, in one call. This much can be sent within [`UPLOAD_TIMEOUT`], at 90 Mbit/s.
+/// Pinterest accepts 2 GB in one call. This much can be sent within [`UPLOAD_TIMEOUT`] at 90
+/// Mbit/s.
 const MAX_VIDEO_BYTES: u64 = 300_000_000;
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(27);
 
-/// For the publish call, during which Pinterest fetches the pictures.
+/// The timeout of the publish call, during which Pinterest fetches the pictures.
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The largest pages of a list.
+/// The largest page of a list.
 const PAGE_SIZE: &str = "250";
 const PAGE_BYTES: usize = 4 << 20;
 
-/// As many boards as an option may list.
+/// Covers as many boards as an option may list.
 const MAX_BOARD_PAGES: usize = MAX_CHOICES / 250;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// The website and the API, if not Pinterest's own.
     url: Option<Url>,
-    /// Whether pins are created in the sandbox of Pinterest, which serves apps with Trial access.
+    /// Whether pins are created in Pinterest's sandbox, which serves apps with Trial access.
     #[serde(default)]
     sandbox: bool,
 }
@@ -151,7 +147,8 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Pinterest>, SetupError> {
     let endpoints = Endpoints {
         authorization: at(&site, "/oauth/"),
         token: at(&api, "/v5/oauth/token"),
-        // Pinterest revokes tokens of system users only: a person removes the app in the settings of Pinterest.
+        // Pinterest revokes tokens of system users only: users remove the app in Pinterest's
+        // settings.
         ..Endpoints::default()
     };
     let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoExtraSecrets>(NAME), &DIALECT, endpoints);
@@ -189,7 +186,7 @@ struct Board {
 #[derive(Deserialize)]
 struct Pin {
     id: String,
-    /// UTC; without a zone in responses seen so far.
+    /// UTC; responses seen so far have no zone.
     created_at: Option<String>,
     title: Option<String>,
     description: Option<String>,
@@ -211,7 +208,7 @@ struct MediaStatus {
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Uploaded {
-    /// Pinterest fetches it during the publish call.
+    /// Pinterest fetches the file during the publish call.
     ByUrl,
     Video {
         media_id: String,
@@ -271,7 +268,7 @@ impl OAuthAdapter for Pinterest {
         Ok(Grant::of_one(profile, self.rules()))
     }
 
-    /// Boards are the only option of the kind. Boards for advertisements accept no pins of people.
+    /// Boards are the only option with choices. Boards for advertisements accept no pins of users.
     async fn choices(&self, _: &Choosing<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
         let (mut choices, mut bookmark) = (Vec::new(), None::<String>);
         for _ in 0..MAX_BOARD_PAGES {
@@ -303,11 +300,11 @@ impl PublishAdapter for Pinterest {
         }
     }
 
-    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<Uploaded>, CallError> {
+    async fn upload(&self, request: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<Uploaded>, CallError> {
         if !file.is_video() {
             return Ok(UploadStep::Uploaded(Uploaded::ByUrl));
         }
-        let auth = Auth::post(job);
+        let auth = Auth::post(request);
         let body = json!({ "media_type": "video" });
         let call = self.api.post(auth, &["v5", "media"]).effect(Effect::Private).json(&body);
         let RegisteredMedia { media_id, upload_url, upload_parameters } = call.read().await?;
@@ -319,7 +316,7 @@ impl PublishAdapter for Pinterest {
             return Err(self.api.unreadable(Effect::Private));
         }
         let fields = upload_parameters.iter().fold(Form::new(), |form, (name, value)| form.text(name, value));
-        let form = fields.file(("file", "video"), file.mime_type(), file.size_bytes(), file.open(job).await?);
+        let form = fields.file(("file", "video"), file.mime_type(), file.size_bytes(), file.open(request).await?);
         // The form itself authorizes the upload.
         let call = self.api.upload_to(auth.without_token(), Method::POST, upload_url);
         call.multipart(form).timeout(UPLOAD_TIMEOUT).done().await?;
@@ -328,11 +325,11 @@ impl PublishAdapter for Pinterest {
 
     async fn upload_status(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Uploaded>, CallError> {
-        let call = self.api.get(Auth::post(job), &["v5", "media", &state.id]).effect(Effect::Private);
+        let call = self.api.get(Auth::post(request), &["v5", "media", &state.id]).effect(Effect::Private);
         let media: MediaStatus = call.read().await?;
         Ok(match media.status.as_str() {
             "succeeded" => UploadStep::Uploaded(Uploaded::Video { media_id: state.id.clone() }),
@@ -343,18 +340,19 @@ impl PublishAdapter for Pinterest {
 
     async fn create_post(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         prepared: &Prepared<'_, Uploaded>,
     ) -> Result<Published, CallError> {
         let mut pin = json!({
-            "board_id": board(job)?,
-            "description": job.text,
-            "media_source": media_source(job, prepared)?,
+            "board_id": board(request)?,
+            "description": request.text,
+            "media_source": media_source(request, prepared)?,
         });
-        // A pin has one alternative text, whatever its media source: that of its video or first picture. Pinterest
-        // shows that of a video if the account is a business account (help.pinterest.com, "Add alternative text").
+        // A pin has one alternative text, whatever its media source: that of its video or first
+        // picture. Pinterest shows a video's text only for business accounts (help.pinterest.com,
+        // "Add alternative text").
         let alt_text = prepared.files.first().and_then(|it| it.attachment.alt_text.as_ref()).map(AltText::as_str);
-        for (name, value) in [("title", title(job)), ("link", job.options.text(LINK).map(str::to_owned))] {
+        for (name, value) in [("title", title(request)), ("link", request.options.text(LINK).map(str::to_owned))] {
             if let Some(value) = value {
                 pin[name] = value.into();
             }
@@ -362,12 +360,12 @@ impl PublishAdapter for Pinterest {
         if let Some(alt_text) = alt_text {
             pin["alt_text"] = alt_text.into();
         }
-        let call = self.api.post(Auth::post(job), &["v5", "pins"]).effect(Effect::Public).json(&pin);
+        let call = self.api.post(Auth::post(request), &["v5", "pins"]).effect(Effect::Public).json(&pin);
         let created: Pin = call.timeout(PUBLISH_TIMEOUT).read().await?;
         if !is_id(&created.id) {
             return Err(self.api.unreadable(Effect::Public));
         }
-        Ok(Published::new(created.id.clone(), job.now).with_url(Some(pin_url(&created.id))))
+        Ok(Published::new(created.id.clone(), request.now).with_url(Some(pin_url(&created.id))))
     }
 
     fn look_up_method(&self, _: &PublishRequest<'_>) -> LookUpMethod {
@@ -376,11 +374,11 @@ impl PublishAdapter for Pinterest {
 
     async fn list_posts(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
-        let call = self.api.get(Auth::post(job), &["v5", "boards", board(job)?, "pins"]);
+        let call = self.api.get(Auth::post(request), &["v5", "boards", board(request)?, "pins"]);
         let call = call.query(&[("page_size", PAGE_SIZE)]);
         let call = call.query(&page.iter().map(|it| ("bookmark", it)).collect::<Vec<_>>());
         let page: Paged<Pin> = call.max_bytes(PAGE_BYTES).read().await?;
@@ -390,20 +388,20 @@ impl PublishAdapter for Pinterest {
             content: json!([pin.title, pin.description, pin.link]),
             id: pin.id,
         };
-        // The order is not documented, so a post's age never ends the search.
+        // The order is not documented, so the age of a post never ends the search.
         let posts = page.items.into_iter().filter(|it| is_id(&it.id)).map(listed).collect();
         Ok(PostPage { posts, next: page.bookmark, is_sorted: false })
     }
 
-    fn compare(&self, job: &PublishRequest<'_>, _: &Prepared<'_, Uploaded>, listed: &ListedPost) -> PostMatch {
+    fn compare(&self, request: &PublishRequest<'_>, _: &Prepared<'_, Uploaded>, listed: &ListedPost) -> PostMatch {
         let theirs = |index: usize| listed.content[index].as_str().unwrap_or_default().trim();
         // Pinterest may change the white space.
         let is_same = |theirs: &str, ours: &str| theirs.split_whitespace().eq(ours.split_whitespace());
-        let title = title(job).unwrap_or_default();
-        let (is_same_title, is_same_text) = (is_same(theirs(0), &title), is_same(theirs(1), job.text));
-        let is_same_link = theirs(2) == job.options.text(LINK).unwrap_or_default();
+        let title = title(request).unwrap_or_default();
+        let (is_same_title, is_same_text) = (is_same(theirs(0), &title), is_same(theirs(1), request.text));
+        let is_same_link = theirs(2) == request.options.text(LINK).unwrap_or_default();
         let has_same_title = is_same_title && !title.is_empty();
-        let has_same_text = is_same_text && !job.text.trim().is_empty();
+        let has_same_text = is_same_text && !request.text.trim().is_empty();
         match (is_same_title && is_same_text, is_same_link) {
             (true, true) => PostMatch::Same,
             // Pinterest may rewrite titles, texts and links.
@@ -414,23 +412,23 @@ impl PublishAdapter for Pinterest {
     }
 }
 
-fn board<'a>(job: &'a PublishRequest<'_>) -> Result<&'a str, CallError> {
-    let board = job.options.text(BOARD).filter(|it| is_id(it));
-    board.ok_or_else(|| CallError::invalid_post("Option board: choose one of the listed boards."))
+fn board<'a>(request: &'a PublishRequest<'_>) -> Result<&'a str, CallError> {
+    let board = request.options.text(BOARD).filter(|it| is_id(it));
+    board.ok_or_else(|| CallError::invalid_post("option board: choose one of the listed boards"))
 }
 
-/// The title that the post states, else the first line of its text, cut at the limit.
-fn title(job: &PublishRequest<'_>) -> Option<String> {
-    let first_line = || job.text.lines().map(str::trim).find(|it| !it.is_empty());
-    let title = job.options.text(PIN_TITLE).or_else(first_line)?;
+/// The title option, or the first line of the text, cut at the limit.
+fn title(request: &PublishRequest<'_>) -> Option<String> {
+    let first_line = || request.text.lines().map(str::trim).find(|it| !it.is_empty());
+    let title = request.options.text(PIN_TITLE).or_else(first_line)?;
     Some(title.chars().take(MAX_TITLE).collect::<String>().trim_end().to_owned())
 }
 
-fn media_source(job: &PublishRequest<'_>, prepared: &Prepared<'_, Uploaded>) -> Result<Value, CallError> {
+fn media_source(request: &PublishRequest<'_>, prepared: &Prepared<'_, Uploaded>) -> Result<Value, CallError> {
     if let [file] = prepared.files.as_slice()
         && let Uploaded::Video { media_id } = file.uploaded
     {
-        let second = job.options.number(COVER).unwrap_or_default() / 1_000;
+        let second = request.options.number(COVER).unwrap_or_default() / 1_000;
         return Ok(json!({ "source_type": "video_id", "media_id": media_id, "cover_image_key_frame_time": second }));
     }
     let urls: Vec<&str> = prepared.files.iter().filter_map(|it| it.url.as_deref()).collect();
@@ -444,7 +442,7 @@ fn media_source(job: &PublishRequest<'_>, prepared: &Prepared<'_, Uploaded>) -> 
     }
 }
 
-/// A time of Pinterest: UTC, without a zone, such as `2022-10-13T01:40:29`.
+/// Parses a time without a zone, such as `2022-10-13T01:40:29`, as UTC.
 fn utc(time: &str) -> Option<DateTime<Utc>> {
     let with_zone = DateTime::parse_from_rfc3339(time).map(|it| it.to_utc());
     with_zone.or_else(|_| time.parse::<NaiveDateTime>().map(|it| it.and_utc())).ok()
@@ -462,7 +460,8 @@ fn pin_url(id: &str) -> String {
 mod tests {
     use super::*;
 
-    /// One row per response seen in documents or in issues of clients. What follows for which call is tested in the kit.
+    /// One row per response seen in documents or in issues of clients. The kit tests what follows
+    /// for which call.
     #[test]
     fn error_table_classifies_known_responses() {
         for (status, body, expected) in [

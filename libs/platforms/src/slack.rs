@@ -1,22 +1,22 @@
 //! Slack: channels of a workspace, through a bot of the operator's app.
 //!
-//! What it relies on (the documentation of the Web API; the fact sheet of Slack):
+//! What the adapter relies on (documentation of the Web API; the fact sheet of Slack):
 //!
-//! - A workspace grants the app a bot. Its token does not end, or lasts 12 hours and
-//!   is exchanged, where the app has token rotation switched on.
-//! - The bot posts where it was invited, and there it can read what was posted. Which
-//!   channel it is, each post says.
-//! - A message carries our reference as metadata, which tells what became of a call
-//!   whose answer was lost. Files are known by the ids that they have before they are
-//!   shared: one that Slack does not know was not shared.
-//! - Files are uploaded before, and seen by nobody until one call shares them all,
-//!   with the text. Its success says that Slack has begun to: the files appear seconds
-//!   later, or never. So the call is looked up like one whose answer was lost. Files that
-//!   do not appear in minutes are deleted and uploaded again, once, without alternative
-//!   texts: Slack is known to lose files that have one.
+//! - A workspace grants the app a bot. Its token does not expire; if the app has token rotation
+//!   enabled, the token lasts 12 hours and is refreshed.
+//! - The bot posts in the channels that it was invited to, and can read their messages. Each post
+//!   names its channel.
+//! - A message carries our reference as metadata, which shows the outcome of a call whose response
+//!   was lost. Files are known by their ids, which they have before they are shared: a file that
+//!   Slack does not know was not shared.
+//! - Files are uploaded before, and are not visible until one call shares them all, with the text.
+//!   Its success means only that Slack has begun to share them: the files appear seconds later, or
+//!   never. So the call is looked up like one whose response was lost. Files that do not appear
+//!   within minutes are deleted and uploaded again, once, without alternative texts: Slack is known
+//!   to lose files that have one.
 //!
-//! `slack/api.rs` has the calls, `errors.rs` what errors mean, `content.rs` how a text is
-//! written, `look_up.rs` how the outcome of a call is found.
+//! `slack/api.rs` has the calls, `errors.rs` the error table, `content.rs` how a text is written,
+//! `look_up.rs` how the outcome of a call is found.
 
 mod api;
 mod content;
@@ -52,42 +52,35 @@ use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 use crate::transport_error::TransportError;
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "slack";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "Slack";
 
-/// What an operator needs to have it.
 pub(crate) const ACCESS: Access = Access::Open;
 
-/// Where a post goes.
 const CHANNEL: &str = "channel";
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         CHANNEL,
         OptionKind::Choice { max: 20 },
-        "The channel, by its id. The app has to be invited to it, such as by /invite.",
+        "The ID of the channel. Invite the app to the channel first, for example with /invite.",
     )
     .required(),
     OptionSpec::new(
         "unfurl_links",
         OptionKind::Flag,
-        "Whether links of a post without files are shown with a preview. Slack decides, unless given.",
+        "Whether links of a post without files are shown with a preview. By default, Slack decides.",
     ),
 ];
 
-/// What the bot may do, and what for: posts, their files, the list of channels (public
-/// ones, and private ones to which it was invited), and what became of a call whose
-/// answer was lost, for messages and for files.
+/// Permissions of the bot: posts, their files, the list of channels (public ones, and private ones
+/// that it was invited to), and look-ups of messages and files.
 const SCOPES: &[&str] =
     &["chat:write", "files:write", "channels:read", "groups:read", "channels:history", "groups:history", "files:read"];
 
-/// How its OAuth differs.
 const DIALECT: Dialect = Dialect {
-    // An app that keeps a secret needs none.
+    // Slack needs no PKCE from an app with a secret.
     pkce: false,
     scope_separator: ",",
     revocation: TokenCall { of: Of::Access, client: ClientAuth::None, ..TokenCall::REVOCATION },
@@ -101,10 +94,9 @@ const DIALECT: Dialect = Dialect {
 pub(crate) const LEAD: LeadTimes =
     LeadTimes { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(180)), ..LeadTimes::NONE };
 
-/// What goes up within a step. Slack itself takes 1 GB.
+/// The largest file that can be uploaded within one step. Slack itself accepts 1 GB.
 const MAX_FILE_BYTES: u64 = 100_000_000;
 
-/// What a deployment says of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
@@ -117,7 +109,6 @@ fn official() -> Url {
     Url::parse(OFFICIAL).unwrap_or_else(|error| unreachable!("{OFFICIAL}: {error}"))
 }
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Slack>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
     let api = Api::new(setup.http.clone(), url);
@@ -130,21 +121,22 @@ pub(crate) struct Slack {
     oauth: OAuth2,
 }
 
-/// What preparation has reached: the ids of the files uploaded so far, in the order of
-/// the post. Stored between the steps, so that a step which is taken again after a
-/// crash uploads one file twice, not all of them.
+/// The state of the preparation: the ids of the files uploaded so far, in the order of the post.
+/// Stored between the steps, so that a step that is repeated after a crash uploads one file twice,
+/// not all of them.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Progress {
     files: Vec<String>,
-    /// Whether an earlier share of this post was given up, so that these files have no alternative texts.
+    /// Whether an earlier share of this post was given up, so that these files have no alternative
+    /// texts.
     is_again: bool,
 }
 
 const UPLOADED_AGAIN: &str =
-    "Slack did not show the files in the channel; they are uploaded again without alternative texts";
+    "Slack did not show the files in the channel. They are uploaded again without alternative text";
 
-const NOT_SHOWN_YET: &str = "Slack has the files, and does not show them in the channel yet";
+const NOT_SHOWN_YET: &str = "Slack has the files but does not show them in the channel yet";
 
 #[async_trait::async_trait]
 impl Platform for Slack {
@@ -152,8 +144,7 @@ impl Platform for Slack {
         NAME
     }
 
-    /// Where the app has token rotation switched on; otherwise there is no refresh
-    /// token.
+    /// Only apps with token rotation have a refresh token.
     fn refresh_policy(&self) -> RefreshPolicy {
         RefreshPolicy::Rotating
     }
@@ -202,7 +193,7 @@ impl Connect for Slack {
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let tokens = self.oauth.complete(callback).await?;
-        of_a_workspace(&tokens)?;
+        check_workspace(&tokens)?;
         let bot = Bot { token: &tokens.access_token, now };
         let team = self.api.team(bot).await.map_err(|it| without_token(it, &tokens.access_token))?;
         Ok(vec![Account {
@@ -214,14 +205,14 @@ impl Connect for Slack {
         }])
     }
 
-    /// Channels are the only option of the kind: those to which the bot was invited.
+    /// Channels are the only option with choices: those that the bot was invited to.
     async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         let bot = Bot { token: &asked.credentials.access_token, now };
         Ok(self.api.channels(bot).await?)
     }
 
-    /// It deactivates the bot and takes it out of all channels, for whoever else has
-    /// connected the workspace.
+    /// Revoking deactivates the bot and removes it from all channels, for every user who connected
+    /// the workspace.
     fn revokes_all(&self) -> bool {
         true
     }
@@ -231,31 +222,30 @@ impl Connect for Slack {
     }
 }
 
-/// A workspace, as people know it.
 fn profile_of(team: Team) -> AccountInfo {
     AccountInfo {
         account_id: team.id,
         username: subdomain(&team.url).or_else(|| Some(team.name.clone())),
         display_name: Some(team.name),
-        // It would take another permission.
+        // The avatar needs another permission.
         avatar: None,
         profile_url: Some(team.url),
     }
 }
 
-/// Refuses what is no bot of one workspace.
-fn of_a_workspace(tokens: &Tokens) -> Result<(), ConnectError> {
+/// Refuses tokens that are not a bot's in one workspace.
+fn check_workspace(tokens: &Tokens) -> Result<(), ConnectError> {
     if tokens.text("token_type").as_deref() != Some("bot") {
         return Err(ConnectError::Refused("the app has no bot; give it bot token scopes".to_owned()));
     }
     if tokens.field("is_enterprise_install").and_then(serde_json::Value::as_bool) == Some(true) {
-        let why = "the app was installed for a whole organization; choose one workspace on Slack's page";
+        let why = "the app was installed for a whole organization: choose one workspace on Slack's page";
         return Err(ConnectError::Refused(why.to_owned()));
     }
     Ok(())
 }
 
-/// The name of a workspace in its address.
+/// The subdomain of a workspace's URL.
 fn subdomain(url: &str) -> Option<String> {
     let host = Url::parse(url).ok()?.host_str()?.to_owned();
     host.split_once('.').map(|(name, _)| name.to_owned()).filter(|it| !it.is_empty())
@@ -263,70 +253,71 @@ fn subdomain(url: &str) -> Option<String> {
 
 #[async_trait::async_trait]
 impl Publish for Slack {
-    /// One file per step. An uploaded file is seen by nobody until it is shared.
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let mut progress = Progress::of(job);
-        let Some(next) = job.media.get(progress.files.len()) else {
+    /// One file per step. An uploaded file is not visible until it is shared.
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let mut progress = Progress::load(request);
+        let Some(next) = request.media.get(progress.files.len()) else {
             return Ok(Step::Ready { progress: progress.store() });
         };
-        // Files that Slack never got are `Absent`, which leaves no doubt, so that they keep their texts.
-        progress.is_again |= progress.files.is_empty() && job.may_have_published;
-        let place = format!("file {} of {}", progress.files.len() + 1, job.media.len());
-        let bytes = job.files.open(next).await.map_err(CallError::from)?;
+        // Files that Slack never received are `Absent`: the outcome is known, so they keep their
+        // alternative texts.
+        progress.is_again |= progress.files.is_empty() && request.may_have_published;
+        let place = format!("file {} of {}", progress.files.len() + 1, request.media.len());
+        let bytes = request.files.open(next).await.map_err(CallError::from)?;
         let name = format!("{}.{}", progress.files.len() + 1, next.mime_type.extension());
-        // A description is "of image". Slack takes one of another file, and then shares
-        // nothing, without a word (slackapi/python-slack-sdk, issue 1818).
+        // A description is "of image". Slack accepts one for other files, but then shares nothing
+        // and returns no error (slackapi/python-slack-sdk, issue 1818).
         let is_described = next.mime_type.file_type() == FileType::Image && !progress.is_again;
         let alt_text = next.alt_text.as_ref().filter(|_| is_described).map(AltText::as_str);
         let file = (name.as_str(), next.mime_type, next.size_bytes);
-        let uploading = self.api.upload(Bot::of(job), file, alt_text, bytes, WITHIN);
+        let uploading = self.api.upload(Bot::new(request), file, alt_text, bytes, WITHIN);
         let late = || CallError::of_transport(TransportError::Late, Effect::Private, TITLE);
-        let uploaded = Deadline::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
+        let uploaded = Deadline::begin(request.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
         progress.files.push(uploaded.map_err(|it| it.with_message(|why| format!("{place}: {why}")))?);
-        let all_there = progress.files.len() == job.media.len();
+        let all_there = progress.files.len() == request.media.len();
         match progress.store() {
-            Some(progress) if !all_there => Ok(Step::Again { progress, at: job.now }),
+            Some(progress) if !all_there => Ok(Step::Again { progress, at: request.now }),
             progress => Ok(Step::Ready { progress }),
         }
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let channel = channel(job)?;
-        let text = content::written(job.text)?;
-        let bot = Bot::of(job);
-        let Progress { files, .. } = Progress::of(job);
-        if files.len() != job.media.len() {
-            return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let channel = channel(request)?;
+        let text = content::written(request.text)?;
+        let bot = Bot::new(request);
+        let Progress { files, .. } = Progress::load(request);
+        if files.len() != request.media.len() {
+            return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         }
         let Some(first) = files.first() else {
             let message = api::Message {
                 channel,
                 text: &text,
-                reference: job.reference,
-                unfurl: job.options.flag("unfurl_links"),
+                reference: request.reference,
+                unfurl: request.options.flag("unfurl_links"),
             };
             let ts = self.api.send(bot, &message).await?;
-            return Ok(look_up::message(job, channel, &ts));
+            return Ok(look_up::message(request, channel, &ts));
         };
         let shared = self.api.share(bot, channel, &text, &files).await;
-        let is_withdrawn = |it: &CallError| job.may_have_published && errors::is_of_no_file(it);
+        let is_withdrawn = |it: &CallError| request.may_have_published && errors::is_of_no_file(it);
         shared.map_err(|it| if is_withdrawn(&it) { it.with_message(|_| UPLOADED_AGAIN.to_owned()) } else { it })?;
         match self.api.sharing(bot, first, channel).await {
             Ok(Sharing::Shared { ts }) => {
-                Ok(Published::new(first.clone(), job.now).with_url(look_up::link(job, channel, &ts)))
+                Ok(Published::new(first.clone(), request.now).with_url(look_up::link(request, channel, &ts)))
             }
             // Slack carries out the share, whatever this call returns.
             _ => Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: NOT_SHOWN_YET.to_owned() }),
         }
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        deadline::look(TITLE, job, look_up::resolve(&self.api, job, since)).await
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        deadline::look(TITLE, request, look_up::resolve(&self.api, request, since)).await
     }
 
     /// Slack shows files seconds after it accepted them.
-    fn is_confirmed_later(&self, job: &PublishRequest<'_>) -> bool {
-        !job.media.is_empty()
+    fn is_confirmed_later(&self, request: &PublishRequest<'_>) -> bool {
+        !request.media.is_empty()
     }
 
     /// False: a message is known by our reference, files by their ids.
@@ -335,26 +326,26 @@ impl Publish for Slack {
     }
 }
 
-/// The channel of a post, which Slack would also take by its name, but not tell us
-/// later what stands in it.
-fn channel<'a>(job: &PublishRequest<'a>) -> Result<&'a str, AttemptError> {
-    let named = job.options.text(CHANNEL).map(str::trim).filter(|it| is_channel(it));
-    let reason = "option channel: this is no channel's id, such as C0123456789; choose one that is listed";
+/// The channel of a post. Slack would also accept its name, but could then not list its messages
+/// later.
+fn channel<'a>(request: &PublishRequest<'a>) -> Result<&'a str, AttemptError> {
+    let named = request.options.text(CHANNEL).map(str::trim).filter(|it| is_channel(it));
+    let reason = "option channel: this is not a channel ID such as C0123456789; choose one of the listed channels";
     named.ok_or_else(|| AttemptError::Refused { reason: reason.to_owned() })
 }
 
-/// What Slack's own check of `channel_id` takes, without conversations of two people.
+/// What Slack's own check of `channel_id` accepts, without direct messages.
 fn is_channel(named: &str) -> bool {
     let is_id = |it: u8| it.is_ascii_uppercase() || it.is_ascii_digit();
     named.starts_with(['C', 'G']) && (9..=20).contains(&named.len()) && named.bytes().all(is_id)
 }
 
 impl Progress {
-    fn of(job: &PublishRequest<'_>) -> Self {
-        job.progress()
+    fn load(request: &PublishRequest<'_>) -> Self {
+        request.progress()
     }
 
-    /// Nothing when there is nothing to remember.
+    /// `None` if there is nothing to remember.
     fn store(&self) -> Option<String> {
         if self.files.is_empty() { None } else { serde_json::to_string(self).ok() }
     }
@@ -365,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_channel_is_named_by_its_id() {
+    fn only_channel_ids_are_accepted() {
         for id in ["C0123456789", "G024BE91L"] {
             assert!(is_channel(id), "{id}");
         }
@@ -375,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_is_named_as_in_its_address() {
+    fn workspace_username_is_its_subdomain() {
         assert_eq!(subdomain("https://lighthouse.slack.com/").as_deref(), Some("lighthouse"));
         assert_eq!(subdomain("https://lighthouse.enterprise.slack.com/").as_deref(), Some("lighthouse"));
         assert_eq!(subdomain("no address"), None);

@@ -1,17 +1,16 @@
-//! Telegram: a channel or a group, through a bot of the user's own.
+//! Telegram: a channel or a group, through the user's own bot.
 //!
-//! What it relies on (the fact sheet of Telegram; Bot API 10.1):
+//! What the adapter relies on (the fact sheet of Telegram; Bot API 10.1):
 //!
-//! - A bot's token does not end. What it may do in a chat is asked at connecting.
-//! - Files go up with the call that makes them public, so nothing is prepared but
-//!   pictures that are too large.
-//! - There is no key, and a bot cannot read what a channel shows: what became of a
-//!   call whose answer was lost is never known, and the post is not sent again.
+//! - A bot's token does not expire. The bot's rights in the chat are checked when it is connected.
+//! - Files are part of the publish call, so only pictures that are too large are prepared.
+//! - There is no idempotency key, and a bot cannot read the messages of a channel: the outcome of a
+//!   call whose response was lost stays unknown, and the post is not sent again.
+//! - A group that becomes a supergroup gets another id. The new id is requested when the old one is
+//!   refused, and stored.
 //!
-//! - A group that becomes a supergroup gets another id. It is asked for when the old one is refused, and kept.
-//!
-//! `telegram/api.rs` has the calls and what errors mean, `message.rs` what a post is sent
-//! as, `bot.rs` what a bot may do.
+//! `telegram/api.rs` has the calls and the error table, `message.rs` the messages that a post
+//! becomes, `bot.rs` the rights of a bot.
 
 mod api;
 mod bot;
@@ -48,55 +47,49 @@ use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 use crate::transport_error::TransportError;
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "telegram";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "Telegram";
 
-/// What an operator needs to have it.
 pub(crate) const ACCESS: Access = Access::Open;
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new("silent", OptionKind::Flag, "Whether subscribers get it without a sound."),
-    OptionSpec::new("protect_content", OptionKind::Flag, "Whether it cannot be forwarded or saved."),
+    OptionSpec::new("silent", OptionKind::Flag, "Whether subscribers are notified without a sound."),
+    OptionSpec::new("protect_content", OptionKind::Flag, "Whether forwarding and saving the message are disabled."),
     OptionSpec::new(
         "link_preview",
         OptionKind::Flag,
-        "Whether the first link of a post without files is shown with a preview. It is unless this is false.",
+        "Whether the first link of a post without files is shown with a preview. Defaults to true.",
     ),
     OptionSpec::new(
         "parse_mode",
         OptionKind::OneOf(&["none", "html", "markdown"]),
-        "How the text is marked up: not at all unless this says so, as HTML, or as MarkdownV2.",
+        "The markup of the text: HTML or MarkdownV2. By default, the text is plain.",
     ),
     OptionSpec::new(
         "thread",
         OptionKind::Number { min: 1, max: 2_147_483_647 },
-        "The number of the topic of a forum, as in the link to it. The general one where it is left out.",
+        "The number of the forum topic, as in the link to the topic. Defaults to the General topic.",
     ),
 ];
 
 /// Only pictures that are too large are prepared.
 pub(crate) const LEAD: LeadTimes = LeadTimes { images: Some(TimeDelta::seconds(60)), ..LeadTimes::NONE };
 
-/// Photos have at most 10 MB, and 10,000 pixels of width and height together.
+/// Photos have at most 10 MB, and 10,000 pixels of width plus height.
 const BOUNDS: PictureBounds = PictureBounds::new(10_000_000, 5_000);
 
-/// Anything else that a bot uploads has at most 50 MB.
+/// Any other uploaded file has at most 50 MB.
 const MAX_FILE_BYTES: u64 = 50_000_000;
 
-/// The longest time for a step, in which all files of a post are read and go up:
-/// less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(38);
+/// The timeout of a step, in which all files of a post are read and uploaded: less than
+/// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const TIMEOUT: Duration = Duration::from_secs(38);
 
-/// What a deployment says of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Where the Bot API is: Telegram's own, unless a server of the operator's is
-    /// named.
+    /// URL of the Bot API: Telegram's own, or a server of the operator.
     #[serde(default = "official")]
     url: Url,
 }
@@ -106,7 +99,6 @@ fn official() -> Url {
     Url::parse(OFFICIAL).unwrap_or_else(|error| unreachable!("{OFFICIAL}: {error}"))
 }
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Telegram>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
     Ok(Some(Telegram { api: Api::new(setup.http.clone(), url) }))
@@ -116,10 +108,10 @@ pub(crate) struct Telegram {
     api: Api,
 }
 
-/// The picture that is being made smaller, and which of the post's it is.
+/// The picture that is being resized, and its position in the post.
 #[derive(Default, Serialize, Deserialize)]
 struct Progress {
-    /// Pictures that are done or need nothing.
+    /// How many pictures are done or need nothing.
     done: usize,
     picture: Option<Awaited>,
 }
@@ -135,9 +127,9 @@ impl Platform for Telegram {
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
-        let chat = Chat::of(old).map_err(|it| RefreshError::Gone(it.into_reason()))?;
+        let chat = Chat::load(old).map_err(|it| RefreshError::Gone(it.into_reason()))?;
         match self.api.current_id(Bot { token: &old.access_token, now }, chat.id).await {
-            Ok(id) => Ok(Chat { id }.kept_with(old.clone())),
+            Ok(id) => Ok(Chat { id }.store_with(old.clone())),
             Err(error) if error.kind == ErrorKind::Unauthorized => Err(RefreshError::Gone(error.message)),
             Err(error) => Err(RefreshError::Unreachable(error.message)),
         }
@@ -149,9 +141,9 @@ impl Platform for Telegram {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let chat = Chat::of(credentials)?.id.to_string();
+        let chat = Chat::load(credentials)?.id.to_string();
         let found = self.api.chat(Bot { token: &credentials.access_token, now }, &chat).await?;
-        // A group that moved is the account that was connected.
+        // A group that moved is still the connected account.
         let account_id = profile.account_id.clone();
         Ok(Some(AccountDetails { profile: AccountInfo { account_id, ..bot::profile_of(found) }, rules: self.rules() }))
     }
@@ -164,9 +156,10 @@ impl Connect for Telegram {
             TITLE,
             [
                 Rule::max_media(10),
-                // Other videos than MPEG-4 may become documents, which have no place among photos.
+                // Telegram may show other videos than MPEG-4 as documents, which cannot be in an
+                // album with photos.
                 Rule::mime_types([MimeType::Jpeg, MimeType::Png, MimeType::Gif, MimeType::Webp, MimeType::Mp4]),
-                // In an album it would be a photo that does not move.
+                // In an album, a GIF would be a photo without animation.
                 Rule::GifAlone,
                 Rule::max_video_bytes(MAX_FILE_BYTES),
                 Rule::OfFiles(FileRule::ImageRatio { min: Ratio::hundredths(5), max: Ratio::hundredths(2_000) }),
@@ -174,8 +167,8 @@ impl Connect for Telegram {
                 Rule::OfFiles(FileRule::FittedImageSide { max: BOUNDS.max_side }),
             ],
         )
-        // A text is counted as it is shown. How much of a marked up one that is,
-        // Telegram alone says.
+        // Telegram counts the text as shown. Only Telegram can tell how long marked-up text is when
+        // shown.
         .and_where(
             When::option("parse_mode", ["none"]).or_absent(),
             [
@@ -200,12 +193,12 @@ impl Connect for Telegram {
         Ok(AuthorizeStep::Accounts(vec![Account { profile, scopes, rules: self.rules(), grant: None, credentials }]))
     }
 
-    /// Never asked: there is no page of Telegram's.
+    /// Never called: Telegram has no authorization page.
     async fn complete(&self, _: &Callback, _: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         Err(ConnectError::Refused("Telegram has no page to come back from".to_owned()))
     }
 
-    /// Does nothing: the bot is its owner's, who may use it for other things.
+    /// Does nothing: the bot belongs to the user and may have other uses.
     async fn revoke(&self, _: &Credentials, _: DateTime<Utc>) -> Result<(), AttemptError> {
         Ok(())
     }
@@ -213,42 +206,42 @@ impl Connect for Telegram {
 
 #[async_trait::async_trait]
 impl Publish for Telegram {
-    /// Has pictures made smaller, one after the other.
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let late = || AttemptError::RetryLater { retry_at: None, reason: "our own store is slow".to_owned() };
-        Deadline::begin(job.now).within(WITHIN, self.step(job)).await.ok_or_else(late)?
+    /// Resizes pictures, one after the other.
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let late = || AttemptError::RetryLater { retry_at: None, reason: "this service's storage is slow".to_owned() };
+        Deadline::begin(request.now).within(TIMEOUT, self.step(request)).await.ok_or_else(late)?
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let chat = Chat::of(job.credentials)?.id;
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let chat = Chat::load(request.credentials)?.id;
         let sending = async {
-            let message = message::of(job, chat).await?;
-            self.api.send(Bot::of(job), message, WITHIN).await
+            let message = message::build(request, chat).await?;
+            self.api.send(Bot::new(request), message, TIMEOUT).await
         };
         let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
-        let id = Deadline::begin(job.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
-        let link = bot::link_to(chat, job.profile.profile_url.as_deref(), id);
-        Ok(Published::new(id.to_string(), job.now).with_url(link))
+        let id = Deadline::begin(request.now).within(TIMEOUT, sending).await.ok_or_else(late).flatten()?;
+        let link = bot::link_to(chat, request.profile.profile_url.as_deref(), id);
+        Ok(Published::new(id.to_string(), request.now).with_url(link))
     }
 
     async fn look_up(&self, _: &PublishRequest<'_>, _: DateTime<Utc>) -> Resolution {
-        Resolution::Undeterminable { advice: "A bot cannot read what a chat shows.".to_owned() }
+        Resolution::Undeterminable { advice: "A bot cannot read the messages of a chat.".to_owned() }
     }
 
-    /// Nothing can be looked up, so nothing is recognised.
+    /// False: nothing can be looked up.
     fn recognizes_own_posts(&self) -> bool {
         false
     }
 }
 
 impl Telegram {
-    /// Has the next picture made smaller that is too large.
-    async fn step(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let mut progress: Progress = job.progress();
-        while let Some(file) = job.media.get(progress.done) {
+    /// Resizes the next picture that is too large.
+    async fn step(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let mut progress: Progress = request.progress();
+        while let Some(file) = request.media.get(progress.done) {
             if is_photo(file)
-                && is_too_large(job, file).await?
-                && let Look::Again(awaited, at) = picture::fitted(job, file, BOUNDS, progress.picture).await?
+                && is_too_large(request, file).await?
+                && let Look::Again(awaited, at) = picture::fitted(request, file, BOUNDS, progress.picture).await?
             {
                 progress.picture = Some(awaited);
                 return Ok(Step::Again { progress: serde_json::to_string(&progress).unwrap_or_default(), at });
@@ -259,11 +252,10 @@ impl Telegram {
     }
 }
 
-/// Whether a file is shown as a photo.
 fn is_photo(file: &Attachment) -> bool {
     matches!(file.mime_type, MimeType::Jpeg | MimeType::Png | MimeType::Webp)
 }
 
-async fn is_too_large(job: &PublishRequest<'_>, file: &Attachment) -> Result<bool, AttemptError> {
-    Ok(BOUNDS.max_bytes < file.size_bytes || picture::is_longer(job, file, BOUNDS.max_side).await?)
+async fn is_too_large(request: &PublishRequest<'_>, file: &Attachment) -> Result<bool, AttemptError> {
+    Ok(BOUNDS.max_bytes < file.size_bytes || picture::is_longer(request, file, BOUNDS.max_side).await?)
 }

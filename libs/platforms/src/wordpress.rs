@@ -1,26 +1,26 @@
-//! WordPress: sites of version 5.6 and later, wherever they are hosted, through
-//! their REST API.
+//! WordPress: sites of version 5.6 and later, wherever they are hosted, through their REST API.
 //!
-//! What it relies on (the source of WordPress 6.5, and trials on a site of it; the
-//! fact sheet of WordPress):
+//! What the adapter relies on (source of WordPress 6.5, and trials on such a site; the fact sheet
+//! of WordPress):
 //!
-//! - A site says where its REST API is, and the API where a person makes an
-//!   application password for this service. It is sent with every call, and ends
-//!   when it is deleted.
-//! - A post has a slug that we can choose. A second post with the same one gets a
-//!   number behind it, so a post is looked for before it is made.
-//! - A draft is seen by nobody, and neither is the page of a file that belongs to it.
-//!   One call by the draft's id publishes it, and changes its slug at the same time.
-//!   Repeated, it changes nothing more.
-//! - Nothing tells how large a file may be, before one is refused.
+//! - A site names the URL of its REST API, and the API names the page on which the user creates an
+//!   application password for this service. The password is sent with every call and lasts until it
+//!   is deleted.
+//! - A post has a slug that we can choose. A second post with the same slug gets a number appended,
+//!   so a post is looked up before it is created.
+//! - A draft is not public, and neither is the page of a file that belongs to it. One call by the
+//!   draft's id publishes it and changes its slug at the same time. Repeating the call changes
+//!   nothing more.
+//! - A site does not report how large a file may be before it refuses one.
 //!
-//! Preparation makes the draft with all that it says and shows, under a slug that
-//! nobody else has. So the draft is found again when an answer is lost, and the slug
-//! tells later whether the public call took effect.
+//! Preparation creates the draft with its full content, under a slug that no other post has. So the
+//! draft is found again if a response is lost, and the slug shows later whether the publish call
+//! took effect.
 //!
-//! `site.rs` finds a site's API, `api.rs` has its calls, `errors.rs` what errors mean, `json.rs` reads JSON that other
-//! text surrounds, `connect.rs` has the connect flow, `content.rs` writes a post in blocks, `terms.rs` finds categories
-//! and tags, `draft.rs` prepares, and `publish.rs` has the rest.
+//! `site.rs` finds a site's API, `api.rs` has its calls, `errors.rs` the error table, `json.rs`
+//! reads JSON inside other text, `connect.rs` has the connect flow, `content.rs` writes a post in
+//! blocks, `terms.rs` finds categories and tags, `draft.rs` prepares, and `publish.rs` publishes
+//! and looks up.
 
 mod api;
 mod connect;
@@ -51,58 +51,54 @@ use crate::platform::Platform;
 use crate::platform_info::Access;
 use crate::setup::{Setup, SetupError};
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "wordpress";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "WordPress";
 
-/// What an operator needs to have it.
 pub(crate) const ACCESS: Access = Access::Open;
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "title",
         OptionKind::Text { max: 500 },
-        "Its title. The first line of the text, unless given, cut where it is long.",
+        "The title of the post. Defaults to the first line of the text, shortened if it is long.",
     ),
     OptionSpec::new(
         "status",
         OptionKind::OneOf(&["publish", "private", "pending", "draft"]),
-        "What becomes of it: seen by everybody, by editors alone, handed in for review, or kept as a draft. \
-         `publish`, unless given.",
+        "The status of the post: public, visible to editors only, submitted for review, or a draft. Defaults to \
+         `publish`.",
     ),
     OptionSpec::new(
         "categories",
         OptionKind::Texts { most: 10, max: 200 },
-        "Its categories, by their names. Those that there are not yet are made, where the account may. The site's \
-         own default, unless given.",
+        "The names of the categories. Missing ones are created if the account's role allows it. Defaults to the \
+         site's default category.",
     ),
     OptionSpec::new(
         "tags",
         OptionKind::Texts { most: 20, max: 200 },
-        "Its tags, by their names. Those that there are not yet are made.",
+        "The names of the tags. Missing ones are created.",
     ),
     OptionSpec::new(
         "excerpt",
         OptionKind::Text { max: 5_000 },
-        "What lists and feeds show of it. Its beginning, unless given.",
+        "The summary that lists and feeds show. Defaults to the beginning of the post.",
     ),
     OptionSpec::new(
         "slug",
         OptionKind::Text { max: 200 },
-        "The last part of its address. WordPress makes it of the title, unless given.",
+        "The last part of the post's URL. By default, WordPress derives it from the title.",
     ),
     OptionSpec::new(
         "featured",
         OptionKind::Flag,
-        "`true` makes the first picture the featured one, which themes show in a place of their own, and leaves it \
-         out of the post.",
+        "Whether the first image becomes the featured image, which themes show separately, and is left out of the \
+         post body.",
     ),
 ];
 
-/// A draft is made shortly before the due second, and files go up before.
+/// The draft is created shortly before the due second, and files are uploaded before.
 pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(TimeDelta::seconds(30)),
     images: Some(TimeDelta::seconds(60)),
@@ -110,11 +106,10 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
     gifs: None,
 };
 
-/// What a deployment says of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// What people read on a site's page of who wants to act for them.
+    /// The name of this service on a site's approval page.
     #[serde(default = "client_name")]
     client_name: String,
 }
@@ -123,32 +118,29 @@ fn client_name() -> String {
     "Social Publishing".to_owned()
 }
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Wordpress>, SetupError> {
     let Some(Settings { client_name }) = setup.settings(NAME)? else { return Ok(None) };
     Ok(Some(Wordpress { http: setup.http.clone(), api: Api::new(setup.http.clone()), client_name }))
 }
 
-/// Every site of WordPress.
 pub(crate) struct Wordpress {
     http: HttpClients,
     api: Api,
     client_name: String,
 }
 
-/// What is kept with an application password, so that nothing else is needed to act
-/// for its account.
+/// Stored with an application password, so that nothing else is needed to act for its account.
 #[derive(Clone, Serialize, Deserialize)]
 struct Grant {
     root: Root,
     user: String,
-    /// The name under which the approval page made it; `None` where a person made it by hand.
+    /// The name that the approval page gave the password; `None` if the user created it.
     password_name: Option<String>,
 }
 
-/// The credentials do not say where they are good for.
+/// The stored site cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("what was kept of the account's site is unreadable")]
+#[error("the stored site of this account cannot be read; connect the account again")]
 struct UnreadableGrant;
 
 impl From<UnreadableGrant> for AttemptError {
@@ -158,19 +150,17 @@ impl From<UnreadableGrant> for AttemptError {
 }
 
 impl Grant {
-    /// That of an account.
-    fn of(credentials: &Credentials) -> Result<Self, UnreadableGrant> {
+    fn load(credentials: &Credentials) -> Result<Self, UnreadableGrant> {
         let stored = credentials.extra.as_ref().ok_or(UnreadableGrant)?;
         serde_json::from_str(stored.expose_secret()).map_err(|_| UnreadableGrant)
     }
 
-    /// The credentials of an account: its application password does not end.
+    /// An application password does not expire.
     fn with(self, password: SecretString) -> Credentials {
         let extra = serde_json::to_string(&self).unwrap_or_default();
         Credentials { extra: Some(extra.into()), ..Credentials::new(password) }
     }
 
-    /// Who asks the site.
     fn caller<'a>(&'a self, credentials: &'a Credentials, now: DateTime<Utc>) -> Caller<'a> {
         Caller { root: &self.root, user: &self.user, password: &credentials.access_token, now }
     }
@@ -183,7 +173,7 @@ impl Platform for Wordpress {
     }
 
     fn host(&self, credentials: &Credentials) -> Option<String> {
-        Grant::of(credentials).ok().map(|it| it.root.host().to_owned())
+        Grant::load(credentials).ok().map(|it| it.root.host().to_owned())
     }
 
     async fn about(
@@ -192,7 +182,7 @@ impl Platform for Wordpress {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let grant = Grant::of(credentials)?;
+        let grant = Grant::load(credentials)?;
         let who = connect::who(&self.api, grant.caller(credentials, now)).await?;
         Ok(Some(AccountDetails { profile: who.profile(&grant.root), rules: connect::rules() }))
     }

@@ -1,18 +1,19 @@
 //! X: an account, through an app that pays for each call.
 //!
-//! Source of what it relies on: the fact sheet of X (API v2, description 2.167).
+//! Source: the fact sheet of X (API v2, description 2.167).
 //!
 //! - Access tokens last two hours. Each refresh token works once.
-//! - Files are uploaded in parts, each of which may be sent again, and are processed. X forgets a file that no post
-//!   shows after a day.
-//! - X takes no key and no id of ours. The posts of an account can be listed: a file that we uploaded is in one post
-//!   only, and X does not accept the same text twice within a while.
-//! - Reads are billed by the post: a look-up reads the posts since the publish call, page by page, until it finds ours.
-//!   Nothing is read before the call.
+//! - Files are uploaded in parts, each of which may be sent again, and are processed. X forgets a
+//!   file that no post shows after a day.
+//! - X accepts no key and no id of ours. The posts of an account can be listed: a file that we
+//!   uploaded is in one post only, and X does not accept the same text twice within a short time.
+//! - Reads are billed by the post: a look-up reads the posts since the publish call, page by page,
+//!   until it finds ours. Nothing is read before the call.
 //!
-//! The kit has the loop over files and parts, paging, and what a response means. `x/errors.rs` is the table of X's
-//! errors, `publishing.rs` has the calls of a post, `listed_text.rs` recognizes its text, `own_app.rs` has the apps of
-//! users. X keeps its own `Platform` and `Connect`, because the app depends on the account.
+//! The kit has the loop over files and parts, paging, and what a response means. `x/errors.rs` is
+//! the table of X's errors, `publishing.rs` has the calls of a post, `listed_text.rs` recognizes
+//! its text, `own_app.rs` has the apps of users. X keeps its own `Platform` and `Connect`, because
+//! the app depends on the account.
 
 mod errors;
 mod listed_text;
@@ -54,38 +55,28 @@ use crate::redaction::without_token;
 use crate::refresh_policy::RefreshPolicy;
 use crate::setup::{Setup, SetupError};
 
-/// Its name in paths, and of its settings.
 pub(crate) const NAME: &str = "x";
 
-/// Its name as people know it.
 pub(crate) const TITLE: &str = "X";
 
-/// What an operator needs to have it: credits, $0.015 for a post and $0.20 for one with a
-/// link.
+/// Needs credits: $0.015 for a post and $0.20 for a post with a link.
 pub(crate) const ACCESS: Access = Access::Paid;
 
-/// What X takes for a post (prices of August 2026).
+/// X's price of a post (August 2026).
 const PRICE: Price = Price { post: MilliDollars::new(15), with_link: MilliDollars::cents(20), links: Unit::Weighted };
 
-/// Who may answer.
 const REPLY_SETTINGS: &str = "reply_settings";
 
-/// A post that is shown with this one.
 const QUOTE_URL: &str = "quote_url";
 
-/// The community in which it is posted.
 const COMMUNITY: &str = "community";
 
-/// What people are told of how it was made.
 const MADE_WITH_AI: &str = "made_with_ai";
 
-/// What people are told of why it was made.
 const PAID_PARTNERSHIP: &str = "paid_partnership";
 
-/// What people can choose.
 const POLL_OPTIONS: &str = "poll_options";
 
-/// For how long they can.
 const POLL_DURATION: &str = "poll_duration_minutes";
 
 const POST_ADDRESS: AddressForm = AddressForm {
@@ -94,43 +85,41 @@ const POST_ADDRESS: AddressForm = AddressForm {
     examples: &["https://x.com/XDevelopers/status/1460323737035677698"],
 };
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         COMMUNITY,
         OptionKind::Text { max: 19 },
-        "The community in which it is posted, by the number in its address. The account has to be a member.",
+        "The number of the community, as in its URL. The account must be a member.",
     ),
-    OptionSpec::new(MADE_WITH_AI, OptionKind::Flag, "Whether X tells people that it was made with AI."),
-    OptionSpec::new(PAID_PARTNERSHIP, OptionKind::Flag, "Whether X tells people that it is a paid partnership."),
+    OptionSpec::new(MADE_WITH_AI, OptionKind::Flag, "Whether X labels the post as made with AI."),
+    OptionSpec::new(PAID_PARTNERSHIP, OptionKind::Flag, "Whether X labels the post as a paid partnership."),
     OptionSpec::new(
         POLL_DURATION,
         OptionKind::Number { min: 5, max: 10_080 },
-        "How long people can choose, in minutes: a day, unless given.",
+        "How long the poll is open, in minutes. Defaults to one day.",
     )
     .needs(POLL_OPTIONS),
     OptionSpec::new(
         POLL_OPTIONS,
         OptionKind::Ballot { least: 2, most: 4, max: 25 },
-        "A poll: what people can choose. Not with files, and not with quote_url.",
+        "The choices of a poll. Cannot be combined with media or quote_url.",
     )
     .not_with(QUOTE_URL),
     OptionSpec::new(
         QUOTE_URL,
         OptionKind::AddressOf(&POST_ADDRESS),
-        "A post that is shown with this one. X permits it to few apps, and not with files.",
+        "The URL of the post to quote. X permits quotes to few apps, and not together with media.",
     ),
     OptionSpec::new(
         REPLY_SETTINGS,
         OptionKind::OneOf(&["everyone", "following", "mentioned_users", "subscribers"]),
-        "Who may answer: everybody, unless this says that only some may.",
+        "Who can reply. Defaults to everyone.",
     ),
 ];
 
-/// What is asked for. Without `offline.access` nothing could be renewed.
+/// Without `offline.access` there is no refresh token.
 const SCOPES: &[&str] = &["tweet.read", "tweet.write", "users.read", "media.write", "offline.access"];
 
-/// How its OAuth differs.
 const DIALECT: Dialect = Dialect {
     // "Value passed for the token was invalid."
     gone: &["invalid_request", "invalid_grant"],
@@ -138,30 +127,29 @@ const DIALECT: Dialect = Dialect {
 }
 .with_client(ClientAuth::Basic);
 
-/// The same for an app of a person's own: whoever changes its secret connects again.
+/// Like [`DIALECT`], for a user's own app: a user who changes its secret connects again.
 const OWN_DIALECT: Dialect = Dialect {
     gone: &["invalid_request", "invalid_grant", "invalid_client", "unauthorized_client"],
     ours: &[],
     ..DIALECT
 };
 
-/// Files go up before the due second. The address of an upload lasts a day.
+/// Files are uploaded before the due second. The URL of an upload lasts a day.
 pub(crate) const LEAD: LeadTimes =
     LeadTimes { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..LeadTimes::NONE };
 
-/// The longest video of an account that does not pay X.
+/// The longest video of an account without a paid plan, in seconds.
 const MAX_SECONDS: u32 = 140;
 
-/// What a deployment says of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// Where both the website and the API are, if not at X's own addresses.
+    /// Base URL of both the website and the API, if not X's own.
     url: Option<Url>,
-    /// Whether there is an app of the operator's. Without, people need their own.
+    /// Whether the operator has an app. Without it, users need their own.
     #[serde(default = "yes")]
     app: bool,
-    /// What the posts of a user may cost; see [`budgets`](crate::budgets).
+    /// The monthly budget of a user's posts; see [`budgets`](crate::budgets).
     #[serde(default, rename = "budget")]
     _budget: Option<Budget>,
 }
@@ -170,7 +158,6 @@ const fn yes() -> bool {
     true
 }
 
-/// The adapter, when it is switched on.
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<X>, SetupError> {
     let Some(Settings { url, app, .. }) = setup.settings(NAME)? else { return Ok(None) };
     let official =
@@ -186,7 +173,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<X>, SetupError> {
     Ok(Some(X { api, api_of_own_apps, oauth, has_app: app }))
 }
 
-/// Where its OAuth is: the page on the website, the rest with the API.
+/// The authorization page is on the website, the other endpoints are at the API.
 fn endpoints(site: &Url, base_url: &Url) -> Endpoints {
     let at = |host: &Url, path: &str| format!("{}/{path}", host.as_str().trim_end_matches('/'));
     Endpoints {
@@ -197,7 +184,7 @@ fn endpoints(site: &Url, base_url: &Url) -> Endpoints {
     }
 }
 
-/// What most responses have.
+/// The envelope of most responses.
 #[derive(Deserialize)]
 struct Data<T> {
     data: T,
@@ -218,12 +205,11 @@ pub(crate) struct X {
     /// For accounts that were connected with an app of their owner's.
     api_of_own_apps: ApiClient,
     oauth: OAuth2,
-    /// Whether the operator has an app.
     has_app: bool,
 }
 
 impl X {
-    /// Its OAuth, by the operator's app or by this one.
+    /// Uses the user's own app if there is one, otherwise the operator's.
     fn oauth(&self, own: Option<&OwnApp>) -> OAuth2 {
         match own {
             Some(own) => self.oauth.by(Arc::new(own.clone()), &OWN_DIALECT),
@@ -239,8 +225,8 @@ impl X {
         if has_own_app { &self.api_of_own_apps } else { &self.api }
     }
 
-    /// The account of a token. Some plans are reported to refuse `subscription_type`; without it, the account is one
-    /// that does not pay.
+    /// The account of a token. Some plans are reported to refuse `subscription_type`; without it,
+    /// the account is treated as one without a paid plan.
     async fn member(&self, auth: Auth<'_>, has_own_app: bool) -> Result<AccountDetails, CallError> {
         let api = self.api_by(has_own_app);
         let ask = async |fields| {
@@ -269,7 +255,7 @@ impl Platform for X {
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
-        self.oauth(OwnApp::of(old).as_ref()).refresh(old, now).await
+        self.oauth(OwnApp::load(old).as_ref()).refresh(old, now).await
     }
 
     async fn about(
@@ -313,11 +299,11 @@ impl Connect for X {
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        self.oauth(OwnApp::of(credentials).as_ref()).revoke(credentials, now).await
+        self.oauth(OwnApp::load(credentials).as_ref()).revoke(credentials, now).await
     }
 }
 
-/// What an account may post; more where it pays for that.
+/// `pays`: whether the account has a paid plan, which allows more.
 fn rules(pays: bool) -> Rules {
     use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
     let mut rules = vec![
@@ -341,7 +327,7 @@ fn rules(pays: bool) -> Rules {
     Rules::of(TITLE, rules)
 }
 
-/// It is not documented that "Basic" permits more. X bills an app of the user's own to its owner.
+/// It is not documented that "Basic" allows more. X bills an app of the user to its owner.
 fn rules_of(member: &Member, has_own_app: bool) -> Rules {
     let rules = rules(matches!(member.subscription_type.as_deref(), Some("Premium" | "PremiumPlus")));
     if has_own_app { rules } else { rules.priced(PRICE) }
@@ -356,7 +342,7 @@ fn profile_of(member: Member) -> Option<AccountInfo> {
         profile_url: Some(format!("https://x.com/{username}")),
         username: Some(username),
         display_name: name,
-        // The picture itself, not the one of 48 pixels.
+        // The original picture, not the one of 48 pixels.
         avatar: profile_image_url.map(|it| it.replacen("_normal.", ".", 1)),
     })
 }

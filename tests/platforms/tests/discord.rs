@@ -54,8 +54,8 @@ async fn error_of_a_bad_paste_does_not_repeat_it() {
     let url = stage.network.webhook_url();
     let (of_another, unknown) = (format!("{}AAAA", &url[..url.len() - 4]), url.replacen("34711", "44711", 1));
     for (pasted, said) in [
-        ("https://evil.example/api/webhooks/1/2", "This is not the address of a Discord webhook."),
-        (url.trim_start_matches("https://"), "This is not the address of a Discord webhook."),
+        ("https://evil.example/api/webhooks/1/2", "This is not the URL of a Discord webhook."),
+        (url.trim_start_matches("https://"), "This is not the URL of a Discord webhook."),
         (&of_another, "Discord does not know this webhook"),
         (&unknown, "Discord does not know this webhook"),
     ] {
@@ -100,7 +100,7 @@ async fn tokens_without_a_webhook_connect_nothing() {
 
     let refusal = stage.complete(&callback).await.unwrap_err();
 
-    assert_eq!(refusal.to_string(), "the platform refused: it made no webhook for a channel");
+    assert_eq!(refusal.to_string(), "the platform refused: it created no webhook for a channel");
 }
 
 #[tokio::test]
@@ -350,7 +350,7 @@ async fn a_post_whose_answer_was_lost_is_left_to_the_person() {
 
     assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
     let Resolution::Undeterminable { advice } = stage.resolve(&post, since).await else { panic!() };
-    assert_eq!(advice, "A webhook cannot read what its channel shows.");
+    assert_eq!(advice, "A webhook cannot read the messages of its channel.");
     assert_eq!(stage.network.calls(Call::Publish), 1);
 }
 

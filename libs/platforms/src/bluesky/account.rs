@@ -1,8 +1,7 @@
-//! An account as people see it, and what it may post.
+//! The account info of an account, and its rules.
 //!
-//! Facts: an `AppView` tells profiles to anybody. Without one, the profile is read
-//! as a record from the account's own server. The limits are those of the lexicon
-//! of posts.
+//! Facts: an `AppView` returns profiles without a token. Without one, the profile is read as a
+//! record from the account's own server. The limits are those of the lexicon of posts.
 
 use std::time::Duration;
 
@@ -21,31 +20,31 @@ use super::reply::Reply;
 use super::repository::{self, Record};
 use crate::http_clients::HttpClients;
 
-/// The largest video of the lexicon.
+/// The limit of the lexicon.
 const MAX_VIDEO_BYTES: u64 = 300_000_000;
 
-/// The longest video that the service takes, in seconds: that of the official clients.
+/// The longest video of the video service, in seconds: the limit of the official clients.
 const MAX_VIDEO_SECONDS: u32 = 10 * 60;
 
-/// The largest picture of the lexicon.
+/// The limit of the lexicon.
 pub(super) const MAX_PICTURE_BYTES: u64 = 2_000_000;
 
-/// The longest side of a picture, as the official app sends it.
+/// In pixels, as the official app sends pictures.
 pub(super) const MAX_PICTURE_SIDE: u32 = 4_000;
 
-/// The largest file for a server that does not tell its limit, in bytes.
-pub(super) const UNSAID_LIMIT: u64 = 5 << 20;
+/// The upload limit of a server that does not state it, in bytes.
+pub(super) const DEFAULT_UPLOAD_LIMIT: u64 = 5 << 20;
 
-/// The longest name of the lexicon, in bytes.
+/// The limit of the lexicon, in bytes.
 const MAX_NAME_BYTES: usize = 640;
 
-/// The longest address of a picture that is kept, in bytes.
+/// In bytes. A longer URL is not kept.
 const MAX_AVATAR_BYTES: usize = 2048;
 
-/// The most pictures of a gallery: the soft limit that the lexicon wants clients to keep.
+/// The soft limit that the lexicon asks clients to keep.
 const MAX_GALLERY_PICTURES: u8 = 10;
 
-/// The largest picture that we make smaller ones of.
+/// The largest picture that we resize.
 pub(super) const MAX_IMAGE_BYTES: u64 = 20 << 20;
 
 #[derive(Default, Deserialize)]
@@ -61,19 +60,16 @@ pub(super) struct Server {
     pub(super) blob_upload_limit: Option<u64>,
 }
 
-/// Where the videos of an account go.
+/// Where an account's videos are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Videos {
-    /// To the video service, which makes MP4 of GIFs and `QuickTime` files as well.
+    /// To the video service, which also converts GIFs and `QuickTime` files to MP4.
     ToService,
-    /// To the account's own server, as they are.
-    ToServer {
-        /// The largest that it takes.
-        max_bytes: u64,
-    },
+    /// To the account's own server, unchanged.
+    ToServer { max_bytes: u64 },
 }
 
-/// What an account may post. `takes_galleries`: whether its server knows [`GALLERY`](super::embed::GALLERY).
+/// `takes_galleries`: whether its server knows [`GALLERY`](super::embed::GALLERY).
 pub(super) fn rules(videos: Videos, takes_galleries: bool) -> Rules {
     use MimeType::{Gif, Jpeg, Mp4, Png, Quicktime, Webp};
     let (types, max_video_bytes) = match videos {
@@ -90,13 +86,14 @@ pub(super) fn rules(videos: Videos, takes_galleries: bool) -> Rules {
             Rule::max_videos(1),
             Rule::NotMixed,
             Rule::GifAlone,
-            // Older servers than Bluesky's own get smaller ones, which is not told.
+            // Servers older than Bluesky's own receive smaller pictures, which the rule does not
+            // mention.
             Rule::OfFiles(FileRule::FittedImageBytes { max: MAX_PICTURE_BYTES }),
             Rule::OfFiles(FileRule::FittedImageSide { max: MAX_PICTURE_SIDE }),
             Rule::mime_types(types),
             Rule::max_image_bytes(MAX_IMAGE_BYTES),
             Rule::max_video_bytes(max_video_bytes),
-            // For pictures the lexicon has no limit; the official clients have this one.
+            // The lexicon has no limit for pictures; this is the limit of the official clients.
             Rule::max_alt_text(2000, Counting::graphemes()),
             Rule::max_video_alt_text(1000, Counting::graphemes(), 10_000),
         ],
@@ -105,8 +102,7 @@ pub(super) fn rules(videos: Videos, takes_galleries: bool) -> Rules {
     rules
 }
 
-/// Somebody's profile. Where it cannot be read within this time, it is one without
-/// a name and a picture.
+/// Reads a profile. If it cannot be read within this time, the account has no name and no picture.
 pub(super) async fn profile(http: &HttpClients, appview: &Url, who: &Identity, within: Duration) -> AccountInfo {
     let asked = async {
         match from_appview(http, appview, who).await {
@@ -124,7 +120,7 @@ pub(super) async fn profile(http: &HttpClients, appview: &Url, who: &Identity, w
     }
 }
 
-/// The longest start of a text with at most so many bytes, in whole characters.
+/// The longest prefix with at most so many bytes, in whole characters.
 fn start_of(text: &str, max_bytes: usize) -> &str {
     let end = (0..=max_bytes.min(text.len())).rev().find(|it| text.is_char_boundary(*it));
     &text[..end.unwrap_or_default()]
@@ -147,7 +143,7 @@ async fn from_record(http: &HttpClients, who: &Identity) -> Option<Shown> {
     Some(Shown { display_name: value["displayName"].as_str().map(str::to_owned), avatar })
 }
 
-/// The largest file that a server takes, in bytes, where it says so.
+/// The upload limit of a server, in bytes; `None` if the server does not state it.
 pub(super) async fn blob_limit(http: &HttpClients, pds: &Url) -> Option<u64> {
     let request = http.to_named(Method::GET, address(pds, "com.atproto.server.describeServer")).ok()?;
     let reply = Reply::to(request).await.ok()?;
@@ -159,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_cut_between_characters() {
+    fn name_is_cut_between_characters() {
         assert_eq!(start_of("Alice", 640), "Alice");
         assert_eq!(start_of(&"a".repeat(700), 640).len(), 640);
         assert_eq!(start_of("aé", 2), "a");

@@ -1,9 +1,8 @@
-//! App passwords: how programs signed in before there was OAuth.
+//! App passwords: how clients signed in before OAuth.
 //!
-//! Facts: a session is made with a handle or DID and the password; its access
-//! token lasts two hours, its refresh token 90 days, and the old one keeps
-//! working for a while after a refresh. A password that was taken away is
-//! `ExpiredToken` at the next refresh.
+//! Facts: a session is created with a handle or DID and the password; its access token lasts two
+//! hours, its refresh token 90 days, and the old refresh token works for a while after a refresh. A
+//! revoked password gives `ExpiredToken` at the next refresh.
 
 use std::time::Duration;
 
@@ -18,22 +17,22 @@ use url::Url;
 
 use super::names::Did;
 use super::pds::address;
-use super::reply::{Reply, Silence};
-use super::session::REFRESH_WITHIN;
+use super::reply::{Reply, ReplyError};
+use super::session::REFRESH_TIMEOUT;
 use crate::account::Credentials;
 use crate::connect_flow::{ConnectError, RefreshError};
 use crate::http_clients::{ANSWER_WITHIN, HttpClients};
 
-/// How long an access token lasts where it does not say.
+/// The lifetime of an access token that does not state it.
 const LIFETIME: TimeDelta = TimeDelta::hours(2);
 
-/// The scope of a session that was made with the account's own password.
+/// The scope of a session that was created with the account's main password.
 const MAIN_PASSWORD: &str = "com.atproto.access";
 
-/// The name of the field in which it is typed.
+/// The name of the form field.
 pub(super) const FIELD: &str = "app_password";
 
-/// A session as the server gives it.
+/// A session, as the server returns it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Tokens {
@@ -51,7 +50,6 @@ struct Claims {
 }
 
 impl Tokens {
-    /// To act for the account.
     pub(super) fn into_credentials(self, extra: Option<SecretString>, now: DateTime<Utc>) -> Credentials {
         let expires_at = Some(self.expires_at(now));
         Credentials { refresh_token: Some(self.refresh_jwt), expires_at, extra, ..Credentials::new(self.access_jwt) }
@@ -61,8 +59,8 @@ impl Tokens {
         self.claims().exp.and_then(|it| DateTime::from_timestamp(it, 0)).unwrap_or(now + LIFETIME)
     }
 
-    /// What the access token says. It is meant for the server, not for us, so it may
-    /// have another form.
+    /// The claims of the access token. The token is meant for the server, not for us, so its form
+    /// may differ.
     fn claims(&self) -> Claims {
         let read = || {
             let claims = URL_SAFE_NO_PAD.decode(self.access_jwt.expose_secret().split('.').nth(1)?).ok()?;
@@ -72,7 +70,6 @@ impl Tokens {
     }
 }
 
-/// Makes a session.
 pub(super) async fn sign_in(
     http: &HttpClients,
     pds: &Url,
@@ -81,14 +78,14 @@ pub(super) async fn sign_in(
 ) -> Result<Tokens, ConnectError> {
     let url = address(pds, "com.atproto.server.createSession");
     let body = json!({"identifier": did, "password": password.expose_secret().trim()});
-    let reply = Reply::to(http.to_named(Method::POST, url).map_err(Silence::from)?.json(&body)).await?;
+    let reply = Reply::to(http.to_named(Method::POST, url).map_err(ReplyError::from)?.json(&body)).await?;
     let wrong = |message: &str| ConnectError::Field { name: FIELD, message: message.to_owned() };
     match (reply.status, reply.error().as_deref()) {
         (it, _) if it.is_success() => {}
         (_, Some("AuthFactorTokenRequired")) => return Err(wrong(OWN_PASSWORD)),
         (_, Some("AccountTakedown")) => return Err(ConnectError::Refused(reply.words())),
         (StatusCode::UNAUTHORIZED, Some(_)) => {
-            return Err(wrong("This password is wrong. Make a new app password under Settings, App passwords."));
+            return Err(wrong("This app password is not valid. Create a new one under Settings, App passwords."));
         }
         (it, Some(_)) if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {
             return Err(ConnectError::Refused(reply.words()));
@@ -98,7 +95,7 @@ pub(super) async fn sign_in(
     let tokens: Tokens = reply.json().ok_or(ConnectError::Unreachable)?;
     if tokens.did != did.as_str() {
         end(http, pds, &tokens.refresh_jwt).await.ok();
-        return Err(ConnectError::Refused("its server opened another account".to_owned()));
+        return Err(ConnectError::Refused("its server signed in another account".to_owned()));
     }
     let is_own_password = tokens.claims().scope.as_deref() == Some(MAIN_PASSWORD);
     if is_own_password || tokens.active == Some(false) {
@@ -114,13 +111,13 @@ pub(super) async fn sign_in(
     }
 }
 
-const OWN_PASSWORD: &str = "This is the password of the account itself, which nobody else should have. Make an app password under Settings, \
-     App passwords, and type that one.";
+const OWN_PASSWORD: &str = "This is your account's main password. Keep it to yourself: create an app password under \
+                            Settings, App passwords, and type that one.";
 
 pub(super) async fn refresh(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Tokens, RefreshError> {
-    let reply = as_bearer(http, pds, "com.atproto.server.refreshSession", token, REFRESH_WITHIN).await?;
+    let reply = as_bearer(http, pds, "com.atproto.server.refreshSession", token, REFRESH_TIMEOUT).await?;
     if reply.status.is_success() {
-        let unreadable = || RefreshError::Unreachable("it answered in another form".to_owned());
+        let unreadable = || RefreshError::Unreachable("its response is not valid".to_owned());
         return reply.json().ok_or_else(unreadable);
     }
     Err(not_refreshed(&reply))
@@ -140,14 +137,13 @@ fn not_refreshed(reply: &Reply) -> RefreshError {
                 | "AccountTakedown",
             ),
         )
-        // The request holds nothing but the token, so only that can be invalid.
+        // The request contains only the token, so only the token can be invalid.
         | (StatusCode::BAD_REQUEST, Some("InvalidRequest")) => RefreshError::Gone(reply.words()),
         _ => RefreshError::Unreachable(reply.words()),
     }
 }
 
-/// Ends a session.
-pub(super) async fn end(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Reply, Silence> {
+pub(super) async fn end(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Reply, ReplyError> {
     as_bearer(http, pds, "com.atproto.server.deleteSession", token, ANSWER_WITHIN).await
 }
 
@@ -157,7 +153,7 @@ async fn as_bearer(
     method: &str,
     token: &SecretString,
     within: Duration,
-) -> Result<Reply, Silence> {
+) -> Result<Reply, ReplyError> {
     let request = http.to_named(Method::POST, address(pds, method))?;
     Reply::to(request.bearer_auth(token.expose_secret()).timeout(within)).await
 }
@@ -169,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_gone_when_its_server_says_so() {
+    fn refused_refresh_token_ends_the_session() {
         let refusal = |status: u16, body: String| {
             let status = StatusCode::from_u16(status).unwrap();
             not_refreshed(&Reply { status, headers: HeaderMap::new(), body: body.into_bytes() })

@@ -1,18 +1,18 @@
-//! The server that gives out tokens for an account's server.
+//! The server that issues tokens for an account's server.
 //!
-//! Facts: a PDS names its authorization server, which may be another origin;
-//! that server's metadata must name itself as the issuer.
+//! Facts: a PDS names its authorization server, which may be another origin; that server's metadata
+//! must name the server as the issuer.
 
 use http::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::reply::{Reply, Silence};
+use super::reply::{Reply, ReplyError};
 use crate::connect_flow::ConnectError;
 use crate::http_clients::HttpClients;
 
-/// What we need of a server's metadata (RFC 8414).
+/// The fields that we need of a server's metadata (RFC 8414).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct AuthorizationServer {
     pub(super) issuer: String,
@@ -23,7 +23,7 @@ pub(super) struct AuthorizationServer {
     pub(super) revocation_endpoint: Option<Url>,
 }
 
-/// What a PDS says of itself (RFC 9728).
+/// The metadata of a PDS (RFC 9728).
 #[derive(Deserialize)]
 pub(super) struct ProtectedResource {
     resource: Url,
@@ -31,8 +31,8 @@ pub(super) struct ProtectedResource {
 }
 
 impl AuthorizationServer {
-    /// The one that gives out tokens for this PDS.
-    pub(super) async fn of_pds(http: &HttpClients, pds: &Url) -> Result<Self, ConnectError> {
+    /// Finds the authorization server of this PDS.
+    pub(super) async fn for_pds(http: &HttpClients, pds: &Url) -> Result<Self, ConnectError> {
         let resource: ProtectedResource = document(http, pds, "/.well-known/oauth-protected-resource").await?;
         match resource.authorization_servers.as_slice() {
             [server] if resource.resource.origin() == pds.origin() => Self::at(http, server).await,
@@ -40,12 +40,14 @@ impl AuthorizationServer {
         }
     }
 
-    /// The one at this address.
+    /// Reads the metadata of the authorization server at this URL.
     pub(super) async fn at(http: &HttpClients, server: &Url) -> Result<Self, ConnectError> {
         let found: Self = document(http, server, "/.well-known/oauth-authorization-server").await?;
-        // Whoever names another issuer wants an answer that is meant for that one.
+        // A server that names another issuer wants a response that is meant for that issuer.
         if found.issuer != server.origin().ascii_serialization() {
-            return Err(ConnectError::Refused("its server names another one as the issuer".to_owned()));
+            return Err(ConnectError::Refused(
+                "its authorization server names another server as the issuer".to_owned(),
+            ));
         }
         Ok(found)
     }
@@ -53,7 +55,7 @@ impl AuthorizationServer {
 
 async fn document<T: DeserializeOwned>(http: &HttpClients, server: &Url, path: &str) -> Result<T, ConnectError> {
     let url = server.join(path).map_err(|_| ConnectError::Unreachable)?;
-    let reply = Reply::to(http.to_named(Method::GET, url).map_err(Silence::from)?).await?;
+    let reply = Reply::to(http.to_named(Method::GET, url).map_err(ReplyError::from)?).await?;
     match reply.status {
         StatusCode::OK => reply.json().ok_or(ConnectError::Unreachable),
         _ => Err(ConnectError::Unreachable),

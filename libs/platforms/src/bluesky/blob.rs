@@ -1,15 +1,14 @@
-//! Uploaded files, as records show them.
+//! Uploaded files, as records refer to them.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The longest hash that is accepted; those of today have 59 letters.
+/// In bytes; hashes of today have 59 letters.
 const MAX_CID_BYTES: usize = 128;
 
-/// The longest MIME type that is accepted.
 const MAX_MIME_BYTES: usize = 127;
 
-/// A file that a server keeps. It is stored and put into records, so nothing that
-/// the server says of the file is kept except these fields.
+/// A file on a server. It is stored and put into records, so only these fields of the server's
+/// response are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Blob {
     #[serde(rename = "$type")]
@@ -57,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blob_is_written_as_it_was_read_and_nothing_beside_it() {
+    fn blob_is_written_with_its_known_fields_only() {
         let said = written("bafkreibme22gw2h7y2h7tg2fhqotaqjucnbc24deqo72b6mkl2egezxhvy", "image/png");
         let mut more = said.clone();
         more["note"] = "x".repeat(100_000).into();
@@ -65,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_blob_is_not_taken() {
+    fn invalid_blob_is_rejected() {
         for said in [
             written(&"a".repeat(129), "image/png"),
             written("a/b", "image/png"),

@@ -1,9 +1,9 @@
 //! This service as an OAuth client, and how it authenticates itself.
 //!
-//! Facts: a client is known by the address of a document that it serves, and
-//! is registered nowhere. One at loopback, which nobody else can reach, is
-//! known by `http://localhost` with its redirect and scope in the query, has no
-//! key, and its redirect must name `127.0.0.1` or `[::1]`.
+//! Facts: a client is identified by the URL of a document that it serves, and is registered
+//! nowhere. A client at loopback, which no other machine can reach, is identified by
+//! `http://localhost` with its redirect URI and scope in the query, has no key, and its redirect
+//! URI must name `127.0.0.1` or `[::1]`.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::token;
@@ -16,19 +16,18 @@ use super::client_key::NamedKey;
 use crate::connect_flow::CallbackUrls;
 use crate::dependency_error::DependencyError;
 
-/// How much we ask to be allowed.
+/// The access that a grant requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Extent {
-    /// As little as can be said: records of posts (putting one wants the right to
-    /// create and to change), pictures and videos, and the two calls by which the
-    /// video service acts for the account: it stores the finished video there, and
-    /// says what may still be uploaded.
+    /// The narrowest possible: records of posts (a put needs the right to create and to update),
+    /// pictures and videos, and the two calls by which the video service acts for the account: it
+    /// stores the finished video there, and reports how much may still be uploaded.
     #[default]
     Posts,
-    /// All that an app password may. Servers from before August 2025 know nothing
-    /// narrower, and refuse a client whose document names anything else. Nothing in
-    /// a server's metadata tells which it knows.
+    /// The access of an app password. Servers from before August 2025 know nothing narrower, and
+    /// refuse a client whose document names anything else. A server's metadata does not tell which
+    /// scopes it knows.
     Everything,
 }
 
@@ -43,7 +42,7 @@ impl Extent {
         }
     }
 
-    /// The address of the document that names this scope.
+    /// The URL of the document that names this scope.
     fn document(self, here: &CallbackUrls) -> String {
         match self {
             Self::Posts => here.client_document.clone(),
@@ -52,19 +51,18 @@ impl Extent {
     }
 }
 
-/// The query in the address of our document for [`Extent::Everything`].
+/// The query of our document's URL for [`Extent::Everything`].
 const EVERYTHING: &str = "scope=everything";
 
-/// This service as the client of one grant. The key with which the grant was asked
-/// for has to be used for it ever after.
+/// This service as the client of one grant. The key that requested the grant has to be used for it
+/// forever.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Client {
-    /// The address of our document.
+    /// The URL of our document.
     pub(super) id: String,
-    /// How much is asked for.
     #[serde(default)]
     extent: Extent,
-    /// `None` for one at loopback.
+    /// `None` for a client at loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<NamedKey>,
 }
@@ -78,19 +76,18 @@ impl Client {
         Self { id: format!("http://localhost?{}", query.replace('+', "%20")), extent, key: None }
     }
 
-    /// The one that has a document.
-    pub(super) fn of(here: &CallbackUrls, key: NamedKey, extent: Extent) -> Self {
+    /// A client that has a document.
+    pub(super) fn new(here: &CallbackUrls, key: NamedKey, extent: Extent) -> Self {
         Self { id: extent.document(here), extent, key: Some(key) }
     }
 
-    /// What it asks for.
     pub(super) const fn scope(&self) -> &'static str {
         self.extent.scope()
     }
 
-    /// The fields of a form by which the client authenticates itself to the server
-    /// with this issuer (RFC 7523).
-    pub(super) fn said_to(
+    /// The form fields by which the client authenticates itself to the server with this issuer (RFC
+    /// 7523).
+    pub(super) fn assertion_fields(
         &self,
         issuer: &str,
         now: DateTime<Utc>,
@@ -113,7 +110,7 @@ impl Client {
     }
 }
 
-/// Whether nobody but this machine can reach us.
+/// Whether only this machine can reach us.
 pub(super) fn is_at_loopback(here: &CallbackUrls) -> bool {
     let Ok(origin) = Url::parse(&here.origin) else { return false };
     let is_loopback = match origin.host() {
@@ -125,8 +122,8 @@ pub(super) fn is_at_loopback(here: &CallbackUrls) -> bool {
     origin.scheme() == "http" && is_loopback
 }
 
-/// Where the person comes back to. For a client at loopback, servers accept an
-/// address here, but not the name `localhost`.
+/// The redirect URI. For a client at loopback, servers accept an IP address here, but not the name
+/// `localhost`.
 pub(super) fn redirect_uri(here: &CallbackUrls) -> String {
     match Url::parse(&here.redirect_uri) {
         Ok(mut url) if is_at_loopback(here) && url.host_str() == Some("localhost") => {
@@ -139,8 +136,7 @@ pub(super) fn redirect_uri(here: &CallbackUrls) -> String {
     }
 }
 
-/// Our document at the address that `here` names, with these keys; `None` where there
-/// is none.
+/// Our document at the URL that `here` names, with these keys; `None` for any other URL.
 pub(super) fn document(here: &CallbackUrls, name: &str, keys: &[NamedKey]) -> Option<Value> {
     let extent = match here.client_document.split_once('?') {
         None => Extent::Posts,
@@ -172,7 +168,7 @@ mod tests {
     use crate::bluesky::signing_key::SigningKey;
 
     #[test]
-    fn at_loopback_the_redirect_names_the_address_and_the_id_says_everything() {
+    fn loopback_client_has_its_scope_in_the_id() {
         let here = CallbackUrls::of("http://localhost:8080", "bluesky");
         assert!(is_at_loopback(&here));
         assert!(is_at_loopback(&CallbackUrls::of("http://127.0.0.1:8080", "bluesky")));
@@ -184,13 +180,13 @@ mod tests {
         let client = Client::at_loopback(&redirect_uri, Extent::Posts);
         assert!(client.id.starts_with("http://localhost?redirect_uri=http%3A%2F%2F127.0.0.1%3A8080%2Fconnect"));
         assert!(client.id.contains("&scope=atproto%20repo%3A"), "{}", client.id);
-        assert_eq!(client.said_to("https://pds.example", noon()).unwrap().len(), 1);
+        assert_eq!(client.assertion_fields("https://pds.example", noon()).unwrap().len(), 1);
         let everything = Client::at_loopback(&redirect_uri, Extent::Everything);
         assert!(everything.id.ends_with("&scope=atproto%20transition%3Ageneric"), "{}", everything.id);
     }
 
     #[test]
-    fn there_is_a_document_for_each_extent_and_no_other() {
+    fn client_document_exists_for_each_extent_only() {
         let here = CallbackUrls::of("https://social.example", "bluesky");
         for extent in [Extent::Posts, Extent::Everything] {
             let here = CallbackUrls { client_document: extent.document(&here), ..here.clone() };
@@ -203,11 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_it_signs_and_shows_only_public_halves() {
+    fn client_document_shows_only_public_keys() {
         let here = CallbackUrls::of("https://social.example", "bluesky");
         let key = || NamedKey { kid: "k1".to_owned(), key: SigningKey::generate().unwrap() };
 
-        let form = Client::of(&here, key(), Extent::Posts).said_to("https://pds.example", noon()).unwrap();
+        let form = Client::new(&here, key(), Extent::Posts).assertion_fields("https://pds.example", noon()).unwrap();
         let document = document(&here, "Ours", &[key()]).unwrap();
 
         assert_eq!(

@@ -1,7 +1,7 @@
-//! The keys by which authorization servers know this deployment.
+//! The keys by which authorization servers identify this deployment.
 //!
-//! Facts: a session ends when the key that it began with leaves our document,
-//! so none is ever removed; the newest one signs.
+//! Facts: a session ends when its key leaves our document, so no key is ever removed; the newest
+//! one signs.
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -11,10 +11,10 @@ use super::signing_key::SigningKey;
 use crate::dependency_error::DependencyError;
 use crate::vault::{Retention, Vault, VaultSecret};
 
-/// Where they are kept.
+/// The name in the vault.
 const NAME: &str = "bluesky client key";
 
-/// A key with the name that our document gives it.
+/// A key with its id in our document.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct NamedKey {
     pub(super) kid: String,
@@ -43,15 +43,13 @@ impl NamedKey {
     }
 }
 
-/// All keys of this deployment, oldest first; the first one is made when it is
-/// first asked for.
+/// All keys of this deployment, oldest first. The first one is created on the first call.
 pub(super) async fn all(vault: &dyn Vault) -> Result<Vec<NamedKey>, DependencyError> {
     if let Some(kept) = vault.find(NAME).await? {
         return read(&kept);
     }
     let made = serde_json::to_string(&Keys { keys: vec![NamedKey::generate()?] }).map_err(|_| DependencyError)?;
-    // Where two processes make a key at the same time, the vault keeps one, and
-    // both go on with that.
+    // If two processes create a key at the same time, the vault keeps one, and both use it.
     read(&vault.keep(NAME, SecretString::from(made), None, Retention::Always).await?)
 }
 
@@ -62,7 +60,7 @@ pub(super) async fn newest(vault: &dyn Vault) -> Result<NamedKey, DependencyErro
 
 fn read(kept: &VaultSecret) -> Result<Vec<NamedKey>, DependencyError> {
     let keys: Keys = serde_json::from_str(kept.value.expose_secret()).map_err(|_| {
-        tracing::error!(name = NAME, "what the vault keeps under this name cannot be read");
+        tracing::error!(name = NAME, "the vault's secret of this name cannot be read");
         DependencyError
     })?;
     Ok(keys.keys)
@@ -74,7 +72,7 @@ mod tests {
     use crate::vault::MemoryVault;
 
     #[tokio::test]
-    async fn a_key_is_made_once_and_signs_until_there_is_a_newer_one() {
+    async fn newest_key_signs_and_is_created_once() {
         let vault = MemoryVault::default();
         let first = newest(&vault).await.unwrap();
         assert_eq!(newest(&vault).await.unwrap().kid, first.kid);
@@ -90,7 +88,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_read_is_not_replaced() {
+    async fn unreadable_key_is_not_replaced() {
         let vault = MemoryVault::default();
         vault.keep(NAME, "rubbish".into(), None, Retention::Always).await.unwrap();
         assert_eq!(newest(&vault).await.unwrap_err(), DependencyError);

@@ -14,10 +14,10 @@ use super::authorization_server::AuthorizationServer;
 use super::client::{self, Client, Extent};
 use super::dpop::Nonces;
 use super::host::{host_and_port, is_of_bluesky};
-use super::identity::{Directory, Identity, Unknown};
+use super::identity::{Directory, Identity, IdentityError};
 use super::names::Did;
 use super::oauth::{Authorization, Page, Tokens};
-use super::reply::Silence;
+use super::reply::ReplyError;
 use super::session::{Grant, Kind, Session};
 use super::signing_key::SigningKey;
 use super::typed::{Name, Typed};
@@ -28,31 +28,31 @@ use crate::http_clients::HttpClients;
 use crate::response;
 use crate::vault::Vault;
 
-/// The field in which the handle is typed.
+/// The form field for the handle.
 pub(super) const HANDLE: &str = "handle";
 
-/// For the exchange of the code, also when it has to be sent twice. With the times
-/// below it stays within the 25 seconds that the person waits at most.
+/// The timeout of the code exchange, which may have to be sent twice. Together with the timeouts
+/// below it fits in the 25 seconds that the user waits at most.
 const EXCHANGE: Duration = Duration::from_secs(12);
 
-/// To find out whose the tokens are.
-const VOUCHING: Duration = Duration::from_secs(6);
+/// The timeout for finding the account of the tokens.
+const VOUCH_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// To give tokens back that nobody will use.
-const GIVING_BACK: Duration = Duration::from_secs(3);
+/// The timeout for revoking tokens that will not be used.
+const REVOKE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// For what is shown of an account, and for its limits, at the same time.
+/// The timeout for reading the profile and the limits of an account, concurrently.
 const ABOUT: Duration = Duration::from_secs(5);
 
-/// What is remembered while the person is on the server's page.
+/// Stored while the user is on the server's page.
 #[derive(Serialize, Deserialize)]
 struct Flow {
-    /// `None` when only a server was typed.
+    /// `None` if the user typed only a server.
     who: Option<Identity>,
     grant: Box<Grant>,
 }
 
-/// The server that was typed, or else the handle, whose host says whose it is.
+/// The server that was typed, or else the host of the handle.
 pub(super) fn named_host(answers: &FieldValues) -> Option<String> {
     Some(match Typed::parse(answers.get(HANDLE)?.expose_secret())? {
         Typed::Server(url) => host_and_port(&url).to_owned(),
@@ -60,14 +60,13 @@ pub(super) fn named_host(answers: &FieldValues) -> Option<String> {
     })
 }
 
-/// Connects accounts.
 pub(super) struct ConnectFlows<'a> {
     pub(super) http: &'a HttpClients,
     pub(super) nonces: &'a Nonces,
     pub(super) directory: &'a Directory,
     pub(super) vault: &'a Arc<dyn Vault>,
     pub(super) appview: &'a Url,
-    /// Whether videos of all accounts go through a video service.
+    /// Whether the videos of all accounts are sent to a video service.
     pub(super) any_video: bool,
 }
 
@@ -80,32 +79,29 @@ impl ConnectFlows<'_> {
     ) -> Result<AuthorizeStep, ConnectError> {
         let answer = |name| answers.get(name).filter(|it| !it.expose_secret().trim().is_empty());
         let typed = answer(HANDLE).and_then(|it| Typed::parse(it.expose_secret()));
-        let typed = typed.ok_or_else(|| handle("Type all of your handle, such as alice.bsky.social."))?;
+        let typed = typed.ok_or_else(|| handle("Type your full handle, such as alice.bsky.social."))?;
         match (typed, answer(app_password::FIELD)) {
             (Typed::Name(name), Some(password)) => self.sign_in(&name, password, now).await,
-            (Typed::Server(_), Some(_)) => {
-                Err(handle("With an app password, type your handle, such as alice.bsky.social."))
-            }
+            (Typed::Server(_), Some(_)) => Err(handle("An app password needs your handle, such as alice.bsky.social.")),
             (Typed::Name(name), None) => {
                 let who = self.directory.find(&name).await?;
-                let server = AuthorizationServer::of_pds(self.http, &who.pds).await?;
-                self.depart(server, Some(who), Some(name.as_str()), request, now).await
+                let server = AuthorizationServer::for_pds(self.http, &who.pds).await?;
+                self.redirect(server, Some(who), Some(name.as_str()), request, now).await
             }
             (Typed::Server(url), None) => {
-                // It is a server that keeps accounts, or one that only gives out tokens
-                // for such servers.
-                let server = match AuthorizationServer::of_pds(self.http, &url).await {
+                // The URL is of a PDS, or of a server that only issues tokens for such servers.
+                let server = match AuthorizationServer::for_pds(self.http, &url).await {
                     Ok(server) => server,
                     Err(refusal @ ConnectError::Field { .. }) => return Err(refusal),
                     Err(_) => AuthorizationServer::at(self.http, &url).await?,
                 };
-                self.depart(server, None, None, request, now).await
+                self.redirect(server, None, None, request, now).await
             }
         }
     }
 
-    /// To the server's own page.
-    async fn depart(
+    /// Redirects the user to the server's own page.
+    async fn redirect(
         &self,
         server: AuthorizationServer,
         who: Option<Identity>,
@@ -130,23 +126,23 @@ impl ConnectFlows<'_> {
         Err(ConnectError::Refused(refused))
     }
 
-    /// This service as a client that asks for so much.
+    /// This service as a client that requests this access.
     async fn client(&self, here: &CallbackUrls, extent: Extent) -> Result<Client, ConnectError> {
         if client::is_at_loopback(here) {
             return Ok(Client::at_loopback(&client::redirect_uri(here), extent));
         }
-        Ok(Client::of(here, client_key::newest(self.vault.as_ref()).await?, extent))
+        Ok(Client::new(here, client_key::newest(self.vault.as_ref()).await?, extent))
     }
 
-    /// The person is back from the server's page.
+    /// Completes the connect flow after the redirect back.
     pub(super) async fn end(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, ConnectError> {
         callback.check_arrival(&callback.urls)?;
         let memory = callback.adapter_state.as_ref().ok_or(ConnectError::Unreachable)?;
         let Flow { who, grant } =
             serde_json::from_str(memory.expose_secret()).map_err(|_| ConnectError::Unreachable)?;
         let said = |name| callback.query.get(name).map(String::as_str);
-        // An answer with another issuer is refused: somebody may try to have a code
-        // of one server sent to another (mix-up attack, RFC 9207).
+        // A response with another issuer is refused: an attacker may try to have a code of one
+        // server sent to another (mix-up attack, RFC 9207).
         if said("iss") != Some(grant.server.issuer.as_str()) {
             return Err(ConnectError::from_another_server());
         }
@@ -163,12 +159,12 @@ impl ConnectFlows<'_> {
         let redirect_uri = client::redirect_uri(&callback.urls);
         let exchanged = authorization.exchange(code, &callback.verifier, &redirect_uri);
         let tokens = in_time(EXCHANGE, exchanged).await?;
-        let who = match in_time(VOUCHING, self.owner(&tokens, who, &grant.server)).await {
+        let who = match in_time(VOUCH_TIMEOUT, self.owner(&tokens, who, &grant.server)).await {
             Ok(who) => who,
             Err(refusal) => {
                 // The tokens will not be used. Whether this call succeeds does not matter.
                 let token = tokens.refresh_token.as_ref().unwrap_or(&tokens.access_token);
-                timeout(GIVING_BACK, authorization.revoke(token)).await.ok();
+                timeout(REVOKE_TIMEOUT, authorization.revoke(token)).await.ok();
                 return Err(refusal);
             }
         };
@@ -181,7 +177,7 @@ impl ConnectFlows<'_> {
         Ok(self.account(&who, Kind::Oauth(grant), credentials, scopes).await)
     }
 
-    /// Whose tokens these are, if we can use them.
+    /// The account of the tokens, if we can use them.
     async fn owner(
         &self,
         tokens: &Tokens,
@@ -189,32 +185,34 @@ impl ConnectFlows<'_> {
         server: &AuthorizationServer,
     ) -> Result<Identity, ConnectError> {
         if !tokens.are_ours() {
-            return Err(refused("it gave out another kind of token"));
+            return Err(refused("it issued an unsupported kind of token"));
         }
         let did: Did = tokens.sub.parse().map_err(|_| refused("it named no account"))?;
         match expected {
             Some(who) if who.did == did => Ok(who),
             Some(who) => {
                 let name = who.handle.as_ref().map_or(who.did.as_str(), |it| it.as_str());
-                Err(ConnectError::Refused(format!("you signed in with another account than {name}")))
+                Err(ConnectError::Refused(format!(
+                    "you signed in to another account than {name}; sign in to {name}, \
+                                                   or type the other handle"
+                )))
             }
             None => self.vouched(did, server).await,
         }
     }
 
-    /// The identity of an account that only the server named. The account's own
-    /// entry in the directory has to lead back to that server; otherwise any server
-    /// could hand out tokens for anybody's account.
+    /// The identity of an account that only the server named. The account's own entry in the
+    /// directory has to name that server; otherwise any server could issue tokens for any account.
     async fn vouched(&self, did: Did, server: &AuthorizationServer) -> Result<Identity, ConnectError> {
         let who = self.directory.find(&Name::Did(did)).await?;
-        let theirs = AuthorizationServer::of_pds(self.http, &who.pds).await?;
+        let theirs = AuthorizationServer::for_pds(self.http, &who.pds).await?;
         if theirs.issuer != server.issuer {
-            return Err(ConnectError::Refused("this server does not speak for that account".to_owned()));
+            return Err(ConnectError::Refused("this server is not responsible for that account".to_owned()));
         }
         Ok(who)
     }
 
-    /// With an app password.
+    /// Signs in with an app password.
     async fn sign_in(
         &self,
         name: &Name,
@@ -227,7 +225,7 @@ impl ConnectFlows<'_> {
         Ok(AuthorizeStep::Accounts(vec![self.account(&who, Kind::AppPassword, credentials, Vec::new()).await]))
     }
 
-    /// An account, as whoever asks may know it.
+    /// An account with its public profile and rules.
     pub(super) async fn account(
         &self,
         who: &Identity,
@@ -244,15 +242,14 @@ impl ConnectFlows<'_> {
         };
         let profile = account::profile(self.http, self.appview, who, ABOUT);
         let (profile, blob_limit) = futures::join!(profile, blob_limit);
-        // Videos that go through the video service are not limited by the account's
-        // server.
+        // Videos that are sent to the video service are not limited by the account's server.
         let videos = if self.any_video || is_of_bluesky {
             Videos::ToService
         } else {
-            Videos::ToServer { max_bytes: blob_limit.unwrap_or(account::UNSAID_LIMIT) }
+            Videos::ToServer { max_bytes: blob_limit.unwrap_or(account::DEFAULT_UPLOAD_LIMIT) }
         };
-        // No call says which embeds a server knows. Bluesky's own servers are current. Others say the limit since
-        // `@atproto/pds` 0.5.22 of July 2026, which has had galleries for two months.
+        // No call reports which embeds a server knows. Bluesky's own servers are current. Others
+        // state the limit since `@atproto/pds` 0.5.22 of July 2026, two months after galleries.
         let takes_galleries = is_of_bluesky || blob_limit.is_some();
         let session = Session { did: who.did.clone(), pds: who.pds.clone(), kind };
         Account {
@@ -265,7 +262,7 @@ impl ConnectFlows<'_> {
     }
 }
 
-/// An answer, or that there was none in time.
+/// The result, or an error if there was none in time.
 async fn in_time<T>(within: Duration, asked: impl Future<Output = Result<T, ConnectError>>) -> Result<T, ConnectError> {
     timeout(within, asked).await.unwrap_or(Err(ConnectError::Unreachable))
 }
@@ -278,20 +275,20 @@ fn handle(message: &str) -> ConnectError {
     ConnectError::Field { name: HANDLE, message: message.to_owned() }
 }
 
-impl From<Silence> for ConnectError {
-    fn from(silence: Silence) -> Self {
-        match silence {
-            // Every server here is one that what was typed leads to.
-            Silence::Refused(refusal) => Unknown::NotCalled(refusal).into(),
+impl From<ReplyError> for ConnectError {
+    fn from(reply_error: ReplyError) -> Self {
+        match reply_error {
+            // Every server here was reached from what the user typed.
+            ReplyError::Refused(refusal) => IdentityError::NotCalled(refusal).into(),
             _ => Self::Unreachable,
         }
     }
 }
 
-impl From<Unknown> for ConnectError {
-    fn from(unknown: Unknown) -> Self {
+impl From<IdentityError> for ConnectError {
+    fn from(unknown: IdentityError) -> Self {
         match unknown {
-            Unknown::Unreachable => Self::Unreachable,
+            IdentityError::Unreachable => Self::Unreachable,
             _ => handle(&unknown.to_string()),
         }
     }

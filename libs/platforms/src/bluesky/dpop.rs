@@ -1,9 +1,8 @@
-//! Proofs that a request comes from whoever holds a grant's key (RFC 9449).
+//! Proofs that a request comes from the holder of a grant's key (RFC 9449).
 //!
-//! Facts: a proof is an ES256 token for one request, with the method and the
-//! address without its query; calls with an access token add its SHA-256; each
-//! server wants the nonce that it gave last, and says `use_dpop_nonce` when it
-//! is another one, without carrying out the request.
+//! Facts: a proof is an ES256 token for one request, with the method and the URL without its query;
+//! calls with an access token add its SHA-256; each server requires the nonce that it sent last,
+//! and returns `use_dpop_nonce` for any other, without executing the request.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -17,20 +16,20 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use url::Url;
 
-use super::reply::{Reply, Silence};
+use super::reply::{Reply, ReplyError};
 use super::signing_key::SigningKey;
 use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
 
-/// How many servers' nonces are remembered at most. Without a bound, somebody who
-/// names one server after the other could fill the memory.
+/// How many servers' nonces are remembered at most. Without a bound, a caller who names one server
+/// after the other could fill the memory.
 const MAX_SERVERS: usize = 256;
 
-/// The longest nonce that is remembered.
+/// In bytes. A longer nonce is not remembered.
 const MAX_NONCE_BYTES: usize = 512;
 
-/// Sends requests with a proof: by the grant's key, and bound to the access token
-/// where there is one already.
+/// Sends requests with a proof, signed by the grant's key and bound to the access token if there is
+/// one.
 #[derive(Clone, Copy)]
 pub(super) struct Prover<'a> {
     pub(super) key: &'a SigningKey,
@@ -40,20 +39,19 @@ pub(super) struct Prover<'a> {
 }
 
 impl Prover<'_> {
-    /// Sends a request to a named server with a proof of who sends it, and with
-    /// the access token if there is one. `shape` adds the body, also to a request
-    /// that is sent again; it returns `None` where it cannot.
+    /// Sends a request to a named server with a proof, and with the access token if there is one.
+    /// `shape` adds the body, also to a request that is sent again; it returns `None` if it cannot.
     ///
-    /// A server that wants another nonce has not carried out the request, so it
-    /// is sent once more with the nonce that came with the answer.
+    /// A server that requires another nonce has not executed the request, so the request is sent
+    /// once more with the nonce of the response.
     pub(super) async fn send(
         &self,
         http: &HttpClients,
         method: Method,
         url: Url,
         mut shape: impl FnMut(RequestBuilder) -> Option<RequestBuilder> + Send,
-    ) -> Result<Reply, Silence> {
-        let mut request = |nonce: Option<&str>| -> Result<Option<RequestBuilder>, Silence> {
+    ) -> Result<Reply, ReplyError> {
+        let mut request = |nonce: Option<&str>| -> Result<Option<RequestBuilder>, ReplyError> {
             let Some(request) = shape(http.to_named(method.clone(), url.clone())?) else { return Ok(None) };
             let request = request.header("DPoP", self.proof(&method, &url, nonce)?);
             Ok(Some(match self.token {
@@ -66,7 +64,7 @@ impl Prover<'_> {
                 None => request,
             }))
         };
-        let first = request(self.nonces.of(&url).as_deref())?.ok_or(DependencyError)?;
+        let first = request(self.nonces.get(&url).as_deref())?.ok_or(DependencyError)?;
         let reply = Reply::to(first).await?;
         let nonce = self.nonces.learn(&url, &reply.headers);
         if !wants_another_nonce(&reply) || nonce.is_none() {
@@ -82,7 +80,6 @@ impl Prover<'_> {
         }
     }
 
-    /// The proof for one request.
     fn proof(&self, method: &Method, url: &Url, nonce: Option<&str>) -> Result<String, DependencyError> {
         let header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": self.key.public()});
         let mut address = url.clone();
@@ -108,17 +105,17 @@ fn wants_another_nonce(reply: &Reply) -> bool {
     reply.status.is_client_error() && reply.error().as_deref() == Some("use_dpop_nonce")
 }
 
-/// The latest nonce of each server. It spares the call that would only bring the
-/// nonce; when one is forgotten, that call is made again.
+/// The latest nonce of each server. It saves the call that would only return the nonce; if one is
+/// forgotten, that call is made again.
 #[derive(Debug, Default)]
 pub(super) struct Nonces(Mutex<BTreeMap<String, String>>);
 
 impl Nonces {
-    fn of(&self, url: &Url) -> Option<String> {
+    fn get(&self, url: &Url) -> Option<String> {
         self.0.lock().ok()?.get(&server(url)).cloned()
     }
 
-    /// Remembers the nonce that came with an answer, and returns it.
+    /// Remembers the nonce of a response and returns it.
     fn learn(&self, url: &Url, headers: &HeaderMap) -> Option<String> {
         let nonce = headers.get("dpop-nonce")?.to_str().ok()?;
         let mut known = self.0.lock().ok()?;
@@ -150,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_for_one_request_with_one_token() {
+    fn proof_is_bound_to_one_request_and_token() {
         let key = SigningKey::generate().unwrap();
         let token = SecretString::from("access");
         let nonces = Nonces::default();
@@ -174,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn each_server_has_its_own_nonce_and_not_too_many_are_kept() {
+    fn nonces_are_kept_per_server_and_bounded() {
         let nonces = Nonces::default();
         let url = |host: usize| Url::parse(&format!("https://s{host}.example/x")).unwrap();
         let headers =
@@ -182,8 +179,8 @@ mod tests {
 
         nonces.learn(&url(1), &headers("one"));
         nonces.learn(&url(2), &headers("two"));
-        assert_eq!((nonces.of(&url(1)).as_deref(), nonces.of(&url(2)).as_deref()), (Some("one"), Some("two")));
-        assert_eq!(nonces.of(&url(3)), None);
+        assert_eq!((nonces.get(&url(1)).as_deref(), nonces.get(&url(2)).as_deref()), (Some("one"), Some("two")));
+        assert_eq!(nonces.get(&url(3)), None);
 
         for host in 0..2 * MAX_SERVERS {
             nonces.learn(&url(host), &headers("many"));

@@ -1,4 +1,4 @@
-//! What a post shows beside its text.
+//! The embed of a post: what it shows in addition to its text.
 
 use domain::media::{AltText, Attachment, FileType, MimeType};
 use serde::{Deserialize, Serialize};
@@ -6,37 +6,37 @@ use serde_json::{Value, json};
 
 use super::blob::Blob;
 
-/// The most pictures of `app.bsky.embed.images`. The official client uses it up to this number, because older apps know
-/// nothing else.
+/// The most pictures of `app.bsky.embed.images`. The official client uses this embed up to this
+/// number, because older apps know no other.
 pub(super) const MAX_PICTURES: u8 = 4;
 
 /// The embed for more pictures, since June 2026. A server that does not know it accepts it without validation. Source:
 /// the lexicon `app.bsky.embed.gallery`.
 pub(super) const GALLERY: &str = "app.bsky.embed.gallery";
 
-/// An uploaded file, as records show it.
+/// An uploaded file, as records refer to it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct File {
     pub(super) blob: Blob,
-    /// In pixels, as it is shown.
+    /// The displayed size, in pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) size: Option<(u32, u32)>,
 }
 
-/// A quote, what else is shown, or both.
-pub(super) fn of(quoted: Option<Value>, media: Option<Value>) -> Option<Value> {
+/// Combines a quote and other media; `None` if there is neither.
+pub(super) fn combine(quoted: Option<Value>, media: Option<Value>) -> Option<Value> {
     let Some(quoted) = quoted else { return media };
     let quote = json!({"$type": "app.bsky.embed.record", "record": quoted});
     let Some(media) = media else { return Some(quote) };
     Some(json!({"$type": "app.bsky.embed.recordWithMedia", "record": quote, "media": media}))
 }
 
-/// Whether a file is shown as a video. So are GIFs, which move.
+/// Whether a file is shown as a video, as GIFs are.
 pub(super) fn is_video(mime_type: MimeType) -> bool {
     mime_type == MimeType::Gif || mime_type.file_type() == FileType::Video
 }
 
-/// What shows the files. There are pictures or a video, not both.
+/// The embed of the files, which are either pictures or one video.
 pub(super) fn files(media: &[Attachment], files: &[File]) -> Value {
     let aspect_ratio = |(width, height): (u32, u32)| json!({"width": width, "height": height});
     if let ([video], [File { blob, size }]) = (media, files)
@@ -50,7 +50,7 @@ pub(super) fn files(media: &[Attachment], files: &[File]) -> Value {
             embed["aspectRatio"] = aspect_ratio(size);
         }
         if video.mime_type == MimeType::Gif {
-            // Shown without controls, again and again.
+            // Shown in a loop, without controls.
             embed["presentation"] = "gif".into();
         }
         return embed;

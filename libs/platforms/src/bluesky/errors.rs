@@ -1,7 +1,7 @@
-//! What the errors of servers mean.
+//! Error tables of the servers.
 //!
-//! Facts: errors are named in `error`; a name means the same whatever the call
-//! and its status. Putting a record may fail with 500 although it was stored.
+//! Facts: errors are named in `error`; a name means the same whatever the call and its status.
+//! Putting a record may fail with 500 although it was stored.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use http::HeaderMap;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable, Reset};
 
-/// The account's own server.
+/// For calls to the account's own server.
 pub(super) const PDS: ErrorTable = ErrorTable {
     title: "the account's server",
     code_at: &["/error"],
@@ -18,8 +18,8 @@ pub(super) const PDS: ErrorTable = ErrorTable {
     is_own_without_code: |_, headers, _| is_about_a_token(headers),
     resets: &[Reset::Custom(limit_ends_at)],
     rules: &[
-        // Both refuse the proof and not the grant: the server did not accept the nonce that it had just given, or a clock
-        // is wrong. Nothing was done.
+        // Both codes refuse the proof, not the grant: the server did not accept the nonce that it
+        // had just sent, or a clock is wrong. Nothing was executed.
         ErrorRule::codes(&["use_dpop_nonce", "invalid_dpop_proof"]).kind(ErrorKind::Unavailable),
         ErrorRule::codes(&[
             "invalid_token",
@@ -33,11 +33,13 @@ pub(super) const PDS: ErrorTable = ErrorTable {
             "AccountNotFound",
         ])
         .kind(ErrorKind::Unauthorized),
-        // The server has removed the file: files that no record shows are kept for an hour or more, not for ever.
+        // The server has removed the file: files that no record shows are kept for an hour or more,
+        // not forever.
         ErrorRule::codes(&["BlobNotFound"]).kind(ErrorKind::PreparationExpired),
         // The call may still be running at another server.
         ErrorRule::codes(&["UpstreamTimeout"]).kind(ErrorKind::ServerError),
-        // The server has answered, so it has stopped working on the call. What it had done before is not known.
+        // The server has responded, so it has stopped working on the call. What it did before is
+        // unknown.
         ErrorRule::codes(&["UpstreamFailure"]).kind(ErrorKind::ServerError).ended(),
         ErrorRule::status(500).kind(ErrorKind::ServerError).ended(),
         ErrorRule::status(503).kind(ErrorKind::ServerError).ended(),
@@ -45,8 +47,8 @@ pub(super) const PDS: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
-/// The video service. Its tokens are made for one call, so a refused token says nothing about the grant. A conflict
-/// names a job that cannot be read.
+/// For calls to the video service. Its tokens are issued for one call, so a refused token says
+/// nothing about the grant. A conflict names a job that cannot be read.
 pub(super) const VIDEO: ErrorTable = ErrorTable {
     title: "the video service",
     is_own_without_code: |_, _, _| false,
@@ -54,7 +56,8 @@ pub(super) const VIDEO: ErrorTable = ErrorTable {
     ..PDS
 };
 
-/// The video service, for calls about a job. If the service does not know the job any more, the file is uploaded again.
+/// For calls about a job of the video service. If the service no longer knows the job, the file is
+/// uploaded again.
 pub(super) const VIDEO_JOB: ErrorTable = ErrorTable {
     rules: &[
         NO_TOKEN,
@@ -65,10 +68,10 @@ pub(super) const VIDEO_JOB: ErrorTable = ErrorTable {
     ..VIDEO
 };
 
-/// The video service, for an upload in parts.
+/// For an upload in parts to the video service.
 pub(super) const VIDEO_PARTS: ErrorTable = ErrorTable {
     rules: &[
-        // The last two mean that the parts are not those with which the upload began.
+        // The last two codes mean that the parts differ from those with which the upload began.
         ErrorRule::codes(&[
             "UploadNotFound",
             "UploadExpired",
@@ -93,21 +96,22 @@ const NO_TOKEN: ErrorRule = ErrorRule::status(401).kind(ErrorKind::Unavailable);
 
 const NOT_ALLOWED: ErrorRule = ErrorRule::status(403).kind(ErrorKind::Unavailable);
 
-/// The name of an error, which XRPC and OAuth have in the same place. `None` where the response comes from something else,
-/// such as a proxy.
+/// The name of an error, which XRPC and OAuth have in the same place. `None` if the response comes
+/// from an intermediary, such as a proxy.
 pub(super) fn name_of(body: &Value) -> Option<&str> {
     let is_name = |it: &&str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
     body["error"].as_str().filter(is_name)
 }
 
-/// Whether a response is about a token of ours, and does not come from a proxy that wants a password of its own.
+/// Whether a response is about our token, and not from a proxy that requires its own password.
 fn is_about_a_token(headers: &HeaderMap) -> bool {
     let challenge = headers.get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let scheme = challenge.split(' ').next().unwrap_or_default();
     ["DPoP", "Bearer"].iter().any(|it| it.eq_ignore_ascii_case(scheme))
 }
 
-/// `RateLimit-Reset` in Unix seconds, which older servers send without `Retry-After`. It counts while the limit is used up.
+/// `RateLimit-Reset` in Unix seconds, which older servers send without `Retry-After`. It applies
+/// while the limit is used up.
 pub(super) fn limit_ends_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.parse::<i64>().ok();
     let is_used_up = number("ratelimit-remaining").is_none_or(|it| it == 0);
@@ -168,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_an_intermediary_ends_neither_a_grant_nor_a_post() {
+    fn page_of_an_intermediary_ends_neither_grant_nor_post() {
         for status in [400, 401, 403, 404, 405, 408, 413, 500, 502] {
             for body in [PAGE, r#"{"message":"Forbidden"}"#, r#"{"error":"Not a name"}"#] {
                 let publish = answered(&PDS, Effect::Public, status, body).into();
@@ -185,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_waited_out_until_it_starts_over() {
+    fn rate_limit_retries_at_its_reset() {
         let retry_at = |pairs: &[(&'static str, String)]| {
             let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
             let headers = pairs.collect();
@@ -204,11 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn the_video_service_never_ends_a_connection() {
+    fn video_service_never_ends_a_connection() {
         for errors in [&VIDEO, &VIDEO_JOB, &VIDEO_PARTS] {
             for (status, error) in [(401, "invalid_token"), (403, "Any"), (429, "Any"), (500, "Any"), (503, "Any")] {
-                let setback = named(errors, Effect::Private, status, error);
-                assert!(matches!(setback, AttemptError::RetryLater { .. }), "{status} {error}: {setback:?}");
+                let attempt_error = named(errors, Effect::Private, status, error);
+                assert!(
+                    matches!(attempt_error, AttemptError::RetryLater { .. }),
+                    "{status} {error}: {attempt_error:?}"
+                );
             }
         }
         for (errors, status, error, kind) in [

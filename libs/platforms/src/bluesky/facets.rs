@@ -1,12 +1,11 @@
-//! Facets: the parts of a text that are links, mentions or tags. Readers see plain
-//! text where there is no facet.
+//! Facets: the parts of a text that are links, mentions or tags. Readers see plain text where there
+//! is no facet.
 //!
-//! Facts: offsets are bytes of UTF-8, end exclusive, and do not overlap. What
-//! is found is what the official client finds: links with a scheme, and domains
-//! of a known top level without one; `@` and a handle; `#` and a word that is
-//! not only digits, up to 64 graphemes and 640 bytes; `$` and a name of what is
-//! traded. As there, links are shown shortened, and lead to the whole address.
-//! Source: `packages/api/src/rich-text` of `bluesky-social/atproto`.
+//! Facts: offsets are bytes of UTF-8, end exclusive, and do not overlap. The same parts are found
+//! as in the official client: links with a scheme, and domains of a known top level without one;
+//! `@` and a handle; `#` and a word that is not only digits, up to 64 graphemes and 640 bytes; `$`
+//! and a ticker symbol. As there, links are shown shortened and lead to the whole URL. Source:
+//! `packages/api/src/rich-text` of `bluesky-social/atproto`.
 
 mod cashtag;
 mod facet;
@@ -21,21 +20,19 @@ use serde_json::{Value, json};
 pub(super) use self::facet::{Facet, LeadsTo};
 use super::names::{Did, Handle};
 
-/// A text as it is put.
+/// A text in the form in which it is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RichText {
     pub(super) text: String,
-    /// First to last, none within another.
+    /// In the order of the text; facets do not overlap.
     pub(super) facets: Vec<Facet>,
 }
 
 impl RichText {
-    /// What somebody wrote.
-    pub(super) fn of(written: &str) -> Self {
+    pub(super) fn new(written: &str) -> Self {
         let Shown { text, links } = Shown::of(written);
         let links = links.into_iter().map(|it| Facet { range: it.range, leads_to: LeadsTo::Link(it.uri) });
         let mut facets: Vec<Facet> = links.collect();
-        // What was shortened is a link whatever stands around it.
         for other in mention::find(&text).chain(tag::find(&text)).chain(cashtag::find(&text)) {
             let is_apart = |it: &Facet| other.range.end <= it.range.start || it.range.end <= other.range.start;
             if facets.iter().all(is_apart) {
@@ -46,7 +43,7 @@ impl RichText {
         Self { text, facets }
     }
 
-    /// The addresses that it leads to, first to last.
+    /// The URLs that the text links to, in order.
     pub(super) fn links(&self) -> impl Iterator<Item = &str> {
         self.facets.iter().filter_map(|it| match &it.leads_to {
             LeadsTo::Link(uri) => Some(uri.as_str()),
@@ -54,7 +51,6 @@ impl RichText {
         })
     }
 
-    /// The people whom it mentions.
     pub(super) fn mentions(&self) -> impl Iterator<Item = &Handle> {
         self.facets.iter().filter_map(|it| match &it.leads_to {
             LeadsTo::Mention(handle) => Some(handle),
@@ -63,8 +59,7 @@ impl RichText {
     }
 }
 
-/// The facets as a record has them. Mentions of handles without a known DID are
-/// left out.
+/// The facets as a record has them. Mentions of handles without a known DID are left out.
 pub(super) fn written(found: &[Facet], people: &HashMap<Handle, Did>) -> Vec<Value> {
     let feature = |leads_to: &LeadsTo| {
         Some(match leads_to {
@@ -88,9 +83,9 @@ mod tests {
 
     use super::*;
 
-    /// What is found, each as the words it is on.
+    /// Each facet with the text that it covers.
     fn on(text: &str) -> Vec<(String, LeadsTo)> {
-        let RichText { text, facets } = RichText::of(text);
+        let RichText { text, facets } = RichText::new(text);
         facets.into_iter().map(|it| (text[it.range].to_owned(), it.leads_to)).collect()
     }
 
@@ -113,7 +108,7 @@ mod tests {
     #[test]
     fn links_mentions_and_tags_are_found_in_order() {
         let text = "Hi @alice.bsky.social, see https://example.com/a and example.org #news of $abc";
-        assert_eq!(RichText::of(text).text, text.replace("https://", ""));
+        assert_eq!(RichText::new(text).text, text.replace("https://", ""));
         assert_eq!(
             on(text),
             [
@@ -127,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_are_bytes_in_every_script() {
+    fn facet_offsets_are_bytes() {
         for before in [
             "Привет, ",
             "你好 ",
@@ -142,7 +137,7 @@ mod tests {
             "हिन्दी ",
         ] {
             let text = format!("{before}https://example.com/ä @bob.example.com #тег 😀 #日本語");
-            assert_eq!(RichText::of(&text).facets[0].range.start, before.len(), "{before:?}");
+            assert_eq!(RichText::new(&text).facets[0].range.start, before.len(), "{before:?}");
             assert_eq!(
                 on(&text),
                 [
@@ -157,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leads_to_two_places() {
+    fn facets_do_not_overlap() {
         let link = link("https://example.com/@bob.example.com#tag");
         assert_eq!(on("https://example.com/@bob.example.com#tag"), [at("example.com/@bob.example...", link.clone())]);
         assert_eq!(on("#https://example.com/@bob.example.com#tag"), [at("example.com/@bob.example...", link)]);
@@ -166,8 +161,8 @@ mod tests {
     }
 
     #[test]
-    fn somebody_unknown_is_not_mentioned() {
-        let found = RichText::of("@bob.example.com @eve.example.com").facets;
+    fn unknown_handle_has_no_facet() {
+        let found = RichText::new("@bob.example.com @eve.example.com").facets;
         let did: Did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz".parse().unwrap();
         let people = HashMap::from([("bob.example.com".parse().unwrap(), did)]);
 
@@ -190,11 +185,11 @@ mod tests {
             text in "(\\PC|https://|\\$AB|example\\.com|@|#|\\(|\\)|[ \n\u{3000}]|alice\\.bsky\\.social|👩‍👧|é|。){0,40}"
         ) {
             let mut end = 0;
-            let RichText { text, facets } = RichText::of(&text);
+            let RichText { text, facets } = RichText::new(&text);
             for facet in facets {
                 prop_assert!(end <= facet.range.start && facet.range.start < facet.range.end);
                 end = facet.range.end;
-                // Panics within a character.
+                // Panics if the range splits a character.
                 let words = &text[facet.range.clone()];
                 match facet.leads_to {
                     LeadsTo::Mention(handle) => prop_assert_eq!(words[1..].to_ascii_lowercase(), handle.as_str()),
@@ -206,9 +201,9 @@ mod tests {
         }
 
         #[test]
-        fn what_stands_before_moves_offsets_and_changes_nothing_else(before in "\\PC{0,20}") {
-            prop_assume!(RichText::of(&before).facets.is_empty());
-            let RichText { text, facets } = RichText::of(&format!("{before} #tag"));
+        fn preceding_text_only_shifts_facet_offsets(before in "\\PC{0,20}") {
+            prop_assume!(RichText::new(&before).facets.is_empty());
+            let RichText { text, facets } = RichText::new(&format!("{before} #tag"));
             prop_assert_eq!(&facets.last().unwrap().range, &(before.len() + 1..text.len()));
         }
     }

@@ -1,8 +1,7 @@
 //! Finding an account and its server by a handle or DID.
 //!
-//! Facts: an account keeps its DID for ever. A handle leads to a DID, and is valid
-//! only if the document of that DID names the handle, too. The document also names
-//! the account's server.
+//! Facts: an account keeps its DID forever. A handle resolves to a DID, and is valid only if the
+//! document of that DID also names the handle. The document names the account's server, too.
 
 use egress::Refusal;
 use http::{Method, StatusCode};
@@ -11,47 +10,46 @@ use serde_json::Value;
 use url::Url;
 
 use super::names::{Did, Handle};
-use super::reply::{Reply, Silence};
+use super::reply::{Reply, ReplyError};
 use super::typed::Name;
 use crate::http_clients::HttpClients;
 
-/// Somebody, and where their account is kept.
+/// An account and its server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
     pub(super) did: Did,
-    /// The one that was typed, or else the one that their document names; `None`
-    /// when that one does not lead back to them.
+    /// The handle that was typed, or else the one that the document names; `None` if that handle
+    /// does not resolve back to the DID.
     pub(super) handle: Option<Handle>,
-    /// Their server.
     pub(super) pds: Url,
 }
 
-/// Why nobody was found.
+/// Why an account was not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unknown {
-    #[error("Nobody has this handle. Look it up on your profile and type all of it, such as alice.bsky.social.")]
+pub(super) enum IdentityError {
+    #[error("No account has this handle. Copy the full handle from your profile, such as alice.bsky.social.")]
     Nobody,
-    #[error("The account that this handle leads to goes by another one. Use the handle that your profile shows.")]
+    #[error("The account of this handle now uses another handle. Type the handle that your profile shows.")]
     NotTheirs,
-    #[error("This account has no server that can be called.")]
-    NoServer,
-    #[error("The DID document of this account cannot be read. Ask whoever keeps its server, or use another account.")]
+    #[error("This account's DID document names no usable server. Use another account.")]
+    InvalidServer,
+    #[error("The DID document of this account cannot be read. Ask the operator of its server, or use another account.")]
     Unreadable,
-    #[error("The server that this leads to is not called: {0}. Use an account whose server everybody can reach.")]
+    #[error("This service cannot call the account's server: {0}. Use an account on a publicly reachable server.")]
     NotCalled(Refusal),
-    /// Nobody could be asked.
-    #[error("who this is could not be looked up")]
+    /// No directory could be reached.
+    #[error("the account could not be looked up")]
     Unreachable,
 }
 
-/// The directories in which people are looked up.
+/// The directories that resolve accounts.
 pub(super) struct Directory {
     http: HttpClients,
     plc: Url,
     resolver: Url,
 }
 
-/// What a DID leads to, as far as it is read.
+/// The document of a DID, as far as we read it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DidDocument {
@@ -74,54 +72,53 @@ pub(super) struct Resolved {
 }
 
 impl Directory {
-    /// `plc` knows the DIDs of most people, `resolver` their handles.
+    /// `plc` resolves most DIDs, `resolver` resolves handles.
     pub(super) fn new(http: &HttpClients, plc: &Url, resolver: &Url) -> Self {
         Self { http: http.clone(), plc: plc.clone(), resolver: resolver.clone() }
     }
 
-    pub(super) async fn find(&self, name: &Name) -> Result<Identity, Unknown> {
+    pub(super) async fn find(&self, name: &Name) -> Result<Identity, IdentityError> {
         let (did, typed) = match name {
             Name::Did(did) => (did.clone(), None),
             Name::Handle(handle) => (self.did(handle).await?, Some(handle)),
         };
         let document = self.document(&did).await?;
         if document.id != did.as_str() {
-            return Err(Unknown::Nobody);
+            return Err(IdentityError::Nobody);
         }
         let handle = match typed {
             Some(handle) if names(&document, handle) => Some(handle.clone()),
-            Some(_) => return Err(Unknown::NotTheirs),
+            Some(_) => return Err(IdentityError::NotTheirs),
             None => self.confirmed_handle(&document, &did).await,
         };
-        let pds = document.server().ok_or(Unknown::NoServer)?;
+        let pds = document.server().ok_or(IdentityError::InvalidServer)?;
         Ok(Identity { did, handle, pds })
     }
 
-    /// The server that keeps an account now.
-    pub(super) async fn server_of(&self, did: &Did) -> Result<Url, Unknown> {
+    pub(super) async fn server_of(&self, did: &Did) -> Result<Url, IdentityError> {
         let document = self.document(did).await?;
-        document.server().filter(|_| document.id == did.as_str()).ok_or(Unknown::NoServer)
+        document.server().filter(|_| document.id == did.as_str()).ok_or(IdentityError::InvalidServer)
     }
 
-    /// The DID that a handle leads to. The resolver also reads the records of
-    /// the name service; a server with the handle's name is asked only when it
-    /// does not know.
-    pub(super) async fn did(&self, handle: &Handle) -> Result<Did, Unknown> {
+    /// Resolves a handle. The resolver also reads DNS records; a server with the handle's name is
+    /// asked only if the resolver does not know the handle.
+    pub(super) async fn did(&self, handle: &Handle) -> Result<Did, IdentityError> {
         let asked = match self.by_resolver(handle).await {
             Ok(did) => return Ok(did),
             Err(unknown) => unknown,
         };
-        // Why this second way failed says little: most handles have no server.
+        // The error of this second way says little: most handles have no server.
         self.at_handle(handle).await.ok_or(asked)
     }
 
-    async fn by_resolver(&self, handle: &Handle) -> Result<Did, Unknown> {
-        let mut url = joined(&self.resolver, "xrpc/com.atproto.identity.resolveHandle").ok_or(Unknown::Unreachable)?;
+    async fn by_resolver(&self, handle: &Handle) -> Result<Did, IdentityError> {
+        let mut url =
+            joined(&self.resolver, "xrpc/com.atproto.identity.resolveHandle").ok_or(IdentityError::Unreachable)?;
         url.query_pairs_mut().append_pair("handle", handle);
-        let call = self.http.to_known(Method::GET, url).map_err(|_| Unknown::Unreachable)?;
-        let reply = Reply::to(call).await.map_err(|_| Unknown::Unreachable)?;
+        let call = self.http.to_known(Method::GET, url).map_err(|_| IdentityError::Unreachable)?;
+        let reply = Reply::to(call).await.map_err(|_| IdentityError::Unreachable)?;
         found(&reply)?;
-        reply.json::<Resolved>().map(|it| it.did).ok_or(Unknown::Unreachable)
+        reply.json::<Resolved>().map(|it| it.did).ok_or(IdentityError::Unreachable)
     }
 
     async fn at_handle(&self, handle: &Handle) -> Option<Did> {
@@ -132,26 +129,27 @@ impl Directory {
         std::str::from_utf8(&reply.body).ok()?.trim().parse().ok()
     }
 
-    /// The document of a DID, which its owner wrote.
-    async fn document(&self, did: &Did) -> Result<DidDocument, Unknown> {
+    /// The document of a DID, written by the DID's owner.
+    async fn document(&self, did: &Did) -> Result<DidDocument, IdentityError> {
         let call = match did.parts() {
             ("plc", _) => {
-                let url = joined(&self.plc, did).ok_or(Unknown::Nobody)?;
-                self.http.to_known(Method::GET, url).map_err(Silence::from)
+                let url = joined(&self.plc, did).ok_or(IdentityError::Nobody)?;
+                self.http.to_known(Method::GET, url).map_err(ReplyError::from)
             }
             ("web", host) => {
                 let host = host.replace("%3A", ":").replace("%3a", ":");
-                let url = Url::parse(&format!("https://{host}/.well-known/did.json")).map_err(|_| Unknown::Nobody)?;
-                self.http.to_named(Method::GET, url).map_err(Silence::from)
+                let url =
+                    Url::parse(&format!("https://{host}/.well-known/did.json")).map_err(|_| IdentityError::Nobody)?;
+                self.http.to_named(Method::GET, url).map_err(ReplyError::from)
             }
-            _ => return Err(Unknown::Nobody),
+            _ => return Err(IdentityError::Nobody),
         };
         let reply = match call {
             Ok(call) => Reply::to(call).await.map_err(not_heard)?,
-            Err(silence) => return Err(not_heard(silence)),
+            Err(reply_error) => return Err(not_heard(reply_error)),
         };
         found(&reply)?;
-        reply.json().ok_or(Unknown::Unreadable)
+        reply.json().ok_or(IdentityError::Unreadable)
     }
 
     async fn confirmed_handle(&self, document: &DidDocument, did: &Did) -> Option<Handle> {
@@ -176,24 +174,24 @@ impl DidDocument {
     }
 }
 
-/// An address below another one.
+/// Appends a path to a URL.
 fn joined(base: &Url, path: &str) -> Option<Url> {
     Url::parse(&format!("{}/{path}", base.as_str().trim_end_matches('/'))).ok()
 }
 
-fn found(reply: &Reply) -> Result<(), Unknown> {
+fn found(reply: &Reply) -> Result<(), IdentityError> {
     match reply.status {
         it if it.is_success() => Ok(()),
-        StatusCode::TOO_MANY_REQUESTS => Err(Unknown::Unreachable),
-        it if it.is_client_error() => Err(Unknown::Nobody),
-        _ => Err(Unknown::Unreachable),
+        StatusCode::TOO_MANY_REQUESTS => Err(IdentityError::Unreachable),
+        it if it.is_client_error() => Err(IdentityError::Nobody),
+        _ => Err(IdentityError::Unreachable),
     }
 }
 
-fn not_heard(silence: Silence) -> Unknown {
-    match silence {
-        Silence::Refused(refusal) => Unknown::NotCalled(refusal),
-        _ => Unknown::Unreachable,
+fn not_heard(reply_error: ReplyError) -> IdentityError {
+    match reply_error {
+        ReplyError::Refused(refusal) => IdentityError::NotCalled(refusal),
+        _ => IdentityError::Unreachable,
     }
 }
 
@@ -204,13 +202,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_address_is_told_from_a_silent_one() {
-        assert_eq!(not_heard(Silence::Refused(Refusal::NotPublic)), Unknown::NotCalled(Refusal::NotPublic));
-        assert_eq!(not_heard(Silence::TooSlow), Unknown::Unreachable);
+    fn refused_address_and_silent_server_are_distinguished() {
+        assert_eq!(not_heard(ReplyError::Refused(Refusal::NotPublic)), IdentityError::NotCalled(Refusal::NotPublic));
+        assert_eq!(not_heard(ReplyError::TooSlow), IdentityError::Unreachable);
     }
 
     #[test]
-    fn the_server_is_the_service_that_says_so() {
+    fn server_is_the_pds_service_of_the_document() {
         let server = |service: Value| {
             let document =
                 json!({"@context": "x", "id": "did:plc:a", "alsoKnownAs": ["at://alice.test"], "service": service});

@@ -1,4 +1,4 @@
-//! The card of a link. Servers make none; it has to come with the post.
+//! The card of a link. Servers create none, so it is part of the post.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use super::pds::Pds;
 use super::upload;
 use crate::link_card::LinkCard;
 
-/// For the picture in all: its file and its upload.
-const THUMB_WITHIN: Duration = Duration::from_secs(10);
+/// The timeout of the picture: its download and its upload.
+const THUMBNAIL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The embed for a link, if its page has a card.
-pub(super) async fn of(pds: &Pds<'_>, link: &str) -> Option<Value> {
+/// The embed for a link; `None` if its page has no card.
+pub(super) async fn fetch(pds: &Pds<'_>, link: &str) -> Option<Value> {
     let card = LinkCard::of(pds.http, link).await?;
     let mut external =
         json!({"uri": link, "title": card.title, "description": card.description.as_deref().unwrap_or_default()});
-    if let Ok(Some(thumb)) = tokio::time::timeout(THUMB_WITHIN, thumb(pds, &card)).await {
+    if let Ok(Some(thumb)) = tokio::time::timeout(THUMBNAIL_TIMEOUT, thumb(pds, &card)).await {
         external["thumb"] = json!(thumb);
     }
     Some(json!({"$type": "app.bsky.embed.external", "external": external}))

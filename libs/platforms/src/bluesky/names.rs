@@ -6,45 +6,42 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The most bytes of a DID that is accepted.
+/// In bytes.
 const MAX_DID: usize = 2048;
 
-/// The most bytes of a handle, which is a domain name.
+/// In bytes; a handle is a domain name.
 const MAX_HANDLE: usize = 253;
 
-/// The most bytes of a part of a handle between two dots.
+/// In bytes, for one label of a handle.
 const MAX_LABEL: usize = 63;
 
-/// The text is neither a DID nor a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no name of an account")]
-pub(super) struct NoName;
+#[error("not a handle or DID of an account")]
+pub(super) struct InvalidName;
 
-/// The identifier of an account: `did:`, a method in small letters, and an
-/// identifier in the method's own form, of letters, digits and `._:%-`.
+/// The identifier of an account: `did:`, a method in lower case, and an identifier in the method's
+/// own form, of letters, digits and `._:%-`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Did(String);
 
-/// A domain name that leads to an account.
+/// A domain name that resolves to an account.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Handle(String);
 
 impl Did {
-    /// As it is written.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Its method, and the identifier behind it.
+    /// The method, and the identifier after it.
     pub(super) fn parts(&self) -> (&str, &str) {
         self.0.strip_prefix("did:").and_then(|it| it.split_once(':')).unwrap_or_default()
     }
 }
 
 impl Handle {
-    /// As it is written.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -69,8 +66,7 @@ fn is_handle(text: &str) -> bool {
             && ends_well(it.bytes().last())
     };
     let Some((_, top)) = text.rsplit_once('.') else { return false };
-    // The last part begins with a letter: otherwise the text could be an IP
-    // address.
+    // The last label begins with a letter: otherwise the text could be an IP address.
     text.len() <= MAX_HANDLE && text.split('.').all(is_label) && top.starts_with(|it: char| it.is_ascii_alphabetic())
 }
 
@@ -78,17 +74,17 @@ fn is_handle(text: &str) -> bool {
 macro_rules! named {
     ($name:ident, $is:ident) => {
         impl FromStr for $name {
-            type Err = NoName;
+            type Err = InvalidName;
 
-            fn from_str(text: &str) -> Result<Self, NoName> {
-                if $is(text) { Ok(Self(text.to_owned())) } else { Err(NoName) }
+            fn from_str(text: &str) -> Result<Self, InvalidName> {
+                if $is(text) { Ok(Self(text.to_owned())) } else { Err(InvalidName) }
             }
         }
 
         impl TryFrom<String> for $name {
-            type Error = NoName;
+            type Error = InvalidName;
 
-            fn try_from(text: String) -> Result<Self, NoName> {
+            fn try_from(text: String) -> Result<Self, InvalidName> {
                 text.parse()
             }
         }

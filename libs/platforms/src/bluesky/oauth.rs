@@ -1,9 +1,8 @@
-//! OAuth as servers of this network have it: authorization requests are pushed
-//! first (RFC 9126), codes are bound to a verifier, tokens to a key.
+//! OAuth of the AT Protocol: authorization requests are pushed first (RFC 9126), codes are bound to
+//! a verifier, tokens to a key.
 //!
-//! Facts: the server says `iss` when the person comes back; `sub` of a token is
-//! the account. Each refresh token is good for one exchange, and using it twice
-//! ends the whole session.
+//! Facts: the server sends `iss` with the redirect back; `sub` of a token is the account. Each
+//! refresh token works for one exchange, and using it twice ends the whole session.
 
 use std::time::Duration;
 
@@ -18,13 +17,13 @@ use url::Url;
 use super::client;
 use super::dpop::{Nonces, Prover};
 use super::names::Did;
-use super::reply::{Reply, Silence};
-use super::session::{Grant, REFRESH_WITHIN};
+use super::reply::{Reply, ReplyError};
+use super::session::{Grant, REFRESH_TIMEOUT};
 
 use crate::connect_flow::{AuthorizationRequest, ConnectError, RefreshError};
 use crate::http_clients::{ANSWER_WITHIN, HttpClients};
 
-/// The longest name of a pushed request, which goes into an address.
+/// In bytes. The name of a pushed request becomes part of a URL.
 const MAX_REQUEST_URI_BYTES: usize = 1024;
 
 #[derive(Deserialize)]
@@ -32,8 +31,8 @@ pub(super) struct Pushed {
     pub(super) request_uri: String,
 }
 
-/// What the token endpoint answers to a code. What is missing is not ours to
-/// use; it is read all the same, to be given back.
+/// The token response to a code. Without some of the fields we cannot use the tokens; they are
+/// still read, so that they can be revoked.
 #[derive(Deserialize)]
 pub(super) struct Tokens {
     pub(super) access_token: SecretString,
@@ -49,8 +48,7 @@ pub(super) struct Tokens {
     pub(super) sub: String,
 }
 
-/// What it answers to a refresh token, which is spent: whatever can be used is
-/// read from it.
+/// The token response to a refresh token, which is spent: everything usable is read from it.
 #[derive(Deserialize)]
 pub(super) struct NewTokens {
     pub(super) access_token: SecretString,
@@ -60,7 +58,7 @@ pub(super) struct NewTokens {
     sub: Option<Value>,
 }
 
-/// How long a token lasts, in seconds; `None` where that is said in no number.
+/// The lifetime of a token, in seconds; `None` if it is not a number.
 #[derive(Default)]
 struct Lifetime(Option<u32>);
 
@@ -79,7 +77,7 @@ impl Lifetime {
 }
 
 impl Tokens {
-    /// Whether these are such tokens as we can use.
+    /// Whether the tokens have a type and scope that we can use.
     pub(super) fn are_ours(&self) -> bool {
         self.token_type.eq_ignore_ascii_case("dpop") && self.scopes().any(|it| it == "atproto")
     }
@@ -94,7 +92,7 @@ impl Tokens {
 }
 
 impl NewTokens {
-    /// Whether they are not said to be somebody else's.
+    /// False if the tokens name another account.
     pub(super) fn are_of(&self, did: &Did) -> bool {
         self.sub.as_ref().is_none_or(|it| it == did.as_str())
     }
@@ -104,15 +102,15 @@ impl NewTokens {
     }
 }
 
-/// The page on which the person decides.
+/// The page on which the user decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     At(Url),
-    /// There is none for such a scope; the server's words.
+    /// The server has no page for such a scope; its message.
     NotFor(String),
 }
 
-/// Calls of a grant's authorization server.
+/// Calls to a grant's authorization server.
 pub(super) struct Authorization<'a> {
     pub(super) http: &'a HttpClients,
     pub(super) nonces: &'a Nonces,
@@ -121,15 +119,15 @@ pub(super) struct Authorization<'a> {
 }
 
 impl Authorization<'_> {
-    /// Pushes the request; where the person decides.
+    /// Pushes the request; returns the page on which the user decides.
     pub(super) async fn push(
         &self,
         request: &AuthorizationRequest,
         login_hint: Option<&str>,
     ) -> Result<Page, ConnectError> {
         let Grant { server, client, .. } = self.grant;
-        // The person's browser is sent only to addresses that we would call ourselves.
-        self.http.check_named(&server.authorization_endpoint).map_err(Silence::from)?;
+        // The browser is redirected only to addresses that we would call ourselves.
+        self.http.check_named(&server.authorization_endpoint).map_err(ReplyError::from)?;
         let redirect_uri = client::redirect_uri(&request.urls);
         let mut form = vec![
             ("response_type", "code"),
@@ -153,7 +151,6 @@ impl Authorization<'_> {
         Ok(Page::At(page))
     }
 
-    /// Tokens for a code.
     pub(super) async fn exchange(
         &self,
         code: &str,
@@ -169,41 +166,46 @@ impl Authorization<'_> {
         connect_flow_answer(&self.send(&self.grant.server.token_endpoint, &form).await?)
     }
 
-    /// New tokens for a refresh token, which is spent by it.
+    /// Refreshes the tokens; the refresh token is spent.
     pub(super) async fn refresh(&self, token: &SecretString) -> Result<NewTokens, RefreshError> {
         let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
-        let asked = self.send_within(REFRESH_WITHIN, &self.grant.server.token_endpoint, &form);
-        let reply = tokio::time::timeout(REFRESH_WITHIN, asked).await.map_err(|_| Silence::TooSlow)??;
+        let asked = self.send_within(REFRESH_TIMEOUT, &self.grant.server.token_endpoint, &form);
+        let reply = tokio::time::timeout(REFRESH_TIMEOUT, asked).await.map_err(|_| ReplyError::TooSlow)??;
         if reply.status.is_success() {
-            let unreadable = || RefreshError::Unreachable("it answered in another form".to_owned());
+            let unreadable = || RefreshError::Unreachable("its response is not valid".to_owned());
             return reply.json().ok_or_else(unreadable);
         }
-        // Only this one code speaks of the grant. `invalid_client` is said of
-        // our document and its keys, which may be unreachable for a moment.
+        // Only this code is about the grant. `invalid_client` is about our document and its keys,
+        // which may be unreachable for a moment.
         match reply.error().as_deref() {
             Some("invalid_grant") => Err(RefreshError::Gone(reply.words())),
             _ => Err(RefreshError::Unreachable(reply.words())),
         }
     }
 
-    /// Ends the session of a token; `None` where the server has no way to.
-    pub(super) async fn revoke(&self, token: &SecretString) -> Result<Option<Reply>, Silence> {
+    /// Ends the session of a token; `None` if the server has no revocation endpoint.
+    pub(super) async fn revoke(&self, token: &SecretString) -> Result<Option<Reply>, ReplyError> {
         let Some(endpoint) = &self.grant.server.revocation_endpoint else { return Ok(None) };
         self.send(endpoint, &[("token", token.expose_secret())]).await.map(Some)
     }
 
-    /// Sends a form with who we are, and with a proof.
-    async fn send(&self, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, Silence> {
+    /// Sends a form with our client authentication and a proof.
+    async fn send(&self, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, ReplyError> {
         self.send_within(ANSWER_WITHIN, url, form).await
     }
 
-    /// The same, waiting so long for each answer.
-    async fn send_within(&self, within: Duration, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, Silence> {
+    /// Like `send`, with this timeout for each response.
+    async fn send_within(
+        &self,
+        within: Duration,
+        url: &Url,
+        form: &[(&'static str, &str)],
+    ) -> Result<Reply, ReplyError> {
         let Grant { server, client, key } = self.grant;
         let prover = Prover { key, token: None, nonces: self.nonces, now: self.now };
         let shape = |request: RequestBuilder| {
-            // Each time signed anew: the same signature twice is not taken.
-            let ours = client.said_to(&server.issuer, self.now).ok()?;
+            // Signed again each time: servers do not accept the same signature twice.
+            let ours = client.assertion_fields(&server.issuer, self.now).ok()?;
             let ours = ours.iter().map(|(name, value)| (*name, value.as_str()));
             Some(request.timeout(within).form(&form.iter().copied().chain(ours).collect::<Vec<_>>()))
         };
@@ -211,12 +213,11 @@ impl Authorization<'_> {
     }
 }
 
-/// Whether a pushed request is refused for what it asks for. A server that knows no
-/// narrow scope finds one in the client's document, calls it unsupported there, and
-/// says `invalid_client_metadata`; it says so as well where it cannot read the
-/// document. No other scope would help there.
-/// Source: `ClientManager.validateClientMetadata` of `@atproto/oauth-provider`, before
-/// commit 1899b1fc1 of `bluesky-social/atproto`.
+/// Whether a pushed request is refused for its scope. A server that knows no narrow scope finds one
+/// in the client's document, calls it unsupported there, and returns `invalid_client_metadata`; it
+/// returns the same code if it cannot read the document, where no other scope would help. Source:
+/// `ClientManager.validateClientMetadata` of `@atproto/oauth-provider`, before commit 1899b1fc1 of
+/// `bluesky-social/atproto`.
 fn is_about_the_scope(reply: &Reply) -> bool {
     match reply.error().as_deref() {
         Some("invalid_scope") => true,
@@ -225,8 +226,8 @@ fn is_about_the_scope(reply: &Reply) -> bool {
     }
 }
 
-/// An answer of the connect flow. What is refused for a reason is said to the
-/// person; whatever may pass is "try again".
+/// Parses a response of the connect flow. The user reads the reason of a refusal; for anything that
+/// may pass, the message is "try again".
 fn connect_flow_answer<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T, ConnectError> {
     match reply.status {
         it if it.is_success() => reply.json().ok_or(ConnectError::Unreachable),
@@ -243,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_tokens_are_read_however_little_else_is_said() {
+    fn new_tokens_are_read_with_missing_fields() {
         let did: Did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz".parse().unwrap();
         let expires_at = |expires_in: Value| {
             let tokens: NewTokens = from_value(json!({"access_token": "a", "expires_in": expires_in})).unwrap();
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_another_kind_are_read_to_be_given_back() {
+    fn tokens_of_another_type_are_read_and_revocable() {
         let tokens = |said: Value| from_value::<Tokens>(said).unwrap();
         assert!(!tokens(json!({"access_token": "a"})).are_ours());
         assert!(!tokens(json!({"access_token": "a", "token_type": "Bearer", "scope": "atproto"})).are_ours());

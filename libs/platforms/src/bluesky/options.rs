@@ -1,13 +1,11 @@
-//! What a post can say here alone.
-
 use domain::options::{AddressForm, OptionKind, OptionSpec};
 
 use super::post_address::PostAddress;
 
-/// The option that names a post to quote.
+/// The option for a post to quote.
 pub(super) const QUOTE: &str = "quote_url";
 
-/// The option that switches cards and quotes of links off.
+/// The option that disables cards and quotes of links.
 pub(super) const PREVIEW: &str = "link_preview";
 
 const POST: AddressForm = AddressForm {
@@ -20,22 +18,21 @@ const POST: AddressForm = AddressForm {
 };
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::new("language", OptionKind::Language, "The language it is written in."),
+    OptionSpec::new("language", OptionKind::Language, "The language of the post."),
     OptionSpec::new(
         "content_warning",
         OptionKind::OneOf(&["sexual", "nudity", "porn", "graphic-media"]),
-        "A label of its own, by which people hide it or are warned.",
+        "A self-label, by which readers hide the post or are warned before they see it.",
     ),
     OptionSpec::new(
         PREVIEW,
         OptionKind::Flag,
-        "Whether the first link has a card, and the first link to a post is a quote of it. So it is, unless this is \
-         false.",
+        "Whether the first link is shown as a card, and a first link to a post as a quote. Defaults to true.",
     ),
     OptionSpec::new(
         QUOTE,
         OptionKind::AddressOf(&POST),
-        "The post that it quotes: a link to it on bsky.app, or the at:// address of its record.",
+        "The post to quote: its bsky.app link, or the at:// URI of its record.",
     ),
 ];
 
@@ -47,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_names_no_post_is_refused_with_what_it_should_look_like() {
+    fn invalid_quote_url_is_refused_with_an_example() {
         let faults_of = |quoted: &str| {
             let given: Options = [(QUOTE.to_owned(), OptionValue::from(quoted))].into_iter().collect();
             let mut faults = ValidationErrors::new();

@@ -10,12 +10,11 @@ use serde::Serialize;
 use url::Url;
 
 use super::dpop::{Nonces, Prover};
-use super::reply::{Reply, Silence};
+use super::reply::{Reply, ReplyError};
 use super::session::{Kind, Session};
 use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
 
-/// Calls to the account's server, on behalf of the account.
 pub(super) struct Pds<'a> {
     pub(super) http: &'a HttpClients,
     pub(super) nonces: &'a Nonces,
@@ -25,8 +24,7 @@ pub(super) struct Pds<'a> {
 }
 
 impl Pds<'_> {
-    /// Asks something.
-    pub(super) async fn query(&self, method: &str, parameters: &[(&str, &str)]) -> Result<Reply, Silence> {
+    pub(super) async fn query(&self, method: &str, parameters: &[(&str, &str)]) -> Result<Reply, ReplyError> {
         self.send(Method::GET, method, |request| Some(request.query(parameters))).await
     }
 
@@ -35,17 +33,17 @@ impl Pds<'_> {
         method: &str,
         body: &(impl Serialize + Sync),
         timeout: Duration,
-    ) -> Result<Reply, Silence> {
+    ) -> Result<Reply, ReplyError> {
         self.send(Method::POST, method, |request| Some(request.json(body).timeout(timeout))).await
     }
 
-    /// Sends a request that `shape` gives its body, as in [`Prover::send`].
+    /// Sends a request whose body `shape` adds, as in [`Prover::send`].
     pub(super) async fn send(
         &self,
         http_method: Method,
         method: &str,
         mut shape: impl FnMut(RequestBuilder) -> Option<RequestBuilder> + Send,
-    ) -> Result<Reply, Silence> {
+    ) -> Result<Reply, ReplyError> {
         let url = address(&self.session.pds, method);
         match &self.session.kind {
             Kind::Oauth(grant) => {
@@ -60,7 +58,7 @@ impl Pds<'_> {
     }
 }
 
-/// Where a server answers to a method.
+/// The URL of a method on a server.
 pub(super) fn address(server: &Url, method: &str) -> Url {
     let mut url = server.clone();
     url.set_path(&format!("/xrpc/{method}"));

@@ -1,4 +1,4 @@
-//! The people whom a post mentions.
+//! The accounts that a post mentions.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -8,26 +8,25 @@ use domain::delivery::AttemptError;
 use futures::{StreamExt, stream};
 
 use super::facets::RichText;
-use super::identity::{Directory, Unknown};
+use super::identity::{Directory, IdentityError};
 use super::names::{Did, Handle};
 use crate::publish_request::PublishRequest;
 
-/// For looking up all the people whom a post mentions.
+/// The timeout for all mentioned accounts.
 const PEOPLE: Duration = Duration::from_secs(10);
 
-/// From this long before the due second on, nobody is looked up again. It leaves
-/// enough time for the last step, which fetches the card of the linked page.
+/// In this time before the due second, no account is looked up again. It leaves enough time for the
+/// last step, which fetches the card of the linked page.
 pub(super) const NO_MORE_LOOK_UPS: TimeDelta = TimeDelta::seconds(30);
 
-/// People who are looked up at a time.
+/// How many accounts are looked up at once.
 const LOOK_UPS: usize = 8;
 
-/// The DIDs of the people who are mentioned. When somebody cannot be looked up,
-/// the step is tried again while there is time; after that the mention stays
-/// plain text.
+/// The DIDs of the mentioned accounts. If one cannot be looked up, the step is retried while there
+/// is time; after that the mention stays plain text.
 pub(super) async fn mentioned(
     directory: &Directory,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     text: &RichText,
 ) -> Result<HashMap<Handle, Did>, AttemptError> {
     let handles: HashSet<Handle> = text.mentions().cloned().collect();
@@ -44,13 +43,13 @@ pub(super) async fn mentioned(
     let mut unclear = handles;
     let mut people = HashMap::new();
     for (handle, did) in looked_up {
-        if did != Err(Unknown::Unreachable) {
+        if did != Err(IdentityError::Unreachable) {
             unclear.remove(&handle);
         }
         people.extend(did.ok().map(|did| (handle, did)));
     }
     match unclear.iter().next() {
-        Some(handle) if NO_MORE_LOOK_UPS < job.publish_at - job.now => {
+        Some(handle) if NO_MORE_LOOK_UPS < request.publish_at - request.now => {
             let reason = format!("@{} could not be looked up", handle.as_str());
             Err(AttemptError::RetryLater { retry_at: None, reason })
         }

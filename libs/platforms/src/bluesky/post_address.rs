@@ -1,14 +1,13 @@
-//! The address of a post, as people have it.
+//! Links to posts.
 
 use url::Url;
 
 use super::record::COLLECTION;
 use super::typed::Name;
 
-/// The longest key of a record.
+/// In bytes.
 const MAX_KEY_BYTES: usize = 512;
 
-/// A post, as an address names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PostAddress {
     pub(super) author: Name,
@@ -16,11 +15,11 @@ pub(super) struct PostAddress {
 }
 
 impl PostAddress {
-    /// Reads a link to a post in the official client, or the address of its record.
+    /// Parses a link to a post in the official client, or the `at://` URI of its record.
     pub(super) fn parse(address: &str) -> Option<Self> {
         if let Some(record) = address.strip_prefix("at://") {
             let (author, path) = record.split_once('/')?;
-            return Self::of(author, path.strip_prefix(COLLECTION)?.strip_prefix('/')?);
+            return Self::from_parts(author, path.strip_prefix(COLLECTION)?.strip_prefix('/')?);
         }
         let url = Url::parse(address).ok()?;
         if url.host_str() != Some("bsky.app") || !matches!(url.scheme(), "https" | "http") {
@@ -28,10 +27,10 @@ impl PostAddress {
         }
         let path: Vec<_> = url.path().trim_matches('/').split('/').collect();
         let ["profile", author, "post", rkey] = path.as_slice() else { return None };
-        Self::of(author, rkey)
+        Self::from_parts(author, rkey)
     }
 
-    fn of(author: &str, rkey: &str) -> Option<Self> {
+    fn from_parts(author: &str, rkey: &str) -> Option<Self> {
         let is_key = (1..=MAX_KEY_BYTES).contains(&rkey.len())
             && rkey.bytes().all(|it| it.is_ascii_alphanumeric() || b".-_:~".contains(&it))
             && !matches!(rkey, "." | "..");
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_post_is_named_by_its_link_or_the_address_of_its_record() {
+    fn post_address_is_parsed_from_link_or_uri() {
         let did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
         for (address, author) in [
             ("https://bsky.app/profile/alice.test/post/3kabc".to_owned(), "alice.test"),

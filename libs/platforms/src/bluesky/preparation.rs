@@ -1,5 +1,5 @@
-//! What comes before the public call: files are uploaded one by one, and then the
-//! record is made and stored, so that every attempt puts the same record.
+//! Preparation: uploads files one by one, then builds and stores the record, so that every attempt
+//! puts the same record.
 
 use std::time::Duration;
 
@@ -25,32 +25,31 @@ use crate::picture::{Awaited, Look, fitted};
 use crate::platform::{STEP_LIMIT, Step};
 use crate::publish_request::PublishRequest;
 
-/// What has been reached, stored between the steps.
+/// The state of the preparation, stored between the steps.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// Those uploaded so far, in the order of the post.
+    /// The uploaded files, in the order of the post.
     #[serde(default)]
     files: Vec<File>,
-    /// The picture that is being made to fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     picture: Option<Awaited>,
-    /// The video that is being worked on.
+    /// The video that the service processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     video: Option<VideoJob>,
-    /// The video that goes up in parts.
+    /// The video that is uploaded in parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     upload: Option<Upload>,
-    /// How often the video was uploaded and could not be used.
+    /// How often the video was uploaded but could not be used.
     #[serde(default)]
     failed_uploads: u8,
-    /// What is to be put, when all is done.
+    /// The finished record, in the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) post: Option<Post>,
 }
 
 impl Progress {
-    pub(super) fn of(job: &PublishRequest<'_>) -> Self {
-        job.progress()
+    pub(super) fn load(request: &PublishRequest<'_>) -> Self {
+        request.progress()
     }
 
     fn store(&self) -> String {
@@ -58,54 +57,53 @@ impl Progress {
     }
 }
 
-/// How often a video is uploaded, at most.
-const MOST_UPLOADS: u8 = 3;
+/// How often a video is uploaded at most.
+const MAX_UPLOADS: u8 = 3;
 
 /// How long to wait before a video is uploaded again.
 const UPLOAD_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(10);
 
-/// Prepares posts.
 pub(super) struct Preparation<'a> {
     pub(super) directory: &'a Directory,
     pub(super) pds: Pds<'a>,
-    /// Where videos go, if not to the account's server.
+    /// `None` sends videos to the account's server.
     pub(super) video_service: Option<&'a Url>,
 }
 
 impl Preparation<'_> {
-    /// One step, which ends in time.
-    pub(super) async fn step(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        in_time(STEP_LIMIT, self.next(job)).await
+    /// Takes one step, within the time limit.
+    pub(super) async fn step(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        in_time(STEP_LIMIT, self.next(request)).await
     }
 
-    async fn next(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let mut progress = Progress::of(job);
-        if let Some(next) = job.media.get(progress.files.len()) {
+    async fn next(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let mut progress = Progress::load(request);
+        if let Some(next) = request.media.get(progress.files.len()) {
             let at = if embed::is_video(next.mime_type) {
-                self.video(job, next, &mut progress).await?
+                self.video(request, next, &mut progress).await?
             } else {
-                self.image(job, next, &mut progress).await?
+                self.image(request, next, &mut progress).await?
             };
             return Ok(Step::Again { progress: progress.store(), at });
         }
         if progress.post.is_none() {
-            progress.post = Some(self.post(job, &progress.files).await?);
+            progress.post = Some(self.post(request, &progress.files).await?);
         }
         Ok(Step::Ready { progress: Some(progress.store()) })
     }
 
-    /// One step of a picture. Returns when to take the next one.
+    /// Takes one step of a picture. Returns when to take the next one.
     async fn image(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &Attachment,
         progress: &mut Progress,
     ) -> Result<DateTime<Utc>, AttemptError> {
-        // Servers of last spring and older refuse pictures over one megabyte, and
-        // they do so only at the public call. Bluesky's own are never that old.
+        // Servers of spring 2026 and older refuse pictures over one megabyte, and only at the
+        // publish call. Bluesky's own servers are never that old.
         let max_bytes = if is_of_bluesky(&self.pds.session.pds) { MAX_PICTURE_BYTES } else { 1_000_000 };
         let bounds = PictureBounds::new(max_bytes, MAX_PICTURE_SIDE);
-        match fitted(job, file, bounds, progress.picture).await? {
+        match fitted(request, file, bounds, progress.picture).await? {
             Look::Again(awaited, at) => {
                 progress.picture = Some(awaited);
                 Ok(at)
@@ -114,22 +112,22 @@ impl Preparation<'_> {
                 let blob = upload::bytes(&self.pds, picture.mime_type, &picture.bytes).await?;
                 progress.picture = None;
                 progress.files.push(File { blob, size: Some(size) });
-                Ok(job.now)
+                Ok(request.now)
             }
         }
     }
 
-    /// One step of a video. Returns when to take the next one.
+    /// Takes one step of a video. Returns when to take the next one.
     async fn video(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &Attachment,
         progress: &mut Progress,
     ) -> Result<DateTime<Utc>, AttemptError> {
         let Some(base) = self.video_service else {
-            let blob = upload::streamed(&self.pds, job, file).await?;
+            let blob = upload::streamed(&self.pds, request, file).await?;
             progress.files.push(File { blob, size: shown_size(file) });
-            return Ok(job.now);
+            return Ok(request.now);
         };
         let service = VideoService { base, pds: &self.pds };
         if let Some(begun) = &progress.video {
@@ -138,79 +136,79 @@ impl Preparation<'_> {
                 video::Progress::Done(blob) => {
                     progress.video = None;
                     progress.files.push(File { blob, size: shown_size(file) });
-                    Ok(job.now)
+                    Ok(request.now)
                 }
-                video::Progress::Failed(reason) => upload_again(job, progress, &reason),
+                video::Progress::Failed(reason) => upload_again(request, progress, &reason),
             };
         }
         let Some(upload) = &progress.upload else {
-            match video::begin(&service, job, file).await? {
+            match video::begin(&service, request, file).await? {
                 Begun::Whole(begun) => progress.video = Some(begun),
                 Begun::InParts(upload) => progress.upload = Some(upload),
             }
-            return Ok(job.now);
+            return Ok(request.now);
         };
-        match upload.go_on(&service, job, file).await? {
+        match upload.go_on(&service, request, file).await? {
             Sent::Again(at) => Ok(at),
             Sent::All(begun) => {
                 (progress.upload, progress.video) = (None, Some(begun));
-                Ok(job.now)
+                Ok(request.now)
             }
-            Sent::Failed(reason) => upload_again(job, progress, &reason),
+            Sent::Failed(reason) => upload_again(request, progress, &reason),
         }
     }
 
-    /// The post as it is to be put.
-    async fn post(&self, job: &PublishRequest<'_>, files: &[File]) -> Result<Post, AttemptError> {
-        let text = RichText::of(job.text);
-        let people = people::mentioned(self.directory, job, &text).await?;
-        let quoted = quote::of(self.directory, &self.pds, job, &text).await?;
+    /// Builds the record.
+    async fn post(&self, request: &PublishRequest<'_>, files: &[File]) -> Result<Post, AttemptError> {
+        let text = RichText::new(request.text);
+        let people = people::mentioned(self.directory, request, &text).await?;
+        let quoted = quote::resolve(self.directory, &self.pds, request, &text).await?;
         let media = if files.is_empty() {
-            self.card(job, &text, quoted.is_some()).await
+            self.card(request, &text, quoted.is_some()).await
         } else {
-            Some(embed::files(job.media, files))
+            Some(embed::files(request.media, files))
         };
-        let embed = embed::of(quoted, media);
+        let embed = embed::combine(quoted, media);
         let facets = facets::written(&text.facets, &people);
-        let record = record::written(job, &text.text, facets, embed);
-        Ok(Post { rkey: record_key(job.publish_at, job.reference), record })
+        let record = record::written(request, &text.text, facets, embed);
+        Ok(Post { rkey: record_key(request.publish_at, request.reference), record })
     }
 
-    /// The card of the first link, past that of a quote.
-    async fn card(&self, job: &PublishRequest<'_>, text: &RichText, has_quote: bool) -> Option<Value> {
-        if job.options.flag(options::PREVIEW) == Some(false) {
+    /// The card of the first link that is not a quote.
+    async fn card(&self, request: &PublishRequest<'_>, text: &RichText, has_quote: bool) -> Option<Value> {
+        if request.options.flag(options::PREVIEW) == Some(false) {
             return None;
         }
         let link = text.links().find(|it| !(has_quote && PostAddress::parse(it).is_some()))?;
-        link_card::of(&self.pds, link).await
+        link_card::fetch(&self.pds, link).await
     }
 }
 
-/// Begins the upload of a video anew, unless it has failed too often. Returns when to take the next step.
+/// Starts the upload of a video again, unless it has failed too often. Returns when to take the
+/// next step.
 fn upload_again(
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     progress: &mut Progress,
     reason: &str,
 ) -> Result<DateTime<Utc>, AttemptError> {
     let failed_uploads = progress.failed_uploads + 1;
-    if failed_uploads == MOST_UPLOADS {
+    if failed_uploads == MAX_UPLOADS {
         let reason = reason.trim_end_matches('.');
-        return Err(AttemptError::Refused { reason: format!("{reason}. It was uploaded {MOST_UPLOADS} times") });
+        return Err(AttemptError::Refused { reason: format!("{reason}. The file was uploaded {MAX_UPLOADS} times") });
     }
     (progress.video, progress.upload, progress.failed_uploads) = (None, None, failed_uploads);
-    Ok(job.now + UPLOAD_AGAIN_AFTER)
+    Ok(request.now + UPLOAD_AGAIN_AFTER)
 }
 
-/// How large a video is shown, where it says so.
+/// The displayed size of a video, in pixels; `None` if the file does not state it.
 fn shown_size(file: &Attachment) -> Option<(u32, u32)> {
     let pixels = file.facts.as_ref()?.pixels?;
     Some((pixels.width, pixels.height))
 }
 
-/// The result of a step, or a setback when it took too long.
+/// The result of a step, or an error if the step took too long.
 async fn in_time<T>(within: Duration, step: impl Future<Output = Result<T, AttemptError>>) -> Result<T, AttemptError> {
-    let late =
-        |_| AttemptError::RetryLater { retry_at: None, reason: "it took too long to prepare this post".to_owned() };
+    let late = |_| AttemptError::RetryLater { retry_at: None, reason: "preparing the post took too long".to_owned() };
     tokio::time::timeout(within, step).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
 }
 
@@ -219,7 +217,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_step_that_takes_too_long_is_tried_again() {
+    async fn slow_step_is_retried() {
         let late = in_time(Duration::from_millis(1), std::future::pending::<Result<(), AttemptError>>()).await;
         assert!(
             matches!(&late, Err(AttemptError::RetryLater { retry_at: None, reason }) if reason.contains("too long")),

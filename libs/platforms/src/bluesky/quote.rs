@@ -1,11 +1,9 @@
-//! A post that a post quotes.
+//! The quote of a post.
 //!
-//! Facts: a quote names the address of a record and its hash. An author forbids
-//! quotes of a post with a record under the same key, a post gate. As in the
-//! official client, the first link to a post is a quote of it, and one to
-//! something else has a card beside it.
-//! Source: `resolveLink` and the reducer `embed_add_uri` of
-//! `bluesky-social/social-app`; the lexicon `app.bsky.feed.postgate`.
+//! Facts: a quote has the URI of a record and its hash. An author forbids quotes of a post with a
+//! record under the same key, a post gate. As in the official client, the first link is a quote if
+//! it leads to a post, and otherwise has a card. Source: `resolveLink` and the reducer
+//! `embed_add_uri` of `bluesky-social/social-app`; the lexicon `app.bsky.feed.postgate`.
 
 use std::time::Duration;
 
@@ -14,33 +12,32 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::facets::RichText;
-use super::identity::{Directory, Unknown};
+use super::identity::{Directory, IdentityError};
 use super::options;
 use super::pds::Pds;
 use super::people::NO_MORE_LOOK_UPS;
 use super::post_address::PostAddress;
 use super::record::COLLECTION;
-use super::repository::{self, NotRead};
+use super::repository::{self, ReadError};
 use crate::publish_request::PublishRequest;
 
 const LOOK_UP: Duration = Duration::from_secs(10);
 
-/// The longest hash that is accepted.
+/// In bytes.
 const MAX_CID_BYTES: usize = 128;
 
-/// Why a post is not quoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-enum NotQuoted {
-    #[error("the post to quote is not there any more, or never was")]
+enum QuoteError {
+    #[error("the post to quote does not exist or was deleted")]
     Gone,
-    #[error("the author of the post to quote does not permit quotes of it")]
+    #[error("the author of the post to quote does not allow quotes")]
     Forbidden,
     #[error("the post to quote could not be looked up")]
     Unreachable,
 }
 
 impl PostAddress {
-    /// The first that a text leads to.
+    /// The first post that a text links to.
     fn first_of(text: &RichText) -> Option<Self> {
         let records = text.text.split_whitespace().map(|it| it.trim_start_matches('('));
         let records = records.filter(|it| it.starts_with("at://"));
@@ -48,11 +45,11 @@ impl PostAddress {
         text.links().chain(records).find_map(Self::parse)
     }
 
-    /// How records refer to it.
-    async fn reference(&self, directory: &Directory, pds: &Pds<'_>) -> Result<Value, NotQuoted> {
+    /// The reference that records use.
+    async fn reference(&self, directory: &Directory, pds: &Pds<'_>) -> Result<Value, QuoteError> {
         let author = directory.find(&self.author).await.map_err(|unknown| match unknown {
-            Unknown::Unreachable => NotQuoted::Unreachable,
-            _ => NotQuoted::Gone,
+            IdentityError::Unreachable => QuoteError::Unreachable,
+            _ => QuoteError::Gone,
         })?;
         let account = (&author.pds, author.did.as_str());
         let (found, gate) = futures::join!(
@@ -60,18 +57,18 @@ impl PostAddress {
             repository::read(pds.http, account, "app.bsky.feed.postgate", &self.rkey),
         );
         let cid = match found {
-            Ok(found) => found.cid.ok_or(NotQuoted::Unreachable)?,
-            Err(NotRead::Nothing) => return Err(NotQuoted::Gone),
-            Err(NotRead::Unclear(_)) => return Err(NotQuoted::Unreachable),
+            Ok(found) => found.cid.ok_or(QuoteError::Unreachable)?,
+            Err(ReadError::Nothing) => return Err(QuoteError::Gone),
+            Err(ReadError::Unclear(_)) => return Err(QuoteError::Unreachable),
         };
-        // Authors may quote their own posts. A gate that cannot be read is none.
+        // Authors may quote their own posts. A gate that cannot be read counts as none.
         let is_own = author.did == pds.session.did;
         if !is_own && gate.is_ok_and(|it| forbids_quotes(&it.value)) {
-            return Err(NotQuoted::Forbidden);
+            return Err(QuoteError::Forbidden);
         }
         let is_cid = (1..=MAX_CID_BYTES).contains(&cid.len()) && cid.bytes().all(|it| it.is_ascii_alphanumeric());
         let uri = format!("at://{}/{COLLECTION}/{}", author.did.as_str(), self.rkey);
-        is_cid.then(|| json!({"uri": uri, "cid": cid})).ok_or(NotQuoted::Unreachable)
+        is_cid.then(|| json!({"uri": uri, "cid": cid})).ok_or(QuoteError::Unreachable)
     }
 }
 
@@ -80,32 +77,31 @@ fn forbids_quotes(gate: &Value) -> bool {
     rules.is_some_and(|it| it.iter().any(|rule| rule["$type"] == "app.bsky.feed.postgate#disableRule"))
 }
 
-/// How the record refers to the post that it quotes, if it does. One that is named
-/// by the option has to be there. One that the text only links to stays a link where
-/// it is not, or cannot be looked up in time.
-pub(super) async fn of(
+/// The record's reference to the post that it quotes. A post that the option names has to exist. A
+/// link in the text stays a link if the post does not exist or cannot be looked up in time.
+pub(super) async fn resolve(
     directory: &Directory,
     pds: &Pds<'_>,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     text: &RichText,
 ) -> Result<Option<Value>, AttemptError> {
-    let named = job.options.text(options::QUOTE);
+    let named = request.options.text(options::QUOTE);
     let refused = |reason: String| AttemptError::Refused { reason };
     let address = match named {
         Some(named) => {
             let parsed = PostAddress::parse(named.trim());
             Some(parsed.ok_or_else(|| refused(format!("{} is no link to a post on Bluesky", options::QUOTE)))?)
         }
-        None if job.options.flag(options::PREVIEW) == Some(false) => None,
+        None if request.options.flag(options::PREVIEW) == Some(false) => None,
         None => PostAddress::first_of(text),
     };
     let Some(address) = address else { return Ok(None) };
-    let found = timeout(LOOK_UP, address.reference(directory, pds)).await.unwrap_or(Err(NotQuoted::Unreachable));
-    let is_early = NO_MORE_LOOK_UPS < job.publish_at - job.now;
+    let found = timeout(LOOK_UP, address.reference(directory, pds)).await.unwrap_or(Err(QuoteError::Unreachable));
+    let is_early = NO_MORE_LOOK_UPS < request.publish_at - request.now;
     match found {
         Ok(reference) => Ok(Some(reference)),
-        Err(NotQuoted::Unreachable) if named.is_some() || is_early => {
-            Err(AttemptError::RetryLater { retry_at: None, reason: NotQuoted::Unreachable.to_string() })
+        Err(QuoteError::Unreachable) if named.is_some() || is_early => {
+            Err(AttemptError::RetryLater { retry_at: None, reason: QuoteError::Unreachable.to_string() })
         }
         Err(not_quoted) if named.is_some() => Err(refused(not_quoted.to_string())),
         Err(_) => Ok(None),
@@ -117,15 +113,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_post_that_a_text_leads_to_is_the_quote() {
-        let first = |text: &str| PostAddress::first_of(&RichText::of(text)).map(|it| it.rkey);
+    fn first_linked_post_is_the_quote() {
+        let first = |text: &str| PostAddress::first_of(&RichText::new(text)).map(|it| it.rkey);
         assert_eq!(first("https://example.com, bsky.app/profile/alice.test/post/3kone."), Some("3kone".to_owned()));
         assert_eq!(first("(at://alice.test/app.bsky.feed.post/3ktwo)"), Some("3ktwo".to_owned()));
         assert_eq!(first("https://bsky.app/profile/alice.test"), None);
     }
 
     #[test]
-    fn a_gate_forbids_quotes_by_its_rule_and_not_by_being_there() {
+    fn only_the_disable_rule_of_a_gate_forbids_quotes() {
         assert!(forbids_quotes(&json!({"embeddingRules": [{"$type": "app.bsky.feed.postgate#disableRule"}]})));
         assert!(!forbids_quotes(&json!({"embeddingRules": []})));
         assert!(!forbids_quotes(&json!({"detachedEmbeddingUris": []})));

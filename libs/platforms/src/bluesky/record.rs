@@ -1,8 +1,8 @@
-//! Records of posts: written, put, and looked up.
+//! Records of posts: built, put, and looked up.
 //!
-//! Facts: putting the same record under the same key again answers 200 and
-//! changes nothing; `swapRecord: null` refuses (`InvalidSwap`) to put another
-//! one over it. Reading a record needs no token.
+//! Facts: putting the same record under the same key again returns 200 and changes nothing;
+//! `swapRecord: null` refuses (`InvalidSwap`) to replace another record. Reading a record needs no
+//! token.
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published};
@@ -13,20 +13,20 @@ use url::Url;
 
 use super::errors::PDS;
 use super::pds::Pds;
-use super::repository::{self, NotRead};
+use super::repository::{self, ReadError};
 use crate::http_clients::HttpClients;
 use crate::kit::{CallError, Effect};
 use crate::publish_request::PublishRequest;
 
-/// Where posts are kept.
+/// The collection of posts.
 pub(super) const COLLECTION: &str = "app.bsky.feed.post";
 
-/// For the public call. It may be sent twice, where the server wants another nonce
-/// and carries out only the second. Shorter than `delivery::LEASE_DURATION`, so that the
-/// worker that holds the delivery also learns the outcome.
+/// The timeout of the publish call. It may be sent twice, if the server requires another nonce and
+/// executes only the second. Shorter than `delivery::LEASE_DURATION`, so that the worker that holds
+/// the delivery also learns the outcome.
 const PUT: Duration = Duration::from_secs(15);
 
-/// A post as it is put. It is made once, so that every attempt puts the same.
+/// A finished record. It is built once, so that every attempt puts the same record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Post {
     pub(super) rkey: String,
@@ -38,50 +38,48 @@ pub(super) struct Put {
     pub(super) uri: String,
 }
 
-/// A post that goes out later than its time by this does not say that time.
-/// Readers would be shown it below what came in between.
+/// A post that is published later than its time by this does not state that time: readers would see
+/// it below everything that was posted in between.
 const LATE: TimeDelta = TimeDelta::minutes(5);
 
 impl Post {
-    /// What it says.
     pub(super) fn text(&self) -> &str {
         self.record["text"].as_str().unwrap_or_default()
     }
 
-    /// Whether it would go out much later than it says.
+    /// Whether the record's time is too old for it to be published now.
     pub(super) fn is_late(&self, now: DateTime<Utc>) -> bool {
         let created_at = self.record["createdAt"].as_str().and_then(|it| DateTime::parse_from_rfc3339(it).ok());
         created_at.is_some_and(|it| it.to_utc() + LATE < now)
     }
 }
 
-/// How putting a post ended, where it did not fail.
+/// The result of a put that did not fail.
 pub(super) enum Stored {
-    /// It is public; its address.
+    /// The record is public at this URI.
     At(String),
     /// Another record has its key.
     Taken,
 }
 
-/// What is under a key.
 pub(super) enum LookUp {
-    /// This post; its address.
+    /// This post, at this URI.
     Ours(String),
-    /// Something else.
+    /// Another record.
     Another,
     Nothing,
-    /// It could not be read; the reason.
+    /// The record could not be read; the reason.
     Unclear(String),
 }
 
-/// A record of a post.
-pub(super) fn written(job: &PublishRequest<'_>, text: &str, facets: Vec<Value>, embed: Option<Value>) -> Value {
-    let created_at = if job.publish_at + LATE < job.now { job.now } else { job.publish_at };
+/// Builds the record of a post.
+pub(super) fn written(request: &PublishRequest<'_>, text: &str, facets: Vec<Value>, embed: Option<Value>) -> Value {
+    let created_at = if request.publish_at + LATE < request.now { request.now } else { request.publish_at };
     let mut record = json!({"$type": COLLECTION, "text": text, "createdAt": time(created_at)});
-    if let Some(language) = job.options.text("language") {
+    if let Some(language) = request.options.text("language") {
         record["langs"] = json!([language]);
     }
-    if let Some(label) = job.options.text("content_warning") {
+    if let Some(label) = request.options.text("content_warning") {
         record["labels"] = json!({"$type": "com.atproto.label.defs#selfLabels", "values": [{"val": label}]});
     }
     if !facets.is_empty() {
@@ -118,24 +116,22 @@ pub(super) async fn put(pds: &Pds<'_>, post: &Post) -> Result<Stored, AttemptErr
     if failure.has_code(&["InvalidSwap"]) { Ok(Stored::Taken) } else { Err(failure.into()) }
 }
 
-/// The address of a post.
 fn uri(did: &str, rkey: &str) -> String {
     format!("at://{did}/{COLLECTION}/{rkey}")
 }
 
-/// Whether the post with this key and text is there.
+/// Looks up the post with this key and text.
 pub(super) async fn look_up(http: &HttpClients, (pds, did): (&Url, &str), rkey: &str, text: &str) -> LookUp {
     match repository::read(http, (pds, did), COLLECTION, rkey).await {
         Ok(found) if found.value["text"] == text => LookUp::Ours(uri(did, rkey)),
         Ok(_) => LookUp::Another,
-        Err(NotRead::Nothing) => LookUp::Nothing,
-        Err(NotRead::Unclear(reason)) => LookUp::Unclear(reason),
+        Err(ReadError::Nothing) => LookUp::Nothing,
+        Err(ReadError::Unclear(reason)) => LookUp::Unclear(reason),
     }
 }
 
-/// A post by the URI of its record, such as
-/// `at://did:plc:abc/app.bsky.feed.post/3kx`, which the official client shows
-/// whatever server keeps it.
+/// A post by the URI of its record, such as `at://did:plc:abc/app.bsky.feed.post/3kx`. The official
+/// client shows it whichever server has it.
 pub(super) fn public_at(uri: String, at: DateTime<Utc>) -> Published {
     let shown = uri.strip_prefix("at://").and_then(|it| it.split_once("/app.bsky.feed.post/"));
     let url = shown.map(|(did, key)| format!("https://bsky.app/profile/{did}/post/{key}"));

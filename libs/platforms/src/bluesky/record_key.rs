@@ -1,18 +1,17 @@
-//! The key of a post's record: the same for every attempt.
+//! The key of a post's record, which is equal in every attempt.
 //!
-//! Facts: keys of posts are timestamp identifiers: 64 bits in 13 letters, the
-//! first bit 0, 53 bits of microseconds since 1970, 10 bits that tell writers
-//! apart.
+//! Facts: keys of posts are timestamp identifiers: 64 bits in 13 letters, the first bit 0, 53 bits
+//! of microseconds since 1970, 10 bits that distinguish writers.
 
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
 
-/// In order, so that keys sort as their numbers do.
+/// In ascending order, so that keys sort like their numbers.
 const LETTERS: &[u8; 32] = b"234567abcdefghijklmnopqrstuvwxyz";
 
-/// The key for a post that is due at this time. Our times are in milliseconds. The
-/// microseconds and the last ten bits are taken from the reference, so that two
-/// posts of one account for the same time have different keys.
+/// The key of a post that is due at this time. Our times are in milliseconds. The microseconds and
+/// the last ten bits come from the reference, so that two posts of one account for the same time
+/// have different keys.
 pub(super) fn record_key(publish_at: DateTime<Utc>, reference: &str) -> String {
     let hash = Sha256::digest(reference.as_bytes());
     let number = hash.iter().take(8).fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte));
@@ -35,15 +34,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_written_as_the_specification_writes_it() {
+    fn record_key_matches_the_specification() {
         assert_eq!(letters(0), "2222222222222");
         assert_eq!(letters(u64::MAX >> 1), "bzzzzzzzzzzzz");
-        // An example of the specification, made on 2023-10-31.
+        // An example of the specification, from 2023-10-31.
         assert!(record_key(DateTime::from_timestamp_millis(1_698_782_745_000).unwrap(), "x").starts_with("3kd3"));
     }
 
     #[test]
-    fn a_repeat_has_the_same_key_and_another_post_another_one() {
+    fn record_key_is_equal_for_repeats_only() {
         let key = record_key(noon(), "1-2-3");
         assert_eq!(key, record_key(noon(), "1-2-3"));
         assert_ne!(key, record_key(noon(), "1-2-4"));

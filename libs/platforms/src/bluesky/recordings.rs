@@ -1,4 +1,4 @@
-//! The adapter reads what servers answered, and what the tests of clients contain.
+//! The adapter reads recorded responses of servers and responses from the tests of clients.
 
 use super::account::{Server, Shown};
 use super::app_password;
@@ -11,7 +11,6 @@ use super::upload::Uploaded;
 use super::video;
 use crate::recording::Recording;
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         match recording.request.as_str() {
@@ -46,7 +45,7 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
             }
             "POST /oauth/par" => assert!(!recording.read::<Pushed>().request_uri.is_empty(), "{name}"),
             "POST /oauth/token" => drop(recording.read::<oauth::Tokens>()),
-            // The adapter reads no more than the status and the nonce.
+            // The adapter reads only the status and the nonce.
             "GET /xrpc/com.atproto.server.getSession"
             | "POST /xrpc/com.atproto.server.deleteSession"
             | "POST /oauth/revoke" => {}
@@ -64,12 +63,12 @@ mod tests {
     use crate::kit::{Effect, ErrorKind};
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("bluesky"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_their_names_say() {
+    fn recorded_errors_are_classified() {
         for (name, recording) in Recording::all("bluesky").into_iter().filter(|(_, it)| !it.status().is_success()) {
             let (headers, now) = (recording.headers(), noon());
             let error = PDS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);

@@ -1,4 +1,4 @@
-//! What servers answer, and why there may be no answer.
+//! Responses of servers, and why there may be none.
 
 use chrono::{DateTime, Utc};
 use domain::delivery::AttemptError;
@@ -15,90 +15,87 @@ use crate::http_clients;
 use crate::kit::{CallError, Effect, ErrorTable};
 use crate::response;
 
-/// An answer, read to its end.
+/// A response with its whole body.
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Silence {
-    /// We do not call this address.
-    #[error("its server may not be called: {0}")]
+pub(super) enum ReplyError {
+    /// The address is not allowed to be called.
+    #[error("this service may not call its server: {0}")]
     Refused(#[from] Refusal),
-    /// Something of ours is missing.
     #[error(transparent)]
     NotNow(#[from] DependencyError),
-    /// No connection: nothing was done.
+    /// No connection: nothing was executed.
     #[error("its server could not be reached")]
     NotReached,
-    #[error("its server did not answer in time")]
+    #[error("its server did not respond in time")]
     TooSlow,
-    #[error("its server's answer was cut off or far too long")]
+    #[error("its server's response was cut off or too long")]
     CutOff,
 }
 
 impl Reply {
-    /// Sends a request and reads the answer, bounded in time and size.
-    pub(super) async fn to(request: RequestBuilder) -> Result<Self, Silence> {
-        let response = http_clients::send(request).await.map_err(|error| silence(&error))?;
+    /// Sends a request and reads the response, bounded in time and size.
+    pub(super) async fn to(request: RequestBuilder) -> Result<Self, ReplyError> {
+        let response = http_clients::send(request).await.map_err(|error| reply_error(&error))?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = response::body(response).await.map_err(|_| Silence::CutOff)?;
+        let body = response::body(response).await.map_err(|_| ReplyError::CutOff)?;
         Ok(Self { status, headers, body })
     }
 
-    /// The body, where it has this form.
+    /// The body, if it has this form.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// The name of the error, which XRPC and OAuth have in the same place. `None`
-    /// where the answer comes from something else, such as a proxy.
+    /// The name of the error, which XRPC and OAuth have in the same place. `None` if the response
+    /// comes from an intermediary, such as a proxy.
     pub(super) fn error(&self) -> Option<String> {
         self.json::<Value>().as_ref().and_then(errors::name_of).map(str::to_owned)
     }
 
-    /// The meaning of an error response to a call with this effect.
     pub(super) fn failure(&self, errors: &ErrorTable, effect: Effect, now: DateTime<Utc>) -> CallError {
         errors.classify(effect, self.status, &self.headers, &self.body, now)
     }
 
-    /// What is wrong, for people.
+    /// The error message, for users.
     pub(super) fn words(&self) -> String {
         response::words_of(self.status, &self.body)
     }
 
-    /// When the server accepts calls again.
     pub(super) fn retry_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         response::retry_at(&self.headers, now).or_else(|| errors::limit_ends_at(&self.headers, now))
     }
 }
 
-fn silence(error: &reqwest::Error) -> Silence {
+fn reply_error(error: &reqwest::Error) -> ReplyError {
     match Egress::refusal(error) {
-        Some(refusal) => Silence::Refused(refusal),
-        None if error.is_connect() => Silence::NotReached,
-        None if error.is_timeout() => Silence::TooSlow,
-        None => Silence::CutOff,
+        Some(refusal) => ReplyError::Refused(refusal),
+        None if error.is_connect() => ReplyError::NotReached,
+        None if error.is_timeout() => ReplyError::TooSlow,
+        None => ReplyError::CutOff,
     }
 }
 
-impl From<Silence> for AttemptError {
-    fn from(silence: Silence) -> Self {
-        let reason = silence.to_string();
-        match silence {
-            Silence::Refused(_) | Silence::NotNow(_) | Silence::NotReached => {
+impl From<ReplyError> for AttemptError {
+    fn from(reply_error: ReplyError) -> Self {
+        let reason = reply_error.to_string();
+        match reply_error {
+            ReplyError::Refused(_) | ReplyError::NotNow(_) | ReplyError::NotReached => {
                 Self::RetryLater { retry_at: None, reason }
             }
-            Silence::TooSlow | Silence::CutOff => Self::Unknown { may_still_run: true, retry_at: None, reason },
+            ReplyError::TooSlow | ReplyError::CutOff => Self::Unknown { may_still_run: true, retry_at: None, reason },
         }
     }
 }
 
-impl From<Silence> for RefreshError {
-    fn from(silence: Silence) -> Self {
-        Self::Unreachable(silence.to_string())
+impl From<ReplyError> for RefreshError {
+    fn from(reply_error: ReplyError) -> Self {
+        Self::Unreachable(reply_error.to_string())
     }
 }

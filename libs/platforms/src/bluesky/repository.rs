@@ -1,4 +1,4 @@
-//! Records of anybody, which are read without a token.
+//! Records of any account, read without a token.
 
 use http::{Method, StatusCode};
 use serde::Deserialize;
@@ -11,35 +11,33 @@ use crate::http_clients::HttpClients;
 
 #[derive(Deserialize)]
 pub(super) struct Record {
-    /// The hash of what it says.
+    /// The hash of the record's content.
     pub(super) cid: Option<String>,
     pub(super) value: Value,
 }
 
-/// Why a record was not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum NotRead {
+pub(super) enum ReadError {
     Nothing,
     /// The reason.
     Unclear(String),
 }
 
-/// The record of somebody, whose server this is, in this collection and under this
-/// key.
+/// Reads a record of an account on this server.
 pub(super) async fn read(
     http: &HttpClients,
     (server, did): (&Url, &str),
     collection: &str,
     rkey: &str,
-) -> Result<Record, NotRead> {
-    let unclear = |reason: &dyn ToString| NotRead::Unclear(reason.to_string());
+) -> Result<Record, ReadError> {
+    let unclear = |reason: &dyn ToString| ReadError::Unclear(reason.to_string());
     let request = http.to_named(Method::GET, address(server, "com.atproto.repo.getRecord"));
     let request = request.map_err(|refusal| unclear(&refusal))?;
     let request = request.query(&[("repo", did), ("collection", collection), ("rkey", rkey)]);
-    let reply = Reply::to(request).await.map_err(|silence| unclear(&silence))?;
+    let reply = Reply::to(request).await.map_err(|reply_error| unclear(&reply_error))?;
     match (reply.status, reply.error().as_deref()) {
-        (StatusCode::OK, _) => reply.json().ok_or_else(|| unclear(&"it answered in another form")),
-        (_, Some("RecordNotFound")) => Err(NotRead::Nothing),
-        _ => Err(NotRead::Unclear(reply.words())),
+        (StatusCode::OK, _) => reply.json().ok_or_else(|| unclear(&"its response is not valid")),
+        (_, Some("RecordNotFound")) => Err(ReadError::Nothing),
+        _ => Err(ReadError::Unclear(reply.words())),
     }
 }

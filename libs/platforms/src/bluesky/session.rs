@@ -1,4 +1,4 @@
-//! What is kept of a grant beside its tokens.
+//! The session of a grant: what is stored in addition to its tokens.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use super::signing_key::SigningKey;
 use crate::account::Credentials;
 use crate::connect_flow::RefreshError;
 
-/// For a refresh, also one that has to be sent twice. Whoever asks waits for 30
-/// seconds. The tokens of a later answer would be lost, and the grant with them,
-/// because the old refresh token is spent.
-pub(super) const REFRESH_WITHIN: Duration = Duration::from_secs(28);
+/// The timeout of a refresh, which may have to be sent twice. The caller waits for 30 seconds. The
+/// tokens of a later response would be lost, and the grant with them, because the old refresh token
+/// is spent.
+pub(super) const REFRESH_TIMEOUT: Duration = Duration::from_secs(28);
 
-/// What belongs to a grant: the account, its server, and how calls authenticate. It
-/// holds all that delivery and renewal need, so that they need no vault.
+/// A grant's account, its server, and how calls authenticate: everything that deliveries and
+/// refreshes need, so that they need no vault.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Session {
     pub(super) did: Did,
@@ -32,12 +32,12 @@ pub(super) struct Session {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub(super) enum Kind {
-    /// On the server's own page.
+    /// Signed in on the server's own page.
     Oauth(Box<Grant>),
     AppPassword,
 }
 
-/// A grant with OAuth. All three parts stay what they were when it was given.
+/// An OAuth grant. None of the three parts ever changes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Grant {
     pub(super) server: AuthorizationServer,
@@ -45,13 +45,12 @@ pub(super) struct Grant {
     pub(super) key: SigningKey,
 }
 
-/// The stored form cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("what was stored of this connection cannot be read; connect the account again")]
+#[error("the stored session of this connection cannot be read; connect the account again")]
 pub(super) struct Unreadable;
 
 impl Session {
-    pub(super) fn of(credentials: &Credentials) -> Result<Self, Unreadable> {
+    pub(super) fn load(credentials: &Credentials) -> Result<Self, Unreadable> {
         let extra = credentials.extra.as_ref().ok_or(Unreadable)?;
         serde_json::from_str(extra.expose_secret()).map_err(|_| Unreadable)
     }

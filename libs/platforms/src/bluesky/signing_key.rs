@@ -1,4 +1,4 @@
-//! A key of ours on the curve P-256, which signs tokens (ES256).
+//! Our P-256 key, which signs tokens (ES256).
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::dependency_error::DependencyError;
 
-/// A private key. `Debug` shows nothing of it. Its serialized form is the
-/// secret itself, and may only be stored sealed.
+/// A private key. `Debug` shows nothing of it. Its serialized form is the secret itself, and may
+/// only be stored sealed.
 pub(super) struct SigningKey {
     pkcs8: Vec<u8>,
     pair: EcdsaKeyPair,
@@ -28,32 +28,29 @@ pub(super) struct PublicKey {
     y: String,
 }
 
-/// The bytes are not a key.
 #[derive(Debug, thiserror::Error)]
-#[error("this is no P-256 key")]
-struct NoKey;
+#[error("not a P-256 key")]
+struct InvalidKey;
 
 impl SigningKey {
-    /// Makes a new key.
     pub(super) fn generate() -> Result<Self, DependencyError> {
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
         let made = made.map_err(|_| DependencyError)?;
         Self::from_pkcs8(made.as_ref().to_vec()).map_err(|_| DependencyError)
     }
 
-    fn from_pkcs8(pkcs8: Vec<u8>) -> Result<Self, NoKey> {
+    fn from_pkcs8(pkcs8: Vec<u8>) -> Result<Self, InvalidKey> {
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8, &SystemRandom::new());
-        Ok(Self { pair: pair.map_err(|_| NoKey)?, pkcs8 })
+        Ok(Self { pair: pair.map_err(|_| InvalidKey)?, pkcs8 })
     }
 
     pub(super) fn public(&self) -> PublicKey {
-        // An uncompressed point is one byte that marks it as such, then x and
-        // y.
+        // An uncompressed point is one marker byte, then x and y.
         let (x, y) = self.pair.public_key().as_ref().get(1..).unwrap_or_default().split_at(32);
         PublicKey { kty: "EC", crv: "P-256", x: URL_SAFE_NO_PAD.encode(x), y: URL_SAFE_NO_PAD.encode(y) }
     }
 
-    /// Makes a signed token (RFC 7519).
+    /// Creates a signed token (RFC 7519).
     pub(super) fn sign(&self, header: &Value, claims: &Value) -> Result<String, DependencyError> {
         let part = |it: &Value| URL_SAFE_NO_PAD.encode(it.to_string());
         let signed = format!("{}.{}", part(header), part(claims));
@@ -78,7 +75,7 @@ impl<'de> Deserialize<'de> for SigningKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         // The error does not repeat the text, which may be most of a secret.
-        let pkcs8 = URL_SAFE_NO_PAD.decode(text).map_err(|_| D::Error::custom(NoKey))?;
+        let pkcs8 = URL_SAFE_NO_PAD.decode(text).map_err(|_| D::Error::custom(InvalidKey))?;
         Self::from_pkcs8(pkcs8).map_err(D::Error::custom)
     }
 }
@@ -91,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_signed_is_verified_with_the_public_half() {
+    fn signature_verifies_with_the_public_key() {
         let key = SigningKey::generate().unwrap();
 
         let token = key.sign(&json!({"alg": "ES256"}), &json!({"jti": "1"})).unwrap();
@@ -106,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_reads_back_and_prints_nothing() {
+    fn key_is_restored_and_hidden_from_debug() {
         let key = SigningKey::generate().unwrap();
 
         let stored = serde_json::to_string(&key).unwrap();

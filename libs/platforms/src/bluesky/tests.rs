@@ -1,5 +1,4 @@
-//! What only a server of another mind shows: one that stands in for all of
-//! them, and answers as a test wants.
+//! Tests with a fake server that returns unusual responses.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,16 +27,16 @@ use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaRea
 
 const DID: &str = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 
-/// An account at a server that stands in.
-struct Stand {
+/// An account on a fake server.
+struct Fixture {
     http: HttpClients,
     nonces: Nonces,
     session: Session,
     token: SecretString,
 }
 
-impl Stand {
-    async fn of(server: Router) -> Self {
+impl Fixture {
+    async fn new(server: Router) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -52,7 +51,7 @@ impl Stand {
         Pds { http: &self.http, nonces: &self.nonces, session: &self.session, token: &self.token, now: noon() }
     }
 
-    /// A step of the preparation of a post, so long before it is due.
+    /// Takes a preparation step of a post that is due in this time.
     async fn step(
         &self,
         text: &str,
@@ -60,7 +59,7 @@ impl Stand {
         files: &Files,
         before: TimeDelta,
     ) -> Result<Step, AttemptError> {
-        // Where nobody listens.
+        // A port without a listener.
         let nowhere = Url::parse(&format!("http://{}", SocketAddr::from(([127, 0, 0, 1], 1)))).unwrap();
         let directory = Directory::new(&self.http, &nowhere, &nowhere);
         let profile = AccountInfo {
@@ -71,7 +70,7 @@ impl Stand {
             profile_url: None,
         };
         let credentials = Credentials::new(self.token.clone());
-        let job = PublishRequest {
+        let request = PublishRequest {
             profile: &profile,
             credentials: &credentials,
             text,
@@ -87,11 +86,11 @@ impl Stand {
             now: noon(),
         };
         let preparation = Preparation { directory: &directory, pds: self.pds(), video_service: None };
-        preparation.step(&job).await
+        preparation.step(&request).await
     }
 }
 
-/// Files of one byte, and how often one was opened.
+/// Files of one byte; counts how often one was opened.
 #[derive(Default)]
 struct Files(AtomicUsize);
 
@@ -116,37 +115,38 @@ fn file(mime_type: MimeType) -> Attachment {
 }
 
 #[tokio::test]
-async fn somebody_who_cannot_be_looked_up_makes_no_post_late() {
-    let stand = Stand::of(Router::new()).await;
-    let early = stand.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(40)).await.unwrap_err();
+async fn failed_mention_look_up_does_not_delay_the_post() {
+    let fixture = Fixture::new(Router::new()).await;
+    let early = fixture.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(40)).await.unwrap_err();
     assert!(matches!(&early, AttemptError::RetryLater { reason, .. } if reason.contains("@alice.test")), "{early:?}");
 
-    let late = stand.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(20)).await.unwrap();
+    let late = fixture.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(20)).await.unwrap();
 
     let Step::Ready { progress: Some(progress) } = late else { panic!("{late:?}") };
     assert!(progress.contains("Hi @alice.test") && !progress.contains("facets"), "{progress}");
 }
 
 #[tokio::test]
-async fn a_picture_that_is_refused_is_named_by_its_place() {
-    let stand = Stand::of(Router::new()).await;
-    let step = stand.step("", &[file(MimeType::Png)], &Files::default(), TimeDelta::minutes(2)).await;
+async fn refused_picture_is_named_by_its_position() {
+    let fixture = Fixture::new(Router::new()).await;
+    let step = fixture.step("", &[file(MimeType::Png)], &Files::default(), TimeDelta::minutes(2)).await;
     let refused = "file 1 of 1 (image/png): one byte is no picture".to_owned();
     assert_eq!(step, Err(AttemptError::Refused { reason: refused }));
 }
 
 #[tokio::test]
-async fn a_file_is_not_sent_to_a_server_that_is_not_there() {
+async fn unreachable_server_receives_no_file() {
     let answered = || async { (StatusCode::SERVICE_UNAVAILABLE, r#"{"error":"NotEnoughResources"}"#) };
     let server = Router::new().route("/xrpc/com.atproto.server.getSession", get(answered));
     let files = Files::default();
-    let setback = Stand::of(server).await.step("", &[file(MimeType::Mp4)], &files, TimeDelta::minutes(2)).await;
-    assert!(matches!(setback, Err(AttemptError::RetryLater { .. })), "{setback:?}");
+    let attempt_error =
+        Fixture::new(server).await.step("", &[file(MimeType::Mp4)], &files, TimeDelta::minutes(2)).await;
+    assert!(matches!(attempt_error, Err(AttemptError::RetryLater { .. })), "{attempt_error:?}");
     assert_eq!(files.0.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
-async fn a_server_names_a_post_as_it_was_put() {
+async fn published_post_has_the_uri_of_its_record() {
     for (said, is_taken) in [
         (format!("at://{DID}/app.bsky.feed.post/3kabc"), true),
         (format!("at://{DID}/app.bsky.feed.post/another"), false),
@@ -154,10 +154,10 @@ async fn a_server_names_a_post_as_it_was_put() {
     ] {
         let answer = json!({"uri": said}).to_string();
         let server = Router::new().route("/xrpc/com.atproto.repo.putRecord", post(|| async { answer }));
-        let stand = Stand::of(server).await;
+        let fixture = Fixture::new(server).await;
         let post: record::Post = from_value(json!({"rkey": "3kabc", "record": {}})).unwrap();
 
-        match record::put(&stand.pds(), &post).await {
+        match record::put(&fixture.pds(), &post).await {
             Ok(Stored::At(uri)) => assert!(is_taken && uri == said),
             Err(AttemptError::Unknown { .. }) => assert!(!is_taken),
             _ => panic!("{said}"),
@@ -166,12 +166,12 @@ async fn a_server_names_a_post_as_it_was_put() {
 }
 
 #[tokio::test]
-async fn a_page_in_front_of_a_server_does_not_call_a_password_wrong() {
+async fn page_of_an_intermediary_does_not_reject_a_password() {
     for (body, is_wrong) in [(r#"{"error":"AuthenticationRequired"}"#, true), ("<html>Members only</html>", false)] {
         let answered = move || async move { (StatusCode::UNAUTHORIZED, body) };
-        let stand = Stand::of(Router::new().route("/xrpc/com.atproto.server.createSession", post(answered))).await;
+        let fixture = Fixture::new(Router::new().route("/xrpc/com.atproto.server.createSession", post(answered))).await;
         let did = DID.parse().unwrap();
-        let signed_in = app_password::sign_in(&stand.http, &stand.session.pds, &did, &"abcd".into()).await;
+        let signed_in = app_password::sign_in(&fixture.http, &fixture.session.pds, &did, &"abcd".into()).await;
         match signed_in {
             Err(ConnectError::Field { .. }) => assert!(is_wrong, "{body}"),
             Err(ConnectError::Unreachable) => assert!(!is_wrong, "{body}"),
@@ -181,11 +181,11 @@ async fn a_page_in_front_of_a_server_does_not_call_a_password_wrong() {
     }
 }
 
-/// A grant of the server that stands in, whose page is somewhere.
-fn grant(stand: &Stand, page: &str) -> Grant {
-    let at = |path: &str| stand.session.pds.join(path).unwrap();
+/// A grant of the fake server, with this authorization page.
+fn grant(fixture: &Fixture, page: &str) -> Grant {
+    let at = |path: &str| fixture.session.pds.join(path).unwrap();
     let server: Value = json!({
-        "issuer": stand.session.pds.origin().ascii_serialization(),
+        "issuer": fixture.session.pds.origin().ascii_serialization(),
         "authorization_endpoint": page,
         "pushed_authorization_request_endpoint": at("/par"),
         "token_endpoint": at("/token"),
@@ -195,9 +195,9 @@ fn grant(stand: &Stand, page: &str) -> Grant {
 }
 
 #[tokio::test]
-async fn nobody_is_sent_where_we_would_not_go() {
+async fn page_on_a_forbidden_address_is_refused() {
     let pushed = || async { r#"{"request_uri":"urn:one"}"# };
-    let stand = Stand::of(Router::new().route("/par", post(pushed))).await;
+    let fixture = Fixture::new(Router::new().route("/par", post(pushed))).await;
     let here = CallbackUrls::of("http://127.0.0.1:8080", NAME);
     let request = AuthorizationRequest { state: "state".into(), urls: here, challenge: Pkce::random().challenge };
     for (page, is_taken) in [
@@ -208,8 +208,8 @@ async fn nobody_is_sent_where_we_would_not_go() {
         ("javascript:alert(1)", false),
         ("file:///etc/passwd", false),
     ] {
-        let grant = grant(&stand, page);
-        let authorization = Authorization { http: &stand.http, nonces: &stand.nonces, grant: &grant, now: noon() };
+        let grant = grant(&fixture, page);
+        let authorization = Authorization { http: &fixture.http, nonces: &fixture.nonces, grant: &grant, now: noon() };
         let departure = authorization.push(&request, None).await;
         match departure {
             Ok(Page::At(url)) => assert!(is_taken && url.as_str().starts_with(page), "{page}"),

@@ -1,27 +1,25 @@
-//! What people type when they are asked for their handle.
+//! Parses what users type as their handle.
 
 use domain::name::is_mark;
 use url::Url;
 
 use super::names::{Did, Handle};
 
-/// A name that leads to one account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Name {
     Did(Did),
     Handle(Handle),
 }
 
-/// What somebody typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Typed {
     Name(Name),
-    /// Only the person's server. They choose the account on its page.
+    /// A server alone. The user chooses the account on its page.
     Server(Url),
 }
 
 impl Name {
-    /// Reads a DID, or a handle in any case, with or without its `@`.
+    /// Parses a DID, or a handle in any case, with or without its `@`.
     pub(super) fn parse(raw: &str) -> Option<Self> {
         if raw.starts_with("did:") {
             return raw.parse().ok().map(Self::Did);
@@ -38,17 +36,15 @@ impl Name {
 }
 
 impl Typed {
-    /// Reads what somebody typed; `None` when it is neither a name nor a
-    /// server.
+    /// `None` if the text is neither a name nor a server.
     pub(super) fn parse(raw: &str) -> Option<Self> {
-        // A handle that was copied from a page may contain invisible marks of
-        // the direction of text.
+        // A handle that was copied from a page may contain invisible text-direction marks.
         let raw: String = raw.chars().filter(|it| !is_mark(*it)).collect();
         let raw = raw.trim();
         if let Ok(url) = Url::parse(raw)
             && matches!(url.scheme(), "http" | "https")
         {
-            // People also copy the link to their profile.
+            // Users also copy the link to their profile.
             let profile = url.path_segments().and_then(|mut it| (it.next() == Some("profile")).then(|| it.next())?);
             return match profile {
                 Some(name) => Name::parse(name).map(Self::Name),
@@ -65,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_is_read_as_people_write_it() {
+    fn handle_is_parsed_in_any_form() {
         for raw in [
             "alice.bsky.social",
             " @Alice.bsky.social ",
@@ -79,14 +75,14 @@ mod tests {
     }
 
     #[test]
-    fn a_did_and_a_server_do_too() {
+    fn did_and_server_url_are_accepted() {
         let did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
         assert_eq!(Typed::parse(did), Some(Typed::Name(Name::Did(did.parse().unwrap()))));
         assert_eq!(Typed::parse("https://bsky.social"), Some(Typed::Server("https://bsky.social/".parse().unwrap())));
     }
 
     #[test]
-    fn anything_else_is_not_a_name() {
+    fn other_text_is_not_a_name() {
         for raw in ["", "alice", "@", "alice@example.com", "alice.bsky.social/x", "https://example.com/a/b", "did:plc:"]
         {
             assert_eq!(Typed::parse(raw), None, "{raw:?}");

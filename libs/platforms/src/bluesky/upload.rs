@@ -1,8 +1,7 @@
-//! Files for the account's own server.
+//! Uploads of files to the account's own server.
 //!
-//! Facts: a file is known by the hash of its bytes, so uploading it again is
-//! harmless; its type and size are checked when a record shows it; until then
-//! it is kept for an hour at least.
+//! Facts: a file is identified by the hash of its bytes, so uploading it again is harmless; its
+//! type and size are checked when a record shows it; until then it is kept for at least an hour.
 
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use super::reply::Reply;
 use crate::kit::{CallError, Effect};
 use crate::publish_request::PublishRequest;
 
-/// For one file: all of a step.
+/// The timeout of one file: the whole step.
 pub(super) const UPLOAD: Duration = crate::platform::STEP_LIMIT;
 
 #[derive(Deserialize)]
@@ -28,7 +27,7 @@ pub(super) struct Uploaded {
     pub(super) blob: Blob,
 }
 
-/// Uploads what is in memory; the blob, as records show it.
+/// Uploads bytes; returns the blob, as records refer to it.
 pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Result<Blob, AttemptError> {
     let shape = |request: reqwest::RequestBuilder| {
         Some(request.header(CONTENT_TYPE, mime.as_str()).body(bytes.clone()).timeout(UPLOAD))
@@ -36,10 +35,10 @@ pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Resul
     uploaded(pds, &pds.send(Method::POST, METHOD, shape).await?)
 }
 
-/// Uploads a file of ours piece by piece; the blob, as records show it.
+/// Streams a file from our storage; returns the blob, as records refer to it.
 pub(super) async fn streamed(pds: &Pds<'_>, job: &PublishRequest<'_>, file: &Attachment) -> Result<Blob, AttemptError> {
-    // A stream can be sent only once. The call before it brings the current nonce, so
-    // that the upload is not refused for an old one.
+    // A stream can be sent only once. The call before it fetches the current nonce, so that the
+    // upload is not refused for an old one.
     let session = pds.query("com.atproto.server.getSession", &[]).await?;
     if !session.status.is_success() {
         return Err(session.failure(&PDS, Effect::Private, pds.now).into());
@@ -59,7 +58,6 @@ fn uploaded(pds: &Pds<'_>, reply: &Reply) -> Result<Blob, AttemptError> {
     uploaded.ok_or_else(|| CallError::unreadable(PDS.title, Effect::Private).into())
 }
 
-/// A file of ours.
 pub(super) async fn open(
     job: &PublishRequest<'_>,
     file: &Attachment,
@@ -67,11 +65,10 @@ pub(super) async fn open(
     job.files.open(file).await.map_err(|error| AttemptError::RetryLater { retry_at: None, reason: error.to_string() })
 }
 
-/// The headers of a file that is streamed.
 pub(super) fn with_file(request: reqwest::RequestBuilder, file: &Attachment) -> reqwest::RequestBuilder {
     request
         .header(CONTENT_TYPE, file.mime_type.as_str())
-        // With a length, a stream that ends early is not taken for the file.
+        // With a length, a stream that ends early is not mistaken for the whole file.
         .header(CONTENT_LENGTH, file.size_bytes)
         .timeout(UPLOAD)
 }

@@ -1,11 +1,10 @@
-//! The video service, which transcodes a video and stores the result on the
-//! account's server.
+//! The video service, which transcodes a video and stores the result on the account's server.
 //!
-//! Facts: each call of it needs a token that the account's server makes for one
-//! method; uploading gives a job; a job is finished when it has a blob, even
-//! beside an error (`already_exists`, whose answer names the job of the same
-//! file). It answers with the status bare, or within `jobStatus`. It takes MP4,
-//! `QuickTime`, MPEG, `WebM` and GIF, and makes MP4 of all of them.
+//! Facts: each of its calls needs a token that the account's server issues for one method; an
+//! upload returns a job; a job is finished when it has a blob, even if it also has an error
+//! (`already_exists`, whose response names the job of the same file). The status is at the top
+//! level of a response, or within `jobStatus`. The service accepts MP4, `QuickTime`, MPEG, `WebM`
+//! and GIF, and converts all of them to MP4.
 
 mod job;
 mod limits;
@@ -29,15 +28,15 @@ use super::upload::{open, with_file};
 use crate::kit::Effect;
 use crate::publish_request::PublishRequest;
 
-/// How a file is handed over.
+/// How an upload starts.
 pub(super) enum Begun {
-    /// It is there, and worked on.
+    /// The file is uploaded and processed.
     Whole(VideoJob),
-    /// It goes up in parts.
+    /// The file is uploaded in parts.
     InParts(Upload),
 }
 
-/// Hands a file over, or the first word about it.
+/// Uploads a file whole, or starts an upload in parts.
 pub(super) async fn begin(
     service: &VideoService<'_>,
     job: &PublishRequest<'_>,
@@ -63,7 +62,7 @@ async fn whole(
     let request = request.query(&[("did", service.pds.session.did.as_str()), ("name", name)]);
     let body = reqwest::Body::wrap_stream(open(job, file).await?);
     let reply = Reply::to(with_file(with(request, token), file).body(body)).await?;
-    match VideoJob::of(&reply, job.now) {
+    match VideoJob::from_reply(&reply, job.now) {
         Some(begun) if reply.status.is_success() || reply.status == StatusCode::CONFLICT => Ok(begun),
         _ => Err(reply.failure(&VIDEO, Effect::Private, job.now).into()),
     }

@@ -1,4 +1,4 @@
-//! Calls of a webhook, and what every call has in common.
+//! Calls of a webhook, and the common part of every call.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::errors::OF_A_WEBHOOK;
+use super::errors::WEBHOOK_ERRORS;
 use super::message::Message;
 use super::snowflake::Snowflake;
 use super::webhook::{Key, Webhook};
@@ -17,27 +17,25 @@ use crate::http_clients::HttpClients;
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 use crate::multipart;
 
-/// Discord's API, version 10, as webhooks call it.
+/// Version 10 of the API, as webhooks call it.
 pub(super) struct Api(ApiClient);
 
-/// A message that was sent.
 #[derive(Deserialize)]
 pub(super) struct Sent {
     pub(super) id: Snowflake,
-    /// In a forum, that of the thread.
+    /// In a forum, the id of the thread.
     pub(super) channel_id: Snowflake,
 }
 
 impl Api {
     pub(super) fn new(http: HttpClients, base_url: Url, user_agent: HeaderValue) -> Self {
-        Self(ApiClient::known(http, base_url, &OF_A_WEBHOOK).with_header(header::USER_AGENT, user_agent))
+        Self(ApiClient::known(http, base_url, &WEBHOOK_ERRORS).with_header(header::USER_AGENT, user_agent))
     }
 
     pub(super) async fn webhook(&self, key: &Key, now: DateTime<Utc>) -> Result<Webhook, CallError> {
         self.call(Method::GET, key, now).read().await
     }
 
-    /// Deletes a webhook.
     pub(super) async fn delete(&self, key: &Key, now: DateTime<Utc>) -> Result<(), CallError> {
         self.call(Method::DELETE, key, now).effect(Effect::Private).done().await
     }
@@ -50,7 +48,7 @@ impl Api {
         timeout: Duration,
         now: DateTime<Utc>,
     ) -> Result<Sent, CallError> {
-        // Else errors of a message that is not kept are swallowed, and no id comes.
+        // Without it, errors of a message that is not stored are dropped, and no id is returned.
         let call = self.call(Method::POST, key, now).query(&[("wait", "true")]);
         send(call.timeout(timeout), message).await
     }
@@ -61,7 +59,7 @@ impl Api {
     }
 }
 
-/// Makes a call with a message; the response.
+/// Makes a call with a message; returns the response.
 pub(super) async fn send<T: DeserializeOwned>(call: Call, message: Message<'_>) -> Result<T, CallError> {
     let (call, feeding) = message.onto(call);
     multipart::answered(call.read(), feeding).await

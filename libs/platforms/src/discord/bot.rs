@@ -1,4 +1,4 @@
-//! The API as the bot of this deployment calls it.
+//! The API as called by the bot of this deployment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::api::{self, Sent};
-use super::errors::OF_A_BOT;
+use super::errors::BOT_ERRORS;
 use super::message::Message;
 use super::snowflake::Snowflake;
 use crate::app::{AppCredentials, AppSource};
@@ -20,14 +20,14 @@ use crate::http_clients::HttpClients;
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect, ErrorKind};
 use crate::redaction::words_without;
 
-/// What an operator keeps of an app whose bot is used, beside its id and secret.
+/// The operator's secret of an app whose bot is used.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WithBot {
     bot_token: SecretString,
 }
 
-/// What an operator may keep where the bot is not used.
+/// The operator's secret of an app whose bot is not used; it may have the bot's token as well.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PerhapsWithBot {
@@ -41,14 +41,14 @@ pub(super) struct BotAccount {
     app: Arc<dyn AppSource>,
 }
 
-/// The bot, at one time.
+/// The bot at one time.
 #[derive(Clone, Copy)]
 pub(super) struct Bot<'a> {
     account: &'a BotAccount,
     now: DateTime<Utc>,
 }
 
-/// Somebody, such as the bot.
+/// A Discord user, such as the bot.
 #[derive(Deserialize)]
 pub(super) struct User {
     pub(super) id: Snowflake,
@@ -68,11 +68,11 @@ pub(super) struct Guild {
 #[derive(Deserialize)]
 pub(super) struct Role {
     pub(super) id: Snowflake,
-    /// Bits, as a number in decimal.
+    /// A bit set, as a decimal number.
     pub(super) permissions: String,
 }
 
-/// Somebody in a server.
+/// A user in a server.
 #[derive(Deserialize)]
 pub(super) struct Member {
     pub(super) roles: Vec<Snowflake>,
@@ -92,20 +92,19 @@ pub(super) struct Channel {
     pub(super) parent_id: Option<Snowflake>,
     #[serde(default)]
     pub(super) permission_overwrites: Vec<Overwrite>,
-    /// Who began a thread.
+    /// The user who began a thread.
     pub(super) owner_id: Option<Snowflake>,
     pub(super) thread_metadata: Option<Archival>,
-    /// The first message of a thread that was begun just now.
+    /// The first message of a thread that was just created.
     pub(super) message: Option<Sent>,
 }
 
-/// Whether a thread is still shown.
 #[derive(Deserialize)]
 pub(super) struct Archival {
     pub(super) archive_timestamp: DateTime<Utc>,
 }
 
-/// What a role or a member may do in one channel other than elsewhere.
+/// The permissions of a role or a member in one channel, where they differ from the server's.
 #[derive(Deserialize)]
 pub(super) struct Overwrite {
     pub(super) id: Snowflake,
@@ -130,7 +129,7 @@ pub(super) struct Listed {
     pub(super) content: String,
     #[serde(default)]
     pub(super) attachments: Vec<ListedFile>,
-    /// Documented as a part of every message; lists are seen without it.
+    /// Documented for every message, but some listed ones lack it.
     #[serde(default)]
     pub(super) nonce: serde_json::Value,
 }
@@ -142,7 +141,7 @@ pub(super) struct ListedFile {
 
 impl BotAccount {
     pub(super) fn new(http: HttpClients, base_url: Url, user_agent: HeaderValue, app: Arc<dyn AppSource>) -> Self {
-        let client = ApiClient::known(http, base_url, &OF_A_BOT).with_header(header::USER_AGENT, user_agent);
+        let client = ApiClient::known(http, base_url, &BOT_ERRORS).with_header(header::USER_AGENT, user_agent);
         Self { client, app }
     }
 
@@ -166,18 +165,17 @@ impl Bot<'_> {
         self.get(&["guilds", &guild.to_string(), "channels"], &[]).await
     }
 
-    /// Somebody in a server.
     pub(super) async fn member(self, guild: Snowflake, user: Snowflake) -> Result<Member, CallError> {
         self.get(&["guilds", &guild.to_string(), "members", &user.to_string()], &[]).await
     }
 
-    /// A channel or a thread that the bot may see.
+    /// A channel or a thread that the bot may view.
     pub(super) async fn channel(self, channel: Snowflake) -> Result<Channel, CallError> {
         self.get(&["channels", &channel.to_string()], &[]).await
     }
 
-    /// A page of the messages that came next after an id, in any order. There are none
-    /// for who may not read the history.
+    /// A page of the messages right after an id, in any order. Empty if the bot may not read the
+    /// history.
     pub(super) async fn messages(self, channel: Snowflake, after: Snowflake) -> Result<Vec<Listed>, CallError> {
         let query = [("after", after.to_string()), ("limit", PAGE.to_string())];
         self.get(&["channels", &channel.to_string(), "messages"], &query).await
@@ -192,7 +190,7 @@ impl Bot<'_> {
         self.get(&["guilds", &guild.to_string(), "threads", "active"], &[]).await
     }
 
-    /// Those of a channel that are, the latest first.
+    /// The archived threads of a channel, the latest first.
     pub(super) async fn archived_threads(
         self,
         channel: Snowflake,
@@ -203,7 +201,7 @@ impl Bot<'_> {
         self.get(&["channels", &channel.to_string(), "threads", "archived", "public"], &query).await
     }
 
-    /// Makes a message public; or returns the one that was made with the same nonce.
+    /// Makes a message public, or returns the one that was created with the same nonce.
     pub(super) async fn send(
         self,
         channel: Snowflake,
@@ -214,7 +212,7 @@ impl Bot<'_> {
         self.checked(&used, api::send(call.timeout(timeout), message).await)
     }
 
-    /// Begins a thread in a forum with a message.
+    /// Creates a thread in a forum, with its first message.
     pub(super) async fn begin_thread(
         self,
         forum: Snowflake,
@@ -223,12 +221,10 @@ impl Bot<'_> {
     ) -> Result<Sent, CallError> {
         let (call, used) = self.call(Method::POST, &["channels", &forum.to_string(), "threads"]).await?;
         let begun: Channel = self.checked(&used, api::send(call.timeout(timeout), message).await)?;
-        // "child objects share their parent's ID": a thread has the id of its first
-        // message.
+        // "child objects share their parent's ID": a thread has the id of its first message.
         Ok(begun.message.unwrap_or(Sent { id: begun.id, channel_id: begun.id }))
     }
 
-    /// Leaves a server.
     pub(super) async fn leave(self, guild: Snowflake) -> Result<(), CallError> {
         let (call, used) = self.call(Method::DELETE, &["users", "@me", "guilds", &guild.to_string()]).await?;
         self.checked(&used, call.effect(Effect::Private).done().await)
@@ -239,7 +235,7 @@ impl Bot<'_> {
         self.checked(&used, call.query(query).max_bytes(MAX_PAGE_BYTES).read().await)
     }
 
-    /// A call of the bot's, and what it is made with.
+    /// A call of the bot, and the secrets that it uses.
     async fn call(self, method: Method, path: &[&str]) -> Result<(Call, Used), CallError> {
         let app = self.account.app.credentials().await?;
         let token = token(&app)?;
@@ -249,8 +245,8 @@ impl Bot<'_> {
         Ok((call, (app, token)))
     }
 
-    /// An error without the token in its message. That the token is not accepted is no
-    /// fault of a connection.
+    /// Removes the token from an error's message. A refused token is the operator's problem, not
+    /// the connection's.
     fn checked<T>(self, (app, token): &Used, result: Result<T, CallError>) -> Result<T, CallError> {
         result.map_err(|mut error| {
             if error.is_status(StatusCode::UNAUTHORIZED) {
@@ -264,10 +260,10 @@ impl Bot<'_> {
     }
 }
 
-/// What a call was made with.
+/// The secrets that a call uses.
 type Used = (Arc<AppCredentials>, SecretString);
 
-/// How many messages or threads are listed at a time: the most that Discord gives.
+/// The page size of messages and threads: Discord's maximum.
 pub(super) const PAGE: usize = 100;
 
 /// More than a page of messages, or all channels of a server.
@@ -281,7 +277,7 @@ fn token(app: &AppCredentials) -> Result<SecretString, DependencyError> {
         return Err(DependencyError);
     }
     if HeaderValue::from_str(token).is_err() {
-        tracing::error!("the token of the Discord bot has characters that no token has");
+        tracing::error!("the token of the Discord bot has characters that are not allowed in a token");
         return Err(DependencyError);
     }
     Ok(token.into())

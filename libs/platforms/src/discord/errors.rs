@@ -1,4 +1,4 @@
-//! What Discord's errors mean (topic "Opcodes and Status Codes").
+//! The error tables (topic "Opcodes and Status Codes").
 
 use serde_json::{Map, Value};
 
@@ -9,14 +9,15 @@ pub(super) const UNKNOWN_MESSAGE: &[&str] = &["10008"];
 
 pub(super) const UNKNOWN_CHANNEL: &[&str] = &["10003"];
 
-/// The bot is there, and may not do this.
+/// The bot is in the channel, but lacks the permission.
 pub(super) const MISSING_PERMISSIONS: &[&str] = &["50013"];
 
-const TAG_REQUIRED: &str = "the forum wants a tag with each post, which this service cannot give: switch off *Require \
-     people to select tags when posting* in the settings of the forum, or post in another channel";
+const TAG_REQUIRED: &str = "the forum requires a tag for each post, and this service cannot set tags: switch off \
+                            *Require people to select tags when posting* in the settings of the forum, or post in \
+                            another channel";
 
 /// For calls of a bot. A message that it sent can be looked up.
-pub(super) const OF_A_BOT: ErrorTable = ErrorTable {
+pub(super) const BOT_ERRORS: ErrorTable = ErrorTable {
     title: TITLE,
     code_at: &["/code"],
     message_at: &["/message"],
@@ -25,12 +26,12 @@ pub(super) const OF_A_BOT: ErrorTable = ErrorTable {
     is_own: |it| it["code"].is_number() || it["retry_after"].is_number(),
     resets: &[Reset::Seconds("/retry_after")],
     rules: &[
-        // Slow mode, write limits of a channel and of a server, sending switched off, a limited resource,
-        // Cloudflare (reported by the API), an overload.
+        // Slow mode, write limits of a channel and of a server, sending disabled, a limited
+        // resource, Cloudflare (reported by the API), an overload.
         ErrorRule::codes(&["20016", "20028", "20029", "40004", "40006", "40062", "40333", "130000"])
             .kind(ErrorKind::Unavailable),
-        // Whatever the status: explicit content, too large, too many active threads, automatic moderation of text and
-        // title, harmful links, no files in this server.
+        // Whatever the status: explicit content, too large, too many active threads, automatic
+        // moderation of text and title, harmful links, no files in this server.
         ErrorRule::codes(&["20009", "40005", "160006", "200000", "200001", "240000", "400001"]),
         ErrorRule::codes(&["40066", "40067"]).user_message(TAG_REQUIRED),
         // The object of the call does not exist, or this token has no access to it.
@@ -41,10 +42,11 @@ pub(super) const OF_A_BOT: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
-/// For calls of a webhook, which can read nothing.
-pub(super) const OF_A_WEBHOOK: ErrorTable = ErrorTable { can_look_up: false, ..OF_A_BOT };
+/// For calls of a webhook, which cannot look up anything.
+pub(super) const WEBHOOK_ERRORS: ErrorTable = ErrorTable { can_look_up: false, ..BOT_ERRORS };
 
-/// The message, and what it says about single fields: `Invalid Form Body: content: Must be 2000 or fewer in length.`
+/// The message, including the messages about single fields: `Invalid Form Body: content: Must be
+/// 2000 or fewer in length.`
 fn message(body: &Value) -> Option<String> {
     let message = body["message"].as_str()?.trim();
     let mut of_fields = Vec::new();
@@ -57,7 +59,7 @@ fn message(body: &Value) -> Option<String> {
     Some(format!("{}: {}", message.trim_end_matches('.'), of_fields.join(" ")))
 }
 
-/// The most fields whose messages are passed on.
+/// The most fields whose messages are included.
 const MAX_FIELDS: usize = 4;
 
 fn collect(errors: &Map<String, Value>, path: &str, messages: &mut Vec<String>) {
@@ -92,14 +94,14 @@ mod tests {
     use super::*;
     use crate::kit::Effect;
 
-    fn setback(status: u16, body: &str) -> AttemptError {
+    fn attempt_error(status: u16, body: &str) -> AttemptError {
         let status = StatusCode::from_u16(status).unwrap();
-        OF_A_WEBHOOK.classify(Effect::Public, status, &HeaderMap::new(), body.as_bytes(), noon()).into()
+        WEBHOOK_ERRORS.classify(Effect::Public, status, &HeaderMap::new(), body.as_bytes(), noon()).into()
     }
 
     #[test]
     fn error_table_classifies_documented_codes() {
-        let of = |status, code: u32| setback(status, &format!(r#"{{"message": "No", "code": {code}}}"#));
+        let of = |status, code: u32| attempt_error(status, &format!(r#"{{"message": "No", "code": {code}}}"#));
         for (status, code) in [(404, 10_015), (401, 50_027), (403, 50_013), (403, 50_001), (404, 10_003), (404, 0)] {
             assert_eq!(of(status, code), AttemptError::Unauthorized { reason: "No".to_owned() }, "{code}");
         }
@@ -128,11 +130,11 @@ mod tests {
     #[test]
     fn limit_lasts_as_long_as_the_response_says_to_the_millisecond() {
         let body = r#"{"message": "You are being rate limited.", "retry_after": 64.57, "global": false}"#;
-        let AttemptError::RetryLater { retry_at: Some(at), .. } = setback(429, body) else { panic!() };
+        let AttemptError::RetryLater { retry_at: Some(at), .. } = attempt_error(429, body) else { panic!() };
         assert_eq!(at, noon() + TimeDelta::milliseconds(64_570));
         for nonsense in ["-1", "1e300"] {
             let body = format!(r#"{{"message": "Later", "retry_after": {nonsense}, "global": true}}"#);
-            assert!(matches!(setback(429, &body), AttemptError::RetryLater { retry_at: None, .. }), "{nonsense}");
+            assert!(matches!(attempt_error(429, &body), AttemptError::RetryLater { retry_at: None, .. }), "{nonsense}");
         }
     }
 
@@ -142,7 +144,7 @@ mod tests {
             "attachments": {"0": {"description": {"_errors": [{"code": "X", "message": "Must be shorter."}]}}},
             "content": {"_errors": [{"code": "BASE_TYPE_MAX_LENGTH", "message": "Must be 2000 or fewer in length."}]},
             "_errors": [{"message": "And so on."}], "odd": 7, "more": {"_errors": [{}, 3, {"message": "One."}]}}}"#;
-        let AttemptError::Refused { reason } = setback(400, body) else { panic!() };
+        let AttemptError::Refused { reason } = attempt_error(400, body) else { panic!() };
         assert!(reason.starts_with("Invalid Form Body: "), "{reason}");
         for said in
             ["attachments.0.description: Must be shorter.", "content: Must be 2000 or fewer in length.", " And so on."]
@@ -154,6 +156,6 @@ mod tests {
             r#"{"a":"#.repeat(100),
             "}".repeat(100)
         );
-        assert_eq!(setback(400, &deep), AttemptError::Refused { reason: "Deep".to_owned() });
+        assert_eq!(attempt_error(400, &deep), AttemptError::Refused { reason: "Deep".to_owned() });
     }
 }

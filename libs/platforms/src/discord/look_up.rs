@@ -1,9 +1,9 @@
-//! What became of a bot's call whose answer was lost.
+//! Looking up the outcome of a bot's call whose response was lost.
 //!
-//! A message is known by its nonce, where a list has it, and by the names of its files,
-//! which have the nonce in them. One without either, and the first message of a thread
-//! without files, is known by its words: a message of our bot, since the call, that says
-//! the same and that no other delivery has claimed.
+//! A message is recognized by its nonce, if the list has it, and by the names of its files, which
+//! contain the nonce. A message without either, and the first message of a thread without files, is
+//! recognized by its text: a message of our bot, since the call, with the same text, that no other
+//! delivery has claimed.
 
 use std::collections::BTreeMap;
 
@@ -18,30 +18,31 @@ use crate::kit::CallError;
 use crate::publish_request::PublishRequest;
 use crate::recognition::{self, Found, PostMatch, Timeline};
 
-/// How far our clock and Discord's may be apart.
-const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(5);
+/// The largest difference between our clock and Discord's.
+const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
-/// How long after a call was begun it, or its repeat, may have made something.
+/// How long after its start a call, or its repeat, may have created something.
 const LATEST: TimeDelta = TimeDelta::minutes(3);
 
-/// The most pages that are read at one look: as many calls as Discord takes at once.
+/// The most pages that one look-up reads: as many calls as Discord accepts at once.
 const MAX_PAGES: usize = 5;
 
-/// Looks for what the calls from `since` on may have made.
+/// Looks for messages that the calls since `since` may have created.
 pub(super) async fn look_up(
     bot: Bot<'_>,
     server: Server,
     place: &Place<'_>,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     since: DateTime<Utc>,
 ) -> Result<Found, CallError> {
-    let (from, to) = (Snowflake::at(since - CLOCKS_DIFFER), Snowflake::at(job.called_at + LATEST + CLOCKS_DIFFER));
-    let look = LookUp { bot, server, place, job, from, to, nonce: message::nonce(job) };
+    let (from, to) =
+        (Snowflake::at(since - MAX_CLOCK_SKEW), Snowflake::at(request.called_at + LATEST + MAX_CLOCK_SKEW));
+    let look = LookUp { bot, server, place, request, from, to, nonce: message::nonce(request) };
     let seen = match place.title {
         None => look.messages().await?,
         Some(title) => look.threads(title, since).await?,
     };
-    let found = recognition::look_for(&seen, &[], job.claims, job.now).await?;
+    let found = recognition::look_for(&seen, &[], request.claims, request.now).await?;
     Ok(match (found, seen.is_all) {
         (Found::NotPublished, Err(why)) => Found::Pending { reason: why.to_owned() },
         (found, _) => found,
@@ -52,21 +53,21 @@ struct LookUp<'a> {
     bot: Bot<'a>,
     server: Server,
     place: &'a Place<'a>,
-    job: &'a PublishRequest<'a>,
-    /// Ids of what the call may have made lie between these.
+    request: &'a PublishRequest<'a>,
+    /// The ids that the call may have created are between these.
     from: Snowflake,
     to: Snowflake,
     nonce: String,
 }
 
-/// What our bot has posted around the call.
+/// The posts of our bot around the time of the call.
 struct Seen {
     posts: Vec<Post>,
-    /// Whether that is all of it, or why not.
+    /// Whether the list is complete, or why not.
     is_all: Result<(), &'static str>,
 }
 
-/// Something that our bot has posted.
+/// A post of our bot.
 #[derive(Clone)]
 struct Post {
     id: String,
@@ -75,13 +76,13 @@ struct Post {
     likeness: PostMatch,
 }
 
-const TOO_MUCH: &str = "the channel has had too many messages since to find it; look there";
+const TOO_MUCH: &str = "the channel has had too many messages since then for the post to be found; look in the channel";
 
 const UNREADABLE: &str =
-    "the bot may not read what was posted: give it the permission Read Message History in the channel, or look there";
+    "the bot may not read the channel's messages: give it the permission Read Message History, or look in the channel";
 
 impl LookUp<'_> {
-    /// What the channel shows, page by page from before the call on.
+    /// The messages of the channel, page by page, from before the call on.
     async fn messages(&self) -> Result<Seen, CallError> {
         let channel = self.place.channel.id;
         let (mut posts, mut after) = (Vec::new(), self.from);
@@ -89,8 +90,8 @@ impl LookUp<'_> {
         for number in 0..MAX_PAGES {
             let page = self.bot.messages(channel, after).await?;
             let Some(last) = page.iter().map(|it| it.id).max() else {
-                // "If the current user is missing the `READ_MESSAGE_HISTORY` permission in
-                // the channel, then no messages will be returned."
+                // "If the current user is missing the `READ_MESSAGE_HISTORY` permission in the
+                // channel, then no messages will be returned."
                 let may_read = 0 < number || self.server.may_read(self.bot, &self.place.channel).await?;
                 is_all = if may_read { Ok(()) } else { Err(UNREADABLE) };
                 break;
@@ -107,7 +108,8 @@ impl LookUp<'_> {
         Ok(Seen { posts, is_all })
     }
 
-    /// The forum's threads that our bot has begun around the call, archived ones too.
+    /// The forum's threads that our bot created around the time of the call, including archived
+    /// ones.
     async fn threads(&self, title: &str, since: DateTime<Utc>) -> Result<Seen, CallError> {
         let active = self.bot.active_threads(self.server.guild).await?.threads;
         let mut found: BTreeMap<_, _> = active.into_iter().filter(|it| self.may_be(it)).map(|it| (it.id, it)).collect();
@@ -117,8 +119,8 @@ impl LookUp<'_> {
             let archived_at = |it: &Channel| it.thread_metadata.as_ref().map(|it| it.archive_timestamp);
             let earliest = page.threads.iter().filter_map(archived_at).min();
             found.extend(page.threads.into_iter().filter(|it| self.may_be(it)).map(|it| (it.id, it)));
-            // What was archived before the call was not made by it.
-            if !page.has_more || earliest.is_none_or(|it| it < since - CLOCKS_DIFFER) {
+            // A thread that was archived before the call was not created by it.
+            if !page.has_more || earliest.is_none_or(|it| it < since - MAX_CLOCK_SKEW) {
                 is_all = Ok(());
                 break;
             }
@@ -136,7 +138,7 @@ impl LookUp<'_> {
                     PostMatch::Same if !has_title => PostMatch::Doubtful,
                     likeness => likeness,
                 },
-                // Somebody has removed the message, and not the thread.
+                // The message was deleted, but not the thread.
                 Err(error) if error.has_code(UNKNOWN_MESSAGE) && has_title => PostMatch::Doubtful,
                 Err(error) if error.has_code(UNKNOWN_MESSAGE) => PostMatch::Other,
                 Err(error) => return Err(error),
@@ -165,10 +167,10 @@ impl LookUp<'_> {
         if nonces.peek().is_some() {
             return if nonces.any(|it| it == self.nonce) { PostMatch::It } else { PostMatch::Other };
         }
-        if theirs.len() != self.job.media.len() {
+        if theirs.len() != self.request.media.len() {
             return PostMatch::Other;
         }
-        let (shown, sent) = (message.content.trim(), self.job.text.trim());
+        let (shown, sent) = (message.content.trim(), self.request.text.trim());
         match (shown == sent, plain(shown) == plain(sent)) {
             (true, _) if theirs.is_empty() => PostMatch::Same,
             // "Discord may strip certain characters from message content".
@@ -182,12 +184,12 @@ impl LookUp<'_> {
     }
 }
 
-/// What is left of a text whatever characters were taken out of it.
+/// The text without the characters that Discord may strip.
 fn plain(text: &str) -> String {
     text.chars().filter(|it| it.is_alphanumeric()).collect()
 }
 
-/// Where members see a message.
+/// The link to a message for members.
 pub(super) fn link(server: Server, channel: Snowflake, message: Snowflake) -> String {
     format!("https://discord.com/channels/{}/{channel}/{message}", server.guild)
 }
@@ -206,7 +208,7 @@ impl recognition::Listed for Post {
     }
 }
 
-/// It was read before: in the direction in which Discord lists from an id on.
+/// Already read, in the direction in which Discord lists from an id on.
 #[async_trait::async_trait]
 impl Timeline for Seen {
     type Post = Post;

@@ -1,4 +1,4 @@
-//! What a post is sent as: one message, with its files.
+//! The message that a post becomes, with its files.
 
 use domain::media::Attachment;
 use futures::FutureExt;
@@ -28,8 +28,8 @@ struct File<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The call with this message: a form where it has files. The future reads them while the call is sent, one after
-    /// the other: a file that is opened early may be closed by the store before its turn.
+    /// Adds this message to a call: as a form if it has files. The future reads them while the call
+    /// is sent, one after the other: the store may close a file that is opened before its turn.
     pub(super) fn onto(self, call: Call) -> (Call, BoxFuture<'a, ()>) {
         let Self { payload, files, reader } = self;
         if files.is_empty() {
@@ -52,20 +52,20 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What a post is sent as by a webhook.
-pub(super) fn of<'a>(job: &PublishRequest<'a>) -> Message<'a> {
-    let mut message = content(job, |_, attachment| attachment.media_id.to_string());
+/// The message of a webhook.
+pub(super) fn by_webhook<'a>(request: &PublishRequest<'a>) -> Message<'a> {
+    let mut message = content(request, |_, attachment| attachment.media_id.to_string());
     for name in ["thread_name", "username", "avatar_url"] {
-        if let Some(value) = job.options.text(name) {
+        if let Some(value) = request.options.text(name) {
             message.payload[name] = value.into();
         }
     }
     message
 }
 
-/// What a post is sent as by a bot: under its nonce, or in a forum under a title.
-pub(super) fn by_bot<'a>(job: &PublishRequest<'a>, nonce: &str, title: Option<&str>) -> Message<'a> {
-    let mut message = content(job, |index, _| stem(nonce, index));
+/// The message of a bot: with its nonce, or in a forum with a title.
+pub(super) fn by_bot<'a>(request: &PublishRequest<'a>, nonce: &str, title: Option<&str>) -> Message<'a> {
+    let mut message = content(request, |index, _| stem(nonce, index));
     if let Some(title) = title {
         message.payload = json!({"name": title, "message": message.payload});
     } else {
@@ -75,10 +75,9 @@ pub(super) fn by_bot<'a>(job: &PublishRequest<'a>, nonce: &str, title: Option<&s
     message
 }
 
-/// The nonce of a post: 24 of the 25 characters that it may have, and nothing that the
-/// name of a file cannot have.
-pub(super) fn nonce(job: &PublishRequest<'_>) -> String {
-    let hash = Sha256::digest(job.reference.as_bytes());
+/// The nonce of a post: 24 of at most 25 characters, all of them valid in the name of a file.
+pub(super) fn nonce(request: &PublishRequest<'_>) -> String {
+    let hash = Sha256::digest(request.reference.as_bytes());
     let number = hash.iter().take(12).fold(0_u128, |number, byte| (number << 8) | u128::from(*byte));
     format!("{number:024x}")
 }
@@ -87,27 +86,27 @@ fn stem(nonce: &str, index: usize) -> String {
     format!("{nonce}-{}", index + 1)
 }
 
-/// The nonce in the name of a bot's file, by which a message is known to be of one post.
+/// The nonce in the name of a bot's file, which shows the post of a message.
 pub(super) fn nonce_of_file(name: &str) -> Option<&str> {
     let is_nonce = |it: &str| it.len() == 24 && it.bytes().all(|it| it.is_ascii_hexdigit());
     name.split_once('-').map(|(nonce, _)| nonce).filter(|it| is_nonce(it))
 }
 
-fn content<'a>(job: &PublishRequest<'a>, stem: impl Fn(usize, &Attachment) -> String) -> Message<'a> {
-    // Else whoever the text names is notified. Nobody looks at a post that was
-    // scheduled days ago when it goes out, so it notifies nobody.
+fn content<'a>(request: &PublishRequest<'a>, stem: impl Fn(usize, &Attachment) -> String) -> Message<'a> {
+    // Otherwise every user and role that the text mentions would be notified. A scheduled post
+    // notifies no one, because its author may not be watching when it is published.
     let mut payload = json!({"allowed_mentions": {"parse": []}});
-    if !job.text.is_empty() {
-        payload["content"] = job.text.into();
+    if !request.text.is_empty() {
+        payload["content"] = request.text.into();
     }
-    let flag = |name, bit| if job.options.flag(name) == Some(true) { bit } else { 0 };
+    let flag = |name, bit| if request.options.flag(name) == Some(true) { bit } else { 0 };
     let flags = flag("suppress_embeds", SUPPRESS_EMBEDS) | flag("silent", SUPPRESS_NOTIFICATIONS);
     if flags != 0 {
         payload["flags"] = flags.into();
     }
 
     let (mut files, mut attachments) = (Vec::new(), Vec::new());
-    for (index, attachment) in job.media.iter().enumerate() {
+    for (index, attachment) in request.media.iter().enumerate() {
         let name = format!("{}.{}", stem(index, attachment), attachment.mime_type.extension());
         let mut told = json!({"id": index, "filename": name});
         if let Some(words) = &attachment.alt_text {
@@ -119,5 +118,5 @@ fn content<'a>(job: &PublishRequest<'a>, stem: impl Fn(usize, &Attachment) -> St
     if !attachments.is_empty() {
         payload["attachments"] = attachments.into();
     }
-    Message { payload, files, reader: job.files }
+    Message { payload, files, reader: request.files }
 }

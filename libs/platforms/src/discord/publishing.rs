@@ -1,4 +1,4 @@
-//! Posts of the bot, and what became of them.
+//! Posts of the bot, and the outcome of their calls.
 
 use std::time::Duration;
 
@@ -18,54 +18,57 @@ use crate::publish_request::PublishRequest;
 use crate::recognition::Found;
 use crate::transport_error::TransportError;
 
-/// A nonce "will be checked for uniqueness in the past few minutes": in two at least,
-/// for fewer are none of them. A message is no older than the call that made it.
-const NONCE_IS_KNOWN: TimeDelta = TimeDelta::minutes(2);
+/// A nonce "will be checked for uniqueness in the past few minutes": at least two. A message is no
+/// older than the call that created it.
+const NONCE_LIFETIME: TimeDelta = TimeDelta::minutes(2);
 
 /// A repeat has arrived by the end of its step.
 const A_STEP: TimeDelta = TimeDelta::seconds(40);
 
-/// As long as it takes until a call that was cut off can no longer take effect: what
-/// [`Publish::settle_time`](crate::platform::Publish::settle_time) says unless told otherwise.
-const SETTLES: TimeDelta = TimeDelta::seconds(60);
+/// How long a cut-off call may still take effect: the default of
+/// [`Publish::settle_time`](crate::platform::Publish::settle_time).
+const SETTLE_TIME: TimeDelta = TimeDelta::seconds(60);
 
-/// The longest time for a look at what the channel shows. A repeat has to fit behind it.
-const LOOKING: Duration = Duration::from_secs(15);
+/// The timeout for reading the channel, after which a repeat has to fit into the step.
+const LOOK_UP_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The end of a step, in which it may be asked whether the bot is still there.
+/// The end of a step, in which the bot's membership may still be checked.
 const LAST: Duration = Duration::from_secs(39);
 
-const GONE: &str = "the bot is not in the server any more";
+const GONE: &str = "the bot is no longer in the server";
 
-/// The public call.
-pub(super) async fn publish(bot: Bot<'_>, server: Server, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-    let watch = Deadline::begin(job.now);
-    let place = place(bot, server, job, &watch).await?;
-    match send(bot, server, &place, job, &watch).await {
+/// Makes the publish call.
+pub(super) async fn publish(
+    bot: Bot<'_>,
+    server: Server,
+    request: &PublishRequest<'_>,
+) -> Result<Published, AttemptError> {
+    let watch = Deadline::begin(request.now);
+    let place = place(bot, server, request, &watch).await?;
+    match send(bot, server, &place, request, &watch).await {
         Ok(published) => Ok(published),
-        Err(error) => Err(setback(bot, server, error, &watch).await),
+        Err(error) => Err(attempt_error(bot, server, error, &watch).await),
     }
 }
 
-/// Where a post goes. Nothing is sent before Discord has said what its channel is: the
-/// same call does other things in other channels, and the bot is in other people's
-/// servers, too.
+/// The channel of a post. Nothing is sent before Discord has described its channel: the same call
+/// does other things in other channels, and the bot is in other servers, too.
 async fn place<'a>(
     bot: Bot<'_>,
     server: Server,
-    job: &PublishRequest<'a>,
+    request: &PublishRequest<'a>,
     watch: &Deadline,
 ) -> Result<Place<'a>, AttemptError> {
     let refused = |reason: String| Err(AttemptError::Refused { reason });
-    let Some(named) = server::named(job) else {
-        return refused(format!("option {CHANNEL}: choose one of the channels that are listed"));
+    let Some(named) = server::named(request) else {
+        return refused(format!("option {CHANNEL}: choose one of the listed channels"));
     };
-    if let Some(name) = AUTHOR.iter().find(|it| job.options.get(it).is_some()) {
-        return refused(format!("option {name}: a bot posts under its own name; leave it out"));
+    if let Some(name) = AUTHOR.iter().find(|it| request.options.get(it).is_some()) {
+        return refused(format!("option {name}: a bot posts under its own name; leave this option out"));
     }
     match bot.channel(named).await {
-        Ok(channel) => Place::of(job, server, channel),
-        Err(error) => Err(setback(bot, server, error, watch).await),
+        Ok(channel) => Place::new(request, server, channel),
+        Err(error) => Err(attempt_error(bot, server, error, watch).await),
     }
 }
 
@@ -73,11 +76,11 @@ async fn send(
     bot: Bot<'_>,
     server: Server,
     place: &Place<'_>,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     watch: &Deadline,
 ) -> Result<Published, CallError> {
     let Place { channel: Channel { id: channel, .. }, title } = place;
-    let message = message::by_bot(job, &message::nonce(job), *title);
+    let message = message::by_bot(request, &message::nonce(request), *title);
     let sending = async {
         match title {
             None => bot.send(*channel, message, WITHIN).await,
@@ -86,20 +89,20 @@ async fn send(
     };
     let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
     let sent = watch.within(WITHIN, sending).await.ok_or_else(late).flatten()?;
-    let at = sent.id.time().unwrap_or(job.now);
+    let at = sent.id.time().unwrap_or(request.now);
     Ok(Published::new(sent.id.to_string(), at).with_url(Some(link(server, sent.channel_id, sent.id))))
 }
 
-/// What follows for a delivery. That something is not there, or closed, may be about the
-/// channel, or about the whole server.
-async fn setback(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> AttemptError {
+/// The error of a delivery. An object that does not exist or is forbidden may be the channel, or
+/// the whole server.
+async fn attempt_error(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> AttemptError {
     if !is_of_place(&error) {
         return error.into();
     }
     let is_permission = error.has_code(MISSING_PERMISSIONS);
     let words = error.message;
     let closed = format!(
-        "{words}: let the bot see the channel, send messages and attach files there, or choose another channel"
+        "{words}: allow the bot to view the channel, send messages and attach files there, or choose another channel"
     );
     if is_permission {
         return AttemptError::Refused { reason: closed };
@@ -116,7 +119,7 @@ pub(super) fn is_of_place(error: &CallError) -> bool {
     error.kind == ErrorKind::Unauthorized
 }
 
-/// Whether the bot is still in its server; `None` where that cannot be said now.
+/// Whether the bot is still in its server; `None` if this is unknown now.
 async fn is_in(bot: Bot<'_>, server: Server, watch: &Deadline) -> Option<bool> {
     match watch.within(LAST, bot.guild(server.guild)).await? {
         Ok(_) => Some(true),
@@ -125,55 +128,55 @@ async fn is_in(bot: Bot<'_>, server: Server, watch: &Deadline) -> Option<bool> {
     }
 }
 
-/// The outcome of the public calls, the first of which began at `since`. First the channel is read. Where that does not
-/// decide, the same message is sent again, with its nonce: not before the first call can
-/// no longer be running, and only as long as Discord certainly knows the nonce.
+/// The outcome of the publish calls, the first of which began at `since`. First the channel is
+/// read. If that does not decide, the same message is sent again, with its nonce: not before the
+/// first call can no longer be running, and only as long as Discord certainly remembers the nonce.
 pub(super) async fn resolve(
     bot: Bot<'_>,
     server: Server,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     since: DateTime<Utc>,
 ) -> Resolution {
-    let watch = Deadline::begin(job.now);
+    let watch = Deadline::begin(request.now);
     let unclear = |reason: String| Resolution::Pending { reason };
     // Without a channel, the call was never made.
-    let Some(named) = server::named(job) else { return Resolution::NotPublished };
+    let Some(named) = server::named(request) else { return Resolution::NotPublished };
     let place = match bot.channel(named).await {
-        Ok(channel) => match Place::of(job, server, channel) {
+        Ok(channel) => match Place::new(request, server, channel) {
             Ok(place) => place,
             Err(_) => return Resolution::NotPublished,
         },
-        // What was posted there has gone with it.
+        // The posts of a deleted channel are deleted, too.
         Err(error) if error.has_code(UNKNOWN_CHANNEL) => return Resolution::NotPublished,
-        Err(error) => return in_doubt(bot, server, error, &watch).await,
+        Err(error) => return failed_look_up(bot, server, error, &watch).await,
     };
-    let looked = watch.within(LOOKING, look_up(bot, server, &place, job, since)).await;
+    let looked = watch.within(LOOK_UP_TIMEOUT, look_up(bot, server, &place, request, since)).await;
     let late = || Err(CallError::of_transport(TransportError::Late, Effect::Read, TITLE));
     let has_nonce = place.title.is_none();
-    let is_known = |at: DateTime<Utc>| at < since + NONCE_IS_KNOWN;
+    let is_known = |at: DateTime<Utc>| at < since + NONCE_LIFETIME;
     let reason = match looked.unwrap_or_else(late) {
         Ok(Found::Public(published)) => return Resolution::Found(published),
         Ok(Found::NotPublished) => return Resolution::NotFound,
-        Ok(Found::Candidate(_)) if has_nonce && is_known(job.now + A_STEP) => {
-            "a message like it is there; Discord is asked whether it is this one".to_owned()
+        Ok(Found::Candidate(_)) if has_nonce && is_known(request.now + A_STEP) => {
+            "the channel has a message like this one; Discord is asked whether it is the same".to_owned()
         }
         Ok(Found::Candidate(published)) => return Resolution::Candidate(published),
         Ok(Found::Pending { reason }) => reason,
-        Err(error) if is_of_place(&error) => return in_doubt(bot, server, error, &watch).await,
+        Err(error) if is_of_place(&error) => return failed_look_up(bot, server, error, &watch).await,
         Err(error) => error.message,
     };
-    let is_settled = job.settled_at(SETTLES) <= job.now;
-    if !has_nonce || !is_settled || !is_known(job.now + A_STEP) {
+    let is_settled = request.settled_at(SETTLE_TIME) <= request.now;
+    if !has_nonce || !is_settled || !is_known(request.now + A_STEP) {
         return unclear(reason);
     }
-    match send(bot, server, &place, job, &watch).await {
+    match send(bot, server, &place, request, &watch).await {
         Ok(published) => Resolution::Found(published),
         Err(error) => unclear(error.message),
     }
 }
 
-/// A question that was not answered tells nothing.
-async fn in_doubt(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> Resolution {
+/// A failed look-up says nothing about the outcome.
+async fn failed_look_up(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> Resolution {
     if is_of_place(&error) && is_in(bot, server, watch).await == Some(false) {
         return Resolution::Unauthorized { reason: GONE.to_owned() };
     }

@@ -7,7 +7,6 @@ use super::webhook::{Given, Webhook};
 use crate::oauth2::Tokens;
 use crate::recording::Recording;
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         let body = &recording.body;
@@ -51,22 +50,23 @@ mod tests {
     use chrono::TimeDelta;
     use domain::testing::noon;
 
-    use super::super::errors::OF_A_BOT;
+    use super::super::errors::BOT_ERRORS;
     use super::*;
     use crate::kit::{Effect, ErrorKind};
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("discord"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_the_documentation_says() {
+    fn recorded_errors_are_classified() {
         for (name, recording) in Recording::all("discord").into_iter().filter(|(_, it)| !it.status().is_success()) {
             let (body, headers, now) = (&recording.body, recording.headers(), noon());
-            let error = OF_A_BOT.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
+            let error = BOT_ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
             if body["error"] == "invalid_grant" {
-                // Calls for tokens have this form, and `oauth2` reads it. Nothing else at Discord answers so.
+                // Token calls have this form, and `oauth2` parses it. No other response of Discord
+                // has it.
                 assert_eq!(error.kind, ErrorKind::Intermediary, "{name}");
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What posts may have, and what can be said here alone.
+//! The rules and options of posts.
 
 use domain::media::MimeType;
 use domain::options::{OptionKind, OptionSpec};
@@ -6,49 +6,53 @@ use domain::rules::{Counting, PostRule, Rule, Rules};
 
 use super::TITLE;
 
-/// Where a bot's post goes.
+/// Option of bots.
 pub(super) const CHANNEL: &str = "channel";
 
-/// Who is shown as the author of a webhook's post.
+/// Options of webhooks: the author that is shown.
 pub(super) const AUTHOR: [&str; 2] = ["username", "avatar_url"];
 
-/// What a post can say here alone.
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         CHANNEL,
         OptionKind::Choice { max: 20 },
-        "The channel, by its id. Needed where a server was connected, and refused where a channel was.",
+        "The ID of the channel. Required if a server is connected, not accepted if a channel is connected.",
     ),
     OptionSpec::new(
         "thread_name",
         OptionKind::Text { max: 100 },
-        "The title of the post that it becomes in a forum or media channel. Needed there, and refused elsewhere.",
+        "The title of the post in a forum or media channel. Required there, not accepted elsewhere.",
     ),
-    OptionSpec::new("silent", OptionKind::Flag, "Whether members get it without a push or desktop notification."),
-    OptionSpec::new("suppress_embeds", OptionKind::Flag, "Whether its links are shown without previews."),
+    OptionSpec::new(
+        "silent",
+        OptionKind::Flag,
+        "Whether members receive the message without a push or desktop \
+                                                 notification.",
+    ),
+    OptionSpec::new("suppress_embeds", OptionKind::Flag, "Whether links are shown without previews."),
     OptionSpec::new(
         AUTHOR[0],
         OptionKind::TextWithout { max: 80, words: &["discord", "clyde"] },
-        "The name above it, in place of the webhook's.",
+        "The name above the message, instead of the webhook's name.",
     ),
     OptionSpec::new(
         AUTHOR[1],
         OptionKind::Address(&["https://"]),
-        "The address of the picture beside it, in place of the webhook's.",
+        "The URL of the avatar of the message, instead of the webhook's avatar.",
     ),
 ];
 
-/// The largest file in servers that nobody boosts.
+/// The largest file in servers without boosts.
 const MAX_FILE_BYTES: u64 = 10 << 20;
 
-/// The largest request is 25 MiB, with what stands around the files.
+/// The largest request is 25 MiB, including the form around the files.
 const MAX_ALL_BYTES: u64 = 24 << 20;
 
-/// What every account takes.
+/// The rules of every account.
 pub(super) fn rules(further: impl IntoIterator<Item = PostRule>) -> Rules {
     let rules = [
-        // "Our API calculates length based on the number of codepoints"
-        // (discord-api-docs, issue 1315).
+        // "Our API calculates length based on the number of codepoints" (discord-api-docs, issue
+        // 1315).
         Rule::max_text(2_000, Counting::code_points()),
         Rule::max_media(10),
         Rule::mime_types(MimeType::ALL),
@@ -60,7 +64,7 @@ pub(super) fn rules(further: impl IntoIterator<Item = PostRule>) -> Rules {
     Rules::of(TITLE, rules.into_iter().chain(further.into_iter().map(Rule::OfPost)).collect::<Vec<_>>())
 }
 
-/// A webhook is of one channel.
+/// A webhook posts in one channel.
 pub(super) fn webhook_rules() -> Rules {
     rules([PostRule::RefusedOptions { options: vec![CHANNEL.to_owned()] }])
 }

@@ -1,4 +1,4 @@
-//! A server that the bot was added to: how it is kept, and where the bot may post.
+//! A server that the bot was added to: how it is stored, and where the bot may post.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,7 @@ use crate::choices::Choice;
 use crate::kit::CallError;
 use crate::publish_request::PublishRequest;
 
-/// What is kept of a server. Nothing of it is secret: the bot's token is the
-/// deployment's own.
+/// What is stored of a server. Nothing of it is secret: the bot's token belongs to the deployment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Server {
     #[serde(rename = "server")]
@@ -29,44 +28,45 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// The server of these credentials; `None` where they are a webhook's.
-    pub(super) fn of(credentials: &Credentials) -> Option<Self> {
+    /// The server of these credentials; `None` for a webhook.
+    pub(super) fn load(credentials: &Credentials) -> Option<Self> {
         serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()
     }
 
-    /// In place of a token, everybody who connects the server has the same words, so
-    /// that the bot does not leave it while somebody needs it.
+    /// Instead of a token, every connection of the server has the same text, so that the bot does
+    /// not leave the server while another connection needs it.
     pub(super) fn credentials(self) -> Credentials {
         let name = token::hash(&format!("discord server {}", self.guild));
         Credentials { extra: Some(json!(self).to_string().into()), ..Credentials::new(name.into()) }
     }
 
-    /// The server that somebody has added the bot to, if it is there.
+    /// The server that the user has added the bot to, if the bot is in it.
     pub(super) async fn joined(bot: Bot<'_>, guild: Snowflake) -> Result<(Self, Guild), CallError> {
         let (me, guild) = try_join(bot.me(), bot.guild(guild)).await?;
         Ok((Self { guild: guild.id, bot: me.id }, guild))
     }
 
-    /// The channels in which the bot may post, as they are ordered in the app.
+    /// The channels in which the bot may post, in the order of the app.
     pub(super) async fn choices(self, bot: Bot<'_>) -> Result<Vec<Choice>, CallError> {
         let ((guild, member), channels) = try_join(self.standing(bot), bot.channels(self.guild)).await?;
         let categories: BTreeMap<_, _> = channels.iter().map(|it| (it.id, it)).collect();
         let category = |it: &Channel| categories.get(&it.parent_id?).copied();
         let may_post = |it: &&Channel| {
-            Kind::of(it.kind).is_some() && may(self.permissions(&guild, &member, it), VIEW_CHANNEL | SEND_MESSAGES)
+            Kind::from_type(it.kind).is_some()
+                && may(self.permissions(&guild, &member, it), VIEW_CHANNEL | SEND_MESSAGES)
         };
         let mut open: Vec<_> = channels.iter().filter(may_post).collect();
         open.sort_by_key(|it| (category(it).map(|it| (it.position, it.id)), it.position, it.id));
         let label = |it: &Channel| {
             let name = it.name.as_deref().unwrap_or_default();
-            let forum = if Kind::of(it.kind) == Some(Kind::Forum) { " (forum)" } else { "" };
+            let forum = if Kind::from_type(it.kind) == Some(Kind::Forum) { " (forum)" } else { "" };
             let category = category(it).and_then(|it| it.name.as_deref());
             category.map_or_else(|| format!("#{name}{forum}"), |category| format!("#{name}{forum} – {category}"))
         };
         Ok(open.into_iter().map(|it| Choice { value: it.id.to_string(), label: label(it) }).collect())
     }
 
-    /// Whether the bot may read what was posted in a channel.
+    /// Whether the bot may read the messages of a channel.
     pub(super) async fn may_read(self, bot: Bot<'_>, channel: &Channel) -> Result<bool, CallError> {
         let (guild, member) = self.standing(bot).await?;
         Ok(may(self.permissions(&guild, &member, channel), VIEW_CHANNEL | READ_MESSAGE_HISTORY))
@@ -76,13 +76,13 @@ impl Server {
         try_join(bot.guild(self.guild), bot.member(self.guild, self.bot)).await
     }
 
-    /// What the bot may do in a channel, as the documentation computes it (topic
-    /// Permissions, "Permission Overwrites").
+    /// The bot's permissions in a channel, as the documentation computes them (topic Permissions,
+    /// "Permission Overwrites").
     fn permissions(self, guild: &Guild, member: &Member, channel: &Channel) -> u128 {
         if guild.owner_id == Some(self.bot) {
             return u128::MAX;
         }
-        // The role of everybody has the id of the server.
+        // The role `@everyone` has the id of the server.
         let has = |it: Snowflake| it == self.guild || member.roles.contains(&it);
         let base = guild.roles.iter().filter(|it| has(it.id)).fold(0, |all, it| all | bits(&it.permissions));
         if may(base, ADMINISTRATOR) {
@@ -108,14 +108,14 @@ fn may(permissions: u128, what: u128) -> bool {
     permissions & what == what
 }
 
-/// What cannot be read permits nothing, and denies nothing.
+/// An unreadable value permits and denies nothing.
 fn bits(written: &str) -> u128 {
     written.parse().unwrap_or_default()
 }
 
 impl Guild {
-    /// A server as people know it. Its id could be that of a channel, too: the first
-    /// channel of an old server has it.
+    /// The account info of a server. The first channel of an old server has the same id as the
+    /// server.
     pub(super) fn profile(self) -> AccountInfo {
         let is_hash = |it: &String| it.len() <= 64 && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
         let name = Some(self.name).filter(|it| !it.trim().is_empty());
@@ -132,17 +132,17 @@ impl Guild {
     }
 }
 
-/// What can be done in a channel.
+/// The kinds of channels that accept posts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Messages stand in a row: a text or an announcement channel.
+    /// A text or an announcement channel, which is one list of messages.
     Messages,
-    /// Each post begins a thread: a forum or a media channel.
+    /// A forum or a media channel, where each post begins a thread.
     Forum,
 }
 
 impl Kind {
-    fn of(kind: u8) -> Option<Self> {
+    fn from_type(kind: u8) -> Option<Self> {
         match kind {
             0 | 5 => Some(Self::Messages),
             15 | 16 => Some(Self::Forum),
@@ -151,34 +151,35 @@ impl Kind {
     }
 }
 
-/// Where a post goes.
+/// The channel and title of a post.
 pub(super) struct Place<'a> {
     pub(super) channel: Channel,
-    /// In a forum, the title of the post.
+    /// The title of the post, in a forum.
     pub(super) title: Option<&'a str>,
 }
 
-/// The channel that a post names.
-pub(super) fn named(job: &PublishRequest<'_>) -> Option<Snowflake> {
-    Snowflake::parse(job.options.text(CHANNEL)?.trim())
+/// The channel that the post names.
+pub(super) fn named(request: &PublishRequest<'_>) -> Option<Snowflake> {
+    Snowflake::parse(request.options.text(CHANNEL)?.trim())
 }
 
 impl<'a> Place<'a> {
-    /// Where a post goes, if it can go there: to a channel of its own server, for the
-    /// bot is in others as well.
-    pub(super) fn of(job: &PublishRequest<'a>, server: Server, channel: Channel) -> Result<Self, AttemptError> {
+    /// Checks that the post can be published in the channel: the channel has to be in the connected
+    /// server, because the bot is in others as well.
+    pub(super) fn new(request: &PublishRequest<'a>, server: Server, channel: Channel) -> Result<Self, AttemptError> {
         let refused = |reason: &str| Err(AttemptError::Refused { reason: reason.to_owned() });
-        let title = job.options.text("thread_name");
+        let title = request.options.text("thread_name");
         if channel.guild_id != Some(server.guild) {
-            return refused("option channel: it is in another server; choose one that is listed");
+            return refused("option channel: this channel is in another server; choose one of the listed channels");
         }
-        match (Kind::of(channel.kind), title) {
-            (None, _) => refused("option channel: nothing can be posted in a channel of this kind; choose another one"),
-            (Some(Kind::Messages), Some(_)) => {
-                refused("option thread_name: only posts of forum and media channels have a title; leave it out")
-            }
+        match (Kind::from_type(channel.kind), title) {
+            (None, _) => refused("option channel: this kind of channel does not accept posts; choose another channel"),
+            (Some(Kind::Messages), Some(_)) => refused(
+                "option thread_name: only posts in forum and media channels have a title; leave this option \
+                         out",
+            ),
             (Some(Kind::Forum), None) => {
-                refused("option thread_name: a post in a forum or media channel needs a title; add it")
+                refused("option thread_name: a post in a forum or media channel needs a title; add one")
             }
             (Some(Kind::Messages), None) | (Some(Kind::Forum), Some(_)) => Ok(Self { channel, title }),
         }
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_bot_may_is_computed_as_documented() {
+    fn bot_permissions_match_the_documentation() {
         let server = Server { guild: id("1"), bot: id("5") };
         let both = VIEW_CHANNEL | SEND_MESSAGES;
         let of = |it: &str, deny: u128, allow: u128| json!({"id": it, "type": 0, "deny": deny.to_string(), "allow": allow.to_string()});
@@ -230,14 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_kept_without_a_secret_and_is_no_webhook() {
+    fn server_is_stored_without_a_secret() {
         let server = Server { guild: id("1"), bot: id("5") };
         let credentials = server.credentials();
-        let read = Server::of(&credentials).unwrap();
+        let read = Server::load(&credentials).unwrap();
         assert_eq!((read.guild, read.bot), (server.guild, server.bot));
-        assert!(server.credentials().share_a_token(&credentials), "whoever connects it has the same");
+        assert!(server.credentials().share_a_token(&credentials), "every connection of the server has the same");
         let other = Server { guild: id("2"), ..server };
         assert!(!other.credentials().share_a_token(&credentials));
-        assert!(super::super::webhook::of(&credentials).is_err());
+        assert!(super::super::webhook::load(&credentials).is_err());
     }
 }

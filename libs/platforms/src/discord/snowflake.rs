@@ -1,31 +1,30 @@
-//! Discord's ids, which tell when they were given.
+//! Discord's ids, which contain their creation time.
 
 use std::fmt;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// The first second of 2015, from which ids count, in milliseconds since 1970.
+/// The start of 2015, from which ids count, in milliseconds since 1970.
 const EPOCH: i64 = 1_420_070_400_000;
 
 /// The lowest bits are counters; above them is the time in milliseconds.
 const COUNTERS: u32 = 22;
 
-/// An id of Discord's, which it writes as text.
+/// An id, which Discord writes as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Snowflake(u64);
 
-/// This is no id of Discord's.
 #[derive(Debug, thiserror::Error)]
-#[error("this is no id of Discord's")]
-pub(super) struct NoSnowflake;
+#[error("not a Discord id")]
+pub(super) struct InvalidSnowflake;
 
 impl TryFrom<String> for Snowflake {
-    type Error = NoSnowflake;
+    type Error = InvalidSnowflake;
 
-    fn try_from(written: String) -> Result<Self, NoSnowflake> {
-        Self::parse(&written).ok_or(NoSnowflake)
+    fn try_from(written: String) -> Result<Self, InvalidSnowflake> {
+        Self::parse(&written).ok_or(InvalidSnowflake)
     }
 }
 
@@ -42,20 +41,19 @@ impl fmt::Display for Snowflake {
 }
 
 impl Snowflake {
-    /// Reads one as Discord writes it.
     pub(super) fn parse(written: &str) -> Option<Self> {
         let is_plain = written.bytes().all(|it| it.is_ascii_digit()) && !written.starts_with('0');
         written.parse().ok().filter(|_| is_plain).map(Self)
     }
 
-    /// Less than every id that is given from then on, and greater than those before
-    /// ("Generating a snowflake ID from a Timestamp").
+    /// Less than every id that is created from then on, and greater than those before ("Generating
+    /// a snowflake ID from a Timestamp").
     pub(super) fn at(time: DateTime<Utc>) -> Self {
         let since = u64::try_from(time.timestamp_millis() - EPOCH).unwrap_or_default();
         Self(since << COUNTERS)
     }
 
-    /// When it was given, by Discord's clock.
+    /// When the id was created, by Discord's clock.
     pub(super) fn time(self) -> Option<DateTime<Utc>> {
         DateTime::from_timestamp_millis(i64::try_from(self.0 >> COUNTERS).ok()? + EPOCH)
     }
@@ -67,7 +65,7 @@ mod tests {
 
     /// The example of the documentation.
     #[test]
-    fn an_id_tells_when_it_was_given() {
+    fn id_contains_its_creation_time() {
         let id = Snowflake::parse("175928847299117063").unwrap();
         let at = id.time().unwrap();
         assert_eq!(at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true), "2016-04-30T11:18:25.796Z");

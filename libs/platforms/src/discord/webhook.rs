@@ -1,5 +1,4 @@
-//! A webhook: its address as people paste it, what Discord says of it, and how it is
-//! kept.
+//! A webhook: its URL as users paste it, its description by Discord, and how it is stored.
 
 use domain::connection::AccountInfo;
 use domain::delivery::AttemptError;
@@ -11,7 +10,7 @@ use url::{Host, Url};
 use super::snowflake::Snowflake;
 use crate::account::Credentials;
 
-/// Discord's hosts, also those of its test versions, whose apps copy addresses there.
+/// Discord's hosts, including those of its test versions, whose apps copy URLs with them.
 const HOSTS: [&str; 6] = [
     "discord.com",
     "discordapp.com",
@@ -21,11 +20,10 @@ const HOSTS: [&str; 6] = [
     "canary.discordapp.com",
 ];
 
-/// The lengths of tokens that are taken. They have 68 letters today, which is not
-/// promised.
+/// The accepted lengths of tokens. They have 68 letters today, which is not guaranteed.
 const TOKEN_LENGTHS: std::ops::RangeInclusive<usize> = 20..=200;
 
-/// What a webhook is called with. Both parts can stand in a path.
+/// The parts of a webhook's URL. Both are safe in a path.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     pub(super) id: Snowflake,
@@ -33,8 +31,8 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// Reads the address of a webhook; `None` when it is none of Discord's. It is
-    /// called at the address in the settings, wherever this one leads.
+    /// Parses the URL of a webhook; `None` if it is not one of Discord's. Calls always use the base
+    /// URL in the settings, not this host.
     pub(super) fn parse(typed: &str) -> Option<Self> {
         let url = Url::parse(typed.trim()).ok()?;
         let is_anonymous = url.username().is_empty() && url.password().is_none();
@@ -49,11 +47,11 @@ impl Key {
             _ => path,
         };
         let (id, token) = path.strip_prefix("webhooks/")?.split_once('/')?;
-        Self::of(Snowflake::parse(id)?, token.into())
+        Self::from_parts(Snowflake::parse(id)?, token.into())
     }
 
-    /// The key of these parts, if they can be one.
-    pub(super) fn of(id: Snowflake, token: SecretString) -> Option<Self> {
+    /// `None` if these parts are not safe in a path.
+    pub(super) fn from_parts(id: Snowflake, token: SecretString) -> Option<Self> {
         let is_letter = |it: u8| it.is_ascii_alphanumeric() || it == b'_' || it == b'-';
         let written = token.expose_secret();
         let is_token = TOKEN_LENGTHS.contains(&written.len()) && written.bytes().all(is_letter);
@@ -65,10 +63,10 @@ fn is_version(segment: &str) -> bool {
     segment.strip_prefix('v').is_some_and(|it| (1..=2).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_digit()))
 }
 
-/// The type of webhooks that others post with. The others are Discord's own.
+/// The type of webhooks that users post with. The other types are Discord's own.
 const INCOMING: u8 = 1;
 
-/// A webhook, as Discord tells it.
+/// A webhook, as Discord describes it.
 #[derive(Deserialize)]
 pub(super) struct Webhook {
     pub(super) id: Snowflake,
@@ -80,36 +78,35 @@ pub(super) struct Webhook {
     guild_id: Option<Snowflake>,
 }
 
-/// A webhook that was made for us.
+/// A webhook that was created for us.
 pub(super) struct Given {
     pub(super) webhook: Webhook,
     pub(super) token: SecretString,
 }
 
 impl Given {
-    /// Reads what came along with tokens; `None` when nothing can be called with it.
+    /// Parses the webhook that came with tokens; `None` if it cannot be called.
     pub(super) fn read(told: &Value) -> Option<Self> {
         let webhook = Webhook::deserialize(told).ok()?;
-        let key = Key::of(webhook.id, told["token"].as_str()?.into())?;
+        let key = Key::from_parts(webhook.id, told["token"].as_str()?.into())?;
         Some(Self { webhook, token: key.token })
     }
 }
 
-/// What is kept of a webhook beside its token.
+/// What is stored of a webhook in addition to its token.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Kept {
     id: Snowflake,
-    /// The server, as people call it.
+    /// The webhook's server.
     pub(super) guild: Option<Snowflake>,
-    /// Whether it was made for us, so that it ends with the connection.
+    /// Whether it was created for us, so that it is deleted with the connection.
     pub(super) is_ours: bool,
 }
 
 impl Webhook {
-    /// The profile and the credentials of an account; `None` when no post can be made
-    /// with it.
+    /// The account info and the credentials of an account; `None` if the webhook cannot post.
     ///
-    /// The account is the channel: whoever connects it again gets another webhook.
+    /// The account is the channel: a user who connects it again gets another webhook.
     pub(super) fn account(self, token: SecretString, is_ours: bool) -> Option<(AccountInfo, Credentials)> {
         let channel = self.channel_id.filter(|_| self.kind == INCOMING)?;
         let name = self.name.filter(|it| !it.trim().is_empty());
@@ -128,13 +125,17 @@ impl Webhook {
     }
 }
 
-/// The key of these credentials, and what is kept beside it.
-pub(super) fn of(credentials: &Credentials) -> Result<(Key, Kept), AttemptError> {
+/// The key in these credentials, and what is stored with it.
+pub(super) fn load(credentials: &Credentials) -> Result<(Key, Kept), AttemptError> {
     let read = || {
         let kept: Kept = serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()?;
-        Some((Key::of(kept.id, credentials.access_token.clone())?, kept))
+        Some((Key::from_parts(kept.id, credentials.access_token.clone())?, kept))
     };
-    read().ok_or_else(|| AttemptError::Unauthorized { reason: "which webhook it is has been lost".to_owned() })
+    read().ok_or_else(|| AttemptError::Unauthorized {
+        reason: "the stored webhook of this connection cannot be read; \
+                                                               connect the channel again"
+            .to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_read_as_discords_apps_copy_it() {
+    fn webhook_url_is_parsed_as_discord_copies_it() {
         for address in [
             "https://discord.com/api/webhooks/347114750880120863/{}",
             " https://discordapp.com/api/webhooks/347114750880120863/{}\n",
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_address_is_taken() {
+    fn other_urls_are_not_webhooks() {
         for address in [
             "discord.com/api/webhooks/347114750880120863/{}",
             "http://discord.com/api/webhooks/347114750880120863/{}",
@@ -192,13 +193,13 @@ mod tests {
         }
     }
 
-    fn told(webhook: &str) -> Option<(AccountInfo, Credentials)> {
+    fn account_from(webhook: &str) -> Option<(AccountInfo, Credentials)> {
         serde_json::from_str::<Webhook>(webhook).unwrap().account(TOKEN.into(), true)
     }
 
     #[test]
-    fn an_account_is_the_channel_and_is_kept_with_its_webhook() {
-        let (profile, credentials) = told(
+    fn account_is_the_channel_of_its_webhook() {
+        let (profile, credentials) = account_from(
             r#"{"id": "7", "type": 1, "name": "Keeper", "avatar": "a_1f", "channel_id": "8", "guild_id": "9", "x": 1}"#,
         )
         .unwrap();
@@ -206,14 +207,14 @@ mod tests {
         assert_eq!(profile.avatar.as_deref(), Some("https://cdn.discordapp.com/avatars/7/a_1f.png"));
         assert_eq!(profile.profile_url.as_deref(), Some("https://discord.com/channels/9/8"));
 
-        let (key, kept) = of(&credentials).unwrap();
+        let (key, kept) = load(&credentials).unwrap();
         assert_eq!((key.id, key.token.expose_secret()), (id("7"), TOKEN));
         assert_eq!((kept.guild, kept.is_ours), (Some(id("9")), true));
-        assert!(of(&Credentials { extra: None, ..credentials }).is_err());
+        assert!(load(&Credentials { extra: None, ..credentials }).is_err());
     }
 
     #[test]
-    fn a_webhook_that_was_made_for_us_comes_with_its_token() {
+    fn webhook_made_for_us_has_its_token() {
         let read = |token: &str| Given::read(&json!({"id": "7", "type": 1, "channel_id": "8", "token": token}));
         assert_eq!(read(TOKEN).unwrap().token.expose_secret(), TOKEN);
         assert!(read("../../users/@me").is_none(), "it would lead elsewhere");
@@ -222,13 +223,17 @@ mod tests {
     }
 
     #[test]
-    fn what_discord_leaves_out_is_left_out() {
-        let (profile, _) =
-            told(r#"{"id": "7", "type": 1, "name": null, "avatar": "../x", "channel_id": "8", "guild_id": null}"#)
-                .unwrap();
+    fn missing_webhook_fields_are_none() {
+        let (profile, _) = account_from(
+            r#"{"id": "7", "type": 1, "name": null, "avatar": "../x", "channel_id": "8", "guild_id": null}"#,
+        )
+        .unwrap();
         assert_eq!((profile.username.as_deref(), profile.display_name), (Some("channel 8"), None));
         assert_eq!((profile.avatar, profile.profile_url), (None, None));
-        assert!(told(r#"{"id": "7", "type": 2, "name": "News", "channel_id": "8"}"#).is_none(), "it follows another");
-        assert!(told(r#"{"id": "7", "type": 1, "name": "News", "channel_id": null}"#).is_none());
+        assert!(
+            account_from(r#"{"id": "7", "type": 2, "name": "News", "channel_id": "8"}"#).is_none(),
+            "it follows another"
+        );
+        assert!(account_from(r#"{"id": "7", "type": 1, "name": "News", "channel_id": null}"#).is_none());
     }
 }

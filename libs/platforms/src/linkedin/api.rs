@@ -15,21 +15,22 @@ use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 use crate::oauth2::Endpoints;
 use crate::publish_request::MediaBytes;
 
-/// For the publish call. Long, because what it did is hard to find out.
+/// The timeout of the publish call. Long, because its outcome is hard to find out.
 const PUBLISH: Duration = Duration::from_secs(30);
 
-/// For one part of 4 MiB.
+/// The timeout of one part of 4 MiB.
 const PART: Duration = Duration::from_secs(15);
 
-/// A page of posts, with all that they say.
+/// Enough for a page of full posts.
 const MAX_RESPONSE_BYTES: usize = 4 << 20;
 
-/// Where files are uploaded to: `www.linkedin.com/dms-uploads/…` today, `api.linkedin.com/mediaUpload/…` before.
+/// The hosts of upload URLs: `www.linkedin.com/dms-uploads/…` today,
+/// `api.linkedin.com/mediaUpload/…` before.
 const UPLOAD_HOSTS: &[&str] = &[".linkedin.com"];
 
 pub(super) struct Api {
     pub(super) http: HttpClients,
-    /// The website, where its OAuth is.
+    /// The website, which has the OAuth endpoints.
     site: Url,
     client: ApiClient,
     version: HeaderValue,
@@ -41,7 +42,7 @@ pub(super) struct Member {
     pub(super) sub: String,
     pub(super) name: Option<String>,
     pub(super) picture: Option<String>,
-    /// The end of the profile's URL, which only `/v2/me` has.
+    /// The last part of the profile's URL, which only `/v2/me` returns.
     #[serde(skip)]
     pub(super) vanity_name: Option<String>,
 }
@@ -59,7 +60,7 @@ struct Me {
 impl From<Me> for Member {
     fn from(Me { id, localized_first_name, localized_last_name, vanity_name }: Me) -> Self {
         let names: Vec<_> = [localized_first_name, localized_last_name].into_iter().flatten().collect();
-        // The picture is a URN there, which takes another call to resolve.
+        // The picture is a URN here, which takes another call to resolve.
         Self { sub: id, name: Some(names.join(" ")), picture: None, vanity_name }
     }
 }
@@ -77,7 +78,7 @@ struct ImageUpload {
     image: String,
 }
 
-/// How many bytes, and the bytes.
+/// The size in bytes, and the content.
 pub(super) type Contents = (u64, MediaBytes);
 
 impl Api {
@@ -96,7 +97,7 @@ impl Api {
         }
     }
 
-    /// Whose token it is, by `OpenID` Connect or without.
+    /// The member of a token, by `OpenID` Connect or without.
     pub(super) async fn member(&self, auth: Auth<'_>, has_openid: bool) -> Result<Member, CallError> {
         if has_openid {
             return self.client.get(auth, &["v2", "userinfo"]).read().await;
@@ -104,15 +105,15 @@ impl Api {
         self.client.get(auth, &["v2", "me"]).read::<Me>().await.map(Member::from)
     }
 
-    /// Makes a post public; its URN.
+    /// Makes a post public; returns its URN.
     pub(super) async fn create_post(&self, auth: Auth<'_>, author: &str, body: &Value) -> Result<String, CallError> {
-        let call = self.rest(auth, Method::POST, "posts").errors(errors::of(author));
+        let call = self.rest(auth, Method::POST, "posts").errors(errors::for_author(author));
         let response = call.effect(Effect::Public).json(body).timeout(PUBLISH).response().await?;
         // The body is empty; only this header names the post.
         created(&response.headers).ok_or_else(|| self.client.unreadable(Effect::Public))
     }
 
-    /// Adds a comment of this account under this post. Its text is no little text.
+    /// Adds a comment of this account to this post. Its text is not little text.
     pub(super) async fn comment(
         &self,
         auth: Auth<'_>,
@@ -122,10 +123,10 @@ impl Api {
         let body = json!({ "actor": actor, "object": post, "message": { "text": text } });
         let call = self.rest(auth, Method::POST, &format!("socialActions/{}/comments", encoded(post)));
         let commented = call.effect(Effect::Public).json(&body).timeout(PUBLISH).done().await;
-        commented.map_err(errors::of_follow_up)
+        commented.map_err(errors::for_follow_up)
     }
 
-    /// Uploads a picture for posts of this owner; its URN.
+    /// Uploads a picture for posts of this owner; returns its URN.
     pub(super) async fn upload_image(
         &self,
         auth: Auth<'_>,
@@ -137,24 +138,24 @@ impl Api {
         let call = self.private(auth, owner, "images?action=initializeUpload").json(&body);
         let Action { value: ImageUpload { upload_url, image } } = call.read().await?;
         let upload = self.client.upload_to(auth, Method::PUT, upload_url).octets(contents.0, contents.1);
-        upload.errors(&errors::OF_UPLOAD_URLS).timeout(timeout).done().await?;
+        upload.errors(&errors::UPLOAD_URL_ERRORS).timeout(timeout).done().await?;
         self.urn(image)
     }
 
-    /// Uploads a part of a video; its tag. The URL needs no token.
+    /// Uploads a part of a video; returns its tag. The URL needs no token.
     pub(super) async fn upload_part(&self, auth: Auth<'_>, url: Url, contents: Contents) -> Result<String, CallError> {
         let upload = self.client.upload_to(auth.without_token(), Method::PUT, url).octets(contents.0, contents.1);
-        let response = upload.errors(&errors::OF_UPLOAD_URLS).timeout(PART).response().await?;
+        let response = upload.errors(&errors::UPLOAD_URL_ERRORS).timeout(PART).response().await?;
         let tag = response.headers.get(ETAG).and_then(|it| it.to_str().ok()).unwrap_or_default().trim_matches('"');
         if tag.is_empty() { Err(self.unreadable(Effect::Private)) } else { Ok(tag.to_owned()) }
     }
 
-    /// A call of the upload of a file for posts of this owner.
+    /// An upload call for posts of this owner.
     pub(super) fn private(&self, auth: Auth<'_>, owner: &str, path: &str) -> Call {
-        self.rest(auth, Method::POST, path).errors(errors::of(owner)).effect(Effect::Private)
+        self.rest(auth, Method::POST, path).errors(errors::for_author(owner)).effect(Effect::Private)
     }
 
-    /// A finder, which lists something.
+    /// A finder call, which returns a list.
     pub(super) fn find(&self, auth: Auth<'_>, path: &str) -> Call {
         self.get(auth, path).header(HeaderName::from_static("x-restli-method"), "FINDER")
     }
@@ -164,28 +165,28 @@ impl Api {
     }
 
     pub(super) fn video(&self, auth: Auth<'_>, owner: &str, urn: &str) -> Call {
-        self.get(auth, &format!("videos/{}", encoded(urn))).errors(errors::of(owner))
+        self.get(auth, &format!("videos/{}", encoded(urn))).errors(errors::for_author(owner))
     }
 
-    /// The versioned API. URNs are encoded by `encoded`: colons as well, which the URL standard leaves in paths.
+    /// The versioned API. URNs are encoded by `encoded`: colons as well, which the URL standard
+    /// leaves in paths.
     fn rest(&self, auth: Auth<'_>, method: Method, path: &str) -> Call {
         let call = self.client.call_encoded(auth, method, &format!("rest/{path}"));
         let call = call.header(HeaderName::from_static("linkedin-version"), &self.version);
         call.header(HeaderName::from_static("x-restli-protocol-version"), "2.0.0")
     }
 
-    /// The URN of something uploaded.
     pub(super) fn urn(&self, urn: String) -> Result<String, CallError> {
         if is_urn(&urn) { Ok(urn) } else { Err(self.client.unreadable(Effect::Private)) }
     }
 
-    /// The error for a success that is not in the documented form.
+    /// The error for a successful response that is not in the documented form.
     pub(super) fn unreadable(&self, effect: Effect) -> CallError {
         self.client.unreadable(effect)
     }
 }
 
-/// The URN of the post that was created.
+/// The URN of the created post.
 fn created(headers: &HeaderMap) -> Option<String> {
     let urn = ["x-restli-id", "x-linkedin-id"].iter().find_map(|it| headers.get(*it)?.to_str().ok());
     Some(urn?.replace("%3A", ":")).filter(|it| is_urn(it))
@@ -196,7 +197,6 @@ fn is_urn(urn: &str) -> bool {
     urn.starts_with("urn:li:") && urn.len() <= 200 && urn.bytes().all(may_contain)
 }
 
-/// A URN in a path or query.
 pub(super) fn encoded(urn: &str) -> String {
     form_urlencoded::byte_serialize(urn.as_bytes()).collect()
 }

@@ -1,4 +1,4 @@
-//! The card of a link. LinkedIn makes none of a post that comes through its API.
+//! The card of a link. LinkedIn creates none for posts through its API.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::kit::Auth;
 use crate::link_card::LinkCard;
 use crate::publish_request::PublishRequest;
 
-/// For the picture in all: its file and its upload.
-const THUMBNAIL_WITHIN: Duration = Duration::from_secs(12);
+/// The timeout of the picture: its download and its upload.
+const THUMBNAIL_TIMEOUT: Duration = Duration::from_secs(12);
 
-/// The longest title, in characters.
+/// In characters.
 const MAX_TITLE: usize = 400;
 
 /// A card, as a post shows it.
@@ -27,34 +27,34 @@ pub(super) struct Article {
     title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    /// The name of its picture.
+    /// The URN of its picture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thumbnail: Option<String>,
 }
 
-/// The card that a post is to have: of the link that it names for that, or of the first
-/// one in its text, if that one's page has a title.
-pub(super) async fn of(api: &Api, job: &PublishRequest<'_>) -> Option<Article> {
-    let named = job.options.text(LINK).map(str::to_owned);
+/// The card of a post: of the link that its option names, or of the first link in its text, if the
+/// linked page has a title.
+pub(super) async fn find(api: &Api, request: &PublishRequest<'_>) -> Option<Article> {
+    let named = request.options.text(LINK).map(str::to_owned);
     let is_named = named.is_some();
-    let first = || Shown::of(job.text).links.into_iter().next().map(|it| it.uri);
-    let wants = job.options.flag(LINK_PREVIEW) != Some(false);
+    let first = || Shown::of(request.text).links.into_iter().next().map(|it| it.uri);
+    let wants = request.options.flag(LINK_PREVIEW) != Some(false);
     let source = named.or_else(|| first().filter(|_| wants))?;
     let card = LinkCard::of(&api.http, &source).await;
-    // LinkedIn wants a title.
+    // LinkedIn requires a title.
     let host = || Some(Url::parse(&source).ok()?.host_str()?.to_owned());
     let title = card.as_ref().map(|it| it.title.clone()).or_else(|| host().filter(|_| is_named))?;
-    let thumbnail = async { thumbnail(api, job, card.as_ref()?).await };
-    let thumbnail = tokio::time::timeout(THUMBNAIL_WITHIN, thumbnail).await.ok().flatten();
+    let thumbnail = async { thumbnail(api, request, card.as_ref()?).await };
+    let thumbnail = tokio::time::timeout(THUMBNAIL_TIMEOUT, thumbnail).await.ok().flatten();
     let description = card.and_then(|it| it.description);
     Some(Article { title: title.chars().take(MAX_TITLE).collect(), source, description, thumbnail })
 }
 
-async fn thumbnail(api: &Api, job: &PublishRequest<'_>, card: &LinkCard) -> Option<String> {
+async fn thumbnail(api: &Api, request: &PublishRequest<'_>, card: &LinkCard) -> Option<String> {
     let (mime_type, bytes) = card.picture(&api.http).await?;
     if mime_type == MimeType::Webp {
         return None;
     }
     let contents = (bytes.len() as u64, stream::iter([Ok(bytes)]).boxed());
-    api.upload_image(Auth::post(job), &job.profile.account_id, contents, THUMBNAIL_WITHIN).await.ok()
+    api.upload_image(Auth::post(request), &request.profile.account_id, contents, THUMBNAIL_TIMEOUT).await.ok()
 }

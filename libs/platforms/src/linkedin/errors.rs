@@ -1,5 +1,5 @@
-//! What LinkedIn's errors mean. Sources: `shared/api-guide/concepts/error-handling`, `shares/posts-api`, and what
-//! clients report (the fact sheet, "Errors").
+//! The error tables. Sources: `shared/api-guide/concepts/error-handling`, `shares/posts-api`, and
+//! reports of clients (the fact sheet, "Errors").
 
 use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc};
 use http::StatusCode;
@@ -9,30 +9,32 @@ use super::{PAGE_PREFIX, TITLE};
 use crate::kit::{CallError, Effect, ErrorKind, ErrorRule, ErrorTable};
 use crate::publish_request::PublishRequest;
 
-/// How long after a post was due a used-up quota is tried again soon. Later the post waits for the next quota: quotas
-/// are those of a day, which begins at midnight UTC.
+/// How long after its due second a post is retried soon if the quota is used up. After that it
+/// waits for the next quota: quotas are daily and reset at midnight UTC.
 const SOON: TimeDelta = TimeDelta::seconds(15);
 
-/// How long after a post was due a file is waited for that seems not to have arrived.
-const PATIENCE: TimeDelta = TimeDelta::minutes(2);
+/// How long after its due second a post waits for a file that seems not to have arrived.
+const MAX_WAIT: TimeDelta = TimeDelta::minutes(2);
 
-/// How long LinkedIn still processes a file, or a little less.
+/// How long LinkedIn processes a file, rounded down.
 const PROCESSING: TimeDelta = TimeDelta::seconds(5);
 
-const OUTDATED: &str = "LinkedIn wants this service to be updated by its operator; it is tried again";
-const APP_MAY_NOT_POST: &str = "LinkedIn does not let this service's app create the post. The operator checks that the \
-                                app has the product for it, and that Community Management API is not in its \
-                                development tier any more; of a page, check your role, too, and connect the account \
-                                again";
-const NO_PERMISSION_TO_POST: &str = "the permission to post is missing; LinkedIn's page has to offer it, and you have to \
-                                     allow it: if it does not, the operator checks that the app has the product \
-                                     \"Share on LinkedIn\"";
+const OUTDATED: &str = "LinkedIn no longer supports the API version of this service; ask the operator to update it";
+const APP_MAY_NOT_POST: &str = "LinkedIn does not let this service's app create the post. If you post to a page, \
+                                check your role there and connect the account again. Otherwise the operator has to \
+                                check that the app has the product for it, and that its Community Management API is \
+                                no longer in the development tier";
+const NO_PERMISSION_TO_POST: &str = "the permission to post is missing: connect the account again and allow it on \
+                                     LinkedIn's page. If LinkedIn's page does not offer it, ask the operator to check \
+                                     that the app has the product \"Share on LinkedIn\"";
 const NO_PERMISSION_TO_READ: &str = "LinkedIn does not let this service read the account, because a permission is \
-                                     missing: connect it again and allow everything that LinkedIn's page asks for; if \
-                                     that does not help, the operator checks the products and scopes of the app";
-const DENIED_FOR_PAGE: &str = "LinkedIn does not permit it: ask an administrator of the page for a role that may post, \
-                               or connect the account again";
-const DENIED_FOR_MEMBER: &str = "LinkedIn does not permit it for now. If that goes on, connect the account again";
+                                     missing: connect the account again and allow everything that LinkedIn's page \
+                                     asks for. If that does not help, ask the operator to check the products and \
+                                     scopes of the app";
+const DENIED_FOR_PAGE: &str = "LinkedIn does not permit this: ask an administrator of the page for a role that may \
+                               post, or connect the account again";
+const DENIED_FOR_MEMBER: &str = "LinkedIn does not permit this at the moment. If the error persists, connect the \
+                                 account again";
 
 const BASE: ErrorTable = ErrorTable {
     title: TITLE,
@@ -43,16 +45,18 @@ const BASE: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
-/// Calls that are not about the posts of one account: a 403 says that the app or the grant lacks a permission.
+/// For calls that are not about the posts of one account: a 403 means that the app or the grant
+/// lacks a permission.
 pub(super) static ERRORS: ErrorTable = ErrorTable { rules: &rules(NOT_READABLE, NOT_READABLE), ..BASE };
 
-/// What a page has posted can be listed. A 403 says that the member has lost the role for the page, while the token
-/// still serves the member and other pages.
-pub(super) static OF_PAGES: ErrorTable = ErrorTable { rules: &rules(NO_ROLE, NO_ROLE), ..BASE };
+/// For pages, whose posts can be listed. A 403 means that the member has lost the role for the
+/// page, while the token is still valid for the member and other pages.
+pub(super) static PAGE_ERRORS: ErrorTable = ErrorTable { rules: &rules(NO_ROLE, NO_ROLE), ..BASE };
 
-/// What a member has posted cannot be listed. A 403 that names what is not permitted is about the scopes of the token.
-/// Any other 403 may pass (gitroomhq/postiz-app repeats the call); LinkedIn reports a lost token with 401.
-static OF_MEMBERS: ErrorTable = ErrorTable {
+/// For members, whose posts cannot be listed. A 403 that names what is not permitted is about the
+/// scopes of the token. Any other 403 may pass (gitroomhq/postiz-app repeats the call); LinkedIn
+/// reports a lost token with 401.
+static MEMBER_ERRORS: ErrorTable = ErrorTable {
     rules: &rules(
         denied(ErrorKind::Unauthorized, NO_PERMISSION_TO_POST),
         denied(ErrorKind::Unavailable, DENIED_FOR_MEMBER),
@@ -61,16 +65,17 @@ static OF_MEMBERS: ErrorTable = ErrorTable {
     ..BASE
 };
 
-/// Upload URLs: these statuses mean that the URL expired, whichever host sends them. The token may still be valid.
-pub(super) static OF_UPLOAD_URLS: ErrorTable = ErrorTable {
+/// For upload URLs: these statuses mean that the URL expired, whichever host sends them. The token
+/// may still be valid.
+pub(super) static UPLOAD_URL_ERRORS: ErrorTable = ErrorTable {
     is_own_without_code: |status, _, _| matches!(status.as_u16(), 401 | 403 | 404 | 410),
     rules: &[expired(401), expired(403), expired(404), expired(410), EXPIRED_UPLOAD_URL],
     ..BASE
 };
 
-/// The errors of calls for this author.
-pub(super) fn of(author: &str) -> &'static ErrorTable {
-    if author.starts_with(PAGE_PREFIX) { &OF_PAGES } else { &OF_MEMBERS }
+/// The error table of calls for this author.
+pub(super) fn for_author(author: &str) -> &'static ErrorTable {
+    if author.starts_with(PAGE_PREFIX) { &PAGE_ERRORS } else { &MEMBER_ERRORS }
 }
 
 const EXPIRED_UPLOAD_URL: ErrorRule = ErrorRule::codes(&["EXPIRED_UPLOAD_URL"]).kind(ErrorKind::PreparationExpired);
@@ -86,16 +91,17 @@ const fn denied(kind: ErrorKind, message: &'static str) -> ErrorRule {
     ErrorRule::status(403).kind(kind).user_message(message)
 }
 
-/// `no_permission` is for a 403 that names what the token does not cover, `denied` for any other 403.
+/// `no_permission` is for a 403 that names what the token does not cover, `denied` for any other
+/// 403.
 const fn rules(no_permission: ErrorRule, denied: ErrorRule) -> [ErrorRule; 17] {
     use ErrorKind::{AppMisconfigured, Duplicate, InvalidPost, NotReady, RateLimited, Unavailable};
-    let same_post = "LinkedIn does not accept the same post twice within a while; change it";
+    let same_post = "LinkedIn does not accept the same post twice within a short time; change the post";
     [
         // "Organization permissions …" and "Organization Or Events permissions …", as author and as owner.
         ErrorRule::status(400)
             .message_contains(&["permissions must be used when using organization as"])
             .kind(ErrorKind::Unauthorized),
-        // An author that is not the token's is our fault, and stays so.
+        // An author that does not match the token is our bug, and stays so.
         ErrorRule::status(403).message_contains(&["[/author]"]).kind(InvalidPost),
         ErrorRule::status(403)
             .message_contains(&["partnerapipostsexternal.create"])
@@ -105,7 +111,7 @@ const fn rules(no_permission: ErrorRule, denied: ErrorRule) -> [ErrorRule; 17] {
         ErrorRule::status(426).kind(AppMisconfigured).user_message(OUTDATED),
         ErrorRule::codes(&["VERSION_MISSING"]).kind(AppMisconfigured).user_message(OUTDATED),
         EXPIRED_UPLOAD_URL,
-        // The code, or the message where there is no code.
+        // The code, or the message if there is no code.
         ErrorRule::codes(&["MEDIA_ASSET_PROCESSING_FAILED"]).kind(InvalidPost),
         ErrorRule::status(400).message_contains(&["processing_failed"]).kind(InvalidPost),
         ErrorRule::codes(&[WAITING_UPLOAD, "MEDIA_ASSET_PROCESSING"]).kind(NotReady).retry_after(PROCESSING),
@@ -118,8 +124,8 @@ const fn rules(no_permission: ErrorRule, denied: ErrorRule) -> [ErrorRule; 17] {
         ErrorRule::status(429)
             .message_contains(&["day limit"])
             .kind(RateLimited)
-            .user_message("LinkedIn takes no more today; its day ends at 00:00 UTC"),
-        ErrorRule::status(429).kind(RateLimited).user_message("LinkedIn takes no more for now"),
+            .user_message("LinkedIn's daily limit is reached; it resets at 00:00 UTC"),
+        ErrorRule::status(429).kind(RateLimited).user_message("LinkedIn's rate limit is reached"),
         no_permission.message_contains(&["not enough permissions to access"]),
         denied,
     ]
@@ -127,15 +133,15 @@ const fn rules(no_permission: ErrorRule, denied: ErrorRule) -> [ErrorRule; 17] {
 
 const WAITING_UPLOAD: &str = "MEDIA_ASSET_WAITING_UPLOAD";
 
-/// What also depends on how late the post is.
-pub(super) fn timed(mut error: CallError, job: &PublishRequest<'_>) -> CallError {
+/// Adjusts errors that depend on how late the post is.
+pub(super) fn timed(mut error: CallError, request: &PublishRequest<'_>) -> CallError {
     let says = |part: &str| error.value("/message").and_then(Value::as_str).is_some_and(|it| it.contains(part));
-    let late = job.now - job.publish_at;
+    let late = request.now - request.publish_at;
     match error.kind {
         ErrorKind::RateLimited if error.retry_at.is_none() && SOON <= late && says("DAY limit") => {
-            error.retry_at = Some(midnight_after(job.now));
+            error.retry_at = Some(midnight_after(request.now));
         }
-        ErrorKind::NotReady if PATIENCE <= late && (error.has_code(&[WAITING_UPLOAD]) || says("WAITING_UPLOAD")) => {
+        ErrorKind::NotReady if MAX_WAIT <= late && (error.has_code(&[WAITING_UPLOAD]) || says("WAITING_UPLOAD")) => {
             error.kind = ErrorKind::PreparationExpired;
         }
         _ => {}
@@ -143,23 +149,23 @@ pub(super) fn timed(mut error: CallError, job: &PublishRequest<'_>) -> CallError
     error
 }
 
-/// For a video: what LinkedIn does not know has to be uploaded again.
-pub(super) fn of_video(mut error: CallError) -> CallError {
+/// For a video: a file that LinkedIn does not know has to be uploaded again.
+pub(super) fn for_video(mut error: CallError) -> CallError {
     if error.is_status(StatusCode::NOT_FOUND) {
         (error.kind, error.effect) = (ErrorKind::PreparationExpired, Effect::Private);
     }
     error
 }
 
-/// For what follows a publication: a post that is not found is not known everywhere yet.
-pub(super) fn of_follow_up(mut error: CallError) -> CallError {
+/// For a follow-up: a post that is not found is not replicated everywhere yet.
+pub(super) fn for_follow_up(mut error: CallError) -> CallError {
     if error.is_status(StatusCode::NOT_FOUND) {
         error.kind = ErrorKind::Unavailable;
     }
     error
 }
 
-/// The post of which this one is refused as a duplicate.
+/// The URN of the existing post, if this one is refused as its duplicate.
 pub(super) fn duplicate_of(error: &CallError) -> Option<&str> {
     let is_post = |it: &&str| {
         let id = it.strip_prefix("urn:li:share:").or_else(|| it.strip_prefix("urn:li:ugcPost:"));
@@ -183,7 +189,7 @@ mod tests {
 
     fn error(author: &str, status: u16, body: &Value) -> CallError {
         let status = StatusCode::from_u16(status).unwrap();
-        of(author).classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), noon())
+        for_author(author).classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), noon())
     }
 
     fn coded(status: u16, code: &str, message: &str) -> CallError {
@@ -235,10 +241,10 @@ mod tests {
     }
 
     #[test]
-    fn upload_url_that_lets_nobody_in_has_expired() {
+    fn denied_upload_url_has_expired() {
         let kind = |status: u16, body: &str| {
             let status = StatusCode::from_u16(status).unwrap();
-            OF_UPLOAD_URLS.classify(Effect::Private, status, &HeaderMap::new(), body.as_bytes(), noon()).kind
+            UPLOAD_URL_ERRORS.classify(Effect::Private, status, &HeaderMap::new(), body.as_bytes(), noon()).kind
         };
         for status in [401, 403, 404, 410] {
             assert_eq!(
@@ -252,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_names_the_post_that_is_there() {
+    fn duplicate_error_names_the_existing_post() {
         let details = json!({"inputErrors": [{"code": "DUPLICATE_POST"}]});
         let message = "Content is a duplicate of urn:li:share:7431329065766260736";
         let body = json!({"status": 422, "message": message, "errorDetails": details});
@@ -269,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn day_of_quotas_begins_at_midnight() {
+    fn daily_quota_resets_at_midnight_utc() {
         assert_eq!(midnight_after(noon()), noon() + TimeDelta::hours(12));
     }
 }

@@ -1,22 +1,22 @@
-//! Texts as LinkedIn writes them, in its "little text".
+//! Texts in LinkedIn's "little text" format.
 //!
-//! Facts: these characters mean something unless a backslash stands before them; one
-//! that means nothing where it stands ends the text there, and LinkedIn says 201 all the
-//! same. `#word` is a hashtag; LinkedIn may tell it as `{hashtag|\#|word}`. Addresses are
-//! found by LinkedIn, and are written like any other text. Comments are no little text.
-//! Sources: `shares/little-text-format`; brightbeanxyz/brightbean-studio 121 and
-//! gitroomhq/postiz-app 1847 (comments).
+//! Facts: reserved characters have a meaning unless they follow a backslash; one that has no
+//! meaning where it is ends the text there, and LinkedIn still returns 201. `#word` is a hashtag;
+//! LinkedIn may return it as `{hashtag|\#|word}`. LinkedIn detects URLs, which are written like any
+//! other text. Comments are not little text. Sources: `shares/little-text-format`;
+//! brightbeanxyz/brightbean-studio 121 and gitroomhq/postiz-app 1847 (comments).
 
 use domain::rich_text::begins_behind;
 
-/// The characters that mean something.
+/// The characters with a meaning.
 const RESERVED: &[char] = &['\\', '|', '{', '}', '@', '[', ']', '(', ')', '<', '>', '#', '*', '_', '~'];
 
-/// Behind what hashtags begin, beside white space. Not within addresses.
+/// The characters, other than white space, after which a hashtag may begin. None of them is common
+/// inside URLs.
 const BEFORE_TAGS: &[char] = &['(', '[', '"', '\'', '“', '„', '«', '‘', ',', ';', '、', '。', '\u{ff08}', '「'];
 
-/// A plain text as little text: nothing in it means anything but hashtags, and mentions
-/// of organizations, which people write as LinkedIn does.
+/// Writes a plain text as little text: only hashtags keep their meaning, and mentions of
+/// organizations, which users write as LinkedIn does.
 pub(super) fn written(text: &str) -> String {
     let mut written = String::with_capacity(text.len() + text.len() / 16);
     let mut mentioned_to = 0;
@@ -24,7 +24,7 @@ pub(super) fn written(text: &str) -> String {
         if at < mentioned_to {
             continue;
         }
-        if let Some(mention) = of_organization(&text[at..]) {
+        if let Some(mention) = organization_mention(&text[at..]) {
             written.push_str(mention);
             mentioned_to = at + mention.len();
             continue;
@@ -38,9 +38,9 @@ pub(super) fn written(text: &str) -> String {
     written
 }
 
-/// The mention with which a text begins: `@[Name](urn:li:organization:1)`. The name is
-/// that of the organization, to the letter; otherwise LinkedIn shows it as plain text.
-fn of_organization(text: &str) -> Option<&str> {
+/// The mention at the start of a text: `@[Name](urn:li:organization:1)`. The name has to be exactly
+/// that of the organization; otherwise LinkedIn shows plain text.
+fn organization_mention(text: &str) -> Option<&str> {
     let (name, behind) = text.strip_prefix("@[")?.split_once("](urn:li:organization:")?;
     let (id, behind) = behind.split_once(')')?;
     let is_id = (1..=20).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_digit());
@@ -48,20 +48,20 @@ fn of_organization(text: &str) -> Option<&str> {
     (is_id && is_name).then(|| &text[..text.len() - behind.len()])
 }
 
-/// Whether the text begins with a word that can be a hashtag: not a number alone.
+/// Whether the text begins with a word that can be a hashtag: not only digits.
 fn is_tag(text: &str) -> bool {
     text.chars().take_while(|it| it.is_alphanumeric()).any(char::is_alphabetic)
 }
 
-/// A little text as people read it, for comparison: names for mentions, hashtags as
-/// they were written.
+/// A little text as readers see it, for comparison: names of mentions, and hashtags as they were
+/// written.
 pub(super) fn plain(little: &str) -> String {
     let mut plain = String::with_capacity(little.len());
     let mut rest = little;
     while let Some(first) = rest.chars().next() {
         let behind = &rest[first.len_utf8()..];
         if first == '\\' {
-            // The next letter is that letter.
+            // An escaped character stands for that character.
             let next = behind.chars().next();
             plain.extend(next);
             rest = &behind[next.map_or(0, char::len_utf8)..];
@@ -80,12 +80,12 @@ pub(super) fn plain(little: &str) -> String {
     plain
 }
 
-/// The word of a hashtag that is written as a template, and what is behind it.
+/// The word of a hashtag template, and the text after it.
 fn template(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix(r"{hashtag|\#|")?.split_once('}')
 }
 
-/// The name in a mention, and what is behind it.
+/// The name in a mention, and the text after it.
 fn mention(text: &str) -> Option<(&str, &str)> {
     let (name, behind) = text.strip_prefix("@[")?.split_once("](urn:li:")?;
     Some((name, behind.split_once(')')?.1))
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_means_something_is_written_with_a_backslash_and_hashtags_are_kept() {
+    fn reserved_characters_are_escaped_and_hashtags_kept() {
         for (text, expected) in [
             ("plain & simple", "plain & simple"),
             ("a (b) [c] {d} <e> f|g~ *h* _i_ \\", r"a \(b\) \[c\] \{d\} \<e\> f\|g\~ \*h\* \_i\_ \\"),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_read_back_is_compared_as_it_is_read() {
+    fn little_text_round_trips_to_plain_text() {
         for (little, expected) in [
             (r"\(a\) \\ \#", r"(a) \ #"),
             (r"{hashtag|\#|lamp} and #lamp", "#lamp and #lamp"),
@@ -129,7 +129,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_as_it_was(text in "(\\PC|[\\\\|{}@\\[\\]()<>#*_~a1 \n]){0,60}") {
+        fn little_text_reads_as_written(text in "(\\PC|[\\\\|{}@\\[\\]()<>#*_~a1 \n]){0,60}") {
             prop_assert_eq!(plain(&written(&text)), text);
         }
     }

@@ -1,7 +1,7 @@
 //! The pages for which a member may post.
 //!
-//! Facts: the member's roles are listed, and the names of pages asked for with their
-//! numbers; the member's token serves all of them. Source: `organizations/*`.
+//! Facts: the member's roles are listed, and the names of pages are read by their ids; the member's
+//! token serves all of them. Source: `organizations/*`.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::kit::{Auth, CallError};
 /// The roles that may post.
 const MAY_POST: &[&str] = &["ADMINISTRATOR", "CONTENT_ADMIN", "CONTENT_ADMINISTRATOR"];
 
-/// How many roles a page of the list has, and how many of these are read.
+/// The page size of the role list, and how many of its pages are read.
 const PAGE: usize = 50;
 const MOST_PAGES: usize = 4;
 
@@ -26,7 +26,7 @@ struct Roles {
 
 #[derive(Deserialize)]
 struct Role {
-    // By the second name in older versions.
+    // Older versions use the second name.
     #[serde(alias = "organizationTarget")]
     organization: String,
     role: String,
@@ -44,7 +44,7 @@ struct Organization {
     vanity_name: Option<String>,
 }
 
-/// The pages for which the member may post, by their numbers.
+/// The pages for which the member may post.
 pub(super) async fn all(api: &Api, auth: Auth<'_>) -> Result<Vec<AccountInfo>, CallError> {
     let mut numbers: Vec<u64> = Vec::new();
     for page in 0..MOST_PAGES {
@@ -62,7 +62,7 @@ pub(super) async fn all(api: &Api, auth: Auth<'_>) -> Result<Vec<AccountInfo>, C
     named(api, auth, &numbers).await
 }
 
-/// The page with this name.
+/// The page with this URN.
 pub(super) async fn one(api: &Api, auth: Auth<'_>, name: &str) -> Result<Option<AccountInfo>, CallError> {
     let Some(number) = number(name) else { return Ok(None) };
     Ok(named(api, auth, &[number]).await?.pop())
@@ -73,7 +73,7 @@ async fn named(api: &Api, auth: Auth<'_>, numbers: &[u64]) -> Result<Vec<Account
         return Ok(Vec::new());
     }
     let ids: Vec<_> = numbers.iter().map(u64::to_string).collect();
-    // Brackets and commas of a list stand as they are.
+    // The brackets and commas of a list are not encoded.
     let path = format!("organizations?ids=List({})", ids.join(","));
     let Found { mut results } = api.get(auth, &path).read().await?;
     Ok(ids.iter().filter_map(|id| Some(profile(id, results.remove(id)?))).collect())
@@ -87,7 +87,7 @@ fn profile(id: &str, Organization { localized_name, vanity_name }: Organization)
         profile_url: Some(format!("https://www.linkedin.com/company/{page}")),
         username: vanity_name.or_else(|| localized_name.clone()).or_else(|| Some(id.to_owned())),
         display_name: localized_name,
-        // It would take a call of the older API.
+        // Reading it takes a call of the older API.
         avatar: None,
     }
 }

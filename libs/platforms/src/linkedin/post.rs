@@ -1,5 +1,3 @@
-//! A post as it is sent.
-
 use domain::media::{AltText, FileType};
 use serde_json::{Value, json};
 
@@ -7,12 +5,12 @@ use super::{ARTICLE, VISIBILITY, is_page, little_text};
 use crate::kit::{CallError, Prepared, PreparedFile};
 use crate::publish_request::PublishRequest;
 
-/// A post, with the files that were uploaded for it: the same in every attempt.
-pub(super) fn of(job: &PublishRequest<'_>, prepared: &Prepared<'_, String>) -> Result<Value, CallError> {
+/// The body of a post, with its uploaded files. It is equal in every attempt.
+pub(super) fn body(request: &PublishRequest<'_>, prepared: &Prepared<'_, String>) -> Result<Value, CallError> {
     let mut post = json!({
-        "author": job.profile.account_id,
-        "commentary": little_text::written(job.text),
-        "visibility": visibility(job)?,
+        "author": request.profile.account_id,
+        "commentary": little_text::written(request.text),
+        "visibility": visibility(request)?,
         "distribution": {
             "feedDistribution": "MAIN_FEED",
             "targetEntities": [],
@@ -28,11 +26,12 @@ pub(super) fn of(job: &PublishRequest<'_>, prepared: &Prepared<'_, String>) -> R
     Ok(post)
 }
 
-fn visibility(job: &PublishRequest<'_>) -> Result<&'static str, CallError> {
-    match job.options.text(VISIBILITY) {
-        Some("connections") if is_page(job.profile) => {
-            Err(CallError::invalid_post("option visibility: a page has no connections; leave it out, or say public"))
-        }
+fn visibility(request: &PublishRequest<'_>) -> Result<&'static str, CallError> {
+    match request.options.text(VISIBILITY) {
+        Some("connections") if is_page(request.profile) => Err(CallError::invalid_post(
+            "option visibility: a page has no connections; leave this option out, or use \
+                                         public",
+        )),
         Some("connections") => Ok("CONNECTIONS"),
         _ => Ok("PUBLIC"),
     }
@@ -41,7 +40,7 @@ fn visibility(job: &PublishRequest<'_>) -> Result<&'static str, CallError> {
 fn content(files: &[PreparedFile<'_, String>]) -> Option<Value> {
     let shown = files.iter().map(|file| {
         let mut shown = json!({ "id": file.uploaded });
-        // Videos have none.
+        // Videos have no alternative text.
         let is_image = file.attachment.mime_type.file_type() == FileType::Image;
         let words = file.attachment.alt_text.as_ref().filter(|_| is_image);
         if let Some(words) = words.map(AltText::as_str) {

@@ -1,8 +1,9 @@
 //! Repeats a publish call with an unknown outcome, to find out whether it took effect.
 //!
-//! Facts: LinkedIn refuses what is posted twice within a while, and names the post that is there. It promises nothing: a
-//! repeated call may make a second post. So the operator decides whether it is made, and it is made once and within
-//! minutes. Source: the fact sheet, "Exactly-once".
+//! Facts: LinkedIn refuses a second post with the same content within a short time, and names the
+//! existing post. This is not guaranteed: a repeated call may create a second post. So the operator
+//! decides whether it is made, and it is made once and within minutes. Source: the fact sheet,
+//! "Exactly-once".
 
 use chrono::TimeDelta;
 use domain::delivery::Resolution;
@@ -10,38 +11,39 @@ use domain::delivery::Resolution;
 use super::api::Api;
 use super::errors::duplicate_of;
 use super::look_up::{made_before, published};
-use super::{SETTLES, post};
+use super::{SETTLE_TIME, post};
 use crate::kit::{Auth, Prepared};
 use crate::publish_request::PublishRequest;
 
-/// How long after the first call has certainly ended it is repeated: shorter than the lease of a worker and the pause
-/// between two look-ups, so that a worker that dies in the repeat is followed by no other repeat.
+/// How soon after the certain end of the first call the repeat has to be made: shorter than the
+/// lease of a worker and the pause between two look-ups, so that no second repeat follows a worker
+/// that dies in the repeat.
 const REPEATED_WITHIN: TimeDelta = TimeDelta::seconds(60);
 
-/// Repeats the call once the first one can no longer take effect. `advice` is for the user where it is too late for
-/// that.
+/// Repeats the call once the first one can no longer take effect. `advice` is for the user if it is
+/// too late for that.
 pub(super) async fn once(
     api: &Api,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     prepared: &Prepared<'_, String>,
     advice: String,
 ) -> Resolution {
-    let certain_at = job.settled_at(SETTLES);
-    if job.now < certain_at {
-        let reason = "the same post is sent once more, as soon as the first call can no longer arrive";
+    let certain_at = request.settled_at(SETTLE_TIME);
+    if request.now < certain_at {
+        let reason = "the same post is sent once more as soon as the first call can no longer take effect";
         return Resolution::Pending { reason: reason.to_owned() };
     }
-    let Ok(post) = post::of(job, prepared) else { return Resolution::NotPublished };
-    if certain_at + REPEATED_WITHIN <= job.now {
+    let Ok(post) = post::body(request, prepared) else { return Resolution::NotPublished };
+    if certain_at + REPEATED_WITHIN <= request.now {
         return Resolution::Undeterminable { advice };
     }
-    let repeated = match api.create_post(Auth::post(job), &job.profile.account_id, &post).await {
-        Ok(urn) => Ok(published(urn, job.now)),
-        Err(error) => made_before(job, error).await,
+    let repeated = match api.create_post(Auth::post(request), &request.profile.account_id, &post).await {
+        Ok(urn) => Ok(published(urn, request.now)),
+        Err(error) => made_before(request, error).await,
     };
     match repeated {
         Ok(published) => Resolution::Found(published),
-        // It is the duplicate of another post, and so was the first.
+        // It is the duplicate of another post, and so was the first call.
         Err(error) if duplicate_of(&error).is_some() => Resolution::Refused { reason: error.message },
         Err(error) => error.resolution(),
     }

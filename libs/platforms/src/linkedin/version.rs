@@ -1,8 +1,8 @@
-//! The version of the API that is asked for.
+//! The version of the API that calls request.
 //!
-//! Facts: every call names one, by its month. Each lives for a year at least, and ends
-//! about the middle of a month (202511 on 16 November 2026, 202602 on 15 February
-//! 2027). Then calls are refused. Source: `marketing/versioning`.
+//! Facts: every call names a version by its month. Each lives for at least a year, and ends about
+//! the middle of a month (202511 on 16 November 2026, 202602 on 15 February 2027). Then calls are
+//! refused. Source: `marketing/versioning`.
 
 use std::sync::Once;
 
@@ -10,35 +10,34 @@ use chrono::{DateTime, Datelike, NaiveDate, TimeDelta, Utc};
 use http::HeaderValue;
 use serde::Deserialize;
 
-/// The one that this adapter was written for.
+/// The version that this adapter was written for.
 const DEFAULT: &str = "202608";
 
-/// How long before its end an operator is told.
+/// How long before its end the operator is warned.
 const WARNING: TimeDelta = TimeDelta::days(60);
 
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Version {
     name: String,
-    /// Not before this day.
+    /// The version does not end before this day.
     ends_on: NaiveDate,
     said: Once,
 }
 
-/// What names no version.
 #[derive(Debug, thiserror::Error)]
-#[error("a version of LinkedIn's API is a year and a month, such as 202608")]
-pub(super) struct NoVersion;
+#[error("a version of LinkedIn's API is a year and a month with six digits, such as 202608")]
+pub(super) struct InvalidVersion;
 
 impl TryFrom<String> for Version {
-    type Error = NoVersion;
+    type Error = InvalidVersion;
 
-    fn try_from(name: String) -> Result<Self, NoVersion> {
+    fn try_from(name: String) -> Result<Self, InvalidVersion> {
         if name.len() != 6 || !name.bytes().all(|it| it.is_ascii_digit()) {
-            return Err(NoVersion);
+            return Err(InvalidVersion);
         }
-        let begins = NaiveDate::parse_from_str(&format!("{name}15"), "%Y%m%d").map_err(|_| NoVersion)?;
-        let ends_on = begins.with_year(begins.year() + 1).ok_or(NoVersion)?;
+        let begins = NaiveDate::parse_from_str(&format!("{name}15"), "%Y%m%d").map_err(|_| InvalidVersion)?;
+        let ends_on = begins.with_year(begins.year() + 1).ok_or(InvalidVersion)?;
         Ok(Self { name, ends_on, said: Once::new() })
     }
 }
@@ -50,7 +49,7 @@ impl Default for Version {
 }
 
 impl Version {
-    /// As calls name it.
+    /// The header value of calls.
     pub(super) fn header(&self) -> HeaderValue {
         HeaderValue::from_str(&self.name).unwrap_or_else(|error| unreachable!("six digits: {error}"))
     }
@@ -59,13 +58,14 @@ impl Version {
         self.ends_on <= (now + WARNING).date_naive()
     }
 
-    /// Tells the operator, once in this process, when it ends soon.
+    /// Warns the operator, once per process, if the version ends soon.
     pub(super) fn check(&self, now: DateTime<Utc>) {
         if self.ends_soon(now) {
             let Self { name: version, ends_on, .. } = self;
-            self.said.call_once(
-                || tracing::warn!(version, %ends_on, "this version of LinkedIn's API ends soon: set a later `version`"),
-            );
+            self.said.call_once(|| {
+                tracing::warn!(version, %ends_on, "the configured version of LinkedIn's API is about to be \
+                                                      retired; set a later `version`")
+            });
         }
     }
 }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_ends_after_a_year_and_says_so_two_months_before() {
+    fn version_ends_after_a_year_and_warns_two_months_before() {
         for (name, quiet, soon) in [("202608", "2027-06-15", "2027-06-16"), ("202512", "2026-10-15", "2026-10-16")] {
             let version = Version::try_from(name.to_owned()).unwrap();
             assert!(!version.ends_soon(on(quiet)) && version.ends_soon(on(soon)), "{name}");
@@ -91,9 +91,9 @@ mod tests {
         }
     }
 
-    /// Fails two months before the adapter has to be moved to a later one.
+    /// Fails two months before the adapter has to move to a later version.
     #[test]
-    fn the_default_lives_for_a_while_yet() {
+    fn default_version_is_valid_for_two_months() {
         assert!(
             !Version::default().ends_soon(Clock::default().now()),
             "{DEFAULT} ends soon: read what has changed since"

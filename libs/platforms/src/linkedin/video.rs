@@ -1,8 +1,9 @@
 //! A video, uploaded in parts.
 //!
-//! Facts: an upload is announced with the exact size, and LinkedIn says which bytes go to which URL: 4 MiB to each, the
-//! rest to the last. Each part is answered with a tag; when all are there, the tags in order make a video of them,
-//! which is then processed. A part may be sent again. The URLs need no token. Source: `shares/videos-api`.
+//! Facts: an upload is announced with the exact size, and LinkedIn returns the URL of each range of
+//! bytes: 4 MiB per URL, the rest to the last. Each part returns a tag; once all are uploaded, a
+//! call with the tags in order creates the video, which is then processed. A part may be sent
+//! again. The URLs need no token. Source: `shares/videos-api`.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -10,22 +11,23 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::api::{Action, Api};
-use super::errors::of_video;
+use super::errors::for_video;
 use crate::kit::{Auth, CallError, Effect, ErrorKind, File, Part, UploadState, UploadStep};
 use crate::publish_request::PublishRequest;
 use crate::response;
 
-/// The most that the URLs of all parts have, in bytes: they are stored between the steps. A video of 500 MB has 120
-/// parts.
+/// The most bytes of the URLs of all parts together: they are stored between the steps. A video of
+/// 500 MB has 120 parts.
 const MAX_URL_BYTES: usize = 200_000;
 
-/// How long LinkedIn may say that a finalized video waits for its parts. What it says may be behind what was done.
+/// How long LinkedIn may report that a finalized video waits for its parts. The reported status may
+/// lag behind.
 const STATUS_LAG: TimeDelta = TimeDelta::seconds(150);
 
-/// The status of a video that is not finalized, or whose status is behind.
+/// The status of a video that is not finalized, or whose status lags behind.
 const WAITING_UPLOAD: &str = "WAITING_UPLOAD";
 
-/// What an upload needs again.
+/// The state of an upload that later steps need.
 #[derive(Default, Serialize, Deserialize)]
 struct Upload {
     token: String,
@@ -35,7 +37,7 @@ struct Upload {
 }
 
 impl Upload {
-    fn of(state: &UploadState) -> Self {
+    fn load(state: &UploadState) -> Self {
         serde_json::from_value(state.extra.clone()).unwrap_or_default()
     }
 
@@ -55,7 +57,7 @@ struct Announced {
     upload_instructions: Vec<Instruction>,
 }
 
-/// These bytes, both included, go to this URL.
+/// The URL of a range of bytes, both ends included.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Instruction {
@@ -71,19 +73,20 @@ struct Status {
     processing_failure_reason: Option<String>,
 }
 
-/// Announces it.
+/// Announces the upload.
 pub(super) async fn begin(
     api: &Api,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &File<'_>,
 ) -> Result<UploadStep<String>, CallError> {
     let body = json!({ "initializeUploadRequest": {
-        "owner": job.profile.account_id,
+        "owner": request.profile.account_id,
         "fileSizeBytes": file.size_bytes(),
         "uploadCaptions": false,
         "uploadThumbnail": false,
     } });
-    let call = api.private(Auth::post(job), &job.profile.account_id, "videos?action=initializeUpload").json(&body);
+    let call =
+        api.private(Auth::post(request), &request.profile.account_id, "videos?action=initializeUpload").json(&body);
     let Action { value: announced } = call.read::<Action<Announced>>().await?;
     let Announced { video, upload_token: token, upload_urls_expire_at, upload_instructions } = announced;
     let part_bytes = part_bytes(&upload_instructions, file.size_bytes());
@@ -94,73 +97,74 @@ pub(super) async fn begin(
     Ok(UploadStep::Parts(state.with_extra(upload.stored()).expires_at(upload_urls_expire_at)))
 }
 
-/// Sends a part; its tag.
+/// Sends a part; returns its tag.
 pub(super) async fn send(
     api: &Api,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     state: &UploadState,
     part: Part,
 ) -> Result<String, CallError> {
-    let url = usize::try_from(part.index).ok().and_then(|it| Upload::of(state).urls.into_iter().nth(it));
-    let url = url.ok_or_else(|| expired("the URL of a part is not known any more"))?;
-    api.upload_part(Auth::post(job), url, (part.range.end - part.range.start, part.bytes)).await
+    let url = usize::try_from(part.index).ok().and_then(|it| Upload::load(state).urls.into_iter().nth(it));
+    let url = url.ok_or_else(|| expired("the upload URL of a part is no longer stored"))?;
+    api.upload_part(Auth::post(request), url, (part.range.end - part.range.start, part.bytes)).await
 }
 
-/// Has the parts put together. LinkedIn refuses a repeated call, and documents no code for that: the status of the video
-/// shows whether an earlier call, whose worker died, was accepted.
+/// Assembles the parts. LinkedIn refuses a repeated call, and documents no code for that: the
+/// status of the video shows whether an earlier call, whose worker died, was accepted.
 pub(super) async fn finish(
     api: &Api,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     state: &UploadState,
 ) -> Result<UploadStep<String>, CallError> {
-    let upload = Upload::of(state);
+    let upload = Upload::load(state);
     let body = json!({ "finalizeUploadRequest": {
         "video": state.id,
         "uploadToken": upload.token,
         "uploadedPartIds": state.part_tags,
     } });
-    let call = api.private(Auth::post(job), &job.profile.account_id, "videos?action=finalizeUpload").json(&body);
-    if let Err(error) = call.done().await.map_err(of_video)
-        && (error.kind != ErrorKind::InvalidPost || read(api, job, state).await?.status == WAITING_UPLOAD)
+    let call =
+        api.private(Auth::post(request), &request.profile.account_id, "videos?action=finalizeUpload").json(&body);
+    if let Err(error) = call.done().await.map_err(for_video)
+        && (error.kind != ErrorKind::InvalidPost || read(api, request, state).await?.status == WAITING_UPLOAD)
     {
         return Err(error);
     }
-    let finalized = Upload { finalized_at: Some(job.now), ..upload };
+    let finalized = Upload { finalized_at: Some(request.now), ..upload };
     Ok(UploadStep::Processing(state.clone().with_extra(finalized.stored()), None))
 }
 
-/// How far LinkedIn is with it.
+/// Reads the processing status.
 pub(super) async fn status(
     api: &Api,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     state: &UploadState,
 ) -> Result<UploadStep<String>, CallError> {
-    let status = read(api, job, state).await?;
-    // Where a repeated call was refused, the time of the first one is not stored.
-    let mut upload = Upload::of(state);
-    let finalized_at = *upload.finalized_at.get_or_insert(job.now);
-    let is_late = finalized_at + STATUS_LAG <= job.now;
+    let status = read(api, request, state).await?;
+    // If a repeated call was refused, the time of the first one is not stored.
+    let mut upload = Upload::load(state);
+    let finalized_at = *upload.finalized_at.get_or_insert(request.now);
+    let is_late = finalized_at + STATUS_LAG <= request.now;
     Ok(match status.status.as_str() {
         "AVAILABLE" => UploadStep::Uploaded(state.id.clone()),
         "PROCESSING_FAILED" => {
             let why = status.processing_failure_reason.unwrap_or_else(|| "no reason given".to_owned());
             UploadStep::Refused(format!("LinkedIn could not process the video: {}", response::shown(&why)))
         }
-        WAITING_UPLOAD if is_late => return Err(expired("LinkedIn did not put the parts of the video together")),
+        WAITING_UPLOAD if is_late => return Err(expired("LinkedIn did not assemble the parts of the video")),
         _ => UploadStep::Processing(state.clone().with_extra(upload.stored()), None),
     })
 }
 
-async fn read(api: &Api, job: &PublishRequest<'_>, state: &UploadState) -> Result<Status, CallError> {
-    api.video(Auth::post(job), &job.profile.account_id, &state.id).read().await.map_err(of_video)
+async fn read(api: &Api, request: &PublishRequest<'_>, state: &UploadState) -> Result<Status, CallError> {
+    api.video(Auth::post(request), &request.profile.account_id, &state.id).read().await.map_err(for_video)
 }
 
-/// The upload has to begin anew.
+/// The upload has to start again.
 fn expired(reason: &str) -> CallError {
     CallError::new(ErrorKind::PreparationExpired, Effect::Private, reason)
 }
 
-/// How long the parts of a file of this size are; `None` where they are not those of the documentation.
+/// The size of the parts of a file; `None` if they are not as documented.
 fn part_bytes(parts: &[Instruction], size_bytes: u64) -> Option<u64> {
     let part_bytes = parts.first()?.last_byte.checked_add(1)?;
     let is_part = |(index, it): (u64, &Instruction)| {
@@ -178,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_cut_the_whole_file_and_nothing_else() {
+    fn parts_cover_exactly_the_file() {
         let part_bytes = |parts: &[(u64, u64)], size| {
             let upload_url = Url::parse("https://www.linkedin.com/dms-uploads/1").unwrap();
             let part = |&(first_byte, last_byte): &(u64, u64)| Instruction {

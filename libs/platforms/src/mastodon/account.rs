@@ -1,4 +1,4 @@
-//! An account of a server, as this service names and shows it.
+//! The account info of an account.
 
 use domain::connection::AccountInfo;
 use domain::web_address::is_web_address;
@@ -6,8 +6,8 @@ use domain::web_address::is_web_address;
 use super::api::oauth::Me;
 use super::server::Server;
 
-/// The account's profile, with the handle that it has in this domain. Its id begins
-/// with the server, because two servers may give the same id.
+/// The account's info, with its handle in this domain. Its id begins with the server, because two
+/// servers may use the same id.
 pub(super) fn profile(server: &Server, domain: &Server, me: Me) -> AccountInfo {
     AccountInfo {
         account_id: format!("{}/{}", server.name(), me.id),
@@ -18,7 +18,6 @@ pub(super) fn profile(server: &Server, domain: &Server, me: Me) -> AccountInfo {
     }
 }
 
-/// The account's id on its server.
 pub(super) fn id_on_server(profile: &AccountInfo) -> Option<&str> {
     profile.account_id.split_once('/').map(|(_, id)| id)
 }

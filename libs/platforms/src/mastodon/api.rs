@@ -1,5 +1,5 @@
-//! The addresses and answers of servers that speak Mastodon's API: finding a
-//! server, calls for grants and calls for statuses are below.
+//! The URLs and responses of servers with Mastodon's API. The modules below find a server, request
+//! grants, and make calls for statuses.
 
 pub(super) mod discovery;
 mod finger;
@@ -20,15 +20,15 @@ use crate::kit::{CallError, Effect, ErrorTable};
 use crate::response;
 use crate::transport_error::TransportError;
 
-/// For the other calls. While an account is connected a person waits for several
-/// of them in a row.
+/// The timeout of the other calls. While an account is connected, a user waits for several of them
+/// in a row.
 const SHORT: Duration = Duration::from_secs(6);
 
-/// The most of an answer that is read: more than a status takes that has the
-/// longest text of this service in it twice, and escaped.
+/// The most bytes of a response that are read: more than a status that contains this service's
+/// longest text twice, and escaped.
 const MAX_STATUS_BYTES: usize = 1 << 20;
 
-/// What decides the meaning of a failed call.
+/// Decides the meaning of a failed call.
 #[derive(Clone, Copy)]
 struct Context {
     effect: Effect,
@@ -36,7 +36,6 @@ struct Context {
     now: DateTime<Utc>,
 }
 
-/// The HTTP API of any server.
 #[derive(Clone)]
 pub(super) struct Api {
     http: HttpClients,
@@ -54,7 +53,7 @@ impl Api {
         fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, TransportError> {
         let request = self.http.to_named(method, url.clone())?;
-        // Without it, Pixelfed answers with redirects and pages.
+        // Without it, Pixelfed returns redirects and pages.
         let request = request.header(http::header::ACCEPT, "application/json");
         Ok(http_clients::send(fill(request)).await?)
     }
@@ -71,7 +70,7 @@ impl Api {
         sent.map_err(|it| CallError::of_transport(it, context.effect, WHO))
     }
 
-    /// The response of success, as JSON.
+    /// The response of a successful call, as JSON.
     async fn read<T: DeserializeOwned>(
         &self,
         url: &Url,
@@ -88,7 +87,7 @@ impl Context {
         Self { effect, errors: &ERRORS, now }
     }
 
-    /// The response of a call that went well.
+    /// Checks that the call was successful, and parses its response.
     async fn expected<T: DeserializeOwned>(self, response: Response, max_bytes: usize) -> Result<T, CallError> {
         let Self { effect, errors, now } = self;
         let (status, headers) = (response.status(), response.headers().clone());
@@ -105,14 +104,13 @@ impl Context {
     }
 }
 
-/// Reads an id of a server: short enough for our tables, and without characters
-/// that have a meaning in an address.
+/// Parses an id: short enough for our tables, and without characters that have a meaning in a URL.
 fn id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     const MAX: usize = 200;
     let id = String::deserialize(from)?;
     let is_plain = id.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_' | b'.'));
     if id.is_empty() || MAX < id.len() || !is_plain {
-        return Err(serde::de::Error::custom("an id that is none"));
+        return Err(serde::de::Error::custom("not a valid id"));
     }
     Ok(id)
 }

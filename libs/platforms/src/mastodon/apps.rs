@@ -1,5 +1,4 @@
-//! This service as servers know it: an app that it registers by itself, once per
-//! server.
+//! This service as an app of each server: it registers itself once per server.
 
 use std::sync::Arc;
 
@@ -7,13 +6,12 @@ use secrecy::ExposeSecret;
 
 use super::api::Api;
 use super::api::discovery::Discovered;
-use super::api::oauth::{Knows, NewApp};
+use super::api::oauth::{AppStatus, NewApp};
 use super::grant::{App, Grant};
 use super::server::Server;
 use crate::connect_flow::{AuthorizationRequest, CallbackUrls, ConnectError};
 use crate::vault::{Retention, Vault, VaultSecret};
 
-/// The apps of all servers, in the vault.
 pub(super) struct Apps {
     api: Api,
     vault: Arc<dyn Vault>,
@@ -25,10 +23,9 @@ impl Apps {
         Self { api, vault, client_name }
     }
 
-    /// The grant that a person is to be asked for: with the app in the vault if
-    /// the server still knows it, else with a new one. Servers before Mastodon 4.3
-    /// remove apps that they think nobody uses, some remove an app when one of its
-    /// tokens is given back, and any server can have been set up anew.
+    /// The grant to request: with the app in the vault if the server still knows it, else with a
+    /// new app. Servers before Mastodon 4.3 remove apps that seem unused, some remove an app when
+    /// one of its tokens is revoked, and any server may have been reinstalled.
     pub(super) async fn at(&self, found: &Discovered, request: &AuthorizationRequest) -> Result<Grant, ConnectError> {
         let here = &request.urls;
         let kept = self.vault.find(&name(&found.server, here)).await?;
@@ -36,13 +33,13 @@ impl Apps {
         if let Some(app) = kept.as_ref().and_then(read) {
             any_code = app.any_code;
             let grant = found.grant(app);
-            // The page that the person would see comes first: some servers show an
-            // error there when they do not know the app.
+            // The authorization page is checked first: some servers show an error there if they do
+            // not know the app.
             if self.api.shows_page(&grant.authorization_url(request)).await {
                 match self.knows(&grant, here).await {
-                    Knows::It => return Ok(grant),
-                    Knows::Not => {}
-                    Knows::TakesAnyCode => any_code = true,
+                    AppStatus::Known => return Ok(grant),
+                    AppStatus::Gone => {}
+                    AppStatus::TakesAnyCode => any_code = true,
                 }
             }
         }
@@ -50,8 +47,8 @@ impl Apps {
         Ok(found.grant(app))
     }
 
-    /// Registers this service anew at a server that no longer knows its app, unless
-    /// another connect flow has already done so. Returns what the person is told.
+    /// Registers this service again at a server that no longer knows its app, unless another
+    /// connect flow has already done so. Returns the error for the user.
     pub(super) async fn forgotten(
         &self,
         grant: &Grant,
@@ -66,13 +63,13 @@ impl Apps {
         }
         let server = grant.server.name();
         Ok(ConnectError::Refused(format!(
-            "{server} no longer knows this service, or did not take its own code ({reason}). This service is \
-             registered there again: connect the account once more"
+            "{server} no longer knows this service, or did not accept its own code ({reason}). This service has \
+             registered again: connect the account once more"
         )))
     }
 
-    async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> Knows {
-        if grant.app.any_code { Knows::It } else { self.api.knows(grant, here).await }
+    async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> AppStatus {
+        if grant.app.any_code { AppStatus::Known } else { self.api.knows(grant, here).await }
     }
 
     async fn register(
@@ -84,7 +81,7 @@ impl Apps {
     ) -> Result<App, ConnectError> {
         let new = NewApp {
             client_name: &self.client_name,
-            // One string: a list is only understood since 4.3.
+            // One string: a list is accepted only since 4.3.
             redirect_uris: &here.redirect_uri,
             scopes: found.software.scopes(found.scopes.as_deref()),
             website: &here.origin,
@@ -92,14 +89,14 @@ impl Apps {
         let app = App { any_code, ..self.api.register(found, &new).await? };
         let stored = serde_json::to_string(&app).unwrap_or_default();
         let stands = self.vault.keep(&name(&found.server, here), stored.into(), over, Retention::WhileUsed).await?;
-        // Where two connect flows registered at the same time, both go on with the app
-        // that the vault has kept.
+        // If two connect flows registered at the same time, both use the app that the vault has
+        // kept.
         Ok(read(&stands).unwrap_or(app))
     }
 }
 
-/// Where the vault keeps the app of a server. A registration is for one redirect
-/// URI, so after a change of the service's own address another one is needed.
+/// The name of a server's app in the vault. A registration is for one redirect URI, so a change of
+/// the service's own URL needs another one.
 fn name(server: &Server, here: &CallbackUrls) -> String {
     format!("mastodon {} {}", server.origin(), here.redirect_uri)
 }

@@ -1,5 +1,3 @@
-//! Connecting and disconnecting accounts.
-
 use chrono::{DateTime, Utc};
 use domain::delivery::AttemptError;
 use domain::rules::Rules;
@@ -49,7 +47,7 @@ impl Connect for Mastodon {
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let Some(Memory { grant, rules, domain, issuer }) = callback.adapter_state.as_ref().and_then(Memory::read)
         else {
-            return Err(ConnectError::Refused("what was begun is not known any more; connect again".to_owned()));
+            return Err(ConnectError::Refused("the sign-in that you started has expired; connect again".to_owned()));
         };
         let here = callback.urls.for_server(grant.server.origin());
         callback.check_arrival(&here)?;
@@ -78,14 +76,13 @@ impl Connect for Mastodon {
     }
 
     async fn revoke(&self, credentials: &Credentials, _now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let grant = Grant::of(credentials)?;
+        let grant = Grant::load(credentials)?;
         Ok(self.api.revoke(&grant, &credentials.access_token).await?)
     }
 }
 
-/// Refuses an answer that another server gave (RFC 9207): a server that promises
-/// to name itself has to, and one that does without having promised it has to
-/// name itself.
+/// Refuses the response of another server (RFC 9207): a server that promises `iss` has to send it,
+/// and a server that sends it without a promise has to name itself.
 fn check_issuer(callback: &Callback, promised: Option<&str>, server: &Server) -> Result<(), ConnectError> {
     let said = callback.query.get("iss").map(String::as_str);
     let is_its_own = match (promised, said) {

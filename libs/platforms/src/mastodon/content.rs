@@ -1,15 +1,15 @@
-//! Whether the text of a status is ours: compared with its source where the
-//! server gives that out, else with the HTML that the server made of it.
+//! Whether the text of a status is ours: compared with its source if the server returns that, else
+//! with the HTML that the server made of it.
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 
 use crate::entity;
 use crate::recognition::PostMatch;
 
-/// How much the source of a status is like our text. Servers are known to trim it
-/// and to normalize its characters. They may do more, so a source that differs,
-/// but has the same letters and digits, is doubtful and not another one.
-pub(super) fn likeness_of_source(source: &str, ours: &str) -> PostMatch {
+/// Compares the source of a status with our text. Servers are known to trim it and to normalize its
+/// characters. They may do more, so a source that differs, but has the same letters and digits, is
+/// a possible match.
+pub(super) fn compare_source(source: &str, ours: &str) -> PostMatch {
     let (source, ours) = (normalized(source), normalized(ours));
     let visible = |text: &str| -> String { text.chars().filter(|it| !it.is_whitespace()).collect() };
     if visible(&source) == visible(&ours) {
@@ -20,28 +20,28 @@ pub(super) fn likeness_of_source(source: &str, ours: &str) -> PostMatch {
     if !ours.is_empty() && letters(&source) == ours { PostMatch::Doubtful } else { PostMatch::Other }
 }
 
-/// In Unicode's form NFC, without control characters, the symbols by which snac
-/// replaces them, and the selectors of how an emoji is drawn.
+/// In Unicode's form NFC, without control characters, the symbols by which snac replaces them, and
+/// variation selectors of emoji.
 fn normalized(text: &str) -> String {
     let composed = ComposingNormalizerBorrowed::new_nfc().normalize(text);
     let is_seen = |it: char| !it.is_control() && !matches!(it, '\u{2400}'..='\u{2426}' | '\u{fe0e}' | '\u{fe0f}');
     composed.chars().filter(|it| is_seen(*it) || it.is_whitespace()).collect()
 }
 
-/// A text reduced to what every server leaves unchanged: no white space, no hosts
-/// of mentions, no difference of case. Servers set paragraphs and breaks, shorten
-/// mentions and write names as their owners write them.
-pub(super) fn of_text(text: &str) -> String {
+/// A text reduced to what every server leaves unchanged: no white space, no hosts of mentions, no
+/// difference of case. Servers add paragraphs and breaks, shorten mentions and write names as their
+/// owners write them.
+pub(super) fn reduce_text(text: &str) -> String {
     without_hosts(text).chars().filter(|it| !it.is_whitespace()).flat_map(char::to_lowercase).collect()
 }
 
-/// The HTML that a server made of a text, reduced like [`of_text`].
-pub(super) fn of_html(html: &str) -> String {
-    of_text(&plain(html))
+/// Like [`reduce_text`], for the HTML that a server made of a text.
+pub(super) fn reduce_html(html: &str) -> String {
+    reduce_text(&plain(html))
 }
 
-/// The text of HTML, with entities decoded. A tag that begins a line or paragraph
-/// leaves a line break, so that the words around it do not run together.
+/// The text of HTML, with entities decoded. A tag that begins a line or paragraph leaves a line
+/// break, so that adjacent words stay separate.
 fn plain(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut rest = html;
@@ -66,10 +66,10 @@ fn tag(rest: &str, text: &mut String) -> usize {
     end + 1
 }
 
-/// Writes the letter that the entity at the start of `rest` stands for, or a bare
-/// `&` where it is no entity. Returns how many bytes were read.
+/// Writes the character of the entity at the start of `rest`, or a bare `&` if there is none.
+/// Returns how many bytes were read.
 fn entity(rest: &str, text: &mut String) -> usize {
-    /// `&#x10FFFF;` is the longest that has to be read.
+    /// `&#x10FFFF;` is the longest entity that has to be read.
     const LONGEST: usize = 10;
 
     let end = rest.char_indices().take(LONGEST).find(|(_, it)| *it == ';').map(|(at, _)| at);
@@ -79,8 +79,8 @@ fn entity(rest: &str, text: &mut String) -> usize {
     taken
 }
 
-/// `@user` in place of every `@user@host`. It may take more for a mention than a
-/// server does, which does no harm, because both texts are reduced alike.
+/// Replaces every `@user@host` by `@user`. It may treat more text as a mention than a server does,
+/// which is harmless, because both texts are reduced alike.
 fn without_hosts(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     let mut rest = text;
@@ -97,7 +97,7 @@ fn without_hosts(text: &str) -> String {
     short
 }
 
-/// The bytes of a name: letters and digits, with dots and hyphens between them.
+/// The length of a name in bytes: letters and digits, with dots and hyphens between them.
 fn name_length(text: &str) -> usize {
     let part = |it: char| it.is_alphanumeric() || matches!(it, '_' | '.' | '-');
     let end = text.find(|it| !part(it)).unwrap_or(text.len());
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_recognised_in_the_html_of_it() {
+    fn text_is_recognized_in_its_html() {
         for (text, html) in [
             ("Hello", "<p>Hello</p>"),
             ("a <b> & \"c\"\nd\n\n\ne's ", "<p>a &lt;b&gt; &amp; &quot;c&quot;<br />d</p><p>e&#39;s</p>"),
@@ -131,12 +131,12 @@ mod tests {
             ("Ελληνικά 👨‍👩‍👧‍👦 日本語", "<p>Ελληνικά 👨‍👩‍👧‍👦 日本語</p>"),
             ("", ""),
         ] {
-            assert_eq!(of_html(html), of_text(text), "{text}");
+            assert_eq!(reduce_html(html), reduce_text(text), "{text}");
         }
     }
 
     #[test]
-    fn a_source_is_compared_letter_by_letter() {
+    fn source_is_compared_by_its_letters() {
         for (source, ours, likeness) in [
             ("Hello", "Hello", PostMatch::Same),
             ("Hello\nworld", "  Hello\r\nworld \n", PostMatch::Same),
@@ -152,12 +152,12 @@ mod tests {
             ("Hello, world", "Hello", PostMatch::Other),
             ("", "Hello", PostMatch::Other),
         ] {
-            assert_eq!(likeness_of_source(source, ours), likeness, "{source:?} {ours:?}");
+            assert_eq!(compare_source(source, ours), likeness, "{source:?} {ours:?}");
         }
     }
 
     #[test]
-    fn another_text_is_another() {
+    fn different_texts_do_not_match() {
         for (text, html) in [
             ("Hello", "<p>Hello!</p>"),
             ("Hello", "<p>Hell</p>"),
@@ -165,14 +165,14 @@ mod tests {
             ("@bob@example.social", "<p>@rob</p>"),
             ("https://example.com/1", "<p>https://example.com/2</p>"),
         ] {
-            assert_ne!(of_html(html), of_text(text), "{text}");
+            assert_ne!(reduce_html(html), reduce_text(text), "{text}");
         }
     }
 
     #[test]
-    fn html_that_is_cut_off_does_no_harm() {
+    fn truncated_html_is_parsed() {
         for html in ["<p", "<", "&", "&#", "&#x110000;", "&é;", "a<b", "@", "@@", "@a@", "<>", "</>"] {
-            let _ = of_html(html);
+            let _ = reduce_html(html);
         }
     }
 }

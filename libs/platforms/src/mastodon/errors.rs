@@ -1,4 +1,4 @@
-//! What the errors of servers mean.
+//! The error table of servers.
 
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, StatusCode};
@@ -7,11 +7,11 @@ use super::rate_limit;
 use super::software::Software;
 use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
 
-/// The server, for the user.
+/// The server's name in user messages.
 pub(super) const WHO: &str = "the server";
 
-/// Most messages are in the language of the account, so the status decides. The texts in these rules are constants in
-/// the source of Mastodon, `GoToSocial` and Pleroma, and are not translated.
+/// Most messages are in the language of the account, so the status decides. The texts in these
+/// rules are constants in the source of Mastodon, `GoToSocial` and Pleroma, and are not translated.
 pub(super) const ERRORS: ErrorTable = ErrorTable {
     title: WHO,
     code_at: &["/error"],
@@ -32,8 +32,8 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
 /// For a publish call that cannot be looked up.
 pub(super) const WITHOUT_LOOK_UP: ErrorTable = ErrorTable { can_look_up: false, ..ERRORS };
 
-/// snac refuses tokens and parameters without a body. Proxies and firewalls send pages, or a challenge for a password of
-/// their own.
+/// snac refuses tokens and parameters without a body. Proxies and firewalls send pages, or a
+/// challenge for a password of their own.
 fn is_bare_refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> bool {
     let is_of_snac = match status {
         StatusCode::UNAUTHORIZED => !headers.contains_key(WWW_AUTHENTICATE),
@@ -42,17 +42,18 @@ fn is_bare_refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> bool
     is_of_snac && body.is_empty()
 }
 
-/// Whether the server itself has refused the content of the request, and would refuse it again.
+/// Whether the server itself refused the content of the request, and would refuse it again.
 pub(super) fn is_final(error: &CallError) -> bool {
     matches!(error.kind, ErrorKind::InvalidPost | ErrorKind::Forbidden)
 }
 
-/// Whether the server has no such call. Such an answer may be a page, also of Mastodon itself.
+/// Whether the server has no such call. Its response may be a page, also on Mastodon itself.
 pub(super) fn has_no_such_call(error: &CallError) -> bool {
     matches!(error.status, Some(StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED))
 }
 
-/// Whether the same call may succeed a little later. A success in another form does not change with time.
+/// Whether the same call may succeed a little later. A success in an unexpected form does not
+/// change with time.
 pub(super) fn may_pass(error: &CallError) -> bool {
     match error.kind {
         ErrorKind::Intermediary => !has_no_such_call(error),
@@ -62,32 +63,33 @@ pub(super) fn may_pass(error: &CallError) -> bool {
     }
 }
 
-/// Whether the grant is valid, but does not cover this call.
+/// Whether the grant is valid but does not cover this call.
 pub(super) fn is_beyond_the_scopes(error: &CallError) -> bool {
     let message = error.message.to_lowercase();
     let says = |words: &&str| message.contains(words);
     error.is_status(StatusCode::FORBIDDEN) && ["scope", "insufficient permissions"].iter().any(says)
 }
 
-/// Whether the server failed to process a file, which may succeed the second time. It reports this with 500 during the
-/// upload, and with 422 when it processes the file later.
+/// Whether the server failed to process a file, which may succeed the second time. It reports this
+/// with 500 during the upload, and with 422 if it processes the file later.
 pub(super) fn failed_on_a_file(error: &CallError) -> bool {
     let statuses = [StatusCode::INTERNAL_SERVER_ERROR, StatusCode::UNPROCESSABLE_ENTITY];
     statuses.iter().any(|it| error.is_status(*it)) && error.message.contains("processing thumbnail")
 }
 
-/// Whether the refusal of a call for tokens may mean that the server does not know our app any more: it does not say that
-/// the code is at fault.
+/// Whether a refused token call may mean that the server no longer knows our app: the response does
+/// not name the code as the cause.
 pub(super) fn may_be_of_our_app(error: &CallError) -> bool {
     let statuses = [StatusCode::UNAUTHORIZED, StatusCode::BAD_REQUEST];
     statuses.iter().any(|it| error.is_status(*it)) && !error.has_code(&["invalid_grant"])
 }
 
-/// Whether the refusal of a renewal means that the grant is gone. Where the server has removed our app, all its grants
-/// ended with it.
+/// Whether a refused refresh means that the grant is gone. If the server has removed our app, all
+/// its grants have ended.
 pub(super) fn ends_grant(error: &CallError, software: Software) -> bool {
     error.has_code(&["invalid_grant", "invalid_client"])
-        // Laravel Passport (Pixelfed), whose `league/oauth2-server` said this of a refresh token before its version 9.
+        // Laravel Passport (Pixelfed), whose `league/oauth2-server` returned this for a refresh
+        // token before its version 9.
         || (error.is_status(StatusCode::UNAUTHORIZED) && error.has_code(&["invalid_request"]))
         || (software.hides_why_tokens_fail()
             && error.is_status(StatusCode::BAD_REQUEST)
@@ -114,8 +116,8 @@ mod tests {
         json!({"error": message}).to_string()
     }
 
-    fn outcome(setback: &AttemptError) -> &'static str {
-        match setback {
+    fn outcome(attempt_error: &AttemptError) -> &'static str {
+        match attempt_error {
             AttemptError::Refused { .. } => "refused",
             AttemptError::RetryLater { .. } => "retry",
             AttemptError::Unauthorized { .. } => "unauthorized",
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_an_intermediary_ends_neither_a_grant_nor_a_post() {
+    fn page_of_an_intermediary_ends_neither_grant_nor_post() {
         for status in [400, 401, 403, 404, 408, 413, 422, 500, 502, 503, 504, 524] {
             for body in [PAGE, "Forbidden", r#"{"blocked":true}"#] {
                 let publish = answered(Effect::Public, status, body);
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_refuses_without_a_body_is_believed_where_no_proxy_does_so() {
+    fn refusal_without_a_body_counts_unless_a_proxy_sends_it() {
         assert_eq!(answered(Effect::Public, 401, "").kind, ErrorKind::Unauthorized);
         assert_eq!(answered(Effect::Public, 422, "").kind, ErrorKind::InvalidPost);
         for status in [400, 403, 404, 413] {
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_call_is_known_by_its_status_alone() {
+    fn missing_call_is_detected_by_status() {
         for body in ["", PAGE, &error("Record not found")] {
             let missing = answered(Effect::Read, 404, body);
             assert!(has_no_such_call(&missing) && !may_pass(&missing), "{body}");
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_ends_by_the_word_of_its_server() {
+    fn only_its_own_server_ends_a_grant() {
         for (status, code, software, ends) in [
             (400, "invalid_grant", Software::Mastodon, true),
             (401, "invalid_client", Software::Mastodon, true),
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn only_words_about_scopes_say_that_the_grant_does_not_cover_a_call() {
+    fn only_scope_errors_are_beyond_the_scopes() {
         for (status, message, is_beyond) in [
             (403, "This action is outside the authorized scopes", true),
             (403, "Insufficient permissions: read:statuses.", true),

@@ -1,4 +1,4 @@
-//! What this service has to know to act for an account.
+//! Everything that is needed to act for an account, in addition to its tokens.
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
@@ -12,12 +12,12 @@ use crate::account::Credentials;
 use crate::connect_flow::AuthorizationRequest;
 use crate::oauth2::Dialect;
 
-/// How servers do OAuth. With `force_login` the person can choose another account
-/// than the one that is signed in. Servers that know neither it nor PKCE ignore both.
+/// The OAuth dialect of servers. With `force_login` the user can choose another account than the
+/// signed-in one. Servers that know neither this parameter nor PKCE ignore both.
 pub(super) const DIALECT: Dialect = Dialect { page: &[("force_login", "true")], ..Dialect::STANDARD };
 
-/// A server and this service as it is known there. Kept with an account's
-/// credentials, so that nothing else is needed to act for it.
+/// A server and this service's app there. Stored with an account's credentials, so that nothing
+/// else is needed to act for it.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Grant {
     pub(super) server: Server,
@@ -26,16 +26,15 @@ pub(super) struct Grant {
     pub(super) app: App,
 }
 
-/// This service as one server knows it since it registered itself there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct App {
     pub(super) client_id: String,
     #[serde(serialize_with = "exposed")]
     pub(super) client_secret: SecretString,
-    /// What it may ask for; a server refuses anything else.
+    /// The scopes that the app may request; a server refuses any other.
     pub(super) scopes: String,
-    /// Whether its server gives tokens for any code. Then an invalid code does not
-    /// tell whether it knows the app, and is not tried again.
+    /// Whether the server issues tokens for any code. Then an invalid code does not show whether
+    /// the server knows the app, and is not tried again.
     #[serde(default)]
     pub(super) any_code: bool,
 }
@@ -44,7 +43,6 @@ fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok,
     serializer.serialize_str(secret.expose_secret())
 }
 
-/// The paths of OAuth on a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Endpoints {
     pub(super) authorization: String,
@@ -53,7 +51,6 @@ pub(super) struct Endpoints {
     pub(super) registration: String,
 }
 
-/// The paths of servers that do not say where theirs are.
 impl Default for Endpoints {
     fn default() -> Self {
         Self {
@@ -65,24 +62,22 @@ impl Default for Endpoints {
     }
 }
 
-/// What a connect flow remembers while the person is on the server's page.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Memory {
     pub(super) grant: Grant,
-    /// What the server accepts.
+    /// The rules of the server.
     pub(super) rules: Rules,
-    /// The domain that it says its accounts are named by, where that is not its own
-    /// name.
+    /// The domain of the server's accounts as the server states it, if that is not its own name.
     #[serde(default)]
     pub(super) domain: Option<Server>,
-    /// How the server names itself in its answer, where it promises to.
+    /// The issuer that the server promises to send with its response (RFC 9207).
     #[serde(default)]
     pub(super) issuer: Option<String>,
 }
 
-/// The credentials do not say where they are good for.
+/// The stored server cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("what was kept of the account's server is unreadable")]
+#[error("the stored server of this account cannot be read; connect the account again")]
 pub(super) struct UnreadableGrant;
 
 impl From<UnreadableGrant> for AttemptError {
@@ -92,8 +87,7 @@ impl From<UnreadableGrant> for AttemptError {
 }
 
 impl Grant {
-    /// That of an account.
-    pub(super) fn of(credentials: &Credentials) -> Result<Self, UnreadableGrant> {
+    pub(super) fn load(credentials: &Credentials) -> Result<Self, UnreadableGrant> {
         let stored = credentials.extra.as_ref().ok_or(UnreadableGrant)?;
         serde_json::from_str(stored.expose_secret()).map_err(|_| UnreadableGrant)
     }
@@ -103,7 +97,6 @@ impl Grant {
         serde_json::to_string(self).unwrap_or_default().into()
     }
 
-    /// The page on which the person decides.
     pub(super) fn authorization_url(&self, request: &AuthorizationRequest) -> String {
         let page = self.server.url(&self.endpoints.authorization);
         DIALECT.authorization_url(page, &self.app.client_id, request, &[&self.app.scopes], &[])

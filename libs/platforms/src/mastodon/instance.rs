@@ -1,4 +1,4 @@
-//! What a server says of itself: what it runs, and what it accepts.
+//! A server's description of itself: its software and its limits.
 
 use domain::media::{AltText, MimeType};
 use domain::rules::{Counting, FileRule, Rule, Rules};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::software::Software;
 
-// The limits of Mastodon as it is installed.
+// The limits of Mastodon as installed.
 const CHARACTERS: u64 = 500;
 const URL_CHARACTERS: u64 = 23;
 const MEDIA: u64 = 4;
@@ -15,7 +15,7 @@ const IMAGE_BYTES: u64 = 16 << 20;
 const VIDEO_BYTES: u64 = 99 << 20;
 const DESCRIPTION: u64 = 10_000;
 
-/// What a server says of itself, in either version of the call.
+/// The description, from either version of the call.
 #[derive(Debug)]
 pub(super) struct Instance {
     answer: Value,
@@ -23,27 +23,27 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// `None` when this is no instance: it does not say what it runs.
+    /// `None` if this is no instance: it names no software.
     pub(super) fn read(answer: Value) -> Option<Self> {
         let version = answer.get("version")?.as_str()?;
         let source_url = answer.get("source_url").and_then(Value::as_str).unwrap_or_default();
-        let software = Software::of(version, source_url);
+        let software = Software::detect(version, source_url);
         Some(Self { answer, software })
     }
 
-    /// The domain by which its accounts are named. Some say its address.
+    /// The domain of the server's accounts. Some servers state a URL here.
     pub(super) fn domain(&self) -> Option<&str> {
         let said = |name| self.answer.get(name).and_then(Value::as_str);
         said("domain").or_else(|| said("uri"))
     }
 
-    /// What it accepts. Where it says nothing of a limit, the one that its software
-    /// is known for. `host` is the title for a server whose software is unknown.
+    /// The server's limits, or the known ones of its software. `host` is the title of a server with
+    /// unknown software.
     pub(super) fn rules(&self, host: &str) -> Rules {
         let software = self.software;
         let version = self.answer.get("version").and_then(Value::as_str).unwrap_or_default();
         let characters = self.statuses("max_characters").or_else(|| self.number("/max_toot_chars"));
-        // Nothing longer reaches this service.
+        // This service accepts no longer text.
         let characters = characters.unwrap_or(CHARACTERS).min(PostText::MAX_CHARS as u64);
         let url = self.statuses("characters_reserved_per_url").unwrap_or(URL_CHARACTERS);
         let mut rules = vec![Rule::max_text(count(characters), software.counting(version, count(url)))];
@@ -69,16 +69,16 @@ impl Instance {
         rules.push(Rule::max_alt_text(count(description), Counting::code_points()));
         let least = self.media("description_minimum");
         rules.extend(least.map(|it| Rule::min_alt_text(count(it), Counting::code_points())));
-        rules.extend(self.of_files().map(Rule::OfFiles));
+        rules.extend(self.file_rules().map(Rule::OfFiles));
         Rules::of(software.title(version).unwrap_or(host), rules)
     }
 
-    /// What it asks of what files say of themselves. Mastodon says it since 3.4.2;
-    /// what is assumed where it says nothing is from before.
-    fn of_files(&self) -> impl Iterator<Item = FileRule> {
+    /// The rules about properties of files. Mastodon states them since 3.4.2; the defaults are from
+    /// before.
+    fn file_rules(&self) -> impl Iterator<Item = FileRule> {
         let limit = |name, before| match self.software {
-            // GoToSocial names the greatest numbers there are, and Pixelfed those of
-            // Mastodon. Neither looks at them.
+            // GoToSocial states the greatest possible numbers, and Pixelfed those of Mastodon.
+            // Neither enforces them.
             Software::GoToSocial | Software::Pixelfed => None,
             Software::Mastodon => self.media(name).or(Some(before)),
             Software::Pleroma | Software::Akkoma | Software::Other => self.media(name),
@@ -89,13 +89,13 @@ impl Instance {
         [image, video, rate].into_iter().flatten()
     }
 
-    /// Of images and videos. Pleroma says nothing when there is no limit.
+    /// The most images and videos. Pleroma states nothing if there is no limit.
     fn most_media(&self) -> Option<u64> {
         let is_pleroma = matches!(self.software, Software::Pleroma | Software::Akkoma);
         self.statuses("max_media_attachments").or((!is_pleroma).then_some(MEDIA))
     }
 
-    /// Mastodon and Pleroma say it in different places, and Pixelfed nowhere.
+    /// Mastodon and Pleroma state it in different places, and Pixelfed nowhere.
     fn description_limit(&self) -> Option<u64> {
         let told = self.media("description_limit").or_else(|| self.number("/description_limit"));
         told.or_else(|| self.number("/pleroma/metadata/description_limit"))
@@ -122,7 +122,7 @@ impl Instance {
     }
 }
 
-/// What Mastodon accepts as it is installed.
+/// The rules of Mastodon as installed.
 pub(super) fn stock_rules() -> Rules {
     let limits = json!({
         "image_matrix_limit": 33_177_600, "video_matrix_limit": 8_294_400, "video_frame_rate_limit": 120,
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn mastodon_as_it_is_installed_says_what_is_assumed_of_it() {
+    fn stock_rules_match_an_installed_mastodon() {
         let told = rules(json!({
             "domain": "mastodon.social", "version": "4.5.2",
             "source_url": "https://github.com/mastodon/mastodon",
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_say_it_has_the_alternative_texts_of_its_version() {
+    fn unstated_alt_text_limit_depends_on_the_version() {
         for (version, longest) in [
             ("4.8.0-alpha.3+pr-41085-a68fedb", 10_000),
             ("4.7.0", 10_000),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_counted_as_the_version_of_mastodon_counts_it() {
+    fn text_is_counted_as_its_mastodon_version_does() {
         let current = Counting::graphemes().url(23).short_mentions().with_warnings();
         let told = rules(json!({"version": "4.6.1+glitch"}));
         assert_eq!(told.rules[0], Rule::max_text(500, current));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn pleroma_says_it_in_names_of_its_own() {
+    fn limits_are_read_by_their_pleroma_names() {
         let told = rules(json!({
             "version": "2.7.2 (compatible; Pleroma 2.5.5)", "max_toot_chars": 5000, "upload_limit": 16_000_000,
         }));
@@ -278,7 +278,7 @@ mod tests {
         }));
 
         assert_eq!(told.title, "Pixelfed");
-        // The warning is no part of the text there, and has a limit of its own.
+        // The warning is not part of the text there, and has its own limit.
         assert_eq!(told.rules[0], Rule::max_text(500, Counting::code_points()));
         assert_eq!(told.rules[1], Rule::max_content_warning(140, Counting::code_points()));
         assert!(told.rules.contains(&Rule::MediaRequired) && told.rules.contains(&Rule::NotMixed));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_name_what_was_met() {
+    fn validation_messages_name_the_server() {
         for (version, title) in [
             ("4.5.2", "Mastodon"),
             ("2.7.2 (compatible; Akkoma 3.10.4-0-g)", "Akkoma"),
@@ -303,21 +303,21 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_nothing_is_none() {
+    fn limit_of_zero_is_ignored() {
         let configuration = json!({"statuses": {"max_characters": 0}, "media_attachments": {"image_size_limit": 0}});
         let silent = rules(json!({"version": "4.5.2"}));
         assert_eq!(rules(json!({"version": "4.5.2", "configuration": configuration})), silent);
     }
 
     #[test]
-    fn what_does_not_say_what_it_runs_is_no_instance() {
+    fn response_without_a_version_is_no_instance() {
         for answer in [json!({}), json!([]), json!("4.5.2"), json!({"version": 4})] {
             assert!(Instance::read(answer).is_none());
         }
     }
 
     #[test]
-    fn figures_that_are_none_are_as_if_they_were_not_there() {
+    fn invalid_numbers_are_ignored() {
         let told = rules(json!({
             "version": "4.5.2",
             "configuration": {"statuses": {"max_characters": "many"}, "media_attachments": {"supported_mime_types": []}},

@@ -1,4 +1,4 @@
-//! Whether a status is among those of its account.
+//! Looking up a status among those of its account.
 
 use super::account;
 use super::api::Api;
@@ -14,24 +14,21 @@ use crate::recognition::{self, Found, PostMatch, Timeline, TimelineSnapshot};
 
 /// Why the listing could not be read.
 #[derive(Debug)]
-pub(super) enum Unread {
-    /// The grant is gone.
+pub(super) enum ListingError {
     Disconnected {
-        /// For the user.
         reason: String,
     },
     /// The grant does not cover reading.
     Forbidden,
-    /// Something that may pass.
+    /// An error that may pass.
     Passing {
-        /// For the user.
         reason: String,
     },
 }
 
-impl From<CallError> for Unread {
+impl From<CallError> for ListingError {
     fn from(error: CallError) -> Self {
-        // Asked first: the grant stands and only does not cover reading.
+        // Checked first: the grant is valid and only does not cover reading.
         if is_beyond_the_scopes(&error) {
             return Self::Forbidden;
         }
@@ -42,39 +39,41 @@ impl From<CallError> for Unread {
     }
 }
 
-/// Looks for the status of a job among those of its account.
+/// Looks for the status of a request among those of its account.
 pub(super) struct Statuses<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
-    pub(super) job: &'a PublishRequest<'a>,
-    /// What its preparation has reached.
+    pub(super) request: &'a PublishRequest<'a>,
+    /// The state of the preparation.
     pub(super) progress: &'a Progress,
     pub(super) watch: &'a Deadline,
 }
 
 impl Statuses<'_> {
-    /// Looks for the job's status among those that came after `before`.
-    pub(super) async fn look_up(&self) -> Result<Found, Unread> {
+    /// Looks for the status among those listed after `before`.
+    pub(super) async fn look_up(&self) -> Result<Found, ListingError> {
         let before = match &self.progress.before {
-            Some(TimelineSnapshot::Showed(ids)) if account::id_on_server(self.job.profile).is_some() => ids,
-            Some(_) => return Err(Unread::Forbidden),
-            None => return Ok(Found::Pending { reason: "it was not read what was there before".to_owned() }),
+            Some(TimelineSnapshot::Showed(ids)) if account::id_on_server(self.request.profile).is_some() => ids,
+            Some(_) => return Err(ListingError::Forbidden),
+            None => return Ok(Found::Pending { reason: "the account's earlier posts were not read".to_owned() }),
         };
-        Ok(recognition::look_for(self, before, self.job.claims, self.watch.now()).await?)
+        Ok(recognition::look_for(self, before, self.request.claims, self.watch.now()).await?)
     }
 
-    /// How much the words of a status are like ours.
-    async fn by_words(&self, status: &Status) -> Result<PostMatch, CallError> {
+    /// Compares the text of a status with ours.
+    async fn compare_text(&self, status: &Status) -> Result<PostMatch, CallError> {
         let now = self.watch.now();
         let source = match status.source() {
             Some(source) => Some(source.to_owned()),
-            None => self.api.source(self.grant, &self.job.credentials.access_token, &status.id, now).await?,
+            None => self.api.source(self.grant, &self.request.credentials.access_token, &status.id, now).await?,
         };
         Ok(match source {
-            Some(source) => content::likeness_of_source(&source, self.job.text),
-            // Servers rewrite the HTML that they show, so that a difference does
-            // not prove that it is another status.
-            None if content::of_html(status.content()) == content::of_text(self.job.text) => PostMatch::Same,
+            Some(source) => content::compare_source(&source, self.request.text),
+            // Servers rewrite the HTML that they show, so a difference does not prove that it is
+            // another status.
+            None if content::reduce_html(status.content()) == content::reduce_text(self.request.text) => {
+                PostMatch::Same
+            }
             None => PostMatch::Doubtful,
         })
     }
@@ -86,14 +85,13 @@ impl Timeline for Statuses<'_> {
     type Error = CallError;
 
     async fn page(&self, after: Option<&str>) -> Result<Vec<Status>, CallError> {
-        let Some(account) = account::id_on_server(self.job.profile) else { return Ok(Vec::new()) };
-        let token = &self.job.credentials.access_token;
+        let Some(account) = account::id_on_server(self.request.profile) else { return Ok(Vec::new()) };
+        let token = &self.request.credentials.access_token;
         self.api.statuses(self.grant, token, account, after, self.watch.now()).await
     }
 
-    /// A file is shown by one status only, so a status with our files is ours even
-    /// when its text was edited. Where the software keeps the ids of files, a
-    /// status with other files is another one.
+    /// One file is in one status only, so a status with our files is ours even if its text was
+    /// edited. If the software keeps the ids of files, a status with other files is another one.
     fn likeness(&self, status: &Status) -> Option<PostMatch> {
         if status.is_boost() || status.is_reply() {
             return Some(PostMatch::Other);
@@ -109,10 +107,9 @@ impl Timeline for Statuses<'_> {
 
     async fn compare(&self, status: &Status) -> Result<PostMatch, CallError> {
         let ours = self.progress.media.len();
-        // Some servers show a picture that the text only links to as if it were a
-        // file of the status.
-        let may_show = ours..=ours + self.job.text.matches("://").count();
-        Ok(match self.by_words(status).await? {
+        // Some servers list a picture that the text only links to as a file of the status.
+        let may_show = ours..=ours + self.request.text.matches("://").count();
+        Ok(match self.compare_text(status).await? {
             PostMatch::Same if !may_show.contains(&status.files()) => PostMatch::Doubtful,
             PostMatch::Other if status.is_edited() => PostMatch::Doubtful,
             likeness => likeness,

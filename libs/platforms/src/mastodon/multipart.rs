@@ -6,11 +6,10 @@ use domain::token::random_u64;
 use futures::{StreamExt, stream};
 use reqwest::{Body, RequestBuilder};
 
-use crate::job::MediaBytes;
+use crate::request::MediaBytes;
 
-/// Puts a file into a request as a form (RFC 7578), with what it shows before
-/// it. It is passed on piece by piece, and its length is said before, because servers
-/// refuse a body that does not say it.
+/// Adds a file to a request as a form (RFC 7578), after its alternative text. The file is streamed,
+/// with its length in the header, because servers refuse a body without one.
 pub(super) fn with_file(request: RequestBuilder, file: &Attachment, bytes: MediaBytes) -> RequestBuilder {
     let boundary = format!("{:016x}{:016x}", random_u64(), random_u64());
     let description = file.alt_text.as_ref().map(|it| {
@@ -22,7 +21,7 @@ pub(super) fn with_file(request: RequestBuilder, file: &Attachment, bytes: Media
          Content-Disposition: form-data; name=\"file\"; filename=\"{}.{}\"\r\n\
          Content-Type: {}\r\n\r\n",
         description.unwrap_or_default(),
-        // Some servers store files under the names that they come with.
+        // Some servers store files under their uploaded names.
         file.media_id,
         file.mime_type.extension(),
         file.mime_type.as_str(),
@@ -32,7 +31,7 @@ pub(super) fn with_file(request: RequestBuilder, file: &Attachment, bytes: Media
     let piece = |text: String| stream::once(async move { Ok(Bytes::from(text)) });
     request
         .header(http::header::CONTENT_TYPE, format!("multipart/form-data; boundary={boundary}"))
-        // With a length, a stream that ends early is not taken for the file.
+        // With a length, a stream that ends early is not mistaken for the whole file.
         .header(http::header::CONTENT_LENGTH, length)
         .body(Body::wrap_stream(piece(head).chain(bytes).chain(piece(tail))))
 }

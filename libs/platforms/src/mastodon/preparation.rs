@@ -1,6 +1,5 @@
-//! What comes before the public call: files are uploaded one by one, the server
-//! is waited for until it has processed them, and then the account's listing is
-//! read.
+//! Preparation: uploads files one by one, waits until the server has processed them, then reads the
+//! account's listing.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
@@ -19,67 +18,64 @@ use crate::platform::Step;
 use crate::publish_request::{MediaBytes, PublishRequest};
 use crate::recognition::TimelineSnapshot;
 
-/// The longest time between two looks at a file that is being processed.
+/// The longest pause between two status calls for a file that is being processed.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
 
 /// How long to wait before a file whose processing failed is uploaded again.
 const PROCESSING_WAIT: TimeDelta = TimeDelta::seconds(10);
 
-/// How long before the due second the account's listing is read. Late, because
-/// everything that is published in between has to be compared when an answer is
-/// lost; early enough for a slow server.
+/// How long before the due second the account's listing is read. Late, because everything published
+/// in between has to be compared if a response is lost; early enough for a slow server.
 pub(super) const LOOK_BACK: TimeDelta = TimeDelta::seconds(20);
 
-/// How long to wait before the listing is tried again, while the post is not due.
+/// How long to wait before the listing is read again, while the post is not due.
 const LOOK_BACK_AGAIN: TimeDelta = TimeDelta::seconds(5);
 
-/// How long after its due second a post waits for the listing, where nothing
-/// else can tell it from others when the answer is lost.
-const PATIENCE: TimeDelta = TimeDelta::minutes(2);
+/// How long after its due second a post waits for the listing, if nothing else can distinguish it
+/// from other posts after a lost response.
+const MAX_WAIT: TimeDelta = TimeDelta::minutes(2);
 
-/// What preparation has reached. Stored between the steps, so that a step
-/// which is taken again after a crash uploads one file twice, not all of them.
+/// The state of the preparation. Stored between the steps, so that a step that is repeated after a
+/// crash uploads one file twice, not all of them.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
     /// The files that are ready, in the order of the post.
     pub(super) media: Vec<Uploaded>,
-    /// The next one, once it is uploaded and while the server processes it.
+    /// The next file, while the server processes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     processing: Option<Processing>,
-    /// Whether the server has failed once to process the next one, or lost it.
+    /// Whether the server has failed once to process the next file, or lost it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed_once: bool,
-    /// Who sees the account's posts by its own setting, on unknown software. It is sent along, because some servers
-    /// (snac) do not apply it, and because it decides whether a lost post can be found in the listing.
+    /// The account's own visibility setting, on unknown software. It is sent along, because some
+    /// servers (snac) do not apply it, and because it decides whether a lost post can be found in
+    /// the listing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) own_visibility: Option<String>,
-    /// What the account showed after all files were uploaded; the last step.
+    /// The statuses of the account after all files were uploaded; the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<TimelineSnapshot>,
 }
 
-/// A file that the server still processes.
 #[derive(Serialize, Deserialize)]
 struct Processing {
     id: String,
-    /// How often it was asked for.
+    /// How many status calls were made.
     looks: u32,
 }
 
-/// The preparation of a post.
 pub(super) struct Preparation<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
-    pub(super) job: &'a PublishRequest<'a>,
+    pub(super) request: &'a PublishRequest<'a>,
 }
 
 impl Preparation<'_> {
-    /// One step: the upload of a file, a look at a file that is being processed,
-    /// or the reading of the listing.
+    /// Takes one step: uploads a file, checks a file that is being processed, or reads the listing.
     pub(super) async fn step(&self) -> Result<Step, AttemptError> {
-        let job = self.job;
-        let progress = Progress::of(job).unwrap_or_default();
-        match (&progress.processing, job.media.get(progress.media.len())) {
+        let request = self.request;
+        let progress = Progress::load(request).unwrap_or_default();
+        match (&progress.processing, request.media.get(progress.media.len())) {
             (_, None) if progress.before.is_some() => Ok(Step::Ready { progress: progress.store() }),
             (_, None) => self.look_back(progress).await,
             (None, Some(next)) => self.upload(progress, next).await,
@@ -91,10 +87,10 @@ impl Preparation<'_> {
     }
 
     async fn upload(&self, mut progress: Progress, file: &Attachment) -> Result<Step, AttemptError> {
-        let Self { api, grant, job } = *self;
-        let token = &job.credentials.access_token;
+        let Self { api, grant, request } = *self;
+        let token = &request.credentials.access_token;
         let upload = async |path| {
-            Ok::<_, AttemptError>(api.upload(grant, token, path, file, self.open(file).await?, job.now).await)
+            Ok::<_, AttemptError>(api.upload(grant, token, path, file, self.open(file).await?, request.now).await)
         };
         let uploaded = if grant.software.uploads_in_background() {
             match upload(UPLOAD).await? {
@@ -105,53 +101,58 @@ impl Preparation<'_> {
             upload(UPLOAD_AT_ONCE).await?
         };
         match uploaded {
-            Ok(Upload::Ready(file)) => Ok(progress.with(file).again_with_the_rest(job)),
+            Ok(Upload::Ready(file)) => Ok(progress.with(file).again_with_the_rest(request)),
             Ok(Upload::Processing(id)) => {
                 progress.processing = Some(Processing { id, looks: 0 });
-                Ok(progress.again(job.now + wait(0)))
+                Ok(progress.again(request.now + wait(0)))
             }
             Err(error) if failed_on_a_file(&error) && !progress.failed_once => {
                 progress.failed_once = true;
-                Ok(progress.again(job.now + PROCESSING_WAIT))
+                Ok(progress.again(request.now + PROCESSING_WAIT))
             }
             Err(error) if failed_on_a_file(&error) => {
-                Err(AttemptError::Refused { reason: of_file(job, &progress, &error.message) })
+                Err(AttemptError::Refused { reason: message_for_file(request, &progress, &error.message) })
             }
-            Err(error) => Err(in_words_of_file(error, job, &progress)),
+            Err(error) => Err(error_for_file(error, request, &progress)),
         }
     }
 
     async fn look(&self, mut progress: Progress, id: String, looks: u32) -> Result<Step, AttemptError> {
-        let Self { api, grant, job } = *self;
-        match api.medium(grant, &job.credentials.access_token, &id, job.now).await {
-            Ok(Medium::Ready(file)) => Ok(progress.with(file).again_with_the_rest(job)),
+        let Self { api, grant, request } = *self;
+        match api.medium(grant, &request.credentials.access_token, &id, request.now).await {
+            Ok(Medium::Ready(file)) => Ok(progress.with(file).again_with_the_rest(request)),
             Ok(Medium::Processing) => {
                 let looks = looks.saturating_add(1);
                 progress.processing = Some(Processing { id, looks });
-                Ok(progress.again(job.now + wait(looks)))
+                Ok(progress.again(request.now + wait(looks)))
             }
-            // It could not be processed, which may succeed the second time.
+            // Processing failed, but may succeed the second time.
             Err(error) if error.is_status(StatusCode::UNPROCESSABLE_ENTITY) && !progress.failed_once => {
                 (progress.processing, progress.failed_once) = (None, true);
-                Ok(progress.again(job.now + PROCESSING_WAIT))
+                Ok(progress.again(request.now + PROCESSING_WAIT))
             }
-            // Only this one is uploaded anew. That the others are gone as well, the
-            // refusal of their status says.
+            // Only this file is uploaded again. If the others are gone as well, the refusal of
+            // their status shows it.
             Ok(Medium::Unknown) if !progress.failed_once => {
                 (progress.processing, progress.failed_once) = (None, true);
-                Ok(progress.again(job.now))
+                Ok(progress.again(request.now))
             }
-            Ok(Medium::Unknown) => {
-                Err(AttemptError::PreparationExpired { reason: of_file(job, &progress, "it is not there any more") })
-            }
-            Err(error) => Err(in_words_of_file(error, job, &progress)),
+            Ok(Medium::Unknown) => Err(AttemptError::PreparationExpired {
+                reason: message_for_file(
+                    request,
+                    &progress,
+                    "the file is no longer on the \
+                                                                                        server",
+                ),
+            }),
+            Err(error) => Err(error_for_file(error, request, &progress)),
         }
     }
 
-    /// Reads what the account shows before the public call. A status that appears
-    /// in the listing later is then known to be newer.
+    /// Reads the account's listing before the publish call. A status that is listed later is then
+    /// known to be newer.
     async fn look_back(&self, mut progress: Progress) -> Result<Step, AttemptError> {
-        let Self { grant, job, .. } = *self;
+        let Self { grant, request, .. } = *self;
         progress.before = Some(match self.read_account().await {
             Ok((own_visibility, before)) => {
                 progress.own_visibility = own_visibility;
@@ -160,19 +161,18 @@ impl Preparation<'_> {
             Err(error) if error.kind == ErrorKind::Unauthorized && !is_beyond_the_scopes(&error) => {
                 return Err(error.into());
             }
-            // A listing that cannot be read does not hold a post back for long. On
-            // servers with idempotency keys it is not made late at all, because
-            // the key can tell what became of a call. On the others it waits for
-            // `PATIENCE`: a server that cannot list statuses would probably not
-            // take one either.
+            // A listing that cannot be read does not delay a post for long. On servers with
+            // idempotency keys the post is not delayed at all, because the key can decide the
+            // outcome of a call. On others it waits for `MAX_WAIT`: a server that cannot list
+            // statuses would probably not accept one either.
             Err(error) => {
-                let patience = if grant.software.keeps_keys() { TimeDelta::zero() } else { PATIENCE };
+                let patience = if grant.software.keeps_keys() { TimeDelta::zero() } else { MAX_WAIT };
                 match may_pass(&error) {
-                    true if job.now < job.publish_at => {
-                        let at = (job.now + LOOK_BACK_AGAIN).min(job.publish_at);
+                    true if request.now < request.publish_at => {
+                        let at = (request.now + LOOK_BACK_AGAIN).min(request.publish_at);
                         return Ok(progress.again(at));
                     }
-                    true if job.now < job.publish_at + patience => return Err(error.into()),
+                    true if request.now < request.publish_at + patience => return Err(error.into()),
                     _ => TimelineSnapshot::Unreadable,
                 }
             }
@@ -180,48 +180,47 @@ impl Preparation<'_> {
         Ok(Step::Ready { progress: progress.store() })
     }
 
-    /// The visibility that the account has set, where it is needed, and what the account shows.
+    /// The account's own visibility, if it is needed, and the statuses of the account.
     async fn read_account(&self) -> Result<(Option<String>, TimelineSnapshot), CallError> {
-        let Self { api, grant, job } = *self;
-        let token = &job.credentials.access_token;
-        let needs_visibility = grant.software == Software::Other && job.options.text("visibility").is_none();
+        let Self { api, grant, request } = *self;
+        let token = &request.credentials.access_token;
+        let needs_visibility = grant.software == Software::Other && request.options.text("visibility").is_none();
         let own = if needs_visibility { api.me(&grant.server, token).await?.own_visibility() } else { None };
-        let before = match account::id_on_server(job.profile) {
-            Some(account) => TimelineSnapshot::showed(&api.statuses(grant, token, account, None, job.now).await?),
+        let before = match account::id_on_server(request.profile) {
+            Some(account) => TimelineSnapshot::showed(&api.statuses(grant, token, account, None, request.now).await?),
             None => TimelineSnapshot::Unreadable,
         };
         Ok((own.map(str::to_owned), before))
     }
 
     async fn open(&self, file: &Attachment) -> Result<MediaBytes, AttemptError> {
-        let opened = self.job.files.open(file).await;
+        let opened = self.request.files.open(file).await;
         opened.map_err(|error| AttemptError::RetryLater { retry_at: None, reason: error.to_string() })
     }
 }
 
 impl Progress {
-    /// What a delivery has stored; `None` when it was written by a version with
-    /// another form.
-    pub(super) fn of(job: &PublishRequest<'_>) -> Option<Self> {
-        job.progress.map_or_else(|| Some(Self::default()), |it| serde_json::from_str(it).ok())
+    /// The stored state; `None` if a version with another form wrote it.
+    pub(super) fn load(request: &PublishRequest<'_>) -> Option<Self> {
+        request.progress.map_or_else(|| Some(Self::default()), |it| serde_json::from_str(it).ok())
     }
 
     fn store(&self) -> Option<String> {
         serde_json::to_string(self).ok()
     }
 
-    /// With one more file that is ready.
+    /// Adds a file that is ready.
     fn with(self, file: Uploaded) -> Self {
         let Self { mut media, own_visibility, before, .. } = self;
         media.push(file);
         Self { media, processing: None, failed_once: false, own_visibility, before }
     }
 
-    /// Ends a step with a file that is ready. The next step follows at once, or
-    /// shortly before the due second when only the listing is left to be read.
-    fn again_with_the_rest(self, job: &PublishRequest<'_>) -> Step {
-        let is_all = self.media.len() == job.media.len();
-        let at = if is_all { (job.publish_at - LOOK_BACK).max(job.now) } else { job.now };
+    /// Ends a step with a file that is ready. The next step follows at once, or shortly before the
+    /// due second if only the listing remains.
+    fn again_with_the_rest(self, request: &PublishRequest<'_>) -> Step {
+        let is_all = self.media.len() == request.media.len();
+        let at = if is_all { (request.publish_at - LOOK_BACK).max(request.now) } else { request.now };
         self.again(at)
     }
 
@@ -230,18 +229,20 @@ impl Progress {
     }
 }
 
-/// How long to wait before the next look at a file that is being processed.
+/// How long to wait before the next status call for a file.
 fn wait(looks: u32) -> TimeDelta {
     TimeDelta::seconds(1 << looks.min(5)).min(LONGEST_WAIT)
 }
 
-fn of_file(job: &PublishRequest<'_>, progress: &Progress, reason: &str) -> String {
-    format!("file {} of {}: {reason}", progress.media.len() + 1, job.media.len())
+fn message_for_file(request: &PublishRequest<'_>, progress: &Progress, reason: &str) -> String {
+    format!("file {} of {}: {reason}", progress.media.len() + 1, request.media.len())
 }
 
-fn in_words_of_file(error: CallError, job: &PublishRequest<'_>, progress: &Progress) -> AttemptError {
+fn error_for_file(error: CallError, request: &PublishRequest<'_>, progress: &Progress) -> AttemptError {
     match error.into() {
-        AttemptError::Refused { reason } => AttemptError::Refused { reason: of_file(job, progress, &reason) },
+        AttemptError::Refused { reason } => {
+            AttemptError::Refused { reason: message_for_file(request, progress, &reason) }
+        }
         other => other,
     }
 }

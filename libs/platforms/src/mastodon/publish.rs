@@ -1,4 +1,4 @@
-//! Preparing and publishing posts, and finding out what became of a public call.
+//! Preparing and publishing posts, and looking up the outcome of a publish call.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::Mastodon;
 use super::api::statuses::{Medium, NewStatus};
 use super::errors::{ERRORS, WHO, WITHOUT_LOOK_UP, is_final};
 use super::grant::Grant;
-use super::look_up::{Statuses, Unread};
+use super::look_up::{ListingError, Statuses};
 use super::preparation::{Preparation, Progress};
 use super::software::Software;
 use crate::deadline::Deadline;
@@ -20,184 +20,192 @@ use crate::publish_request::PublishRequest;
 use crate::recognition::{Found, Listed};
 use crate::transport_error::TransportError;
 
-/// How long a public call that was cut off may still take effect: servers and
-/// the proxies in front of them end a request after a minute at most.
-const SETTLES: TimeDelta = TimeDelta::seconds(90);
+/// How long a cut-off publish call may still take effect: servers and the proxies in front of them
+/// end a request after a minute at most.
+const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
-/// How long after a public call its idempotency key is certainly remembered:
-/// an hour, less what two clocks may differ by.
-const KEY_IS_KNOWN: TimeDelta = TimeDelta::minutes(55);
+/// How long after a publish call its idempotency key is certainly remembered: an hour, minus the
+/// difference of two clocks.
+const KEY_LIFETIME: TimeDelta = TimeDelta::minutes(55);
 
-/// Why a post cannot be looked for, in words for the user.
-const UNREADABLE_LISTING: &str = "what it has published may not be read";
+/// User message: the post cannot be looked up.
+const UNREADABLE_LISTING: &str = "the server does not let this service read the account's posts";
 
-/// Why a post that looks the same is not taken for ours while the idempotency
-/// key can still decide, in words for the user.
-const UNLISTED: &str = "its server may not list what not everybody sees; look at the account before you post again";
+/// User message: a post that looks the same is not treated as ours while the idempotency key can
+/// still decide.
+const UNLISTED: &str = "its server may not list posts that are not public; look at the account before you post again";
 
-const ONLY_ITS_KEY_TELLS: &str =
-    "a post in the same words is there; the server is asked for this one by its key when that can make no second one";
+const AWAITING_KEY_CHECK: &str = "the account has a post with the same text; the server is asked by idempotency key once that cannot publish a \
+     second post";
 
-/// How long the account's statuses are read at most. What remains of
-/// [`STEP_LIMIT`] is enough for the public call, which may have to be repeated.
-const LOOKING: Duration = Duration::from_secs(20);
+/// The timeout for reading the account's statuses. The rest of [`STEP_LIMIT`] is enough for the
+/// publish call, which may have to be repeated.
+const LOOK_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[async_trait::async_trait]
 impl Publish for Mastodon {
     /// A file is not public until a status shows it.
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let grant = Grant::of(job.credentials)?;
-        let preparation = Preparation { api: &self.api, grant: &grant, job };
-        let step = Deadline::begin(job.now).within(STEP_LIMIT, preparation.step()).await;
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let grant = Grant::load(request.credentials)?;
+        let preparation = Preparation { api: &self.api, grant: &grant, request };
+        let step = Deadline::begin(request.now).within(STEP_LIMIT, preparation.step()).await;
         step.unwrap_or_else(|| {
             Err(AttemptError::RetryLater { retry_at: None, reason: TransportError::Late.words(WHO) })
         })
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let watch = Deadline::begin(job.now);
-        let grant = Grant::of(job.credentials)?;
-        let progress = Progress::of(job).unwrap_or_default();
-        if progress.media.len() != job.media.len() {
-            return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let watch = Deadline::begin(request.now);
+        let grant = Grant::load(request.credentials)?;
+        let progress = Progress::load(request).unwrap_or_default();
+        if progress.media.len() != request.media.len() {
+            return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         }
-        // It was prepared by an earlier version, which did not read the listing.
+        // An earlier version prepared it, which did not read the listing.
         if progress.before.is_none() && !grant.software.keeps_keys() {
             return Err(AttemptError::PreparationExpired {
-                reason: "it was not read what was there before".to_owned(),
+                reason: "the account's earlier posts were not read".to_owned(),
             });
         }
-        match self.post(job, &grant, &progress).await {
+        match self.post(request, &grant, &progress).await {
             Ok(published) => Ok(published),
             Err(error) if !progress.media.is_empty() && is_final(&error) => {
                 let reason = error.message.clone();
-                let learned = watch.within(STEP_LIMIT, self.refused_with_files(job, &grant, &progress, error, &watch));
+                let learned =
+                    watch.within(STEP_LIMIT, self.refused_with_files(request, &grant, &progress, error, &watch));
                 learned.await.unwrap_or(Err(AttemptError::RetryLater { retry_at: None, reason }))
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// First the account's statuses are read back to those that were there
-    /// before the call. Where that does not decide, the very same call is made
-    /// again while the server still remembers its idempotency key: if the first
-    /// call made a status, the repeat is answered with that one. The repeat waits
-    /// until the first call can no longer be running, because not every server
-    /// notices the same key in two calls at once.
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        let grant = match Grant::of(job.credentials) {
+    /// First reads the account's statuses back to those from before the call. If that does not
+    /// decide, the same call is made again while the server still remembers its idempotency key: if
+    /// the first call created a status, the repeat returns that status. The repeat waits until the
+    /// first call can no longer be running, because not every server notices the same key in two
+    /// concurrent calls.
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        let grant = match Grant::load(request.credentials) {
             Ok(grant) => grant,
             Err(unreadable) => return Resolution::Unauthorized { reason: unreadable.to_string() },
         };
-        let watch = Deadline::begin(job.now);
-        let Some(progress) = Progress::of(job) else {
-            return Resolution::Pending { reason: "what was kept of its preparation is unreadable".to_owned() };
+        let watch = Deadline::begin(request.now);
+        let Some(progress) = Progress::load(request) else {
+            return Resolution::Pending { reason: "the stored preparation cannot be read".to_owned() };
         };
-        if progress.media.len() != job.media.len() {
-            // The public call comes after all files, so it was never made.
+        if progress.media.len() != request.media.len() {
+            // The publish call comes after all files, so it was never made.
             return Resolution::NotPublished;
         }
-        let has_key = grant.software.keeps_keys() && job.now < since + KEY_IS_KNOWN;
-        let looked = watch.within(LOOKING, self.look_up(job, &grant, &progress, &watch)).await;
-        let late = || Err(Unread::Passing { reason: TransportError::Late.words(WHO) });
+        let has_key = grant.software.keeps_keys() && request.now < since + KEY_LIFETIME;
+        let looked = watch.within(LOOK_UP_TIMEOUT, self.look_up(request, &grant, &progress, &watch)).await;
+        let late = || Err(ListingError::Passing { reason: TransportError::Late.words(WHO) });
         let in_doubt = match looked.unwrap_or_else(late) {
             Ok(Found::Public(published)) => return Resolution::Found(published),
-            Ok(Found::NotPublished) if is_perhaps_unlisted(job, &grant, &progress) => {
+            Ok(Found::NotPublished) if is_perhaps_unlisted(request, &grant, &progress) => {
                 return Resolution::Undeterminable { advice: UNLISTED.to_owned() };
             }
             Ok(Found::NotPublished) => return Resolution::NotFound,
-            Ok(Found::Candidate(_)) if has_key => ONLY_ITS_KEY_TELLS.to_owned(),
+            Ok(Found::Candidate(_)) if has_key => AWAITING_KEY_CHECK.to_owned(),
             Ok(Found::Candidate(published)) => return Resolution::Candidate(published),
-            Err(Unread::Disconnected { reason }) => return Resolution::Unauthorized { reason },
-            Err(Unread::Forbidden) if has_key => UNREADABLE_LISTING.to_owned(),
-            Err(Unread::Forbidden) => return Resolution::Undeterminable { advice: UNREADABLE_LISTING.to_owned() },
-            Ok(Found::Pending { reason }) | Err(Unread::Passing { reason }) => reason,
+            Err(ListingError::Disconnected { reason }) => return Resolution::Unauthorized { reason },
+            Err(ListingError::Forbidden) if has_key => UNREADABLE_LISTING.to_owned(),
+            Err(ListingError::Forbidden) => {
+                return Resolution::Undeterminable { advice: UNREADABLE_LISTING.to_owned() };
+            }
+            Ok(Found::Pending { reason }) | Err(ListingError::Passing { reason }) => reason,
         };
-        if !has_key || job.now < job.settled_at(SETTLES) {
+        if !has_key || request.now < request.settled_at(SETTLE_TIME) {
             return Resolution::Pending { reason: in_doubt };
         }
-        match self.post(job, &grant, &progress).await {
+        match self.post(request, &grant, &progress).await {
             Ok(published) => Resolution::Found(published),
-            // The server looks for the key first. That it went on to refuse the
-            // request shows that the first call made nothing.
+            // The server checks the key first. That it refused the request shows that the first
+            // call created nothing.
             Err(error) if is_final(&error) => Resolution::NotPublished,
             Err(error) => error.resolution(),
         }
     }
 
     fn settle_time(&self) -> TimeDelta {
-        SETTLES
+        SETTLE_TIME
     }
 }
 
-/// Who sees a post; `None` leaves it to the server.
-fn visibility<'a>(job: &PublishRequest<'a>, progress: &'a Progress) -> Option<&'a str> {
-    job.options.text("visibility").or(progress.own_visibility.as_deref())
+/// The visibility of a post; `None` leaves it to the server.
+fn visibility<'a>(request: &PublishRequest<'a>, progress: &'a Progress) -> Option<&'a str> {
+    request.options.text("visibility").or(progress.own_visibility.as_deref())
 }
 
-/// Whether the listing may lack a post that is there: snac lists what everybody
-/// sees, also for its owner.
-fn is_perhaps_unlisted(job: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> bool {
-    grant.software == Software::Other && visibility(job, progress) != Some("public")
+/// Whether the listing may lack an existing post: snac lists only public posts, even for their
+/// owner.
+fn is_perhaps_unlisted(request: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> bool {
+    grant.software == Software::Other && visibility(request, progress) != Some("public")
 }
 
 impl Mastodon {
-    /// The public call.
-    async fn post(&self, job: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> Result<Published, CallError> {
-        let warning = job.options.text("content_warning");
+    /// Makes the publish call.
+    async fn post(
+        &self,
+        request: &PublishRequest<'_>,
+        grant: &Grant,
+        progress: &Progress,
+    ) -> Result<Published, CallError> {
+        let warning = request.options.text("content_warning");
         let is_kept_of_any = warning.is_none() || !grant.software.drops_warnings();
         let status = NewStatus {
-            status: job.text,
+            status: request.text,
             media_ids: progress.media.iter().map(|it| it.id.as_str()).collect(),
-            visibility: visibility(job, progress),
+            visibility: visibility(request, progress),
             spoiler_text: warning,
-            sensitive: if is_kept_of_any { job.options.flag("sensitive") } else { Some(true) },
-            language: job.options.text("language"),
+            sensitive: if is_kept_of_any { request.options.flag("sensitive") } else { Some(true) },
+            language: request.options.text("language"),
             content_type: grant.software.content_type(),
         };
-        let key = grant.software.keeps_keys().then_some(job.reference);
-        let errors = if is_perhaps_unlisted(job, grant, progress) { &WITHOUT_LOOK_UP } else { &ERRORS };
-        let made = self.api.post(grant, &job.credentials.access_token, &status, key, errors, job.now).await?;
-        let at = made.created_at().unwrap_or(job.now);
+        let key = grant.software.keeps_keys().then_some(request.reference);
+        let errors = if is_perhaps_unlisted(request, grant, progress) { &WITHOUT_LOOK_UP } else { &ERRORS };
+        let made = self.api.post(grant, &request.credentials.access_token, &status, key, errors, request.now).await?;
+        let at = made.created_at().unwrap_or(request.now);
         let url = made.url();
         Ok(Published::new(made.id, at).with_url(url))
     }
 
-    /// What the refusal of a status with files means: it may be about the files,
-    /// and then they are uploaded anew. Servers word it in their users' languages,
-    /// so it is decided by asking for each file, not by the words.
+    /// The meaning of a refused status with files: it may be about the files, and then they are
+    /// uploaded again. Servers translate the message, so each file is checked instead.
     async fn refused_with_files(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         grant: &Grant,
         progress: &Progress,
         refused: CallError,
         watch: &Deadline,
     ) -> Result<Published, AttemptError> {
         let busy = |reason: String| Err(AttemptError::RetryLater { retry_at: None, reason });
-        // A file that a status already shows is refused as well. Only our own
-        // earlier attempt can have used it, so that status is looked for first.
-        match self.look_up(job, grant, progress, watch).await {
+        // A file that a status already shows is refused as well. Only our own earlier attempt can
+        // have used it, so that status is looked for first.
+        match self.look_up(request, grant, progress, watch).await {
             Ok(Found::Public(published)) => return Ok(published),
-            // A post that only looks the same does not show that this one was made.
-            Ok(Found::Candidate(_) | Found::NotPublished) | Err(Unread::Forbidden) => {}
-            Err(Unread::Disconnected { reason }) => return Err(AttemptError::Unauthorized { reason }),
-            Ok(Found::Pending { reason }) | Err(Unread::Passing { reason }) => return busy(reason),
+            // A post that only looks the same does not show that this one was created.
+            Ok(Found::Candidate(_) | Found::NotPublished) | Err(ListingError::Forbidden) => {}
+            Err(ListingError::Disconnected { reason }) => return Err(AttemptError::Unauthorized { reason }),
+            Ok(Found::Pending { reason }) | Err(ListingError::Passing { reason }) => return busy(reason),
         }
         if refused.is_status(StatusCode::NOT_FOUND) {
             return Err(AttemptError::PreparationExpired { reason: refused.message });
         }
         let mut is_unknown = false;
         for file in &progress.media {
-            match self.api.medium(grant, &job.credentials.access_token, &file.id, job.now).await {
+            match self.api.medium(grant, &request.credentials.access_token, &file.id, request.now).await {
                 Ok(Medium::Ready(_)) => {}
                 Ok(Medium::Processing) => return busy(refused.message),
                 Ok(Medium::Unknown) => is_unknown = true,
-                Err(of_file) if is_final(&of_file) => {}
-                Err(of_file) if of_file.kind == ErrorKind::Unauthorized => return Err(of_file.into()),
-                // Whether the file is at fault cannot be said now. The next attempt
-                // will be refused again, and the files asked for once more.
-                Err(of_file) => return busy(of_file.message),
+                Err(message_for_file) if is_final(&message_for_file) => {}
+                Err(message_for_file) if message_for_file.kind == ErrorKind::Unauthorized => {
+                    return Err(message_for_file.into());
+                }
+                // It is unknown whether the file is the cause. The next attempt will be refused
+                // again, and the files checked once more.
+                Err(message_for_file) => return busy(message_for_file.message),
             }
         }
         if is_unknown {
@@ -208,11 +216,11 @@ impl Mastodon {
 
     async fn look_up(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         grant: &Grant,
         progress: &Progress,
         watch: &Deadline,
-    ) -> Result<Found, Unread> {
-        Statuses { api: &self.api, grant, job, progress, watch }.look_up().await
+    ) -> Result<Found, ListingError> {
+        Statuses { api: &self.api, grant, request, progress, watch }.look_up().await
     }
 }

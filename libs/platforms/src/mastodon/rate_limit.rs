@@ -1,14 +1,12 @@
-//! When a rate limit ends.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use http::HeaderMap;
 
-/// Numbers from here on are seconds since 1970 (this one is in 2001). Smaller ones
-/// are seconds from now.
+/// Numbers from here on are seconds since 1970 (this one is in 2001). Smaller ones are seconds from
+/// now.
 const EARLIEST_INSTANT: i64 = 1_000_000_000;
 
-/// When the limit ends: `X-RateLimit-Reset`, which is a timestamp of ISO 8601
-/// on Mastodon and seconds since 1970 on `GoToSocial`. Every response has it, also while calls are left.
+/// When the limit resets: `X-RateLimit-Reset`, an ISO 8601 timestamp on Mastodon and seconds since
+/// 1970 on `GoToSocial`. Every response has it, even while calls are left.
 pub(super) fn ends_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok()).map(str::trim);
     let is_used_up = text("x-ratelimit-remaining").is_none_or(|it| it == "0");
@@ -38,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_the_header_names_the_same_instant() {
+    fn reset_header_is_parsed_in_every_form() {
         let in_a_minute = noon() + TimeDelta::seconds(60);
         for reset in [
             in_a_minute.to_rfc3339_opts(chrono::SecondsFormat::Micros, true),
@@ -53,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instant_is_none() {
+    fn invalid_reset_header_is_none() {
         for reset in ["", "soon", "99999999999999999999", "9223372036854775807", "2026-13-01T00:00:00Z"] {
             assert_eq!(ends(&[("x-ratelimit-reset", reset)]), None, "{reset}");
         }

@@ -1,4 +1,4 @@
-//! What recorded servers answered is read by the types of the adapter.
+//! The adapter reads recorded responses of servers.
 
 use super::api::discovery::Metadata;
 use super::api::oauth::{Me, Registered};
@@ -8,7 +8,6 @@ use super::software::Software;
 use crate::oauth2::Tokens;
 use crate::recording::Recording;
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         match recording.request.as_str() {
@@ -47,12 +46,12 @@ mod tests {
     use crate::kit::{Effect, ErrorKind};
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("mastodon"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_they_say_in_any_language() {
+    fn recorded_errors_are_classified_in_any_language() {
         let now: DateTime<Utc> = domain::testing::noon();
         for (name, recording) in Recording::all("mastodon").into_iter().filter(|(_, it)| !it.status().is_success()) {
             let error =

@@ -1,23 +1,22 @@
-//! A server, as a person names it.
+//! A server, as a user names it.
 
 use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
 use crate::connect_flow::ConnectError;
 
-/// The name of the field in which the person names it.
+/// The name of the form field.
 pub(super) const FIELD: &str = "server";
 
-/// What an answer to it looks like.
+/// The example in the form.
 pub(super) const EXAMPLE: &str = "mastodon.social";
 
-/// More than any name of a server with a path behind it.
+/// More than any name of a server with a path after it, in bytes.
 const MAX_TYPED: usize = 500;
 
-/// What a person typed to name their server.
 pub(super) struct Typed {
     pub(super) server: Server,
-    /// That of the handle, where it was one.
+    /// The username, if a handle was typed.
     pub(super) username: Option<String>,
 }
 
@@ -26,15 +25,13 @@ pub(super) struct Typed {
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Server(Url);
 
-/// This names no server.
 #[derive(Debug, thiserror::Error)]
-#[error("this names no server")]
-pub(super) struct NoServer;
+#[error("not the name of a server")]
+pub(super) struct InvalidServer;
 
 impl Typed {
-    /// Reads what a person typed: `mastodon.social`, its address, or a handle
-    /// of an account there. `http` is taken as typed; whether it may be called
-    /// is not decided here.
+    /// Parses `mastodon.social`, a URL, or a handle. Accepts `http`; whether it may be called is
+    /// decided elsewhere.
     pub(super) fn parse(typed: &str) -> Result<Self, ConnectError> {
         Self::read(typed.trim()).ok_or_else(|| refused(format!("Type the name of your server, such as {EXAMPLE}.")))
     }
@@ -46,13 +43,13 @@ impl Typed {
         if typed.contains("://") {
             let url = Url::parse(typed).ok()?;
             let page = url.path_segments().and_then(|mut it| it.next()).and_then(|it| it.strip_prefix('@'));
-            return Some(Self { server: Server::of(&url)?, username: page.and_then(username) });
+            return Some(Self { server: Server::from_url(&url)?, username: page.and_then(username) });
         }
         let (host, page) = typed.split_once('/').unwrap_or((typed, ""));
         let (user, host) = host.rsplit_once('@').unwrap_or(("", host));
         let username = username(user.trim_start_matches('@'))
             .or_else(|| page.strip_prefix('@').and_then(|it| username(it.trim_end_matches('/'))));
-        Some(Self { server: Server::of(&Url::parse(&format!("https://{host}")).ok()?)?, username })
+        Some(Self { server: Server::from_url(&Url::parse(&format!("https://{host}")).ok()?)?, username })
     }
 }
 
@@ -62,15 +59,14 @@ impl From<Server> for Typed {
     }
 }
 
-/// The name of an account on its server, if this can be one.
+/// The username of an account, if this is one.
 fn username(raw: &str) -> Option<String> {
     let is_plain = raw.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-' | b'.'));
     (is_plain && !raw.is_empty()).then(|| raw.to_owned())
 }
 
 impl Server {
-    /// The server of an address.
-    pub(super) fn of(url: &Url) -> Option<Self> {
+    pub(super) fn from_url(url: &Url) -> Option<Self> {
         let is_web = matches!(url.scheme(), "http" | "https");
         let is_anonymous = url.username().is_empty() && url.password().is_none();
         let has_host = url.host_str().is_some_and(|it| !it.is_empty());
@@ -80,39 +76,37 @@ impl Server {
         Url::parse(&url[..Position::BeforePath]).ok().map(Self)
     }
 
-    /// The server of an address in writing.
+    /// The server of a URL as text.
     pub(super) fn named(issuer: &str) -> Option<Self> {
-        Self::of(&Url::parse(issuer).ok()?)
+        Self::from_url(&Url::parse(issuer).ok()?)
     }
 
-    /// The server that this one calls by a domain, or by an address.
+    /// The server that this one names by a domain or a URL.
     pub(super) fn called(&self, name: &str) -> Option<Self> {
         let address = if name.contains("://") { name.to_owned() } else { format!("{}://{name}", self.0.scheme()) };
         Self::named(&address).filter(|it| name.len() <= MAX_TYPED && it.0.scheme() == self.0.scheme())
     }
 
-    /// Its host, and its port where that is not the usual one.
+    /// Its host, with its port if that is not the default.
     pub(super) fn name(&self) -> &str {
         &self.0[Position::BeforeHost..Position::AfterPort]
     }
 
-    /// Scheme, host and port, without a slash at the end.
+    /// Scheme, host and port, without a trailing slash.
     pub(super) fn origin(&self) -> &str {
         &self.0[..Position::BeforePath]
     }
 
-    /// An address on this server. A path that cannot be part of one leads to the
-    /// server itself.
+    /// A URL on this server. An invalid path gives the URL of the server itself.
     pub(super) fn url(&self, path: &str) -> Url {
         let joined = format!("{}/{}", self.origin(), path.trim_start_matches('/'));
         Url::parse(&joined).unwrap_or_else(|_| self.0.clone())
     }
 
-    /// The path and query of an address of this server; `None` when it is
-    /// another's.
+    /// The path and query of a URL on this server; `None` if the URL is on another one.
     pub(super) fn path_of(&self, address: &str) -> Option<String> {
         let url = Url::parse(address).ok()?;
-        let is_here = Self::of(&url)? == *self;
+        let is_here = Self::from_url(&url)? == *self;
         is_here.then(|| url[Position::BeforePath..Position::AfterQuery].to_owned())
     }
 }
@@ -124,14 +118,14 @@ impl From<Server> for String {
 }
 
 impl TryFrom<String> for Server {
-    type Error = NoServer;
+    type Error = InvalidServer;
 
-    fn try_from(origin: String) -> Result<Self, NoServer> {
-        Self::named(&origin).ok_or(NoServer)
+    fn try_from(origin: String) -> Result<Self, InvalidServer> {
+        Self::named(&origin).ok_or(InvalidServer)
     }
 }
 
-/// The answer to a person whose input names no server that can be used.
+/// The form error for input that names no usable server.
 pub(super) fn refused(message: String) -> ConnectError {
     ConnectError::Field { name: FIELD, message }
 }
@@ -141,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_found_in_what_people_type() {
+    fn server_is_parsed_from_typed_text() {
         for (typed, origin, name) in [
             ("mastodon.social", "https://mastodon.social", "mastodon.social"),
             ("  Mastodon.Social ", "https://mastodon.social", "mastodon.social"),
@@ -161,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_account_is_found_in_a_handle_and_in_the_address_of_its_page() {
+    fn username_is_parsed_from_handle_or_profile_url() {
         for (typed, username) in [
             ("@keeper@harbour.example", Some("keeper")),
             ("keeper@harbour.example", Some("keeper")),
@@ -180,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_names_its_domain_by_name_or_address() {
+    fn server_domain_is_a_name_or_a_url() {
         let server = Server::named("https://social.harbour.example").unwrap();
         for (said, name) in [
             ("harbour.example", Some("harbour.example")),
@@ -197,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_server_is_asked_for_again() {
+    fn invalid_server_name_is_a_field_error() {
         let long = format!("{}.example", "a".repeat(MAX_TYPED));
         for typed in ["", " ", "@", "@keeper@", "two words", "ftp://mastodon.social", "https://", &long, "a:b", "/x"] {
             let Err(ConnectError::Field { name: "server", message }) = Typed::parse(typed) else { panic!("{typed}") };
@@ -207,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn only_addresses_of_the_same_server_have_a_path_there() {
+    fn path_is_none_for_another_server() {
         let server = Server::named("https://harbour.example").unwrap();
 
         assert_eq!(server.path_of("https://harbour.example/oauth/token?x=1#y").as_deref(), Some("/oauth/token?x=1"));
@@ -223,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_stored_as_its_origin() {
+    fn server_is_stored_as_its_origin() {
         let server = Server::named("https://harbour.example:8443").unwrap();
         let stored = serde_json::to_string(&server).unwrap();
 

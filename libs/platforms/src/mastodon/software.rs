@@ -1,30 +1,27 @@
-//! What a server runs, and where that does other than Mastodon.
+//! The software of a server, and how it differs from Mastodon.
 
 use domain::rules::Counting;
 use serde::{Deserialize, Serialize};
 
-/// The software of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Software {
-    /// Mastodon, and forks that number their versions like it. Software that names
-    /// a version of Mastodon beside its own name is [`Software::Other`].
+    /// Mastodon, and forks with its version numbers. Software that names a version of Mastodon in
+    /// addition to its own name is [`Software::Other`].
     Mastodon,
-    /// `GoToSocial`.
     GoToSocial,
     Pleroma,
-    /// Akkoma, a fork of Pleroma.
+    /// A fork of Pleroma.
     Akkoma,
     Pixelfed,
-    /// Anything else that speaks the API.
+    /// Any other software with Mastodon's API.
     Other,
 }
 
 impl Software {
-    /// Recognised by what an instance says of itself: its `version`, which begins
-    /// with the version of Mastodon whose API it follows, except on `GoToSocial`,
-    /// and its `source_url`.
-    pub(super) fn of(version: &str, source_url: &str) -> Self {
+    /// Detected by fields of the instance: its `version`, which begins with the version of Mastodon
+    /// whose API it follows, except on `GoToSocial`, and its `source_url`.
+    pub(super) fn detect(version: &str, source_url: &str) -> Self {
         let version = version.to_ascii_lowercase();
         let says = |name: &str| version.contains(name) || source_url.to_ascii_lowercase().contains(name);
         match version.split_once("(compatible;") {
@@ -37,7 +34,7 @@ impl Software {
         }
     }
 
-    /// As people know it; `None` when its version does not say what it is.
+    /// The display name; `None` if the version does not name the software.
     pub(super) fn title(self, version: &str) -> Option<&str> {
         match self {
             Self::Mastodon => Some("Mastodon"),
@@ -49,46 +46,43 @@ impl Software {
         }
     }
 
-    /// Whether a repeat with the same `Idempotency-Key` makes nothing new for an
-    /// hour, provided that the first call made something. Where that is not so, no
-    /// key is sent: Pixelfed refuses a repeat even if the first call failed, and
-    /// Pleroma and Akkoma repeat their first answer for hours, also an error that
-    /// has passed since.
+    /// Whether a repeat with the same `Idempotency-Key` creates nothing new for an hour, provided
+    /// that the first call created something. Otherwise no key is sent: Pixelfed refuses a repeat
+    /// even if the first call failed, and Pleroma and Akkoma repeat their first response for hours,
+    /// including an error that has passed since.
     pub(super) const fn keeps_keys(self) -> bool {
         matches!(self, Self::Mastodon)
     }
 
-    /// Whether the refusal of a call for tokens does not say which is at fault, the
-    /// app or the code or token that it brought.
+    /// Whether a refused token call does not show the cause: the app, or its code or token.
     pub(super) const fn hides_why_tokens_fail(self) -> bool {
         matches!(self, Self::Pleroma | Self::Akkoma)
     }
 
-    /// Whether a status shows its files under the ids of their uploads.
-    /// Pleroma and its kin make some of them anew.
+    /// Whether a status shows its files under their uploaded ids. Pleroma and its forks assign some
+    /// new ids.
     pub(super) const fn keeps_ids_of_files(self) -> bool {
         matches!(self, Self::Mastodon | Self::GoToSocial | Self::Pixelfed)
     }
 
-    /// Whether it is worth trying the newer call for uploads, which answers
-    /// before the file has been processed. Older versions of Pixelfed do not
-    /// have it, and newer ones answer the older call, too, only when the file is
-    /// ready, so that nothing is lost by making that one at once.
+    /// Whether to try the newer upload call, which responds before the file is processed. Older
+    /// versions of Pixelfed lack it, and newer ones respond to either call only when the file is
+    /// ready, so the older call loses nothing.
     pub(super) const fn uploads_in_background(self) -> bool {
         !matches!(self, Self::Pixelfed)
     }
 
-    /// How a text is to be interpreted. Without it, the account's own setting
-    /// decides, which may be Markdown.
+    /// The content type of a text. Without it, the account's own setting decides, which may be
+    /// Markdown.
     pub(super) const fn content_type(self) -> Option<&'static str> {
         match self {
-            // Of Mastodon only forks know it; Mastodon itself ignores it.
+            // Only forks of Mastodon know it; Mastodon itself ignores it.
             Self::Mastodon | Self::GoToSocial | Self::Pleroma | Self::Akkoma => Some("text/plain"),
             Self::Pixelfed | Self::Other => None,
         }
     }
 
-    /// What we ask to be allowed; `supported` is what the server says it has.
+    /// The scopes to request; `supported` is the server's list.
     pub(super) fn scopes(self, supported: Option<&[String]>) -> &'static str {
         let has = |scope: &str| supported.is_some_and(|it| it.iter().any(|it| it == scope));
         match self {
@@ -98,24 +92,23 @@ impl Software {
         }
     }
 
-    /// How it counts a text in this version of it; `url` is how many characters it
-    /// says a link counts.
+    /// How this version counts a text; `url` is the number of characters that the server states for
+    /// a link.
     pub(super) fn counting(self, version: &str, url: u32) -> Counting {
         match self {
             Self::Mastodon if counts_conjuncts(version) => Counting::graphemes().url(url).short_mentions(),
             Self::Mastodon => Counting::graphemes_of_unicode_15().url(url).short_mentions(),
-            // It depends on the Erlang below, which is not told. The older rules
-            // never count less.
+            // It depends on the Erlang version, which is unknown. The older rules never count less.
             Self::Pleroma | Self::Akkoma => Counting::graphemes_of_unicode_15(),
-            // It counts the warning by itself: `longest_warning`.
+            // The warning is counted separately: `longest_warning`.
             Self::Pixelfed => return Counting::code_points(),
-            // GoToSocial names a length of links and does not use it.
+            // GoToSocial states a length of links but does not use it.
             Self::GoToSocial | Self::Other => Counting::code_points(),
         }
         .with_warnings()
     }
 
-    /// The most code points of a content warning, where it is not a part of the text.
+    /// The most code points of a content warning, if it is not counted as part of the text.
     pub(super) const fn longest_warning(self) -> Option<u32> {
         match self {
             Self::Pixelfed => Some(140),
@@ -123,9 +116,9 @@ impl Software {
         }
     }
 
-    /// The most code points of an alternative text, where the server does not say it. Mastodon says it since 4.4, in the
-    /// second version of the call alone.
-    /// Source: pull request 39306 of `mastodon/mastodon` (June 2026).
+    /// The most code points of an alternative text, if the server does not state it. Mastodon
+    /// states it since 4.4, only in the second version of the call. Source: pull request 39306 of
+    /// `mastodon/mastodon` (June 2026).
     pub(super) fn longest_description(self, version: &str) -> u64 {
         match self {
             Self::Mastodon if (4, 7) <= release(version) => 10_000,
@@ -134,14 +127,14 @@ impl Software {
         }
     }
 
-    /// Whether a warning is kept only of a status that is marked as sensitive.
-    /// Elsewhere it is kept of any, or marks it by itself.
+    /// Whether a warning is dropped unless the status is marked as sensitive. Other software keeps
+    /// it, or marks the status itself.
     pub(super) const fn drops_warnings(self) -> bool {
         matches!(self, Self::Pixelfed)
     }
 
-    /// Whether pictures and videos may stand in one post. Pixelfed takes them,
-    /// but leaves such posts out of the listing in which we look for ours.
+    /// Whether one post may have both pictures and videos. Pixelfed accepts them, but leaves such
+    /// posts out of the listing that look-ups read.
     pub(super) const fn mixes(self) -> bool {
         matches!(self, Self::GoToSocial | Self::Pleroma | Self::Akkoma)
     }
@@ -157,9 +150,8 @@ impl Software {
     }
 }
 
-/// The name in a version like `4.0.0 (compatible; Mitra 2.18.0)`,
-/// `4.0.0 (not true; really snac/2.52)` or `takahe/0.9`: the word before the
-/// last number.
+/// The name in a version like `4.0.0 (compatible; Mitra 2.18.0)`, `4.0.0 (not true; really
+/// snac/2.52)` or `takahe/0.9`: the word before the last number.
 fn named(version: &str) -> Option<&str> {
     let (before, _) = version.trim_end_matches(')').rsplit_once(['/', ' '])?;
     let name = before.rsplit(['(', ' ', ';']).next()?;
@@ -168,8 +160,8 @@ fn named(version: &str) -> Option<&str> {
     (is_name && is_plain).then_some(name)
 }
 
-/// Whether a version is like `4.5.2`, `4.6.0-rc.1` or `4.3.1+glitch`, or like `4.0.0rc1` and `3.5.0beta2`, as betas and
-/// release candidates were called before 4.1.
+/// Whether a version is like `4.5.2`, `4.6.0-rc.1` or `4.3.1+glitch`, or like `4.0.0rc1` and
+/// `3.5.0beta2`, the form of betas and release candidates before 4.1.
 fn is_of_mastodon(version: &str) -> bool {
     let end = version.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(version.len());
     let (numbers, suffix) = version.split_at(end);
@@ -187,9 +179,9 @@ fn release(version: &str) -> (u32, u32) {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
-/// Whether a version of Mastodon counts a conjunct as one character, as Unicode does
-/// since 15.1. It counts as its Ruby does: 4.6 runs on Ruby 4.0, the first with
-/// those rules, and so do its betas; nightlies and alphas before them ran on 3.4.
+/// Whether a version of Mastodon counts a conjunct as one character, as Unicode does since 15.1.
+/// The Ruby version decides: 4.6 runs on Ruby 4.0, the first with those rules, and so do its betas;
+/// nightlies and alphas before them ran on 3.4.
 fn counts_conjuncts(version: &str) -> bool {
     let is_early = version.starts_with("4.6.0-alpha") || version.starts_with("4.6.0-nightly");
     (4, 6) <= release(version) && !is_early
@@ -200,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn software_is_known_by_its_version() {
+    fn software_is_detected_by_its_version() {
         for (version, source_url, software) in [
             ("4.5.2", "https://github.com/mastodon/mastodon", Software::Mastodon),
             ("4.5.0+glitch", "https://github.com/glitch-soc/mastodon", Software::Mastodon),
@@ -226,7 +218,7 @@ mod tests {
             ("2024.1.0.1", "", Software::Other),
             ("takahe/0.9", "", Software::Other),
         ] {
-            assert_eq!(Software::of(version, source_url), software, "{version}");
+            assert_eq!(Software::detect(version, source_url), software, "{version}");
         }
     }
 
@@ -254,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_narrowest_scopes_that_a_server_has_are_asked_for() {
+    fn narrowest_supported_scopes_are_requested() {
         let supported = ["profile", "read", "write:media"].map(str::to_owned);
 
         let modern = Software::Mastodon.scopes(Some(&supported));

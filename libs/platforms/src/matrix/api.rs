@@ -1,4 +1,4 @@
-//! The addresses and answers of homeservers.
+//! The URLs and responses of homeservers.
 
 #[cfg(any(test, feature = "conformance"))]
 pub(crate) mod recordings;
@@ -24,22 +24,22 @@ use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 use crate::publish_request::{MediaBytes, PublishRequest};
 use crate::response;
 
-/// For one message. Long, because what it did is found out by further calls.
+/// The timeout of one message. Long, because finding out its outcome takes further calls.
 const SEND: Duration = Duration::from_secs(15);
 
-/// A page of events, each of which may have 64 KiB, is as long as this at most.
+/// The most bytes of a page of events, each of which may have 64 KiB.
 const MAX_PAGE_BYTES: usize = 8 << 20;
 
-/// How many events a page has at most.
+/// Events per page.
 const PAGE: &str = "100";
 
-/// The longest id of an event, or address of a file, in bytes.
+/// The longest id of an event, or URI of a file, in bytes.
 const MAX_ID: usize = 255;
 
-/// Where people sign in, and are told how they can.
+/// The sign-in call; it also lists the login types.
 const LOGIN: &[&str] = &["_matrix", "client", "v3", "login"];
 
-/// The event that begins a room.
+/// The event that creates a room.
 pub(super) const CREATE: &str = "m.room.create";
 
 /// The client-server API.
@@ -48,7 +48,6 @@ pub(super) struct Api {
     pub(super) http: HttpClients,
 }
 
-/// A device, at its homeserver.
 #[derive(Clone, Copy)]
 pub(super) struct Device<'a> {
     pub(super) server: &'a Homeserver,
@@ -57,19 +56,19 @@ pub(super) struct Device<'a> {
 }
 
 impl<'a> Device<'a> {
-    pub(super) fn of(grant: &'a Grant, job: &'a PublishRequest<'_>) -> Self {
-        Self { server: &grant.server, token: &job.credentials.access_token, now: job.now }
+    pub(super) fn new(grant: &'a Grant, request: &'a PublishRequest<'_>) -> Self {
+        Self { server: &grant.server, token: &request.credentials.access_token, now: request.now }
     }
 }
 
-/// What proves who a user is.
+/// The user's proof of identity.
 pub(super) enum Proof<'a> {
     Password(&'a UserId, &'a SecretString),
-    /// What the homeserver's page has given them, to be used once.
+    /// The one-time token from the homeserver's page.
     FromPage(&'a str),
 }
 
-/// What a device is given to prove itself, without OAuth 2.0.
+/// The tokens of a device without OAuth 2.0.
 #[derive(Deserialize)]
 pub(super) struct Tokens {
     pub(super) access_token: SecretString,
@@ -82,14 +81,13 @@ impl Tokens {
         self.expires_in_ms.map(|it| now + TimeDelta::milliseconds(it.into()))
     }
 
-    /// As the credentials of an account.
     pub(super) fn credentials(self, now: DateTime<Utc>) -> Credentials {
         let expires_at = self.expires_at(now);
         Credentials { refresh_token: self.refresh_token, expires_at, ..Credentials::new(self.access_token) }
     }
 }
 
-/// A device that was made just now.
+/// A device that was just created.
 #[derive(Deserialize)]
 pub(super) struct LoggedIn {
     pub(super) user_id: String,
@@ -145,11 +143,11 @@ struct Sent {
     event_id: String,
 }
 
-/// A page of what was said in a room.
+/// A page of messages of a room.
 #[derive(Deserialize)]
 pub(super) struct Messages {
     pub(super) chunk: Vec<Said>,
-    /// Where the next page begins; `None` behind the last.
+    /// The start of the next page; `None` on the last.
     pub(super) end: Option<String>,
 }
 
@@ -166,12 +164,12 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// When, by the clock of its homeserver.
+    /// When the event was sent, by the clock of its homeserver.
     pub(super) fn at(&self) -> Option<DateTime<Utc>> {
         DateTime::from_timestamp_millis(self.origin_server_ts)
     }
 
-    /// The transaction by which it was sent, where this device has sent it.
+    /// The transaction id, if this device sent the event.
     pub(super) fn transaction(&self) -> Option<&str> {
         self.unsigned["transaction_id"].as_str()
     }
@@ -182,7 +180,7 @@ impl Api {
         Self { http }
     }
 
-    /// The JSON at an address that anybody may read, or the address to which it moves its readers.
+    /// The JSON at a public URL, or the URL that it redirects to.
     pub(super) async fn well_known(&self, url: Url) -> Option<Result<Value, Url>> {
         let response = http_clients::send(self.http.to_named(Method::GET, url.clone()).ok()?).await.ok()?;
         if response.status().is_redirection() {
@@ -195,14 +193,14 @@ impl Api {
         response::json(response).await.ok().map(Ok)
     }
 
-    /// Whether there is a homeserver that has the calls with `/v3/` in their paths.
+    /// Whether there is a homeserver with the calls that have `/v3/` in their paths.
     pub(super) async fn is_homeserver(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<bool, CallError> {
         let call = self.client(server).get(Auth::anonymous(now), &["_matrix", "client", "versions"]);
         let Versions { versions } = call.read().await?;
         if versions.iter().any(|it| it.starts_with("v1.")) {
             return Ok(true);
         }
-        // Old forks of Conduit name none of these, and have the calls.
+        // Old forks of Conduit list none of these versions, but have the calls.
         Ok(!versions.is_empty() && self.flows(server, now).await.is_ok())
     }
 
@@ -211,13 +209,13 @@ impl Api {
         self.client(server).get(Auth::anonymous(now), &["_matrix", "client", "v1", "auth_metadata"]).read().await
     }
 
-    /// The ways to sign in without one, by their types.
+    /// The login types without an authorization server.
     pub(super) async fn flows(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<Vec<String>, CallError> {
         let Login { flows } = self.client(server).get(Auth::anonymous(now), LOGIN).read().await?;
         Ok(flows.into_iter().map(|it| it.kind).collect())
     }
 
-    /// Makes a device of this name, by what proves who the user is.
+    /// Creates a device of this name, with the user's proof.
     pub(super) async fn log_in(
         &self,
         server: &Homeserver,
@@ -239,7 +237,7 @@ impl Api {
         call.json(&body).read().await
     }
 
-    /// New tokens of a device.
+    /// Refreshes the tokens of a device.
     pub(super) async fn refresh(
         &self,
         server: &Homeserver,
@@ -252,7 +250,7 @@ impl Api {
         call.effect(Effect::Private).json(&body).timeout(within).read().await
     }
 
-    /// Ends a device, with all of its tokens.
+    /// Ends a device and all of its tokens.
     pub(super) async fn log_out(&self, device: Device<'_>) -> Result<(), CallError> {
         let call = self.call(device, Method::POST, &["_matrix", "client", "v3", "logout"]).effect(Effect::Private);
         call.json(&json!({})).read().await.map(|_: Value| ())
@@ -264,7 +262,6 @@ impl Api {
         Ok(user_id)
     }
 
-    /// The name that a user has given themselves.
     pub(super) async fn display_name(&self, device: Device<'_>, user: &UserId) -> Result<Option<String>, CallError> {
         let call = self.call(device, Method::GET, &["_matrix", "client", "v3", "profile", user.as_str()]);
         match call.read().await {
@@ -274,8 +271,8 @@ impl Api {
         }
     }
 
-    /// How large a file may be, in bytes, where the server says so. Servers from
-    /// before version 1.11 say it at another address.
+    /// The upload limit in bytes, if the server states it. Servers from before version 1.11 have
+    /// another path for it.
     pub(super) async fn upload_limit(&self, device: Device<'_>) -> Result<Option<u64>, CallError> {
         for path in [["_matrix", "client", "v1", "media", "config"].as_slice(), &["_matrix", "media", "v3", "config"]] {
             match self.call(device, Method::GET, path).read().await {
@@ -294,13 +291,14 @@ impl Api {
         Ok(joined_rooms)
     }
 
-    /// The content of a room's state of this kind. [`CREATE`] is the whole event, because of its sender, on servers since
-    /// version 1.16.
+    /// The content of a room's state event of this type. [`CREATE`] is the whole event, because of
+    /// its sender, on servers since version 1.16.
     pub(super) async fn state(&self, device: Device<'_>, room: &str, kind: &str) -> Result<Option<Value>, CallError> {
         let path = ["_matrix", "client", "v3", "rooms", room, "state", kind];
         let format = if kind == CREATE { "event" } else { "content" };
         let call = self.call(device, Method::GET, &path).query(&[("format", format)]);
-        // It is asked before a message is sent: who is not in the room cannot send one either.
+        // This is read before a message is sent: a user who is not in the room cannot send one
+        // either.
         match call.effect(Effect::Private).read().await {
             Ok(state) => Ok(Some(state)),
             Err(error) if error.has_code(&["M_NOT_FOUND"]) => Ok(None),
@@ -308,12 +306,12 @@ impl Api {
         }
     }
 
-    /// Whether what is said in a room has to be encrypted.
+    /// Whether messages in a room have to be encrypted.
     pub(super) async fn is_encrypted(&self, device: Device<'_>, room: &str) -> Result<bool, CallError> {
         Ok(self.state(device, room, "m.room.encryption").await?.is_some())
     }
 
-    /// Uploads a file under this name; its `mxc://` address.
+    /// Uploads a file under this name; returns its `mxc://` URI.
     pub(super) async fn upload(
         &self,
         device: Device<'_>,
@@ -329,7 +327,7 @@ impl Api {
         if is_content(&content_uri) { Ok(content_uri) } else { Err(unreadable()) }
     }
 
-    /// Says something in a room; the id of the event.
+    /// Sends a message to a room; returns the id of the event.
     pub(super) async fn send(
         &self,
         device: Device<'_>,
@@ -343,7 +341,7 @@ impl Api {
         Ok(event_id)
     }
 
-    /// What a user has said in a room, the newest first.
+    /// A page of a user's messages in a room, newest first.
     pub(super) async fn said(
         &self,
         device: Device<'_>,
@@ -367,14 +365,14 @@ impl Api {
     }
 }
 
-/// Reads the id of an event: not too long for our tables, and plain.
+/// Parses the id of an event: not too long for our tables, and printable ASCII.
 fn event_id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     let id = String::deserialize(from)?;
     let is_plain = id.starts_with('$') && id.len() <= MAX_ID && id.bytes().all(|it| it.is_ascii_graphic());
-    if is_plain { Ok(id) } else { Err(serde::de::Error::custom("an id that is none")) }
+    if is_plain { Ok(id) } else { Err(serde::de::Error::custom("not a valid id")) }
 }
 
-/// Whether this is the address of an uploaded file: `mxc://example.org/AbC123`.
+/// Whether this is the URI of an uploaded file: `mxc://example.org/AbC123`.
 fn is_content(uri: &str) -> bool {
     let parts = uri.strip_prefix("mxc://").and_then(|it| it.split_once('/'));
     let is_media = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-".contains(&it));

@@ -1,5 +1,3 @@
-//! Connecting and disconnecting accounts.
-
 use chrono::{DateTime, Utc};
 use domain::connection::AccountInfo;
 use secrecy::{ExposeSecret, SecretString};
@@ -20,10 +18,10 @@ const USER: &str = "user";
 const PASSWORD: &str = "password";
 const HOMESERVER: &str = "homeserver";
 
-/// The way to sign in on a page that leads back to a client.
+/// The login type of a page that redirects back to a client.
 const PAGE: &str = "m.login.sso";
 
-/// What our page asks.
+/// The connect form.
 pub(super) const FIELDS: &[Field] = &[
     Field::new(USER, "Your Matrix ID", "@alice:example.org"),
     Field {
@@ -32,23 +30,24 @@ pub(super) const FIELDS: &[Field] = &[
         example: "",
         secret: true,
         optional: Some(
-            "Leave it empty to sign in on your homeserver's own page, as on matrix.org, which is safer. Homeservers \
-             without OAuth 2.0 need one of the two. A password is used once and not kept.",
+            "Leave this empty to sign in on your homeserver's own page, which is safer and works on matrix.org. \
+             Homeservers without OAuth 2.0 need a password or an access token. The password is used once and not \
+             stored.",
         ),
     },
     Field {
         name: HOMESERVER,
-        label: "The address of your homeserver",
+        label: "Homeserver URL",
         example: "https://matrix.example.org",
         secret: false,
-        optional: Some("Leave it empty: it is found by your Matrix ID, unless your server is set up in another way."),
+        optional: Some("Leave this empty unless your homeserver cannot be found from your Matrix ID."),
     },
 ];
 
-/// The most times that a domain leads elsewhere.
+/// The most times that a domain may redirect.
 const MAX_MOVES: usize = 3;
 
-/// The host of the homeserver that was typed, or else of the user's domain.
+/// The host of the homeserver that was typed, or else the user's domain.
 pub(super) fn named_host(answers: &FieldValues) -> Option<String> {
     let typed = |name| answers.get(name).map(|it| it.expose_secret().trim()).filter(|it| !it.is_empty());
     let server = match typed(HOMESERVER) {
@@ -59,7 +58,7 @@ pub(super) fn named_host(answers: &FieldValues) -> Option<String> {
 }
 
 impl Matrix {
-    /// Begins with what was typed, which is enough where it proves who the user is.
+    /// Starts with the typed values. A password or a token is enough to connect the account.
     pub(super) async fn begin(
         &self,
         answers: &FieldValues,
@@ -71,7 +70,7 @@ impl Matrix {
             wrong(USER, "Type your Matrix ID, such as @alice:example.org. Your app shows it in its settings.")
         })?;
         let home = find(&self.api, &user, &typed(HOMESERVER), now).await?;
-        // As it was typed: a password may end with a space.
+        // Not trimmed: a password may end with a space.
         let password = answers.get(PASSWORD).filter(|it| !it.expose_secret().trim().is_empty());
         let Some(password) = password else { return self.depart(home, user, request, now).await };
         let Home { server, .. } = home;
@@ -80,7 +79,7 @@ impl Matrix {
         Ok(AuthorizeStep::Accounts(vec![self.connected(grant, tokens.credentials(now), now).await?]))
     }
 
-    /// Sends the person to the page of their homeserver.
+    /// Redirects the user to the page of their homeserver.
     async fn depart(
         &self,
         home: Home,
@@ -104,8 +103,8 @@ impl Matrix {
         Ok(AuthorizeStep::Redirect { url, memory: Some(memory) })
     }
 
-    /// The page of a homeserver without OAuth 2.0, which knows nothing of who asks: where
-    /// it sends people back to says which connect flow it is.
+    /// The page of a homeserver without OAuth 2.0, which has no `state`: its redirect URI names the
+    /// connect flow.
     async fn old_page(
         &self,
         server: &Homeserver,
@@ -137,7 +136,7 @@ impl Matrix {
 
     pub(super) async fn come_back(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, ConnectError> {
         let Some(grant) = callback.adapter_state.as_ref().and_then(Grant::read) else {
-            return Err(ConnectError::Refused("what was begun is not known any more; connect again".to_owned()));
+            return Err(ConnectError::Refused("the sign-in that you started has expired; connect again".to_owned()));
         };
         let here = callback.urls.for_server(&grant.server.to_string());
         callback.check_arrival(&here)?;
@@ -156,7 +155,7 @@ impl Matrix {
         let device = Device { server: &grant.server, token: &credentials.access_token, now };
         let who = self.api.who_am_i(device).await;
         let who = who.map_err(|it| without_token(it, &credentials.access_token)).and_then(|it| {
-            // On the page, they may have signed in as another user of this homeserver.
+            // On the page, the user may have signed in as another user of this homeserver.
             let user = UserId::parse(&it).filter(|it| it.domain() == grant.user.domain());
             user.ok_or_else(ConnectError::from_another_server)
         });
@@ -194,7 +193,7 @@ impl Matrix {
         self.revoke(&credentials, now).await.ok();
     }
 
-    /// A device, and where it comes from. What looks like a token is tried as one first.
+    /// A device, and the origin of its tokens. Input that looks like a token is tried as one first.
     async fn enter(
         &self,
         server: &Homeserver,
@@ -208,7 +207,7 @@ impl Matrix {
                 Ok(whose) if whose == user.as_str() => return Ok((Tokens::lasting(pasted), Session::Pasted)),
                 Ok(whose) => {
                     let whose = UserId::parse(&whose).ok_or(ConnectError::Unreachable)?;
-                    let message = format!("This access token is of {}. Type that Matrix ID.", whose.as_str());
+                    let message = format!("This access token belongs to {}. Type that Matrix ID.", whose.as_str());
                     return Err(wrong(USER, &message));
                 }
                 Err(error) if error.kind == ErrorKind::Unauthorized => {}
@@ -228,19 +227,19 @@ impl Matrix {
             let device = Device { server, token: &entered.tokens.access_token, now };
             self.api.log_out(device).await.ok();
             let whose = UserId::parse(&entered.user_id).ok_or(ConnectError::Unreachable)?;
-            return Err(wrong(USER, &format!("This is the password of {}. Type that Matrix ID.", whose.as_str())));
+            return Err(wrong(USER, &format!("This password belongs to {}. Type that Matrix ID.", whose.as_str())));
         }
         Ok((entered.tokens, Session::Login))
     }
 
-    /// What an account says of itself.
+    /// The account info and rules of an account.
     pub(super) async fn about_user(&self, device: Device<'_>, user: &UserId) -> Result<AccountDetails, CallError> {
         let (name, limit) = futures::try_join!(self.api.display_name(device, user), self.api.upload_limit(device))?;
         let profile = AccountInfo {
             account_id: user.as_str().to_owned(),
             username: Some(user.name().to_owned()),
             display_name: name,
-            // Files are shown to users of a homeserver alone (since version 1.11).
+            // Files are visible only to users of a homeserver (since version 1.11).
             avatar: None,
             profile_url: link(&[user.as_str()]),
         };
@@ -249,22 +248,21 @@ impl Matrix {
 }
 
 impl Tokens {
-    /// One that was pasted, of which nobody says when it ends.
+    /// A pasted token, whose end is unknown.
     fn lasting(access_token: SecretString) -> Self {
         Self { access_token, refresh_token: None, expires_in_ms: None }
     }
 }
 
-/// Whether somebody may have pasted a token: no server gives one with other letters, and
-/// none that is shorter. So few passwords look like that, and they go to their own
-/// server all the same.
+/// Whether the input may be a token: no server issues one with other letters, and none that is
+/// shorter. Few passwords look like that, and such a password is sent to its own server only.
 fn looks_like_a_token(typed: &str) -> bool {
     let is_letter = |it: u8| it.is_ascii_alphanumeric() || b"_-.~+/=".contains(&it);
     20 <= typed.len() && typed.bytes().all(is_letter)
 }
 
-/// The homeserver of a user: at the address that they typed, or at that of their domain,
-/// or where one of these says (`/.well-known/matrix/client`).
+/// The homeserver of a user: at the URL that they typed, or at that of their domain, or at the one
+/// that either names (`/.well-known/matrix/client`).
 async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Result<Home, ConnectError> {
     let (field, origin, itself) = if typed.is_empty() {
         (USER, user.origin(), user.itself())
@@ -273,26 +271,26 @@ async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Resu
         (HOMESERVER, typed.clone(), typed)
     };
     let (Some(found_at), Some(itself)) = (origin, itself) else {
-        return Err(wrong(field, "Type the address of your homeserver, such as https://matrix.example.org."));
+        return Err(wrong(field, "Type the URL of your homeserver, such as https://matrix.example.org."));
     };
-    let server = said_to_be(api, &found_at).await.unwrap_or(itself);
+    let server = named_by(api, &found_at).await.unwrap_or(itself);
     let name = server.name();
     match api.is_homeserver(&server, now).await {
         Ok(true) => Ok(Home { server, found_at }),
         Err(error) if !error.status.is_some_and(|it| it.is_client_error()) => {
-            Err(wrong(field, &format!("{name} was not found: {}. {}", error.message, advice(field))))
+            Err(wrong(field, &format!("{name} could not be reached: {}. {}", error.message, advice(field))))
         }
-        Ok(false) | Err(_) => Err(wrong(field, &format!("{name} is no homeserver of Matrix. {}", advice(field)))),
+        Ok(false) | Err(_) => Err(wrong(field, &format!("{name} is not a Matrix homeserver. {}", advice(field)))),
     }
 }
 
 fn advice(field: &str) -> &'static str {
-    if field == USER { "Check your Matrix ID, or type the address of your homeserver below." } else { "Check it." }
+    if field == USER { "Check your Matrix ID, or type the URL of your homeserver below." } else { "Check it." }
 }
 
-/// Where an origin says that its homeserver is. What cannot be read says nothing: who is
-/// at the origin itself is asked next.
-async fn said_to_be(api: &Api, origin: &Homeserver) -> Option<Homeserver> {
+/// The homeserver that an origin names. An unreadable response names none, and the origin itself is
+/// checked next.
+async fn named_by(api: &Api, origin: &Homeserver) -> Option<Homeserver> {
     let mut url = origin.url(&[".well-known", "matrix", "client"]);
     for _ in 0..=MAX_MOVES {
         match api.well_known(url).await? {
@@ -306,33 +304,37 @@ async fn said_to_be(api: &Api, origin: &Homeserver) -> Option<Homeserver> {
 fn refused_login(error: CallError) -> ConnectError {
     match error.kind {
         ErrorKind::Forbidden if error.has_code(&["M_FORBIDDEN"]) => {
-            wrong(PASSWORD, "This is neither the password nor an access token.")
+            wrong(PASSWORD, "This is neither your password nor a valid access token.")
         }
         _ => error.into(),
     }
 }
 
-/// Whether a homeserver has no such call, or not this kind of it.
+/// Whether a homeserver does not support the call, or this kind of it.
 fn is_unsupported(error: &CallError) -> bool {
     error.kind == ErrorKind::InvalidPost && error.has_code(&["M_UNKNOWN", "M_UNRECOGNIZED", "M_NOT_FOUND"])
 }
 
-/// `has_page` is whether people can sign in on its page instead.
+/// `has_page`: whether the user can sign in on the homeserver's page instead.
 fn no_passwords(server: &Homeserver, has_page: bool) -> ConnectError {
     let instead = if has_page { "Leave this field empty to sign in there, or paste" } else { "Paste" };
     let name = server.name();
     wrong(
         PASSWORD,
-        &format!("{name} takes no passwords here: it offers sign-in on its own page only. {instead} an access token."),
+        &format!(
+            "{name} accepts no passwords from other services, only sign-in on its own page. {instead} an access \
+                  token."
+        ),
     )
 }
 
-/// Authorization servers take services at https alone, and their operators may have banned this one.
+/// Authorization servers accept only services with https, and their operators may have banned this
+/// one.
 fn not_registered(error: CallError) -> ConnectError {
     match error.kind {
         ErrorKind::InvalidPost | ErrorKind::Forbidden => wrong(
             PASSWORD,
-            &format!("Your homeserver does not register this service ({}). Paste an access token.", error.message),
+            &format!("Your homeserver refused to register this service ({}). Paste an access token.", error.message),
         ),
         _ => error.into(),
     }
@@ -344,8 +346,8 @@ fn signs_in_elsewhere(server: &Homeserver) -> ConnectError {
     wrong(
         PASSWORD,
         &format!(
-            "{name} signs people in at an address that is neither its own nor below the domain where it was found. Leave \
-             its address empty if you typed it, or paste an access token."
+            "{name} signs users in at a URL that belongs neither to it nor to its domain. If you typed the homeserver \
+             URL, leave it empty, or paste an access token."
         ),
     )
 }

@@ -1,10 +1,10 @@
-//! What a post is sent as: one message, or one for each file.
+//! The messages of a post: one, or one for each file.
 //!
-//! A message carries one file, and what is said of it is its caption: "if `filename` is
-//! not set or the value of both properties are identical, this is the filename of the
-//! original upload. Otherwise, this is a caption". So the first file carries the text,
-//! and each further one what it shows. Where the first has an alternative text as well,
-//! the text goes before it, as a message of its own.
+//! A message has one file, and its text is the file's caption: "if `filename` is not set or the
+//! value of both properties are identical, this is the filename of the original upload. Otherwise,
+//! this is a caption". So the first file has the post's text as its caption, and each further file
+//! its alternative text. If the first file has an alternative text as well, the post's text is sent
+//! before it, as a separate message.
 
 use domain::delivery::AttemptError;
 use domain::media::{Attachment, FileType};
@@ -13,51 +13,50 @@ use serde_json::{Value, json};
 
 use crate::publish_request::PublishRequest;
 
-/// The most bytes of a text, which is checked when a post is scheduled.
+/// In bytes; checked when a post is scheduled.
 pub(super) const MAX_TEXT_BYTES: u32 = 50_000;
 
-/// The most bytes of what is sent of a message. "The complete event MUST NOT be larger
-/// than 65536 bytes", with what servers add to it: signatures, hashes, and up to 30
-/// other events that it refers to.
+/// In bytes, for the content of a message. "The complete event MUST NOT be larger than 65536
+/// bytes", including what servers add: signatures, hashes, and up to 30 other events that it refers
+/// to.
 const MAX_CONTENT_BYTES: usize = 61_000;
 
-/// Under this name, a message says which post of ours it is of, also to a device that
-/// did not send it.
+/// The field of a message that has our post's reference, visible also to a device that did not send
+/// it.
 const REFERENCE: &str = "social_publishing.reference";
 
-/// A message of a post.
 pub(super) struct Message {
-    /// The same in every attempt, and of no other message.
+    /// Equal in every attempt, and unique to this message.
     pub(super) transaction: String,
     pub(super) content: Value,
 }
 
 impl Message {
-    /// Whether this is what was sent as it.
+    /// Whether this event content is our message.
     pub(super) fn is_in(&self, content: &Value) -> bool {
         content[REFERENCE] == self.transaction.as_str()
     }
 }
 
-/// The messages of a post whose files are at these addresses.
-pub(super) fn messages(job: &PublishRequest<'_>, uploaded: &[String]) -> Result<Vec<Message>, AttemptError> {
-    let of_files = job.media.iter().zip(uploaded).enumerate();
+/// The messages of a post whose files are at these URIs.
+pub(super) fn messages(request: &PublishRequest<'_>, uploaded: &[String]) -> Result<Vec<Message>, AttemptError> {
+    let of_files = request.media.iter().zip(uploaded).enumerate();
     let mut contents: Vec<Value> = of_files.map(|(at, (file, uri))| shown(at, file, uri)).collect();
-    let is_described = job.media.first().is_some_and(|it| it.alt_text.is_some());
+    let is_described = request.media.first().is_some_and(|it| it.alt_text.is_some());
     match contents.first_mut() {
-        Some(first) if !is_described => say(first, job.text),
+        Some(first) if !is_described => say(first, request.text),
         _ => {
-            let is_notice = job.options.flag("notice") == Some(true);
+            let is_notice = request.options.flag("notice") == Some(true);
             let mut text = json!({ "msgtype": if is_notice { "m.notice" } else { "m.text" } });
-            say(&mut text, job.text);
+            say(&mut text, request.text);
             contents.insert(0, text);
         }
     }
-    let thread = thread(job)?;
+    let thread = thread(request)?;
     let sent = contents.into_iter().enumerate().map(|(at, mut content)| {
-        let transaction = format!("{}.{at}", job.reference);
+        let transaction = format!("{}.{at}", request.reference);
         content[REFERENCE] = transaction.clone().into();
-        // Nobody is called by a word that happens to be their name.
+        // No user is notified because a word happens to be their name.
         content["m.mentions"] = json!({});
         if let Some(root) = thread {
             content["m.relates_to"] = json!({
@@ -71,7 +70,7 @@ pub(super) fn messages(job: &PublishRequest<'_>, uploaded: &[String]) -> Result<
     sent.collect()
 }
 
-/// A file, with what it shows as its caption.
+/// A file with its caption.
 fn shown(at: usize, file: &Attachment, uri: &str) -> Value {
     let kind = if file.mime_type.file_type() == FileType::Image { "m.image" } else { "m.video" };
     let name = name(at, file);
@@ -91,13 +90,13 @@ fn shown(at: usize, file: &Attachment, uri: &str) -> Value {
     content
 }
 
-/// The name of a file, by which it is also uploaded.
+/// The name of a file, also for its upload.
 pub(super) fn name(at: usize, file: &Attachment) -> String {
     format!("{}.{}", at + 1, file.mime_type.extension())
 }
 
-/// Writes a text into a message. One with links is also written as HTML, in which they
-/// lead where they are meant to: clients find them in a plain text, each in its own way.
+/// Writes a text into a message. A text with links is also written as HTML, so that they lead where
+/// they are meant to: clients detect links in plain text in different ways.
 fn say(content: &mut Value, text: &str) {
     content["body"] = text.into();
     if let Some(html) = html(text) {
@@ -127,7 +126,7 @@ fn escaped(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "<br>").replace("  ", "\u{a0} ")
 }
 
-/// Leaves out the HTML of what would be too large with it, and refuses what is too large
+/// Drops the HTML if the message would be too large with it; refuses a message that is too large
 /// without.
 fn fits(content: &mut Value) -> Result<(), AttemptError> {
     let is_large = |it: &Value| MAX_CONTENT_BYTES < it.to_string().len();
@@ -141,18 +140,20 @@ fn fits(content: &mut Value) -> Result<(), AttemptError> {
         return Ok(());
     }
     let reason = format!(
-        "a message may have at most {MAX_TEXT_BYTES} bytes of text, fewer with many quotes and breaks of lines"
+        "the message is too long: it may have at most {MAX_TEXT_BYTES} bytes of text, fewer with many quotes and line \
+         breaks"
     );
     Err(AttemptError::Refused { reason })
 }
 
 /// The message whose thread a post belongs to.
-fn thread<'a>(job: &PublishRequest<'a>) -> Result<Option<&'a str>, AttemptError> {
-    let Some(named) = job.options.text("thread_root").map(str::trim) else { return Ok(None) };
+fn thread<'a>(request: &PublishRequest<'a>) -> Result<Option<&'a str>, AttemptError> {
+    let Some(named) = request.options.text("thread_root").map(str::trim) else { return Ok(None) };
     if named.starts_with('$') && named.bytes().all(|it| it.is_ascii_graphic()) {
         return Ok(Some(named));
     }
-    let reason = "option thread_root: this is no message's id, which begins with $ and stands in the link to it";
+    let reason = "option thread_root: this is not the ID of a message; copy it from the message's link, where it \
+                  starts with $";
     Err(AttemptError::Refused { reason: reason.to_owned() })
 }
 
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_with_links_is_marked_up_and_looks_the_same() {
+    fn html_of_a_text_with_links_looks_the_same() {
         assert_eq!(html("no <b>link</b> & nothing"), None);
         let html = html("  a < b\nhttps://example.org/?a=1&b=2 \"and\" example.net.").unwrap();
         let expected = "\u{a0} a &lt; b<br><a href=\"https://example.org/?a=1&amp;b=2\">\
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_loses_its_html_first() {
+    fn too_large_message_drops_its_html_first() {
         let mut content = json!({});
         say(&mut content, &format!("https://example.org {}", "x".repeat(40_000)));
         fits(&mut content).unwrap();

@@ -1,12 +1,12 @@
-//! What the errors of a homeserver mean. "Errors are generally best expressed by their error code rather than the HTTP
-//! status code returned."
+//! The error table of homeservers. "Errors are generally best expressed by their error code rather
+//! than the HTTP status code returned."
 
 use crate::connect_flow::RefreshError;
 use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
 use crate::response;
 
-/// Codes of a refresh token that will never be accepted again: of the specification, and
-/// what Synapse says of one that was used.
+/// Codes of a refresh token that will never be accepted again: from the specification, and from
+/// Synapse for a token that was used.
 const GONE: &[&str] = &["M_UNKNOWN_TOKEN", "M_FORBIDDEN", "M_USER_DEACTIVATED"];
 
 pub(super) const ERRORS: ErrorTable = ErrorTable {
@@ -14,19 +14,20 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
     code_at: &["/errcode"],
     message_at: &["/error"],
     is_own: |it| it["errcode"].is_string(),
-    // The header is exact to the second and counts more; servers from before version 1.10 have the body alone.
+    // The header is exact to the second and takes precedence; servers from before version 1.10 have
+    // only the body.
     resets: &[Reset::Custom(response::retry_at), Reset::Milliseconds("/retry_after_ms")],
     rules: &[
         ErrorRule::codes(&["M_LIMIT_EXCEEDED"]).kind(ErrorKind::RateLimited),
         ErrorRule::codes(&["M_RESOURCE_LIMIT_EXCEEDED"]).kind(ErrorKind::Unavailable),
-        // An administrator can unlock the account, and its tokens are good again.
+        // An administrator can unlock the account, and its tokens become valid again.
         ErrorRule::codes(&["M_USER_LOCKED"])
             .kind(ErrorKind::Unavailable)
             .user_message("an administrator of its homeserver has locked the account"),
         ErrorRule::codes(&["M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED"]).kind(ErrorKind::Unauthorized),
         ErrorRule::codes(&["M_TOO_LARGE"])
             .kind(ErrorKind::InvalidPost)
-            .user_message("it is larger than its homeserver takes"),
+            .user_message("the file is larger than the homeserver accepts"),
     ],
     ..ErrorTable::STANDARD
 };
@@ -36,7 +37,7 @@ pub(super) fn is_gone(error: &CallError) -> bool {
     matches!(error.kind, ErrorKind::Unauthorized | ErrorKind::Forbidden) && error.has_code(GONE)
 }
 
-/// What it means for tokens that were to be renewed: only the homeserver's own word ends a grant.
+/// The meaning of a failed refresh: only the homeserver itself can end a grant.
 pub(super) fn not_renewed(error: CallError) -> RefreshError {
     if is_gone(&error) { RefreshError::Gone(error.message) } else { RefreshError::Unreachable(error.message) }
 }
@@ -79,14 +80,14 @@ mod tests {
     }
 
     #[test]
-    fn old_servers_say_in_the_body_when_calls_are_accepted_again() {
+    fn retry_time_is_read_from_the_body_of_old_servers() {
         let before = Utc::now();
         let limited = answered(429, &json!({ "errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 2000 }));
         assert!(limited.retry_at.is_some_and(|it| before + TimeDelta::seconds(2) <= it));
     }
 
     #[test]
-    fn only_the_servers_word_ends_a_grant() {
+    fn only_the_homeserver_ends_a_grant() {
         assert!(matches!(not_renewed(refused(401, "M_UNKNOWN_TOKEN")), RefreshError::Gone(_)));
         for error in [refused(401, "M_USER_LOCKED"), refused(500, "M_UNKNOWN"), answered(401, &json!({}))] {
             assert!(matches!(not_renewed(error), RefreshError::Unreachable(_)));

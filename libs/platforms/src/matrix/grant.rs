@@ -1,4 +1,4 @@
-//! What is kept of a grant beside its tokens.
+//! What is stored of a grant in addition to its tokens.
 
 use domain::delivery::AttemptError;
 use secrecy::{ExposeSecret, SecretString};
@@ -8,7 +8,7 @@ use super::oauth::Client;
 use super::user::{Homeserver, UserId};
 use crate::account::Credentials;
 
-/// Whose device it is, and where.
+/// The user of a device, and its homeserver.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Grant {
     pub(super) server: Homeserver,
@@ -16,22 +16,26 @@ pub(super) struct Grant {
     pub(super) session: Session,
 }
 
-/// Where the tokens of a device come from.
+/// The origin of a device's tokens.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Session {
-    /// A person pasted the token of a device of their own.
+    /// The user pasted the token of their own device.
     Pasted,
-    /// This service made the device, by a password or a login token.
+    /// This service created the device with a password or a login token.
     Login,
-    /// This service made the device by OAuth 2.0.
+    /// This service created the device by OAuth 2.0.
     OAuth(Box<Client>),
 }
 
 impl Grant {
-    pub(super) fn of(credentials: &Credentials) -> Result<Self, AttemptError> {
+    pub(super) fn load(credentials: &Credentials) -> Result<Self, AttemptError> {
         let kept = credentials.extra.as_ref().and_then(Self::read);
-        kept.ok_or_else(|| AttemptError::Unauthorized { reason: "which homeserver it is has been lost".to_owned() })
+        kept.ok_or_else(|| AttemptError::Unauthorized {
+            reason: "the stored homeserver of this account cannot be \
+                                                                 read; connect the account again"
+                .to_owned(),
+        })
     }
 
     pub(super) fn read(stored: &SecretString) -> Option<Self> {

@@ -1,16 +1,19 @@
-//! Sign-in by OAuth 2.0, which homeservers have since version 1.15 of the specification, most of them by Matrix
-//! Authentication Service.
+//! Sign-in by OAuth 2.0, which homeservers have since version 1.15 of the specification, most of
+//! them with Matrix Authentication Service.
 //!
-//! "Clients MUST perform a new client registration at the start of each authorisation flow": a homeserver answers the
-//! same metadata with the same id, and may forget clients that have no session. So the id is kept with the grant.
+//! "Clients MUST perform a new client registration at the start of each" flow: a homeserver returns
+//! the same id for the same metadata, and may forget clients without a session. So the id is stored
+//! with the grant.
 //!
-//! The specification binds an authorization server to no homeserver. Without such a bond, a hostile homeserver could
-//! name the authorization server of an honest one, and would be sent the token that this one gives. So each address has
-//! to be of the homeserver, or at or below the domain that the user typed.
+//! The specification binds an authorization server to no homeserver. Without such a bond, a hostile
+//! homeserver could name the authorization server of an honest one, and would receive the token
+//! that the honest one issues. So each URL has to belong to the homeserver, or to be at or below
+//! the domain that the user typed.
 //!
-//! A hostile homeserver can also lead users on to the page of an honest one, where it has registered our redirect URI as
-//! its own client: everybody can. Only `iss` in the answer (RFC 9207) tells the two apart. It is checked wherever it is
-//! sent. Matrix Authentication Service does not send it as of August 2026.
+//! A hostile homeserver can also redirect users to the page of an honest one, where it has
+//! registered our redirect URI as its own client, which any client can do. Only `iss` in the
+//! response (RFC 9207) distinguishes the two. It is checked wherever it is sent. Matrix
+//! Authentication Service does not send it as of August 2026.
 
 use chrono::{DateTime, Utc};
 use domain::token::random_token;
@@ -26,7 +29,7 @@ use crate::http_clients::HttpClients;
 use crate::kit::{ApiClient, Auth, CallError, Effect, ErrorTable};
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2};
 
-/// Registered clients have no secret. One that is not known any more has no session.
+/// Registered clients have no secret. A client that is no longer known has no session.
 const DIALECT: Dialect = Dialect {
     page: &[("response_mode", "query")],
     gone: &["invalid_grant", "invalid_client", "unauthorized_client"],
@@ -43,19 +46,21 @@ const ERRORS: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
-/// What a device may do: there are no smaller grants.
+/// The scope of a device: there is no smaller one.
 pub(super) const SCOPE: &str = "urn:matrix:client:api:*";
 
-/// Beside [`SCOPE`], with the id of the device at its end.
+/// Requested together with [`SCOPE`]; the id of the device is appended.
 const DEVICE_SCOPE: &str = "urn:matrix:client:device:";
 
-/// Characters of the id of a device. Ten "are enough to stand a sufficient chance of being unique per user".
+/// Characters of a device id. Ten "are enough to stand a sufficient chance of being unique per
+/// user".
 const DEVICE_ID: usize = 16;
 
-/// The longest id that an authorization server may give this service, in bytes. Matrix Authentication Service's have 26.
+/// The longest client id that is accepted, in bytes. Those of Matrix Authentication Service have
+/// 26.
 const MAX_CLIENT_ID: usize = 500;
 
-/// The authorization server of a homeserver (RFC 8414).
+/// The metadata of a homeserver's authorization server (RFC 8414).
 #[derive(Deserialize)]
 pub(super) struct Metadata {
     issuer: String,
@@ -72,7 +77,7 @@ struct Registered {
     client_id: String,
 }
 
-/// This service as an authorization server knows it.
+/// This service as a client of an authorization server.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Client {
     id: String,
@@ -84,7 +89,7 @@ pub(super) struct Client {
 }
 
 impl Metadata {
-    /// Whether every address is of who has the homeserver, and can be called.
+    /// Whether every URL belongs to the operator of the homeserver, and may be called.
     pub(super) fn is_of(&self, home: &Home, http: &HttpClients) -> bool {
         let issuer = Url::parse(&self.issuer).ok().filter(|it| it.query().is_none() && it.fragment().is_none());
         let endpoints = [
@@ -98,7 +103,7 @@ impl Metadata {
         })
     }
 
-    /// Registers this service, and returns it with the page on which the user decides.
+    /// Registers this service, and returns it with the authorization page.
     pub(super) async fn register(
         self,
         http: &HttpClients,
@@ -137,7 +142,6 @@ impl Metadata {
 }
 
 impl Client {
-    /// Its calls for tokens.
     pub(super) fn oauth(&self, http: &HttpClients) -> OAuth2 {
         let endpoints = Endpoints {
             token: self.token_endpoint.to_string(),
@@ -147,7 +151,7 @@ impl Client {
         OAuth2::of_named(http.clone(), &self.id, &DIALECT, endpoints)
     }
 
-    /// Refuses the answer of another authorization server (RFC 9207).
+    /// Refuses the response of another authorization server (RFC 9207).
     pub(super) fn check_issuer(&self, callback: &Callback) -> Result<(), ConnectError> {
         let is_its_own = callback.query.get("iss").map_or(!self.names_itself, |it| *it == self.issuer);
         if is_its_own { Ok(()) } else { Err(ConnectError::from_another_server()) }
@@ -173,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn authorization_server_elsewhere_is_not_used() {
+    fn authorization_server_of_another_host_is_refused() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = HttpClients::new(AddressPolicy::PublicOnly);
         let user = UserId::parse("@alice:example.org").unwrap();

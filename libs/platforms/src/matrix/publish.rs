@@ -1,4 +1,4 @@
-//! Preparing and publishing posts, and finding out what became of a public call.
+//! Preparing and publishing posts, and looking up the outcome of a publish call.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
@@ -16,31 +16,29 @@ use crate::platform::{Publish, Step};
 use crate::publish_request::PublishRequest;
 use crate::transport_error::TransportError;
 
-/// Where a post goes.
 pub(super) const ROOM: &str = "room";
 
 /// The longest id of a room, in bytes.
 const MAX_ROOM: usize = 255;
 
-/// How long a call that was cut off may still take effect: a homeserver goes on with
-/// what the proxy before it has given up, after a minute as a rule.
-const SETTLES: TimeDelta = TimeDelta::seconds(90);
+/// How long a cut-off call may still take effect: a homeserver continues a request that the proxy
+/// before it has given up, usually after a minute.
+const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
-/// How far our clock and a homeserver's may be apart.
-const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(15);
+/// The largest difference between our clock and a homeserver's.
+const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(15);
 
-/// The most pages of an account's own messages that are read at one look.
+/// The most pages of an account's messages that one look-up reads.
 const MAX_PAGES: usize = 5;
 
-/// What preparation has reached: the addresses of the files uploaded so far, in the order
-/// of the post.
+/// The state of the preparation: the URIs of the files uploaded so far, in the order of the post.
 #[derive(Default, Serialize, Deserialize)]
 struct Progress {
     files: Vec<String>,
 }
 
-/// A post on its way into a room.
-struct Passage<'a> {
+/// A post with the room and messages that it becomes.
+struct RoomPost<'a> {
     device: Device<'a>,
     grant: &'a Grant,
     room: &'a str,
@@ -51,12 +49,12 @@ struct Passage<'a> {
 struct Found {
     event: String,
     at: Option<DateTime<Utc>>,
-    /// Whether this device has sent it, so that sending it again would change nothing.
+    /// Whether this device sent it, so that sending it again would change nothing.
     is_ours: bool,
 }
 
 /// Why the rest of a post was not sent.
-struct Stopped {
+struct SendError {
     error: CallError,
     /// How many messages are in the room.
     there: usize,
@@ -64,95 +62,96 @@ struct Stopped {
 
 #[async_trait::async_trait]
 impl Publish for Matrix {
-    /// One file per step. Nobody sees an uploaded file before a message shows it.
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let grant = Grant::of(job.credentials)?;
-        let mut progress = Progress::of(job);
+    /// One file per step. An uploaded file is not visible before a message shows it.
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let grant = Grant::load(request.credentials)?;
+        let mut progress = Progress::load(request);
         let at = progress.files.len();
-        let Some(next) = job.media.get(at) else { return Ok(Step::Ready { progress: progress.store() }) };
+        let Some(next) = request.media.get(at) else { return Ok(Step::Ready { progress: progress.store() }) };
         let uploading = async {
-            let bytes = job.files.open(next).await?;
-            self.api.upload(Device::of(&grant, job), &content::name(at, next), next, bytes, WITHIN).await
+            let bytes = request.files.open(next).await?;
+            self.api.upload(Device::new(&grant, request), &content::name(at, next), next, bytes, WITHIN).await
         };
         let late = || CallError::of_transport(TransportError::Late, Effect::Private, ERRORS.title);
-        let uploaded = Deadline::begin(job.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
-        let place = |why: &str| format!("file {} of {}: {why}", at + 1, job.media.len());
+        let uploaded = Deadline::begin(request.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
+        let place = |why: &str| format!("file {} of {}: {why}", at + 1, request.media.len());
         progress.files.push(uploaded.map_err(|it| it.with_message(place))?);
-        let all_there = progress.files.len() == job.media.len();
+        let all_there = progress.files.len() == request.media.len();
         match progress.store() {
-            Some(progress) if !all_there => Ok(Step::Again { progress, at: job.now }),
+            Some(progress) if !all_there => Ok(Step::Again { progress, at: request.now }),
             progress => Ok(Step::Ready { progress }),
         }
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let grant = Grant::of(job.credentials)?;
-        let Some(passage) = Passage::of(job, &grant)? else {
-            return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let grant = Grant::load(request.credentials)?;
+        let Some(room_post) = RoomPost::new(request, &grant)? else {
+            return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         };
-        let nothing: Vec<_> = passage.messages.iter().map(|_| None).collect();
+        let nothing: Vec<_> = room_post.messages.iter().map(|_| None).collect();
         let sending = async {
-            if self.api.is_encrypted(passage.device, passage.room).await? {
-                let reason = "the room is encrypted, and this service cannot encrypt: choose another one";
+            if self.api.is_encrypted(room_post.device, room_post.room).await? {
+                let reason = "the room is encrypted, and this service cannot encrypt messages: choose another room";
                 return Err(AttemptError::Refused { reason: reason.to_owned() });
             }
-            self.send(&passage, nothing).await.map_err(|it| it.setback(passage.messages.len()))
+            self.send(&room_post, nothing).await.map_err(|it| it.into_attempt_error(room_post.messages.len()))
         };
         let late = || Err(CallError::of_transport(TransportError::Late, Effect::Public, ERRORS.title).into());
-        let first = Deadline::begin(job.now).within(WITHIN, sending).await.unwrap_or_else(late)?;
-        Ok(passage.published(first, job.now))
+        let first = Deadline::begin(request.now).within(WITHIN, sending).await.unwrap_or_else(late)?;
+        Ok(room_post.published(first, request.now))
     }
 
-    /// Reads what the account has said in the room since. A message is known by its
-    /// transaction, which its own device is shown, and by what it carries itself. Where
-    /// only the first of several is there, the others are sent: at once if this is the
-    /// device that sent the first, because then a message that is on its way is no other
-    /// than the one that is sent again; else when nothing can be on its way any more.
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        let grant = match Grant::of(job.credentials) {
+    /// Reads the account's messages in the room since the call. A message is recognized by its
+    /// transaction id, which its own device receives, and by our reference in its content. If only
+    /// the first of several is there, the others are sent: at once if this device sent the first,
+    /// because then a message that is still in transit is the same as the repeated one; otherwise
+    /// once nothing can be in transit any more.
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        let grant = match Grant::load(request.credentials) {
             Ok(grant) => grant,
             Err(lost) => return Resolution::Unauthorized { reason: lost.into_reason() },
         };
-        // What cannot be put together was never sent.
-        let Ok(Some(passage)) = Passage::of(job, &grant) else { return Resolution::NotPublished };
-        let asking = self.settle(&passage, job, since);
+        // Messages that cannot be built were never sent.
+        let Ok(Some(room_post)) = RoomPost::new(request, &grant) else { return Resolution::NotPublished };
+        let asking = self.settle(&room_post, request, since);
         let late = || Resolution::Pending { reason: TransportError::Late.words(ERRORS.title) };
-        Deadline::begin(job.now).within(WITHIN, asking).await.unwrap_or_else(late)
+        Deadline::begin(request.now).within(WITHIN, asking).await.unwrap_or_else(late)
     }
 
-    /// False: a message is known by what it carries.
+    /// False: a message is recognized by its content.
     fn recognizes_own_posts(&self) -> bool {
         false
     }
 
     fn settle_time(&self) -> TimeDelta {
-        SETTLES
+        SETTLE_TIME
     }
 }
 
 impl Matrix {
-    /// Sends what is not in the room yet, in order; the first of all.
-    async fn send(&self, passage: &Passage<'_>, found: Vec<Option<Found>>) -> Result<Found, Stopped> {
+    /// Sends the messages that are not in the room yet, in order; returns the first one of the
+    /// post.
+    async fn send(&self, room_post: &RoomPost<'_>, found: Vec<Option<Found>>) -> Result<Found, SendError> {
         let mut there = found.iter().flatten().count();
         let mut first = None;
-        for (message, found) in passage.messages.iter().zip(found) {
+        for (message, found) in room_post.messages.iter().zip(found) {
             let found = if let Some(found) = found {
                 found
             } else {
                 let Message { transaction, content } = message;
-                let sent = self.api.send(passage.device, passage.room, transaction, content).await;
-                let event = sent.map_err(|error| Stopped { error, there })?;
+                let sent = self.api.send(room_post.device, room_post.room, transaction, content).await;
+                let event = sent.map_err(|error| SendError { error, there })?;
                 there += 1;
                 Found { event, at: None, is_ours: true }
             };
             first.get_or_insert(found);
         }
-        let none = || CallError::invalid_post("there is nothing to send");
-        first.ok_or_else(|| Stopped { error: none(), there })
+        let none = || CallError::invalid_post("the post has neither text nor files");
+        first.ok_or_else(|| SendError { error: none(), there })
     }
 
-    async fn settle(&self, passage: &Passage<'_>, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        let found = match self.look(passage, since).await {
+    async fn settle(&self, room_post: &RoomPost<'_>, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        let found = match self.look(room_post, since).await {
             Ok(found) => found,
             Err(error) => return error.resolution(),
         };
@@ -160,24 +159,25 @@ impl Matrix {
         if there == 0 {
             return Resolution::NotFound;
         }
-        if there < all && job.now < job.settled_at(SETTLES) && !found.iter().flatten().all(|it| it.is_ours) {
+        if there < all && request.now < request.settled_at(SETTLE_TIME) && !found.iter().flatten().all(|it| it.is_ours)
+        {
             return Resolution::Pending { reason: format!("{there} of its {all} messages are in the room") };
         }
-        match self.send(passage, found).await {
-            Ok(first) => Resolution::Found(passage.published(first, job.now)),
-            Err(Stopped { error, there }) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::InvalidPost) => {
+        match self.send(room_post, found).await {
+            Ok(first) => Resolution::Found(room_post.published(first, request.now)),
+            Err(SendError { error, there }) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::InvalidPost) => {
                 let message = error.message;
                 let advice =
-                    format!("{there} of its {all} messages are in the room, and the others were refused: {message}");
+                    format!("{there} of its {all} messages are in the room; the others were refused: {message}");
                 Resolution::Undeterminable { advice }
             }
-            Err(Stopped { error, .. }) => error.resolution(),
+            Err(SendError { error, .. }) => error.resolution(),
         }
     }
 
     /// Which messages of a post are in its room.
-    async fn look(&self, passage: &Passage<'_>, since: DateTime<Utc>) -> Result<Vec<Option<Found>>, CallError> {
-        let Passage { device, grant, room, messages } = passage;
+    async fn look(&self, room_post: &RoomPost<'_>, since: DateTime<Utc>) -> Result<Vec<Option<Found>>, CallError> {
+        let RoomPost { device, grant, room, messages } = room_post;
         let mut found: Vec<Option<Found>> = messages.iter().map(|_| None).collect();
         let mut from = None;
         for _ in 0..MAX_PAGES {
@@ -187,7 +187,7 @@ impl Matrix {
                     continue;
                 }
                 let at = said.at();
-                if at.is_some_and(|it| it < since - CLOCKS_DIFFER) {
+                if at.is_some_and(|it| it < since - MAX_CLOCK_SKEW) {
                     return Ok(found);
                 }
                 let is_ours = |it: &Message| said.transaction() == Some(it.transaction.as_str());
@@ -202,14 +202,14 @@ impl Matrix {
                 return Ok(found);
             }
         }
-        let message = "the account has said too much in the room since to find it; look there";
+        let message = "the account has sent too many messages since then for the post to be found; look in the room";
         Err(CallError::new(ErrorKind::NotSent, Effect::Read, message))
     }
 }
 
-impl Stopped {
-    /// What follows for a post of so many messages.
-    fn setback(self, all: usize) -> AttemptError {
+impl SendError {
+    /// The error of a post with this many messages.
+    fn into_attempt_error(self, all: usize) -> AttemptError {
         let Self { error, there } = self;
         if there == 0 {
             return error.into();
@@ -220,31 +220,29 @@ impl Stopped {
     }
 }
 
-impl<'a> Passage<'a> {
-    /// `None` where files are not uploaded yet.
-    fn of(job: &'a PublishRequest<'_>, grant: &'a Grant) -> Result<Option<Self>, AttemptError> {
-        let Progress { files } = Progress::of(job);
-        if files.len() != job.media.len() {
+impl<'a> RoomPost<'a> {
+    /// `None` if files are not uploaded yet.
+    fn new(request: &'a PublishRequest<'_>, grant: &'a Grant) -> Result<Option<Self>, AttemptError> {
+        let Progress { files } = Progress::load(request);
+        if files.len() != request.media.len() {
             return Ok(None);
         }
-        let (room, messages) = (room(job)?, content::messages(job, &files)?);
-        Ok(Some(Self { device: Device::of(grant, job), grant, room, messages }))
+        let (room, messages) = (room(request)?, content::messages(request, &files)?);
+        Ok(Some(Self { device: Device::new(grant, request), grant, room, messages }))
     }
 
-    /// A post whose first message is there.
+    /// A post whose first message is in the room.
     fn published(&self, first: Found, now: DateTime<Utc>) -> Published {
         let link = link(&[self.room, &first.event]);
-        // Whose server knows the room.
+        // The user's server knows the room.
         let link = link.map(|it| format!("{it}?via={}", self.grant.user.domain()));
         Published::new(first.event, first.at.unwrap_or(now)).with_url(link)
     }
 }
 
-/// The room of a post.
-fn room<'a>(job: &PublishRequest<'a>) -> Result<&'a str, AttemptError> {
-    let named = job.options.text(ROOM).map(str::trim).filter(|it| is_room(it));
-    let reason =
-        "option room: this is no room's id, such as !abc:example.org; choose one that is listed, or type its id";
+fn room<'a>(request: &PublishRequest<'a>) -> Result<&'a str, AttemptError> {
+    let named = request.options.text(ROOM).map(str::trim).filter(|it| is_room(it));
+    let reason = "option room: this is not a room ID such as !abc:example.org; choose a listed room, or type its ID";
     named.ok_or_else(|| AttemptError::Refused { reason: reason.to_owned() })
 }
 
@@ -254,11 +252,11 @@ fn is_room(named: &str) -> bool {
 }
 
 impl Progress {
-    fn of(job: &PublishRequest<'_>) -> Self {
-        job.progress()
+    fn load(request: &PublishRequest<'_>) -> Self {
+        request.progress()
     }
 
-    /// Nothing when there is nothing to remember.
+    /// `None` if there is nothing to remember.
     fn store(&self) -> Option<String> {
         if self.files.is_empty() { None } else { serde_json::to_string(self).ok() }
     }
@@ -269,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_room_is_named_by_its_id() {
+    fn only_room_ids_are_accepted() {
         for id in ["!abc:example.org", "!LxgUEkfHYacpQ3JQWFIRXLmd6VfQaAV0pLDTBjV4wbM"] {
             assert!(is_room(id), "{id}");
         }

@@ -14,38 +14,39 @@ use super::user::UserId;
 use crate::choices::Choice;
 use crate::kit::{CallError, Effect, ErrorKind};
 
-/// The kinds of state that say whether a room can be posted to, and that name it.
+/// The state events that decide whether a room can be posted to, and that name it.
 const KINDS: [&str; 5] = [CREATE, "m.room.power_levels", "m.room.tombstone", "m.room.name", "m.room.canonical_alias"];
 
-/// The most rooms that are looked at, each of which costs a call, or six if it is not encrypted. An initial `/sync` tells
-/// of all in one, but with hundreds of rooms it takes a homeserver minutes.
+/// The most rooms that are read. Each costs one call, or six if it is not encrypted. An initial
+/// `/sync` returns all in one, but with hundreds of rooms it takes a homeserver minutes.
 const MAX_ROOMS: usize = 200;
 
-/// How many rooms are looked at side by side.
-const AT_ONCE: usize = 8;
+/// How many rooms are read concurrently.
+const CONCURRENCY: usize = 8;
 
-/// The longest time for all of them: a person waits.
-const WITHIN: Duration = Duration::from_secs(9);
+/// The timeout for all rooms, during which a user waits.
+const TIMEOUT: Duration = Duration::from_secs(9);
 
 /// A room that is not encrypted.
 struct Room {
-    /// The content of its state by kinds; of [`CREATE`], the whole event.
+    /// The content of its state by event type; for [`CREATE`], the whole event.
     state: BTreeMap<&'static str, Value>,
 }
 
-/// The rooms to which a user can post, by their names. Those that could not be looked at in time are missing.
+/// The rooms to which a user can post, sorted by name. Rooms that could not be read in time are
+/// missing.
 pub(super) async fn choices(api: &Api, device: Device<'_>, user: &UserId) -> Result<Vec<Choice>, CallError> {
-    let time_is_up = sleep(WITHIN);
+    let time_is_up = sleep(TIMEOUT);
     let ids = api.joined_rooms(device).await?;
     let count = ids.len();
     let rooms = ids.into_iter().take(MAX_ROOMS).map(|id| async move {
         let room = Room::read(api, device, &id).await;
         (id, room)
     });
-    listed(stream::iter(rooms).buffer_unordered(AT_ONCE), count, time_is_up, user).await
+    listed(stream::iter(rooms).buffer_unordered(CONCURRENCY), count, time_is_up, user).await
 }
 
-/// Those of so many rooms to which the user can post, until time is up.
+/// Filters the rooms to which the user can post, until the timeout.
 async fn listed(
     rooms: impl Stream<Item = (String, Result<Option<Room>, CallError>)>,
     mut unseen: usize,
@@ -57,18 +58,18 @@ async fn listed(
     while let Some((id, room)) = rooms.next().await {
         unseen = unseen.saturating_sub(1);
         match room {
-            Ok(Some(room)) if !room.is_no_place_to_talk() && room.lets_send(&id, user) => {
+            Ok(Some(room)) if !room.is_closed() && room.lets_send(&id, user) => {
                 choices.push(Choice { label: room.label().unwrap_or_else(|| id.clone()), value: id });
             }
             Ok(_) => {}
             Err(error) if error.kind == ErrorKind::Unauthorized => return Err(error),
-            // The user has left it meanwhile.
+            // The user has left the room in the meantime.
             Err(error) if error.kind == ErrorKind::Forbidden => {}
             Err(error) => failed = Some(error),
         }
     }
     if choices.is_empty() && unseen != 0 {
-        let message = "the account is in too many rooms to list them: type the id of one";
+        let message = "the account is in too many rooms to list them: type the ID of a room";
         failed = failed.or_else(|| Some(CallError::new(ErrorKind::Unavailable, Effect::Read, message)));
     }
     choices.sort_by_key(|it| it.label.to_lowercase());
@@ -76,7 +77,7 @@ async fn listed(
 }
 
 impl Room {
-    /// `None` if it is encrypted.
+    /// `None` if the room is encrypted.
     async fn read(api: &Api, device: Device<'_>, id: &str) -> Result<Option<Self>, CallError> {
         if api.is_encrypted(device, id).await? {
             return Ok(None);
@@ -86,29 +87,28 @@ impl Room {
         Ok(Some(Self { state }))
     }
 
-    fn of(&self, kind: &str) -> &Value {
+    fn content(&self, kind: &str) -> &Value {
         self.state.get(kind).unwrap_or(&Value::Null)
     }
 
-    /// The content of the event that began it.
+    /// The content of the room's create event.
     fn creation(&self) -> &Value {
-        let it = self.of(CREATE);
+        let it = self.content(CREATE);
         if it["type"] == CREATE { &it["content"] } else { it }
     }
 
-    /// A space holds rooms; one that was upgraded goes on in another room.
-    fn is_no_place_to_talk(&self) -> bool {
+    /// A space contains rooms; an upgraded room continues in another room.
+    fn is_closed(&self) -> bool {
         self.creation()["type"] == "m.space" || self.state.contains_key("m.room.tombstone")
     }
 
-    /// Whether the power of a user is enough for messages. Since version 12 of rooms,
-    /// whose ids have no domain, those who made one have more power than there are
-    /// levels. Nobody needs any where nothing is said.
+    /// Whether the user's power level allows messages. Since room version 12, whose ids have no
+    /// domain, the creators of a room have unlimited power. The default level for messages is 0.
     fn lets_send(&self, id: &str, user: &UserId) -> bool {
         let user = user.as_str();
-        let levels = self.of("m.room.power_levels");
+        let levels = self.content("m.room.power_levels");
         let mut further = self.creation()["additional_creators"].as_array().into_iter().flatten();
-        let made_by = self.of(CREATE)["sender"] == user || further.any(|it| it == user);
+        let made_by = self.content(CREATE)["sender"] == user || further.any(|it| it == user);
         if made_by && !id.contains(':') {
             return true;
         }
@@ -119,8 +119,8 @@ impl Room {
 
     fn label(&self) -> Option<String> {
         let text = |it: &Value| it.as_str().map(str::to_owned).filter(|it| !it.trim().is_empty());
-        let name = text(&self.of("m.room.name")["name"]);
-        let alias = text(&self.of("m.room.canonical_alias")["alias"]);
+        let name = text(&self.content("m.room.name")["name"]);
+        let alias = text(&self.content("m.room.canonical_alias")["alias"]);
         match (name, alias) {
             (Some(name), Some(alias)) => Some(format!("{name} ({alias})")),
             (name, alias) => name.or(alias),
@@ -128,7 +128,7 @@ impl Room {
     }
 }
 
-/// A level, which rooms before version 10 may also write as text.
+/// A power level, which rooms before version 10 may also write as text.
 fn level(it: &Value) -> Option<i64> {
     it.as_i64().or_else(|| it.as_str()?.trim().parse().ok())
 }
@@ -145,7 +145,7 @@ mod tests {
         UserId::parse("@keeper:example.org").unwrap()
     }
 
-    /// A room with this state, by kinds without `m.room.`.
+    /// A room with this state, keyed by types without `m.room.`.
     fn room(state: &Value) -> Room {
         let of = |kind: &&str| state.get(kind.trim_start_matches("m.room.")).cloned();
         Room { state: KINDS.iter().filter_map(|kind| Some((*kind, of(kind)?))).collect() }
@@ -164,7 +164,7 @@ mod tests {
             ("!a:b", levels(json!({})), true),
             ("!a:b", levels(json!({ "events_default": 50 })), false),
             ("!new", levels(json!({ "events_default": 50 })), true),
-            // A server from before version 1.16 does not say who made it.
+            // A server from before version 1.16 does not name the creator.
             ("!new", json!({ "create": {}, "power_levels": { "events_default": 50 } }), false),
             ("!new", json!({ "create": { "additional_creators": ["@keeper:example.org"] } }), true),
             ("!a:b", levels(json!({ "events_default": "50", "users": { "@keeper:example.org": "50" } })), true),
@@ -176,19 +176,19 @@ mod tests {
     }
 
     #[test]
-    fn space_and_upgraded_room_take_no_messages() {
+    fn space_and_upgraded_room_are_not_listed() {
         for state in [
             json!({ "tombstone": {} }),
             json!({ "create": { "type": "m.space" } }),
             json!({ "create": created_by("@a:b", &json!({ "type": "m.space" })) }),
         ] {
-            assert!(room(&state).is_no_place_to_talk(), "{state}");
+            assert!(room(&state).is_closed(), "{state}");
         }
-        assert!(!room(&json!({ "create": created_by("@a:b", &json!({})) })).is_no_place_to_talk());
+        assert!(!room(&json!({ "create": created_by("@a:b", &json!({})) })).is_closed());
     }
 
     #[test]
-    fn room_is_named_as_people_know_it() {
+    fn room_is_listed_by_its_name_or_alias() {
         let (name, alias) = (json!({ "name": "Harbour" }), json!({ "alias": "#harbour:example.org" }));
         for (state, label) in [
             (json!({ "name": name, "canonical_alias": alias }), Some("Harbour (#harbour:example.org)")),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn list_ends_when_time_is_up_and_has_what_was_seen() {
+    async fn list_ends_at_the_timeout_with_the_rooms_so_far() {
         let (tell, told) = tokio::sync::oneshot::channel();
         let seen = stream::once(async move {
             tell.send(()).unwrap();
@@ -212,11 +212,11 @@ mod tests {
 
         assert_eq!(choices.len(), 1);
         let none = listed(stream::once(pending()), 1, ready(()), &user()).await.unwrap_err();
-        assert!(none.message.contains("type the id"), "{none:?}");
+        assert!(none.message.contains("type the ID of a room"), "{none:?}");
     }
 
     #[tokio::test]
-    async fn one_room_that_fails_hides_no_other() {
+    async fn failed_room_does_not_hide_others() {
         let failed = |kind| ("!a:b".to_owned(), Err(CallError::new(kind, Effect::Read, "no")));
         let open = || ("!b:b".to_owned(), Ok(Some(room(&json!({})))));
         let list = async |rooms: Vec<_>| listed(stream::iter(rooms), 0, pending(), &user()).await.map(|it| it.len());

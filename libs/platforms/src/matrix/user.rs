@@ -1,4 +1,4 @@
-//! A user and their homeserver, as people name them.
+//! A user and their homeserver, as users name them.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use url::Url;
 /// The longest id of a user, in bytes, with `@` and domain.
 const MAX_ID: usize = 255;
 
-/// More than any address of a homeserver, in bytes.
+/// In bytes; more than any URL of a homeserver.
 const MAX_ADDRESS: usize = 500;
 
 /// A user: `@alice:example.org`.
@@ -16,14 +16,13 @@ const MAX_ADDRESS: usize = 500;
 #[serde(try_from = "String", into = "String")]
 pub(super) struct UserId(String);
 
-/// This names no user, or no homeserver.
 #[derive(Debug, thiserror::Error)]
-#[error("this names nothing of Matrix")]
-pub(super) struct NoName;
+#[error("not a valid Matrix identifier")]
+pub(super) struct InvalidName;
 
 impl UserId {
-    /// Reads an id; a letter of the name may be anything that is no space or control
-    /// character, because old servers gave away many.
+    /// Parses an id. The name may have any character except spaces and control characters, because
+    /// old servers allowed many.
     pub(super) fn parse(typed: &str) -> Option<Self> {
         let (name, domain) = typed.strip_prefix('@')?.split_once(':')?;
         let is_name = !name.is_empty() && !name.contains(|it: char| it.is_whitespace() || it.is_control());
@@ -35,30 +34,29 @@ impl UserId {
         &self.0
     }
 
-    /// Without the `@`, as it is shown.
+    /// The id without the `@`, for display.
     pub(super) fn name(&self) -> &str {
         &self.0[1..]
     }
 
-    /// The domain that the user is of, and its port if it names one.
+    /// The user's domain, with its port if it has one.
     pub(super) fn domain(&self) -> &str {
         self.0.split_once(':').map_or("", |(_, domain)| domain)
     }
 
-    /// Where the domain says where its homeserver is: its port is another server's.
+    /// The origin that names the domain's homeserver. Without the port, which is another server's.
     pub(super) fn origin(&self) -> Option<Homeserver> {
         let mut url = home(self.domain())?;
         url.set_port(None).ok()?;
         Some(Homeserver(url))
     }
 
-    /// The homeserver of a domain that says nothing of it.
+    /// The homeserver of a domain that names none.
     pub(super) fn itself(&self) -> Option<Homeserver> {
         home(self.domain()).map(Homeserver)
     }
 }
 
-/// The address of a domain.
 fn home(domain: &str) -> Option<Url> {
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-' | b':' | b'[' | b']');
     let url = Url::parse(&format!("https://{domain}")).ok()?;
@@ -66,10 +64,10 @@ fn home(domain: &str) -> Option<Url> {
 }
 
 impl TryFrom<String> for UserId {
-    type Error = NoName;
+    type Error = InvalidName;
 
-    fn try_from(id: String) -> Result<Self, NoName> {
-        Self::parse(&id).ok_or(NoName)
+    fn try_from(id: String) -> Result<Self, InvalidName> {
+        Self::parse(&id).ok_or(InvalidName)
     }
 }
 
@@ -79,14 +77,13 @@ impl From<UserId> for String {
     }
 }
 
-/// A homeserver: the address below which its API is.
+/// A homeserver: the base URL of its API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Homeserver(Url);
 
 impl Homeserver {
-    /// Reads an address, or the name of a domain. Whether `http` may be called is not
-    /// decided here.
+    /// Parses a URL or a domain. Accepts `http`; whether it may be called is decided elsewhere.
     pub(super) fn parse(typed: &str) -> Option<Self> {
         if MAX_ADDRESS < typed.len() {
             return None;
@@ -108,7 +105,7 @@ impl Homeserver {
         &self.0
     }
 
-    /// An address of the API, of these parts.
+    /// A URL of the API, from these path segments.
     pub(super) fn url(&self, parts: &[&str]) -> Url {
         let mut url = self.0.clone();
         if let Ok(mut path) = url.path_segments_mut() {
@@ -117,22 +114,22 @@ impl Homeserver {
         url
     }
 
-    /// Its host, and its port where that is not the usual one.
+    /// Its host, with its port if that is not the default.
     pub(super) fn name(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 }
 
-/// A homeserver, and the address that was typed or made of the user's domain, where it was found.
+/// A homeserver, and the URL, typed or derived from the user's domain, where it was found.
 pub(super) struct Home {
     pub(super) server: Homeserver,
     pub(super) found_at: Homeserver,
 }
 
 impl Home {
-    /// Whether an address is of who has this homeserver: at its origin, or by https at or below the domain where it was
-    /// found.
+    /// Whether a URL belongs to the operator of this homeserver: at its origin, or by https at or
+    /// below the domain where it was found.
     pub(super) fn owns(&self, address: &Url) -> bool {
         let is_below =
             |host: &str, domain: &str| host.strip_suffix(domain).is_some_and(|it| it.is_empty() || it.ends_with('.'));
@@ -151,10 +148,10 @@ impl fmt::Display for Homeserver {
 }
 
 impl TryFrom<String> for Homeserver {
-    type Error = NoName;
+    type Error = InvalidName;
 
-    fn try_from(address: String) -> Result<Self, NoName> {
-        Self::parse(&address).ok_or(NoName)
+    fn try_from(address: String) -> Result<Self, InvalidName> {
+        Self::parse(&address).ok_or(InvalidName)
     }
 }
 
@@ -164,8 +161,7 @@ impl From<Homeserver> for String {
     }
 }
 
-/// Where people see something of Matrix: a user, or an event in a room, which a client
-/// of theirs opens.
+/// A matrix.to link to a user or an event, which opens in the reader's own client.
 pub(super) fn link(parts: &[&str]) -> Option<String> {
     let mut url = Url::parse("https://matrix.to/").ok()?;
     url.path_segments_mut().ok()?.pop_if_empty().extend(parts);
@@ -177,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_is_named_with_their_domain() {
+    fn user_id_needs_a_domain() {
         for (id, domain) in [
             ("@alice:example.org", "example.org"),
             ("@Old Name:example.org", ""),
@@ -200,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_is_asked_without_the_port_of_its_other_server() {
+    fn origin_of_a_domain_has_no_port() {
         let user = UserId::parse("@alice:example.org:8448").unwrap();
         assert_eq!(user.origin().unwrap().to_string(), "https://example.org/");
         assert_eq!(user.itself().unwrap().to_string(), "https://example.org:8448/");
     }
 
     #[test]
-    fn a_homeserver_is_named_by_its_address_or_its_domain() {
+    fn homeserver_is_parsed_from_url_or_domain() {
         for (typed, read) in [
             ("Example.org", "https://example.org/"),
             ("example.org:8443", "https://example.org:8443/"),
@@ -222,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_an_address_leads_nowhere_else() {
+    fn path_segments_are_encoded_in_urls() {
         let server = Homeserver::parse("https://example.org/matrix/").unwrap();
         let url = server.url(&["_matrix", "client", "v3", "rooms", "!a/../b?c#d%:e", "send"]);
         assert_eq!(url.as_str(), "https://example.org/matrix/_matrix/client/v3/rooms/!a%2F..%2Fb%3Fc%23d%25:e/send");

@@ -24,37 +24,36 @@ use crate::oauth2::Endpoints;
 use crate::publish_request::{MediaBytes, PublishRequest};
 use crate::transport_error::TransportError;
 
-/// For the public call. Long, because what it did is hard to find out.
+/// The timeout of the publish call. Long, because its outcome is hard to find out.
 const PUBLISH: Duration = Duration::from_secs(20);
 
-/// For where a file was shared, while a post waits for it.
+/// The timeout for reading where a file was shared, while a post waits for it.
 const SHARING: Duration = Duration::from_secs(5);
 
-/// How many items a page has, as Slack recommends. Pages may be shorter, also before the last one.
+/// The page size that Slack recommends. Any page may be shorter, not only the last one.
 const PAGE: usize = 200;
 
-/// The most pages of channels that are read for one list: fewer than Slack answers in a minute (tier 3).
+/// The most pages of channels for one list: fewer than Slack allows in a minute (tier 3).
 const MAX_CHANNEL_PAGES: usize = 40;
 
-/// The longest time for a list of channels: less than a client waits for it.
+/// The timeout for a list of channels: less than a client waits for it.
 const LISTING: Duration = Duration::from_secs(11);
 
-/// Where files are uploaded, also those of governments.
+/// The hosts of upload URLs, including those of governments.
 const UPLOAD_HOSTS: &[&str] = &["files.slack.com", "files.slack-gov.com"];
 
-/// A page of messages, with all that they carry.
+/// Enough for a page of full messages.
 const MAX_PAGE_BYTES: usize = 8 << 20;
 
-/// By which our messages are known among those that carry metadata.
+/// The metadata type of our messages.
 const EVENT_TYPE: &str = "social_publishing_post";
 
-/// The Web API.
 pub(super) struct Api {
     client: ApiClient,
     base_url: String,
 }
 
-/// Who asks, and when.
+/// The token of a call, and its time.
 #[derive(Clone, Copy)]
 pub(super) struct Bot<'a> {
     pub(super) token: &'a SecretString,
@@ -62,8 +61,8 @@ pub(super) struct Bot<'a> {
 }
 
 impl<'a> Bot<'a> {
-    pub(super) fn of(job: &'a PublishRequest<'_>) -> Self {
-        Self { token: &job.credentials.access_token, now: job.now }
+    pub(super) fn new(request: &'a PublishRequest<'_>) -> Self {
+        Self { token: &request.credentials.access_token, now: request.now }
     }
 
     fn auth(self) -> Auth<'a> {
@@ -71,7 +70,6 @@ impl<'a> Bot<'a> {
     }
 }
 
-/// A workspace.
 #[derive(Deserialize)]
 pub(super) struct Team {
     #[serde(rename = "team_id")]
@@ -94,9 +92,9 @@ pub(super) struct Message<'a> {
 /// Whether a file is in a channel.
 #[derive(Debug)]
 pub(super) enum Sharing {
-    /// By the message of this time.
+    /// In the message with this timestamp.
     Shared { ts: String },
-    /// Slack knows it, and has not shared it.
+    /// Slack knows the file, but has not shared it.
     NotYet,
 }
 
@@ -105,7 +103,7 @@ struct Posted {
     ts: Ts,
 }
 
-/// The time of a message, which is its name in its channel: `1503435956.000247`.
+/// The timestamp of a message, which identifies it in its channel: `1503435956.000247`.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 struct Ts(String);
@@ -116,7 +114,7 @@ impl TryFrom<String> for Ts {
     fn try_from(raw: String) -> Result<Self, Self::Error> {
         let is_number = |it: &str| !it.is_empty() && it.len() <= 20 && it.bytes().all(|it| it.is_ascii_digit());
         let is_ts = raw.split_once('.').is_some_and(|(seconds, rest)| is_number(seconds) && is_number(rest));
-        if is_ts { Ok(Self(raw)) } else { Err("this is not the time of a message") }
+        if is_ts { Ok(Self(raw)) } else { Err("not the timestamp of a message") }
     }
 }
 
@@ -141,7 +139,7 @@ struct File {
     shares: Shares,
 }
 
-/// Messages that show a file, by channels.
+/// The messages that show a file, by channel.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Shares {
@@ -172,7 +170,7 @@ struct Paging {
     next_cursor: String,
 }
 
-/// A page of what was posted in a channel.
+/// A page of the messages of a channel.
 #[derive(Deserialize)]
 pub(super) struct History {
     messages: Vec<Listed>,
@@ -190,7 +188,7 @@ struct Listed {
 }
 
 impl History {
-    /// The time of the message that carries this reference.
+    /// The timestamp of the message with this reference.
     pub(super) fn with_reference(&self, reference: &str) -> Option<&str> {
         let is_it = |it: &&Listed| {
             it.metadata["event_type"] == EVENT_TYPE && it.metadata["event_payload"]["reference"] == reference
@@ -198,7 +196,7 @@ impl History {
         self.messages.iter().find(is_it).map(|it| it.ts.0.as_str())
     }
 
-    /// Where the next page begins; `None` behind the last.
+    /// The start of the next page; `None` on the last.
     pub(super) fn next(self) -> Result<Option<String>, CallError> {
         let cursor = self.response_metadata.map(|it| it.next_cursor).filter(|it| !it.is_empty());
         if self.has_more && cursor.is_none() {
@@ -223,18 +221,17 @@ impl Api {
         }
     }
 
-    /// The workspace of a bot.
     pub(super) async fn team(&self, bot: Bot<'_>) -> Result<Team, CallError> {
         self.post(bot, "auth.test").effect(Effect::Read).read().await
     }
 
-    /// The channels to which a bot was invited, as many as are told of one option.
+    /// The channels that the bot was invited to, at most as many as an option may list.
     pub(super) async fn channels(&self, bot: Bot<'_>) -> Result<Vec<Choice>, CallError> {
         let (watch, mut choices, mut cursor) = (Deadline::begin(bot.now), Vec::new(), String::new());
         for _ in 0..MAX_CHANNEL_PAGES {
             let Some(page) = watch.within(LISTING, self.channel_page(bot, &cursor)).await else {
                 let late = CallError::of_transport(TransportError::Late, Effect::Read, TITLE);
-                // Some channels are more use than none.
+                // An incomplete list is more useful than none.
                 return if choices.is_empty() { Err(late) } else { Ok(choices) };
             };
             let Channels { channels, response_metadata } = page?;
@@ -259,7 +256,7 @@ impl Api {
         call.read().await
     }
 
-    /// Uploads a file of this name, type and size; its id.
+    /// Uploads a file of this name, type and size; returns its id.
     pub(super) async fn upload(
         &self,
         bot: Bot<'_>,
@@ -273,14 +270,14 @@ impl Api {
         let fields: Vec<_> = [("filename", name), ("length", length.as_str())].into_iter().chain(described).collect();
         let announced = self.post(bot, "files.getUploadURLExternal").form(&fields).effect(Effect::Private);
         let Ticket { upload_url, file_id } = announced.read().await?;
-        // The address is proof enough; the token is not sent there.
+        // The URL authorizes the upload; the token is not sent there.
         let upload = self.client.upload_to(bot.auth().without_token(), Method::POST, upload_url);
         let response = upload.file(mime_type, size_bytes, bytes).timeout(timeout).response().await?;
-        // What is no confirmation, such as the page of a proxy, begins otherwise.
+        // A response that is no confirmation, such as the page of a proxy, begins otherwise.
         if response.body.starts_with(b"OK") { Ok(file_id) } else { Err(self.client.unreadable(Effect::Private)) }
     }
 
-    /// Makes a message public; its time.
+    /// Makes a message public; returns its timestamp.
     pub(super) async fn send(&self, bot: Bot<'_>, message: &Message<'_>) -> Result<String, CallError> {
         let mut body = json!({
             "channel": message.channel,
@@ -289,7 +286,7 @@ impl Api {
             "metadata": { "event_type": EVENT_TYPE, "event_payload": { "reference": message.reference } },
         });
         if let Some(unfurl) = message.unfurl {
-            // Pages, and what is shown of pictures and videos at other addresses.
+            // Pages, and previews of pictures and videos at other URLs.
             body["unfurl_links"] = unfurl.into();
             body["unfurl_media"] = unfurl.into();
         }
@@ -297,7 +294,7 @@ impl Api {
         Ok(ts.0)
     }
 
-    /// Has Slack make uploaded files public with a text: its success says that Slack has begun to.
+    /// Makes uploaded files public with a text. Success means that Slack has begun to share them.
     pub(super) async fn share(
         &self,
         bot: Bot<'_>,
@@ -312,8 +309,8 @@ impl Api {
         call.timeout(PUBLISH).read().await.map(|Done {}| ())
     }
 
-    /// Whether a file is in a channel. An entry under another id counts, too: a channel gets a new one when it is shared
-    /// with another workspace, and the file was shared nowhere else.
+    /// Whether a file is in a channel. An entry under another id counts, too: a channel gets a new
+    /// id when it is shared with another workspace, and the file was shared in no other channel.
     pub(super) async fn sharing(&self, bot: Bot<'_>, file: &str, channel: &str) -> Result<Sharing, CallError> {
         let call = self.get(bot, "files.info").query(&[("file", file)]).timeout(SHARING);
         let FileInfo { file: File { shares } } = call.read().await?;
@@ -328,7 +325,7 @@ impl Api {
         call.timeout(SHARING).read().await.map(|Done {}| ())
     }
 
-    /// What was posted in a channel in this time, the newest first.
+    /// The messages of a channel in this time, newest first.
     pub(super) async fn history(
         &self,
         bot: Bot<'_>,

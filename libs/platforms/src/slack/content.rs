@@ -1,19 +1,18 @@
-//! How a text is written for Slack.
+//! Writes a text for Slack.
 //!
-//! It is mrkdwn, as people write it in Slack themselves: `*bold*`, `_italic_` and the
-//! like are shown as that, because the comment of files cannot be anything else. Only
-//! the three characters that control more than looks are written as entities, so that
-//! nobody is called by accident (`<!channel>`), and nothing leads elsewhere than it
-//! says. Addresses are found and made links by Slack.
+//! The format is mrkdwn, as users write it in Slack themselves: `*bold*`, `_italic_` and so on are
+//! formatted, because the comment of files always is. Only the three characters that control more
+//! than formatting are written as entities, so that no user is notified by accident (`<!channel>`),
+//! and no link leads elsewhere than it shows. Slack detects URLs and links them.
 
 use domain::delivery::AttemptError;
 
-/// The most characters of a text, as it is written for Slack. From 4,001 on it may be
-/// shown as several messages ("limit the number of characters to 4,000"), of which only
-/// the first would be known to be ours; from 40,001 on the rest is cut off.
+/// The most characters of a text, as it is written for Slack. From 4,001 on it may be shown as
+/// several messages ("limit the number of characters to 4,000"), of which only the first would be
+/// recognized as ours; from 40,001 on the rest is cut off.
 pub(super) const MAX_TEXT: u32 = 4_000;
 
-/// A text as it is sent, if it fits.
+/// A text as it is sent; an error if it is too long.
 pub(super) fn written(text: &str) -> Result<String, AttemptError> {
     let written = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let length = written.chars().count();
@@ -21,7 +20,7 @@ pub(super) fn written(text: &str) -> Result<String, AttemptError> {
         return Ok(written);
     }
     let reason = format!(
-        "the text may have at most {MAX_TEXT} characters, this has {length}: & counts as 5 of them, < and > as 4"
+        "Slack accepts at most {MAX_TEXT} characters, this text has {length}: & counts as 5 of them, < and > as 4"
     );
     Err(AttemptError::Refused { reason })
 }
@@ -31,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_text_is_a_command() {
+    fn text_contains_no_commands() {
         for (text, expected) in [
             ("<!channel> & <@U1>", "&lt;!channel&gt; &amp; &lt;@U1&gt;"),
             ("&amp;", "&amp;amp;"),
@@ -42,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_as_long_as_it_is_written() {
+    fn text_length_counts_entities() {
         assert!(written(&"x".repeat(4_000)).is_ok());
         assert!(written(&"<".repeat(1_000)).is_ok());
         for long in ["x".repeat(4_001), "<".repeat(1_001)] {

@@ -1,16 +1,16 @@
-//! What Slack's error codes mean. Nearly all of them come with 200.
+//! The error table. Nearly all of Slack's error codes come with 200.
 
 use serde_json::Value;
 
 use super::TITLE;
 use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable};
 
-/// Codes of errors that may pass. Of a call that changes something, "it's possible
-/// some aspect of the operation succeeded".
+/// Codes of temporary errors. If the call changes something, "it's possible some aspect of the
+/// operation succeeded".
 const INTERNAL: &[&str] =
     &["internal_error", "fatal_error", "service_unavailable", "request_timeout", "file_update_failed", "unknown_error"];
 
-/// Passing errors of calls for tokens.
+/// Temporary errors of token calls.
 pub(super) const PASSING: &[&str] = &[
     "internal_error",
     "fatal_error",
@@ -21,7 +21,7 @@ pub(super) const PASSING: &[&str] = &[
     "team_added_to_org",
 ];
 
-/// A file that was deleted, or was not shared yet.
+/// The file was deleted, or was not shared yet.
 const NO_SUCH_FILE: &[&str] = &["file_not_found", "file_deleted"];
 
 const MOVING: &str = "the workspace is being moved into an organization";
@@ -33,15 +33,15 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
     message: Some(code),
     is_error: |it| it["ok"] == false,
     rules: &[
-        on(INTERNAL).kind(ErrorKind::ServerError).user_message("Slack failed inside"),
-        on(&["ratelimited", "rate_limited"]).kind(ErrorKind::RateLimited).user_message("Slack takes no more for now"),
+        on(INTERNAL).kind(ErrorKind::ServerError).user_message("Slack had an internal error"),
+        on(&["ratelimited", "rate_limited"]).kind(ErrorKind::RateLimited).user_message("Slack's rate limit is reached"),
         on(&["message_limit_exceeded"])
             .kind(ErrorKind::RateLimited)
-            .user_message("the workspace has used up the messages that it can send for now"),
+            .user_message("the workspace has reached its message limit"),
         on(&["org_login_required", "team_added_to_org"]).kind(ErrorKind::Unavailable).user_message(MOVING),
         on(&["missing_scope"])
             .kind(ErrorKind::Unauthorized)
-            .user_message("the app was granted less than it needs: connect the workspace again"),
+            .user_message("the app is missing a permission: connect the workspace again and allow everything"),
         on(&["account_inactive"])
             .kind(ErrorKind::Unauthorized)
             .user_message("the app was removed from the workspace, or its bot was: connect the workspace again"),
@@ -51,54 +51,50 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
         on(&["invalid_auth", "not_authed", "token_expired", "team_access_not_granted", "not_allowed_token_type"])
             .kind(ErrorKind::Unauthorized)
             .user_message("Slack does not accept the app's token"),
-        on(NO_SUCH_FILE)
-            .kind(ErrorKind::PreparationExpired)
-            .user_message("Slack does not know the uploaded files any more"),
-        on(&["not_in_channel"])
-            .user_message("the app is not in the channel: invite it there with /invite, then post again"),
+        on(NO_SUCH_FILE).kind(ErrorKind::PreparationExpired).user_message("Slack no longer has the uploaded files"),
+        on(&["not_in_channel"]).user_message("the app is not in the channel: invite it with /invite, then post again"),
         on(&["channel_not_found"]).user_message(
-            "there is no such channel, or it is private and the app is not in it: invite the app there with /invite, \
-             or choose another channel",
+            "the channel does not exist, or it is private and the app is not in it: invite the app with /invite, or \
+             choose another channel",
         ),
         on(&["no_permission"])
-            .user_message("the app may not post there: invite it to the channel with /invite, then post again"),
-        on(&["is_archived"]).user_message("the channel is archived: choose another one"),
-        on(&["msg_too_long"]).user_message("the text is too long: make it shorter"),
+            .user_message("the app may not post in the channel: invite it with /invite, then post again"),
+        on(&["is_archived"]).user_message("the channel is archived: choose another channel"),
+        on(&["msg_too_long"]).user_message("the text is too long: shorten it"),
         on(&["restricted_action"])
-            .user_message("the workspace does not let the app post: ask an administrator to permit it"),
+            .user_message("the workspace does not let the app post: ask an administrator to allow it"),
         on(&["restricted_action_read_only_channel"]).user_message(
             "the channel is read-only: ask an administrator to let the app post there, or choose another channel",
         ),
         on(&["restricted_action_thread_only_channel"])
-            .user_message("the channel takes replies only: choose another one"),
+            .user_message("the channel accepts replies only: choose another channel"),
         on(&["posting_to_channel_denied"])
-            .user_message("the app may not post in the channel: ask an administrator to permit it"),
+            .user_message("the app may not post in the channel: ask an administrator to allow it"),
         on(&["ekm_access_denied"]).user_message("the workspace's administrators have suspended posting"),
-        on(&["file_type_not_allowed"]).user_message("the workspace does not take files of this type"),
-        on(&["file_uploads_disabled"]).user_message("the workspace takes no files"),
-        on(&["file_uploads_except_images_disabled"]).user_message("the workspace takes no files but pictures"),
-        on(&["file_upload_size_restricted"]).user_message("the file is larger than the workspace takes"),
+        on(&["file_type_not_allowed"]).user_message("the workspace does not accept files of this type"),
+        on(&["file_uploads_disabled"]).user_message("the workspace accepts no files"),
+        on(&["file_uploads_except_images_disabled"]).user_message("the workspace accepts no files except images"),
+        on(&["file_upload_size_restricted"]).user_message("the file is larger than the workspace accepts"),
         on(&["storage_limit_reached"])
-            .user_message("the workspace's storage is full: remove files there, or pay Slack for more"),
+            .user_message("the workspace's storage is full: delete files there, or upgrade its Slack plan"),
         on(&["alt_txt_too_large"]).user_message("the alternative text has more than 1,000 characters"),
-        on(&[]).user_message("Slack refused it"),
+        on(&[]).user_message("Slack gave no reason"),
     ],
     ..ErrorTable::STANDARD
 };
 
-/// Slack's own errors have 200. A code in the page of an outage, which has 5xx, is not believed.
+/// Slack's own errors have 200. A code in the page of an outage, which has 5xx, is not trusted.
 const fn on(codes: &'static [&'static str]) -> ErrorRule {
     ErrorRule::status(200).and_codes(codes)
 }
 
-/// The code, if it is one: other text is for developers, and may repeat the request.
+/// The error code, if it is one: other text is for developers, and may repeat the request.
 fn code(body: &Value) -> Option<String> {
     let is_code = |it: &&str| it.len() <= 64 && it.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
     let code = body["error"].as_str()?;
     Some(Some(code).filter(is_code).unwrap_or("an unknown error").to_owned())
 }
 
-/// Whether a file is not known.
 pub(super) fn is_of_no_file(error: &CallError) -> bool {
     error.has_code(NO_SUCH_FILE)
 }
@@ -113,7 +109,7 @@ mod tests {
     use super::*;
     use crate::kit::Effect;
 
-    fn setback(effect: Effect, status: u16, code: &str) -> AttemptError {
+    fn attempt_error(effect: Effect, status: u16, code: &str) -> AttemptError {
         let body = json!({"ok": false, "error": code}).to_string();
         let status = StatusCode::from_u16(status).unwrap();
         ERRORS.classify(effect, status, &HeaderMap::new(), body.as_bytes(), noon()).into()
@@ -129,24 +125,24 @@ mod tests {
             (&["not_in_channel", "is_archived", "msg_too_long", "restricted_action", "invalid_blocks"], "Refused"),
         ] {
             for code in codes {
-                let said = format!("{:?}", setback(Effect::Public, 200, code));
+                let said = format!("{:?}", attempt_error(Effect::Public, 200, code));
                 assert!(said.starts_with(outcome), "{code}: {said}");
             }
         }
         for code in INTERNAL {
-            assert!(matches!(setback(Effect::Private, 200, code), AttemptError::RetryLater { .. }), "{code}");
+            assert!(matches!(attempt_error(Effect::Private, 200, code), AttemptError::RetryLater { .. }), "{code}");
         }
         for code in ["service_unavailable", "invalid_auth"] {
-            let outage = setback(Effect::Public, 503, code);
+            let outage = attempt_error(Effect::Public, 503, code);
             assert!(matches!(outage, AttemptError::Unknown { may_still_run: true, .. }), "{code}: {outage:?}");
         }
     }
 
     #[test]
     fn user_message_says_what_to_do() {
-        let message = |code: &str| setback(Effect::Public, 200, code).into_reason();
-        assert!(message("not_in_channel").contains("invite it there with /invite"));
-        assert_eq!(message("invalid_blocks"), "Slack refused it (invalid_blocks)");
-        assert_eq!(message("xoxb-secret <b>"), "Slack refused it (an unknown error)");
+        let message = |code: &str| attempt_error(Effect::Public, 200, code).into_reason();
+        assert!(message("not_in_channel").contains("invite it with /invite"));
+        assert_eq!(message("invalid_blocks"), "Slack gave no reason (invalid_blocks)");
+        assert_eq!(message("xoxb-secret <b>"), "Slack gave no reason (an unknown error)");
     }
 }

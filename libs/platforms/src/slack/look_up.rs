@@ -1,4 +1,4 @@
-//! How the outcome of a publish call is found.
+//! Looking up the outcome of a publish call.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution};
@@ -8,49 +8,50 @@ use super::errors::is_of_no_file;
 use super::{Progress, channel};
 use crate::publish_request::PublishRequest;
 
-/// How long Slack may take to show files that it accepted. It takes seconds; large files are processed first.
-const SHOWN_WITHIN: TimeDelta = TimeDelta::minutes(5);
+/// How long Slack may take to show files that it accepted. It takes seconds; large files are
+/// processed first.
+const SHARE_TIMEOUT: TimeDelta = TimeDelta::minutes(5);
 
-/// How far our clock and Slack's may be apart.
-const CLOCKS_DIFFER: TimeDelta = TimeDelta::minutes(15);
+/// The largest difference between our clock and Slack's.
+const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(15);
 
-/// The most pages of a channel that are read at one look.
+/// The most pages of a channel that one look-up reads.
 const MAX_PAGES: usize = 5;
 
-/// Asks whether the public call took effect.
-pub(super) async fn resolve(api: &Api, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+/// Looks up whether the publish call took effect.
+pub(super) async fn resolve(api: &Api, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
     // Without a channel or one of its files, the call was never made.
-    let Ok(channel) = channel(job) else { return Resolution::NotPublished };
-    let progress = Progress::of(job);
-    if progress.files.len() != job.media.len() {
+    let Ok(channel) = channel(request) else { return Resolution::NotPublished };
+    let progress = Progress::load(request);
+    if progress.files.len() != request.media.len() {
         return Resolution::NotPublished;
     }
     match progress.files.first() {
-        Some(file) => of_files(api, job, channel, (file, &progress)).await,
-        None => of_message(api, job, channel, since).await,
+        Some(file) => look_up_files(api, request, channel, (file, &progress)).await,
+        None => look_up_message(api, request, channel, since).await,
     }
 }
 
-/// Files that were uploaded and not shared are not known to Slack. One that is known
-/// and not in the channel is still on its way, or lost on it.
-async fn of_files(
+/// Slack does not know files that were uploaded but not shared. A file that is known but not in the
+/// channel will still appear, or is lost.
+async fn look_up_files(
     api: &Api,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     channel: &str,
     (first, progress): (&str, &Progress),
 ) -> Resolution {
-    match api.sharing(Bot::of(job), first, channel).await {
+    match api.sharing(Bot::new(request), first, channel).await {
         Ok(Sharing::Shared { ts }) => {
-            let at = at(&ts).unwrap_or(job.now);
-            Resolution::Found(Published::new(first.to_owned(), at).with_url(link(job, channel, &ts)))
+            let at = at(&ts).unwrap_or(request.now);
+            Resolution::Found(Published::new(first.to_owned(), at).with_url(link(request, channel, &ts)))
         }
-        Ok(Sharing::NotYet) if job.now < job.called_at + SHOWN_WITHIN => {
+        Ok(Sharing::NotYet) if request.now < request.called_at + SHARE_TIMEOUT => {
             Resolution::Pending { reason: super::NOT_SHOWN_YET.to_owned() }
         }
-        Ok(Sharing::NotYet) => withdrawn(api, job, progress).await,
+        Ok(Sharing::NotYet) => withdrawn(api, request, progress).await,
         // Our own deletions come later.
-        Err(error) if error.has_code(&["file_deleted"]) && job.now < job.called_at + SHOWN_WITHIN => {
-            let reason = "somebody deleted the file in Slack soon after it was sent; it is not sent again";
+        Err(error) if error.has_code(&["file_deleted"]) && request.now < request.called_at + SHARE_TIMEOUT => {
+            let reason = "the file was deleted in Slack soon after it was sent; it is not sent again";
             Resolution::Refused { reason: reason.to_owned() }
         }
         Err(error) if is_of_no_file(&error) => Resolution::NotPublished,
@@ -58,36 +59,37 @@ async fn of_files(
     }
 }
 
-/// Ends a share that does not appear. Slack may accept files and never show them (slackapi/python-slack-sdk, issues
-/// 1575 and 1818). Deleted files cannot appear next to those of another call. The first file is deleted last, because
-/// look-ups ask for it.
-async fn withdrawn(api: &Api, job: &PublishRequest<'_>, progress: &Progress) -> Resolution {
+/// Ends a share that does not appear. Slack may accept files and never show them
+/// (slackapi/python-slack-sdk, issues 1575 and 1818). Deleted files cannot appear next to those of
+/// another call. The first file is deleted last, because look-ups ask for it.
+async fn withdrawn(api: &Api, request: &PublishRequest<'_>, progress: &Progress) -> Resolution {
     for file in progress.files.iter().rev() {
-        match api.delete(Bot::of(job), file).await {
+        match api.delete(Bot::new(request), file).await {
             Ok(()) => {}
             Err(error) if is_of_no_file(&error) => {}
             Err(error) => return error.with_message(|it| format!("{}: {it}", super::NOT_SHOWN_YET)).resolution(),
         }
     }
     if !progress.is_again {
-        // Not `Absent`: the files are uploaded again without alternative texts because this outcome stays unknown.
+        // Not `Absent`: the files are uploaded again without alternative texts because this outcome
+        // stays unknown.
         return Resolution::NotFound;
     }
-    let reason = "Slack accepted the files twice and never showed them in the channel; they are deleted there";
+    let reason = "Slack accepted the files twice but never showed them in the channel; the uploaded files are deleted";
     Resolution::Refused { reason: reason.to_owned() }
 }
 
-/// Reads what was posted in the channel around the calls.
-async fn of_message(api: &Api, job: &PublishRequest<'_>, channel: &str, since: DateTime<Utc>) -> Resolution {
-    let around = (since - CLOCKS_DIFFER, job.called_at + CLOCKS_DIFFER);
+/// Reads the messages of the channel around the time of the calls.
+async fn look_up_message(api: &Api, request: &PublishRequest<'_>, channel: &str, since: DateTime<Utc>) -> Resolution {
+    let around = (since - MAX_CLOCK_SKEW, request.called_at + MAX_CLOCK_SKEW);
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
-        let page = match api.history(Bot::of(job), channel, around, cursor.as_deref()).await {
+        let page = match api.history(Bot::new(request), channel, around, cursor.as_deref()).await {
             Ok(page) => page,
             Err(error) => return error.resolution(),
         };
-        if let Some(found) = page.with_reference(job.reference) {
-            return Resolution::Found(message(job, channel, found));
+        if let Some(found) = page.with_reference(request.reference) {
+            return Resolution::Found(message(request, channel, found));
         }
         match page.next() {
             Ok(None) => return Resolution::NotFound,
@@ -95,18 +97,22 @@ async fn of_message(api: &Api, job: &PublishRequest<'_>, channel: &str, since: D
             Err(error) => return error.resolution(),
         }
     }
-    Resolution::Pending { reason: "the channel has had too many messages since to find it; look there".to_owned() }
+    Resolution::Pending {
+        reason: "the channel has had too many messages since then for the post to be found; look in \
+                                   the channel"
+            .to_owned(),
+    }
 }
 
-/// A message that is public, known by its channel and time.
-pub(super) fn message(job: &PublishRequest<'_>, channel: &str, ts: &str) -> Published {
-    let at = at(ts).unwrap_or(job.now);
-    Published::new(format!("{channel}:{ts}"), at).with_url(link(job, channel, ts))
+/// A public message, identified by its channel and timestamp.
+pub(super) fn message(request: &PublishRequest<'_>, channel: &str, ts: &str) -> Published {
+    let at = at(ts).unwrap_or(request.now);
+    Published::new(format!("{channel}:{ts}"), at).with_url(link(request, channel, ts))
 }
 
-/// Where people see a message: below the address of their workspace.
-pub(super) fn link(job: &PublishRequest<'_>, channel: &str, ts: &str) -> Option<String> {
-    let workspace = job.profile.profile_url.as_deref()?.trim_end_matches('/');
+/// The link to a message, under the workspace's URL.
+pub(super) fn link(request: &PublishRequest<'_>, channel: &str, ts: &str) -> Option<String> {
+    let workspace = request.profile.profile_url.as_deref()?.trim_end_matches('/');
     Some(format!("{workspace}/archives/{channel}/p{}", ts.replace('.', "")))
 }
 

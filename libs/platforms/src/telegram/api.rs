@@ -1,4 +1,4 @@
-//! The Bot API's calls, and what its errors mean.
+//! The Bot API's calls, and their error table.
 
 #[cfg(any(test, feature = "conformance"))]
 pub(crate) mod recordings;
@@ -19,8 +19,9 @@ use crate::kit::{ApiClient, Auth, Call, CallError, Effect, ErrorKind, ErrorRule,
 use crate::multipart;
 use crate::publish_request::PublishRequest;
 
-/// In what the server's own code says (tdlib/telegram-bot-api, `Client.cpp`), and `TDLib`, where a bot may not post in
-/// the chat any more. The server writes the first letter small, and sends `MTProto`'s errors as they are.
+/// Parts of messages in the source of the server (tdlib/telegram-bot-api, `Client.cpp`) and of
+/// `TDLib`, for a bot that may no longer post in the chat. The server begins its messages with a
+/// lower-case letter, and passes errors of `MTProto` on unchanged.
 const NOT_PERMITTED: &[&str] = &[
     "chat not found",
     "need administrator rights",
@@ -35,7 +36,7 @@ const NOT_PERMITTED: &[&str] = &[
     "user_banned_in_channel",
 ];
 
-/// Channels and supergroups have ids from here on down: they are written with -100 before their own number.
+/// Ids of channels and supergroups are at most this: their own number has the prefix -100.
 const LAST_SUPERGROUP: i64 = -1_000_000_000_000;
 
 const ERRORS: ErrorTable = ErrorTable {
@@ -45,31 +46,31 @@ const ERRORS: ErrorTable = ErrorTable {
     is_error: |it| it["ok"] == false,
     resets: &[Reset::Seconds("/parameters/retry_after")],
     rules: &[
-        // The files of an album are sent one by one. Before the other rules, because it quotes any error of one file.
-        ErrorRule::message(&["failed to send message #"])
-            .kind(ErrorKind::ServerError)
-            .ended()
-            .user_message("Telegram did not take a file of the album, and does not say whether the others are public"),
+        // The files of an album are sent one by one. Before the other rules, because the message
+        // quotes any error of one file.
+        ErrorRule::message(&["failed to send message #"]).kind(ErrorKind::ServerError).ended().user_message(
+            "Telegram did not accept one file of the album and does not report whether the others are \
+                           public",
+        ),
         ErrorRule::message(&["group chat was upgraded"])
             .kind(ErrorKind::Unauthorized)
-            .user_message("the group has another id now"),
+            .user_message("the group has a new ID now"),
         ErrorRule::message(NOT_PERMITTED).kind(ErrorKind::Unauthorized),
         ErrorRule::status(403).kind(ErrorKind::Unauthorized),
-        // A token that is none.
+        // The token has an invalid form.
         ErrorRule::status(404).kind(ErrorKind::Unauthorized),
-        // No document says how large all files of an album may be together: each may have 50 MB.
+        // No document states how large all files of an album may be together: each may have 50 MB.
         ErrorRule::status(413).user_message(
-            "the files are too large for Telegram, one of them or all together; post fewer or smaller ones",
+            "the files are too large for Telegram, either one of them or all together; post fewer or smaller files",
         ),
     ],
     can_look_up: false,
     ..ErrorTable::STANDARD
 };
 
-/// The Bot API.
 pub(super) struct Api(ApiClient);
 
-/// Who calls, and when.
+/// The token of a call, and its time.
 #[derive(Clone, Copy)]
 pub(super) struct Bot<'a> {
     pub(super) token: &'a SecretString,
@@ -77,8 +78,8 @@ pub(super) struct Bot<'a> {
 }
 
 impl<'a> Bot<'a> {
-    pub(super) fn of(job: &PublishRequest<'a>) -> Self {
-        Self { token: &job.credentials.access_token, now: job.now }
+    pub(super) fn new(request: &PublishRequest<'a>) -> Self {
+        Self { token: &request.credentials.access_token, now: request.now }
     }
 }
 
@@ -87,7 +88,7 @@ pub(super) struct Me {
     pub(super) id: i64,
 }
 
-/// A chat, as far as it matters here.
+/// The used fields of a chat.
 #[derive(Deserialize)]
 pub(super) struct ChatFacts {
     pub(super) id: i64,
@@ -97,7 +98,7 @@ pub(super) struct ChatFacts {
     pub(super) username: Option<String>,
 }
 
-/// What a bot is in a chat.
+/// A member of a chat, such as the bot.
 #[derive(Deserialize)]
 pub(super) struct Member {
     pub(super) status: String,
@@ -107,7 +108,7 @@ pub(super) struct Member {
     pub(super) can_send_messages: bool,
 }
 
-/// Every response of success.
+/// The envelope of a successful response.
 #[derive(Deserialize)]
 struct Response<T> {
     result: T,
@@ -139,13 +140,14 @@ impl Api {
         self.ask(bot, "getChat", &json!({"chat_id": chat})).await
     }
 
-    /// What somebody is in a chat.
+    /// The status of a user in a chat.
     pub(super) async fn member(&self, bot: Bot<'_>, chat: i64, user: i64) -> Result<Member, CallError> {
         self.ask(bot, "getChatMember", &json!({"chat_id": chat, "user_id": user})).await
     }
 
-    /// The id that a chat has now: a basic group gets another one when it becomes a supergroup. `getChat` still accepts
-    /// the old id; `getChatMemberCount` refuses it and returns the new one (`check_chat_access` in `Client.cpp`).
+    /// The current id of a chat: a basic group gets another one when it becomes a supergroup.
+    /// `getChat` still accepts the old id; `getChatMemberCount` refuses it and returns the new one
+    /// (`check_chat_access` in `Client.cpp`).
     pub(super) async fn current_id(&self, bot: Bot<'_>, chat: i64) -> Result<i64, CallError> {
         if chat <= LAST_SUPERGROUP {
             return Ok(self.chat(bot, &chat.to_string()).await?.id);
@@ -156,7 +158,7 @@ impl Api {
         }
     }
 
-    /// Makes a message public; its id, of several the first one's.
+    /// Makes a message public; returns its id, or that of the first of several.
     pub(super) async fn send(&self, bot: Bot<'_>, message: Message<'_>, timeout: Duration) -> Result<i64, CallError> {
         let call = self.call(bot, message.method()).timeout(timeout);
         let (call, feeding) = message.onto(call);
@@ -187,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    fn setback(status: u16, description: &str) -> AttemptError {
+    fn attempt_error(status: u16, description: &str) -> AttemptError {
         let body = json!({"ok": false, "error_code": status, "description": description});
         let status = StatusCode::from_u16(status).unwrap();
         ERRORS.classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), noon()).into()
@@ -204,21 +206,21 @@ mod tests {
             (400, "Bad Request: CHAT_WRITE_FORBIDDEN"),
             (400, "Bad Request: group chat was upgraded to a supergroup chat"),
         ] {
-            assert!(matches!(setback(status, description), AttemptError::Unauthorized { .. }), "{description}");
+            assert!(matches!(attempt_error(status, description), AttemptError::Unauthorized { .. }), "{description}");
         }
         for (status, description) in [
             (400, "Bad Request: message is too long"),
-            // A text could still be sent.
+            // The bot could still send a text.
             (400, "Bad Request: not enough rights to send photos to the chat"),
             (400, "Bad Request: not enough rights to send videos to the chat"),
             (413, "Request Entity Too Large"),
         ] {
-            assert!(matches!(setback(status, description), AttemptError::Refused { .. }), "{description}");
+            assert!(matches!(attempt_error(status, description), AttemptError::Refused { .. }), "{description}");
         }
         let album = "Bad Request: failed to send message #2 with the error message \"CHAT_WRITE_FORBIDDEN\"";
-        assert!(matches!(setback(400, album), AttemptError::Unknown { may_still_run: false, .. }));
+        assert!(matches!(attempt_error(400, album), AttemptError::Unknown { may_still_run: false, .. }));
         assert!(matches!(
-            setback(500, "Internal Server Error: restart"),
+            attempt_error(500, "Internal Server Error: restart"),
             AttemptError::Unknown { may_still_run: true, .. }
         ));
     }

@@ -1,4 +1,4 @@
-//! What a post is sent as: one message, or several that show as an album.
+//! The message that a post becomes: one, or several that are shown as an album.
 
 use bytes::Bytes;
 use domain::delivery::AttemptError;
@@ -12,7 +12,7 @@ use crate::kit::{Call, CallError, Effect, ErrorKind};
 use crate::multipart::Form;
 use crate::publish_request::{FittedPicture, MediaReader, PublishRequest};
 
-/// A call that makes a post public.
+/// The publish call of a post.
 pub(super) struct Message<'a> {
     method: &'static str,
     fields: Map<String, Value>,
@@ -26,11 +26,11 @@ struct File<'a> {
     content: Content<'a>,
 }
 
-/// A file as it goes up.
+/// The content of a file to upload.
 enum Content<'a> {
-    /// As it was uploaded to us.
+    /// The file as the user uploaded it.
     Kept(&'a Attachment),
-    /// Made smaller.
+    /// A resized picture.
     Made(MimeType, Bytes),
 }
 
@@ -44,13 +44,13 @@ impl Content<'_> {
 }
 
 impl<'a> Message<'a> {
-    /// The name of the call.
+    /// The name of the API method.
     pub(super) const fn method(&self) -> &'static str {
         self.method
     }
 
-    /// The call with this message: a form where it has files. The future reads them while the call is sent, one after
-    /// the other: a file that is opened early may be closed by the store before its turn.
+    /// Adds this message to a call: as a form if it has files. The future reads them while the call
+    /// is sent, one after the other: the store may close a file that is opened before its turn.
     pub(super) fn onto(self, call: Call) -> (Call, BoxFuture<'a, ()>) {
         if self.files.is_empty() {
             return (call.json(&self.fields), std::future::ready(()).boxed());
@@ -84,8 +84,8 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What a post is sent as, to the chat with this number.
-pub(super) async fn of<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Message<'a>, CallError> {
+/// The message for the chat with this id.
+pub(super) async fn build<'a>(request: &PublishRequest<'a>, chat: i64) -> Result<Message<'a>, CallError> {
     let mut fields = Map::new();
     fields.insert("chat_id".to_owned(), json!(chat));
     let mut set = |name: &str, value: Option<Value>| {
@@ -93,28 +93,28 @@ pub(super) async fn of<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Messag
             fields.insert(name.to_owned(), value);
         }
     };
-    let flag = |name| job.options.flag(name).filter(|it| *it).map(Value::Bool);
+    let flag = |name| request.options.flag(name).filter(|it| *it).map(Value::Bool);
     set("disable_notification", flag("silent"));
     set("protect_content", flag("protect_content"));
-    set("message_thread_id", job.options.number("thread").map(Value::from));
-    let mode = match job.options.text("parse_mode") {
+    set("message_thread_id", request.options.number("thread").map(Value::from));
+    let mode = match request.options.text("parse_mode") {
         Some("html") => Some("HTML"),
         Some("markdown") => Some("MarkdownV2"),
         _ => None,
     };
     let mode = mode.map(|it| json!(it));
 
-    let files = files(job).await?;
-    let method = match job.media {
+    let files = files(request).await?;
+    let method = match request.media {
         [] => {
-            set("text", Some(json!(job.text)));
+            set("text", Some(json!(request.text)));
             set("parse_mode", mode);
-            let is_off = job.options.flag("link_preview") == Some(false);
+            let is_off = request.options.flag("link_preview") == Some(false);
             set("link_preview_options", is_off.then(|| json!({"is_disabled": true})));
             "sendMessage"
         }
         [only] => {
-            set("caption", Some(json!(job.text)));
+            set("caption", Some(json!(request.text)));
             set("parse_mode", mode);
             match kind(only) {
                 "photo" => "sendPhoto",
@@ -132,9 +132,9 @@ pub(super) async fn of<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Messag
         several => {
             let entry = |(index, file): (usize, &Attachment)| {
                 let mut entry = json!({"type": kind(file), "media": format!("attach://f{index}")});
-                // Only the words of the first one are shown, below the album.
+                // Telegram shows only the first caption, below the album.
                 if index == 0 {
-                    entry["caption"] = job.text.into();
+                    entry["caption"] = request.text.into();
                     if let Some(mode) = &mode {
                         entry["parse_mode"] = mode.clone();
                     }
@@ -145,10 +145,10 @@ pub(super) async fn of<'a>(job: &PublishRequest<'a>, chat: i64) -> Result<Messag
             "sendMediaGroup"
         }
     };
-    Ok(Message { method, fields, files, reader: job.files })
+    Ok(Message { method, fields, files, reader: request.files })
 }
 
-/// What a file is to Telegram.
+/// Telegram's type of a file.
 fn kind(file: &Attachment) -> &'static str {
     match (file.mime_type, file.mime_type.file_type()) {
         (MimeType::Gif, _) => "animation",
@@ -157,11 +157,11 @@ fn kind(file: &Attachment) -> &'static str {
     }
 }
 
-async fn files<'a>(job: &PublishRequest<'a>) -> Result<Vec<File<'a>>, CallError> {
-    let is_alone = job.media.len() == 1;
+async fn files<'a>(request: &PublishRequest<'a>) -> Result<Vec<File<'a>>, CallError> {
+    let is_alone = request.media.len() == 1;
     let mut files = Vec::new();
-    for (index, file) in job.media.iter().enumerate() {
-        let content = content(job, file).await?;
+    for (index, file) in request.media.iter().enumerate() {
+        let content = content(request, file).await?;
         let field = if is_alone { kind(file).to_owned() } else { format!("f{index}") };
         let name = format!("{}.{}", file.media_id, content.mime_type().extension());
         files.push(File { field, name, content });
@@ -169,12 +169,12 @@ async fn files<'a>(job: &PublishRequest<'a>) -> Result<Vec<File<'a>>, CallError>
     Ok(files)
 }
 
-/// A file as it goes up: as preparation had it made, where it is too large.
-async fn content<'a>(job: &PublishRequest<'a>, file: &'a Attachment) -> Result<Content<'a>, CallError> {
+/// The content of a file: the resized picture if it was too large.
+async fn content<'a>(request: &PublishRequest<'a>, file: &'a Attachment) -> Result<Content<'a>, CallError> {
     let unread = |it: AttemptError| CallError::new(ErrorKind::NotSent, Effect::Private, it.into_reason());
-    if is_photo(file) && is_too_large(job, file).await.map_err(unread)? {
-        let Some(FittedPicture::Picture(picture)) = job.files.fitted(file, BOUNDS).await? else {
-            let why = "a picture has to be made smaller again";
+    if is_photo(file) && is_too_large(request, file).await.map_err(unread)? {
+        let Some(FittedPicture::Picture(picture)) = request.files.fitted(file, BOUNDS).await? else {
+            let why = "an image has to be resized again";
             return Err(CallError::new(ErrorKind::PreparationExpired, Effect::Private, why));
         };
         return Ok(Content::Made(picture.mime_type, picture.bytes));

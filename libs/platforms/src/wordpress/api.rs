@@ -22,27 +22,26 @@ use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 use crate::multipart::Form;
 use crate::publish_request::MediaBytes;
 
-/// For the public call, and for others that write a post: sites without a cache think
-/// for seconds.
+/// The timeout of the publish call, and of others that write a post: sites without a cache take
+/// seconds.
 const WRITE: Duration = Duration::from_secs(20);
 
-/// The most of an answer that is read. Only what is asked for is in it, but for older
-/// versions.
+/// The most bytes of a response that are read. Only the requested fields are in it, except with
+/// older versions.
 const MAX_BYTES: usize = 2 << 20;
 
 /// The application passwords of an account.
 const PASSWORDS: &str = "wp/v2/users/me/application-passwords";
 
-/// What is read of a post.
+/// The fields that are read of a post.
 const OF_A_POST: &str = "id,slug,status,link,date_gmt";
 
-/// The REST API of any site.
 #[derive(Clone)]
 pub(super) struct Api {
     http: HttpClients,
 }
 
-/// Who asks a site, and when.
+/// The user and password of a call, and its time.
 #[derive(Clone, Copy)]
 pub(super) struct Caller<'a> {
     pub(super) root: &'a Root,
@@ -51,7 +50,6 @@ pub(super) struct Caller<'a> {
     pub(super) now: DateTime<Utc>,
 }
 
-/// A person's account on a site.
 #[derive(Deserialize)]
 pub(super) struct Me {
     pub(super) id: u64,
@@ -60,12 +58,11 @@ pub(super) struct Me {
     pub(super) avatar_urls: Value,
     #[serde(default)]
     pub(super) roles: Vec<String>,
-    /// An empty list where there is none.
+    /// An empty list if there are none.
     #[serde(default)]
     capabilities: Value,
 }
 
-/// A post as it stands.
 #[derive(Debug, Deserialize)]
 pub(super) struct Post {
     pub(super) id: u64,
@@ -78,14 +75,12 @@ pub(super) struct Post {
     date_gmt: Option<NaiveDateTime>,
 }
 
-/// A file in the media library.
 #[derive(Debug, Deserialize)]
 pub(super) struct Medium {
     pub(super) id: u64,
     pub(super) source_url: String,
 }
 
-/// A category or a tag.
 #[derive(Deserialize)]
 pub(super) struct Term {
     pub(super) id: u64,
@@ -93,7 +88,6 @@ pub(super) struct Term {
     pub(super) name: String,
 }
 
-/// An application password, without its secret.
 #[derive(Deserialize)]
 struct Password {
     uuid: String,
@@ -107,14 +101,13 @@ struct Password {
 struct Ignored {}
 
 impl Me {
-    /// Whether the account may do this.
     pub(super) fn can(&self, capability: &str) -> bool {
         self.capabilities[capability] == true
     }
 }
 
 impl Post {
-    /// Its date, by the site's clock.
+    /// The post's date, by the site's clock.
     pub(super) fn date(&self) -> Option<DateTime<Utc>> {
         self.date_gmt.map(|it| it.and_utc())
     }
@@ -125,18 +118,17 @@ impl Api {
         Self { http }
     }
 
-    /// What a site says of itself.
     pub(super) async fn index(&self, caller: Caller<'_>) -> Result<Index, CallError> {
         self.get(caller, "", &[("_fields", Index::FIELDS)]).read().await
     }
 
-    /// Who asks.
     pub(super) async fn me(&self, caller: Caller<'_>) -> Result<Me, CallError> {
         let query = [("context", "edit"), ("_fields", "id,username,avatar_urls,roles,capabilities")];
         self.get(caller, "wp/v2/users/me", &query).read().await
     }
 
-    /// The id of the application password that the call is made with; `None` before version 5.7, which cannot say it.
+    /// The id of the application password of the call; `None` before version 5.7, which cannot
+    /// report it.
     pub(super) async fn own_password(&self, caller: Caller<'_>) -> Result<Option<String>, CallError> {
         let path = format!("{PASSWORDS}/introspect");
         match self.get(caller, &path, &[("_fields", "uuid")]).read().await {
@@ -147,8 +139,9 @@ impl Api {
         }
     }
 
-    /// The id of the application password of this program that has this name, or of the only one. Names are unique; a
-    /// person can change one before they approve. `last_used` does not tell: WordPress stores it once a day.
+    /// The id of this software's application password with this name, or of its only one. Names are
+    /// unique, but a user can change one before they approve it. `last_used` does not help:
+    /// WordPress stores it once a day.
     pub(super) async fn password_of(
         &self,
         caller: Caller<'_>,
@@ -161,7 +154,6 @@ impl Api {
         Ok(named.map(|at| ours.swap_remove(at).uuid))
     }
 
-    /// Deletes an application password.
     pub(super) async fn delete_password(&self, caller: Caller<'_>, uuid: &str) -> Result<(), CallError> {
         let is_plain = uuid.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_'));
         if !is_plain {
@@ -182,12 +174,10 @@ impl Api {
         self.get(caller, &format!("wp/v2/posts/{id}"), &query).read().await
     }
 
-    /// Makes a draft.
     pub(super) async fn make(&self, caller: Caller<'_>, fields: &Value) -> Result<Post, CallError> {
         self.write(caller, "wp/v2/posts", fields).read().await
     }
 
-    /// Changes a draft.
     pub(super) async fn change(&self, caller: Caller<'_>, id: u64, fields: &Value) -> Result<Post, CallError> {
         self.write(caller, &format!("wp/v2/posts/{id}"), fields).read().await
     }
@@ -197,7 +187,7 @@ impl Api {
         self.write(caller, &format!("wp/v2/posts/{id}"), fields).effect(Effect::Public).read().await
     }
 
-    /// Deletes something, past the trash.
+    /// Deletes an object permanently, without the trash.
     pub(super) async fn delete(&self, caller: Caller<'_>, what: &str, id: u64) -> Result<(), CallError> {
         let query = [("force", "true"), ("_fields", "deleted")];
         let call = self.call(caller, Method::DELETE, &format!("wp/v2/{what}/{id}"), &query);
@@ -211,7 +201,7 @@ impl Api {
         Ok(found.into_iter().next())
     }
 
-    /// Uploads a file that belongs to a post, under this slug.
+    /// Uploads a file that belongs to a post, with this slug.
     pub(super) async fn upload(
         &self,
         caller: Caller<'_>,
@@ -228,28 +218,29 @@ impl Api {
         let call = self.call(caller, Method::POST, "wp/v2/media", &[("_fields", "id,source_url")]);
         let uploaded = call.multipart(form).timeout(within).read().await;
         uploaded.map_err(|error| match error.status {
-            // Of the web server, which has not asked WordPress.
+            // The web server sent this without asking WordPress.
             Some(StatusCode::PAYLOAD_TOO_LARGE) => {
-                error.with_message(|_| "the file is larger than the site's server takes".to_owned())
+                error.with_message(|_| "the file is larger than the site's server accepts".to_owned())
             }
             _ => error,
         })
     }
 
-    /// Makes the sizes of a picture that are missing, as the editor of WordPress does after an upload that failed.
+    /// Creates the missing sizes of a picture, as the editor of WordPress does after a failed
+    /// upload.
     pub(super) async fn make_sizes(&self, caller: Caller<'_>, id: u64) -> Result<Medium, CallError> {
         let path = format!("wp/v2/media/{id}/post-process");
         let call = self.call(caller, Method::POST, &path, &[("_fields", "id,source_url")]);
         call.json(&BTreeMap::from([("action", "create-image-subsizes")])).timeout(WRITE).read().await
     }
 
-    /// The terms of a taxonomy, `categories` or `tags`, with these words in their names.
+    /// The terms of a taxonomy, `categories` or `tags`, whose names contain these words.
     pub(super) async fn terms(&self, caller: Caller<'_>, taxonomy: &str, words: &str) -> Result<Vec<Term>, CallError> {
         let query = [("search", words), ("per_page", "100"), ("_fields", "id,name")];
         self.call(caller, Method::GET, &format!("wp/v2/{taxonomy}"), &query).read().await
     }
 
-    /// Makes a term of this name; or names the one that has it already.
+    /// Creates a term of this name; returns the existing one if there is one.
     pub(super) async fn make_term(&self, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result<u64, CallError> {
         let call = self.call(caller, Method::POST, &format!("wp/v2/{taxonomy}"), &[("_fields", "id")]);
         match call.json(&BTreeMap::from([("name", name)])).read().await {
@@ -265,12 +256,12 @@ impl Api {
         self.call(caller, Method::POST, path, &[("_fields", OF_A_POST)]).json(fields).timeout(WRITE)
     }
 
-    /// A call that tells of an account or a post.
+    /// A call that reads an account or a post.
     fn get(&self, caller: Caller<'_>, path: &str, query: &[(&str, &str)]) -> Call {
         self.call(caller, Method::GET, path, query).effect(Effect::Read)
     }
 
-    /// A call of preparation: what it makes is seen by nobody.
+    /// A call of the preparation: nothing that it creates is public.
     fn call(&self, caller: Caller<'_>, method: Method, path: &str, query: &[(&str, &str)]) -> Call {
         let Caller { root, user, password, now } = caller;
         let client = ApiClient::named(self.http.clone(), root.url().clone(), &ERRORS);

@@ -1,5 +1,3 @@
-//! Connecting and disconnecting accounts.
-
 use chrono::{DateTime, Utc};
 use domain::connection::AccountInfo;
 use domain::delivery::AttemptError;
@@ -21,23 +19,23 @@ use crate::platform::Connect;
 use crate::redaction::without_token;
 use crate::response::shown;
 
-/// By which sites know this program, whoever runs it.
+/// By this id, sites recognize this software, whichever deployment runs it.
 const APP_ID: &str = "6f1c1f0e-3a57-4d0f-9d4c-8f6a2f9b7c31";
 
-/// The field of the user name.
+/// The form field for the user name.
 const USER: &str = "username";
 
-/// The field of an application password that the person has made.
+/// The form field for an application password that the user created.
 const PASSWORD: &str = "application_password";
 
-/// What goes up within a step. What a site takes, it does not tell; many take 2 to 64
-/// MB.
+/// The largest file that can be uploaded within one step. A site does not report its limit; many
+/// accept 2 to 64 MB.
 const MAX_FILE_BYTES: u64 = 100_000_000;
 
-/// What an account must be able to do.
+/// The capabilities that an account needs.
 const NEEDED: [&str; 3] = ["edit_posts", "publish_posts", "upload_files"];
 
-/// What one may do besides, and makes use of here.
+/// Further capabilities that this service uses.
 const USEFUL: [&str; 1] = ["manage_categories"];
 
 const FIELDS: &[Field] = &[
@@ -47,7 +45,10 @@ const FIELDS: &[Field] = &[
         label: "User name",
         example: "alice",
         secret: false,
-        optional: Some("Leave it and the password empty to approve on your site's own page, where it has one."),
+        optional: Some(
+            "Leave the user name and the password empty to approve access on your site's own page, if it \
+                        has one.",
+        ),
     },
     Field {
         name: PASSWORD,
@@ -55,36 +56,37 @@ const FIELDS: &[Field] = &[
         example: "abcd EFGH 1234 ijkl MNOP 6789",
         secret: true,
         optional: Some(
-            "Not the one you sign in with: one from your site's dashboard, Users, Profile, Application Passwords. If it is \
-             not accepted, your host may remove the Authorization header from requests; ask them to pass it on.",
+            "Not the password you sign in with: create one in your site's dashboard under Users, Profile, Application \
+             Passwords. If it is not accepted, your host may remove the Authorization header from requests. Ask your \
+             host to pass it on.",
         ),
     },
 ];
 
-/// Why a site does not accept what its own page has given.
-const STRIPPED: &str = "the site does not see who asks. Its host seems to remove the Authorization header from requests: \
-                        ask them to pass it on to PHP, then connect again";
+/// Why a site does not accept the password from its own page.
+const STRIPPED: &str = "the site did not receive your credentials. Its host seems to remove the Authorization header \
+                        from requests: ask the host to pass it on to PHP, then connect again";
 
-/// What is remembered while the person is on the site's page.
+/// Stored while the user is on the site's page.
 #[derive(Serialize, Deserialize)]
 struct Memory {
     root: Root,
     password_name: String,
 }
 
-/// Who an account is, and where.
-pub(super) struct Who {
+/// The account, and its site.
+pub(super) struct SiteAccount {
     me: Me,
     index: Index,
 }
 
-/// Asks who somebody is.
-pub(super) async fn who(api: &Api, caller: Caller<'_>) -> Result<Who, CallError> {
+/// Reads the account of an application password.
+pub(super) async fn who(api: &Api, caller: Caller<'_>) -> Result<SiteAccount, CallError> {
     let (me, index) = futures::join!(api.me(caller), api.index(caller));
-    Ok(Who { me: me?, index: index? })
+    Ok(SiteAccount { me: me?, index: index? })
 }
 
-impl Who {
+impl SiteAccount {
     pub(super) fn profile(&self, root: &Root) -> AccountInfo {
         let home = Url::parse(&self.index.home).ok();
         let place = home.as_ref().map_or(root.host(), |it| it[Position::BeforeHost..].trim_end_matches('/'));
@@ -99,7 +101,7 @@ impl Who {
         }
     }
 
-    /// Refuses an account that cannot do what is needed.
+    /// Refuses an account without the needed capabilities.
     fn check_role(&self) -> Result<(), ConnectError> {
         let Some(missing) = NEEDED.iter().find(|it| !self.me.can(it)) else { return Ok(()) };
         let what = match *missing {
@@ -109,7 +111,7 @@ impl Who {
         };
         let role = self.me.roles.first().map_or("without a role", String::as_str);
         Err(ConnectError::Refused(shown(&format!(
-            "{} ({role}) may not {what} there; ask for the role of an author, then connect again",
+            "{} ({role}) may not {what} on this site; ask for the role of an author, then connect again",
             self.me.username
         ))))
     }
@@ -120,7 +122,7 @@ impl Who {
     }
 }
 
-/// What a site takes. It tells nothing of it beforehand.
+/// The rules of every site. A site does not report its limits.
 pub(super) fn rules() -> Rules {
     Rules::of(
         TITLE,
@@ -159,18 +161,19 @@ impl Connect for Wordpress {
         let Site { root, approval } = site::discover(&self.http, typed(site::FIELD)).await?;
         match (user, password) {
             ("", "") => {}
-            ("", _) => return Err(field(USER, "Type the user name that the application password is of.")),
+            ("", _) => return Err(field(USER, "Type the user name of the application password.")),
             (_, "") => return Err(field(PASSWORD, "Type an application password, or leave the user name empty, too.")),
             (user, password) => {
                 let grant = Grant { root, user: user.to_owned(), password_name: None };
                 let account = self.account(grant, password, now).await;
                 return account.map(|it| AuthorizeStep::Accounts(vec![it])).map_err(|refusal| match refusal {
-                    Refusal::Unknown(words) => field(PASSWORD, &format!(
-                        "{} Check the user name and the application password, which is not the one you sign in with. \
-                         If both are right, your host may remove the Authorization header: ask them to pass it on.",
+                    AccountError::Unknown(words) => field(PASSWORD, &format!(
+                        "{} Check the user name and the application password, which is not the password you sign in \
+                         with. If both are right, your host may remove the Authorization header from requests: ask \
+                         the host to pass it on.",
                         sentence(&words)
                     )),
-                    Refusal::Other(refusal) | Refusal::Role(refusal) => refusal,
+                    AccountError::Other(refusal) | AccountError::Role(refusal) => refusal,
                 });
             }
         }
@@ -178,18 +181,20 @@ impl Connect for Wordpress {
             Approval::Page(page) => page,
             Approval::None => {
                 let message = format!(
-                    "{} has no page to approve this on: application passwords are switched off there, or it has no \
-                     https. Where its dashboard has them under Users, Profile, type your user name and a new one here.",
+                    "{} has no page to approve access on: application passwords are switched off, or the site has no \
+                     https. If its dashboard lists them under Users, Profile, create one and type it here with your \
+                     user name.",
                     root.host()
                 );
                 return Err(field(PASSWORD, &message));
             }
-            // A site could otherwise have the password of another site sent to itself (mix-up attack).
+            // Otherwise a site could have the password of another site sent to itself (mix-up
+            // attack).
             Approval::Elsewhere(host) => {
                 let message = format!(
-                    "The API of this site is at {}, and its approval page is at {host}. For your safety, a password from \
-                     there is not sent to another address. Make one in the dashboard of your site, under Users, Profile, \
-                     and type it here with your user name.",
+                    "The API of this site is at {}, but its approval page is at {host}. For your safety, a password \
+                     from one address is not sent to the other. Create an application password in the dashboard of \
+                     your site, under Users, Profile, and type it here with your user name.",
                     root.host()
                 );
                 return Err(field(PASSWORD, &message));
@@ -197,12 +202,13 @@ impl Connect for Wordpress {
         };
         let here = request.urls.for_server(root.as_str());
         if here.redirect_uri.starts_with("http:") && !root.is_open() {
-            let message = "WordPress sends nobody back to a service without https, like this one. Make an application \
-                           password in your site's dashboard, under Users, Profile, and type it here with your user name.";
+            let message = "WordPress does not redirect to a service without https, such as this one. Create an \
+                           application password in your site's dashboard, under Users, Profile, and type it here with \
+                           your user name.";
             return Err(field(PASSWORD, message));
         }
         let back = |further: &str| format!("{}?state={}{further}", here.redirect_uri, request.state.expose_secret());
-        // A site takes no two passwords of one name.
+        // A site accepts no two passwords of one name.
         let distinct: String = token::hash(request.state.expose_secret()).chars().take(6).collect();
         let password_name = format!("{} {} {distinct}", self.client_name, now.format("%Y-%m-%d"));
         page.query_pairs_mut()
@@ -217,7 +223,7 @@ impl Connect for Wordpress {
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let memory = callback.adapter_state.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
         let Some(Memory { root, password_name }) = memory else {
-            return Err(ConnectError::Refused("what was begun is not known any more; connect again".to_owned()));
+            return Err(ConnectError::Refused("the approval that you started has expired; connect again".to_owned()));
         };
         callback.check_arrival(&callback.urls.for_server(root.as_str()))?;
         let said = |name| callback.query.get(name).map(String::as_str);
@@ -235,28 +241,29 @@ impl Connect for Wordpress {
         let grant = Grant { root, user: user.to_owned(), password_name: Some(password_name) };
         match self.account(grant.clone(), password, now).await {
             Ok(account) => Ok(vec![account]),
-            Err(Refusal::Unknown(_)) => Err(ConnectError::Refused(STRIPPED.to_owned())),
-            Err(Refusal::Other(refusal)) => Err(without_token(refusal, &secret)),
-            Err(Refusal::Role(refusal)) => {
-                // It was made for us, and is of no use.
+            Err(AccountError::Unknown(_)) => Err(ConnectError::Refused(STRIPPED.to_owned())),
+            Err(AccountError::Other(refusal)) => Err(without_token(refusal, &secret)),
+            Err(AccountError::Role(refusal)) => {
+                // The password was created for us and is useless.
                 let caller = Caller { root: &grant.root, user, password: &plain_password(password), now };
                 if let Err(error) = self.end(&grant, caller).await {
                     // Without the message, in which a site may repeat the password.
-                    tracing::info!(kind = ?error.kind, status = ?error.status, "an application password was left behind");
+                    tracing::info!(kind = ?error.kind, status = ?error.status, "an application password could not be \
+                                                                                deleted");
                 }
                 Err(without_token(refusal, &secret))
             }
         }
     }
 
-    /// Deletes the application password. One that is gone is as good as deleted.
+    /// Deletes the application password. One that no longer exists counts as deleted.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let grant = Grant::of(credentials)?;
+        let grant = Grant::load(credentials)?;
         match self.end(&grant, grant.caller(credentials, now)).await {
             Ok(true) => Ok(()),
             Ok(false) => {
-                let reason = "this version of WordPress does not say which application password this is: delete it in the \
-                              dashboard of the site, under Users, Profile";
+                let reason = "this version of WordPress does not report which application password is in use: delete \
+                              it in the dashboard of the site, under Users, Profile";
                 Err(AttemptError::Refused { reason: reason.to_owned() })
             }
             Err(error) if error.kind == ErrorKind::Unauthorized => Ok(()),
@@ -265,8 +272,9 @@ impl Connect for Wordpress {
     }
 }
 
-/// Refuses a password that another site has made, before anything is sent. WordPress sends people to any address, so
-/// that a site can lead its visitors to the approval page of another one with our address for itself.
+/// Refuses a password that another site created, before anything is sent. WordPress redirects to
+/// any URL, so a site could lead its visitors to the approval page of another site, with our URL as
+/// if it were its own.
 fn check_site(root: &Root, site_url: Option<&str>) -> Result<(), ConnectError> {
     let site = site_url.and_then(|it| Url::parse(it).ok());
     if site.as_ref().is_some_and(|it| root.is_origin_of(it)) {
@@ -274,23 +282,23 @@ fn check_site(root: &Root, site_url: Option<&str>) -> Result<(), ConnectError> {
     }
     let other = site.map_or_else(|| "an unknown site".to_owned(), |it| it[..Position::BeforePath].to_owned());
     Err(ConnectError::Refused(shown(&format!(
-        "the password is of {other}, and not of {}. It was sent nowhere: delete it in the dashboard of the site that made \
-         it, under Users, Profile",
+        "the password belongs to {other}, not to {}. This service did not send it anywhere: delete it in the \
+         dashboard of the site that created it, under Users, Profile",
         root.host()
     ))))
 }
 
 /// Why an account was not connected.
-enum Refusal {
-    /// The site does not know the password, or does not see it. Its own words.
+enum AccountError {
+    /// The site does not know the password, or does not receive it; the site's message.
     Unknown(String),
-    /// It may not do what is needed.
+    /// The account lacks a capability.
     Role(ConnectError),
     Other(ConnectError),
 }
 
 impl Wordpress {
-    /// Deletes the application password that the call is made with; `false` where it cannot be distinguished from
+    /// Deletes the application password of the call; `false` if it cannot be distinguished from
     /// others.
     async fn end(&self, grant: &Grant, caller: Caller<'_>) -> Result<bool, CallError> {
         let mut uuid = self.api.own_password(caller).await?;
@@ -302,20 +310,20 @@ impl Wordpress {
         Ok(true)
     }
 
-    async fn account(&self, grant: Grant, password: &str, now: DateTime<Utc>) -> Result<Account, Refusal> {
+    async fn account(&self, grant: Grant, password: &str, now: DateTime<Utc>) -> Result<Account, AccountError> {
         let password = plain_password(password);
         let caller = Caller { root: &grant.root, user: &grant.user, password: &password, now };
         let who = who(&self.api, caller).await.map_err(|error| match error.kind {
-            ErrorKind::Unauthorized => Refusal::Unknown(error.message),
-            _ => Refusal::Other(error.into()),
+            ErrorKind::Unauthorized => AccountError::Unknown(error.message),
+            _ => AccountError::Other(error.into()),
         })?;
-        who.check_role().map_err(Refusal::Role)?;
+        who.check_role().map_err(AccountError::Role)?;
         let (profile, scopes) = (who.profile(&grant.root), who.scopes());
         Ok(Account { profile, scopes, rules: rules(), grant: None, credentials: grant.with(password) })
     }
 }
 
-/// An application password as it is sent, however it was shown.
+/// An application password without the spaces with which it is shown.
 fn plain_password(typed: &str) -> SecretString {
     typed.chars().filter(|it| !it.is_whitespace()).collect::<String>().into()
 }
@@ -324,7 +332,7 @@ fn field(name: &'static str, message: &str) -> ConnectError {
     ConnectError::Field { name, message: message.to_owned() }
 }
 
-/// Words that end with a full stop.
+/// A message that ends with a full stop.
 fn sentence(words: &str) -> String {
     format!("{}.", words.trim_end_matches('.'))
 }

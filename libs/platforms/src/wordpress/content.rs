@@ -1,13 +1,12 @@
-//! How a post is written: in blocks, as WordPress's own editor does it.
+//! The blocks of a post, as WordPress's own editor writes them.
 //!
-//! Nothing in a text is a command: neither HTML nor the shortcodes that a site's
-//! plugins know.
+//! A text contains no commands: neither HTML nor the shortcodes that a site's plugins know.
 
 use domain::media::{Attachment, FileType};
 use domain::rich_text::links;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The longest title that is made of a text, in graphemes.
+/// The longest title that is derived from a text, in graphemes.
 const MAX_TITLE: usize = 100;
 
 /// A file of the media library, in a post.
@@ -17,10 +16,10 @@ pub(super) struct Shown<'a> {
     pub(super) file: &'a Attachment,
 }
 
-/// The title of a post, as HTML, and the text that stands below it.
+/// The title of a post, as HTML, and the text below it.
 ///
-/// Without a title of its own, the first line is the title. It is left out of the
-/// text only where nothing is lost by that: a title is neither cut nor a link.
+/// Without the option, the first line is the title. It is removed from the text only if nothing is
+/// lost: a title is neither cut nor a link.
 pub(super) fn title_and_text<'a>(text: &'a str, title: Option<&str>) -> (String, &'a str) {
     if let Some(title) = title {
         return (escaped(title.trim()), text);
@@ -33,7 +32,7 @@ pub(super) fn title_and_text<'a>(text: &'a str, title: Option<&str>) -> (String,
     (escaped(&cut), if is_title_alone { rest } else { text })
 }
 
-/// A line, cut behind a word where it is long.
+/// A line, cut at the end of a word if it is long.
 fn cut(line: &str) -> String {
     let Some((end, _)) = line.grapheme_indices(true).nth(MAX_TITLE) else { return line.to_owned() };
     let start = &line[..end];
@@ -88,7 +87,7 @@ fn lines_escaped(text: &str) -> String {
     text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
 }
 
-/// A text that means nothing but itself, also in an attribute.
+/// A text without markup, also safe in an attribute.
 pub(super) fn escaped(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -97,7 +96,7 @@ pub(super) fn escaped(text: &str) -> String {
             '<' => html.push_str("&lt;"),
             '>' => html.push_str("&gt;"),
             '"' => html.push_str("&quot;"),
-            // Begins a shortcode.
+            // It would begin a shortcode.
             '[' => html.push_str("&#91;"),
             '\r' => html.push_str("&#13;"),
             '\n' => html.push_str("&#10;"),
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_line_is_the_title_where_nothing_is_lost_by_it() {
+    fn first_line_is_the_title_if_nothing_is_lost() {
         let long = "word ".repeat(40);
         let cut = format!("{}…", "word ".repeat(20).trim_end());
         for (text, title, below) in [
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_written_in_paragraphs_with_links_and_nothing_else() {
+    fn text_becomes_paragraphs_with_links() {
         let text = " one\r\ntwo (https://example.com/?a=1&b=2)\n\n\n[gallery] <b>\"x\"</b>\n";
         let written = blocks(text, std::iter::empty());
         assert_eq!(
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_described_in_the_words_that_were_given() {
+    fn picture_has_its_alternative_text() {
         let file = Attachment { alt_text: Some(AltText::parse("\"Zoë\" &\r\ncrew").unwrap()), ..an_attachment(1) };
         let written = blocks("", std::iter::once(Shown { id: 7, url: "https://example.com/a.png", file: &file }));
         assert_eq!(

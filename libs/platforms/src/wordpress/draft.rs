@@ -1,7 +1,7 @@
-//! Preparing a post: a draft with all that it says and shows.
+//! Preparation: a draft with the full content of the post.
 //!
-//! It comes before its files, because the page of a file that belongs to no post is
-//! seen by everybody, and that of a draft's by nobody.
+//! The draft is created before its files, because the page of a file without a post is public, and
+//! that of a draft's file is not.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -22,18 +22,16 @@ use crate::platform::Step;
 use crate::publish_request::PublishRequest;
 use crate::transport_error::TransportError;
 
-/// The longest time for a step, in which a file is read and goes up: less than
+/// The timeout of a step, in which a file is read and uploaded: less than
 /// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
-const WITHIN: Duration = Duration::from_secs(36);
+const TIMEOUT: Duration = Duration::from_secs(36);
 
-/// What preparation has reached.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// The draft's id.
     pub(super) draft: Option<u64>,
-    /// The files that were uploaded so far, in the order of the post.
+    /// The files uploaded so far, in the order of the post.
     files: Vec<Uploaded>,
-    /// Whether the draft shows them.
+    /// Whether the draft shows the files.
     pub(super) is_whole: bool,
 }
 
@@ -43,37 +41,36 @@ struct Uploaded {
     url: String,
 }
 
-/// The slug of the draft of a post: nobody else's.
-pub(super) fn mark(job: &PublishRequest<'_>) -> String {
-    let hash = Sha256::digest(job.reference.as_bytes());
+/// The slug of a post's draft, which no other post has.
+pub(super) fn mark(request: &PublishRequest<'_>) -> String {
+    let hash = Sha256::digest(request.reference.as_bytes());
     hash.iter().take(12).fold("sps-".to_owned(), |mut mark, byte| {
         let _ = write!(mark, "{byte:02x}");
         mark
     })
 }
 
-/// Prepares a post for one site.
 pub(super) struct Drafting<'a> {
     pub(super) api: &'a Api,
     pub(super) caller: Caller<'a>,
-    pub(super) job: &'a PublishRequest<'a>,
+    pub(super) request: &'a PublishRequest<'a>,
 }
 
 impl Drafting<'_> {
-    /// The next step. Each may be taken again: what it is to make is looked for first.
+    /// Takes the next step. Each step may be repeated: it looks for its result first.
     pub(super) async fn step(&self) -> Result<Step, AttemptError> {
-        let job = self.job;
-        let mut progress = Progress::of(job);
-        let taken = Deadline::begin(job.now).within(WITHIN, self.further(&mut progress)).await;
+        let request = self.request;
+        let mut progress = Progress::load(request);
+        let taken = Deadline::begin(request.now).within(TIMEOUT, self.further(&mut progress)).await;
         let late = || Err(CallError::of_transport(TransportError::Late, Effect::Private, ERRORS.title).into());
         match taken.unwrap_or_else(late) {
             Ok(()) if progress.is_whole => Ok(Step::Ready { progress: progress.store() }),
-            Ok(()) => Ok(Step::Again { progress: progress.store().unwrap_or_default(), at: job.now }),
+            Ok(()) => Ok(Step::Again { progress: progress.store().unwrap_or_default(), at: request.now }),
             Err(refused @ AttemptError::Refused { .. }) => {
                 self.discard(&progress).await;
                 Err(refused)
             }
-            Err(setback) => Err(setback),
+            Err(attempt_error) => Err(attempt_error),
         }
     }
 
@@ -81,9 +78,9 @@ impl Drafting<'_> {
         match progress.draft {
             None => {
                 progress.draft = Some(self.draft().await?);
-                progress.is_whole = self.job.media.is_empty();
+                progress.is_whole = self.request.media.is_empty();
             }
-            Some(draft) if progress.files.len() < self.job.media.len() => {
+            Some(draft) if progress.files.len() < self.request.media.len() => {
                 let file = self.upload(draft, progress.files.len()).await?;
                 progress.files.push(file);
             }
@@ -98,19 +95,19 @@ impl Drafting<'_> {
 
     /// The draft, without files.
     async fn draft(&self) -> Result<u64, AttemptError> {
-        let Self { api, caller, job } = *self;
-        let mark = mark(job);
+        let Self { api, caller, request } = *self;
+        let mark = mark(request);
         if let Some(draft) = api.draft(caller, &mark).await? {
             return Ok(draft.id);
         }
-        let (title, text) = title_and_text(job.text, job.options.text("title"));
+        let (title, text) = title_and_text(request.text, request.options.text("title"));
         let content = blocks(text, std::iter::empty());
         let mut fields = json!({ "status": "draft", "slug": mark, "title": title, "content": content });
-        if let Some(excerpt) = job.options.text("excerpt") {
+        if let Some(excerpt) = request.options.text("excerpt") {
             fields["excerpt"] = super::content::escaped(excerpt).into();
         }
         for taxonomy in ["categories", "tags"] {
-            let names = job.options.list(taxonomy);
+            let names = request.options.list(taxonomy);
             if !names.is_empty() {
                 fields[taxonomy] = terms::ids(api, caller, taxonomy, names).await?.into();
             }
@@ -119,31 +116,31 @@ impl Drafting<'_> {
     }
 
     async fn upload(&self, draft: u64, number: usize) -> Result<Uploaded, AttemptError> {
-        let Self { api, caller, job } = *self;
-        let Some(file) = job.media.get(number) else { return Err(stale("there are other files than before")) };
-        let place = format!("file {} of {}", number + 1, job.media.len());
+        let Self { api, caller, request } = *self;
+        let Some(file) = request.media.get(number) else { return Err(stale("the files of the post have changed")) };
+        let place = format!("file {} of {}", number + 1, request.media.len());
         let in_place = |error: CallError| error.with_message(|why| format!("{place}: {why}"));
-        let slug = format!("{}-{}", mark(job), number + 1);
+        let slug = format!("{}-{}", mark(request), number + 1);
         let uploaded = if let Some(medium) = api.medium(caller, &slug).await.map_err(in_place)? {
-            // An upload whose response was lost may have died while WordPress made the smaller pictures. Themes show the
-            // post without them, too.
+            // WordPress may have failed to create the smaller sizes during an upload whose response
+            // was lost. Themes show the post without them, too.
             let is_image = file.mime_type.file_type() == FileType::Image;
             if is_image { api.make_sizes(caller, medium.id).await.unwrap_or(medium) } else { medium }
         } else {
-            let bytes = job.files.open(file).await.map_err(CallError::from)?;
-            api.upload(caller, draft, &slug, file, bytes, WITHIN).await.map_err(in_place)?
+            let bytes = request.files.open(file).await.map_err(CallError::from)?;
+            api.upload(caller, draft, &slug, file, bytes, TIMEOUT).await.map_err(in_place)?
         };
         Ok(Uploaded { id: uploaded.id, url: uploaded.source_url })
     }
 
-    /// What a draft says that shows its files.
+    /// The fields of a draft that shows its files.
     fn with_files(&self, progress: &Progress) -> Value {
-        let job = self.job;
-        let (_, text) = title_and_text(job.text, job.options.text("title"));
+        let request = self.request;
+        let (_, text) = title_and_text(request.text, request.options.text("title"));
         let is_image = |it: &Shown<'_>| it.file.mime_type.file_type() == FileType::Image;
-        let files = progress.files.iter().zip(job.media);
+        let files = progress.files.iter().zip(request.media);
         let mut shown: Vec<_> = files.map(|(it, file)| Shown { id: it.id, url: &it.url, file }).collect();
-        let is_featured = job.options.flag("featured") == Some(true);
+        let is_featured = request.options.flag("featured") == Some(true);
         let featured = shown.iter().position(is_image).filter(|_| is_featured).map(|at| shown.remove(at));
         let mut fields = json!({ "content": blocks(text, shown.into_iter()) });
         if let Some(featured) = featured {
@@ -152,8 +149,8 @@ impl Drafting<'_> {
         fields
     }
 
-    /// Removes what was prepared for a post that will not be. Its files first: without
-    /// their post, their pages are seen. It is best effort.
+    /// Removes the draft of a post that will not be published. Its files go first: without their
+    /// post, their pages are public. Best effort.
     pub(super) async fn discard(&self, progress: &Progress) {
         let Self { api, caller, .. } = *self;
         let Some(draft) = progress.draft else { return };
@@ -164,15 +161,15 @@ impl Drafting<'_> {
         }
         if let Err(error) = api.delete(caller, "posts", draft).await {
             // Without the message, in which a site may repeat the password or the text.
-            tracing::info!(kind = ?error.kind, status = ?error.status, "a draft was left behind");
+            tracing::info!(kind = ?error.kind, status = ?error.status, "a draft could not be deleted");
         }
     }
 }
 
 impl Progress {
-    /// What a delivery has stored.
-    pub(super) fn of(job: &PublishRequest<'_>) -> Self {
-        job.progress()
+    /// The stored state.
+    pub(super) fn load(request: &PublishRequest<'_>) -> Self {
+        request.progress()
     }
 
     fn store(&self) -> Option<String> {
@@ -180,7 +177,6 @@ impl Progress {
     }
 }
 
-/// What was prepared is of no use.
 pub(super) fn stale(reason: &str) -> AttemptError {
     AttemptError::PreparationExpired { reason: reason.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! What the errors of a site mean.
+//! The error table of sites.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::json::json_within;
 use crate::html::plain;
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable};
 
-/// A post that is not there any more.
+/// The post does not exist any more.
 pub(super) const NO_POST: &str = "rest_post_invalid_id";
 
-/// An application password that is not there. Before version 5.7, also the answer to `introspect`.
+/// The application password does not exist. Before version 5.7, also the response to `introspect`.
 pub(super) const NO_PASSWORD: &str = "rest_application_password_not_found";
 
 /// The name of a category or tag is taken; the response has its id.
@@ -18,54 +18,52 @@ pub(super) const TERM_EXISTS: &str = "term_exists";
 /// Files that the site will refuse again, although the status is 500.
 const REFUSED_FILES: &[&str] = &["rest_upload_file_error", "rest_upload_sideload_error", "rest_upload_unknown_error"];
 
-pub(super) const ERRORS: ErrorTable = ErrorTable {
-    title: "the site",
-    // An error of one parameter stands within that of the request.
-    code_at: &["/code", "/data/details/status/data/status"],
-    message: Some(message),
-    json_of: json_within,
-    // WordPress repeats the status in the body. Firewalls and gateways with JSON do not.
-    is_own: |it| it["code"].is_string() && it["data"]["status"].is_u64(),
-    rules: &[
-        ErrorRule::codes(&[NO_POST]).kind(ErrorKind::PreparationExpired),
-        // Application passwords are switched off. The codes of a wrong one come with 401.
-        ErrorRule::codes(&["application_passwords_disabled", "application_passwords_disabled_for_user"])
-            .kind(ErrorKind::Unauthorized),
-        ErrorRule::status(401)
-            .and_codes(&["rest_not_logged_in"])
-            .kind(ErrorKind::Unauthorized)
-            .user_message("the site does not accept the application password, or its host removes it from requests"),
-        // Drafts are listed only for those who are signed in: to others, the status is an invalid parameter. Version 5.6
-        // does not say for whom it would be valid.
-        ErrorRule::status(400).and_codes(&["401"]).kind(ErrorKind::Unauthorized),
-        ErrorRule::status(400).and_codes(&["403"]).kind(ErrorKind::Forbidden),
-        ErrorRule::status(400)
-            .and_codes(&["rest_invalid_param"])
-            .and_has("/data/params/status")
-            .kind(ErrorKind::Unauthorized),
-        ErrorRule::status(403)
-            .and_codes(&["rest_cannot_publish"])
-            .kind(ErrorKind::Forbidden)
-            .user_message("the account may not publish: ask for the role of an author"),
-        ErrorRule::codes(&["rest_no_route"])
-            .kind(ErrorKind::InvalidPost)
-            .user_message("its REST API is closed: look which plugin has done that"),
-        // PHP drops a request that is longer than `post_max_size`.
-        ErrorRule::codes(&["rest_upload_no_data"])
-            .kind(ErrorKind::InvalidPost)
-            .user_message("the file is larger than the site takes"),
-        ErrorRule::codes(REFUSED_FILES).kind(ErrorKind::InvalidPost),
-        // The program that worked on the call has ended.
-        ErrorRule::status(500).kind(ErrorKind::ServerError).ended(),
-    ],
-    ..ErrorTable::STANDARD
-};
+pub(super) const ERRORS: ErrorTable =
+    ErrorTable {
+        title: "the site",
+        // The error of one parameter is nested in that of the request.
+        code_at: &["/code", "/data/details/status/data/status"],
+        message: Some(message),
+        json_of: json_within,
+        // WordPress repeats the status in the body. Firewalls and gateways with JSON do not.
+        is_own: |it| it["code"].is_string() && it["data"]["status"].is_u64(),
+        rules: &[
+            ErrorRule::codes(&[NO_POST]).kind(ErrorKind::PreparationExpired),
+            // Application passwords are disabled. The codes of a wrong password come with 401.
+            ErrorRule::codes(&["application_passwords_disabled", "application_passwords_disabled_for_user"])
+                .kind(ErrorKind::Unauthorized),
+            ErrorRule::status(401).and_codes(&["rest_not_logged_in"]).kind(ErrorKind::Unauthorized).user_message(
+                "the site does not accept the application password, or its host removes it from requests",
+            ),
+            // Drafts are listed only for signed-in users: for others, the status is an invalid
+            // parameter. Version 5.6 does not report for whom it would be valid.
+            ErrorRule::status(400).and_codes(&["401"]).kind(ErrorKind::Unauthorized),
+            ErrorRule::status(400).and_codes(&["403"]).kind(ErrorKind::Forbidden),
+            ErrorRule::status(400)
+                .and_codes(&["rest_invalid_param"])
+                .and_has("/data/params/status")
+                .kind(ErrorKind::Unauthorized),
+            ErrorRule::status(403).and_codes(&["rest_cannot_publish"]).kind(ErrorKind::Forbidden).user_message(
+                "the account may not publish: ask an administrator of the site for the role of an author",
+            ),
+            ErrorRule::codes(&["rest_no_route"])
+                .kind(ErrorKind::InvalidPost)
+                .user_message("its REST API is closed: check which plugin closes it"),
+            // PHP drops a request that is longer than `post_max_size`.
+            ErrorRule::codes(&["rest_upload_no_data"])
+                .kind(ErrorKind::InvalidPost)
+                .user_message("the file is larger than the site accepts"),
+            ErrorRule::codes(REFUSED_FILES).kind(ErrorKind::InvalidPost),
+            // The PHP process that handled the call has ended.
+            ErrorRule::status(500).kind(ErrorKind::ServerError).ended(),
+        ],
+        ..ErrorTable::STANDARD
+    };
 
 fn message(body: &Value) -> Option<String> {
     body["message"].as_str().map(|it| plain(&without_tags(it)))
 }
 
-/// A text without its HTML tags.
 fn without_tags(words: &str) -> String {
     let mut depth = 0_usize;
     let is_shown = |it: &char| {
@@ -121,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn drafts_that_are_not_listed_tell_of_the_password() {
+    fn unlisted_drafts_mean_a_lost_password() {
         let of = |details: &Value| {
             let data = json!({ "status": 400, "params": { "status": "Status is forbidden." }, "details": details });
             answered(400, &json!({ "code": "rest_invalid_param", "message": "Invalid", "data": data })).kind
@@ -134,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn json_of_others_says_nothing_of_the_account() {
+    fn json_of_an_intermediary_does_not_end_the_connection() {
         for body in [json!({ "code": 401, "message": "Unauthorized" }), json!({ "code": "blocked", "message": "No." })]
         {
             let error = answered(401, &body);
@@ -144,11 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn user_reads_words_and_no_tags() {
+    fn user_message_has_no_html_tags() {
         let body = json!({
             "code": "rest_no_route", "message": "<p>No <a href='x'>route</a> &amp; more.</p>", "data": { "status": 404 },
         });
         let message = answered(404, &body).message;
-        assert_eq!(message, "its REST API is closed: look which plugin has done that (No route & more.)");
+        assert_eq!(message, "its REST API is closed: check which plugin closes it (No route & more.)");
     }
 }

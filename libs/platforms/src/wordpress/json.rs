@@ -1,16 +1,17 @@
-//! The JSON of real sites. A file that was saved with a byte-order mark, PHP that shows notices and plugins that cache
-//! pages all print something around it.
+//! The JSON of real sites. A file that was saved with a byte-order mark, PHP that shows notices and
+//! plugins that cache pages all print something around it.
 
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
 
-/// Where one of these stands before JSON, the JSON is a part of a page for people. PHP prints `<br />` and `<b>` alone.
+/// JSON after one of these is part of a page for people. PHP prints only `<br />` and `<b>`.
 const OF_A_PAGE: [&str; 5] = ["<!doctype", "<html", "<head", "<body", "<script"];
 
-/// How many brackets are tried. Each costs a parse of what follows it.
+/// How many brackets are tried. Each costs a parse of the rest.
 const MAX_TRIES: usize = 16;
 
-/// The first object or list of a response; nothing if the response is a page for people or is cut off.
+/// The first object or list of a response; empty if the response is a page for people or is cut
+/// off.
 pub(super) fn json_within(body: &[u8]) -> &[u8] {
     let page_at = OF_A_PAGE.iter().filter_map(|it| find(body, it)).min().unwrap_or(body.len());
     let starts = (0..page_at).filter(|at| is_start(&body[*at..])).take(MAX_TRIES);
@@ -19,7 +20,7 @@ pub(super) fn json_within(body: &[u8]) -> &[u8] {
         let mut values = Deserializer::from_slice(rest).into_iter::<IgnoredAny>();
         match values.next() {
             Some(Ok(_)) => return &rest[..values.byte_offset()],
-            // It was a bracket of other text.
+            // The bracket was part of other text.
             Some(Err(error)) if error.is_syntax() => {}
             Some(Err(_)) | None => break,
         }
@@ -51,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_found_in_what_is_printed_around_it() {
+    fn json_is_found_inside_other_output() {
         for (body, json) in [
             ("{\"id\":7}", "{\"id\":7}"),
             ("\u{feff} \r\n[ {\"id\":7}]\n", "[ {\"id\":7}]"),
@@ -73,7 +74,7 @@ mod tests {
             "Not found",
             "<!DOCTYPE html><html><script>var it = {\"id\":7};</script>",
             "\n<!-- blocked --><HTML lang=en>{\"id\":7}",
-            // The object within is not the answer.
+            // The inner object is not the response.
             "[{\"id\":7},{\"id\":",
             "{\"code\":\"x\",\"data\":{\"status\":400}",
         ] {
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_brackets_of_other_text_are_tried() {
+    fn number_of_tried_brackets_is_bounded() {
         let behind = |count: usize| format!("{}{{\"id\":7}}", "{\"a\" x".repeat(count));
         assert_eq!(within(&behind(MAX_TRIES - 1)), "{\"id\":7}");
         assert_eq!(within(&behind(MAX_TRIES)), "");

@@ -1,4 +1,4 @@
-//! Publishing a draft, and finding out what became of the call.
+//! Publishing a draft, and looking up the outcome of the call.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
@@ -11,48 +11,48 @@ use super::{Grant, Wordpress};
 use crate::platform::{Publish, Step};
 use crate::publish_request::PublishRequest;
 
-/// How long a public call that was cut off may still take effect: servers and the
-/// proxies in front of them end a request after a minute at most.
-const SETTLES: TimeDelta = TimeDelta::seconds(90);
+/// How long a cut-off publish call may still take effect: servers and the proxies in front of them
+/// end a request after a minute at most.
+const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
 #[async_trait::async_trait]
 impl Publish for Wordpress {
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let grant = Grant::of(job.credentials)?;
-        let caller = grant.caller(job.credentials, job.now);
-        Drafting { api: &self.api, caller, job }.step().await
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let grant = Grant::load(request.credentials)?;
+        let caller = grant.caller(request.credentials, request.now);
+        Drafting { api: &self.api, caller, request }.step().await
     }
 
-    /// One call gives the draft its status and another slug. WordPress makes that of the
-    /// title where it is empty.
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let grant = Grant::of(job.credentials)?;
-        let caller = grant.caller(job.credentials, job.now);
-        let progress = Progress::of(job);
+    /// One call sets the draft's status and its slug. WordPress derives an empty slug from the
+    /// title.
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let grant = Grant::load(request.credentials)?;
+        let caller = grant.caller(request.credentials, request.now);
+        let progress = Progress::load(request);
         let Some(draft) = progress.draft.filter(|_| progress.is_whole) else {
-            return Err(stale("its draft is not whole"));
+            return Err(stale("its draft is incomplete"));
         };
-        let fields = json!({ "status": status(job), "slug": job.options.text("slug").unwrap_or_default() });
+        let fields = json!({ "status": status(request), "slug": request.options.text("slug").unwrap_or_default() });
         match self.api.publish(caller, draft, &fields).await.map_err(AttemptError::from) {
-            Ok(post) => published(job, &post),
+            Ok(post) => published(request, &post),
             Err(refused @ AttemptError::Refused { .. }) => {
-                Drafting { api: &self.api, caller, job }.discard(&progress).await;
+                Drafting { api: &self.api, caller, request }.discard(&progress).await;
                 Err(refused)
             }
-            Err(setback) => Err(setback),
+            Err(attempt_error) => Err(attempt_error),
         }
     }
 
-    /// Reads the post. The public call is the one that takes our mark from its slug.
-    async fn look_up(&self, job: &PublishRequest<'_>, _: DateTime<Utc>) -> Resolution {
-        let grant = match Grant::of(job.credentials) {
+    /// Reads the post. Its slug is our mark until the publish call takes effect.
+    async fn look_up(&self, request: &PublishRequest<'_>, _: DateTime<Utc>) -> Resolution {
+        let grant = match Grant::load(request.credentials) {
             Ok(grant) => grant,
             Err(unreadable) => return Resolution::Unauthorized { reason: unreadable.to_string() },
         };
         // Without a draft, the call was never made.
-        let progress = Progress::of(job);
+        let progress = Progress::load(request);
         let Some(draft) = progress.draft.filter(|_| progress.is_whole) else { return Resolution::NotPublished };
-        let post = match self.api.post(grant.caller(job.credentials, job.now), draft).await {
+        let post = match self.api.post(grant.caller(request.credentials, request.now), draft).await {
             Ok(post) => post,
             Err(error) if error.has_code(&[NO_POST]) => return deleted(),
             Err(error) => return error.resolution(),
@@ -60,41 +60,41 @@ impl Publish for Wordpress {
         if post.status == "trash" {
             return deleted();
         }
-        if post.status == "draft" && post.slug == mark(job) {
+        if post.status == "draft" && post.slug == mark(request) {
             return Resolution::NotPublished;
         }
-        match published(job, &post) {
+        match published(request, &post) {
             Ok(published) => Resolution::Found(published),
-            Err(setback) => Resolution::Refused { reason: setback.into_reason() },
+            Err(attempt_error) => Resolution::Refused { reason: attempt_error.into_reason() },
         }
     }
 
-    /// False: a post is known by its id.
+    /// False: a post is found by its id.
     fn recognizes_own_posts(&self) -> bool {
         false
     }
 
     fn settle_time(&self) -> TimeDelta {
-        SETTLES
+        SETTLE_TIME
     }
 }
 
-/// What is to become of the draft.
-fn status<'a>(job: &PublishRequest<'a>) -> &'a str {
-    job.options.text("status").unwrap_or("publish")
+/// The status that the post is published with.
+fn status<'a>(request: &PublishRequest<'a>) -> &'a str {
+    request.options.text("status").unwrap_or("publish")
 }
 
-/// A post whose draft has got its status. A site may give it another one, by a plugin.
-fn published(job: &PublishRequest<'_>, post: &Post) -> Result<Published, AttemptError> {
-    let asked = status(job);
+/// The published post. A plugin may give it another status.
+fn published(request: &PublishRequest<'_>, post: &Post) -> Result<Published, AttemptError> {
+    let asked = status(request);
     if post.status != asked && post.status != "publish" {
-        let reason = format!("the site keeps it as {}, and not as {asked}: look there", post.status);
+        let reason = format!("the site stored it with the status {}, not {asked}: check the site", post.status);
         return Err(AttemptError::Refused { reason });
     }
-    let at = post.date().filter(|_| asked == "publish").unwrap_or(job.now);
+    let at = post.date().filter(|_| asked == "publish").unwrap_or(request.now);
     Ok(Published::new(post.id.to_string(), at).with_url(post.link.clone()))
 }
 
 fn deleted() -> Resolution {
-    Resolution::Refused { reason: "somebody deleted it on the site meanwhile".to_owned() }
+    Resolution::Refused { reason: "its draft was deleted on the site".to_owned() }
 }

@@ -1,4 +1,4 @@
-//! A site, as a person names it, and where its REST API is.
+//! A site, as a user names it, and the URL of its REST API.
 
 use std::time::Duration;
 
@@ -15,36 +15,35 @@ use crate::html::{self, plain};
 use crate::http_clients::{self, HttpClients};
 use crate::response;
 
-/// The name of the field in which the person names it.
+/// The name of the form field.
 pub(super) const FIELD: &str = "site";
 
-/// What an answer to it looks like.
+/// The example in the form.
 pub(super) const EXAMPLE: &str = "blog.example.com";
 
-/// By this relation a site names its API.
+/// The link relation by which a site names its API.
 const RELATION: &str = "https://api.w.org/";
 
-/// The parameter that has a path of the API, on sites without addresses of their own
-/// for it.
+/// The query parameter with the API path, on sites without permalinks.
 const ROUTE: &str = "rest_route";
 
-/// More than any address of a site.
+/// More than any URL of a site, in bytes.
 const MAX_TYPED: usize = 500;
 
-/// How long all of it may take: a person waits.
-const WITHIN: Duration = Duration::from_secs(14);
+/// The timeout of the whole discovery, during which a user waits.
+const TIMEOUT: Duration = Duration::from_secs(14);
 
-/// For each call.
+/// The timeout of each call.
 const EACH: Duration = Duration::from_secs(6);
 
-/// How often an address may send us on.
+/// How often a URL may redirect.
 const MAX_HOPS: usize = 3;
 
-/// The most of a page that is read, and of what the API says of itself, which older
-/// versions do not shorten.
+/// The most bytes that are read of a page, and of the API's index, which older versions do not
+/// shorten.
 const MAX_BYTES: usize = 2 << 20;
 
-/// Where the REST API of a site is.
+/// The base URL of a site's REST API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Root(Url);
@@ -56,14 +55,12 @@ pub(super) struct Site {
     pub(super) approval: Approval,
 }
 
-/// Where a person makes an application password.
+/// The page on which users create application passwords.
 #[derive(Clone, Debug)]
 pub(super) enum Approval {
-    /// The page of the site.
     Page(Url),
-    /// The site has none.
     None,
-    /// The site names a page at this host, which is not that of its API.
+    /// The page is at this host, which is not that of the API.
     Elsewhere(String),
 }
 
@@ -76,7 +73,7 @@ pub(super) struct Index {
     pub(super) home: String,
     #[serde(default)]
     namespaces: Vec<String>,
-    /// An empty list where there is nothing in it.
+    /// An empty list if there are no methods.
     #[serde(default)]
     authentication: Value,
     #[serde(default)]
@@ -84,22 +81,19 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Its fields, for a request.
+    /// The requested fields.
     pub(super) const FIELDS: &str = "name,home,namespaces,authentication,site_icon_url";
 }
 
 impl Root {
-    /// Below this address.
     pub(super) fn at(url: Url) -> Self {
         Self(url)
     }
 
-    /// Its address.
     pub(super) fn url(&self) -> &Url {
         &self.0
     }
 
-    /// Its address as text.
     pub(super) fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -108,17 +102,17 @@ impl Root {
         &self.0[Position::BeforeHost..Position::AfterPort]
     }
 
-    /// Whether an address has the same scheme, host and port.
+    /// Whether a URL has the same scheme, host and port.
     pub(super) fn is_origin_of(&self, url: &Url) -> bool {
         self.0.origin() == url.origin()
     }
 
-    /// Whether what is sent there can be read on the way.
+    /// Whether the connection is not encrypted.
     pub(super) fn is_open(&self) -> bool {
         self.0.scheme() == "http"
     }
 
-    /// The address of a call, such as `wp/v2/posts`.
+    /// The URL of a call, such as `wp/v2/posts`.
     pub(super) fn route(&self, path: &str) -> Url {
         let mut url = self.0.clone();
         if self.0.query_pairs().any(|(name, _)| name == ROUTE) {
@@ -131,8 +125,8 @@ impl Root {
     }
 }
 
-/// Reads what a person typed: the address of a page of their site, or of its dashboard.
-/// `http` is taken as typed; whether it may be called is not decided here.
+/// Parses the URL of a page of the site, or of its dashboard. Accepts `http`; whether it may be
+/// called is decided elsewhere.
 fn parse(typed: &str) -> Option<Url> {
     let typed = typed.trim();
     if MAX_TYPED < typed.len() {
@@ -153,22 +147,22 @@ fn parse(typed: &str) -> Option<Url> {
     Some(url)
 }
 
-/// The host of what a person typed.
+/// The host in the typed URL.
 pub(super) fn host_in(typed: &str) -> Option<String> {
     parse(typed).map(|it| host_of(&it).to_owned())
 }
 
-/// What a person is told who has to type another address.
+/// The form error for a URL that has to be corrected.
 pub(super) fn refused(message: String) -> ConnectError {
     ConnectError::Field { name: FIELD, message }
 }
 
-/// The site that a person means.
+/// Finds the site that the user means.
 pub(super) async fn discover(http: &HttpClients, typed: &str) -> Result<Site, ConnectError> {
-    let typed = parse(typed).ok_or_else(|| refused(format!("Type the address of your site, such as {EXAMPLE}.")))?;
+    let typed = parse(typed).ok_or_else(|| refused(format!("Type the URL of your site, such as {EXAMPLE}.")))?;
     let name = host_of(&typed);
-    let late = |_| refused(format!("{name} took too long to answer. Check the address, or try again later."));
-    timeout(WITHIN, find(http, &typed)).await.map_err(late)?
+    let late = |_| refused(format!("{name} took too long to respond. Check the URL, or try again later."));
+    timeout(TIMEOUT, find(http, &typed)).await.map_err(late)?
 }
 
 async fn find(http: &HttpClients, typed: &Url) -> Result<Site, ConnectError> {
@@ -178,7 +172,7 @@ async fn find(http: &HttpClients, typed: &Url) -> Result<Site, ConnectError> {
         url.query_pairs_mut().append_pair(ROUTE, "/");
         url
     };
-    // Where the page names no API, it may still have one: themes leave the link out.
+    // The page may name no API although the site has one: themes omit the link.
     let named = named_by(&page, response).await;
     for root in named.into_iter().chain([by_parameter]) {
         let Ok((root, response)) = get(http, &with_fields(&root)).await else { continue };
@@ -195,7 +189,7 @@ async fn find(http: &HttpClients, typed: &Url) -> Result<Site, ConnectError> {
         }
     }
     Err(refused(format!(
-        "{} shows no REST API of WordPress. Type the address of your site's front page; if it is right, a plugin may have \
+        "{} has no WordPress REST API. Type the URL of your site's front page. If the URL is right, a plugin may have \
          closed the REST API, which has to be open.",
         host_of(&page)
     )))
@@ -217,33 +211,32 @@ fn without_fields(url: &Url) -> Url {
 }
 
 impl Index {
-    /// The page on which a person makes an application password.
     fn authorization(&self) -> Option<Url> {
         Url::parse(self.authentication["application-passwords"]["endpoints"]["authorization"].as_str()?).ok()
     }
 }
 
-/// Fetches something. Redirects are followed by hand: each is an address to be checked
-/// like the first.
+/// Fetches a page. Redirects are followed by this code, because each target has to be checked like
+/// the first.
 async fn get(http: &HttpClients, url: &Url) -> Result<(Url, Response), ConnectError> {
     let mut url = url.clone();
     for _ in 0..=MAX_HOPS {
         let not_called = |why: String| {
-            refused(format!("{} was not called: {why}. Check the address, or try again later.", host_of(&url)))
+            refused(format!("{} could not be reached: {why}. Check the URL, or try again later.", host_of(&url)))
         };
         let request = http.to_named(Method::GET, url.clone()).map_err(|it| not_called(it.to_string()))?;
         let response = http_clients::send(request.timeout(EACH)).await.map_err(|error| {
             let refusal = egress::Egress::refusal(&error);
-            not_called(refusal.map_or_else(|| "it did not answer".to_owned(), |it| it.to_string()))
+            not_called(refusal.map_or_else(|| "it did not respond".to_owned(), |it| it.to_string()))
         })?;
         let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
         let Some(location) = location.and_then(|it| it.to_str().ok()) else { return Ok((url, response)) };
-        url = url.join(location).map_err(|_| not_called("it leads nowhere".to_owned()))?;
+        url = url.join(location).map_err(|_| not_called("it redirects without a target".to_owned()))?;
     }
-    Err(refused(format!("{} leads on and on. Type the address where it ends.", host_of(&url))))
+    Err(refused(format!("{} redirects too many times. Type the URL where the redirects end.", host_of(&url))))
 }
 
-/// Where a page says that its API is: in a header, or in its head.
+/// The API that a page names: in a header, or in its head.
 async fn named_by(page: &Url, response: Response) -> Option<Url> {
     let headers = response.headers().get_all(LINK).iter().filter_map(|it| it.to_str().ok());
     let mut named = headers.flat_map(|it| it.split(',')).find_map(|it| {
@@ -275,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_site_is_found_in_what_people_type() {
+    fn site_is_parsed_from_typed_text() {
         for (typed, address) in [
             ("blog.example.com", "https://blog.example.com/"),
             (" Example.com/blog ", "https://example.com/blog/"),
@@ -292,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_have_addresses_with_and_without_permalinks() {
+    fn api_urls_work_with_and_without_permalinks() {
         let route = |root: &str| String::from(Root::at(Url::parse(root).unwrap()).route("wp/v2/posts/7"));
         for (root, address) in [
             ("https://example.com/wp-json/", "https://example.com/wp-json/wp/v2/posts/7"),

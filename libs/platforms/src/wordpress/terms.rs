@@ -7,12 +7,11 @@ use super::api::{Api, Caller};
 use crate::html::plain;
 use crate::kit::ErrorKind;
 
-/// How many are looked for at the same time: a slow site takes a second for each, and
-/// few of them answer many at once.
-const AT_ONCE: usize = 4;
+/// How many are looked up concurrently: a slow site takes a second for each, and few such sites
+/// respond to many at once.
+const CONCURRENCY: usize = 4;
 
-/// The ids of terms of a taxonomy, `categories` or `tags`. Those that there are not
-/// yet are made.
+/// The ids of terms of a taxonomy, `categories` or `tags`. Missing ones are created.
 pub(super) async fn ids(
     api: &Api,
     caller: Caller<'_>,
@@ -20,11 +19,11 @@ pub(super) async fn ids(
     names: &[String],
 ) -> Result<Vec<u64>, AttemptError> {
     let found: Vec<_> = names.iter().map(|name| id(api, caller, taxonomy, name.trim())).collect();
-    stream::iter(found).buffered(AT_ONCE).try_collect().await
+    stream::iter(found).buffered(CONCURRENCY).try_collect().await
 }
 
 async fn id(api: &Api, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result<u64, AttemptError> {
-    // WordPress keeps names as HTML, and looks for words in them as they are kept.
+    // WordPress stores names as HTML, and searches the stored form.
     let kept = name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let found = api.terms(caller, taxonomy, &kept).await?;
     let is_it = |it: &str| plain(it).trim().to_lowercase() == name.to_lowercase();
@@ -33,8 +32,10 @@ async fn id(api: &Api, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result
     }
     api.make_term(caller, taxonomy, name).await.map_err(|error| {
         if error.kind == ErrorKind::Forbidden {
-            let reason =
-                format!("option {taxonomy}: the site has none of the name {name:?}, and the account may make none");
+            let reason = format!(
+                "option {taxonomy}: the site has none with the name {name:?}, and the account may not create \
+                         one"
+            );
             return AttemptError::Refused { reason };
         }
         error.with_message(|why| format!("option {taxonomy}: {why}")).into()

@@ -1,7 +1,8 @@
-//! What X's error responses mean.
+//! The error tables.
 //!
-//! They are problems (RFC 9457), whose type ends with a name, or lists of errors with a number. Where a problem has no
-//! type, X's words are the only difference. Source: fact sheet, "Errors".
+//! X's errors are problems (RFC 9457), whose type ends with a name, or lists of errors with a
+//! number. If a problem has no type, only X's message distinguishes it. Source: fact sheet,
+//! "Errors".
 
 use ErrorKind as K;
 
@@ -18,11 +19,11 @@ pub(super) const ERRORS: ErrorTable = ErrorTable { rules: &RULES, ..FORMAT };
 pub(super) const OWN_APP_ERRORS: ErrorTable = ErrorTable { rules: &OWN_APP_RULES, ..FORMAT };
 
 const RULES: [ErrorRule; 10] =
-    rules(K::AppMisconfigured, "X does not serve this service at the moment; its operator is notified");
+    rules(K::AppMisconfigured, "X does not accept calls from this service at the moment; the operator is notified");
 
-/// The operator can correct nothing, so the log has no error.
+/// The operator can correct none of these, so they are not logged as errors.
 const OWN_APP_RULES: [ErrorRule; 10] =
-    rules(K::Unavailable, "X does not serve your app; look at its credits and settings at console.x.com");
+    rules(K::Unavailable, "X does not accept calls from your app; check its credits and settings at console.x.com");
 
 const FORMAT: ErrorTable = ErrorTable {
     title: TITLE,
@@ -30,7 +31,7 @@ const FORMAT: ErrorTable = ErrorTable {
     message_at: &["/errors/0/message", "/errors/0/detail", "/detail", "/title"],
     // Cloudflare, in front of X, sends problems, too.
     is_own: |it| it["type"].as_str().is_none_or(|it| it == "about:blank" || it.contains("/2/problems/")),
-    // The limit of the day first, where that is the one.
+    // The daily limit first, if that is the exhausted one.
     resets: &[
         Reset::UnixWhenUsedUp { remaining: "x-user-limit-24hour-remaining", reset: "x-user-limit-24hour-reset" },
         Reset::UnixWhenUsedUp { remaining: "x-app-limit-24hour-remaining", reset: "x-app-limit-24hour-reset" },
@@ -39,7 +40,7 @@ const FORMAT: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
-/// `app` is what it means when X does not serve the app.
+/// `app` is the kind of an error with which X rejects the app.
 const fn rules(app: ErrorKind, app_message: &'static str) -> [ErrorRule; 10] {
     [
         // The credits of the app are used up.
@@ -53,36 +54,36 @@ const fn rules(app: ErrorKind, app_message: &'static str) -> [ErrorRule; 10] {
         ErrorRule::status(403).message_contains(&["duplicate content"]).kind(K::Duplicate).user_message(DUPLICATE),
         ErrorRule::status(403).and_codes(&["duplicate-rules"]).kind(K::Duplicate).user_message(DUPLICATE),
         ErrorRule::status(403).and_codes(&["user-suspended"]).kind(K::Unauthorized),
-        // Not "locked" alone: "blocked" has it, and is about the post.
+        // Not "locked" alone: "blocked" contains it, and is about the post.
         ErrorRule::status(403)
             .message_contains(&["is temporarily locked", "account is suspended"])
             .kind(K::Unauthorized),
-        // Limits of X's edge on a request. They say nothing about the file.
+        // Request limits of X's edge. They say nothing about the file.
         ErrorRule::status(413).kind(K::Unavailable),
         ErrorRule::status(431).kind(K::Unavailable),
     ]
 }
 
-/// A token of the wrong kind or without the scope of the call, an app whose plan lacks the call, or a fault of X that
-/// passes.
+/// A token of the wrong kind or without the scope of the call, an app whose plan lacks the call, or
+/// a temporary error of X.
 const UNSUPPORTED_AUTHENTICATION: &str = "unsupported-authentication";
 
 const UNSUPPORTED: &str = "X does not accept this connection for the call: connect the account again and allow \
-                           everything, uploads (media.write) too; if that does not help, the operator of the app checks \
-                           its plan and user authentication settings at console.x.com";
+                           everything, including uploads (media.write). If that does not help, the operator of the \
+                           app has to check its plan and user authentication settings at console.x.com";
 
-/// How long X may answer so until the user has to connect again.
+/// How long X may return this until the user has to connect again.
 const UNSUPPORTED_TIMEOUT: TimeDelta = TimeDelta::hours(1);
 
-/// What also depends on how late the post is.
-pub(super) fn timed(mut error: CallError, job: &PublishRequest<'_>) -> CallError {
-    if job.publish_at + UNSUPPORTED_TIMEOUT < job.now && error.has_code(&[UNSUPPORTED_AUTHENTICATION]) {
+/// Adjusts errors that depend on how late the post is.
+pub(super) fn timed(mut error: CallError, request: &PublishRequest<'_>) -> CallError {
+    if request.publish_at + UNSUPPORTED_TIMEOUT < request.now && error.has_code(&[UNSUPPORTED_AUTHENTICATION]) {
         error.kind = K::Unauthorized;
     }
     error
 }
 
-const DUPLICATE: &str = "X does not accept the same text twice within a while; change it";
+const DUPLICATE: &str = "X does not accept the same text twice within a short time; change the text";
 
 #[cfg(test)]
 mod tests {
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn limit_that_is_used_up_says_when_it_begins_anew() {
+    fn rate_limit_has_its_reset_time() {
         let retry_at = |pairs: &[(&'static str, &str)]| {
             let headers = pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
             classify(&ERRORS, 429, &headers, "{}").retry_at

@@ -1,8 +1,8 @@
 //! Recognizes a text in the form in which X lists it.
 //!
-//! Facts: every link is `https://t.co/…`, and its target is in a separate field; a domain without a scheme becomes a
-//! link to its address by HTTP; a link to the files of the post is added; `&`, `<` and `>` are escaped; X normalizes to
-//! NFC. Source: fact sheet, "Text rules".
+//! Facts: every link is `https://t.co/…`, and its target is in a separate field; a domain without a
+//! scheme becomes a link to its HTTP URL; a link to the files of the post is added; `&`, `<` and
+//! `>` are escaped; X normalizes to NFC. Source: fact sheet, "Text rules".
 
 use icu_normalizer::ComposingNormalizerBorrowed;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ pub(super) struct Entities {
 struct Link {
     url: String,
     expanded_url: Option<String>,
-    /// Present where the link leads to a file of the post itself.
+    /// Present if the link leads to a file of the post itself.
     media_key: Option<String>,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn is_same_text(ours: &str, listed: &str, entities: &Entities) -> boo
     let (added, links): (Vec<_>, Vec<_>) = entities.urls.iter().partition(|it| it.media_key.is_some());
     let without_added = added.iter().fold(listed, |it, link| it.replacen(&link.url, "", 1));
     let mut listed = without_added.trim();
-    // What follows in our text after what was compared. A link can have several forms.
+    // The rest of our text after the compared part. A link can have several forms.
     let mut rests = vec![ours.as_str()];
     for link in links {
         let Some((before, after)) = listed.split_once(&link.url) else { return false };
@@ -44,7 +44,7 @@ pub(super) fn is_same_text(ours: &str, listed: &str, entities: &Entities) -> boo
 }
 
 impl Link {
-    /// The forms in which we may have written it, each once.
+    /// The distinct forms in which we may have written the link.
     fn forms(&self) -> Vec<String> {
         let full = unescaped(self.expanded_url.as_deref().unwrap_or(&self.url));
         let bare = full.strip_prefix("http://").unwrap_or(&full).to_owned();
@@ -59,7 +59,7 @@ impl Link {
     }
 }
 
-/// The rest of a text that begins with a link. Hosts have no case.
+/// The rest of a text that begins with a link. Hosts are compared without case.
 fn strip_link<'a>(text: &'a str, link: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(link.len())?;
     start.eq_ignore_ascii_case(link).then_some(rest)

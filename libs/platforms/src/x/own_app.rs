@@ -1,4 +1,4 @@
-//! An app that a person has at X, used for their account in place of the operator's.
+//! A user's own app at X, used for their account instead of the operator's.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::dependency_error::DependencyError;
 const ID: &str = "client_id";
 const SECRET: &str = "client_secret";
 
-/// What our page asks where the operator has an app.
+/// The form if the operator has an app.
 pub(super) const FIELDS: &[Field] = &[
     Field {
         name: ID,
@@ -22,34 +22,34 @@ pub(super) const FIELDS: &[Field] = &[
         example: "R1g4Y3lXbWl0T2ZKc3VhZ2Q6MTpjaQ",
         secret: false,
         optional: Some(
-            "Leave both empty to use the app of this service. With one that you make at console.x.com (Read and write; \
-             Web App, Automated App or Bot; Callback URI {redirect_uri}), X bills the posts to you, and no budget of this \
-             service limits them.",
+            "Leave both fields empty to use this service's app. If you create your own app at console.x.com (Read and \
+             write; Web App, Automated App or Bot; Callback URI {redirect_uri}), X bills the posts to you, and this \
+             service's budget does not limit them.",
         ),
     },
     Field {
         name: SECRET,
-        label: "Its client secret",
+        label: "Client secret of that app",
         example: "",
         secret: true,
-        optional: Some("As X shows it with the client ID, among the app's Keys and tokens."),
+        optional: Some("X shows it with the client ID under Keys and tokens of the app."),
     },
 ];
 
-/// What it asks where the operator has none.
+/// The form if the operator has none.
 pub(super) const REQUIRED: &[Field] = &[
     Field {
         name: ID,
-        label: "Client ID of an app of yours, which you make at console.x.com (Read and write; Web App, Automated App or \
-                Bot; Callback URI {redirect_uri}); X bills it to you",
+        label: "Client ID of your own app. Create the app at console.x.com (Read and write; Web App, Automated App or \
+                Bot; Callback URI {redirect_uri}). X bills the posts to you",
         example: "R1g4Y3lXbWl0T2ZKc3VhZ2Q6MTpjaQ",
         secret: false,
         optional: None,
     },
-    Field { name: SECRET, label: "Its client secret", example: "", secret: true, optional: None },
+    Field { name: SECRET, label: "Client secret of that app", example: "", secret: true, optional: None },
 ];
 
-/// An app of a person's own, as it is kept with their credentials.
+/// A user's own app, as stored with their credentials.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct OwnApp {
     client_id: String,
@@ -62,33 +62,41 @@ fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok,
 }
 
 impl OwnApp {
-    /// The app that was typed; `None` where nothing was.
+    /// The app that was typed; `None` if the fields are empty.
     pub(super) fn typed(answers: &FieldValues) -> Result<Option<Self>, ConnectError> {
         let typed = |name| answers.get(name).map(|it| it.expose_secret().trim()).unwrap_or_default();
         let (id, secret) = (typed(ID), typed(SECRET));
         let wrong = |name, message: &str| Err(ConnectError::Field { name, message: message.to_owned() });
         match (id, secret) {
             ("", "") => Ok(None),
-            ("", _) => wrong(ID, "Type the client ID, too, or leave both empty."),
-            (_, "") => wrong(SECRET, "Type the client secret, too, or leave both empty."),
-            _ if !is_plain(id) => wrong(ID, "Copy the OAuth 2.0 Client ID from the app's Keys and tokens."),
-            _ if !is_plain(secret) => wrong(SECRET, "Copy the OAuth 2.0 Client Secret from the app's Keys and tokens."),
+            ("", _) => wrong(ID, "Type the client ID as well, or leave both fields empty."),
+            (_, "") => wrong(SECRET, "Type the client secret as well, or leave both fields empty."),
+            _ if !is_plain(id) => wrong(
+                ID,
+                "This is not a client ID. Copy the OAuth 2.0 Client ID from the app's \
+                                             Keys and tokens.",
+            ),
+            _ if !is_plain(secret) => wrong(
+                SECRET,
+                "This is not a client secret. Copy the OAuth 2.0 Client Secret \
+                                                     from the app's Keys and tokens.",
+            ),
             _ => Ok(Some(Self { client_id: id.to_owned(), client_secret: secret.into() })),
         }
     }
 
-    /// The app that an account was connected with; `None` where that is the operator's.
-    pub(super) fn of(credentials: &Credentials) -> Option<Self> {
+    /// The app that an account was connected with; `None` if it is the operator's.
+    pub(super) fn load(credentials: &Credentials) -> Option<Self> {
         credentials.extra.as_ref().map(Self::read)
     }
 
-    /// What cannot be read is an app that X does not know: never the operator's.
+    /// An unreadable app becomes one that X does not know, never the operator's.
     pub(super) fn read(kept: &SecretString) -> Self {
         let unknown = |_| Self { client_id: String::new(), client_secret: SecretString::default() };
         serde_json::from_str(kept.expose_secret()).unwrap_or_else(unknown)
     }
 
-    /// To be kept sealed.
+    /// The stored form, which has to be sealed.
     pub(super) fn kept(&self) -> SecretString {
         serde_json::to_string(self).unwrap_or_default().into()
     }
@@ -105,6 +113,6 @@ impl AppSource for OwnApp {
         Ok(Arc::new(AppCredentials::new(&self.client_id, self.client_secret.expose_secret())))
     }
 
-    /// The person is told, and nobody else can mend it.
+    /// Does nothing: the user reads the error, and only the user can correct it.
     fn refused(&self, _: &Arc<AppCredentials>) {}
 }

@@ -7,55 +7,61 @@ use super::{COMMUNITY, MADE_WITH_AI, PAID_PARTNERSHIP, POLL_DURATION, POLL_OPTIO
 use crate::kit::{CallError, Prepared};
 use crate::publish_request::PublishRequest;
 
-/// How long a poll is open whose post does not say it, in minutes. X wants to be told.
+/// The duration of a poll whose post states none, in minutes. X requires one.
 const A_DAY: i64 = 24 * 60;
 
 /// A file that a post can show.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Media {
     pub(super) id: String,
-    /// Its name in posts that show it.
+    /// Its key in posts that show it.
     pub(super) key: Option<String>,
 }
 
-/// The body of the publish call. It does not differ between attempts.
-pub(super) fn new_post(job: &PublishRequest<'_>, prepared: &Prepared<'_, Media>) -> Result<Value, CallError> {
-    // Always with a text: what is behind X's API rejects a post without one.
-    let mut post = json!({ "text": job.text });
+/// It does not differ between attempts.
+pub(super) fn new_post(request: &PublishRequest<'_>, prepared: &Prepared<'_, Media>) -> Result<Value, CallError> {
+    // Always with a text: the backend of X's API rejects a post without one.
+    let mut post = json!({ "text": request.text });
     if !prepared.files.is_empty() {
         let ids: Vec<&str> = prepared.files.iter().map(|it| it.uploaded.id.as_str()).collect();
         post["media"] = json!({ "media_ids": ids });
     }
-    let answers = job.options.list(POLL_OPTIONS);
+    let answers = request.options.list(POLL_OPTIONS);
     if !answers.is_empty() {
-        let minutes = job.options.number(POLL_DURATION).unwrap_or(A_DAY);
+        let minutes = request.options.number(POLL_DURATION).unwrap_or(A_DAY);
         post["poll"] = json!({ "options": answers, "duration_minutes": minutes });
     }
-    match job.options.text(REPLY_SETTINGS) {
+    match request.options.text(REPLY_SETTINGS) {
         None | Some("everyone") => {}
         Some("mentioned_users") => post["reply_settings"] = "mentionedUsers".into(),
         Some(other) => post["reply_settings"] = other.into(),
     }
-    if let Some(url) = job.options.text(QUOTE_URL) {
-        let wrong = || CallError::invalid_post("option quote_url: give the link to a post");
+    if let Some(url) = request.options.text(QUOTE_URL) {
+        let wrong = || {
+            CallError::invalid_post(
+                "option quote_url: this is not the link to a post; copy the link of \
+                                                the post on X",
+            )
+        };
         post["quote_tweet_id"] = quoted(url).ok_or_else(wrong)?.into();
     }
-    if let Some(community) = job.options.text(COMMUNITY) {
+    if let Some(community) = request.options.text(COMMUNITY) {
         if !is_id(community) {
-            let message = "option community: give the number at the end of the community's address";
+            let message = "option community: this is not the number of a community; copy it from the end of the \
+                           community's URL";
             return Err(CallError::invalid_post(message));
         }
         post["community_id"] = community.into();
     }
     for name in [MADE_WITH_AI, PAID_PARTNERSHIP] {
-        if job.options.flag(name) == Some(true) {
+        if request.options.flag(name) == Some(true) {
             post[name] = true.into();
         }
     }
     Ok(post)
 }
 
-/// The id of the post with this address: `…/{name}/status/{id}`.
+/// The id in the URL of a post: `…/{name}/status/{id}`.
 pub(super) fn quoted(url: &str) -> Option<&str> {
     let path = url.split(['?', '#']).next()?.trim_end_matches('/');
     let (before, id) = path.rsplit_once('/')?;
@@ -68,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_post_is_found_by_its_address() {
+    fn post_id_is_parsed_from_its_url() {
         for url in [
             "https://x.com/XDevelopers/status/1460323737035677698",
             "https://twitter.com/a/status/1460323737035677698/?s=20",

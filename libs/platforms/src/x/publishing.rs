@@ -1,8 +1,9 @@
 //! Files, the publish call, and the look-up.
 //!
-//! Facts: pictures are sent with one call. Other files are announced with their size, sent in numbered parts, at most a
-//! thousand, and finalized; X processes them then, and says when to look again. A part may be sent again. What no post
-//! shows is forgotten after a day. Source: fact sheet, "Media".
+//! Facts: pictures are sent with one call. Other files are announced with their size, sent in
+//! numbered parts, at most a thousand, and finalized; X then processes them, and returns when to
+//! check again. A part may be sent again. A file that no post shows is forgotten after a day.
+//! Source: fact sheet, "Media".
 
 #[cfg(any(test, feature = "conformance"))]
 pub(crate) mod recordings;
@@ -33,19 +34,20 @@ use crate::response;
 /// Pictures outside these bounds are resized.
 pub(super) const BOUNDS: PictureBounds = PictureBounds::new(5_000_000, 8_192);
 
-/// The largest file has 489 parts. X's guide and the most used clients send as much; 5 MB were answered with 413.
+/// The largest file has 489 parts. X's guide and the most used clients use this size; 5 MB were
+/// refused with 413.
 const PART_BYTES: u64 = 1 << 20;
 
 /// For a picture, or a part.
 const FILE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Long, because finding out what it did costs money.
+/// Long, because finding out the outcome costs money.
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The longest pause between two status calls of a file, in seconds.
 const LONGEST_PAUSE: u32 = 60;
 
-/// A page of 100 long posts.
+/// Enough for a page of 100 long posts.
 const PAGE_BYTES: usize = 4 << 20;
 
 /// Fields of posts by their two names: since July 2026 X's description says "post", its guides say "tweet".
@@ -80,10 +82,9 @@ struct CreatedPost {
     id: String,
 }
 
-/// A page of an account's posts.
 #[derive(Deserialize)]
 struct Posts {
-    /// Absent where there are none.
+    /// Absent if there are none.
     #[serde(default)]
     data: Vec<AccountPost>,
     meta: Meta,
@@ -107,7 +108,7 @@ struct AccountPost {
     attachments: Attachments,
     #[serde(default)]
     entities: Entities,
-    /// The whole text of a long one.
+    /// The full text of a long post.
     note_tweet: Option<Note>,
     note_post: Option<Note>,
 }
@@ -125,7 +126,7 @@ struct Note {
     entities: Entities,
 }
 
-/// What [`PublishAdapter::compare`] needs of a post.
+/// The part of a post that [`PublishAdapter::compare`] needs.
 #[derive(Serialize, Deserialize)]
 struct Content {
     has_our_text: bool,
@@ -143,11 +144,12 @@ impl PublishAdapter for X {
         if is_picture(file) { MediaSource::FittedIfLarger(BOUNDS) } else { MediaSource::Original }
     }
 
-    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<Media>, CallError> {
+    async fn upload(&self, request: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<Media>, CallError> {
         if is_picture(file.attachment) {
             let form = Form::new().text("media_category", "tweet_image");
-            let form = form.file(("media", "media"), file.mime_type(), file.size_bytes(), file.open(job).await?);
-            let media = self.media(job, self.upload_call(job, &[]).timeout(FILE_TIMEOUT).multipart(form)).await?;
+            let form = form.file(("media", "media"), file.mime_type(), file.size_bytes(), file.open(request).await?);
+            let media =
+                self.media(request, self.upload_call(request, &[]).timeout(FILE_TIMEOUT).multipart(form)).await?;
             let state = UploadState::new(media.id).with_extra(json!({ "key": media.media_key }));
             return Ok(match alt_text(file) {
                 Some(_) => UploadStep::Processing(state, Some(TimeDelta::zero())),
@@ -159,35 +161,35 @@ impl PublishAdapter for X {
             "total_bytes": file.size_bytes(),
             "media_category": category(file),
         });
-        let media = self.media(job, self.upload_call(job, &["initialize"]).json(&body)).await?;
-        let expires_at = media.expires_after_secs.map(|it| job.now + TimeDelta::seconds(it.into()));
+        let media = self.media(request, self.upload_call(request, &["initialize"]).json(&body)).await?;
+        let expires_at = media.expires_after_secs.map(|it| request.now + TimeDelta::seconds(it.into()));
         let state = UploadState::in_parts(media.id, PART_BYTES).with_extra(json!({ "key": media.media_key }));
         Ok(UploadStep::Parts(state.expires_at(expires_at)))
     }
 
     async fn send_part(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
         Part { index, range, bytes }: Part,
     ) -> Result<String, CallError> {
         let form = Form::new().text("segment_index", &index.to_string());
         let form = form.file(("media", "media"), file.mime_type(), range.end - range.start, bytes);
-        let call = self.upload_call(job, &[&state.id, "append"]).timeout(FILE_TIMEOUT).multipart(form);
-        // The description has a body, X's own playground has none.
-        call.done().await.map_err(|it| of_upload(it, job)).map(|()| String::new())
+        let call = self.upload_call(request, &[&state.id, "append"]).timeout(FILE_TIMEOUT).multipart(form);
+        // The description has a response body, X's own playground has none.
+        call.done().await.map_err(|it| upload_error(it, request)).map(|()| String::new())
     }
 
     async fn finish_upload(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Media>, CallError> {
-        // X wants a JSON object, although its description names no body.
-        let call = self.upload_call(job, &[&state.id, "finalize"]).json(&json!({}));
-        let media = self.media(job, call).await?;
+        // X requires a JSON object, although its description names no body.
+        let call = self.upload_call(request, &[&state.id, "finalize"]).json(&json!({}));
+        let media = self.media(request, call).await?;
         let mut state = state.clone();
         state.extra["is_finalized"] = true.into();
         Ok(match (processed(&state, media.processing_info), alt_text(file)) {
@@ -198,7 +200,7 @@ impl PublishAdapter for X {
 
     async fn upload_status(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Media>, CallError> {
@@ -206,42 +208,44 @@ impl PublishAdapter for X {
             UploadStep::Uploaded(uploaded(state))
         } else {
             let status = [("command", "STATUS"), ("media_id", &state.id)];
-            // A failure leads to what the failure of an upload leads to.
-            let call =
-                self.api(job.credentials).get(Auth::post(job), &["2", "media", "upload"]).effect(Effect::Private);
-            let media = self.media(job, call.query(&status)).await?;
+            // An error means the same as an error of an upload.
+            let call = self
+                .api(request.credentials)
+                .get(Auth::post(request), &["2", "media", "upload"])
+                .effect(Effect::Private);
+            let media = self.media(request, call.query(&status)).await?;
             // The status of an upload that was never finalized looks like that of a ready one.
             if media.processing_info.is_none() && state.extra["is_finalized"] != true {
-                let message = "X did not say whether the upload is complete";
+                let message = "X did not report whether the upload is complete";
                 return Err(CallError::new(ErrorKind::PreparationExpired, Effect::Private, message));
             }
             processed(state, media.processing_info)
         };
         if let (UploadStep::Uploaded(media), Some(words)) = (&step, alt_text(file)) {
             let body = json!({ "id": media.id, "metadata": { "alt_text": { "text": words.as_str() } } });
-            let call = self.api(job.credentials).post(Auth::post(job), &["2", "media", "metadata"]);
-            call.effect(Effect::Private).json(&body).done().await.map_err(|it| of_upload(it, job))?;
+            let call = self.api(request.credentials).post(Auth::post(request), &["2", "media", "metadata"]);
+            call.effect(Effect::Private).json(&body).done().await.map_err(|it| upload_error(it, request))?;
         }
         Ok(step)
     }
 
     async fn create_post(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         prepared: &Prepared<'_, Media>,
     ) -> Result<Published, CallError> {
-        let post = post::new_post(job, prepared)?;
-        let call = self.api(job.credentials).post(Auth::post(job), &["2", "tweets"]).effect(Effect::Public);
+        let post = post::new_post(request, prepared)?;
+        let call = self.api(request.credentials).post(Auth::post(request), &["2", "tweets"]).effect(Effect::Public);
         let created: Result<Data<CreatedPost>, _> = call.json(&post).timeout(PUBLISH_TIMEOUT).read().await;
-        let Data { data: CreatedPost { id } } = created.map_err(|it| timed(it, job))?;
+        let Data { data: CreatedPost { id } } = created.map_err(|it| timed(it, request))?;
         if !is_id(&id) {
-            return Err(self.api(job.credentials).unreadable(Effect::Public));
+            return Err(self.api(request.credentials).unreadable(Effect::Public));
         }
-        let url = match &job.profile.username {
+        let url = match &request.profile.username {
             Some(name) => format!("https://x.com/{name}/status/{id}"),
             None => post_url(&id),
         };
-        Ok(Published::new(id, job.now).with_url(Some(url)))
+        Ok(Published::new(id, request.now).with_url(Some(url)))
     }
 
     fn look_up_method(&self, _: &PublishRequest<'_>) -> LookUpMethod {
@@ -250,36 +254,36 @@ impl PublishAdapter for X {
 
     async fn list_posts(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         since: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
         let [tweet, post] = FIELDS;
-        let listed = match self.posts(job, since, page, tweet).await {
+        let listed = match self.posts(request, since, page, tweet).await {
             Err(error) if error.is_status(StatusCode::BAD_REQUEST) && error.message.contains(tweet.0) => {
-                self.posts(job, since, page, post).await
+                self.posts(request, since, page, post).await
             }
             listed => listed,
         };
         let Posts { data, meta, errors } = listed?;
         if !errors.is_empty() || meta.result_count != data.len() {
-            return Err(self.api(job.credentials).unreadable(Effect::Read));
+            return Err(self.api(request.credentials).unreadable(Effect::Read));
         }
         let posts = data.into_iter().map(|post| {
             let (text, entities) = match post.note_post.or(post.note_tweet) {
                 Some(note) => (note.text, note.entities),
                 None => (post.text, post.entities),
             };
-            let has_our_text = is_same_text(job.text, &text, &entities);
+            let has_our_text = is_same_text(request.text, &text, &entities);
             let content = json!(Content { has_our_text, media_keys: post.attachments.media_keys });
             ListedPost { url: Some(post_url(&post.id)), id: post.id, at: Some(post.created_at), content }
         });
         Ok(PostPage { posts: posts.collect(), next: meta.next_token, is_sorted: true })
     }
 
-    /// No other post has a file that we uploaded. X does not accept the text of a post without files twice within a
-    /// while. So a listed post with our text is ours, or the owner of the account published the same text and X refused
-    /// ours.
+    /// No other post has a file that we uploaded. X does not accept the text of a post without
+    /// files twice within a short time. So a listed post with our text is ours, or the owner of the
+    /// account published the same text and X refused ours.
     fn compare(&self, _: &PublishRequest<'_>, prepared: &Prepared<'_, Media>, listed: &ListedPost) -> PostMatch {
         let Ok(Content { has_our_text, media_keys }) = Content::deserialize(&listed.content) else {
             return PostMatch::Doubtful;
@@ -298,26 +302,29 @@ impl PublishAdapter for X {
 }
 
 impl X {
-    /// A call about files: nothing is public, and it may be repeated.
-    fn upload_call(&self, job: &PublishRequest<'_>, path: &[&str]) -> Call {
+    /// A call about files: nothing becomes public, and it may be repeated.
+    fn upload_call(&self, request: &PublishRequest<'_>, path: &[&str]) -> Call {
         let path = [&["2", "media", "upload"], path].concat();
-        self.api(job.credentials).post(Auth::post(job), &path).effect(Effect::Private)
+        self.api(request.credentials).post(Auth::post(request), &path).effect(Effect::Private)
     }
 
-    async fn media(&self, job: &PublishRequest<'_>, call: Call) -> Result<MediaResponse, CallError> {
-        let Data { data: media } = call.read::<Data<MediaResponse>>().await.map_err(|it| of_upload(it, job))?;
+    async fn media(&self, request: &PublishRequest<'_>, call: Call) -> Result<MediaResponse, CallError> {
+        let Data { data: media } = call.read::<Data<MediaResponse>>().await.map_err(|it| upload_error(it, request))?;
         if is_id(&media.id) { Ok(media) } else { Err(CallError::unreadable(TITLE, Effect::Private)) }
     }
 
-    /// A page of the account's posts. With replies: X counts a text that begins with a mention as one.
+    /// A page of the account's posts. With replies: X counts a text that begins with a mention as
+    /// one.
     async fn posts(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         since: Option<DateTime<Utc>>,
         page: Option<&str>,
         fields: (&str, &str),
     ) -> Result<Posts, CallError> {
-        let call = self.api(job.credentials).get(Auth::post(job), &["2", "users", &job.profile.account_id, "tweets"]);
+        let call = self
+            .api(request.credentials)
+            .get(Auth::post(request), &["2", "users", &request.profile.account_id, "tweets"]);
         let call = call.query(&[("max_results", "100"), ("exclude", "retweets"), fields]);
         let since = since.map(|it| ("start_time", it.to_rfc3339_opts(SecondsFormat::Secs, true)));
         let page = page.map(|it| ("pagination_token", it.to_owned()));
@@ -330,7 +337,7 @@ fn is_picture(file: &Attachment) -> bool {
     file.mime_type != MimeType::Gif && file.mime_type.file_type() == FileType::Image
 }
 
-/// Videos have none.
+/// Videos have no alternative text.
 fn alt_text<'a>(file: &'a File<'_>) -> Option<&'a AltText> {
     file.alt_text().filter(|_| !file.is_video())
 }
@@ -351,7 +358,7 @@ fn uploaded(state: &UploadState) -> Media {
     Media { id: state.id.clone(), key: state.extra["key"].as_str().map(str::to_owned) }
 }
 
-/// How far X is with a file. Without `processing_info` it is ready.
+/// The processing status of a file. Without `processing_info` it is ready.
 fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Media> {
     let Some(ProcessingInfo { state: progress, check_after_secs, error }) = info else {
         return UploadStep::Uploaded(uploaded(state));
@@ -360,7 +367,7 @@ fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Me
         "succeeded" => UploadStep::Uploaded(uploaded(state)),
         "failed" => {
             let why = error.and_then(|it| it.message.or(it.name)).unwrap_or_else(|| "no reason given".to_owned());
-            UploadStep::Refused(format!("X could not process it: {}", response::shown(&why)))
+            UploadStep::Refused(format!("X could not process the file: {}", response::shown(&why)))
         }
         _ => {
             let pause = check_after_secs.unwrap_or(5).clamp(1, LONGEST_PAUSE);
@@ -369,9 +376,9 @@ fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Me
     }
 }
 
-/// With 404, X does not know the upload any more, so the file is uploaded again.
-fn of_upload(error: CallError, job: &PublishRequest<'_>) -> CallError {
-    let mut error = timed(error, job);
+/// With 404, X no longer knows the upload, so the file is uploaded again.
+fn upload_error(error: CallError, request: &PublishRequest<'_>) -> CallError {
+    let mut error = timed(error, request);
     if error.is_status(StatusCode::NOT_FOUND) {
         error.kind = ErrorKind::PreparationExpired;
     }

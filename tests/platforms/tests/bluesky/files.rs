@@ -173,7 +173,7 @@ async fn unconfirmed_address_error_says_what_to_do() {
     let post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
     let setback = stage.prepare(&post).await.unwrap_err();
     assert!(
-        matches!(&setback, AttemptError::Refused { reason } if reason.contains("Confirm it in Bluesky's settings")),
+        matches!(&setback, AttemptError::Refused { reason } if reason.contains("Confirm your email address in Bluesky's settings")),
         "{setback:?}"
     );
 }

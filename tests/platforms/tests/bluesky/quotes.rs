@@ -82,7 +82,7 @@ async fn forbidden_quote_is_an_error_of_its_field() {
     stage.network.others_post(KEY, false);
     let missing = link().replace(KEY, "3m5xkqh2v4k2b");
     for (address, words) in
-        [(link(), "does not permit"), (missing.clone(), "is not there"), ("at://x".to_owned(), "no link")]
+        [(link(), "does not allow"), (missing.clone(), "does not exist"), ("at://x".to_owned(), "no link")]
     {
         let setback = embed(&stage, &account, "Look", Vec::new(), quote(&address)).await.unwrap_err();
         assert!(

@@ -150,7 +150,7 @@ async fn a_bot_that_is_switched_off_ends_no_connection() {
     let about = discord.about(&account.profile, &account.credentials, stage.clock.now()).await;
 
     let Err(AttemptError::RetryLater { retry_at: None, reason }) = about else { panic!("{about:?}") };
-    assert!(reason.starts_with("the bot of this service is switched off"), "{reason}");
+    assert!(reason.starts_with("this service's Discord bot is disabled"), "{reason}");
     assert_eq!(stage.network.grants(), 1);
 }
 

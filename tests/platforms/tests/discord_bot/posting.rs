@@ -57,7 +57,7 @@ async fn a_post_in_a_forum_begins_a_thread_and_elsewhere_has_no_title() {
     let untitled = post(&stage, &account, (FORUM, None), "how high?", Vec::new());
     assert!(refused(&stage, &untitled).await.starts_with("option thread_name: a post in a forum"));
     let elsewhere = post(&stage, &account, (GENERAL, Some("Tides")), "how high?", Vec::new());
-    assert!(refused(&stage, &elsewhere).await.starts_with("option thread_name: only posts of forum"));
+    assert!(refused(&stage, &elsewhere).await.starts_with("option thread_name: only posts in forum"));
     assert_eq!(stage.network.calls(Call::Publish), 1, "nothing else was sent");
 }
 
@@ -95,9 +95,9 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
 async fn a_post_goes_to_its_own_server_alone() {
     let (stage, account) = connected().await;
     for (channel, said) in [
-        (OF_ANOTHER_SERVER, "option channel: it is in another server"),
-        (VOICE, "option channel: nothing can be posted in a channel of this kind"),
-        ("../../users/@me", "option channel: choose one of the channels that are listed"),
+        (OF_ANOTHER_SERVER, "option channel: this channel is in another server"),
+        (VOICE, "option channel: this kind of channel does not accept posts"),
+        ("../../users/@me", "option channel: choose one of the listed channels"),
         ("345626669224980000", "Unknown Channel"),
         (HIDDEN, "Missing Access"),
     ] {
@@ -116,7 +116,7 @@ async fn a_post_goes_to_its_own_server_alone() {
 async fn what_the_bot_may_not_do_in_a_channel_does_not_end_the_connection() {
     let (stage, account) = connected().await;
     let picture = || vec![sample(MimeType::Png, 1)];
-    let advice = "let the bot see the channel, send messages and attach files there, or choose another channel";
+    let advice = "allow the bot to view the channel, send messages and attach files there, or choose another channel";
 
     let reason = refused(&stage, &post(&stage, &account, (READ_ONLY, None), "hello", Vec::new())).await;
     assert!(reason.starts_with("Missing Permissions") && reason.ends_with(advice), "{reason}");

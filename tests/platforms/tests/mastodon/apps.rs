@@ -75,7 +75,7 @@ async fn registration_limit_error_says_what_to_do() {
     let refusal = stage.depart(&stage.network.answers()).await.unwrap_err();
 
     let ConnectError::Refused(words) = refusal else { panic!("{refusal:?}") };
-    assert!(words.contains("too many") && words.contains("in 10 minutes"), "{words}");
+    assert!(words.contains("too many") && words.contains("after 10 minutes"), "{words}");
     stage.clock.advance(TimeDelta::minutes(10));
     departure(&stage).await;
 }

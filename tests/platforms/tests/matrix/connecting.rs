@@ -264,7 +264,7 @@ async fn a_homeserver_that_names_old_versions_and_has_the_calls_does_as_well() {
 
     stage.network.intermediary().block(Method::GET, "/v3/login", 404, 1);
     let (name, message) = refused(&stage, &typed(USER, PASSWORD, &stage.network.base_url())).await;
-    assert!(name == "homeserver" && message.contains("is no homeserver of Matrix"), "{message}");
+    assert!(name == "homeserver" && message.contains("is not a Matrix homeserver"), "{message}");
 }
 
 /// An administrator can unlock it, and its tokens are good again.

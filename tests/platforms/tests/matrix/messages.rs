@@ -67,11 +67,11 @@ async fn a_notice_and_a_thread_are_as_the_post_says() {
 async fn closed_room_error_says_what_to_do() {
     let (stage, account) = stage().await;
     for (room, advice) in [
-        (ENCRYPTED, "cannot encrypt: choose another one"),
+        (ENCRYPTED, "cannot encrypt messages: choose another room"),
         (SILENT, "don't have permission to post"),
         (ELSEWHERE, "not in room"),
-        ("#harbour:lighthouse.example", "choose one that is listed"),
-        ("", "choose one that is listed"),
+        ("#harbour:lighthouse.example", "choose a listed room"),
+        ("", "choose a listed room"),
     ] {
         let mut post = stage.post(&account, "hello", Vec::new());
         post.options = to(room, &[]);
@@ -100,7 +100,7 @@ async fn message_is_found_by_a_later_connection() {
 
     // Not in the first of these short pages.
     let answer = stage.resolve(&post, since).await;
-    assert!(matches!(&answer, Resolution::Pending { reason } if reason.contains("too much")), "{answer:?}");
+    assert!(matches!(&answer, Resolution::Pending { reason } if reason.contains("too many messages")), "{answer:?}");
 
     stage.network.has_pages_of(100);
     let answer = stage.resolve(&post, since).await;

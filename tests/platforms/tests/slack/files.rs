@@ -97,7 +97,7 @@ async fn share_that_never_appears_is_made_again_without_alternative_texts() {
     let [AttemptError::PreparationExpired { reason }, AttemptError::Unknown { .. }] = &passage.setbacks[..] else {
         panic!("{:?}", passage.setbacks)
     };
-    assert!(reason.contains("uploaded again without alternative texts"), "{reason}");
+    assert!(reason.contains("uploaded again without alternative text"), "{reason}");
     let public = stage.network.public();
     assert_eq!((public.len(), &public[0].id), (1, &passage.published.platform_post_id));
     assert!(public[0].media.iter().all(|it| it.alt_text.is_none()));
@@ -210,9 +210,9 @@ async fn only_pictures_are_described_or_nothing_would_be_shown() {
 async fn workspace_limit_is_an_error_of_the_file() {
     let (stage, account) = stage().await;
     for (code, words) in [
-        ("file_uploads_disabled", "file 1 of 2: the workspace takes no files"),
+        ("file_uploads_disabled", "file 1 of 2: the workspace accepts no files"),
         ("storage_limit_reached", "file 1 of 2: the workspace's storage is full"),
-        ("file_type_not_allowed", "file 1 of 2: the workspace does not take files of this type"),
+        ("file_type_not_allowed", "file 1 of 2: the workspace does not accept files of this type"),
     ] {
         let post = stage.post(&account, "look", two());
         stage.network.refuses("files.getUploadURLExternal", code);

@@ -55,11 +55,11 @@ async fn previews_of_links_are_as_the_post_says() {
 async fn closed_channel_error_says_what_to_do() {
     let (stage, account) = stage().await;
     for (channel, advice) in [
-        (ELSEWHERE, "invite it there with /invite"),
-        (ARCHIVED, "choose another one"),
-        ("C0NOTHERE00", "there is no such channel"),
-        ("#general", "choose one that is listed"),
-        ("", "choose one that is listed"),
+        (ELSEWHERE, "invite it with /invite"),
+        (ARCHIVED, "choose another channel"),
+        ("C0NOTHERE00", "the channel does not exist"),
+        ("#general", "choose one of the listed channels"),
+        ("", "choose one of the listed channels"),
     ] {
         let mut post = stage.post(&account, "hello", Vec::new());
         post.options = to(channel);
@@ -79,7 +79,10 @@ async fn a_text_that_grows_too_long_is_not_sent() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("this has 5200")), "{refused:?}");
+    assert!(
+        matches!(&refused, AttemptError::Refused { reason } if reason.contains("this text has 5200")),
+        "{refused:?}"
+    );
     assert_eq!(stage.network.calls(Call::Publish), 0);
 }
 

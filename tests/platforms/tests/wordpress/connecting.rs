@@ -50,7 +50,7 @@ async fn site_without_wordpress_gets_an_error() {
     let refusal = stage.depart(&FieldValues::from([("site".to_owned(), elsewhere.into())])).await.unwrap_err();
 
     let ConnectError::Field { name: "site", message } = refusal else { panic!("{refusal:?}") };
-    assert!(message.contains("shows no REST API of WordPress"), "{message}");
+    assert!(message.contains("has no WordPress REST API"), "{message}");
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn a_site_without_the_page_is_connected_by_a_password_that_the_person_make
     stage.network.is_odd(Oddity::HasNoPasswords);
     let refusal = stage.depart(&stage.network.answers()).await.unwrap_err();
     let ConnectError::Field { name: "application_password", message } = refusal else { panic!("{refusal:?}") };
-    assert!(message.contains("type your user name"), "{message}");
+    assert!(message.contains("type it here with your user name"), "{message}");
 }
 
 #[tokio::test]

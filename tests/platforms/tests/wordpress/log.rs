@@ -28,6 +28,9 @@ async fn no_words_of_a_site_reach_the_log() {
     stage.complete(&callback).await.unwrap_err();
 
     let lines = log.text();
-    assert!(lines.contains("a draft was left behind") && lines.contains("an application password was left behind"));
+    assert!(
+        lines.contains("a draft could not be deleted")
+            && lines.contains("an application password could not be deleted")
+    );
     assert!(!lines.contains("not allowed to delete") && !lines.contains("Basic "), "{lines}");
 }

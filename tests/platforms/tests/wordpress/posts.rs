@@ -55,7 +55,10 @@ async fn a_category_is_made_by_those_who_may() {
         match stage.deliver(&mut post).await {
             Ok(_) => assert!(is_made, "{role}"),
             Err(AttemptError::Refused { reason }) if !is_made => {
-                assert!(reason.starts_with("option categories: the site has none of the name \"Storms\""), "{reason}");
+                assert!(
+                    reason.starts_with("option categories: the site has none with the name \"Storms\""),
+                    "{reason}"
+                );
             }
             Err(setback) => panic!("{role}: {setback:?}"),
         }
@@ -103,6 +106,6 @@ async fn plugin_that_holds_a_post_back_is_reported() {
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
     let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
-    assert!(reason.contains("keeps it as pending"), "{reason}");
+    assert!(reason.contains("the status pending"), "{reason}");
     assert_eq!(stage.network.keeps().0, 1, "it waits for its review");
 }

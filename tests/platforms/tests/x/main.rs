@@ -182,7 +182,7 @@ async fn unprocessable_video_error_quotes_x() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    let said = "file 1 of 1 (video/mp4): X could not process it: Unsupported video format";
+    let said = "file 1 of 1 (video/mp4): X could not process the file: Unsupported video format";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
 }
 
@@ -266,7 +266,7 @@ async fn the_same_words_again_are_refused_with_what_to_do() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("change it")), "{refused:?}");
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("change the text")), "{refused:?}");
 }
 
 /// The call arrived before, and cannot be read yet: it is not sent again and again, and

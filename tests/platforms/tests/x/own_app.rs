@@ -103,7 +103,8 @@ async fn an_app_without_credits_is_its_owners_matter() {
 
     let setback = stage.publish(&post).await.unwrap_err();
 
-    let told = "X does not serve your app; look at its credits and settings at console.x.com (It has no credits.";
+    let told =
+        "X does not accept calls from your app; check its credits and settings at console.x.com (It has no credits.";
     let AttemptError::RetryLater { reason, .. } = &setback else { panic!("{setback:?}") };
     assert!(reason.starts_with(told), "{reason}");
 }

@@ -1,10 +1,8 @@
-//! Tags of what is traded: `$AAPL`.
-
 use domain::rich_text::begins_behind;
 
 use super::facet::{Facet, LeadsTo};
 
-/// The longest one, in letters and digits.
+/// The most letters and digits.
 const LONGEST: usize = 5;
 
 pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
@@ -19,7 +17,7 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
     })
 }
 
-/// Whether one may end before this text.
+/// Whether a cashtag may end before this text.
 fn ends_before(after: &str) -> bool {
     let ends_it =
         |it: char| it.is_whitespace() || matches!(it, '.' | ',' | ';' | ':' | '!' | '?' | ')' | '"' | '\'' | '’');
@@ -39,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cashtag_is_a_short_name_behind_its_sign() {
+    fn cashtag_is_a_dollar_sign_and_a_short_symbol() {
         let of = |it: &'static str| (it, it.to_ascii_uppercase());
         for (text, found) in [
             ("$AAPL", vec![of("$AAPL")]),

@@ -1,10 +1,8 @@
-//! One part of a text that leads somewhere.
-
 use std::ops::Range;
 
 use crate::bluesky::names::Handle;
 
-/// A part of a text that leads somewhere.
+/// A part of a text that leads to a page, an account or a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::bluesky) struct Facet {
     /// In bytes.
@@ -14,10 +12,9 @@ pub(in crate::bluesky) struct Facet {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::bluesky) enum LeadsTo {
-    /// A page, with its scheme.
+    /// A URL with its scheme.
     Link(String),
-    /// Somebody.
     Mention(Handle),
-    /// Posts with the same tag, which is without its `#` and with its `$`.
+    /// A tag without its `#`, or a cashtag with its `$`.
     Tag(String),
 }

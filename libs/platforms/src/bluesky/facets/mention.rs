@@ -1,5 +1,3 @@
-//! Mentions.
-
 use domain::rich_text::begins_behind;
 
 use super::facet::{Facet, LeadsTo};
@@ -26,7 +24,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mention_is_a_whole_handle() {
+    fn mention_needs_a_whole_handle() {
         assert_eq!(mentions("@alice.bsky.social"), ["@alice.bsky.social"]);
         assert_eq!(mentions("(@Alice.test), @bob.test."), ["@Alice.test", "@bob.test"]);
         assert_eq!(mentions("@bob.test's and @bob.test!"), ["@bob.test", "@bob.test"]);

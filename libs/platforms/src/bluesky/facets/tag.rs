@@ -1,16 +1,13 @@
-//! Tags.
-
 use domain::rich_text::{begins_behind, is_punctuation};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::facet::{Facet, LeadsTo};
 
-/// The longest tag.
 const MAX_GRAPHEMES: usize = 64;
 const MAX_BYTES: usize = 640;
 
-/// The variation selector that turns the character before it into an emoji: `#️⃣`
-/// is a key of a telephone and no tag.
+/// The variation selector that turns the character before it into an emoji: `#️⃣` is a keycap and
+/// no tag.
 const EMOJI: char = '\u{fe0f}';
 
 pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
@@ -28,7 +25,7 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
     })
 }
 
-/// Whether a tag ends here: at white space, also of no width.
+/// Whether a tag ends here: at white space, including zero-width space.
 fn ends_a_tag(letter: char) -> bool {
     letter.is_whitespace()
         || letter.is_control()
@@ -48,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_a_word_behind_its_mark() {
+    fn tag_is_a_hash_sign_and_a_word() {
         assert_eq!(tags("#one #two_three, #four!"), ["one", "two_three", "four"]);
         assert_eq!(tags("＃日本語。 #тег… #وسم؟"), ["日本語", "тег", "وسم"]);
         assert_eq!(tags("#C++ #2026goals #🎉"), ["C++", "2026goals", "🎉"]);
@@ -63,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_no_tag() {
+    fn too_long_word_is_no_tag() {
         assert_eq!(tags(&format!("#{}", "a".repeat(64))).len(), 1);
         assert_eq!(tags(&format!("#{}", "a".repeat(65))).len(), 0);
         // One grapheme of many bytes.

@@ -1,5 +1,3 @@
-//! A job of the service.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
 use http::Method;
@@ -12,16 +10,16 @@ use crate::bluesky::reply::Reply;
 use crate::kit::Effect;
 use crate::response;
 
-/// A job that takes longer never ends, because its token has expired.
-const LONGEST_JOB: TimeDelta = TimeDelta::minutes(30);
+/// A longer job never ends, because its token has expired.
+const MAX_JOB_DURATION: TimeDelta = TimeDelta::minutes(30);
 
-/// The longest name of a job that is remembered.
+/// In bytes.
 pub(super) const MAX_ID_BYTES: usize = 256;
 
 const FIRST_LOOK: TimeDelta = TimeDelta::seconds(2);
 const LONGEST_LOOK: TimeDelta = TimeDelta::seconds(30);
 
-/// A job over there.
+/// A job of the video service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::bluesky) struct VideoJob {
     id: String,
@@ -29,12 +27,11 @@ pub(in crate::bluesky) struct VideoJob {
     since: DateTime<Utc>,
 }
 
-/// How far it is.
 pub(in crate::bluesky) enum Progress {
-    /// To be asked again, not before this.
+    /// To be checked again, not before this time.
     Working(DateTime<Utc>),
     Done(Blob),
-    /// It failed in a way that usually passes when the file is uploaded again; the reason.
+    /// The job failed in a way that usually passes if the file is uploaded again; the reason.
     Failed(String),
 }
 
@@ -60,17 +57,16 @@ enum Answer {
 }
 
 impl VideoJob {
-    /// The one with this name, begun now; `None` where nothing is named so.
+    /// A job with this id, started now; `None` if the id is not valid.
     pub(super) fn named(id: String, now: DateTime<Utc>) -> Option<Self> {
         (1..=MAX_ID_BYTES).contains(&id.len()).then_some(Self { id, since: now })
     }
 
-    /// The one that an answer names.
-    pub(super) fn of(reply: &Reply, now: DateTime<Utc>) -> Option<Self> {
+    /// The job that a response names.
+    pub(super) fn from_reply(reply: &Reply, now: DateTime<Utc>) -> Option<Self> {
         Self::named(status(reply)?.job_id, now)
     }
 
-    /// Asks how far it is.
     pub(in crate::bluesky) async fn look(&self, service: &VideoService<'_>) -> Result<Progress, AttemptError> {
         let now = service.now();
         let request = service.call(Method::GET, "app.bsky.video.getJobStatus")?;
@@ -85,18 +81,18 @@ impl VideoJob {
                 let message = message.or(error).map(|it| response::shown(&it));
                 failed(failure_code.as_deref(), message)
             }
-            _ if LONGEST_JOB < now - self.since => Err(AttemptError::PreparationExpired {
+            _ if MAX_JOB_DURATION < now - self.since => Err(AttemptError::PreparationExpired {
                 reason: "the video was not processed within 30 minutes".to_owned(),
             }),
-            // Short ones take seconds, long ones minutes.
+            // Short videos take seconds, long ones minutes.
             _ => Ok(Progress::Working(now + ((now - self.since) / 4).clamp(FIRST_LOOK, LONGEST_LOOK))),
         }
     }
 }
 
-/// What follows when a job fails. Only these two codes are about the file; the others, and jobs without a code, usually
-/// succeed when the same file is uploaded again.
-/// Source: the lexicon `app.bsky.video.defs` of July 2026; issue 55 of `twitter-to-bluesky`, issue 407 of
+/// What follows if a job fails. Only these two codes are about the file; with other codes, or
+/// without one, the same file usually succeeds when it is uploaded again. Source: the lexicon
+/// `app.bsky.video.defs` of July 2026; issue 55 of `twitter-to-bluesky`, issue 407 of
 /// `bluesky-social/atproto-website`.
 fn failed(code: Option<&str>, message: Option<String>) -> Result<Progress, AttemptError> {
     let because = message.map_or_else(String::new, |it| format!(": {it}"));
@@ -106,7 +102,7 @@ fn failed(code: Option<&str>, message: Option<String>) -> Result<Progress, Attem
         }),
         Some("pds_upload_unsupported_blob_size") => Err(AttemptError::Refused {
             reason: format!(
-                "the account's server does not accept a video of this size. Use a shorter or smaller one{because}"
+                "the account's server does not accept a video of this size; use a shorter or smaller one{because}"
             ),
         }),
         _ => Ok(Progress::Failed(format!("the video could not be processed{because}"))),

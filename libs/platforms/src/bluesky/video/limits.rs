@@ -1,8 +1,7 @@
 //! Whether the account may upload videos now.
 //!
-//! Facts: an account may upload so many videos and bytes a day, and none as long as
-//! its e-mail address is not confirmed, which is answered with 401 and the same
-//! body.
+//! Facts: an account has a daily limit of videos and of bytes, and may upload none until its email
+//! address is confirmed. The response then has 401 and the same body.
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use domain::delivery::AttemptError;
@@ -17,7 +16,7 @@ use crate::response;
 
 const METHOD: &str = "app.bsky.video.getUploadLimits";
 
-/// How the service names that the e-mail address is not confirmed.
+/// The service's code for an email address that is not confirmed.
 const UNCONFIRMED: &str = "unconfirmed_email";
 
 #[derive(Deserialize)]
@@ -45,29 +44,41 @@ impl Limits {
     fn check(self, size_bytes: u64, opens_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let words = |otherwise: &str| response::shown(self.message.as_deref().unwrap_or(otherwise));
         if self.error.as_deref() == Some(UNCONFIRMED) {
-            let words = words("the e-mail address of the account is not confirmed");
+            let words = words("the account's email address is not confirmed");
             return Err(AttemptError::Refused {
-                reason: format!("{words}. Confirm it in Bluesky's settings, under Account, before you try again"),
+                reason: format!(
+                    "{words}. Confirm your email address in Bluesky's settings, under Account, before you \
+                                 try again"
+                ),
             });
         }
         let size_bytes = i64::try_from(size_bytes).unwrap_or(i64::MAX);
         let is_used_up = self.remaining_daily_videos.is_some_and(|it| it < 1)
             || self.remaining_daily_bytes.is_some_and(|it| it < size_bytes);
         if is_used_up {
-            let words = words("the videos that it takes of this account in a day are used up");
+            let words = words("the account has reached its daily video limit");
             let retry_at = Some(opens_at.unwrap_or_else(|| next_look(now)));
-            return Err(AttemptError::RetryLater { retry_at, reason: format!("{words}. It takes more within a day") });
+            return Err(AttemptError::RetryLater {
+                retry_at,
+                reason: format!("{words}. The limit resets within a day"),
+            });
         }
         if self.can_upload {
             return Ok(());
         }
-        Err(AttemptError::RetryLater { retry_at: None, reason: words("it takes no videos from this account now") })
+        Err(AttemptError::RetryLater {
+            retry_at: None,
+            reason: words(
+                "the video service accepts no videos from this \
+                                                                      account at the moment",
+            ),
+        })
     }
 }
 
-/// When to ask whether the quota has opened, which the service does not say: at the
-/// next full hour. So it is found at most an hour late whether days are counted
-/// from midnight or from the first video.
+/// When to check whether the daily limit has reset, which the service does not report: at the next
+/// full hour. So it is noticed at most an hour late, whether days count from midnight or from the
+/// first video.
 fn next_look(now: DateTime<Utc>) -> DateTime<Utc> {
     let hour = TimeDelta::hours(1);
     now.duration_trunc(hour).map_or(now + hour, |it| it + hour)
@@ -85,23 +96,26 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_is_waited_for_and_an_unconfirmed_address_is_told() {
+    fn daily_limit_retries_and_unconfirmed_email_is_refused() {
         assert_eq!(checked(json!({"canUpload": true})), Ok(()));
         assert_eq!(checked(json!({"canUpload": true, "remainingDailyVideos": 1, "remainingDailyBytes": 1000})), Ok(()));
         for used_up in [
             json!({"canUpload": false, "remainingDailyVideos": 0, "message": "User has exceeded daily upload videos limit"}),
             json!({"canUpload": true, "remainingDailyVideos": 3, "remainingDailyBytes": 999}),
         ] {
-            let setback = checked(used_up).unwrap_err();
-            let AttemptError::RetryLater { retry_at, reason } = setback else { panic!("{setback:?}") };
+            let attempt_error = checked(used_up).unwrap_err();
+            let AttemptError::RetryLater { retry_at, reason } = attempt_error else { panic!("{attempt_error:?}") };
             assert_eq!(retry_at, Some(noon() + TimeDelta::hours(1)));
-            assert!(reason.ends_with(". It takes more within a day"), "{reason}");
+            assert!(reason.ends_with(". The limit resets within a day"), "{reason}");
         }
         let unconfirmed = json!({
             "canUpload": false, "error": "unconfirmed_email", "message": "Confirm your email address to upload videos",
         });
-        let setback = checked(unconfirmed).unwrap_err();
-        assert!(matches!(&setback, AttemptError::Refused { reason } if reason.contains("settings")), "{setback:?}");
+        let attempt_error = checked(unconfirmed).unwrap_err();
+        assert!(
+            matches!(&attempt_error, AttemptError::Refused { reason } if reason.contains("settings")),
+            "{attempt_error:?}"
+        );
         let unclear = checked(json!({"canUpload": false, "error": "paused"})).unwrap_err();
         assert!(matches!(unclear, AttemptError::RetryLater { retry_at: None, .. }), "{unclear:?}");
     }

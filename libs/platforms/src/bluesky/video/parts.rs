@@ -1,12 +1,10 @@
 //! A large video, uploaded in parts.
 //!
-//! Facts: an upload is started with the exact size, and the service says how it is
-//! cut. It takes each part once or again, tells which ones it has, and makes a job
-//! of them when it is told that all are there. It forgets an upload after a while.
-//! A service that knows nothing of parts takes the file whole, as before. The
-//! token is that of any upload.
-//! Source: the lexicons `app.bsky.video.*Upload*`; `src/lib/media/video/multipart`
-//! of `bluesky-social/social-app`.
+//! Facts: an upload is started with the exact size, and the service returns how to split it. It
+//! accepts each part once or again, lists the parts that it has, and creates a job once the client
+//! reports that all are uploaded. It forgets an upload after a while. A service without uploads in
+//! parts accepts the file whole, as before. The token is that of any upload. Source: the lexicons
+//! `app.bsky.video.*Upload*`; `src/lib/media/video/multipart` of `bluesky-social/social-app`.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -30,38 +28,37 @@ use crate::kit::{CallError, Effect, ErrorKind};
 use crate::publish_request::PublishRequest;
 use crate::response;
 
-/// A smaller file gains nothing by it. The official client has the same bound.
-const LEAST_BYTES: u64 = 16 << 20;
+/// A smaller file gains nothing. The official client has the same bound.
+const MIN_BYTES: u64 = 16 << 20;
 
-/// The most parts that are sent in one step, and how many at the same time.
-const IN_A_STEP: usize = 6;
+/// The most parts that are sent in one step, all at the same time.
+const PARTS_PER_STEP: usize = 6;
 const AT_A_TIME: usize = 3;
 
 const PART: Duration = Duration::from_secs(15);
 
-/// The most parts that a file is cut into.
-const MOST_PARTS: u64 = 10_000;
+/// The most parts of one file.
+const MAX_PARTS: u64 = 10_000;
 
-/// How soon an upload that is being put together is asked for again.
+/// How soon an upload that is being assembled is checked again.
 const SOON: TimeDelta = TimeDelta::seconds(2);
 
-/// An upload over there.
+/// An upload in parts at the video service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::bluesky) struct Upload {
     id: String,
 }
 
-/// How far it is.
 pub(in crate::bluesky) enum Sent {
-    /// To go on with, not before this.
+    /// To be continued, not before this time.
     Again(DateTime<Utc>),
-    /// All of it is there, and worked on.
+    /// All parts are uploaded; the service processes the file.
     All(VideoJob),
-    /// The upload failed, and the file is to be uploaded again; the reason.
+    /// The upload failed, and the file has to be uploaded again; the reason.
     Failed(String),
 }
 
-/// How a file is cut.
+/// How a file is split.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Plan {
@@ -88,15 +85,15 @@ struct Finished {
 }
 
 impl Plan {
-    /// Whether it cuts a file of this size.
+    /// Whether the plan covers a file of this size.
     fn fits(&self, size_bytes: u64) -> bool {
         (1..=MAX_ID_BYTES).contains(&self.job_id.len())
             && 0 < self.part_size_bytes
-            && self.part_count <= MOST_PARTS
+            && self.part_count <= MAX_PARTS
             && self.part_count == size_bytes.div_ceil(self.part_size_bytes)
     }
 
-    /// The bytes of a part; numbers begin with 1.
+    /// The byte range of a part; numbers begin with 1.
     fn part(&self, number: u64, size_bytes: u64) -> Range<u64> {
         let start = (number - 1) * self.part_size_bytes;
         start..(start + self.part_size_bytes).min(size_bytes)
@@ -104,27 +101,26 @@ impl Plan {
 }
 
 impl Upload {
-    /// Starts one; `None` where the file is to be uploaded whole.
+    /// Starts an upload in parts; `None` if the file has to be uploaded whole.
     pub(super) async fn start(
         service: &VideoService<'_>,
         token: &SecretString,
         file: &Attachment,
         name: &str,
     ) -> Result<Option<Self>, AttemptError> {
-        if file.size_bytes < LEAST_BYTES {
+        if file.size_bytes < MIN_BYTES {
             return Ok(None);
         }
         let body = json!({"sizeBytes": file.size_bytes, "mimeType": file.mime_type.as_str(), "name": name});
         let request = service.call(Method::POST, "app.bsky.video.startUpload")?.json(&body);
         let reply = Reply::to(with(request, token)).await?;
-        // Whatever it does not start this way is left to the other way: the answer
-        // there decides.
+        // If the service does not start an upload in parts for whatever reason, the response to the
+        // whole file decides.
         let plan = reply.json::<Plan>().filter(|it| reply.status.is_success() && it.fits(file.size_bytes));
         Ok(plan.map(|it| Self { id: it.job_id }))
     }
 
-    /// Sends some of the parts that the service does not have; when it has all, lets
-    /// it go to work.
+    /// Sends some of the missing parts; once the service has all, starts the job.
     pub(in crate::bluesky) async fn go_on(
         &self,
         service: &VideoService<'_>,
@@ -147,14 +143,14 @@ impl Upload {
             }
             ("created", _) if status.plan.fits(file.size_bytes) => {
                 let missing = (1..=status.plan.part_count).filter(|it| !status.received_parts.contains(it));
-                let missing: Vec<u64> = missing.take(IN_A_STEP).collect();
+                let missing: Vec<u64> = missing.take(PARTS_PER_STEP).collect();
                 if missing.is_empty() {
                     return self.finish(service, &token, job.now).await;
                 }
                 let parts = missing.into_iter().map(|it| (it, status.plan.part(it, file.size_bytes)));
                 self.send(service, &token, job, file, parts).await
             }
-            _ => Err(forgotten("the video service has dropped the upload".to_owned())),
+            _ => Err(forgotten("the video service no longer has the upload".to_owned())),
         }
     }
 
@@ -171,7 +167,7 @@ impl Upload {
             .buffer_unordered(AT_A_TIME)
             .collect()
             .await;
-        // All are waited for, so that what did arrive is not cut off.
+        // All are awaited, so that no part is cut off while it arrives.
         for part in sent {
             let reply = part?;
             if !reply.status.is_success() {
@@ -220,8 +216,8 @@ impl Upload {
     }
 }
 
-/// What follows when the service does not take a part, or not yet all of them. What it
-/// has is asked at the next step.
+/// What follows if the service does not accept a part, or does not yet have all. The next step asks
+/// which parts it has.
 fn not_sent(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, AttemptError> {
     let failure = reply.failure(&VIDEO_PARTS, Effect::Private, now);
     match failure.kind {
@@ -235,8 +231,8 @@ fn unreadable() -> AttemptError {
     CallError::unreadable(VIDEO_PARTS.title, Effect::Private).into()
 }
 
-/// The file is uploaded anew: each time after a longer wait, in case that is forgotten
-/// as well.
+/// The file is uploaded again, after a longer wait each time, in case the service forgets that
+/// upload as well.
 fn forgotten(reason: String) -> AttemptError {
     AttemptError::PreparationExpired { reason }
 }
@@ -246,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_cuts_the_whole_file_and_nothing_else() {
+    fn plan_covers_exactly_the_file() {
         let plan = |part_size_bytes, part_count| Plan { job_id: "j".to_owned(), part_size_bytes, part_count };
         assert!(plan(8, 3).fits(20) && plan(20, 1).fits(20) && plan(8, 3).fits(24));
         assert!(!plan(8, 2).fits(20) && !plan(8, 4).fits(20) && !plan(0, 3).fits(20) && !plan(1, 20_000).fits(20_000));

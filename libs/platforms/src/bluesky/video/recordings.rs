@@ -1,4 +1,4 @@
-//! The adapter reads what the video service is recorded to answer.
+//! The adapter reads recorded responses of the video service.
 
 use super::job;
 use super::limits::Limits;
@@ -6,7 +6,6 @@ use super::service::Token;
 use crate::bluesky::reply::Reply;
 use crate::recording::Recording;
 
-/// Reads a response of success to a call for a video.
 pub(in crate::bluesky) fn read(name: &str, recording: &Recording) {
     match recording.request.as_str() {
         "GET /xrpc/com.atproto.server.getServiceAuth" => drop(recording.read::<Token>().token),

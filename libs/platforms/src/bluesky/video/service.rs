@@ -1,4 +1,4 @@
-//! The video service as the account calls it.
+//! The video service as called for one account.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
@@ -11,26 +11,24 @@ use url::Url;
 use crate::bluesky::errors::PDS;
 use crate::bluesky::host::host_of;
 use crate::bluesky::pds::{Pds, address};
-use crate::bluesky::reply::Silence;
+use crate::bluesky::reply::ReplyError;
 use crate::kit::{CallError, Effect};
 
-/// How long the token for an upload is valid. The service uses it only when it has
-/// finished transcoding.
-const TOKEN_LIVES: TimeDelta = TimeDelta::minutes(30);
+/// The lifetime of an upload token. The service uses it only after transcoding.
+const TOKEN_LIFETIME: TimeDelta = TimeDelta::minutes(30);
 
 #[derive(Deserialize)]
 pub(super) struct Token {
     pub(super) token: SecretString,
 }
 
-/// The service at an address, for an account.
 pub(in crate::bluesky) struct VideoService<'a> {
     pub(in crate::bluesky) base: &'a Url,
     pub(in crate::bluesky) pds: &'a Pds<'a>,
 }
 
 impl VideoService<'_> {
-    pub(super) fn call(&self, http_method: Method, method: &str) -> Result<RequestBuilder, Silence> {
+    pub(super) fn call(&self, http_method: Method, method: &str) -> Result<RequestBuilder, ReplyError> {
         Ok(self.pds.http.to_known(http_method, address(self.base, method))?)
     }
 
@@ -38,14 +36,14 @@ impl VideoService<'_> {
         self.pds.now
     }
 
-    /// A token with which it may store a file in the account's server. All methods
-    /// of an upload take it.
+    /// A token by which the service stores a file on the account's server. All methods of an upload
+    /// accept it.
     pub(super) async fn upload_token(&self) -> Result<SecretString, AttemptError> {
         let keeper = format!("did:web:{}", host_of(&self.pds.session.pds));
-        self.token(&keeper, "com.atproto.repo.uploadBlob", TOKEN_LIVES).await
+        self.token(&keeper, "com.atproto.repo.uploadBlob", TOKEN_LIFETIME).await
     }
 
-    /// A token with which one method of the service itself may be called.
+    /// A token for one method of the service itself.
     pub(super) async fn own_token(&self, method: &str) -> Result<SecretString, AttemptError> {
         self.token(&format!("did:web:{}", host_of(self.base)), method, TimeDelta::minutes(1)).await
     }

@@ -1,4 +1,4 @@
-//! Finding the server that a person means, and what it says of itself.
+//! Finding the server that a user means, and reading its description.
 
 use std::time::Duration;
 
@@ -19,26 +19,26 @@ use crate::mastodon::software::Software;
 use crate::response;
 use crate::transport_error::TransportError;
 
-/// How long all of it may take: a person waits.
-const WITHIN: Duration = Duration::from_secs(20);
+/// The timeout of the whole discovery, during which a user waits.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A server, and what it says of itself.
+/// A server and its description of itself.
 pub(crate) struct Discovered {
     pub(crate) server: Server,
     pub(crate) software: Software,
-    /// The domain that it says its accounts are named by, where that is not its own
-    /// name. It says so itself: [`Api::names`] asks the domain.
+    /// The domain of the server's accounts as the server states it, if that is not its own name.
+    /// [`Api::names`] checks it at the domain.
     pub(crate) domain: Option<Server>,
     pub(crate) rules: Rules,
     pub(crate) endpoints: Endpoints,
-    /// The scopes that it knows, where it says so.
+    /// The scopes that the server lists; `None` if it lists none.
     pub(crate) scopes: Option<Vec<String>>,
-    /// How it names itself when it answers, where it promises to.
+    /// The issuer that the server promises to send with its response.
     pub(crate) issuer: Option<String>,
 }
 
 impl Discovered {
-    /// The grant that whoever says yes at this server gives to our app.
+    /// The grant that a user of this server gives to our app.
     pub(crate) fn grant(&self, app: App) -> Grant {
         let (server, endpoints) = (self.server.clone(), self.endpoints.clone());
         Grant { server, software: self.software, endpoints, app }
@@ -59,32 +59,29 @@ pub(crate) struct Metadata {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// What is at an address that needs no token.
+/// The response of a URL that needs no token.
 enum Public<T> {
     Found(T),
-    /// Another server.
     Moved(Server),
-    /// Nothing that belongs to the API.
+    /// Not part of the API.
     Nothing,
 }
 
-/// Why a server is not known.
-enum NotKnown {
-    /// It cannot be called.
+enum DiscoveryError {
+    /// The server cannot be called.
     NotCalled(ConnectError),
-    /// It is there, and answers as if it could not work now.
+    /// The server responds, but with an error that may pass.
     Failing(ConnectError),
 }
 
 impl Api {
-    /// What the server says of itself that a person means. Where it redirects to
-    /// another one, or its domain says that the server of its accounts is another
-    /// one, that one is taken: many people know the domain of their handle and not
-    /// the name of the server behind it.
+    /// Finds the server that the user means. If it redirects to another server, or its domain names
+    /// another server for its accounts, that one is used: many users know the domain of their
+    /// handle but not the name of the server.
     pub(crate) async fn discover(&self, typed: &Typed) -> Result<Discovered, ConnectError> {
         let name = typed.server.name();
-        let late = |_| server::refused(format!("{name} took too long to answer. Check its name, or try again later."));
-        timeout(WITHIN, async {
+        let late = |_| server::refused(format!("{name} took too long to respond. Check its name, or try again later."));
+        timeout(TIMEOUT, async {
             let (server, instance) = self.find(typed).await?;
             let metadata = self.metadata(&server).await?;
             let (endpoints, issuer, scopes) = match metadata {
@@ -108,29 +105,29 @@ impl Api {
             Ok(Public::Moved(other)) => match self.instance(&other).await {
                 Ok(Public::Found(instance)) => return Ok((other, instance)),
                 Ok(Public::Moved(_) | Public::Nothing) => refusal = no_instance(&other),
-                Err(NotKnown::NotCalled(failed) | NotKnown::Failing(failed)) => refusal = failed,
+                Err(DiscoveryError::NotCalled(failed) | DiscoveryError::Failing(failed)) => refusal = failed,
             },
             Ok(Public::Nothing) => {}
-            Err(NotKnown::NotCalled(failed)) => return Err(failed),
-            Err(NotKnown::Failing(failed)) => refusal = failed,
+            Err(DiscoveryError::NotCalled(failed)) => return Err(failed),
+            Err(DiscoveryError::Failing(failed)) => refusal = failed,
         }
         let Some(behind) = self.server_behind(server, typed.username.as_deref()).await else { return Err(refusal) };
         match self.instance(&behind).await {
             Ok(Public::Found(instance)) => Ok((behind, instance)),
             Ok(Public::Moved(_) | Public::Nothing) => Err(no_instance(&behind)),
-            Err(NotKnown::NotCalled(refusal) | NotKnown::Failing(refusal)) => Err(refusal),
+            Err(DiscoveryError::NotCalled(refusal) | DiscoveryError::Failing(refusal)) => Err(refusal),
         }
     }
 
-    /// What a server takes now; `None` when it cannot be asked.
+    /// The current rules of a server; `None` if it cannot be reached.
     pub(crate) async fn rules_of(&self, server: &Server) -> Option<Rules> {
-        match timeout(WITHIN, self.instance(server)).await {
+        match timeout(TIMEOUT, self.instance(server)).await {
             Ok(Ok(Public::Found(instance))) => Some(instance.rules(server.name())),
             _ => None,
         }
     }
 
-    async fn instance(&self, server: &Server) -> Result<Public<Instance>, NotKnown> {
+    async fn instance(&self, server: &Server) -> Result<Public<Instance>, DiscoveryError> {
         for path in ["/api/v2/instance", "/api/v1/instance"] {
             match self.public(server, path).await? {
                 Public::Found(answer) => {
@@ -149,11 +146,11 @@ impl Api {
         match self.public(server, "/.well-known/oauth-authorization-server").await {
             Ok(Public::Found(answer)) => Ok(serde_json::from_value(answer).ok()),
             Ok(Public::Moved(_) | Public::Nothing) => Ok(None),
-            Err(NotKnown::NotCalled(refusal) | NotKnown::Failing(refusal)) => Err(refusal),
+            Err(DiscoveryError::NotCalled(refusal) | DiscoveryError::Failing(refusal)) => Err(refusal),
         }
     }
 
-    async fn public(&self, server: &Server, path: &str) -> Result<Public<Value>, NotKnown> {
+    async fn public(&self, server: &Server, path: &str) -> Result<Public<Value>, DiscoveryError> {
         let url = server.url(path);
         let name = server.name();
         let response = self.send(&url, Method::GET, |it| it.timeout(SHORT)).await.map_err(|it| {
@@ -161,33 +158,36 @@ impl Api {
                 TransportError::Forbidden(_) => format!("Type the name of your server, such as {}.", server::EXAMPLE),
                 _ => "Check its name, or try again later.".to_owned(),
             };
-            NotKnown::NotCalled(server::refused(format!("{name} was not called: {}. {advice}", it.words(WHO))))
+            DiscoveryError::NotCalled(server::refused(format!(
+                "{name} could not be reached: {}. {advice}",
+                it.words(WHO)
+            )))
         })?;
         let status = response.status();
         if status.is_redirection() {
             let location = response.headers().get(http::header::LOCATION).and_then(|it| it.to_str().ok());
-            let other = location.and_then(|it| url.join(it).ok()).and_then(|it| Server::of(&it));
+            let other = location.and_then(|it| url.join(it).ok()).and_then(|it| Server::from_url(&it));
             return Ok(other.filter(|it| it != server).map_or(Public::Nothing, Public::Moved));
         }
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-            let message = format!("{name} answered {status}. Check its name, or try again later.");
-            return Err(NotKnown::Failing(server::refused(message)));
+            let message = format!("{name} returned {status}. Check its name, or try again later.");
+            return Err(DiscoveryError::Failing(server::refused(message)));
         }
         if !status.is_success() {
             return Ok(Public::Nothing);
         }
-        // Servers that speak another API answer every path with a page for people.
+        // Servers with another API return an HTML page for every path.
         Ok(response::json(response).await.map_or(Public::Nothing, Public::Found))
     }
 }
 
 impl Metadata {
-    /// The paths that a server names. An address on another server is refused,
-    /// because our secret or a person's code would be sent there.
+    /// The server's OAuth paths. A URL on another server is refused, because our secret or a user's
+    /// code would be sent there.
     fn endpoints(&self, server: &Server) -> Result<Endpoints, ConnectError> {
         let usual = Endpoints::default();
         let here = |named: &str| {
-            let elsewhere = || ConnectError::Refused(format!("{} signs people in at another server", server.name()));
+            let elsewhere = || ConnectError::Refused(format!("{} signs users in at another server", server.name()));
             server.path_of(named).ok_or_else(elsewhere)
         };
         let or_usual = |named: Option<&String>, usual: String| named.map_or(Ok(usual), |it| here(it));
@@ -199,22 +199,30 @@ impl Metadata {
         })
     }
 
-    /// How the server names itself when it answers, where it promises to. It
-    /// has to be this server, or its answers could not be told from another's.
+    /// The issuer that the server promises to send. It has to be this server, or its responses
+    /// could not be distinguished from another server's.
     fn issuer(&self, server: &Server) -> Result<Option<String>, ConnectError> {
         if !self.authorization_response_iss_parameter_supported {
             return Ok(None);
         }
         let issuer = self.issuer.clone().filter(|it| Server::named(it).as_ref() == Some(server));
         let name = server.name();
-        let refused = || server::refused(format!("{name} says that it is another server. Type the name of that one."));
+        let refused = || {
+            server::refused(format!(
+                "{name} reports that it is another server. Type the name of that \
+                                                  server."
+            ))
+        };
         issuer.map(Some).ok_or_else(refused)
     }
 }
 
 fn no_instance(server: &Server) -> ConnectError {
     let name = server.name();
-    server::refused(format!("{name} does not speak Mastodon's API. Type the name of the server where your account is."))
+    server::refused(format!(
+        "{name} does not support Mastodon's API. Type the name of the server that has your \
+                             account."
+    ))
 }
 
 #[cfg(test)]
@@ -231,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_says_where_its_oauth_is_and_not_elsewhere() {
+    fn oauth_endpoints_on_another_server_are_refused() {
         let server = Server::named("https://harbour.example").unwrap();
 
         let found = metadata("https://harbour.example/oauth/token").endpoints(&server).unwrap();

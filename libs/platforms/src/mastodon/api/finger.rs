@@ -1,9 +1,8 @@
-//! Finding the server behind the domain of a handle. Accounts may be named by
-//! `example.com` while their server is at `social.example.com`.
+//! Finding the server of a handle's domain. Accounts may be named by `example.com` while their
+//! server is at `social.example.com`.
 //!
-//! Sources: RFC 7033 (`WebFinger`), RFC 6415 (host-meta), Mastodon's documentation of
-//! `WEB_DOMAIN` and `GoToSocial`'s of split domains: the domain redirects either or
-//! both of them to the server.
+//! Sources: RFC 7033 (`WebFinger`), RFC 6415 (host-meta), Mastodon's documentation of `WEB_DOMAIN`
+//! and `GoToSocial`'s of split domains: the domain redirects either or both of them to the server.
 
 use std::time::Duration;
 
@@ -17,13 +16,13 @@ use super::{Api, SHORT};
 use crate::mastodon::server::Server;
 use crate::response;
 
-/// How often one of the two may be redirected.
+/// How often each of the two may be redirected.
 const REDIRECTS: usize = 3;
 
-/// How long is looked at most: a person waits.
-const WITHIN: Duration = Duration::from_secs(8);
+/// The timeout of the whole search, during which a user waits.
+const TIMEOUT: Duration = Duration::from_secs(8);
 
-/// What is said of an account, or of a host (a JRD: RFC 7033, section 4.4).
+/// The description of an account or a host (a JRD: RFC 7033, section 4.4).
 #[derive(Deserialize)]
 struct Descriptor {
     links: Vec<Link>,
@@ -38,11 +37,10 @@ struct Link {
 }
 
 impl Api {
-    /// The server whose accounts have this domain in their handles, if it is
-    /// another one. Without a username it is asked for the account of the server
-    /// itself, which is named by its domain.
+    /// The server whose accounts have this domain in their handles, if it is another one. Without a
+    /// username, the account of the server itself is requested, which is named by its domain.
     pub(crate) async fn server_behind(&self, domain: &Server, username: Option<&str>) -> Option<Server> {
-        let found = timeout(WITHIN, async {
+        let found = timeout(TIMEOUT, async {
             match self.by_web_finger(domain, username.unwrap_or(domain.name())).await {
                 Some(server) => Some(server),
                 None => self.by_host_meta(domain).await,
@@ -51,13 +49,13 @@ impl Api {
         found.await.ok().flatten().filter(|it| it != domain)
     }
 
-    /// Whether the domain itself says that this account of it is at this server.
+    /// Whether the domain itself confirms that its account of this name is on this server.
     pub(crate) async fn names(&self, domain: &Server, username: &str, server: &Server) -> bool {
-        let found = timeout(WITHIN, self.by_web_finger(domain, username)).await;
+        let found = timeout(TIMEOUT, self.by_web_finger(domain, username)).await;
         found.is_ok_and(|it| it.as_ref() == Some(server))
     }
 
-    /// Where the account's own address is, else where the question is answered.
+    /// The server of the account's own URL, else the server that responds to WebFinger.
     async fn by_web_finger(&self, domain: &Server, username: &str) -> Option<Server> {
         let mut url = domain.url("/.well-known/webfinger");
         url.query_pairs_mut().append_pair("resource", &format!("acct:{username}@{}", domain.name()));
@@ -68,7 +66,7 @@ impl Api {
         own.or(Some(asked)).filter(|it| it != domain)
     }
 
-    /// The server that answers for the accounts of a domain.
+    /// The server that answers WebFinger for the accounts of a domain.
     async fn by_host_meta(&self, domain: &Server) -> Option<Server> {
         let (asked, answer) = self.followed(domain.url("/.well-known/host-meta")).await?;
         let body = response::body(answer).await.ok()?;
@@ -79,13 +77,13 @@ impl Api {
         told.and_then(|it| Server::named(&it)).or(Some(asked)).filter(|it| it != domain)
     }
 
-    /// The answer at the end of all redirects, and the server that gave it. Each
-    /// address on the way is checked before it is called.
+    /// The response at the end of all redirects, and the server that sent it. Each redirect target
+    /// is checked before it is called.
     async fn followed(&self, mut url: Url) -> Option<(Server, Response)> {
         for _ in 0..=REDIRECTS {
             let response = self.send(&url, Method::GET, |it| it.timeout(SHORT)).await.ok()?;
             if !response.status().is_redirection() {
-                return Some((Server::of(&url)?, response));
+                return Some((Server::from_url(&url)?, response));
             }
             url = url.join(response.headers().get(LOCATION)?.to_str().ok()?).ok()?;
         }
@@ -94,15 +92,15 @@ impl Api {
 }
 
 impl Link {
-    /// Whether it is the account itself, as other servers know it.
+    /// Whether the link is the account itself, as other servers know it.
     fn is_own(&self) -> bool {
         let is_activity = |it: &str| it.contains("activity+json") || it.contains("w3.org/ns/activitystreams");
         self.rel.as_deref() == Some("self") && self.r#type.as_deref().is_some_and(is_activity)
     }
 }
 
-/// The address of `WebFinger` in a host-meta document as XML:
-/// `<Link rel="lrdd" template="https://…?resource={uri}"/>`.
+/// The URL template of `WebFinger` in a host-meta document as XML: `<Link rel="lrdd"
+/// template="https://…?resource={uri}"/>`.
 fn template(xml: &str) -> Option<String> {
     let links = xml.split("<Link").skip(1).filter_map(|it| it.split('>').next());
     let template = links.filter(|it| attribute(it, "rel") == Some("lrdd")).find_map(|it| attribute(it, "template"))?;
@@ -121,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_of_web_finger_is_found_in_host_meta() {
+    fn webfinger_template_is_found_in_host_meta() {
         let address = Some("https://social.example/.well-known/webfinger?resource={uri}&x=1".to_owned());
         for xml in [
             r#"<?xml version="1.0"?><XRD xmlns="http://docs.oasis-open.org/ns/xri/xrd-1.0">

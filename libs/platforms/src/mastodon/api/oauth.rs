@@ -1,4 +1,4 @@
-//! OAuth: registering this service, its tokens, and whose account they are for.
+//! OAuth: registering this service, its tokens, and their account.
 
 use chrono::DateTime;
 use http::StatusCode;
@@ -18,18 +18,16 @@ use crate::mastodon::grant::{App, DIALECT, Grant};
 use crate::mastodon::server::Server;
 use crate::oauth2::{TokenCall, Tokens, Us};
 
-/// Whether a server still knows our app.
-pub(crate) enum Knows {
-    /// It does, or it cannot be asked now.
-    It,
-    /// It may have removed it.
-    Not,
-    /// It cannot be told, because it gives tokens for any code. They were given
-    /// back, and some servers remove the app with its token.
+pub(crate) enum AppStatus {
+    /// The server knows it, or cannot be asked now.
+    Known,
+    /// The server may have removed it.
+    Gone,
+    /// Unknown, because the server issues tokens for any code. They were revoked, and some servers
+    /// remove the app with its token.
     TakesAnyCode,
 }
 
-/// An app to be registered.
 #[derive(Serialize)]
 pub(crate) struct NewApp<'a> {
     pub(crate) client_name: &'a str,
@@ -38,7 +36,6 @@ pub(crate) struct NewApp<'a> {
     pub(crate) website: &'a str,
 }
 
-/// The account behind a token.
 #[derive(Deserialize)]
 pub(crate) struct Me {
     #[serde(deserialize_with = "id")]
@@ -47,14 +44,14 @@ pub(crate) struct Me {
     pub(crate) display_name: Option<String>,
     pub(crate) avatar: Option<String>,
     pub(crate) url: Option<String>,
-    /// What the account has set.
+    /// The settings of the account.
     #[serde(default)]
     source: Value,
 }
 
 impl Me {
-    /// Who sees a post without a visibility of its own; `None` where the server does not state it, or states a value
-    /// that no post can have.
+    /// The visibility of a post that states none; `None` if the server does not report it, or
+    /// reports a value that no post can have.
     pub(crate) fn own_visibility(&self) -> Option<&'static str> {
         let said = self.source["privacy"].as_str()?;
         ["public", "unlisted", "private"].into_iter().find(|it| *it == said)
@@ -68,15 +65,14 @@ pub(crate) struct Registered {
 }
 
 impl Api {
-    /// Registers this service at a server.
     pub(crate) async fn register(&self, found: &Discovered, new: &NewApp<'_>) -> Result<App, ConnectError> {
         let url = found.server.url(&found.endpoints.registration);
         let registered =
             self.read(&url, Method::POST, context(Effect::Private), |it| it.json(new).timeout(SHORT)).await;
         let Registered { client_id, client_secret } = registered.map_err(|error| match error.kind {
-            // Mastodon takes five registrations of an address in ten minutes.
+            // Mastodon accepts five registrations from one IP address in ten minutes.
             ErrorKind::RateLimited => ConnectError::Refused(format!(
-                "{} received too many registrations from this service. Connect the account again in 10 minutes",
+                "{} received too many registrations from this service. Connect the account again after 10 minutes",
                 found.server.name()
             )),
             _ => error.into(),
@@ -84,8 +80,8 @@ impl Api {
         Ok(App { client_id, client_secret, scopes: new.scopes.to_owned(), any_code: false })
     }
 
-    /// Whether a server shows the page on which the person decides. Some answer
-    /// with an error there when they do not know the app.
+    /// Whether a server shows the authorization page. Some return an error there if they do not
+    /// know the app.
     pub(crate) async fn shows_page(&self, page: &str) -> bool {
         const PASSING: [StatusCode; 2] = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS];
         let Ok(url) = Url::parse(page) else { return false };
@@ -95,12 +91,11 @@ impl Api {
         }
     }
 
-    /// Whether a server still knows our app. There is no call for that question,
-    /// so tokens are asked for with an invalid code: servers check the app before
-    /// the code, and say which of the two they refuse. Those that refuse both in
-    /// the same words are asked for a token without an account, which depends on
-    /// nothing but the app. Tokens that come of either are given back.
-    pub(crate) async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> Knows {
+    /// Whether a server still knows our app. There is no call for that, so tokens are requested
+    /// with an invalid code: servers check the app before the code, and name the one that they
+    /// refuse. Servers that refuse both with the same message are asked for a token without an
+    /// account, which depends on the app only. Tokens from either call are revoked.
+    pub(crate) async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> AppStatus {
         let redirect_uri = [("redirect_uri", here.redirect_uri.as_str())];
         let hides_why = grant.software.hides_why_tokens_fail();
         let without_account = TokenCall { grant_type: None, parameter: "grant_type", ..DIALECT.code };
@@ -110,19 +105,18 @@ impl Api {
             (&DIALECT.code, "0", redirect_uri.as_slice())
         };
         match self.ask::<Tokens>(grant, call, what, further).await {
-            Err(error) if may_be_of_our_app(&error) => Knows::Not,
-            Err(_) => Knows::It,
+            Err(error) if may_be_of_our_app(&error) => AppStatus::Gone,
+            Err(_) => AppStatus::Known,
             Ok(Tokens { access_token, .. }) => {
-                // The server's words are not logged: it may repeat the token in them.
+                // The server's message is not logged: it may contain the token.
                 if self.revoke(grant, &access_token).await.is_err() {
-                    tracing::warn!(server = grant.server.name(), "an unwanted token was not given back");
+                    tracing::warn!(server = grant.server.name(), "an unwanted token was not revoked");
                 }
-                if hides_why { Knows::It } else { Knows::TakesAnyCode }
+                if hides_why { AppStatus::Known } else { AppStatus::TakesAnyCode }
             }
         }
     }
 
-    /// Tokens for a code.
     pub(crate) async fn exchange(
         &self,
         grant: &Grant,
@@ -134,25 +128,23 @@ impl Api {
         self.ask(grant, &DIALECT.code, code, &further).await
     }
 
-    /// New tokens for a refresh token, which may work only this once.
+    /// The refresh token may work only this once.
     pub(crate) async fn refresh(&self, grant: &Grant, token: &SecretString) -> Result<Tokens, CallError> {
         self.ask(grant, &DIALECT.renewal, token.expose_secret(), &[]).await
     }
 
-    /// Ends the grant of a token.
     pub(crate) async fn revoke(&self, grant: &Grant, token: &SecretString) -> Result<(), CallError> {
         let asked = self.ask(grant, &DIALECT.revocation, token.expose_secret(), &[]).await;
         asked.map(|IgnoredAny| ())
     }
 
-    /// The account behind a token.
     pub(crate) async fn me(&self, server: &Server, token: &SecretString) -> Result<Me, CallError> {
         let url = server.url("/api/v1/accounts/verify_credentials");
         let with_token = |it: RequestBuilder| it.bearer_auth(token.expose_secret()).timeout(SHORT);
         self.read(&url, Method::GET, context(Effect::Read), with_token).await
     }
 
-    /// Asks with the app's own id and secret.
+    /// Makes a call with the app's own id and secret.
     async fn ask<T: DeserializeOwned>(
         &self,
         grant: &Grant,
@@ -168,7 +160,7 @@ impl Api {
     }
 }
 
-/// Nobody asks when these calls may be repeated.
+/// The time of these calls does not matter, because no caller uses `retry_at`.
 fn context(effect: Effect) -> Context {
     Context::new(effect, DateTime::UNIX_EPOCH)
 }

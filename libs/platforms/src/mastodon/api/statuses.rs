@@ -18,53 +18,47 @@ use crate::multipart::Form;
 use crate::publish_request::MediaBytes;
 use crate::recognition::Listed;
 
-/// Uploads a file and may answer before it is processed.
+/// Uploads a file; may respond before the file is processed.
 pub(crate) const UPLOAD: &str = "/api/v2/media";
 
-/// Uploads a file and answers when it is processed; the older call.
+/// The older call, which responds after the file is processed.
 pub(crate) const UPLOAD_AT_ONCE: &str = "/api/v1/media";
 
-/// For the public call. Longer than servers need, and so much shorter than
-/// [`STEP_LIMIT`](crate::platform::STEP_LIMIT) that files and statuses can be asked for afterwards.
+/// The timeout of the publish call. Longer than servers need, and short enough to look up files and
+/// statuses within [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
 const PUBLISH: Duration = Duration::from_secs(15);
 
-/// For one file; shorter than [`STEP_LIMIT`](crate::platform::STEP_LIMIT), too.
+/// The timeout of one file; also shorter than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
 const FILE: Duration = Duration::from_secs(35);
 
-/// How many statuses are asked for at once: the most that a server lists.
+/// The page size of the listing: the most that a server returns.
 const PAGE: &str = "40";
 
-/// More than [`PAGE`] statuses take with all that belongs to them.
+/// More than [`PAGE`] full statuses.
 const MAX_PAGE_BYTES: usize = 4 << 20;
 
-/// A file that a status can show.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Uploaded {
     pub(crate) id: String,
-    /// Its address. A status may show it under this address and another id.
+    /// A status may show the file with this URL and another id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,
 }
 
-/// How far a file is once its upload has been answered.
+/// The state of a file after its upload.
 pub(crate) enum Upload {
-    /// A status can show it.
     Ready(Uploaded),
     /// The server still processes it; its id.
     Processing(String),
 }
 
-/// How far a file is that was uploaded before.
 pub(crate) enum Medium {
-    /// A status can show it.
     Ready(Uploaded),
-    /// The server still processes it.
     Processing,
-    /// It is not there, or a status already shows it.
+    /// The file does not exist, or a status already shows it.
     Unknown,
 }
 
-/// A status to be made.
 #[derive(Serialize)]
 pub(crate) struct NewStatus<'a> {
     pub(crate) status: &'a str,
@@ -87,26 +81,24 @@ pub(crate) struct Status {
     #[serde(deserialize_with = "id")]
     pub(crate) id: String,
     url: Option<String>,
-    /// Its id among servers, which leads to its page where there is no other link.
+    /// Its ActivityPub id, which leads to its page if there is no other link.
     uri: Option<String>,
     created_at: Option<String>,
     edited_at: Option<String>,
     content: Option<String>,
-    /// What it was made from; few servers say so in a listing.
+    /// The source text; few servers include it in a listing.
     text: Option<String>,
     media_attachments: Option<Vec<Shown>>,
     reblog: Option<IgnoredAny>,
     in_reply_to_id: Option<IgnoredAny>,
 }
 
-/// A file as a status shows it.
 #[derive(Deserialize)]
 struct Shown {
     id: Option<String>,
     url: Option<String>,
 }
 
-/// What a status was made from.
 #[derive(Deserialize)]
 pub(crate) struct Source {
     pub(crate) text: Option<String>,
@@ -124,38 +116,35 @@ impl Status {
         DateTime::parse_from_rfc3339(self.created_at.as_ref()?).ok().map(|it| it.to_utc())
     }
 
-    /// Whether it was edited after it was published.
     pub(crate) fn is_edited(&self) -> bool {
         self.edited_at.is_some()
     }
 
-    /// What it was made from, where the listing says so.
+    /// The source text, if the listing has it.
     pub(crate) fn source(&self) -> Option<&str> {
         self.text.as_deref().filter(|it| !it.is_empty())
     }
 
-    /// As HTML.
     pub(crate) fn content(&self) -> &str {
         self.content.as_deref().unwrap_or_default()
     }
 
-    /// How many files it shows.
     pub(crate) fn files(&self) -> usize {
         self.media_attachments.as_ref().map_or(0, Vec::len)
     }
 
-    /// Whether it shows the file with this id, or this address.
+    /// Whether the status shows the file with this id or this URL.
     pub(crate) fn shows(&self, id: &str, url: Option<&str>) -> bool {
         let is_it = |it: &Shown| it.id.as_deref() == Some(id) || (url.is_some() && it.url.as_deref() == url);
         self.media_attachments.iter().flatten().any(is_it)
     }
 
-    /// Whether it only boosts another one.
+    /// Whether the status only boosts another one.
     pub(crate) fn is_boost(&self) -> bool {
         self.reblog.is_some()
     }
 
-    /// Whether it replies to another one, which none of ours does.
+    /// Whether the status is a reply, which none of ours is.
     pub(crate) fn is_reply(&self) -> bool {
         self.in_reply_to_id.is_some()
     }
@@ -163,8 +152,8 @@ impl Status {
 
 impl From<File> for Uploaded {
     fn from(File { id, url }: File) -> Self {
-        // The address only helps to recognise the file; a very long one is not
-        // worth the room that it takes in the stored progress.
+        // The URL only helps to recognize the file; a very long one is not worth its size in the
+        // stored state.
         Self { id, url: url.filter(|it| it.len() <= 500) }
     }
 }
@@ -195,7 +184,7 @@ impl Api {
         now: DateTime<Utc>,
     ) -> Result<Upload, CallError> {
         let form = file.alt_text.iter().fold(Form::new(), |form, it| form.text("description", it.as_str()));
-        // Some servers store files under the names that they come with.
+        // Some servers store files under their uploaded names.
         let name = format!("{}.{}", file.media_id, file.mime_type.extension());
         let form = form.file(("file", &name), file.mime_type, file.size_bytes, bytes);
         let with_file = |it: RequestBuilder| form.onto(it).0.bearer_auth(token.expose_secret()).timeout(FILE);
@@ -206,7 +195,7 @@ impl Api {
         Ok(if is_processing { Upload::Processing(file.id) } else { Upload::Ready(file.into()) })
     }
 
-    /// How far a file is that was uploaded before.
+    /// The state of a file that was uploaded before.
     pub(crate) async fn medium(
         &self,
         grant: &Grant,
@@ -215,7 +204,7 @@ impl Api {
         now: DateTime<Utc>,
     ) -> Result<Medium, CallError> {
         let url = grant.server.url(&format!("/api/v1/media/{id}"));
-        // A part of uploading: what it refuses is the file.
+        // Part of the upload: an error is about the file.
         let context = Context::new(Effect::Private, now);
         let with_token = |it: RequestBuilder| it.bearer_auth(token.expose_secret()).timeout(SHORT);
         let response = self.response(&url, Method::GET, context, with_token).await?;
@@ -231,8 +220,8 @@ impl Api {
         }
     }
 
-    /// Makes a status. `key` is its idempotency key, by which a server
-    /// recognises a repeat; `None` for servers that do not know such keys.
+    /// `key` is the idempotency key, by which a server recognizes a repeat; `None` for servers
+    /// without such keys.
     pub(crate) async fn post(
         &self,
         grant: &Grant,
@@ -254,8 +243,7 @@ impl Api {
         self.read(&url, Method::POST, context, with_status).await
     }
 
-    /// A page of an account's statuses, newest first; the first one, or the one
-    /// after a status.
+    /// A page of an account's statuses, newest first: the first page, or the one after a status.
     pub(crate) async fn statuses(
         &self,
         grant: &Grant,
@@ -274,7 +262,7 @@ impl Api {
         context.expected(self.response(&url, Method::GET, context, with_token).await?, MAX_PAGE_BYTES).await
     }
 
-    /// What a status was made from; `None` where the server does not say.
+    /// The source text of a status; `None` if the server does not return it.
     pub(crate) async fn source(
         &self,
         grant: &Grant,

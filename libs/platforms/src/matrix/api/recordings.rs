@@ -1,4 +1,5 @@
-//! The adapter reads the examples of the specification of Matrix, and what Synapse answered, in files `real-*`.
+//! The adapter reads the examples of the Matrix specification, and responses of Synapse in files
+//! `real-*`.
 
 use chrono::TimeDelta;
 use domain::testing::noon;
@@ -10,7 +11,6 @@ use super::{
 };
 use crate::recording::Recording;
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         let is_recorded = name.starts_with("real-");
@@ -20,7 +20,7 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
                 let LoggedIn { user_id, tokens } = recording.read();
                 assert!(user_id.starts_with('@'), "{name}");
                 let life = tokens.expires_at(noon()).map(|it| it - noon());
-                // Numbers of what was recorded have their magnitude alone.
+                // Recorded numbers have only their magnitude.
                 assert_eq!(life, Some(TimeDelta::seconds(if is_recorded { 10 } else { 60 })), "{name}");
             }
             "POST /_matrix/client/v3/refresh" => assert!(recording.read::<Tokens>().refresh_token.is_some(), "{name}"),
@@ -36,7 +36,7 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
             }
             "GET /_matrix/client/v3/rooms/{id}/messages" => {
                 let Messages { chunk, end } = recording.read();
-                // The device that sent a message, and no other, gets its transaction.
+                // Only the device that sent a message receives its transaction id.
                 let is_read = |it: &Said| it.at().is_some() && it.transaction().is_some() == is_recorded;
                 assert!(!chunk.is_empty() && chunk.iter().all(is_read), "{name}");
                 assert!(end.is_some(), "{name}");
@@ -77,12 +77,12 @@ mod tests {
     use crate::matrix::errors::is_gone;
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("matrix"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_the_specification_says() {
+    fn recorded_errors_are_classified() {
         for (name, recording) in Recording::all("matrix").into_iter().filter(|(_, it)| !it.status().is_success()) {
             let (headers, now) = (recording.headers(), noon());
             let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);

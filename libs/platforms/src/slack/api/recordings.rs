@@ -1,4 +1,4 @@
-//! The adapter reads what Slack answered, and what its description and a client contain.
+//! The adapter reads responses of Slack, and examples from its description and a client.
 
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
@@ -11,7 +11,6 @@ fn is_error(recording: &Recording) -> bool {
     !recording.status().is_success() || ERRORS.is_error_in_success(&recording.bytes())
 }
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| !is_error(it)) {
         match recording.request.as_str() {
@@ -62,12 +61,12 @@ mod tests {
     use crate::kit::ErrorKind;
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("slack"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_slack_says() {
+    fn recorded_errors_are_classified() {
         for (name, recording) in Recording::all("slack").into_iter().filter(|(_, it)| is_error(it)) {
             let (headers, now) = (recording.headers(), noon());
             let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);

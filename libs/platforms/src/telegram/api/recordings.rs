@@ -1,9 +1,8 @@
-//! The adapter reads what the tests of other clients contain.
+//! The adapter reads responses from the tests of other clients.
 
 use super::{ChatFacts, Me, Member, Response, Sent};
 use crate::recording::Recording;
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         match recording.request.as_str() {
@@ -46,12 +45,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("telegram"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_telegram_says() {
+    fn recorded_errors_are_classified() {
         for (name, recording) in Recording::all("telegram").into_iter().filter(|(_, it)| !it.status().is_success()) {
             let (headers, now) = (recording.headers(), noon());
             let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);

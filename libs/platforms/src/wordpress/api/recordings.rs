@@ -1,10 +1,9 @@
-//! The adapter reads what a real WordPress answered.
+//! The adapter reads responses of a real WordPress.
 
 use super::super::site::Index;
 use super::{Ignored, Me, Medium, Password, Post};
 use crate::recording::Recording;
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings {
         assert!(recording.status().is_success(), "{name}: no error is recorded yet");

@@ -1,4 +1,4 @@
-//! The adapter reads what X answered, and what the tests of its clients contain.
+//! The adapter reads responses of X, and responses from the tests of its clients.
 
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
@@ -8,7 +8,6 @@ use super::{CreatedPost, Data, MediaResponse, UploadState, UploadStep, is_id, pr
 use crate::recording::Recording;
 use crate::x::{Member, profile_of};
 
-/// Reads all responses of success.
 pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
     for (name, recording) in recordings.iter().filter(|(_, it)| it.status().is_success()) {
         match recording.request.as_str() {
@@ -52,12 +51,12 @@ mod tests {
     use crate::x::errors::ERRORS;
 
     #[test]
-    fn recorded_responses_of_success_are_read() {
+    fn recorded_successes_are_read() {
         read_successes(&Recording::all("x"));
     }
 
     #[test]
-    fn recorded_errors_mean_what_x_says() {
+    fn recorded_errors_are_classified() {
         for (name, recording) in Recording::all("x").into_iter().filter(|(_, it)| !it.status().is_success()) {
             let (headers, now) = (recording.headers(), noon());
             let error = ERRORS.classify(Effect::Public, recording.status(), &headers, &recording.bytes(), now);
