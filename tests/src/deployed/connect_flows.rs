@@ -33,7 +33,7 @@ pub async fn a_server_has_a_way_back(world: &Deployment) -> Result {
     let address = format!("{}/connect/callback/mastodon/some-server?state=unknown&code=1", world.origin());
     let page = browser.open(&address).await?;
     same(page.status.as_u16(), 404, "status of an unknown connect flow")?;
-    ensure!(page.html.contains("leads nowhere"), "{}", page.fault("it is not the function that answers"));
+    ensure!(page.html.contains("has expired or is invalid"), "{}", page.fault("it is not the function that answers"));
     let posted = world.http().request(Method::POST, &address).send().await?;
     same(posted.status().as_u16(), 405, "status of another method there")
 }

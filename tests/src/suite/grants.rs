@@ -79,7 +79,7 @@ async fn publishes(world: &Deployment, user: &User<'_>, connection: &Value) -> R
 async fn what_is_chosen_is_connected_and_nothing_else(world: &Deployment) -> Result {
     let mut user = world.new_user().await?;
 
-    let connections = connect(&mut user, &[3, 4, 5], &[0, 2], "Connect chosen").await?;
+    let connections = connect(&mut user, &[3, 4, 5], &[0, 2], "Connect selected").await?;
 
     let names: Vec<_> = connections.iter().map(|it| it["username"].as_str()).collect();
     same(names, vec![Some("windmill"), Some("ferry")], "accounts")
