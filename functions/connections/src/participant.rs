@@ -35,7 +35,7 @@ pub enum Guests {
 }
 
 /// Identifies the browser of a guest.
-const COOKIE_NAME: &str = "__Host-connect flow";
+const COOKIE_NAME: &str = "__Host-connect-flow";
 
 /// Longer than the lifetime of a connect flow.
 const LIFETIME: TimeDelta = TimeDelta::hours(1);
