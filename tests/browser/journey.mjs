@@ -192,8 +192,8 @@ await step('several accounts of one grant are connected at once', async () => {
   for (const handle of ['meadow', 'ferry']) await page.locator(`input[name="also.${handle}"]`).check();
   await photograph('sandbox-consent-several');
   await leads(() => buttonNamed('Allow').click());
-  await leads(() => buttonNamed('Connect chosen').click());
-  await page.getByText('Choose an account first.').waitFor();
+  await leads(() => buttonNamed('Connect selected').click());
+  await page.getByText('Select at least one account.').waitFor();
   await photograph('choose-nothing');
   await page.getByLabel('Meadow').check();
   await photograph('choose');
@@ -230,7 +230,7 @@ await step('what another platform has to know is asked on our page', async () =>
     await photograph(`ask-${platform}`);
     await page.locator(`input[name="${field}"]`).fill('no such thing at all');
     await leads(() => buttonNamed(`Continue to ${title}`).click());
-    const told = page.locator(`#${field}-fault`);
+    const told = page.locator(`#${field}-error`);
     ensure(await told.count() === 1, `nothing is said of the wrong ${field}`);
     await photograph(`ask-${platform}-wrong`);
     await leads(() => buttonNamed('Cancel').click());

@@ -79,8 +79,8 @@ export async function ownConnections(tools, token, account) {
   await leads(() => page.getByRole('button', { name: 'Allow', exact: true }).click());
   await leads(() => page.getByRole('button', { name: 'Connect all 3', exact: true }).click());
   await leads(() => page.getByRole('link', { name: 'Go to your connections' }).click());
-  const lost = await page.getByText('Has to be connected again').count();
-  ensure(lost === 0, `${lost} accounts have to be connected again`);
+  const lost = await page.getByText('Reconnect needed').count();
+  ensure(lost === 0, `${lost} accounts need to be reconnected`);
   await page.locator('main summary').first().click();
   await photograph('own-connections');
   await until(tools, `/posts/${waits.id}`, token, (it) => it.status === 'published');

@@ -1,4 +1,4 @@
-//! `/account`: who is signed in and where, and which devices have access.
+//! `/account`: the user's sessions, and the devices and apps with access.
 
 use api::page::{Asked, Filled, Page, PageResult, Part, date, date_and_time};
 use api::{Api, ClientIp, SignedIn};
@@ -31,18 +31,17 @@ pub(crate) struct RevokeForm {
     what: Revoked,
 }
 
-/// What a form on the page ends.
+/// What a form on the page revokes.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Revoked {
-    /// The access of this device.
+    /// This device.
     Grant(String),
-    /// The session of this browser.
+    /// This session.
     Session(String),
-    /// All sessions.
     #[expect(dead_code, reason = "the button has to have a value, which says nothing")]
     Everywhere(String),
-    /// All sessions, and the access of all devices and programs.
+    /// All sessions, and the access of all devices and apps.
     #[expect(dead_code, reason = "the button has to have a value, which says nothing")]
     Everything(String),
 }
@@ -55,13 +54,12 @@ struct AccountPage<'a> {
     email: &'a str,
     browsers: Vec<Browser>,
     devices: Vec<Device>,
-    /// How many webhooks the user has.
     webhooks: usize,
     revoked: bool,
     deleted: usize,
 }
 
-/// A browser that is signed in, as the page shows it.
+/// A session, as the page shows it.
 struct Browser {
     session: String,
     number: usize,
@@ -70,16 +68,16 @@ struct Browser {
     address: String,
 }
 
-/// A device that has access, as the page shows it.
+/// A device or app with access, as the page shows it.
 struct Device {
     grant: String,
     number: usize,
     client_name: Option<String>,
-    /// The server that describes it, of a program.
+    /// The host of an app's metadata document.
     described_by: Option<String>,
     has_all: bool,
     scopes: Vec<&'static str>,
-    /// The addresses of the webhooks that it created.
+    /// URLs of the webhooks that it created.
     webhooks: Vec<String>,
     approved: String,
     used: String,
@@ -87,7 +85,6 @@ struct Device {
     ends: String,
 }
 
-/// Shows the account.
 pub(crate) async fn account(
     State(api): State<Api>,
     session: SignedIn,
@@ -112,7 +109,7 @@ pub(crate) async fn account(
     Ok(Page::of("Your account", &page)?.signed_in(&session).of_account(Part::Access))
 }
 
-/// Ends a device's access, a session, or all sessions.
+/// Revokes a device's access, a session, or all sessions.
 pub(crate) async fn revoke(
     State(app): State<App>,
     session: SignedIn,
@@ -131,12 +128,12 @@ pub(crate) async fn revoke(
         Ok::<_, StorageError>(count)
     };
     match form.what {
-        // What is gone already need not be ended.
+        // Already revoked is no error.
         Revoked::Grant(hash) => {
             if store.revoke_token(user, &hash).await? == WriteOutcome::Applied {
                 write(audit::Entry::new(Event::TokenRevoked).token(&hash));
             }
-            // Afterwards, when it can create no more.
+            // After the token is revoked, because it can create no more.
             deleted = delete_webhooks(CreatedBy::Token(&hash)).await?;
         }
         Revoked::Session(hash) => {
@@ -150,7 +147,7 @@ pub(crate) async fn revoke(
             return signed_out(&app, api::session::signed_out()).await;
         }
         Revoked::Everything(_) => {
-            // First: it also ends approvals whose token was not fetched yet.
+            // First, because this also ends approvals whose token was not fetched yet.
             store.sign_out_everywhere(user, app.api.clock.now()).await?;
             write(audit::Entry::new(Event::SignedOutEverywhere));
             for hash in store.revoke_all_tokens(user).await? {
@@ -188,7 +185,7 @@ impl Device {
             has_all: Scope::ALL.into_iter().all(|it| token.scopes.permit(it)),
             scopes: token.scopes.meanings(),
             approved: date_and_time(token.created_at),
-            // Without a time: the store notes the last use once a day only.
+            // A day without a time, because the store records the last use once a day.
             used: date(token.last_used_at),
             expires: date(token.expires_at),
             ends: date(token.created_at + api.token_lifetime.at_most),
@@ -210,7 +207,7 @@ mod tests {
     use crate::testing::{Service, service};
 
     #[tokio::test]
-    async fn a_person_sees_where_they_are_signed_in_and_ends_it_here_or_everywhere() {
+    async fn user_sees_sessions_and_signs_out_here_or_everywhere() {
         let service = service().await;
         let here = service.sign_in("one@example.com", "/account").await.session();
         let there = service.sign_in("one@example.com", "/account").await.session();
@@ -233,7 +230,7 @@ mod tests {
         assert!(!open(&here).await && !open(&there).await && open(&other).await);
     }
 
-    /// An endpoint of this user that the token with this hash created, or a browser session.
+    /// Stores a webhook endpoint, created with this token or, without one, in a session.
     async fn webhook(service: &Service, user: UserId, token: Option<&str>, url: &str) {
         let creator = token.map(|it| Creator { token: token::hash(it), client_name: None, client_id: None });
         let url = EndpointUrl::parse(url).unwrap();
@@ -251,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn revoking_a_token_deletes_the_webhooks_that_it_created_if_its_owner_wants_that() {
+    async fn revoking_a_token_can_delete_the_webhooks_that_it_created() {
         let service = service().await;
         let here = service.sign_in("one@example.com", "/account").await.session();
         let user = User { user_id: service.session_user(&here).await, ..a_user() };
@@ -290,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_person_whose_account_was_misused_ends_every_session_and_every_token() {
+    async fn revoking_everything_ends_every_session_and_token() {
         let service = service().await;
         let here = service.sign_in("one@example.com", "/account").await.session();
         let user = User { user_id: service.session_user(&here).await, ..a_user() };
@@ -310,6 +307,6 @@ mod tests {
         assert_eq!((reads(&tokens[0]).await, reads(&tokens[1]).await), (401, 401));
         service.clock.advance(TimeDelta::seconds(1));
         let again = service.sign_in("one@example.com", "/account").await.session();
-        assert!(service.page("/account", &again).await.text.contains("No device has access"));
+        assert!(service.page("/account", &again).await.text.contains("No device or app has access"));
     }
 }

@@ -1,4 +1,4 @@
-//! The page on which a person sees what asks for access, whatever way it came.
+//! The consent page, for devices and for apps.
 
 use api::SignedIn;
 use api::page::{Page, PageResult};
@@ -7,13 +7,12 @@ use domain::name::ClientName;
 use domain::scope::Scopes;
 
 pub(crate) enum Asker {
-    /// Something that shows a code.
+    /// A device that shows a code.
     Device(Device),
-    /// Something that was opened in the person's own browser.
+    /// An app that sent the user's browser here.
     Program(Program),
 }
 
-/// A device, as the page shows it.
 pub(crate) struct Device {
     pub(crate) user_code: String,
     pub(crate) asked_at: String,
@@ -21,16 +20,15 @@ pub(crate) struct Device {
     pub(crate) is_from_here: bool,
 }
 
-/// A program, as the page shows it.
 pub(crate) struct Program {
     /// The secret of its request.
     pub(crate) request: String,
-    /// The server that describes it.
+    /// The host of the client's metadata document.
     pub(crate) host: String,
-    /// The server that gets the code.
+    /// The host of the redirect URI.
     pub(crate) answered_at: String,
     pub(crate) is_on_this_machine: bool,
-    /// Whether it asks to schedule posts, and can be held to drafts.
+    /// Whether it asks to schedule posts, so that the user can limit it to drafts.
     pub(crate) asks_to_schedule: bool,
 }
 
@@ -45,7 +43,6 @@ struct ApprovePage<'a> {
 }
 
 impl Asker {
-    /// The page on which the person who is signed in decides.
     pub(crate) fn page(
         &self,
         session: &SignedIn,
@@ -61,7 +58,7 @@ impl Asker {
         };
         let title = match self {
             Self::Device(_) => "Approve a device",
-            Self::Program(_) => "Approve a program",
+            Self::Program(_) => "Approve an app",
         };
         Ok(Page::of(title, &page)?.signed_in(session))
     }
@@ -73,7 +70,7 @@ impl Asker {
         }
     }
 
-    /// The field by which the form says what is decided about.
+    /// The form field that identifies the request.
     fn field(&self) -> &'static str {
         match self {
             Self::Device(_) => "user_code",

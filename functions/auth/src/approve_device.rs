@@ -1,5 +1,4 @@
-//! `/device`: the page on which a person sees what asks for access, and
-//! approves or denies it.
+//! `/device`: the page on which a user approves or denies a device.
 
 use api::page::{Asked, Filled, Page, PageResult};
 use api::{Api, ClientIp, SignedIn};
@@ -26,7 +25,7 @@ pub(crate) struct DeviceQuery {
 pub(crate) struct CodeForm {
     csrf: String,
     user_code: String,
-    /// Absent when the code was entered, and its device is still to be shown.
+    /// Absent when the code was entered and the device is not shown yet.
     decision: Option<Decision>,
 }
 
@@ -51,15 +50,13 @@ struct DonePage {
     approved: bool,
 }
 
-/// Asks for the user code. One in the address is filled in, and changes nothing
-/// before the person goes on (RFC 8628, section 5.4): it is not even looked up,
-/// so that a link or a preview of it costs nobody an entry.
+/// Asks for the user code. A code in the URL is filled in, and is not looked up before the user
+/// continues (RFC 8628, section 5.4), so that a link or its preview does not count as an entry.
 pub(crate) async fn show_device(session: SignedIn, Asked(query): Asked<DeviceQuery>) -> PageResult<Page> {
     ask(query.user_code.trim(), None, &session)
 }
 
-/// Shows which device asks with the code that was entered, and approves or
-/// denies it, as the person decided.
+/// Shows the device of the entered code, and records the user's decision.
 pub(crate) async fn enter_code(
     State(api): State<Api>,
     session: SignedIn,
@@ -84,7 +81,7 @@ pub(crate) async fn enter_code(
             let title = if approved { "Device approved" } else { "Device denied" };
             Ok(Page::of(title, &DonePage { approved })?.signed_in(&session).into_response())
         }
-        // Somebody else decided, or its time ended, since it was looked up.
+        // Decided in another browser, or expired, since the look-up.
         WriteOutcome::Conflict if now < device.expires_at => refuse(&api, &Entry::Used, &form.user_code, &session),
         WriteOutcome::Conflict => refuse(&api, &Entry::Expired, &form.user_code, &session),
     }
@@ -100,27 +97,27 @@ fn approval(session: &SignedIn, ip: ClientIp, typed: &str, device: &DeviceGrant)
     Ok(asker.page(session, device.client_name.as_ref(), &device.scopes)?.into_response())
 }
 
-/// Asks for the user code again and says what was wrong with the last one.
+/// Asks for the user code again, with the error of the last entry.
 fn refuse(api: &Api, entry: &Entry, typed: &str, session: &SignedIn) -> PageResult<Response> {
     let (status, fault) = match entry {
         Entry::Locked { until } => {
             let seconds = (*until - api.clock.now()).num_seconds().max(1);
             let minutes = (seconds + 59) / 60;
             let unit = if minutes == 1 { "minute" } else { "minutes" };
-            let fault = format!("There were too many wrong codes. Wait {minutes} {unit}, then try again.");
+            let fault = format!("Too many wrong codes. Wait {minutes} {unit}, then try again.");
             let page = ask(typed, Some(fault), session)?.status(StatusCode::TOO_MANY_REQUESTS);
             return Ok(([(RETRY_AFTER, seconds.to_string())], page).into_response());
         }
         Entry::Used | Entry::Waiting(..) => (
             StatusCode::GONE,
-            "This code has been used: access was approved or denied. Ask for a new one if you need it.",
+            "This code was already used: you approved or denied access. Request a new code if you need one.",
         ),
         Entry::Expired => (
             StatusCode::GONE,
-            "This code has expired: it was good for 15 minutes. Ask your app or device for a new one.",
+            "This code has expired; codes are valid for 15 minutes. Request a new one in your app or device.",
         ),
         Entry::Wrong => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "There is no such code. Compare it with the one your device shows.")
+            (StatusCode::UNPROCESSABLE_ENTITY, "This code is unknown. Compare it with the code that your device shows.")
         }
     };
     Ok(ask(typed, Some(fault.to_owned()), session)?.status(status).into_response())
@@ -143,7 +140,7 @@ mod tests {
     const TOKEN: &str = "/api/v1/auth/device/token";
 
     #[tokio::test]
-    async fn a_device_gets_what_its_user_approved_and_loses_it_when_revoked() {
+    async fn device_gets_the_approved_scopes_until_they_are_revoked() {
         let service = service().await;
         let body = json!({"scopes": ["user:read"], "client_name": "Planner <b>"});
         let asked = service.post("/api/v1/auth/device/code", None, body).await.body;
@@ -179,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_decision_is_for_a_form_of_this_session_and_final() {
+    async fn decision_needs_the_sessions_form_and_is_final() {
         let service = service().await;
         let device = service.device().await;
         let session = service.sign_in("one@example.com", "/device").await.session();
@@ -198,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_code_that_is_over_is_told_why() {
+    async fn used_or_expired_code_shows_the_reason() {
         let service = service().await;
         let (denied, expired) = (service.device().await, service.device().await);
         let user = service.user("two@example.com").await;
@@ -214,12 +211,12 @@ mod tests {
         service.clock.advance(TimeDelta::minutes(15));
         let late = enter(&expired.user_code).await;
 
-        assert!(decided.status == 410 && decided.text.contains("was approved or denied"), "{}", decided.text);
+        assert!(decided.status == 410 && decided.text.contains("was already used"), "{}", decided.text);
         assert!(late.status == 410 && late.text.contains("has expired"), "{}", late.text);
     }
 
     #[tokio::test]
-    async fn a_field_or_parameter_given_twice_is_named_on_the_page() {
+    async fn repeated_field_or_parameter_is_named_on_the_page() {
         let service = service().await;
         let session = service.sign_in("one@example.com", "/device").await.session();
         let form = [("csrf", "x"), ("user_code", "x"), ("decision", "deny"), ("decision", "approve")];
@@ -232,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn five_wrong_codes_lock_the_page_for_a_quarter_of_an_hour() {
+    async fn five_wrong_codes_lock_the_page_for_fifteen_minutes() {
         let service = service().await;
         let session = service.sign_in("one@example.com", "/device").await.session();
         let csrf = service.csrf(&session).await;
@@ -253,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_link_with_a_code_can_be_opened_any_number_of_times() {
+    async fn opening_a_link_with_a_code_does_not_count() {
         let service = service().await;
         let session = service.sign_in("one@example.com", "/device").await.session();
         let csrf = service.csrf(&session).await;
@@ -270,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_is_not_signed_in_signs_in_first_and_comes_back() {
+    async fn signed_out_user_signs_in_and_returns() {
         let service = service().await;
 
         let answer = service.page("/device?user_code=WDJB-MJHT", "").await;

@@ -1,5 +1,4 @@
-//! `/oauth/authorize`: the page on which a person sees which program asks for
-//! access, and approves or denies it.
+//! `/oauth/authorize`: the page on which a user approves or denies an app.
 
 mod asked;
 
@@ -22,11 +21,10 @@ use self::asked::AuthorizeQuery;
 use crate::App;
 use crate::approval::{Asker, Program};
 
-/// How long a person may take to decide.
+/// Time limit of the user's decision.
 const DECIDED_WITHIN: TimeDelta = TimeDelta::minutes(10);
 
-/// How long a program may take to exchange its code (RFC 6749, section 4.1.2,
-/// permits ten minutes).
+/// Lifetime of a code (RFC 6749, section 4.1.2, permits ten minutes).
 const CODE_LIFETIME: TimeDelta = TimeDelta::minutes(1);
 
 #[derive(Deserialize)]
@@ -52,7 +50,7 @@ struct DonePage<'a> {
     back: &'a str,
 }
 
-/// Shows which program asks, and for what.
+/// Shows the app and the scopes that it requests.
 pub(crate) async fn show_program(
     State(app): State<App>,
     session: SignedIn,
@@ -86,8 +84,7 @@ pub(crate) async fn show_program(
     shown.page(&session, Some(&request.client_name), &request.scopes)
 }
 
-/// Approves or denies a request, as the person decided, and sends the browser
-/// back to the program.
+/// Records the user's decision, and sends the browser back to the app.
 pub(crate) async fn decide(
     State(api): State<Api>,
     session: SignedIn,
@@ -110,8 +107,7 @@ pub(crate) async fn decide(
     } else {
         api.store.deny_authorization(&hash, session.user).await?
     };
-    // Its time ended, it was decided before, or it was made in the browser of
-    // somebody else.
+    // Expired, already decided, or made in another user's browser.
     if decided == WriteOutcome::Conflict {
         return Err(over());
     }
@@ -122,11 +118,10 @@ pub(crate) async fn decide(
     back_to(&api, &session, &request, answer)
 }
 
-/// The page that goes on to the program by itself: a redirect would be the
-/// answer to a form, and the policy of our pages lets no form lead to another
-/// site.
+/// A page that redirects to the app by itself: a redirect response would follow a form, and the policy
+/// of our pages lets no form lead to another site.
 fn back_to(api: &Api, session: &SignedIn, request: &AuthorizationGrant, answer: (&str, &str)) -> PageResult<Response> {
-    // By `iss` the program knows that the answer is ours (RFC 9207).
+    // `iss` proves to the app that the response is ours (RFC 9207).
     let mut parameters = vec![answer, ("iss", api.origin.as_str())];
     parameters.extend(request.state.as_deref().map(|it| ("state", it)));
     let back = request.redirect_uri.with(&parameters);
@@ -143,8 +138,8 @@ fn back_to(api: &Api, session: &SignedIn, request: &AuthorizationGrant, answer: 
 fn over() -> PageError {
     PageError::new(
         StatusCode::GONE,
-        "This request is over",
-        "It was approved or denied, more than 10 minutes have passed, or it belongs to somebody else. Nothing was \
+        "This request has ended",
+        "It was already approved or denied, is older than 10 minutes, or belongs to another user. Nothing was \
          changed. Begin again in the program that wants access.",
     )
 }

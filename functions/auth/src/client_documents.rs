@@ -1,5 +1,4 @@
-//! The documents in which programs describe themselves, at the addresses that
-//! are their ids.
+//! Metadata documents of OAuth clients. The client id is the URL of the document.
 //!
 //! Source: OAuth Client ID Metadata Document, sections 3, 4 and 6.
 
@@ -13,48 +12,46 @@ use reqwest::{Client, ClientBuilder, Response, StatusCode};
 use serde::Deserialize;
 use thiserror::Error;
 
-/// The largest document, in bytes. Servers are advised to take 5 KiB.
+/// In bytes. The specification recommends 5 KiB.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// The most places that a program can be answered at.
+/// Maximum number of redirect URIs.
 const MAX_REDIRECTS: usize = 50;
 
-/// A person waits for it, and the gateway for 30 seconds at most.
+/// A user waits, and the gateway waits for at most 30 seconds.
 const TIME_OUT: Duration = Duration::from_secs(8);
 
 const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION"));
 
-/// Fetches the documents of programs.
 #[derive(Clone, Debug)]
 pub struct ClientDocuments(Egress);
 
-/// What a program says of itself.
+/// The metadata that this service uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClientDocument {
-    /// What it calls itself.
     pub(crate) name: ClientName,
-    /// Where it may be answered.
+    /// The redirect URIs.
     pub(crate) redirect_uris: Vec<RedirectUri>,
 }
 
-/// Why there is no document, for the person who wants to use the program.
+/// Why a document could not be used; the page shows this to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum NoDocument {
-    #[error("its address {0}")]
+    #[error("its URL {0}")]
     Refused(egress::Refusal),
-    #[error("its server does not answer")]
+    #[error("its server does not respond")]
     Silent,
-    #[error("its server answers with the status {0}")]
+    #[error("its server returned the status {0}")]
     Status(u16),
-    #[error("what its server sends is larger than 16 KiB")]
+    #[error("its document is larger than 16 KiB")]
     TooLarge,
-    #[error("what its server sends is no description of a program")]
+    #[error("its document does not describe an app")]
     Unreadable,
-    #[error("it describes a program with another address")]
+    #[error("its client_id is not the URL of the document")]
     AnotherId,
-    #[error("it names no place where the program can be answered")]
+    #[error("it lists no redirect URI")]
     NoRedirect,
-    #[error("it wants to prove who it is, which this service does not take from programs")]
+    #[error("it requires client authentication, which this service does not support")]
     Confidential,
 }
 
@@ -70,17 +67,21 @@ struct Document {
 }
 
 impl ClientDocuments {
-    /// Reaches what this policy permits.
+    /// Connects only to hosts that the policy permits.
     pub fn new(policy: AddressPolicy) -> Self {
         Self(Egress::new(policy, build))
     }
 
-    /// What the program with this id says of itself now.
+    /// Fetches the document at this client id.
     pub(crate) async fn read(&self, id: &ClientId) -> Result<ClientDocument, NoDocument> {
         let client = self.0.client(id.url(), Schemes::Encrypted).map_err(NoDocument::Refused)?;
         let sending = client.get(id.url().clone()).header(ACCEPT, "application/json").timeout(TIME_OUT).send();
         let response = sending.await.map_err(|error| {
-            tracing::info!(error = &error as &dyn std::error::Error, host = id.host(), "a program is not described");
+            tracing::info!(
+                error = &error as &dyn std::error::Error,
+                host = id.host(),
+                "a client document could not be used"
+            );
             Egress::refusal(&error).map_or(NoDocument::Silent, NoDocument::Refused)
         })?;
         if response.status() != StatusCode::OK {
@@ -91,7 +92,7 @@ impl ClientDocuments {
 }
 
 fn build() -> ClientBuilder {
-    // One call for each program that is connected: no connection is kept.
+    // One call for each consent, so no connection is pooled.
     Client::builder().pool_max_idle_per_host(0).user_agent(USER_AGENT)
 }
 
@@ -111,7 +112,7 @@ fn described(id: &ClientId, body: &[u8]) -> Result<ClientDocument, NoDocument> {
     if document.client_id != id.url().as_str() {
         return Err(NoDocument::AnotherId);
     }
-    // A program may prefer to prove who it is, and still do without where a service has no use for it.
+    // A client may prefer authentication and still support none.
     let does_without = document.token_endpoint_auth_methods_supported.iter().any(|it| it == "none");
     let is_public = does_without || document.token_endpoint_auth_method.is_none_or(|it| it == "none");
     if !is_public || document.client_secret.is_some() {
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_describes_the_program_at_its_own_address() {
+    fn document_must_name_its_own_url_as_client_id() {
         let with = |name: &str, value: Value| {
             let mut document = document();
             document[name] = value;
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_can_do_without_a_proof_is_taken() {
+    fn client_that_supports_no_authentication_is_accepted() {
         let mut document = document();
         document["token_endpoint_auth_method"] = json!("private_key_jwt");
         document["token_endpoint_auth_methods_supported"] = json!(["none", "private_key_jwt"]);
@@ -182,13 +183,13 @@ mod tests {
         assert!(read(&document).is_ok());
     }
 
-    /// The document with so many bytes.
+    /// A document of this size in bytes.
     fn padded(document: &str, bytes: usize) -> String {
         format!("{document:bytes$}")
     }
 
     #[tokio::test]
-    async fn a_document_is_fetched_from_its_own_address_within_bounds() {
+    async fn document_is_fetched_without_redirects_and_within_limits() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,5 +1,5 @@
-//! This function's environment variables, beside those of every function that
-//! speaks HTTP (`api::Api::from_env`).
+//! This function's environment variables, in addition to those of every HTTP function
+//! (`api::Api::from_env`).
 
 use aws_config::SdkConfig;
 use cloud::settings::{SettingsError, optional, required};
@@ -8,7 +8,6 @@ use url::Url;
 use crate::oidc::is_private;
 use crate::{ClientSecret, OidcSettings, SignUp};
 
-/// This function's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `OIDC_ISSUER`, `OIDC_DISCOVERY` when the issuer's discovery document is
@@ -22,7 +21,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads the settings. The error names a variable that is missing.
+    /// The error names a missing variable.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         Ok(Self {
             oidc: OidcSettings {
@@ -36,8 +35,8 @@ impl Config {
     }
 }
 
-/// Where the issuer is: whoever could change what it says on the way could
-/// sign in as anybody.
+/// The issuer's URL. It needs TLS, because an attacker who changes its responses could sign in as any
+/// user.
 fn address(name: &'static str, raw: String) -> Result<String, SettingsError> {
     if Url::parse(&raw).is_ok_and(|it| is_private(&it)) {
         return Ok(raw);
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_issuer_is_reached_by_https_or_on_this_machine() {
+    fn issuer_needs_https_or_loopback() {
         for raw in ["https://issuer.example/a", "http://localhost:3000/dev-issuer", "http://127.0.0.1:9"] {
             assert_eq!(address("OIDC_ISSUER", raw.to_owned()).unwrap(), raw);
         }

@@ -26,10 +26,10 @@ const INTERVAL: u32 = 5;
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes the body, which is read field by field")]
 pub(crate) struct DeviceCodeRequest {
-    /// What the token is to permit. Absent, null or empty: everything.
+    /// The scopes of the token. Absent, null or empty: all scopes.
     #[schema(nullable, max_items = 8, example = json!(["posts:read", "posts:write"]))]
     scopes: Option<Vec<ScopeName>>,
-    /// What the client calls itself, for the person who approves it: at most 60 characters, without the white space
+    /// The client's name, which the user sees on the consent page: at most 60 characters, not counting white space
     /// around them.
     // As `domain::name::ClientName` reads it.
     #[schema(
@@ -69,19 +69,19 @@ enum ScopeName {
 #[serde(rename_all = "snake_case")]
 #[schema(as = DeviceAuthorization)]
 pub(crate) struct DeviceAuthorization {
-    /// For the client alone: it is exchanged for the token.
+    /// Secret code of the client, to exchange for the token.
     #[schema(example = "vB8nQ2mXw0yJ4kT7rL5pS9dF1gH3cZ6aE0uI2oP4qWs")]
     device_code: String,
-    /// For the user to type.
+    /// The code that the user types.
     #[schema(example = "WDJB-MJHT")]
     user_code: String,
-    /// Where the user types it.
+    /// The page on which the user types the code.
     #[schema(example = "https://social.example/device")]
     verification_uri: String,
-    /// The same with the code filled in.
+    /// Like `verification_uri`, with the code filled in.
     #[schema(example = "https://social.example/device?user_code=WDJB-MJHT")]
     verification_uri_complete: String,
-    /// Seconds until the codes end.
+    /// Seconds until the codes expire.
     #[schema(example = 900)]
     expires_in: u32,
     /// Seconds to wait between two polls.
@@ -158,10 +158,9 @@ fn parse(mut fields: Fields) -> ApiResult<(Scopes, Option<ClientName>)> {
     fields.finish((Scopes::of(&asked), client_name))
 }
 
-/// Stores the request under a user code that no other request has.
+/// Stores the request under an unused user code.
 async fn keep(api: &Api, device_hash: &str, device: &DeviceGrant) -> ApiResult<UserCode> {
-    // There are 25 billion codes, and few of them are taken. One collision can
-    // happen; three in a row mean that something else is wrong.
+    // Of 25 billion codes, few are in use. One collision can happen; three in a row mean a defect.
     for _ in 0..3 {
         let code = UserCode::random();
         if api.store.put_device(device_hash, &code.hash(), device).await? == WriteOutcome::Applied {
@@ -179,7 +178,7 @@ mod tests {
     use crate::testing::service;
 
     #[tokio::test]
-    async fn an_unknown_scope_is_told_by_its_place() {
+    async fn unknown_scope_is_reported_with_its_index() {
         let service = service().await;
 
         let answer =
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_of_a_client_is_refused_with_what_is_wrong_with_it() {
+    async fn invalid_client_name_is_reported_with_the_reason() {
         let service = service().await;
         let fault = async |name: serde_json::Value| {
             let answer = service.post("/api/v1/auth/device/code", None, json!({"client_name": name})).await;
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_codes_are_answered_as_the_contract_says() {
+    async fn response_has_the_codes_of_the_contract() {
         let service = service().await;
 
         for body in [json!({}), json!({"scopes": null}), json!({"scopes": []})] {

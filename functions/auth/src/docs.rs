@@ -14,14 +14,13 @@ use serde_json::Value;
 
 use view::DocsPage;
 
-/// Answers the `OpenAPI` document itself.
+/// Returns the `OpenAPI` document.
 pub(crate) async fn openapi(_: Visitor, params: Params) -> ApiResult<impl IntoResponse> {
     params.none()?;
     Ok(([(CONTENT_TYPE, "application/json")], DOCUMENT))
 }
 
-/// Shows the document as a page, which needs no script and loads nothing from
-/// other sites.
+/// Shows the document as a page without scripts or resources of other sites.
 pub(crate) async fn docs() -> PageResult<Page> {
     // The document is compiled in and never changes, so one page is enough.
     static PAGE: LazyLock<PageResult<Page>> = LazyLock::new(|| {

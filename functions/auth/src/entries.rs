@@ -1,6 +1,5 @@
-//! A limit on entering user codes. There are 25 billion codes, and whoever
-//! could try them without a limit would find one that belongs to somebody
-//! else's device.
+//! Limits on entering user codes. There are 25 billion codes; without a limit, an attacker could find
+//! one of another user's device.
 
 use api::ClientIp;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -23,29 +22,25 @@ const AN_ADDRESS: u32 = 50;
 /// codes are open, that many guesses hit one of them in one window of 25,000.
 const EVERYONE: u32 = 1000;
 
-/// What an entered code leads to.
+/// Result of entering a code.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entry {
-    /// A device that waits for a decision, and the hash of its device code.
+    /// A device that awaits a decision, and the hash of its device code.
     Waiting(String, DeviceGrant),
-    /// A device that was approved or denied already.
     Used,
-    /// A device whose code has expired.
     Expired,
-    /// There is no device with this code.
     Wrong,
-    /// The code was not looked up, because there were too many wrong entries.
+    /// Too many wrong entries; the code was not looked up.
     Locked {
         /// When codes can be entered again.
         until: DateTime<Utc>,
     },
 }
 
-/// Looks up a code as somebody typed it.
+/// Looks up a code as the user typed it.
 ///
-/// The entry is counted before the code is looked up, and taken back when the
-/// code was right. Otherwise many entries sent at the same time could get
-/// around the limit.
+/// The entry is counted before the look-up and uncounted if the code was right. Otherwise concurrent
+/// entries could exceed the limit.
 pub(crate) async fn enter(
     store: &Store,
     user: UserId,
@@ -53,8 +48,8 @@ pub(crate) async fn enter(
     typed: &str,
     now: DateTime<Utc>,
 ) -> Result<Entry, StorageError> {
-    // Counted one after the other: whoever is held back is not counted to those
-    // who share their address.
+    // Counted one after the other, so that an entry over the user's limit does not count for others
+    // with this IP address.
     let counters = [
         (format!("codes#user#{user}"), A_USER),
         (format!("codes#{}", ip.subject()), AN_ADDRESS),
@@ -107,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_five_wrong_codes_a_right_one_is_refused_until_the_quarter_of_an_hour_is_over() {
+    async fn five_wrong_codes_block_a_right_one_for_fifteen_minutes() {
         let service = service().await;
         let store = &service.store;
         for _ in 0..5 {
@@ -123,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn ten_people_behind_one_address_may_err_five_times_each_and_then_it_is_held_back() {
+    async fn address_is_limited_after_ten_users_with_five_errors_each() {
         let service = service().await;
         let device = service.device().await;
         for number in 1..=10 {
@@ -139,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn somebody_who_is_held_back_does_not_hold_back_their_address() {
+    async fn limited_user_does_not_count_for_the_address() {
         let service = service().await;
         let (store, device) = (&service.store, service.device().await);
         for _ in 0..3 {
@@ -161,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_wrong_codes_at_once_are_no_way_around() {
+    async fn concurrent_wrong_codes_cannot_exceed_the_limit() {
         let service = service().await;
         let entries = (0..20).map(|_| enter(&service.store, user(1), IP[0], "BBBB-BBBB", noon()));
 

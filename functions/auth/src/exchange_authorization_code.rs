@@ -1,4 +1,4 @@
-//! `POST /oauth/token`: a program exchanges its code for a token.
+//! `POST /oauth/token`: an app exchanges its code for a token.
 
 use std::collections::BTreeMap;
 
@@ -17,23 +17,23 @@ use storage::{AuthorizationGrant, TokenGrant, WriteOutcome};
 use url::form_urlencoded;
 use utoipa::ToSchema;
 
-/// A form, as OAuth wants it. Fields that are not named here are passed over.
+/// The form of OAuth 2.1. Unknown fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body, which is read field by field")]
 pub(crate) struct CodeExchange {
     /// Always `authorization_code`.
     #[schema(example = "authorization_code")]
     grant_type: String,
-    /// As it came back to the program.
+    /// The code from the redirect.
     #[schema(example = "vB8nQ2mXw0yJ4kT7rL5pS9dF1gH3cZ6aE0uI2oP4qWs.T5yU8iO1pA4sD7fG0hJ3kL6zX9cV2bN5mQ8wE1rT4yU")]
     code: String,
-    /// The same as before, if it is sent at all.
+    /// The redirect URI of the authorization request, if sent.
     #[schema(example = "http://127.0.0.1:33418/")]
     redirect_uri: Option<String>,
-    /// The same as before.
+    /// The client id of the authorization request.
     #[schema(example = "https://app.example/client.json")]
     client_id: String,
-    /// What the challenge was made of.
+    /// The verifier of the code challenge.
     #[schema(example = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", min_length = 43, max_length = 128)]
     code_verifier: String,
     /// Where the token is used: the address of the service, of the API below it,
@@ -52,10 +52,10 @@ pub(crate) struct TokenBody {
     /// Always `Bearer`.
     #[schema(example = "Bearer")]
     token_type: &'static str,
-    /// Seconds until it ends unless it is used before.
+    /// Seconds until the token expires if unused.
     #[schema(example = 7_776_000)]
     expires_in: i64,
-    /// What its user approved, which can be less than was asked for.
+    /// The scopes that the user approved, which may be fewer than requested.
     #[schema(example = "posts:read posts:draft")]
     scope: String,
 }
@@ -74,9 +74,9 @@ pub(crate) struct TokenBody {
     responses(
         Limited,
         (status = 200, description = "The token", body = TokenBody),
-        (status = 400, description = "There is no token", body = ErrorBody, example = json!({
+        (status = 400, description = "The request is invalid", body = ErrorBody, example = json!({
             "error": "invalid_grant",
-            "error_description": "The code is unknown, or has expired. Send the person to the authorization page again."
+            "error_description": "The code is unknown, or has expired. Send the user to the authorization page again."
         })),
         (status = 413, description = "The body is too large", body = ErrorBody, example = json!({
             "message": "The body is larger than 256 KiB"
@@ -91,15 +91,15 @@ pub(crate) async fn exchange_authorization_code(
     let form = Form::read(&incoming.bytes()?)?;
     match form.get("grant_type")? {
         "authorization_code" => {}
-        _ => return Err(outcome("unsupported_grant_type", "The only grant_type is authorization_code.")),
+        _ => return Err(outcome("unsupported_grant_type", "The grant_type must be authorization_code.")),
     }
     let (request, secret) = form.get("code")?.split_once('.').ok_or_else(unknown)?;
     let (hash, code_hash) = (token::hash(request), token::hash(secret));
     let found = api.store.authorization(&hash).await?;
     let request = found.filter(|it| it.code_hash.as_ref() == Some(&code_hash)).ok_or_else(unknown)?;
     if let Some(token_hash) = &request.token_hash {
-        // Somebody has a code that is not theirs, and it is not known who: what it
-        // was exchanged for ends (RFC 6749, section 4.1.2).
+        // Either sender may have stolen the code, so the token that it was exchanged for is revoked
+        // (RFC 6749, section 4.1.2).
         api.store.revoke_token(request.user_id, token_hash).await?;
         audit::Entry::new(Event::CodeReplayed).user(request.user_id).token(token_hash).address(visitor.ip).write();
         return Err(unknown());
@@ -149,18 +149,18 @@ async fn exchange(
 struct Form(BTreeMap<String, String>);
 
 impl Form {
-    /// Reads them. One that is given twice is refused (RFC 6749, section 3.2).
+    /// Parses the fields. A repeated field is an error (RFC 6749, section 3.2).
     fn read(body: &[u8]) -> ApiResult<Self> {
         let mut fields = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(body).into_owned() {
             if fields.insert(name, value).is_some() {
-                return Err(outcome("invalid_request", "A field is given more than once."));
+                return Err(outcome("invalid_request", "A field occurs more than once."));
             }
         }
         Ok(Self(fields))
     }
 
-    /// A field. An empty one counts as absent (RFC 6749, section 3.2).
+    /// An empty field counts as absent (RFC 6749, section 3.2).
     fn optional(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|it| !it.is_empty())
     }
@@ -172,38 +172,40 @@ impl Form {
         })
     }
 
-    /// Refuses whoever is not the program that the person approved.
+    /// Checks that the sender is the app that the user approved.
     fn check(&self, request: &AuthorizationGrant) -> ApiResult<()> {
         if self.get("client_id")? != request.client_id.url().as_str() {
             return Err(outcome("invalid_grant", "The code was given to another client_id."));
         }
-        // OAuth 2.1 has left it out here; whoever sends it sends the one it named (draft, section 10.2).
+        // Optional in OAuth 2.1; if sent, it must be the one of the request (draft, section 10.2).
         if self.optional("redirect_uri").is_some_and(|it| it != request.redirect_uri.as_str()) {
-            return Err(outcome("invalid_grant", "The redirect_uri is not the one that the code was sent to."));
+            return Err(outcome(
+                "invalid_grant",
+                "The redirect_uri differs from the one of the authorization request.",
+            ));
         }
         if !request.challenge.is_met_by(self.get("code_verifier")?) {
-            return Err(outcome("invalid_grant", "The code_verifier does not belong to the code_challenge."));
+            return Err(outcome("invalid_grant", "The code_verifier does not match the code_challenge."));
         }
         Ok(())
     }
 
-    /// Where the token is accepted: what was authorized, or the part of it that is
-    /// named here.
+    /// The resource of the token: the authorized one, or the named part of it.
     fn resource(&self, api: &Api, request: &AuthorizationGrant) -> ApiResult<Resource> {
         let Some(address) = self.optional("resource") else { return Ok(request.resource) };
         let named = Resource::parse(&api.origin, address)
-            .ok_or_else(|| outcome("invalid_target", "The resource is another service than this one."))?;
+            .ok_or_else(|| outcome("invalid_target", "The resource is not this service."))?;
         if request.resource.includes(named) {
             return Ok(named);
         }
-        Err(outcome("invalid_target", "The resource is not a part of the one that the user authorized."))
+        Err(outcome("invalid_target", "The resource is not part of the resource that the user authorized."))
     }
 }
 
 fn unknown() -> ApiError {
     outcome(
         "invalid_grant",
-        "The code is unknown, has expired, or was exchanged already. Send the person to the authorization page again.",
+        "The code is unknown, has expired, or was already exchanged. Send the user to the authorization page again.",
     )
 }
 

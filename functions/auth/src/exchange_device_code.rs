@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 use storage::{DeviceGrant, DeviceGrantState, TokenGrant, WriteOutcome};
 use utoipa::ToSchema;
 
-/// For this long, the client of an expired code is told that it has expired;
-/// after that, the code is unknown.
+/// For this long, an expired code returns `expired_token`; after that, the code is unknown.
 const REMEMBERED: TimeDelta = TimeDelta::days(1);
 
 /// The code to exchange.
@@ -86,7 +85,7 @@ pub(crate) struct TokenUser {
             }))),
             ("invalid_device_code" = (value = json!({
                 "error": "invalid_device_code",
-                "error_description": "The device code is unknown or was exchanged already. Start again with POST /auth/device/code."
+                "error_description": "The device code is unknown or was already exchanged. Start again with POST /auth/device/code."
             }))),
             ("malformed" = (value = json!({"message": "The body is not valid JSON: see line 1, column 2"}))),
         )),
@@ -169,7 +168,7 @@ fn body(token: &AccessToken, user: User) -> AccessTokenBody {
 fn invalid() -> ApiError {
     outcome(
         "invalid_device_code",
-        "The device code is unknown or was exchanged already. Start again with POST /auth/device/code.",
+        "The device code is unknown or was already exchanged. Start again with POST /auth/device/code.",
     )
 }
 
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_an_outcome_is_told_otherwise() {
+    async fn invalid_request_gets_no_oauth_error() {
         let service = service().await;
 
         let malformed = service.send("POST", TOKEN, None, "{").await;

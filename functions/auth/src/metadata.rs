@@ -39,7 +39,7 @@ pub(crate) async fn protected_resource(State(api): State<Api>) -> Response {
     resource(&api, Resource::Service, &scopes)
 }
 
-/// The same of the place at which assistants call.
+/// Like the metadata of the API, for the URL that assistants call.
 pub(crate) async fn protected_mcp(State(api): State<Api>) -> Response {
     let scopes = SCOPES_OF_TOOLS.map(Scope::as_str);
     resource(&api, Resource::Mcp, &scopes)

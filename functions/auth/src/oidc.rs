@@ -2,7 +2,7 @@
 //!
 //! The ID token comes straight from the issuer's token endpoint, over TLS (or
 //! loopback, which nobody else hears). `OpenID` Connect Core 1.0, section
-//! 3.1.3.7, item 6, lets the TLS check of that server stand in place of the
+//! 3.1.3.7, item 6, lets the TLS check of that server replace the check of the
 //! token's signature; that is why no keys are fetched here. The claims `iss`,
 //! `aud`, `azp`, `exp` and `nonce` are checked.
 
@@ -40,20 +40,18 @@ pub struct OidcSettings {
     pub client_secret: Option<ClientSecret>,
 }
 
-/// Signs people in at one issuer.
 #[derive(Clone, Debug)]
 pub struct Oidc {
     settings: OidcSettings,
     redirect_uri: String,
-    /// Where the issuer leads to after signing out.
+    /// Where the issuer redirects to after signing out.
     start_page: String,
-    /// Made by the first sign-in: making it reads all of the machine's root
-    /// certificates, and requests that do not need it should not wait for that.
+    /// Created by the first sign-in, because reading the machine's root certificates is slow.
     http: Arc<OnceLock<Client>>,
     discovered: Arc<RwLock<Option<Discovered>>>,
 }
 
-/// The issuer's description of itself, and when it was fetched.
+/// The discovery document, and when it was fetched.
 #[derive(Clone, Debug)]
 struct Discovered {
     provider: Provider,
@@ -77,37 +75,35 @@ struct Tokens {
     id_token: SecretString,
 }
 
-/// How long the issuer's description is used before it is fetched again.
+/// Lifetime of the cached discovery document.
 const KEPT: TimeDelta = TimeDelta::hours(1);
 
-/// How long the issuer may take to answer.
+/// Time limit of one call to the issuer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The path of our page that the issuer leads back to.
+/// The path of the redirect URI.
 pub(crate) const CALLBACK: &str = "/sign-in/callback";
 
-/// Why somebody could not be signed in.
+/// Why a sign-in failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OidcError {
-    /// The issuer did not answer, or its answer has another form than expected.
-    #[error("the issuer could not be asked: {0}")]
+    /// No response from the issuer, or an invalid one.
+    #[error("the issuer did not respond: {0}")]
     Unreachable(#[from] reqwest::Error),
     /// The discovery document names another issuer, or an endpoint without TLS.
     #[error("the issuer's discovery document is not valid: {0}")]
     Discovery(&'static str),
-    /// The issuer does not accept the code.
+    /// The issuer refused the code.
     #[error("the issuer refused the code with status {0}")]
     Refused(u16),
-    /// Our secret at the issuer is not to be had.
-    #[error("our secret at the issuer is not to be had: {0}")]
+    #[error("our client secret is not available: {0}")]
     Secret(#[from] SecretError),
-    /// The ID token is not one for this sign-in.
+    /// The ID token is invalid for this sign-in.
     #[error("the ID token is not valid: {0}")]
     Token(&'static str),
 }
 
 impl Oidc {
-    /// Signs people in to the service at this origin.
     pub fn new(settings: OidcSettings, origin: &str) -> Self {
         let redirect_uri = format!("{origin}{CALLBACK}");
         let start_page = format!("{origin}/");
@@ -119,17 +115,17 @@ impl Oidc {
             return Ok(client);
         }
         let client = Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(PATIENCE).build()?;
-        // When another request has made a client in the meantime, that one is
-        // used: its settings are the same.
+        // If another request has created a client in the meantime, that one is used; its settings are
+        // equal.
         Ok(self.http.get_or_init(|| client))
     }
 
-    /// The issuer's URL, which together with a subject identifies a person.
+    /// The issuer's URL; issuer and subject together identify a user.
     pub(crate) fn issuer(&self) -> &str {
         &self.settings.issuer
     }
 
-    /// Where the browser goes to sign in.
+    /// The URL of the issuer's sign-in page.
     pub(crate) async fn authorization_url(&self, attempt: &Attempt, now: DateTime<Utc>) -> Result<Url, OidcError> {
         let provider = self.provider(now).await?;
         let mut url = provider.authorization_endpoint;
@@ -145,9 +141,8 @@ impl Oidc {
         Ok(url)
     }
 
-    /// Where the browser goes to be signed out at the issuer, if the issuer can
-    /// (OpenID Connect RP-Initiated Logout 1.0). Amazon Cognito calls the way
-    /// back `logout_uri`; others ignore what they do not know.
+    /// The URL that signs the browser out at the issuer, if it has one (OpenID Connect RP-Initiated
+    /// Logout 1.0). Amazon Cognito names the return URL `logout_uri`; others ignore unknown parameters.
     pub(crate) async fn sign_out_url(&self, now: DateTime<Utc>) -> Result<Option<Url>, OidcError> {
         let provider = self.provider(now).await?;
         Ok(provider.end_session_endpoint.map(|mut url| {
@@ -159,7 +154,7 @@ impl Oidc {
         }))
     }
 
-    /// Exchanges the code that the issuer sent for the person who signed in.
+    /// Exchanges the issuer's code for the claims of the user.
     pub(crate) async fn person(&self, code: &str, attempt: &Attempt, now: DateTime<Utc>) -> Result<Person, OidcError> {
         let provider = self.provider(now).await?;
         let verifier = attempt.verifier();
@@ -224,15 +219,15 @@ impl Provider {
         Err(OidcError::Discovery("an endpoint has neither https nor a loopback address"))
     }
 
-    /// Whether the issuer takes HTTP Basic authentication, which is the default
-    /// when it names no method: OpenID Connect Discovery 1.0, section 3.
+    /// Whether the issuer accepts HTTP Basic authentication, the default if it names no method (OpenID
+    /// Connect Discovery 1.0, section 3).
     fn takes_basic(&self) -> bool {
         let methods = self.token_endpoint_auth_methods_supported.as_ref();
         methods.is_none_or(|it| it.iter().any(|it| it == "client_secret_basic"))
     }
 }
 
-/// Whether nobody on the way can read what is sent to this URL.
+/// Whether the URL uses TLS or is on loopback.
 pub(crate) fn is_private(url: &Url) -> bool {
     let is_loopback = match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost",
@@ -252,8 +247,7 @@ fn url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Url, D::Error> {
     String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
-/// Adds id and secret as HTTP Basic authentication. Both are form-encoded
-/// first, as RFC 6749, section 2.3.1, demands.
+/// HTTP Basic authentication with form-encoded id and secret (RFC 6749, section 2.3.1).
 fn basic(request: RequestBuilder, id: &str, secret: &SecretString) -> RequestBuilder {
     let encode = |raw: &str| url::form_urlencoded::byte_serialize(raw.as_bytes()).collect::<String>();
     request.basic_auth(encode(id), Some(encode(secret.expose_secret())))

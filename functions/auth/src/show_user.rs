@@ -1,4 +1,4 @@
-//! `GET /user`: whose the token is.
+//! `GET /user`: the user and the scopes of the token.
 
 use api::openapi::{Invalid, Refused, USER};
 use api::scope_guard::UserRead;
@@ -9,28 +9,28 @@ use domain::schedule;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Whose the token is, and what it permits.
+/// The user and the scopes of the token.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = User)]
 pub(crate) struct UserView {
     /// A number, written as a string.
     #[schema(example = "373117280772096")]
     id: String,
-    /// As the sign-in told it.
+    /// From the sign-in provider.
     #[schema(example = "Test User")]
     name: String,
-    /// As the sign-in told it.
+    /// From the sign-in provider.
     #[schema(example = "user@example.com")]
     email: String,
-    /// The first sign-in.
+    /// When the user first signed in.
     #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z")]
     created_at: String,
-    /// What the token permits.
+    /// The scopes of the token.
     #[schema(example = json!(["user:read", "posts:write"]))]
     scopes: Vec<&'static str>,
 }
 
-/// Show whose the token is
+/// Show the user of the token
 ///
 /// Needs the scope `user:read`.
 #[utoipa::path(

@@ -30,12 +30,11 @@ const LIFETIME: TimeDelta = TimeDelta::minutes(30);
 pub(crate) struct SignInQuery {
     #[serde(default)]
     next: String,
-    /// Whether the issuer is to ask again who it is.
+    /// Whether the issuer must ask for credentials again.
     #[serde(default)]
     anew: bool,
 }
 
-/// Sends the browser to the issuer.
 pub(crate) async fn sign_in(State(app): State<App>, Asked(query): Asked<SignInQuery>) -> PageResult<Response> {
     let attempt = Attempt::new();
     let mut url =
@@ -49,7 +48,7 @@ pub(crate) async fn sign_in(State(app): State<App>, Asked(query): Asked<SignInQu
     Ok(([(SET_COOKIE, cookie)], Redirect::to(url.as_str())).into_response())
 }
 
-/// The issuer's answer: a code, or why there is none.
+/// The issuer's callback: a code, or an error.
 #[derive(Deserialize)]
 pub(crate) struct CallbackQuery {
     code: Option<String>,
@@ -57,7 +56,7 @@ pub(crate) struct CallbackQuery {
     error: Option<String>,
 }
 
-/// Takes the issuer's answer and signs the browser in.
+/// Handles the issuer's callback and signs the browser in.
 pub(crate) async fn callback(
     State(app): State<App>,
     address: ClientIp,
@@ -75,8 +74,7 @@ pub(crate) async fn callback(
     Ok((cookies, Redirect::to(&next)).into_response())
 }
 
-/// The user whom the issuer answers for, the cookie of their new session, and
-/// the page to go to.
+/// The user, the cookie of the new session, and the page to redirect to.
 async fn let_in(
     app: &App,
     address: ClientIp,
@@ -103,11 +101,10 @@ pub(crate) struct SignOutForm {
 #[derive(Template)]
 #[template(path = "signed_out.html")]
 struct SignedOutPage<'a> {
-    /// Where the issuer signs the browser out.
+    /// The issuer's URL for signing out.
     issuer: Option<&'a str>,
 }
 
-/// Signs the browser out.
 pub(crate) async fn sign_out(
     State(app): State<App>,
     session: SignedIn,
@@ -121,14 +118,14 @@ pub(crate) async fn sign_out(
     signed_out(&app, cookie).await
 }
 
-/// The page after signing out here. It goes on to the issuer, so that the next
-/// sign-in of this browser is not answered there without asking anybody.
+/// The page after signing out here. It redirects to the issuer, so that the issuer does not silently
+/// approve the next sign-in of this browser.
 ///
-/// A page that goes on by itself, because a redirect would be the answer to a
-/// form, and the policy of our pages lets no form lead to another site.
+/// The page redirects by itself, because a redirect response would follow a form, and the policy of
+/// our pages lets no form lead to another site.
 pub(crate) async fn signed_out(app: &App, cookie: HeaderValue) -> PageResult<Response> {
     let issuer = app.oidc.sign_out_url(app.api.clock.now()).await.unwrap_or_else(|error| {
-        tracing::warn!(%error, "the issuer cannot be asked to sign a browser out");
+        tracing::warn!(%error, "the issuer could not be asked to sign a browser out");
         None
     });
     let page = Page::of("You are signed out", &SignedOutPage { issuer: issuer.as_ref().map(Url::as_str) })?;
@@ -148,7 +145,7 @@ fn cookie_value(attempt: &Attempt, next: &str) -> SecretString {
     format!("{}.{next}", attempt.secret().expose_secret()).into()
 }
 
-/// The attempt that this browser began, and the page to go to afterwards.
+/// The attempt of this browser, and the page to redirect to afterwards.
 fn started(headers: &HeaderMap, state: Option<&str>) -> PageResult<(Attempt, String)> {
     let cookie = cookie(headers, COOKIE_NAME).unwrap_or_default();
     let (secret, next) = cookie.split_once('.').unwrap_or_default();
@@ -157,8 +154,8 @@ fn started(headers: &HeaderMap, state: Option<&str>) -> PageResult<(Attempt, Str
     if secret.is_empty() || !is_ours {
         return Err(PageError::new(
             StatusCode::BAD_REQUEST,
-            "This sign-in is out of date",
-            "It was begun in another browser, took too long, or was finished already. Start it again.",
+            "This sign-in has expired",
+            "It was started in another browser, took too long, or was already completed. Sign in again.",
         )
         .with_link("/sign-in", "Sign in"));
     }
@@ -169,15 +166,15 @@ fn started(headers: &HeaderMap, state: Option<&str>) -> PageResult<(Attempt, Str
     Ok((attempt, next))
 }
 
-/// The user of this person, who becomes one at the first sign-in.
+/// Finds the user, or creates one at the first sign-in.
 async fn admit(app: &App, person: &Person) -> PageResult<User> {
     if !app.sign_up.admits(person) {
         return Err(PageError::new(
             StatusCode::FORBIDDEN,
             "You cannot sign up here",
             format!(
-                "This service is open to listed e-mail addresses only, and {} is not among them, or was not verified. \
-                 Sign in with another account, or ask whoever runs the service to add it.",
+                "This service is open to listed e-mail addresses only, and {} is not listed, or is not verified. \
+                 Sign in with another account, or ask the operator of this service to add your address.",
                 person.email
             ),
         )
@@ -185,9 +182,8 @@ async fn admit(app: &App, person: &Person) -> PageResult<User> {
     }
     let api = &app.api;
     let identity = Identity { issuer: app.oidc.issuer().to_owned(), subject: person.subject.clone() };
-    // When one person signs in for the first time twice at once, one of the two
-    // conditional writes fails. The next turn finds the user that the other
-    // made.
+    // If a new user signs in twice at once, one of the conditional writes fails, and the next attempt
+    // finds the user that the other one created.
     for _ in 0..3 {
         if let Some(user) = known(api, &identity, person).await? {
             return Ok(user);
@@ -201,8 +197,7 @@ async fn admit(app: &App, person: &Person) -> PageResult<User> {
     Err(storage::StorageError::Contended.into())
 }
 
-/// The user with this identity, with the name and the e-mail address that the
-/// issuer gives now.
+/// Finds the user and updates the name and the e-mail address.
 async fn known(api: &Api, identity: &Identity, person: &Person) -> PageResult<Option<User>> {
     let Some(id) = api.store.user_of(identity).await? else {
         return Ok(None);
@@ -213,8 +208,8 @@ async fn known(api: &Api, identity: &Identity, person: &Person) -> PageResult<Op
     if user.disabled {
         return Err(PageError::new(
             StatusCode::FORBIDDEN,
-            "You cannot sign in any more",
-            "Whoever runs this service has ended your access. Ask them if you think that is a mistake.",
+            "Your access was revoked",
+            "The operator of this service revoked your access. If you think this is a mistake, contact the operator.",
         ));
     }
     if user.name != person.name || user.email != person.email {
@@ -226,8 +221,8 @@ async fn known(api: &Api, identity: &Identity, person: &Person) -> PageResult<Op
 
 fn refused(error: Option<&str>, next: &str) -> PageError {
     let text = match error {
-        Some("access_denied") => "The sign-in was cancelled. Nothing was changed.",
-        _ => "The sign-in provider did not let you in. Try again.",
+        Some("access_denied") => "You cancelled the sign-in. Nothing was changed.",
+        _ => "The sign-in provider denied the sign-in. Try again.",
     };
     PageError::new(StatusCode::FORBIDDEN, "You are not signed in", text).with_link(sign_in_address(next), "Sign in")
 }
@@ -236,8 +231,8 @@ fn failed(error: &OidcError, next: &str) -> PageError {
     tracing::error!(%error, "a sign-in failed");
     PageError::new(
         StatusCode::BAD_GATEWAY,
-        "Signing in did not work",
-        "The sign-in provider gave no usable answer. Try again in a moment.",
+        "Sign-in failed",
+        "The sign-in provider sent no valid response. Try again in a minute.",
     )
     .with_link(sign_in_address(next), "Try again")
 }
@@ -256,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_is_taken_by_the_browser_that_asked() {
+    fn callback_is_accepted_only_in_the_browser_that_started() {
         let attempt = Attempt::new();
         let ours = headers(&attempt, "/device?user_code=WDJB-MJHT");
 
@@ -275,7 +270,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_person_signs_in_and_is_the_same_user_next_time() {
+    async fn second_sign_in_finds_the_same_user() {
         let service = service().await;
 
         let first = service.sign_in("one@example.com", "/account").await;
@@ -291,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_is_not_listed_is_told_so_and_does_not_become_a_user() {
+    async fn unlisted_email_gets_403_and_no_user() {
         let service = service_for(SignUp::parse("example.com")).await;
 
         let refused = service.sign_in("one@other.example", "/account").await;
@@ -317,7 +312,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn signing_out_goes_on_to_the_issuer_and_comes_back() {
+    async fn signing_out_visits_the_issuer_and_returns() {
         let service = service().await;
         let session = service.sign_in("one@example.com", "/").await.session();
         let csrf = service.csrf(&session).await;
@@ -333,7 +328,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn somebody_who_was_thrown_out_does_not_come_in_again() {
+    async fn user_with_revoked_access_cannot_sign_in() {
         let service = service().await;
         let session = service.sign_in("one@example.com", "/").await.session();
         let user = service.session_user(&session).await;

@@ -1,8 +1,8 @@
-//! Who may become a user.
+//! Who may sign up.
 
 use crate::oidc::Person;
 
-/// Who may become a user: everyone, or those with a listed e-mail address or
+/// Who may sign up: everyone, or those with a listed e-mail address or
 /// an address of a listed domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignUp {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_was_not_verified_is_nobodys() {
+    fn unverified_address_cannot_sign_up() {
         assert!(!SignUp::parse("example.org").admits(&person("one@example.org", false)));
     }
 }

@@ -1,4 +1,4 @@
-//! `/`: the page that says what this service is.
+//! `/`: the start page.
 
 use api::page::{Page, PageResult};
 use api::{Api, SignedIn};
@@ -12,7 +12,6 @@ struct StartPage<'a> {
     is_signed_in: bool,
 }
 
-/// Says what this service is, and links to the other pages.
 pub(crate) async fn start_page(State(api): State<Api>, session: Option<SignedIn>) -> PageResult<Page> {
     let page = Page::of("Start", &StartPage { origin: &api.origin, is_signed_in: session.is_some() })?;
     Ok(match session {

@@ -1,5 +1,4 @@
-//! The whole function in a test: on an empty store at noon, with an issuer that
-//! signs anybody in with any e-mail address.
+//! The function in a test: an empty store at noon, and an issuer that accepts any e-mail address.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -28,7 +27,6 @@ use tower::ServiceExt;
 
 use crate::{App, ClientDocuments, ClientSecret, Oidc, OidcSettings, SignUp};
 
-/// The function, and what tests send to it.
 pub(crate) struct Service {
     pub(crate) api: Api,
     pub(crate) store: Store,
@@ -39,13 +37,11 @@ pub(crate) struct Service {
     router: Router,
 }
 
-/// A device that asked for access.
 pub(crate) struct Asked {
     pub(crate) code: String,
     pub(crate) user_code: String,
 }
 
-/// What was answered.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) text: String,
@@ -114,12 +110,10 @@ impl Service {
         self.send("POST", path, token, &body.to_string()).await
     }
 
-    /// Opens a page.
     pub(crate) async fn page(&self, path: &str, cookie: &str) -> Answer {
         self.answer(Request::builder().uri(path).header(COOKIE, cookie).body(Body::empty()).unwrap()).await
     }
 
-    /// Sends a form.
     pub(crate) async fn submit(&self, path: &str, cookie: &str, form: &[(&str, &str)]) -> Answer {
         let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         let request = Request::builder()
@@ -130,15 +124,14 @@ impl Service {
         self.answer(request.body(Body::from(form)).unwrap()).await
     }
 
-    /// Goes to the issuer and back, as a browser would.
+    /// Follows the redirects to the issuer and back.
     pub(crate) async fn sign_in(&self, email: &str, next: &str) -> Answer {
         let sent = self.page(&api::session::sign_in(next), "").await;
         assert_eq!(sent.status, 303, "{}", sent.text);
         let url = Url::parse(sent.headers[LOCATION].to_str().unwrap()).unwrap();
         let asked: HashMap<String, String> = url.query_pairs().into_owned().collect();
         assert_eq!(asked["redirect_uri"], "https://social.example/sign-in/callback");
-        // The test issuer stores nothing: its code holds what its token
-        // endpoint will answer.
+        // The test issuer stores nothing: its code contains the response of its token endpoint.
         let code = json!({"email": email, "nonce": asked["nonce"], "challenge": asked["code_challenge"]});
         let code = URL_SAFE_NO_PAD.encode(code.to_string());
         let back = format!("/sign-in/callback?code={code}&state={}", asked["state"]);
@@ -201,11 +194,10 @@ async fn program() -> SocketAddr {
     address
 }
 
-/// The URL that the issuer of these tests gives as its own.
+/// The issuer's own URL.
 const ISSUER: &str = "https://issuer.example";
 
-/// Starts that issuer on a loopback port and returns the address of its
-/// discovery document.
+/// Starts the issuer on a loopback port and returns the URL of its discovery document.
 async fn issuer(clock: Clock) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -226,8 +218,7 @@ async fn describe(State((url, _)): State<(String, Clock)>) -> Json<Value> {
     }))
 }
 
-/// Answers an ID token when the client's secret is right and the verifier
-/// belongs to the challenge that was sent.
+/// Returns an ID token if the client's secret is right and the verifier matches the challenge.
 async fn exchange(
     State((_, clock)): State<(String, Clock)>,
     headers: HeaderMap,

@@ -1,4 +1,4 @@
-//! The answers to somebody who may not go on with a connect flow.
+//! Responses to visitors who may not continue a connect flow.
 
 use api::page::{Page, PageError};
 use api::session::{sign_in, sign_in_anew};
@@ -10,17 +10,21 @@ use storage::StorageError;
 
 use crate::error::ConnectionsError;
 
-/// Why somebody may not go on with a connect flow.
 pub(crate) enum FlowAccessError {
-    /// There is none, or none any more.
+    /// The flow does not exist, or has expired.
     Unknown,
-    /// Nobody is signed in; the sign-in leads back.
-    SignedOut { back: String },
-    /// Somebody else is signed in.
-    AnotherUser { session: SignedIn, owner: String, back: String },
-    /// Somebody goes on with it in another browser.
+    /// No user is signed in. `back` is where the sign-in returns to.
+    SignedOut {
+        back: String,
+    },
+    /// A user other than the owner is signed in.
+    AnotherUser {
+        session: SignedIn,
+        owner: String,
+        back: String,
+    },
+    /// A guest or the owner continues the flow in another browser.
     AnotherBrowser,
-    /// Something else, which a page tells.
     Page(PageError),
 }
 
@@ -44,24 +48,23 @@ impl IntoResponse for FlowAccessError {
                 }
             }
             Self::AnotherBrowser => {
-                let text = "Somebody goes on with this link in another browser. If that is you, use the browser in \
-                            which you began. Otherwise ask whoever sent you the link for a new one.";
-                PageError::new(StatusCode::FORBIDDEN, "This goes on in another browser", text).into_response()
+                let text = "This link is already in use in another browser. If that was you, continue in the browser \
+                            in which you started. Otherwise ask the sender for a new link.";
+                PageError::new(StatusCode::FORBIDDEN, "Open in another browser", text).into_response()
             }
             Self::Page(error) => error.into_response(),
         }
     }
 }
 
-/// The page for a connect flow that does not exist, or no longer.
 fn unknown() -> PageError {
-    let text = "It is not known, or too old. Go back to where you came from and start again.";
-    PageError::new(StatusCode::NOT_FOUND, "This link leads nowhere", text)
+    let text = "Start again from the app or page that you came from.";
+    PageError::new(StatusCode::NOT_FOUND, "This link has expired or is invalid", text)
 }
 
 impl From<NoPermit> for FlowAccessError {
-    fn from(refusal: NoPermit) -> Self {
-        Self::Page(refusal.into())
+    fn from(error: NoPermit) -> Self {
+        Self::Page(error.into())
     }
 }
 
@@ -72,8 +75,8 @@ impl From<PageError> for FlowAccessError {
 }
 
 impl From<ConnectionsError> for FlowAccessError {
-    fn from(failure: ConnectionsError) -> Self {
-        Self::Page(failure.into())
+    fn from(error: ConnectionsError) -> Self {
+        Self::Page(error.into())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the buttons of `/account/connections` do: connect, reconnect, disconnect.
+//! The buttons of `/account/connections`: connect, reconnect, disconnect.
 
 use api::page::{Filled, PageError, PageResult};
 use api::{ClientIp, Segments, SignedIn};
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::App;
 use crate::delete_connection::Disconnection;
 use crate::recipient::Recipient;
-use crate::show_connect_flow::{leading_on, redirect_page};
+use crate::show_connect_flow::{redirect_page, with_refresh};
 use crate::start_connect_flow::StartedFlow;
 
 const HERE: &str = "/account/connections";
@@ -28,7 +28,7 @@ pub(crate) struct DisconnectForm {
     csrf: String,
 }
 
-/// Begins the connect flow that connects an account, for the first time or again.
+/// Starts the connect flow that connects or reconnects an account.
 pub(crate) async fn connect(
     State(app): State<App>,
     session: SignedIn,
@@ -37,25 +37,25 @@ pub(crate) async fn connect(
 ) -> PageResult<Response> {
     session.check(&form.csrf)?;
     let Some(platform) = app.platforms.get(&form.platform) else {
-        let text = "This deployment does not offer it any more. Choose one of those that the page shows.";
-        return Err(back(StatusCode::UNPROCESSABLE_ENTITY, "There is no such platform here", text));
+        let text = "It is no longer set up in this deployment. Choose a platform from the list.";
+        return Err(back(StatusCode::UNPROCESSABLE_ENTITY, "This platform is not available", text));
     };
     let page = match app.start_flow(session.user, platform).await? {
-        StartedFlow::At { page, .. } => page,
-        StartedFlow::NoRoom(reason) => {
+        StartedFlow::Started { page, .. } => page,
+        StartedFlow::OverPlan(reason) => {
             let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);
             entry.why(&reason).write();
-            return Err(back(StatusCode::FORBIDDEN, "There is no room for another account", &reason));
+            return Err(back(StatusCode::FORBIDDEN, "Your plan's limit is reached", &reason));
         }
     };
     if let Some(path) = page.strip_prefix(&app.api.origin).filter(|it| it.starts_with("/connect/")) {
         return Ok(Redirect::to(path).into_response());
     }
-    let (page, refresh) = redirect_page(platform, &Recipient::of(session.person()), &page)?;
-    Ok(leading_on(page.signed_in(&session), refresh))
+    let (page, refresh) = redirect_page(platform, &Recipient::new(session.person()), &page)?;
+    Ok(with_refresh(page.signed_in(&session), refresh))
 }
 
-/// Disconnects an account, or says why it is still needed.
+/// Disconnects an account, or shows why posts still need it.
 pub(crate) async fn disconnect(
     State(app): State<App>,
     session: SignedIn,
@@ -76,8 +76,8 @@ pub(crate) async fn disconnect(
 }
 
 fn not_there() -> PageError {
-    let text = "It was disconnected before, or it never was yours.";
-    back(StatusCode::NOT_FOUND, "There is no such account", text)
+    let text = "It is already disconnected, or it belongs to another user.";
+    back(StatusCode::NOT_FOUND, "Account not found", text)
 }
 
 fn back(status: StatusCode, title: &str, text: &str) -> PageError {

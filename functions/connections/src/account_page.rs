@@ -1,4 +1,4 @@
-//! `/account/connections`: a person's accounts, how they stand, and what can be done.
+//! `/account/connections`: the page with a user's connections, their state and their buttons.
 
 use api::SignedIn;
 use api::page::{Asked, Page, PageResult, Part, date};
@@ -10,7 +10,7 @@ use domain::web_address::is_web_address;
 use serde::Deserialize;
 
 use crate::App;
-use crate::plan_limit::name_of;
+use crate::plan_limit::account_name;
 
 #[derive(Deserialize)]
 pub(crate) struct AccountsQuery {
@@ -23,37 +23,35 @@ pub(crate) struct AccountsQuery {
 struct AccountsPage<'a> {
     csrf: &'a str,
     disconnected: bool,
-    to_mend: usize,
+    lost_grants: usize,
     accounts: Vec<Account>,
     platforms: Vec<Offered>,
 }
 
-/// A connection, as the page shows it.
 struct Account {
     id: String,
     platform: String,
-    /// What its platform is called there: of servers that speak one API, some have
-    /// names of their own.
+    /// The name of the server's software: some servers that speak Mastodon's API have names of
+    /// their own.
     title: String,
     name: String,
-    /// The name beside the handle.
+    /// `None` when it equals `name`.
     display_name: Option<String>,
     avatar: Option<String>,
     needs_reconnection: bool,
     is_offered: bool,
     since: String,
-    /// When only its user can go on.
+    /// The day on which only the user can renew the access; `None` when the service refreshes it.
     ends: Option<String>,
     pending: u32,
 }
 
-/// A platform of which accounts can be connected.
 struct Offered {
     name: &'static str,
     title: String,
 }
 
-/// Shows the accounts, those that have to be connected again first.
+/// Connections that need to be reconnected come first.
 pub(crate) async fn show_accounts(
     State(app): State<App>,
     session: SignedIn,
@@ -61,14 +59,14 @@ pub(crate) async fn show_accounts(
 ) -> PageResult<Page> {
     let now = app.api.clock.now();
     let connections = app.api.store.connections(session.user).await?;
-    let mut accounts: Vec<_> = connections.into_iter().map(|it| Account::of(it, &app, now)).collect();
+    let mut accounts: Vec<_> = connections.into_iter().map(|it| Account::new(it, &app, now)).collect();
     accounts.sort_by_key(|it| !it.needs_reconnection);
     let names = app.platforms.names().into_iter();
     let platforms = names.filter_map(|name| Some(Offered { name, title: app.platforms.get(name)?.rules().title }));
     let page = AccountsPage {
         csrf: session.csrf(),
         disconnected: query.disconnected,
-        to_mend: accounts.iter().filter(|it| it.needs_reconnection).count(),
+        lost_grants: accounts.iter().filter(|it| it.needs_reconnection).count(),
         accounts,
         platforms: platforms.collect(),
     };
@@ -76,8 +74,8 @@ pub(crate) async fn show_accounts(
 }
 
 impl Account {
-    fn of(connection: Connection, app: &App, now: DateTime<Utc>) -> Self {
-        let name = name_of(&connection.profile);
+    fn new(connection: Connection, app: &App, now: DateTime<Utc>) -> Self {
+        let name = account_name(&connection.profile);
         Self {
             id: connection.connection_id.to_string(),
             is_offered: app.platforms.get(&connection.provider).is_some(),

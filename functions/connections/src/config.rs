@@ -5,7 +5,7 @@ use domain::plan::Plans;
 
 use crate::Guests;
 
-/// This function's settings beside those of every function that speaks HTTP.
+/// The settings of this function, in addition to those of every HTTP function.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `KMS_KEY_ID`: the key that credentials are sealed under.
@@ -14,13 +14,12 @@ pub struct Config {
     pub event_bus: String,
     /// `PLANS`: the plans by name, as JSON.
     pub plans: Plans,
-    /// `GUEST_HAND_OFFS`: `true` where people who do not sign in may connect
-    /// their accounts for a user who sends them the link.
+    /// `GUEST_HAND_OFFS`: `true` if unauthenticated visitors may connect their accounts for a user
+    /// who sends them the link.
     pub guests: Guests,
 }
 
 impl Config {
-    /// Reads the settings.
     pub fn from_env() -> Result<Self, SettingsError> {
         Ok(Self {
             kms_key_id: required("KMS_KEY_ID")?,

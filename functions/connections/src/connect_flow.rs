@@ -1,5 +1,4 @@
-//! What the steps of a connect flow share: sending the person off, remembering,
-//! and keeping the account.
+//! Steps that the handlers of a connect flow share: authorize, seal state, and store accounts.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -26,32 +25,32 @@ use storage::{
 
 use crate::App;
 use crate::error::ConnectionsError;
-use crate::plan_limit::{PlanLimit, fitting, over_plan_message};
-use crate::timeouts::{ANSWERED_WITHIN, within};
+use crate::plan_limit::{PlanLimit, fit_plan, over_plan_message};
+use crate::timeouts::{SUBMIT_TIMEOUT, within};
 
-/// How often the conditional write of an account is tried when another
-/// connect flow writes the same account at the same time.
-const TRIES: usize = 5;
+/// Attempts of the conditional write of an account, which conflicts when another connect flow writes
+/// that account.
+const MAX_ATTEMPTS: usize = 5;
 
-/// What is stored, sealed, while the person is on the platform's page.
+/// Sealed and stored while the user is on the platform's page.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct PendingAuthorization {
     verifier: String,
     memory: Option<String>,
-    /// The host that the person named, which is called again when they come back.
+    /// The host that the user named. The callback needs a permit for it.
     pub(crate) host: Option<String>,
-    /// What the person has to do elsewhere, where nobody is sent back to us.
+    /// What the user does to approve; `None` when the platform redirects to us instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instructions: Option<Instructions>,
 }
 
-/// What is stored of an account, sealed, while the person chooses.
+/// An account, sealed and stored while the user chooses.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct AccountChoice {
     pub(crate) profile: AccountInfo,
-    /// Whether the person has chosen it, as far as the form that was sent says.
+    /// Whether the submitted form selects it.
     #[serde(skip)]
-    pub(crate) is_chosen: bool,
+    pub(crate) is_selected: bool,
     scopes: Vec<String>,
     rules: Rules,
     #[serde(default)]
@@ -61,29 +60,25 @@ pub(crate) struct AccountChoice {
     own: Option<String>,
 }
 
-/// How the platform answered the start of a connect flow.
 pub(crate) enum Authorized {
-    /// The person goes to the platform's page. `sealed` is stored until the
-    /// person comes back.
-    Page { url: String, sealed: Vec<u8> },
-    /// The person approves it elsewhere. `sealed` is stored until then.
-    Wait { sealed: Vec<u8> },
-    /// No page is needed: the platform has given these accounts already.
-    Arrived(Vec<Account>),
+    /// The user goes to the platform's page. `sealed` is stored until the callback.
+    Redirect { url: String, sealed: Vec<u8> },
+    /// The user approves in an app or on another device. `sealed` is stored until then.
+    WaitForApproval { sealed: Vec<u8> },
+    /// The platform returned accounts without a page.
+    Accounts(Vec<Account>),
 }
 
-/// A connect flow that was found by its state token.
 pub(crate) struct LoadedFlow {
     pub(crate) state_token: SecretString,
     pub(crate) hash: String,
     pub(crate) flow: ConnectFlow,
-    /// Where the person is, or the program that polls.
+    /// The IP address of the browser or of the client that polls.
     pub(crate) address: IpAddr,
 }
 
 impl App {
-    /// The connect flow with this state token; `None` when there is none, or none
-    /// any more.
+    /// Finds a connect flow; `None` when it does not exist or is no longer remembered.
     pub(crate) async fn load_flow(
         &self,
         state_token: String,
@@ -95,18 +90,15 @@ impl App {
         Ok(found.map(|connect_flow| LoadedFlow { state_token: state_token.into(), hash, flow: connect_flow, address }))
     }
 
-    /// The address of a connect flow's page.
-    pub(crate) fn page_of(&self, state_token: &SecretString) -> String {
+    pub(crate) fn page_url(&self, state_token: &SecretString) -> String {
         format!("{}/connect/{}", self.api.origin, state_token.expose_secret())
     }
 
-    /// Our addresses, as the platform has to know them.
     pub(crate) fn addresses(&self, platform: &dyn Connect) -> CallbackUrls {
         CallbackUrls::of(&self.api.origin, platform.name())
     }
 
-    /// Begins the connect flow at the platform, which names its page or gives the
-    /// accounts at once.
+    /// Starts the authorization at the platform.
     pub(crate) async fn authorize(
         &self,
         platform: &dyn Connect,
@@ -120,79 +112,78 @@ impl App {
             challenge: pkce.challenge,
         };
         let asked = platform.authorize(answers, &request, self.api.clock.now());
-        let (url, instructions, memory) = match within(ANSWERED_WITHIN, asked).await {
+        let (url, instructions, memory) = match within(SUBMIT_TIMEOUT, asked).await {
             Ok(AuthorizeStep::Redirect { url, memory }) => (Some(url), None, memory),
             Ok(AuthorizeStep::WaitForApproval { instructions, memory }) => (None, Some(instructions), memory),
-            Ok(AuthorizeStep::Accounts(accounts)) => return Ok(Ok(Authorized::Arrived(accounts))),
-            Err(refusal) => return Ok(Err(refusal)),
+            Ok(AuthorizeStep::Accounts(accounts)) => return Ok(Ok(Authorized::Accounts(accounts))),
+            Err(error) => return Ok(Err(error)),
         };
-        let away = PendingAuthorization {
+        let pending = PendingAuthorization {
             verifier: pkce.verifier.expose_secret().to_owned(),
             memory: memory.map(|it| it.expose_secret().to_owned()),
             host: platform.named_host(answers),
             instructions,
         };
-        let sealed = self.seal(&token::hash(state_token.expose_secret()), &away).await?;
+        let sealed = self.seal(&token::hash(state_token.expose_secret()), &pending).await?;
         Ok(Ok(match url {
-            Some(url) => Authorized::Page { url, sealed },
-            None => Authorized::Wait { sealed },
+            Some(url) => Authorized::Redirect { url, sealed },
+            None => Authorized::WaitForApproval { sealed },
         }))
     }
 
-    /// What was stored when the person was sent off.
-    pub(crate) async fn away(&self, visit: &LoadedFlow) -> Result<PendingAuthorization, ConnectionsError> {
-        self.open(visit).await
+    pub(crate) async fn pending_authorization(
+        &self,
+        loaded: &LoadedFlow,
+    ) -> Result<PendingAuthorization, ConnectionsError> {
+        self.open(loaded).await
     }
 
-    /// What an adapter needs to ask for an approval.
-    pub(crate) fn awaited(&self, platform: &dyn Connect, away: PendingAuthorization) -> PendingApproval {
+    pub(crate) fn pending_approval(&self, platform: &dyn Connect, pending: PendingAuthorization) -> PendingApproval {
         let here = self.addresses(platform);
-        PendingApproval { verifier: away.verifier.into(), urls: here, adapter_state: away.memory.map(Into::into) }
+        PendingApproval { verifier: pending.verifier.into(), urls: here, adapter_state: pending.memory.map(Into::into) }
     }
 
-    /// What the person has to do for an approval that is waited for.
-    pub(crate) async fn instructions(&self, visit: &LoadedFlow) -> Result<Instructions, ConnectionsError> {
-        self.away(visit).await?.instructions.ok_or(ConnectionsError::Memory)
+    pub(crate) async fn instructions(&self, loaded: &LoadedFlow) -> Result<Instructions, ConnectionsError> {
+        self.pending_authorization(loaded).await?.instructions.ok_or(ConnectionsError::Memory)
     }
 
-    /// What an adapter needs to read the platform's answer.
     pub(crate) fn callback(
         &self,
         platform: &dyn Connect,
-        away: PendingAuthorization,
+        pending: PendingAuthorization,
         query: std::collections::BTreeMap<String, String>,
         arrived_at: String,
     ) -> Callback {
         Callback {
             query,
             arrived_at,
-            verifier: away.verifier.into(),
+            verifier: pending.verifier.into(),
             urls: self.addresses(platform),
-            adapter_state: away.memory.map(Into::into),
+            adapter_state: pending.memory.map(Into::into),
         }
     }
 
-    /// Goes on with the accounts that a platform gave: a single one is stored,
-    /// and among several the person chooses. The connect flow has to be at the
-    /// stage `Answering`.
+    /// Continues with the accounts that a platform returned: stores a single one, and lets the user
+    /// choose among several. The flow must be in `Completing`.
     pub(crate) async fn complete_flow(
         &self,
-        visit: &LoadedFlow,
+        loaded: &LoadedFlow,
         platform: &dyn Connect,
         accounts: Vec<Account>,
     ) -> Result<(), ConnectionsError> {
-        // Whatever the adapter: names of platforms go no further as they came.
+        // For every adapter: names from platforms are limited in length and cleared of control
+        // characters.
         let shown = |it: Account| Account { profile: it.profile.fit_to_show(), ..it };
         let mut accounts: Vec<Account> = accounts.into_iter().map(shown).collect();
         let mut seen = HashSet::new();
         accounts.retain(|it| seen.insert(it.profile.account_id.clone()));
         if 1 < accounts.len() {
-            let offers: Vec<AccountChoice> = accounts.into_iter().map(AccountChoice::from).collect();
-            let sealed = self.seal(&visit.hash, &offers).await?;
+            let choices: Vec<AccountChoice> = accounts.into_iter().map(AccountChoice::from).collect();
+            let sealed = self.seal(&loaded.hash, &choices).await?;
             let (store, now) = (&self.api.store, self.api.clock.now());
             store
                 .advance_connect_flow(
-                    &visit.hash,
+                    &loaded.hash,
                     &[FlowState::Completing],
                     FlowState::ChoosingAccounts,
                     Some(sealed),
@@ -202,72 +193,70 @@ impl App {
             return Ok(());
         }
         match accounts.pop() {
-            Some(account) => self.connect_accounts(visit, platform, &[account], &[]).await,
-            None => self.end_without_account(visit, "the platform showed no account that can be connected").await,
+            Some(account) => self.connect_accounts(loaded, platform, &[account], &[]).await,
+            None => self.end_without_account(loaded, "the platform returned no account that can be connected").await,
         }
     }
 
-    /// The accounts to choose from.
-    pub(crate) async fn account_choices(&self, visit: &LoadedFlow) -> Result<Vec<AccountChoice>, ConnectionsError> {
-        self.open(visit).await
+    pub(crate) async fn account_choices(&self, loaded: &LoadedFlow) -> Result<Vec<AccountChoice>, ConnectionsError> {
+        self.open(loaded).await
     }
 
-    /// Ends a connect flow by storing the accounts as new connections, or by renewing
-    /// the connections that they have. Where the plan does not allow all of them,
-    /// the first are connected and the person is told which are not; where it
-    /// allows none, the connect flow fails. A connect flow that ended in the meantime stays
+    /// Completes a connect flow: stores accounts as new connections, or renews the connections that
+    /// exist. If the plan does not allow all of them, the first ones are connected and the reason
+    /// names the others; if it allows none, the flow fails. A flow that ended in the meantime stays
     /// as it is.
     ///
-    /// Of the `others` that the platform gave, those are renewed, too, that are
-    /// connected by the same grant: its new credentials are theirs.
+    /// Also renews those of `others` that are connected by the same grant, because its new
+    /// credentials are theirs too.
     pub(crate) async fn connect_accounts(
         &self,
-        visit: &LoadedFlow,
+        loaded: &LoadedFlow,
         platform: &dyn Connect,
         accounts: &[Account],
         others: &[Account],
     ) -> Result<(), ConnectionsError> {
         let store = &self.api.store;
-        let user = visit.flow.user_id;
+        let user = loaded.flow.user_id;
         let ids = || accounts.iter().chain(others).map(|it| it.profile.account_id.as_str());
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let found = store.connected_accounts(user, platform.name(), ids()).await?;
-            let room = self.plan_limit(user).await?;
-            let (mut fitting, left_out) = fitting(accounts, &found, room);
-            let left_out = room.and_then(|room| over_plan_message(&left_out, room));
+            let limit = self.plan_limit(user).await?;
+            let (mut fitting, left_out) = fit_plan(accounts, &found, limit);
+            let left_out = limit.and_then(|limit| over_plan_message(&left_out, limit));
             if let Some(reason) = &left_out {
                 let entry = audit::Entry::new(audit::Event::PlanRefused).user(user).why(reason);
-                entry.address(visit.address).write();
+                entry.address(loaded.address).write();
             }
             if let (true, Some(reason)) = (fitting.is_empty(), &left_out) {
-                self.end_without_account(visit, reason).await?;
-                return self.revoke_unused(visit, platform, accounts).await;
+                self.end_without_account(loaded, reason).await?;
+                return self.revoke_unused(loaded, platform, accounts).await;
             }
             let beside = MAX_CONNECTED.saturating_sub(fitting.len());
             let covered = others.iter().filter(|it| is_covered(it, &fitting, &found)).take(beside);
             fitting.extend(covered.collect::<Vec<_>>());
             let now = self.api.clock.now();
             let (connecting, granted) = self.connecting(user, platform, &fitting, found, now).await?;
-            match store.connect(&visit.hash, &connecting, &granted, left_out.as_deref(), now).await? {
+            match store.connect(&loaded.hash, &connecting, &granted, left_out.as_deref(), now).await? {
                 Connected::Done { left } => {
                     for record in left {
                         revoke_grant(store, self.sealer.as_ref(), &self.platforms, &record, now).await;
                     }
-                    self.record_connected(visit, &connecting, now).await;
+                    self.record_connected(loaded, &connecting, now).await;
                     return Ok(());
                 }
-                Connected::Closed => return self.revoke_unused(visit, platform, accounts).await,
+                Connected::Closed => return self.revoke_unused(loaded, platform, accounts).await,
                 Connected::Overtaken => {}
             }
         }
         Err(storage::StorageError::Contended.into())
     }
 
-    async fn record_connected(&self, visit: &LoadedFlow, connecting: &[Connecting], now: DateTime<Utc>) {
+    async fn record_connected(&self, loaded: &LoadedFlow, connecting: &[Connecting], now: DateTime<Utc>) {
         for account in connecting {
             let connection = &account.connection;
             let made = audit::Entry::new(audit::Event::ConnectionMade).user(connection.user_id);
-            let made = made.connection(connection.connection_id).address(visit.address);
+            let made = made.connection(connection.connection_id).address(loaded.address);
             if account.found.is_some() {
                 made.why("renewed").write();
             } else {
@@ -277,8 +266,8 @@ impl App {
         }
     }
 
-    /// Ends a connect flow without an account, whatever stage it is at.
-    pub(crate) async fn end_without_account(&self, visit: &LoadedFlow, reason: &str) -> Result<(), ConnectionsError> {
+    /// Fails a connect flow, in any open state.
+    pub(crate) async fn end_without_account(&self, loaded: &LoadedFlow, reason: &str) -> Result<(), ConnectionsError> {
         const OPEN: [FlowState; 5] = [
             FlowState::CollectingInput,
             FlowState::AwaitingCallback,
@@ -286,27 +275,26 @@ impl App {
             FlowState::Completing,
             FlowState::ChoosingAccounts,
         ];
-        self.api.store.fail_connect_flow(&visit.hash, &OPEN, reason, self.api.clock.now()).await?;
+        self.api.store.fail_connect_flow(&loaded.hash, &OPEN, reason, self.api.clock.now()).await?;
         Ok(())
     }
 
-    /// Why the user's plan allows no further account; `None` when it does.
+    /// The reason why the user's plan allows no further account; `None` when it allows one.
     ///
-    /// Connecting an account again needs no further room. Which account the
-    /// person will choose is not known at the start, so a connect flow may begin
-    /// when any account on the platform `renewing` has to be connected again.
+    /// Reconnecting an account does not count. Which account the user will choose is not known at
+    /// the start, so a flow may start when any account on the platform `renewing` needs to be
+    /// reconnected.
     pub(crate) async fn plan_limit_reached(
         &self,
         user: UserId,
         renewing: &str,
     ) -> Result<Option<String>, ConnectionsError> {
-        let Some((room, connections)) = self.plan_limit_and_connections(user).await? else { return Ok(None) };
+        let Some((limit, connections)) = self.plan_limit_and_connections(user).await? else { return Ok(None) };
         let renews = connections.iter().any(|it| it.needs_reconnection && it.provider == renewing);
-        Ok((room.left == 0 && !renews).then(|| room.full()))
+        Ok((limit.left == 0 && !renews).then(|| limit.reached_message()))
     }
 
-    /// How many further accounts the user's plan allows; `None` when it has no
-    /// limit.
+    /// `None` when the plan has no limit.
     pub(crate) async fn plan_limit(&self, user: UserId) -> Result<Option<PlanLimit>, ConnectionsError> {
         Ok(self.plan_limit_and_connections(user).await?.map(|it| it.0))
     }
@@ -323,7 +311,7 @@ impl App {
         Ok(Some((PlanLimit { max, left }, connections)))
     }
 
-    /// The accounts as they are to be kept, and their grants.
+    /// The accounts as they are stored, and their grants.
     async fn connecting(
         &self,
         user: UserId,
@@ -383,14 +371,14 @@ impl App {
         Ok(self.sealer.seal(&plain, &connect_flow_context(hash)).await?)
     }
 
-    async fn open<T: DeserializeOwned>(&self, visit: &LoadedFlow) -> Result<T, ConnectionsError> {
-        let sealed = visit.flow.sealed.as_ref().ok_or(ConnectionsError::Memory)?;
-        let plain = self.sealer.open(sealed, &connect_flow_context(&visit.hash)).await?;
+    async fn open<T: DeserializeOwned>(&self, loaded: &LoadedFlow) -> Result<T, ConnectionsError> {
+        let sealed = loaded.flow.sealed.as_ref().ok_or(ConnectionsError::Memory)?;
+        let plain = self.sealer.open(sealed, &connect_flow_context(&loaded.hash)).await?;
         serde_json::from_slice(&plain).map_err(|_| ConnectionsError::Memory)
     }
 }
 
-/// Whether an account is connected already by the grant of one of these.
+/// Whether the account is already connected by the grant of an account in `by`.
 fn is_covered(account: &Account, by: &[&Account], found: &HashMap<String, ConnectionRecord>) -> bool {
     let Some(found) = found.get(&account.profile.account_id) else { return false };
     let name_of = |it: &&Account| grant_name(&found.connection.provider, it.grant_name());
@@ -398,7 +386,7 @@ fn is_covered(account: &Account, by: &[&Account], found: &HashMap<String, Connec
 }
 
 impl AccountChoice {
-    /// The name of its box in the form.
+    /// The name of the checkbox in the form.
     pub(crate) fn field(&self) -> String {
         format!("account.{}", self.profile.account_id)
     }
@@ -409,15 +397,15 @@ impl From<Account> for AccountChoice {
         let Account { profile, scopes, rules, grant, credentials } = account;
         let own = credentials.own.as_ref().map(|it| it.expose_secret().to_owned());
         let credentials = credentials.to_bytes().expose_secret().to_owned();
-        Self { profile, is_chosen: false, scopes, rules, grant, credentials, own }
+        Self { profile, is_selected: false, scopes, rules, grant, credentials, own }
     }
 }
 
 impl TryFrom<AccountChoice> for Account {
     type Error = ConnectionsError;
 
-    fn try_from(offer: AccountChoice) -> Result<Self, ConnectionsError> {
-        let AccountChoice { profile, scopes, rules, grant, credentials, own, .. } = offer;
+    fn try_from(choice: AccountChoice) -> Result<Self, ConnectionsError> {
+        let AccountChoice { profile, scopes, rules, grant, credentials, own, .. } = choice;
         let credentials = Credentials::from_bytes(credentials.as_bytes()).map_err(|_| ConnectionsError::Memory)?;
         let credentials = Credentials { own: own.map(Into::into), ..credentials };
         Ok(Self { profile, scopes, rules, grant, credentials })

@@ -7,16 +7,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::rule_view::{WhenView, YES, is_shown, unit_name, value_of};
+use crate::rule_view::{WhenView, YES, is_shown, rule_value, unit_name};
 
 /// An account on a platform that the user connected.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = Connection)]
 pub(crate) struct ConnectionView {
-    /// Its id; kept when the account is connected again.
+    /// The id. Reconnecting the account does not change it.
     #[schema(example = 372_851_046_400_001_u64)]
     pub(crate) id: u64,
-    /// The platform.
+    /// The platform's name.
     #[schema(example = "sandbox")]
     pub(crate) provider: String,
     /// The account's handle.
@@ -25,17 +25,17 @@ pub(crate) struct ConnectionView {
     /// The account's name.
     #[schema(example = "The Harbour", required)]
     pub(crate) display_name: Option<String>,
-    /// The URL of the account's picture.
+    /// The URL of the account's avatar.
     #[schema(required)]
     pub(crate) avatar: Option<String>,
-    /// Whether the account has to be connected again before it can publish.
+    /// Whether the account must be reconnected before it can publish.
     pub(crate) needs_reconnection: bool,
     /// When it was first connected.
     #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z", required)]
     pub(crate) created_at: Option<String>,
 }
 
-/// A connection with what is known of it beyond its name.
+/// A connection with its grant and its platform's limits.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = ConnectionDetails)]
 pub(crate) struct ConnectionDetails {
@@ -55,16 +55,16 @@ pub(crate) struct ConnectionDetails {
     pub(crate) meta: Vec<MetaEntry>,
 }
 
-/// Something that is known of a connection.
+/// A fact or a rule of a connection.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct MetaEntry {
-    /// What.
+    /// The name of the fact or rule.
     #[schema(example = "max_text")]
     pub(crate) name: &'static str,
-    /// A string, a number, a list of strings, or null; `yes` where it only matters that there is an entry.
+    /// A string, a number, a list of strings, or null; `yes` for a rule without a value.
     #[schema(value_type = Value, example = json!(500))]
     pub(crate) value: Value,
-    /// Where it holds, if it does not hold always.
+    /// The condition under which the rule applies; absent when it always applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) when: Option<WhenView>,
@@ -99,15 +99,15 @@ fn meta(connection: &Connection) -> Vec<MetaEntry> {
     ];
     entries.extend(connection.rules.rules.iter().filter(|it| is_shown(it)).flat_map(entries_of));
     for depending in &connection.rules.depending {
-        let when = |it: MetaEntry| MetaEntry { when: Some(WhenView::of(&depending.when)), ..it };
+        let when = |it: MetaEntry| MetaEntry { when: Some(WhenView::new(&depending.when)), ..it };
         entries.extend(depending.rules.iter().filter(|it| is_shown(it)).flat_map(entries_of).map(when));
     }
     entries
 }
 
-/// The entry of a rule, followed by entries for how its figure is counted.
+/// The entry of a rule, followed by entries for the unit of its number.
 fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
-    let mut entries = vec![entry(rule.id(), value_of(rule))];
+    let mut entries = vec![entry(rule.id(), rule_value(rule))];
     if let Rule::MaxAltText { counting, .. } = rule {
         entries.push(entry("alt_text_unit", json!(unit_name(counting))));
     }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_shows_every_key_even_without_a_value() {
+    fn connection_has_every_key_even_without_a_value() {
         let mut connection = a_connection(&a_user());
         connection.profile.username = None;
         let shown = serde_json::to_value(ConnectionView::from(&connection)).unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_values_of_meta_are_strings_numbers_lists_or_null() {
+    fn meta_values_are_strings_numbers_lists_or_null() {
         let shown = serde_json::to_value(ConnectionDetails::from(&a_connection(&a_user()))).unwrap();
         let meta = shown["meta"].as_array().unwrap();
         for entry in meta {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_of_an_account_fake_meta_by_their_ids() {
+    fn meta_lists_the_rules_of_an_account_by_id() {
         let mut connection = a_connection(&a_user());
         let counting = Counting::graphemes().url(23).short_links().short_mentions();
         connection.rules.rules = vec![
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_an_option_stands_last_with_where_it_holds() {
+    fn conditional_rules_come_last_with_their_condition() {
         let mut connection = a_connection(&a_user());
         let reel = When::option("kind", ["reel"]).or_absent();
         connection.rules = Rules::of("Example", [Rule::max_media(4)])

@@ -15,8 +15,8 @@ use storage::{Disconnected, StorageError};
 
 use crate::App;
 
-/// Disconnects an account: the platform's token is revoked where it can be,
-/// and what we stored to act for the account is destroyed.
+/// Disconnects an account. The service revokes the platform's token where it can and deletes the
+/// stored credentials.
 #[utoipa::path(
     delete,
     path = "/api/v1/connections/{connection}",
@@ -25,11 +25,11 @@ use crate::App;
     summary = "Disconnect an account",
     params(("connection" = u64, Path, description = "The connection's id")),
     responses(
-        (status = 204, description = "It is gone"),
+        (status = 204, description = "The account is disconnected"),
         (
             status = 422,
             body = ErrorBody,
-            description = "Scheduled or publishing posts name this account",
+            description = "Scheduled or publishing posts use this account",
             example = json!({
                 "error": "has_pending_posts",
                 "error_description": "2 scheduled or publishing posts use this account. Unschedule or delete them first: GET /api/v1/posts?status=scheduled lists them.",
@@ -46,11 +46,11 @@ pub(crate) async fn delete_connection(
     params: Params,
     State(app): State<App>,
 ) -> ApiResult<StatusCode> {
-    if let Err(refusal) = params.none() {
-        // A connection that does not exist, or that is somebody else's, is
-        // answered with 404 whatever else is wrong with the request.
+    if let Err(error) = params.none() {
+        // A connection that does not exist or is another user's returns 404, whatever else is wrong
+        // with the request.
         app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
-        return Err(refusal);
+        return Err(error);
     }
     match app.disconnect(caller.user, id, caller.ip).await? {
         Disconnection::Done => Ok(StatusCode::NO_CONTENT),
@@ -63,27 +63,24 @@ pub(crate) async fn delete_connection(
     }
 }
 
-/// What became of the wish to disconnect an account.
 pub(crate) enum Disconnection {
-    /// It is gone.
     Done,
-    /// Posts need it, as this sentence says.
+    /// Posts use the connection; the message says how many.
     Needed(String),
-    /// There is none, or it is somebody else's.
+    /// Does not exist, or is another user's.
     NotThere,
 }
 
 impl App {
-    /// Disconnects an account of this user, who is at this address.
+    /// `address` is the user's, for the audit log.
     pub(crate) async fn disconnect(
         &self,
         user: UserId,
         id: ConnectionId,
         address: IpAddr,
     ) -> Result<Disconnection, StorageError> {
-        // The connection is deleted before the grant is revoked: the deletion fails
-        // when a post is being scheduled at this moment, which then still needs the
-        // grant.
+        // Deletes the connection before it revokes the grant: the deletion fails when a post is
+        // being scheduled at the same moment, and that post needs the grant.
         let now = self.api.clock.now();
         match self.api.store.delete_connection(user, id, now).await? {
             Disconnected::Deleted { connection, ended } => {
@@ -116,48 +113,48 @@ mod tests {
     use crate::testing::{Harness, PlatformBehavior};
 
     #[tokio::test]
-    async fn a_deleted_connection_is_revoked_with_what_was_sealed() {
-        let world = Harness::new().await;
-        let id = world.connect("7").await;
+    async fn deleted_connection_revokes_the_token_that_was_stored() {
+        let harness = Harness::new().await;
+        let id = harness.connect("7").await;
 
-        let answer = world.delete(&format!("/api/v1/connections/{id}")).await;
+        let answer = harness.delete(&format!("/api/v1/connections/{id}")).await;
 
         assert_eq!(answer.status, 204);
-        assert_eq!(world.platform.revoked(), ["access-7"]);
-        assert_eq!(world.events.names(), ["connection.created", "connection.deleted"]);
-        assert_eq!(world.delete(&format!("/api/v1/connections/{id}")).await.status, 404);
+        assert_eq!(harness.platform.revoked(), ["access-7"]);
+        assert_eq!(harness.events.names(), ["connection.created", "connection.deleted"]);
+        assert_eq!(harness.delete(&format!("/api/v1/connections/{id}")).await.status, 404);
     }
 
     #[tokio::test]
-    async fn a_token_that_another_user_needs_is_given_back_with_the_last_connection() {
-        let world = Harness::new().await;
-        let mine = world.connect("7").await;
-        let theirs = world.connect_as_another("7").await;
+    async fn shared_token_is_revoked_with_its_last_connection() {
+        let harness = Harness::new().await;
+        let mine = harness.connect("7").await;
+        let theirs = harness.connect_as_another("7").await;
 
-        assert_eq!(world.delete(&format!("/api/v1/connections/{mine}")).await.status, 204);
-        assert!(world.platform.revoked().is_empty(), "the platform gave both the same");
-        assert_eq!(world.delete_as_another(&format!("/api/v1/connections/{theirs}")).await.status, 204);
-        assert_eq!(world.platform.revoked(), ["access-7"]);
+        assert_eq!(harness.delete(&format!("/api/v1/connections/{mine}")).await.status, 204);
+        assert!(harness.platform.revoked().is_empty(), "the platform gave both the same");
+        assert_eq!(harness.delete_as_another(&format!("/api/v1/connections/{theirs}")).await.status, 204);
+        assert_eq!(harness.platform.revoked(), ["access-7"]);
 
         // Another user connects the same account and gets another token.
-        let mine = world.connect("7").await;
-        world.connect_as_another("7~theirs").await;
-        assert_eq!(world.delete(&format!("/api/v1/connections/{mine}")).await.status, 204);
-        assert_eq!(world.platform.revoked().len(), 2);
+        let mine = harness.connect("7").await;
+        harness.connect_as_another("7~theirs").await;
+        assert_eq!(harness.delete(&format!("/api/v1/connections/{mine}")).await.status, 204);
+        assert_eq!(harness.platform.revoked().len(), 2);
     }
 
     #[tokio::test]
-    async fn a_platform_that_fails_to_revoke_does_not_stop_the_deletion() {
-        let world = Harness::new().await;
-        let id = world.connect("7").await;
-        world.platform.set_mood(PlatformBehavior::Broken);
+    async fn failed_revocation_does_not_stop_the_deletion() {
+        let harness = Harness::new().await;
+        let id = harness.connect("7").await;
+        harness.platform.set_behavior(PlatformBehavior::Broken);
 
-        assert_eq!(world.delete(&format!("/api/v1/connections/{id}")).await.status, 204);
-        assert_eq!(world.get("/api/v1/connections").await.body["data"], serde_json::json!([]));
+        assert_eq!(harness.delete(&format!("/api/v1/connections/{id}")).await.status, 204);
+        assert_eq!(harness.get("/api/v1/connections").await.body["data"], serde_json::json!([]));
     }
 
     #[test]
-    fn one_post_is_not_told_as_many() {
+    fn one_post_is_named_in_the_singular() {
         let sentence = needed_by(1);
         assert!(sentence.starts_with("1 scheduled or publishing post uses this account."), "{sentence}");
     }

@@ -1,17 +1,15 @@
 //! Connections: listing, showing and disconnecting accounts, and the connect flow
 //! that connects one.
 //!
-//! A connect flow goes: `begin_connect_flow` (the client asks) → `show_connect_flow` and
-//! `answer_connect_flow` (our page, where the platform has to know something
-//! first) → the platform's page → `take_callback` (the platform's answer) →
-//! `show_connect_flow` again (which account, where there are several; how it
-//! ended). Where a person approves elsewhere and nobody is sent back, `approval`
-//! asks the platform, while the page or the client waits. Meanwhile the client asks
-//! `poll_connect_flow`. `party` says who may go on
-//! with it. What platforms tell by themselves comes to `take_notice`.
+//! The steps of a connect flow: `start_connect_flow` (the client's request) → `show_connect_flow` and
+//! `submit_connect_flow` (our page, if the platform needs field values) → the platform's page →
+//! `receive_callback` → `show_connect_flow` again (the choice of accounts, and the result). If the
+//! user approves in an app and no callback arrives, `approval` polls the platform. Meanwhile the
+//! client polls `poll_connect_flow`. `participant` decides who may continue the flow, and
+//! `flow_lock` admits one submission at a time.
 //!
-//! `account_page` is where a person sees their connections, and `account_forms` what
-//! its buttons do.
+//! `receive_deauthorization` handles notifications from platforms; `account_page` and
+//! `account_forms` are the page of connections and its buttons.
 
 mod access_error;
 mod account_forms;
@@ -22,6 +20,7 @@ mod connect_flow;
 mod connection_view;
 mod delete_connection;
 mod error;
+mod flow_lock;
 mod list_choices;
 mod list_connections;
 mod list_platforms;
@@ -42,7 +41,6 @@ mod submit_connect_flow;
 #[cfg(test)]
 mod testing;
 mod timeouts;
-mod turn;
 
 use std::sync::Arc;
 
@@ -57,26 +55,22 @@ use domain::plan::Plans;
 use platforms::{Connect, Registry};
 use publishing::CredentialService;
 
+pub use flow_lock::LONGEST;
 pub use participant::Guests;
 pub use stored_vault::StoredVault;
-pub use turn::LONGEST;
 
-/// What the handlers need, the same for every request.
+/// State of the handlers, shared by every request.
 #[derive(Clone)]
 pub struct App {
-    /// Store, clock, ids, limits.
     pub api: Api,
-    /// The platforms of this deployment.
     pub platforms: Registry<dyn Connect>,
-    /// What a post can say on each platform alone.
+    /// The options of each platform.
     pub vocabulary: Vocabulary,
-    /// Encrypts credentials before they are stored.
     pub sealer: Arc<dyn Sealer>,
-    /// The bus on which events of connections are put for other programs.
+    /// Events of connections go to this bus.
     pub events: Arc<dyn EventBus>,
-    /// The plans, which say what a user may use.
     pub plans: Plans,
-    /// Whether guests may go on with a user's connect flow.
+    /// Whether guests may continue a user's connect flow.
     pub guests: Guests,
 }
 
@@ -87,8 +81,7 @@ impl FromRef<App> for Api {
 }
 
 impl App {
-    /// Those who keep the credentials.
-    fn custody(&self) -> CredentialService {
+    fn credential_service(&self) -> CredentialService {
         let Api { store, clock, .. } = &self.api;
         let (sealer, events) = (self.sealer.clone(), self.events.clone());
         CredentialService { store: store.clone(), sealer, events, clock: clock.clone() }
@@ -105,8 +98,8 @@ pub fn router(app: App) -> Router {
             "/connect/{state_token}",
             get(show_connect_flow::show_connect_flow).post(submit_connect_flow::submit_connect_flow),
         )
-        .route("/connect/callback/{platform}", get(receive_callback::take_callback))
-        .route("/connect/callback/{platform}/{server}", get(receive_callback::take_callback_of_server))
+        .route("/connect/callback/{platform}", get(receive_callback::receive_callback))
+        .route("/connect/callback/{platform}/{server}", get(receive_callback::receive_server_callback))
         .route("/connect/deauthorize/{platform}", post(receive_deauthorization::deauthorize))
         .route(
             "/connect/delete-data/{platform}",

@@ -20,38 +20,37 @@ use utoipa::ToSchema;
 
 use crate::App;
 
-/// How long a platform may take to list them.
 const LISTED_WITHIN: Duration = Duration::from_secs(12);
 
-/// After so many seconds it may be asked again that did not answer.
+/// Seconds until the next request to a platform that did not respond.
 const AGAIN_AFTER: u64 = 30;
 
-/// The longest wait that is told, in seconds. A platform may name any.
+/// The longest `Retry-After`, in seconds. A platform may name any.
 const LONGEST_WAIT: i64 = 24 * 60 * 60;
 
-/// The longest query, in characters.
+/// In characters.
 const MAX_QUERY: usize = 200;
 
-/// The values that an option may have.
+/// The values that an option accepts.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ChoiceList {
     /// In the platform's order, at most 1,000.
     data: Vec<ChoiceView>,
 }
 
-/// A value.
+/// A value of an option.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Choice)]
 struct ChoiceView {
-    /// For the option.
+    /// Send this as the option.
     #[schema(example = "tides")]
     value: String,
-    /// For people.
+    /// Show this to people.
     #[schema(example = "Tides and weather")]
     label: String,
 }
 
-/// Lists what an option may be for this account, as the platform says it now.
+/// Lists the values that an option accepts for this account, as the platform returns them now.
 #[utoipa::path(
     get,
     path = "/api/v1/connections/{connection}/choices/{option}",
@@ -116,11 +115,11 @@ pub(crate) async fn list_choices(
         return Err(lost());
     }
 
-    let stored = app.custody().stored(&record).await.map_err(|it| no_credentials(&it, id))?;
+    let stored = app.credential_service().stored(&record).await.map_err(|it| no_credentials(&it, id))?;
     let stored = match stored {
         Ok(stored) => stored,
         Err(AttemptError::Unauthorized { .. }) => return Err(lost()),
-        Err(setback) => return Err(not_listed(connection, &setback, app.api.clock.now())),
+        Err(error) => return Err(not_listed(connection, &error, app.api.clock.now())),
     };
     let host = platform.host(stored.credentials());
     let listed = async {
@@ -128,14 +127,14 @@ pub(crate) async fn list_choices(
         let credentials = match credentials(&app, &record, stored).await.map_err(|it| no_credentials(&it, id))? {
             Ok(credentials) => credentials,
             Err(AttemptError::Unauthorized { .. }) => return Err(lost()),
-            Err(setback) => return Err(not_listed(connection, &setback, now)),
+            Err(error) => return Err(not_listed(connection, &error, now)),
         };
         let asked = Choosing { option: &option, query: query.as_deref(), connection, credentials: &credentials };
         match timeout(LISTED_WITHIN, platform.choices(&asked, now)).await {
             Ok(Ok(listed)) => Ok(listed),
-            Ok(Err(setback)) => {
-                tracing::info!(?setback, connection_id = %id, option, "choices were not listed");
-                Err(not_listed(connection, &setback, now))
+            Ok(Err(error)) => {
+                tracing::info!(?error, connection_id = %id, option, "choices were not listed");
+                Err(not_listed(connection, &error, now))
             }
             Err(_) => Err(later(connection, AGAIN_AFTER, "did not answer in time")),
         }
@@ -156,8 +155,8 @@ fn has_words(choice: &Choice, query: &str) -> bool {
     has(&choice.label) || has(&choice.value)
 }
 
-/// In a task of its own, which a client that goes away does not end: the answer of a
-/// renewal may be the only one that has the new token.
+/// Runs in a task of its own, which continues when the client disconnects: the response of a
+/// refresh may be the only one with the new token.
 async fn credentials(
     app: &App,
     record: &ConnectionRecord,
@@ -168,7 +167,7 @@ async fn credentials(
         let Some(platform) = app.platforms.get(&record.connection.provider) else {
             return Ok(Err(DependencyError.into()));
         };
-        app.custody().for_a_question(platform, &record, stored).await
+        app.credential_service().for_a_question(platform, &record, stored).await
     });
     asked.await.unwrap_or_else(|error| {
         tracing::error!(%error, "credentials were not looked for to the end");
@@ -176,8 +175,8 @@ async fn credentials(
     })
 }
 
-fn not_listed(connection: &Connection, setback: &AttemptError, now: DateTime<Utc>) -> ApiError {
-    match setback {
+fn not_listed(connection: &Connection, error: &AttemptError, now: DateTime<Utc>) -> ApiError {
+    match error {
         AttemptError::RetryLater { retry_at, .. } => {
             let wait = retry_at.map(|it| (it - now).num_seconds().clamp(1, LONGEST_WAIT).unsigned_abs());
             later(connection, wait.unwrap_or(AGAIN_AFTER), "cannot answer just now")
@@ -199,9 +198,9 @@ mod tests {
 
     #[tokio::test]
     async fn the_values_of_an_option_are_listed_as_the_platform_says_them() {
-        let world = Harness::new().await;
-        let id = world.connect("7").await;
-        let listed = async |query: &str| world.get(&format!("/api/v1/connections/{id}/choices/board{query}")).await;
+        let harness = Harness::new().await;
+        let id = harness.connect("7").await;
+        let listed = async |query: &str| harness.get(&format!("/api/v1/connections/{id}/choices/board{query}")).await;
 
         let all = listed("").await;
         assert_eq!(
@@ -218,8 +217,8 @@ mod tests {
 
     #[tokio::test]
     async fn only_options_whose_values_are_listed_have_them_and_only_for_their_user() {
-        let world = Harness::new().await;
-        let id = world.connect("7").await;
+        let harness = Harness::new().await;
+        let id = harness.connect("7").await;
         for path in [
             format!("{id}/choices/title"),
             format!("{id}/choices/nothing"),
@@ -227,18 +226,18 @@ mod tests {
             "1/choices/board".to_owned(),
             "x/choices/board".to_owned(),
         ] {
-            assert_eq!(world.get(&format!("/api/v1/connections/{path}")).await.status, 404, "{path}");
+            assert_eq!(harness.get(&format!("/api/v1/connections/{path}")).await.status, 404, "{path}");
         }
-        assert_eq!(world.get_as_another(&format!("/api/v1/connections/{id}/choices/board")).await.status, 404);
+        assert_eq!(harness.get_as_another(&format!("/api/v1/connections/{id}/choices/board")).await.status, 404);
     }
 
     #[tokio::test]
     async fn a_platform_that_does_not_answer_is_asked_again_later() {
-        let world = Harness::new().await;
-        let id = world.connect("7").await;
-        world.platform.set_mood(PlatformBehavior::Broken);
+        let harness = Harness::new().await;
+        let id = harness.connect("7").await;
+        harness.platform.set_behavior(PlatformBehavior::Broken);
 
-        let answer = world.get(&format!("/api/v1/connections/{id}/choices/board")).await;
+        let answer = harness.get(&format!("/api/v1/connections/{id}/choices/board")).await;
 
         assert_eq!((answer.status, answer.retry_after.as_deref()), (503, Some("45")));
         assert!(answer.body["message"].as_str().unwrap().ends_with("cannot answer just now. Try again in 45 s"));
@@ -246,16 +245,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_a_user_named_is_asked_with_a_permit() {
-        let world = Harness::new().await;
-        let id = world.connect("7~named").await;
+        let harness = Harness::new().await;
+        let id = harness.connect("7~named").await;
         let path = format!("/api/v1/connections/{id}/choices/board");
-        world.hold_permits().await;
+        harness.hold_permits().await;
 
-        let refused = world.get(&path).await;
+        let refused = harness.get(&path).await;
         assert_eq!((refused.status, refused.retry_after.as_deref()), (429, Some("5")));
         assert!(refused.body["message"].as_str().unwrap().ends_with("Try again in 5 s"), "{}", refused.body);
 
-        world.release_permits().await;
-        assert_eq!(world.get(&path).await.status, 200);
+        harness.release_permits().await;
+        assert_eq!(harness.get(&path).await.status, 200);
     }
 }

@@ -11,12 +11,9 @@ use utoipa::ToSchema;
 use crate::App;
 use crate::connection_view::ConnectionView;
 
-/// Which connections are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StatusFilter {
-    /// Those that can publish.
     Active,
-    /// Those that have to be connected again.
     NeedsReconnection,
 }
 
@@ -41,7 +38,7 @@ pub(crate) struct ConnectionList {
             Query,
             nullable,
             pattern = "^(active|needs_reconnection)?$",
-            description = "Only accounts that can publish (`active`), or only those that have to be connected again \
+            description = "Only accounts that can publish (`active`), or only accounts that must be reconnected \
                            (`needs_reconnection`)",
             example = "active",
         ),
@@ -85,11 +82,11 @@ mod tests {
 
     #[tokio::test]
     async fn filters_choose_by_platform_and_state() {
-        let world = Harness::new().await;
-        let (one, two) = (world.connect("1").await, world.connect("2").await);
-        world.lose_grant(one).await;
+        let harness = Harness::new().await;
+        let (one, two) = (harness.connect("1").await, harness.connect("2").await);
+        harness.lose_grant(one).await;
         let ids = async |query: &str| {
-            let answer = world.get(&format!("/api/v1/connections{query}")).await;
+            let answer = harness.get(&format!("/api/v1/connections{query}")).await;
             let data = answer.body["data"].as_array().unwrap().clone();
             data.iter().map(|it| it["id"].as_u64().unwrap()).collect::<Vec<_>>()
         };
@@ -99,7 +96,7 @@ mod tests {
         assert_eq!(ids("?status=needs_reconnection&provider=plain").await, [one]);
         assert_eq!(ids("?status=&provider=").await, [one, two]);
         assert!(ids("?provider=asking").await.is_empty());
-        let wrong = world.get("/api/v1/connections?status=broken").await;
+        let wrong = harness.get("/api/v1/connections?status=broken").await;
         assert_eq!(
             (wrong.status, &wrong.body["errors"]["status"]),
             (422, &json!(["status must be active or needs_reconnection"]))

@@ -13,12 +13,12 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::App;
-use crate::rule_view::{WhenView, is_shown, unit_of, value_of};
+use crate::rule_view::{WhenView, is_shown, rule_unit, rule_value};
 
-/// The platforms that there are.
+/// The supported platforms.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PlatformList {
-    /// By name.
+    /// Sorted by name.
     data: Vec<PlatformView>,
 }
 
@@ -26,48 +26,48 @@ pub(crate) struct PlatformList {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Platform)]
 struct PlatformView {
-    /// As in `POST /connections/connect/{platform}`.
+    /// The name in `POST /connections/connect/{platform}`.
     #[schema(example = "mastodon")]
     name: &'static str,
-    /// As people know it.
+    /// The display name.
     #[schema(example = "Mastodon")]
     title: &'static str,
-    /// What an operator needs to have it: `open` (nothing, or credentials that anybody gets in minutes), `own_accounts`
-    /// (without a review, only the operator's own accounts), `review` or `paid`.
+    /// What an operator needs to set it up: `open` (nothing, or credentials available in minutes),
+    /// `own_accounts` (without a review, only the operator's own accounts), `review` or `paid`.
     #[schema(example = "open")]
     access: &'static str,
-    /// Whether accounts of it can be connected here.
+    /// Whether accounts can be connected in this deployment.
     usable: bool,
-    /// What `options` of an entry of a post may say: a JSON Schema 2020-12.
+    /// JSON Schema 2020-12 of `options` of an entry of a post.
     #[schema(value_type = BTreeMap<String, Value>)]
     options: Value,
-    /// What it asks of a post before an account is known; an account's own rules are in the `meta` of its connection.
-    /// Empty where it is not usable.
+    /// Rules for posts before an account is known; the rules of one account are in the `meta` of
+    /// its connection. Empty when not usable.
     rules: Vec<RuleView>,
-    /// What a person is asked for before the platform's own page. Empty where it is not usable.
+    /// Form fields that the user fills in before the platform's own page. Empty when not usable.
     fields: Vec<FieldView>,
 }
 
-/// Something that a platform asks of a post.
+/// A rule of a platform for posts.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PlatformRule)]
 struct RuleView {
     /// The name of the rule.
     #[schema(example = "max_text")]
     name: &'static str,
-    /// A number or a list of strings; `yes` where it only matters that there is an entry.
+    /// A number or a list of strings; `yes` for a rule without a value.
     #[schema(value_type = Value, example = json!(500))]
     value: Value,
-    /// What a number counts; null for other values.
+    /// Unit of a number; null for other values.
     #[schema(example = "graphemes")]
     unit: Option<&'static str>,
-    /// Where it holds, if it does not hold always.
+    /// The condition under which the rule applies; absent when it always applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     when: Option<WhenView>,
 }
 
-/// Something that a person is asked for.
+/// A form field.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PlatformField)]
 struct FieldView {
@@ -80,13 +80,13 @@ struct FieldView {
     /// A value as an example.
     #[schema(example = "mastodon.social")]
     example: &'static str,
-    /// Whether what is typed is hidden.
+    /// Whether the input is hidden.
     secret: bool,
-    /// Whether it may stay empty.
+    /// Whether it may be empty.
     optional: bool,
 }
 
-/// Lists the platforms that there are, and what posts can say there.
+/// Lists the platforms with their options, rules and form fields.
 #[utoipa::path(
     get,
     path = "/api/v1/platforms",
@@ -102,43 +102,43 @@ pub(crate) async fn list_platforms(
     params: Params,
 ) -> ApiResult<Json<PlatformList>> {
     params.none()?;
-    let data = platforms::platform_infos().iter().map(|it| PlatformView::of(it, &app)).collect();
+    let data = platforms::platform_infos().iter().map(|it| PlatformView::new(it, &app)).collect();
     Ok(Json(PlatformList { data }))
 }
 
 impl PlatformView {
-    fn of(known: &PlatformInfo, app: &App) -> Self {
-        let adapter = app.platforms.get(known.name);
+    fn new(info: &PlatformInfo, app: &App) -> Self {
+        let adapter = app.platforms.get(info.name);
         Self {
-            name: known.name,
-            title: known.title,
-            access: known.access.as_str(),
+            name: info.name,
+            title: info.title,
+            access: info.access.as_str(),
             usable: adapter.is_some(),
-            options: options::schema(known.options),
+            options: options::schema(info.options),
             rules: adapter.map_or_else(Vec::new, |it| RuleView::all(&it.rules())),
             fields: adapter.map_or_else(Vec::new, |it| {
                 let here = app.addresses(it);
-                it.fields().iter().map(|field| FieldView::of(field, &here)).collect()
+                it.fields().iter().map(|field| FieldView::new(field, &here)).collect()
             }),
         }
     }
 }
 
 impl RuleView {
-    /// First those that hold always.
+    /// Unconditional rules come first.
     fn all(rules: &Rules) -> Vec<Self> {
         let depending = rules.depending.iter().flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
         let always = rules.rules.iter().map(|it| (it, None));
-        always.chain(depending).filter(|(it, _)| is_shown(it)).map(|(it, when)| Self::of(it, when)).collect()
+        always.chain(depending).filter(|(it, _)| is_shown(it)).map(|(it, when)| Self::new(it, when)).collect()
     }
 
-    fn of(rule: &Rule, when: Option<&When>) -> Self {
-        Self { name: rule.id(), value: value_of(rule), unit: unit_of(rule), when: when.map(WhenView::of) }
+    fn new(rule: &Rule, when: Option<&When>) -> Self {
+        Self { name: rule.id(), value: rule_value(rule), unit: rule_unit(rule), when: when.map(WhenView::new) }
     }
 }
 
 impl FieldView {
-    fn of(field: &Field, here: &CallbackUrls) -> Self {
+    fn new(field: &Field, here: &CallbackUrls) -> Self {
         let Field { name, example, secret, optional, .. } = *field;
         let label = field.label_at(here);
         Self { name, label, example, secret, optional: optional.is_some() }
@@ -165,17 +165,17 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn platforms_are_listed_with_what_a_post_can_say_there() {
-        let world = Harness::new().await;
+    async fn platforms_are_listed_with_their_options() {
+        let harness = Harness::new().await;
 
-        let listed = world.get("/api/v1/platforms").await.body["data"].clone();
+        let listed = harness.get("/api/v1/platforms").await.body["data"].clone();
 
         let mastodon = listed.as_array().unwrap().iter().find(|it| it["name"] == "mastodon").unwrap();
         assert_eq!((&mastodon["title"], &mastodon["access"]), (&json!("Mastodon"), &json!("open")));
-        // The platforms of this test are others.
+        // This test has other platforms set up.
         assert_eq!((&mastodon["usable"], &mastodon["fields"]), (&json!(false), &json!([])));
         let visibility = &mastodon["options"]["properties"]["visibility"];
         assert_eq!(visibility["enum"], json!(["public", "unlisted", "private"]));
-        assert_eq!(world.get("/api/v1/platforms?name=x").await.status, 422);
+        assert_eq!(harness.get("/api/v1/platforms?name=x").await.status, 422);
     }
 }

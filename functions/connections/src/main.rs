@@ -14,7 +14,7 @@ use storage::Table;
 async fn main() -> Result<(), lambda_http::Error> {
     aws::init_logs();
 
-    // Made once per process and shared by every request.
+    // Created once per process and shared by every request.
     let config = Config::from_env()?;
     let aws = aws::config()?;
     let api = Api::from_env(&aws)?;

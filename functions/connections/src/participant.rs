@@ -1,8 +1,8 @@
-//! Who may go on with a connect flow: the user who began it, in a browser in which
-//! they are signed in, or a guest where the deployment permits guests.
+//! Who may continue a connect flow: its owner, in a browser in which they are signed in, or a guest
+//! where the deployment permits guests.
 //!
-//! Whoever is sent a link could otherwise be made to connect their account for
-//! somebody else without reading so anywhere.
+//! Prevents account-linking phishing: with a link alone, an attacker could make a victim connect
+//! their account to the attacker's user.
 
 use std::net::IpAddr;
 
@@ -24,117 +24,113 @@ use crate::access_error::FlowAccessError;
 use crate::connect_flow::LoadedFlow;
 use crate::recipient::Recipient;
 
-/// Whether people who do not sign in may go on with somebody's connect flow.
+/// Whether unauthenticated visitors may continue a user's connect flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Guests {
-    /// Only the user who began it may.
+    /// Only the owner may continue.
     #[default]
     Denied,
-    /// Whoever is given the link may, after a page has told them who receives
-    /// access.
+    /// A visitor with the link may continue, after a page has named the recipient.
     Permitted,
 }
 
-/// By this cookie the browser of a guest is known again.
-const COOKIE_NAME: &str = "__Host-connect flow";
+/// Identifies the browser of a guest.
+const COOKIE_NAME: &str = "__Host-connect-flow";
 
-/// Longer than any connect flow.
+/// Longer than the lifetime of a connect flow.
 const LIFETIME: TimeDelta = TimeDelta::hours(1);
 
-/// Where somebody comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntryPoint {
-    /// They open the page.
     Page,
-    /// They send a form of it.
     Form,
-    /// They come back from the platform.
     Callback,
 }
 
-/// Somebody who may go on with a connect flow.
 pub(crate) enum Participant {
-    /// The user who began it.
     Owner(SignedIn),
-    /// Somebody who was given the link.
     Guest(GuestCookie),
 }
 
-/// By what a browser is known: a session, or the mark of a guest.
+/// A visitor before authorization, identified by a session or the cookie of a guest.
 pub(crate) struct Visitor {
     session: Option<SignedIn>,
-    mark: Option<GuestCookie>,
+    guest_cookie: Option<GuestCookie>,
     address: IpAddr,
 }
 
-/// The secret in the cookie of a guest's browser.
 pub(crate) struct GuestCookie(SecretString);
 
-/// What somebody is told who is not let in.
+/// What the response to a denied visitor shows.
 #[derive(Clone, Copy)]
 struct FlowPage<'a> {
-    receiver: &'a Recipient,
+    recipient: &'a Recipient,
     address: &'a str,
 }
 
-/// A connect flow, who goes on with it, and who receives the account.
+/// A connect flow with the participant who continues it and the recipient of the account.
 pub(crate) struct FlowVisit {
-    pub(crate) flow: LoadedFlow,
+    pub(crate) loaded: LoadedFlow,
     pub(crate) participant: Participant,
     pub(crate) recipient: Recipient,
 }
 
 impl App {
-    /// Lets somebody in to a connect flow, or says why not; nothing is changed.
-    /// `address` is where they are, to come back to after signing in.
+    /// Finds the connect flow and checks that the visitor may continue it; changes nothing.
+    /// `address` is the path to return to after signing in.
     pub(crate) async fn enter(
         &self,
         state_token: String,
-        known: Visitor,
-        door: EntryPoint,
+        visitor: Visitor,
+        entry_point: EntryPoint,
         address: &str,
     ) -> Result<FlowVisit, FlowAccessError> {
-        let visit =
-            self.load_flow(state_token, known.address, self.api.clock.now()).await?.ok_or(FlowAccessError::Unknown)?;
-        let user = self.api.store.user(visit.flow.user_id).await?.ok_or(FlowAccessError::Unknown)?;
-        let receiver = Recipient::of(&user);
-        let party = self.participant(&visit.flow, known, door, FlowPage { receiver: &receiver, address })?;
-        Ok(FlowVisit { flow: visit, participant: party, recipient: receiver })
+        let loaded = self
+            .load_flow(state_token, visitor.address, self.api.clock.now())
+            .await?
+            .ok_or(FlowAccessError::Unknown)?;
+        let user = self.api.store.user(loaded.flow.user_id).await?.ok_or(FlowAccessError::Unknown)?;
+        let recipient = Recipient::new(&user);
+        let participant =
+            self.participant(&loaded.flow, visitor, entry_point, FlowPage { recipient: &recipient, address })?;
+        Ok(FlowVisit { loaded, participant, recipient })
     }
 
     fn participant(
         &self,
         connect_flow: &ConnectFlow,
-        known: Visitor,
-        door: EntryPoint,
+        visitor: Visitor,
+        entry_point: EntryPoint,
         here: FlowPage<'_>,
     ) -> Result<Participant, FlowAccessError> {
-        let Visitor { session, mark, .. } = known;
-        let ours = mark.as_ref().map(|it| FlowOwner::Guest(it.hash()));
+        let Visitor { session, guest_cookie, .. } = visitor;
+        let ours = guest_cookie.as_ref().map(|it| FlowOwner::Guest(it.hash()));
         let is_in_that_browser = ours.is_some() && ours == connect_flow.owner;
         let is_a_guests = matches!(connect_flow.owner, Some(FlowOwner::Guest(_)));
-        if door == EntryPoint::Callback && is_a_guests && !is_in_that_browser {
+        if entry_point == EntryPoint::Callback && is_a_guests && !is_in_that_browser {
             return Err(FlowAccessError::AnotherBrowser);
         }
         if let Some(session) = session.as_ref().filter(|it| it.user == connect_flow.user_id) {
             return Ok(Participant::Owner(session.clone()));
         }
         if self.guests == Guests::Permitted && connect_flow.owner != Some(FlowOwner::Owner) {
-            // What an owner does is not for everybody who has the link.
+            // What an owner has started is not open to everyone who has the link.
             let is_open_to_all = matches!(
                 connect_flow.state,
                 FlowState::CollectingInput | FlowState::AwaitingCallback | FlowState::Failed
             );
-            if is_in_that_browser || (!is_a_guests && is_open_to_all && door != EntryPoint::Callback) {
-                return Ok(Participant::Guest(mark.unwrap_or_else(GuestCookie::random)));
+            if is_in_that_browser || (!is_a_guests && is_open_to_all && entry_point != EntryPoint::Callback) {
+                return Ok(Participant::Guest(guest_cookie.unwrap_or_else(GuestCookie::random)));
             }
             if is_a_guests {
                 return Err(FlowAccessError::AnotherBrowser);
             }
         }
         let back = here.address.to_owned();
-        match (session, door) {
-            (Some(session), _) => Err(FlowAccessError::AnotherUser { session, owner: here.receiver.to_string(), back }),
+        match (session, entry_point) {
+            (Some(session), _) => {
+                Err(FlowAccessError::AnotherUser { session, owner: here.recipient.to_string(), back })
+            }
             (None, EntryPoint::Form) => Err(FlowAccessError::Page(PageError::signed_out(&sign_in(&back)))),
             (None, EntryPoint::Page | EntryPoint::Callback) => Err(FlowAccessError::SignedOut { back }),
         }
@@ -147,29 +143,28 @@ impl FromRequestParts<App> for Visitor {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> PageResult<Self> {
         let session = <SignedIn as OptionalFromRequestParts<App>>::from_request_parts(parts, app).await?;
         let Ok(ClientIp(address)) = ClientIp::from_request_parts(parts, app).await;
-        Ok(Self { session, mark: GuestCookie::of(&parts.headers), address })
+        Ok(Self { session, guest_cookie: GuestCookie::from_headers(&parts.headers), address })
     }
 }
 
 impl Participant {
-    /// What each form has in its hidden field `csrf`.
+    /// The value of the hidden field `csrf` of each form.
     pub(crate) fn csrf(&self) -> String {
         match self {
             Self::Owner(session) => session.csrf().to_owned(),
-            Self::Guest(mark) => mark.csrf(),
+            Self::Guest(guest_cookie) => guest_cookie.csrf(),
         }
     }
 
-    /// Refuses a form that does not come from a page of this browser.
+    /// Rejects a form that does not come from a page of this browser.
     pub(crate) fn check(&self, csrf: &str) -> PageResult<()> {
         match self {
             Self::Owner(session) => session.check(csrf),
-            Self::Guest(mark) if token::hash(csrf) == token::hash(&mark.csrf()) => Ok(()),
+            Self::Guest(guest_cookie) if token::hash(csrf) == token::hash(&guest_cookie.csrf()) => Ok(()),
             Self::Guest(_) => Err(PageError::forged()),
         }
     }
 
-    /// The session of the owner.
     pub(crate) fn session(&self) -> Option<&SignedIn> {
         match self {
             Self::Owner(session) => Some(session),
@@ -177,26 +172,25 @@ impl Participant {
         }
     }
 
-    /// As the connect flow remembers who goes on with it.
     pub(crate) fn flow_owner(&self) -> FlowOwner {
         match self {
             Self::Owner(_) => FlowOwner::Owner,
-            Self::Guest(mark) => FlowOwner::Guest(mark.hash()),
+            Self::Guest(guest_cookie) => FlowOwner::Guest(guest_cookie.hash()),
         }
     }
 
-    /// The answer, with the cookie of a guest.
+    /// Adds the cookie of a guest to the response.
     pub(crate) fn answer(&self, answer: impl IntoResponse) -> Response {
         let mut response = answer.into_response();
-        if let Self::Guest(mark) = self {
-            response.headers_mut().append(SET_COOKIE, set_cookie(COOKIE_NAME, &mark.0, LIFETIME));
+        if let Self::Guest(guest_cookie) = self {
+            response.headers_mut().append(SET_COOKIE, set_cookie(COOKIE_NAME, &guest_cookie.0, LIFETIME));
         }
         response
     }
 }
 
 impl GuestCookie {
-    fn of(headers: &HeaderMap) -> Option<Self> {
+    fn from_headers(headers: &HeaderMap) -> Option<Self> {
         cookie(headers, COOKIE_NAME).filter(|it| !it.is_empty()).map(|it| Self(it.into()))
     }
 

@@ -1,5 +1,4 @@
-//! How many further accounts a user's plan allows, and what is said of those that
-//! it does not.
+//! How many further accounts a user's plan allows, and the messages about those that it does not.
 
 use std::collections::HashMap;
 
@@ -7,28 +6,27 @@ use domain::connection::AccountInfo;
 use platforms::Account;
 use storage::ConnectionRecord;
 
-/// What a plan allows.
 #[derive(Clone, Copy)]
 pub(crate) struct PlanLimit {
     pub(crate) max: u32,
-    /// So many further accounts.
+    /// The number of further accounts.
     pub(crate) left: usize,
 }
 
 impl PlanLimit {
-    pub(crate) fn full(self) -> String {
+    pub(crate) fn reached_message(self) -> String {
         format!("Your plan allows {} connected accounts (max_connections). Disconnect one first.", self.max)
     }
 }
 
-/// The accounts that can be connected, in their order, and those for which the
-/// plan has no room. Those that are connected need none.
-pub(crate) fn fitting<'a>(
+/// Splits the accounts, in their order, into those that can be connected and those beyond the
+/// plan's limit. Accounts that are already connected do not count.
+pub(crate) fn fit_plan<'a>(
     accounts: &'a [Account],
     found: &HashMap<String, ConnectionRecord>,
-    room: Option<PlanLimit>,
+    limit: Option<PlanLimit>,
 ) -> (Vec<&'a Account>, Vec<&'a Account>) {
-    let mut left = room.map_or(usize::MAX, |it| it.left);
+    let mut left = limit.map_or(usize::MAX, |it| it.left);
     accounts.iter().partition(|it| {
         if found.contains_key(&it.profile.account_id) {
             return true;
@@ -39,17 +37,18 @@ pub(crate) fn fitting<'a>(
     })
 }
 
-pub(crate) fn over_plan_message(left_out: &[&Account], room: PlanLimit) -> Option<String> {
+pub(crate) fn over_plan_message(left_out: &[&Account], limit: PlanLimit) -> Option<String> {
     let (first, others) = left_out.split_first()?;
-    if others.is_empty() && room.left == 0 {
-        return Some(room.full());
+    if others.is_empty() && limit.left == 0 {
+        return Some(limit.reached_message());
     }
-    let names = others.iter().fold(name_of(&first.profile), |names, it| format!("{names}, {}", name_of(&it.profile)));
-    Some(format!("Your plan allows {} connected accounts (max_connections). Not connected: {names}.", room.max))
+    let names =
+        others.iter().fold(account_name(&first.profile), |names, it| format!("{names}, {}", account_name(&it.profile)));
+    Some(format!("Your plan allows {} connected accounts (max_connections). Not connected: {names}.", limit.max))
 }
 
-/// An account as people know it.
-pub(crate) fn name_of(profile: &AccountInfo) -> String {
+/// The handle, else the display name, else the id.
+pub(crate) fn account_name(profile: &AccountInfo) -> String {
     profile.handle().or_else(|| profile.display_name.clone()).unwrap_or_else(|| profile.account_id.clone())
 }
 
@@ -67,7 +66,7 @@ mod tests {
             profile_url: None,
         };
         for (username, shown) in [(Some("keeper"), "@keeper"), (Some("Ada Keeper"), "Ada Keeper"), (None, "Ada")] {
-            assert_eq!(name_of(&profile(username)), shown);
+            assert_eq!(account_name(&profile(username)), shown);
         }
     }
 }

@@ -13,12 +13,12 @@ use utoipa::ToSchema;
 use crate::App;
 use crate::connection_view::ConnectionView;
 
-/// How a connect flow stands.
+/// The status of a connection request.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 #[schema(as = ConnectionRequestStatus)]
 pub(crate) enum ConnectFlowStatus {
-    /// The user has not come back yet.
+    /// The user has not finished yet.
     Pending {
         /// Seconds until the request expires.
         #[schema(example = 412)]
@@ -28,32 +28,32 @@ pub(crate) enum ConnectFlowStatus {
     Failed,
     /// An account is connected.
     Completed {
-        /// It; null when it was disconnected since.
+        /// The connection; null if it was disconnected since.
         #[schema(required)]
         connection: Option<ConnectionView>,
     },
 }
 
-/// Tells how a connection request stands.
+/// Returns the status of a connection request.
 #[utoipa::path(
     get,
     path = "/api/v1/connections/connect/{platform}/status/{stateToken}",
     tag = CONNECTIONS,
     operation_id = "connectionOAuth.status",
-    summary = "See how a connection request stands",
+    summary = "Show the status of a connection request",
     params(
         ("platform" = String, Path, description = "The platform's name", example = "sandbox"),
         ("stateToken" = String, Path, description = "The state token of the request"),
     ),
     responses(
-        (status = 200, body = ConnectFlowStatus, description = "How it stands"),
+        (status = 200, body = ConnectFlowStatus, description = "The status"),
         (
             status = 404,
             body = ErrorBody,
-            description = "There is no such request",
+            description = "The connection request does not exist",
             example = json!({
                 "error": "not_found",
-                "error_description": "There is no such connection request. Begin a new one.",
+                "error_description": "This connection request does not exist. Start a new one.",
             }),
         ),
         (
@@ -62,7 +62,7 @@ pub(crate) enum ConnectFlowStatus {
             description = "The request expired before it ended",
             example = json!({
                 "error": "expired",
-                "error_description": "The connection request has expired. Begin a new one.",
+                "error_description": "The connection request has expired. Start a new one.",
             }),
         ),
         Refused,
@@ -78,14 +78,14 @@ pub(crate) async fn poll_connect_flow(
 ) -> ApiResult<Json<ConnectFlowStatus>> {
     let now = app.api.clock.now();
     let is_ours = |it: &ConnectFlow| it.user_id == caller.user && it.provider == platform;
-    let visit = app.load_flow(state_token.clone(), caller.ip, now).await?;
-    let visit = visit.filter(|it| is_ours(&it.flow)).ok_or_else(not_found)?;
+    let loaded = app.load_flow(state_token.clone(), caller.ip, now).await?;
+    let loaded = loaded.filter(|it| is_ours(&it.flow)).ok_or_else(not_found)?;
     params.none()?;
-    let connect_flow = if app.look_for_approval(&visit).await? {
+    let connect_flow = if app.check_approval(&loaded).await? {
         let looked = app.load_flow(state_token, caller.ip, now).await?;
         looked.map(|it| it.flow).filter(is_ours).ok_or_else(not_found)?
     } else {
-        visit.flow
+        loaded.flow
     };
     let status = match (connect_flow.state, connect_flow.connection_id) {
         (FlowState::Completed, Some(id)) => {
@@ -107,7 +107,7 @@ fn not_found() -> ApiError {
     ApiError::OAuth {
         status: StatusCode::NOT_FOUND,
         error: "not_found",
-        description: "There is no such connection request. Begin a new one.".to_owned(),
+        description: "This connection request does not exist. Start a new one.".to_owned(),
     }
 }
 
@@ -115,7 +115,7 @@ fn expired() -> ApiError {
     ApiError::OAuth {
         status: StatusCode::GONE,
         error: "expired",
-        description: "The connection request has expired. Begin a new one.".to_owned(),
+        description: "The connection request has expired. Start a new one.".to_owned(),
     }
 }
 
@@ -127,51 +127,51 @@ mod tests {
     use crate::testing::Harness;
 
     #[tokio::test]
-    async fn a_request_that_nobody_answers_expires() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
-        assert_eq!(world.poll(&begun).await.body, json!({"status": "pending", "expires_in": 600}));
+    async fn unfinished_request_expires_after_ten_minutes() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
+        assert_eq!(harness.poll(&begun).await.body, json!({"status": "pending", "expires_in": 600}));
 
-        world.clock.advance(TimeDelta::milliseconds(599_001));
-        assert_eq!(world.poll(&begun).await.body, json!({"status": "pending", "expires_in": 1}));
+        harness.clock.advance(TimeDelta::milliseconds(599_001));
+        assert_eq!(harness.poll(&begun).await.body, json!({"status": "pending", "expires_in": 1}));
 
-        world.clock.advance(TimeDelta::milliseconds(999));
-        let expired = world.poll(&begun).await;
+        harness.clock.advance(TimeDelta::milliseconds(999));
+        let expired = harness.poll(&begun).await;
         assert_eq!((expired.status, &expired.body["error"]), (410, &json!("expired")));
 
-        world.clock.advance(TimeDelta::days(1));
-        assert_eq!(world.poll(&begun).await.status, 404);
+        harness.clock.advance(TimeDelta::days(1));
+        assert_eq!(harness.poll(&begun).await.status, 404);
     }
 
     #[tokio::test]
-    async fn a_request_that_ended_can_be_asked_about_for_a_day() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
-        world.callback(&begun, "7").await;
+    async fn ended_request_can_be_polled_for_a_day() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
+        harness.callback(&begun, "7").await;
 
-        world.clock.advance(TimeDelta::hours(23));
-        let completed = world.poll(&begun).await;
+        harness.clock.advance(TimeDelta::hours(23));
+        let completed = harness.poll(&begun).await;
         assert_eq!(completed.body["status"], "completed");
         assert_eq!(completed.body["connection"]["username"], "user7");
         assert!(completed.body["connection"].get("meta").is_none());
 
-        world.delete(&format!("/api/v1/connections/{}", completed.body["connection"]["id"])).await;
-        assert_eq!(world.poll(&begun).await.body, json!({"status": "completed", "connection": null}));
+        harness.delete(&format!("/api/v1/connections/{}", completed.body["connection"]["id"])).await;
+        assert_eq!(harness.poll(&begun).await.body, json!({"status": "completed", "connection": null}));
 
-        world.clock.advance(TimeDelta::hours(1));
-        assert_eq!(world.poll(&begun).await.status, 404);
+        harness.clock.advance(TimeDelta::hours(1));
+        assert_eq!(harness.poll(&begun).await.status, 404);
     }
 
     #[tokio::test]
-    async fn a_request_is_known_to_its_user_and_platform_alone() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
+    async fn request_is_found_only_by_its_user_and_platform() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
         let path = |platform: &str, token: &str| format!("/api/v1/connections/connect/{platform}/status/{token}");
 
-        assert_eq!(world.get(&path("plain", &begun.token)).await.status, 200);
-        assert_eq!(world.get(&path("asking", &begun.token)).await.status, 404);
-        assert_eq!(world.get(&path("plain", "unknown")).await.status, 404);
-        let other = world.get_as_another(&path("plain", &begun.token)).await;
+        assert_eq!(harness.get(&path("plain", &begun.token)).await.status, 200);
+        assert_eq!(harness.get(&path("asking", &begun.token)).await.status, 404);
+        assert_eq!(harness.get(&path("plain", "unknown")).await.status, 404);
+        let other = harness.get_as_another(&path("plain", &begun.token)).await;
         assert_eq!((other.status, &other.body["error"]), (404, &json!("not_found")));
     }
 }

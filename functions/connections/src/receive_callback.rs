@@ -1,6 +1,5 @@
-//! `GET /connect/callback/{platform}`: the person comes back with the
-//! platform's answer. Where users name servers, each has an address of its own
-//! below that.
+//! `GET /connect/callback/{platform}`: the platform redirects the browser here. Where users name
+//! servers, each server has its own path below that.
 
 use std::collections::BTreeMap;
 
@@ -20,40 +19,39 @@ use crate::connect_flow::{LoadedFlow, PendingAuthorization};
 use crate::error::ConnectionsError;
 use crate::participant::{EntryPoint, Visitor};
 use crate::show_connect_flow::action;
-use crate::timeouts::{COMPLETED_WITHIN, within};
+use crate::timeouts::{CALLBACK_TIMEOUT, within};
 
-/// Takes the platform's answer once and redirects to the page of the connect flow,
-/// so that the answer leaves the address bar and reloading repeats nothing.
-/// Whoever comes back has to be who was sent off; until that is known, nothing
-/// of the answer is used.
-pub(crate) async fn take_callback(
+/// Processes the callback once and redirects to the page of the connect flow, so that the code
+/// leaves the address bar and a reload repeats nothing. The visitor must be the participant who was
+/// redirected; until that is checked, nothing of the callback is used.
+pub(crate) async fn receive_callback(
     Segments(name): Segments<String>,
     State(app): State<App>,
     uri: Uri,
     headers: HeaderMap,
-    known: Visitor,
+    visitor: Visitor,
 ) -> Result<Response, FlowAccessError> {
-    taken(&app, &name, None, &uri, &headers, known).await
+    handle_callback(&app, &name, None, &uri, &headers, visitor).await
 }
 
-/// The same at the address of one server.
-pub(crate) async fn take_callback_of_server(
+/// Like `receive_callback`, for the redirect URI of one server.
+pub(crate) async fn receive_server_callback(
     Segments((name, server)): Segments<(String, String)>,
     State(app): State<App>,
     uri: Uri,
     headers: HeaderMap,
-    known: Visitor,
+    visitor: Visitor,
 ) -> Result<Response, FlowAccessError> {
-    taken(&app, &name, Some(&server), &uri, &headers, known).await
+    handle_callback(&app, &name, Some(&server), &uri, &headers, visitor).await
 }
 
-async fn taken(
+async fn handle_callback(
     app: &App,
     name: &str,
     server: Option<&str>,
     uri: &Uri,
     headers: &HeaderMap,
-    known: Visitor,
+    visitor: Visitor,
 ) -> Result<Response, FlowAccessError> {
     let address = uri.path_and_query().map_or("/", |it| it.as_str());
     if is_reached_by_address(&app.api.origin, headers) {
@@ -65,56 +63,57 @@ async fn taken(
     let arrived_at = server.map_or_else(|| here.redirect_uri.clone(), |it| here.redirect_uri_of(it));
     let state_token = query.get("state").cloned().ok_or_else(without_state)?;
 
-    let entered = app.enter(state_token, known, EntryPoint::Callback, address).await?;
-    let visit = &entered.flow;
-    if visit.flow.provider != name {
+    let visit = app.enter(state_token, visitor, EntryPoint::Callback, address).await?;
+    let loaded = &visit.loaded;
+    if loaded.flow.provider != name {
         return Err(FlowAccessError::Unknown);
     }
 
-    let away = match visit.flow.state {
-        FlowState::AwaitingCallback => Some(app.away(visit).await?),
+    let pending = match loaded.flow.state {
+        FlowState::AwaitingCallback => Some(app.pending_authorization(loaded).await?),
         _ => None,
     };
-    let host = away.as_ref().and_then(|it| it.host.clone());
-    let arrival = Arrival { away, query, arrived_at };
-    app.api.with_permit(visit.flow.user_id, host.as_deref(), Box::pin(arrival.take(app, platform, visit))).await??;
-    Ok(entered.participant.answer(Redirect::to(&action(visit))))
+    let host = pending.as_ref().and_then(|it| it.host.clone());
+    let received = ReceivedCallback { pending, query, arrived_at };
+    app.api
+        .with_permit(loaded.flow.user_id, host.as_deref(), Box::pin(received.complete(app, platform, loaded)))
+        .await??;
+    Ok(visit.participant.answer(Redirect::to(&action(loaded))))
 }
 
-/// What the person came back with.
-struct Arrival {
-    /// `None` when nobody is waited for.
-    away: Option<PendingAuthorization>,
+struct ReceivedCallback {
+    /// `None` when the flow does not await a callback.
+    pending: Option<PendingAuthorization>,
     query: BTreeMap<String, String>,
     arrived_at: String,
 }
 
-impl Arrival {
-    /// A code can be exchanged once. When the browser sends it twice, only the
-    /// first request exchanges it: the second one would be refused by the
-    /// platform, and the connect flow would end as failed although it succeeded.
-    async fn take(self, app: &App, platform: &dyn Connect, visit: &LoadedFlow) -> Result<(), FlowAccessError> {
-        let Self { away: Some(away), query, arrived_at } = self else { return Ok(()) };
+impl ReceivedCallback {
+    /// A code can be exchanged once. When the browser sends it twice, only the first request
+    /// exchanges it: the platform would refuse the second, and the flow would fail although it
+    /// succeeded.
+    async fn complete(self, app: &App, platform: &dyn Connect, loaded: &LoadedFlow) -> Result<(), FlowAccessError> {
+        let Self { pending: Some(pending), query, arrived_at } = self else { return Ok(()) };
         let (store, now) = (&app.api.store, app.api.clock.now());
         if !store
-            .advance_connect_flow(&visit.hash, &[FlowState::AwaitingCallback], FlowState::Completing, None, now)
+            .advance_connect_flow(&loaded.hash, &[FlowState::AwaitingCallback], FlowState::Completing, None, now)
             .await?
         {
             return Ok(());
         }
-        let callback = app.callback(platform, away, query, arrived_at);
-        if let Err(failure) = answer(app, platform, visit, &callback).await {
-            tracing::error!(%failure, platform = platform.name(), "a platform's answer could not be taken");
-            // The code is used up, so the connect flow cannot go on.
-            app.end_without_account(visit, "something failed on our side").await?;
+        let callback = app.callback(platform, pending, query, arrived_at);
+        if let Err(error) = exchange_code(app, platform, loaded, &callback).await {
+            tracing::error!(%error, platform = platform.name(), "a callback could not be processed");
+            // The code is used up, so the connect flow cannot continue.
+            app.end_without_account(loaded, "something went wrong on our side").await?;
         }
         Ok(())
     }
 }
 
-/// Whether a service on this machine was reached by address instead of by name.
-/// Some platforms send people back to `127.0.0.1` instead of `localhost`
-/// (RFC 8252, section 8.3), where the browser does not send our cookies.
+/// Whether a service on this machine was reached by IP address. Some platforms redirect to
+/// `127.0.0.1` instead of `localhost` (RFC 8252, section 8.3), where the browser does not send our
+/// cookies.
 pub(crate) fn is_reached_by_address(origin: &str, headers: &HeaderMap) -> bool {
     let is_named = Url::parse(origin).is_ok_and(|it| it.host_str() == Some("localhost"));
     let host = headers.get(HOST).and_then(|it| it.to_str().ok());
@@ -127,21 +126,21 @@ pub(crate) fn is_reached_by_address(origin: &str, headers: &HeaderMap) -> bool {
         }
 }
 
-async fn answer(
+async fn exchange_code(
     app: &App,
     platform: &dyn Connect,
-    visit: &LoadedFlow,
+    loaded: &LoadedFlow,
     callback: &Callback,
 ) -> Result<(), ConnectionsError> {
-    match within(COMPLETED_WITHIN, platform.complete(callback, app.api.clock.now())).await {
-        Ok(accounts) => app.complete_flow(visit, platform, accounts).await,
-        Err(refusal) => app.end_without_account(visit, &refusal.to_string()).await,
+    match within(CALLBACK_TIMEOUT, platform.complete(callback, app.api.clock.now())).await {
+        Ok(accounts) => app.complete_flow(loaded, platform, accounts).await,
+        Err(error) => app.end_without_account(loaded, &error.to_string()).await,
     }
 }
 
 fn without_state() -> PageError {
-    let text = "The platform sent you back without saying what for. Go back to where you came from and start again.";
-    PageError::new(StatusCode::BAD_REQUEST, "Something is missing", text)
+    let text = "The platform sent you back without the parameter \"state\". Start again from the app or page that you came from.";
+    PageError::new(StatusCode::BAD_REQUEST, "The link is incomplete", text)
 }
 
 #[cfg(test)]
@@ -152,7 +151,7 @@ mod tests {
     use crate::testing::{Harness, PlatformBehavior};
 
     #[test]
-    fn only_a_local_service_that_is_reached_by_a_loopback_address_redirects_to_its_name() {
+    fn only_a_local_service_reached_by_address_redirects_to_its_name() {
         let headers = |host: &str| [(HOST, host.parse().unwrap())].into_iter().collect();
         let local = "http://localhost:3000";
         for host in ["127.0.0.1:3000", "127.0.0.1", "[::1]:3000"] {
@@ -166,116 +165,116 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_answers_at_once_connect_once() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
+    async fn concurrent_callbacks_connect_once() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
 
-        let (one, two) = tokio::join!(world.callback(&begun, "7"), world.callback(&begun, "7"));
+        let (one, two) = tokio::join!(harness.callback(&begun, "7"), harness.callback(&begun, "7"));
 
         assert_eq!((one.status, two.status), (303, 303));
-        assert_eq!(world.platform.completed(), 1, "the code is spent once");
-        assert_eq!(world.poll(&begun).await.body["status"], "completed");
-        assert_eq!(world.events.names(), ["connection.created"]);
-        assert_eq!(world.get("/api/v1/connections").await.body["data"].as_array().unwrap().len(), 1);
+        assert_eq!(harness.platform.completed(), 1, "the code is spent once");
+        assert_eq!(harness.poll(&begun).await.body["status"], "completed");
+        assert_eq!(harness.events.names(), ["connection.created"]);
+        assert_eq!(harness.get("/api/v1/connections").await.body["data"].as_array().unwrap().len(), 1);
     }
 
     #[tokio::test]
     async fn connecting_the_same_account_again_renews_it() {
-        let world = Harness::new().await;
-        let first = world.connect("7").await;
-        world.lose_grant(first).await;
+        let harness = Harness::new().await;
+        let first = harness.connect("7").await;
+        harness.lose_grant(first).await;
 
-        let second = world.connect("7").await;
+        let second = harness.connect("7").await;
 
         assert_eq!(first, second);
-        let shown = world.get(&format!("/api/v1/connections/{first}")).await;
+        let shown = harness.get(&format!("/api/v1/connections/{first}")).await;
         assert_eq!(shown.body["needs_reconnection"], false);
-        assert_eq!(world.events.names(), ["connection.created"], "it is not new");
+        assert_eq!(harness.events.names(), ["connection.created"], "it is not new");
     }
 
     #[tokio::test]
-    async fn a_refusal_ends_the_connect_flow_and_is_told_on_the_page_alone() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
-        world.visit(&format!("/connect/callback/plain?state={}&error=access_denied", begun.token)).await;
+    async fn refusal_ends_the_flow_and_is_shown_only_on_the_page() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
+        harness.visit(&format!("/connect/callback/plain?state={}&error=access_denied", begun.token)).await;
 
-        assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
-        assert!(world.page(&begun).await.html.contains("Access was denied"));
-        assert!(world.events.names().is_empty());
+        assert_eq!(harness.poll(&begun).await.body, json!({"status": "failed"}));
+        assert!(harness.page(&begun).await.html.contains("Access was denied"));
+        assert!(harness.events.names().is_empty());
     }
 
     #[tokio::test]
-    async fn a_platform_that_does_not_answer_ends_the_connect_flow() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
-        world.platform.set_mood(PlatformBehavior::Broken);
-        world.callback(&begun, "7").await;
+    async fn unresponsive_platform_ends_the_connect_flow() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
+        harness.platform.set_behavior(PlatformBehavior::Broken);
+        harness.callback(&begun, "7").await;
 
-        assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
-        assert!(world.page(&begun).await.html.contains("did not answer as expected"));
+        assert_eq!(harness.poll(&begun).await.body, json!({"status": "failed"}));
+        assert!(harness.page(&begun).await.html.contains("did not answer as expected"));
     }
 
     #[tokio::test]
-    async fn an_answer_with_two_codes_is_refused_and_neither_is_used() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
+    async fn callback_with_two_codes_is_rejected_and_neither_is_used() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
 
-        let refused = world.visit(&format!("/connect/callback/plain?state={}&code=7&code=8", begun.token)).await;
+        let refused = harness.visit(&format!("/connect/callback/plain?state={}&code=7&code=8", begun.token)).await;
 
-        assert_eq!((refused.status, world.platform.completed()), (400, 0));
+        assert_eq!((refused.status, harness.platform.completed()), (400, 0));
         assert!(refused.html.contains("code more than once"), "{}", refused.html);
-        assert_eq!(world.callback(&begun, "7").await.status, 303, "the true one still counts");
-        assert_eq!(world.poll(&begun).await.body["status"], "completed");
+        assert_eq!(harness.callback(&begun, "7").await.status, 303, "the true one still counts");
+        assert_eq!(harness.poll(&begun).await.body["status"], "completed");
     }
 
     #[tokio::test]
-    async fn an_answer_that_comes_too_late_connects_nothing() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
-        world.clock.advance(chrono::TimeDelta::seconds(600));
+    async fn late_callback_connects_nothing() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
+        harness.clock.advance(chrono::TimeDelta::seconds(600));
 
-        world.callback(&begun, "7").await;
+        harness.callback(&begun, "7").await;
 
-        assert_eq!(world.platform.completed(), 0);
-        assert_eq!(world.poll(&begun).await.status, 410);
-        let page = world.page(&begun).await;
+        assert_eq!(harness.platform.completed(), 0);
+        assert_eq!(harness.poll(&begun).await.status, 410);
+        let page = harness.page(&begun).await;
         assert_eq!(page.status, 410);
         assert!(page.html.contains("expired"));
     }
 
     #[tokio::test]
-    async fn names_of_platforms_are_cut_and_freed_of_marks() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
+    async fn account_names_are_shortened_and_lose_control_characters() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
 
-        world.callback(&begun, &format!("%E2%80%AE{}", "7".repeat(700))).await;
+        harness.callback(&begun, &format!("%E2%80%AE{}", "7".repeat(700))).await;
 
-        let connection = world.poll(&begun).await.body["connection"].clone();
+        let connection = harness.poll(&begun).await.body["connection"].clone();
         let (username, name) = (connection["username"].as_str().unwrap(), connection["display_name"].as_str().unwrap());
         assert_eq!((username.chars().count(), name.len()), (100, 640));
         assert!(!format!("{username}{name}").contains('\u{202e}'));
     }
 
     #[tokio::test]
-    async fn an_adapter_is_told_where_an_answer_arrived() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
+    async fn adapter_receives_the_url_at_which_the_callback_arrived() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
 
-        world.visit(&format!("/connect/callback/plain/a-server?state={}&code=7", begun.token)).await;
+        harness.visit(&format!("/connect/callback/plain/a-server?state={}&code=7", begun.token)).await;
 
-        assert_eq!(world.platform.arrivals(), ["https://social.example/connect/callback/plain/a-server"]);
+        assert_eq!(harness.platform.arrivals(), ["https://social.example/connect/callback/plain/a-server"]);
     }
 
     #[tokio::test]
-    async fn an_answer_for_another_platform_or_for_nothing_is_refused() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
-        let visit = async |path: &str| world.visit(path).await.status;
+    async fn callback_for_another_platform_or_unknown_state_is_rejected() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
+        let visit = async |path: &str| harness.visit(path).await.status;
 
         assert_eq!(visit(&format!("/connect/callback/asking?state={}&code=7", begun.token)).await, 404);
         assert_eq!(visit("/connect/callback/plain?state=unknown&code=7").await, 404);
         assert_eq!(visit("/connect/callback/plain?code=7").await, 400);
         assert_eq!(visit("/connect/callback/nowhere?state=x").await, 404);
-        assert_eq!(world.poll(&begun).await.body["status"], "pending");
+        assert_eq!(harness.poll(&begun).await.body["status"], "pending");
     }
 }

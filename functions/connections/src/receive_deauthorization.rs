@@ -1,8 +1,8 @@
-//! What platforms tell by themselves: `POST /connect/deauthorize/{platform}`, that a
-//! person has ended there what they granted; `POST /connect/delete-data/{platform}`, that
-//! they want deleted what is known of them, and the page that shows that it was.
+//! Notifications from platforms: `POST /connect/deauthorize/{platform}`, a user has revoked a
+//! grant; `POST /connect/delete-data/{platform}`, a user requests the deletion of their data, and
+//! the page that confirms it.
 //!
-//! Nobody is signed in: the platform signs what it says with the secret of the app.
+//! No session is needed: the platform signs the request with the secret of the app.
 
 use api::page::{Asked, Filled, Page, PageError, PageResult};
 use api::{ApiError, ApiResult, Segments};
@@ -20,22 +20,19 @@ use storage::{CredentialsRecord, Deletion, Disconnected, grant_name};
 
 use crate::App;
 
-/// What a platform sends.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Sent {
     signed_request: String,
 }
 
-/// What it is answered where data is to be deleted.
+/// Response to a deletion request.
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
-    /// Where the person can see what became of it.
+    /// The page that confirms the deletion.
     url: String,
-    /// What they can ask about it by.
     confirmation_code: String,
 }
 
-/// What the page is asked by.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Code {
     code: String,
@@ -50,36 +47,35 @@ struct DeletedPage {
     left: u32,
 }
 
-/// The accounts of the grant have to be connected again.
+/// Marks the accounts of the grant as needing to be reconnected.
 pub(crate) async fn deauthorize(
     Segments(name): Segments<String>,
     State(app): State<App>,
     Filled(sent): Filled<Sent>,
 ) -> ApiResult<StatusCode> {
-    app.ended_there(&name, &sent).await?;
+    app.end_grant(&name, &sent).await?;
     Ok(StatusCode::OK)
 }
 
-/// The accounts of the grant are deleted; those that scheduled posts name have lost what
-/// acts for them, and go when their users disconnect them.
+/// Deletes the accounts of the grant. Accounts that scheduled posts use only lose their
+/// credentials; they go when their users disconnect them.
 pub(crate) async fn delete_data(
     Segments(name): Segments<String>,
     State(app): State<App>,
     Filled(sent): Filled<Sent>,
 ) -> ApiResult<Json<Answer>> {
-    let ended = app.ended_there(&name, &sent).await?;
+    let ended = app.end_grant(&name, &sent).await?;
     let mut deletion = Deletion { provider: name, at: app.api.clock.now(), deleted: 0, left: 0 };
     for record in &ended {
         app.delete_all_of(record, &mut deletion).await?;
     }
-    // Letters and digits alone: people are shown it, and type it.
+    // Letters and digits only, because people read and type it.
     let code = format!("{:016x}{:016x}", random_u64(), random_u64());
     app.api.store.put_deletion(&token::hash(&code), &deletion).await?;
     let url = format!("{}/connect/delete-data/{}?code={code}", app.api.origin, deletion.provider);
     Ok(Json(Answer { url, confirmation_code: code }))
 }
 
-/// `GET /connect/delete-data/{platform}?code=…`
 pub(crate) async fn show_deletion(
     Segments(name): Segments<String>,
     State(app): State<App>,
@@ -96,8 +92,8 @@ pub(crate) async fn show_deletion(
 }
 
 impl App {
-    /// Ends what a platform says has ended there. Returns the records of it.
-    async fn ended_there(&self, name: &str, sent: &Sent) -> ApiResult<Vec<CredentialsRecord>> {
+    /// Ends the grant that the platform reports as revoked. Returns its records.
+    async fn end_grant(&self, name: &str, sent: &Sent) -> ApiResult<Vec<CredentialsRecord>> {
         let platform = self.platforms.get(name).ok_or(ApiError::NotFound)?;
         let DeauthorizationCallback { grant, at } =
             match platform.read_deauthorization(&sent.signed_request, self.api.clock.now()).await {
@@ -105,15 +101,15 @@ impl App {
                 Err(InvalidCallback::NoneHere) => return Err(ApiError::NotFound),
                 Err(forged @ InvalidCallback::Forged) => return Err(ApiError::Malformed(forged.to_string())),
                 Err(InvalidCallback::NotNow(not_now)) => {
-                    tracing::error!(%not_now, platform = name, "what a platform says could not be checked");
+                    tracing::error!(%not_now, platform = name, "a deauthorization callback could not be verified");
                     return Err(ApiError::Unavailable);
                 }
             };
-        let ended = self.custody().ended_there(&grant_name(name, &grant), at).await;
+        let ended = self.credential_service().ended_there(&grant_name(name, &grant), at).await;
         ended.map_err(|error| match error {
             PublishingError::Storage(error) => error.into(),
             other => {
-                tracing::error!(error = %other, platform = name, "a grant that was ended there goes on here");
+                tracing::error!(error = %other, platform = name, "a grant that the platform ended is still active here");
                 ApiError::Internal
             }
         })
@@ -144,54 +140,54 @@ mod tests {
 
     use crate::testing::Harness;
 
-    /// What the test's platform takes for signed: `signed:` and the grant.
+    /// What the test platform accepts as signed: `signed:` and the grant.
     fn form(message: &str) -> String {
         format!("signed_request={message}")
     }
 
     #[tokio::test]
-    async fn a_grant_that_was_ended_there_wants_its_users_again() {
-        let world = Harness::new().await;
-        let mine = world.connect("7").await;
-        let theirs = world.connect_as_another("7~theirs").await;
-        let other = world.connect("8").await;
-        world.clock.advance(TimeDelta::hours(1));
+    async fn deauthorization_requires_reconnecting_all_accounts_of_the_grant() {
+        let harness = Harness::new().await;
+        let mine = harness.connect("7").await;
+        let theirs = harness.connect_as_another("7~theirs").await;
+        let other = harness.connect("8").await;
+        harness.clock.advance(TimeDelta::hours(1));
 
-        let answer = world.told("/connect/deauthorize/plain", &form("signed:7")).await;
+        let answer = harness.post_signed("/connect/deauthorize/plain", &form("signed:7")).await;
 
         assert_eq!(answer.status, 200);
         let needs = async |id: u64| {
-            let shown = world.get(&format!("/api/v1/connections/{id}")).await;
+            let shown = harness.get(&format!("/api/v1/connections/{id}")).await;
             shown.body["needs_reconnection"].as_bool().unwrap()
         };
         assert!(needs(mine).await && !needs(other).await);
-        let shown = world.get_as_another(&format!("/api/v1/connections/{theirs}")).await;
+        let shown = harness.get_as_another(&format!("/api/v1/connections/{theirs}")).await;
         assert_eq!(shown.body["needs_reconnection"], true);
-        let told: Vec<_> = world.events.names().into_iter().filter(|it| it.ends_with("needs_reconnection")).collect();
+        let told: Vec<_> = harness.events.names().into_iter().filter(|it| it.ends_with("needs_reconnection")).collect();
         assert_eq!(told.len(), 2);
-        assert!(world.platform.revoked().is_empty(), "it is ended already");
-        // The platform may say it twice.
-        assert_eq!(world.told("/connect/deauthorize/plain", &form("signed:7")).await.status, 200);
-        assert_eq!(world.events.names().len(), 5);
+        assert!(harness.platform.revoked().is_empty(), "it is ended already");
+        // The platform may send it twice.
+        assert_eq!(harness.post_signed("/connect/deauthorize/plain", &form("signed:7")).await.status, 200);
+        assert_eq!(harness.events.names().len(), 5);
     }
 
     #[tokio::test]
-    async fn what_was_granted_since_goes_on() {
-        let world = Harness::new().await;
-        world.clock.advance(TimeDelta::hours(1));
-        let id = world.connect("7").await;
+    async fn grant_renewed_since_the_deauthorization_stays_active() {
+        let harness = Harness::new().await;
+        harness.clock.advance(TimeDelta::hours(1));
+        let id = harness.connect("7").await;
 
-        // Said an hour ago.
-        world.told("/connect/deauthorize/plain", &form("before:7")).await;
+        // Signed an hour ago.
+        harness.post_signed("/connect/deauthorize/plain", &form("before:7")).await;
 
-        let shown = world.get(&format!("/api/v1/connections/{id}")).await;
+        let shown = harness.get(&format!("/api/v1/connections/{id}")).await;
         assert_eq!(shown.body["needs_reconnection"], false);
     }
 
     #[tokio::test]
-    async fn a_forged_message_ends_nothing() {
-        let world = Harness::new().await;
-        let id = world.connect("7").await;
+    async fn forged_deauthorization_changes_nothing() {
+        let harness = Harness::new().await;
+        let id = harness.connect("7").await;
         for (path, message, status) in [
             ("/connect/deauthorize/plain", "forged:7", 400),
             ("/connect/delete-data/plain", "forged:7", 400),
@@ -199,20 +195,20 @@ mod tests {
             ("/connect/delete-data/asking", "signed:7", 404),
             ("/connect/deauthorize/nowhere", "signed:7", 404),
         ] {
-            assert_eq!(world.told(path, &form(message)).await.status, status, "{path} {message}");
+            assert_eq!(harness.post_signed(path, &form(message)).await.status, status, "{path} {message}");
         }
-        assert_eq!(world.told("/connect/deauthorize/plain", "another=signed:7").await.status, 422);
-        assert_eq!(world.get(&format!("/api/v1/connections/{id}")).await.body["needs_reconnection"], false);
+        assert_eq!(harness.post_signed("/connect/deauthorize/plain", "another=signed:7").await.status, 422);
+        assert_eq!(harness.get(&format!("/api/v1/connections/{id}")).await.body["needs_reconnection"], false);
     }
 
     #[tokio::test]
-    async fn data_is_deleted_and_whoever_has_the_code_can_see_that() {
-        let world = Harness::new().await;
-        let id = world.connect("7").await;
-        let other = world.connect("8").await;
-        world.clock.advance(TimeDelta::hours(1));
+    async fn deletion_is_confirmed_on_a_page_for_its_code() {
+        let harness = Harness::new().await;
+        let id = harness.connect("7").await;
+        let other = harness.connect("8").await;
+        harness.clock.advance(TimeDelta::hours(1));
 
-        let answer = world.told("/connect/delete-data/plain", &form("signed:7")).await;
+        let answer = harness.post_signed("/connect/delete-data/plain", &form("signed:7")).await;
 
         assert_eq!(answer.status, 200);
         let code = answer.body["confirmation_code"].as_str().unwrap();
@@ -222,25 +218,25 @@ mod tests {
             answer.body,
             json!({ "url": format!("https://social.example{address}"), "confirmation_code": code })
         );
-        assert_eq!(world.get(&format!("/api/v1/connections/{id}")).await.status, 404);
-        assert_eq!(world.get(&format!("/api/v1/connections/{other}")).await.status, 200);
-        assert!(world.events.names().contains(&"connection.deleted"));
-        let page = world.visit(&address).await;
+        assert_eq!(harness.get(&format!("/api/v1/connections/{id}")).await.status, 404);
+        assert_eq!(harness.get(&format!("/api/v1/connections/{other}")).await.status, 200);
+        assert!(harness.events.names().contains(&"connection.deleted"));
+        let page = harness.visit(&address).await;
         assert_eq!(page.status, 200);
         assert!(page.html.contains("1 account was deleted"), "{}", page.html);
         for wrong in ["plain?code=0123", "asking?code=", "plain"] {
             let wrong = if wrong.ends_with('=') { format!("{wrong}{code}") } else { wrong.to_owned() };
-            assert_ne!(world.visit(&format!("/connect/delete-data/{wrong}")).await.status, 200, "{wrong}");
+            assert_ne!(harness.visit(&format!("/connect/delete-data/{wrong}")).await.status, 200, "{wrong}");
         }
     }
 
     #[tokio::test]
-    async fn of_whom_nothing_is_known_the_answer_is_the_same() {
-        let world = Harness::new().await;
-        let answer = world.told("/connect/delete-data/plain", &form("signed:7")).await;
+    async fn deletion_for_an_unknown_account_is_confirmed_too() {
+        let harness = Harness::new().await;
+        let answer = harness.post_signed("/connect/delete-data/plain", &form("signed:7")).await;
         assert_eq!(answer.status, 200);
         let url = answer.body["url"].as_str().unwrap().to_owned();
-        let page = world.visit(url.strip_prefix("https://social.example").unwrap()).await;
-        assert!(page.html.contains("Nothing is kept here"), "{}", page.html);
+        let page = harness.visit(url.strip_prefix("https://social.example").unwrap()).await;
+        assert!(page.html.contains("We store nothing about that account"), "{}", page.html);
     }
 }

@@ -5,15 +5,15 @@ use std::fmt;
 use domain::name;
 use domain::user::User;
 
-/// The user who receives an account. It is written as name and address: a name
-/// can be anybody's, an address is one person's where the issuer verified it.
+/// The user who receives an account, shown as name and e-mail address: any user can choose a name,
+/// but a verified address belongs to one person.
 pub(crate) struct Recipient {
     name: Option<String>,
     email: String,
 }
 
 impl Recipient {
-    pub(crate) fn of(user: &User) -> Self {
+    pub(crate) fn new(user: &User) -> Self {
         let email = name::display_name(&user.email).unwrap_or_default();
         Self { name: name::display_name(&user.name).filter(|it| *it != email), email }
     }
@@ -35,10 +35,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn somebody_is_named_by_name_and_address() {
+    fn recipient_is_shown_with_name_and_email() {
         let named = |name: &str| {
             let user = User { name: name.to_owned(), email: "jane@example.com".to_owned(), ..a_user() };
-            Recipient::of(&user).to_string()
+            Recipient::new(&user).to_string()
         };
         assert_eq!(named("Jane"), "Jane (jane@example.com)");
         assert_eq!(named("jane@example.com"), "jane@example.com");

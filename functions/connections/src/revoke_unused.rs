@@ -1,5 +1,5 @@
-//! Grants that a connect flow was given and does not keep, because the person cancelled,
-//! or the plan has no room: they are given back.
+//! Revokes grants that a connect flow received and does not store, because the user cancelled or
+//! the plan's limit is reached.
 
 use futures::future::join_all;
 use platforms::{Account, Connect};
@@ -12,15 +12,15 @@ use crate::connect_flow::LoadedFlow;
 use crate::error::ConnectionsError;
 
 impl App {
-    /// Gives back what granted access to these accounts, which were not kept. Nothing
-    /// is, if the user has connected one of them: it may act for that as well.
+    /// Revokes the grants of accounts that were not stored. Revokes nothing if the user has
+    /// connected one of them, because the grant may serve that connection too.
     pub(crate) async fn revoke_unused(
         &self,
-        visit: &LoadedFlow,
+        loaded: &LoadedFlow,
         platform: &dyn Connect,
         accounts: &[Account],
     ) -> Result<(), ConnectionsError> {
-        let (store, user) = (&self.api.store, visit.flow.user_id);
+        let (store, user) = (&self.api.store, loaded.flow.user_id);
         let ids = accounts.iter().map(|it| it.profile.account_id.as_str());
         if !store.connected_accounts(user, platform.name(), ids).await?.is_empty() {
             return Ok(());
@@ -62,38 +62,38 @@ mod tests {
     use crate::testing::Harness;
 
     #[tokio::test]
-    async fn what_was_granted_and_cancelled_is_given_back() {
-        let world = Harness::new().await;
-        let begun = world.begin("plain").await;
-        world.callback(&begun, "7@one,8@one,9").await;
+    async fn cancelling_the_choice_revokes_each_grant_once() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
+        harness.callback(&begun, "7@one,8@one,9").await;
 
-        world.send(&begun, "cancel=1").await;
+        harness.send(&begun, "cancel=1").await;
 
-        assert_eq!(world.platform.revoked(), ["access-7@one", "access-9"]);
-        assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
+        assert_eq!(harness.platform.revoked(), ["access-7@one", "access-9"]);
+        assert_eq!(harness.poll(&begun).await.body, json!({"status": "failed"}));
     }
 
     #[tokio::test]
-    async fn what_the_plan_has_no_room_for_is_given_back() {
-        let world = Harness::with_plan(json!({"default": {"max_connections": 1}})).await;
-        let begun = world.begin("plain").await;
-        world.connect("7").await;
+    async fn grant_beyond_the_plan_limit_is_revoked() {
+        let harness = Harness::with_plan(json!({"default": {"max_connections": 1}})).await;
+        let begun = harness.begin("plain").await;
+        harness.connect("7").await;
 
-        world.callback(&begun, "8").await;
+        harness.callback(&begun, "8").await;
 
-        assert_eq!(world.platform.revoked(), ["access-8"]);
-        assert_eq!(world.poll(&begun).await.body, json!({"status": "failed"}));
+        assert_eq!(harness.platform.revoked(), ["access-8"]);
+        assert_eq!(harness.poll(&begun).await.body, json!({"status": "failed"}));
     }
 
     #[tokio::test]
-    async fn what_acts_for_an_account_that_is_connected_is_not_given_back() {
-        let world = Harness::new().await;
-        world.connect("7").await;
-        let begun = world.begin("plain").await;
-        world.callback(&begun, "7,8").await;
+    async fn grant_of_a_connected_account_is_not_revoked() {
+        let harness = Harness::new().await;
+        harness.connect("7").await;
+        let begun = harness.begin("plain").await;
+        harness.callback(&begun, "7,8").await;
 
-        world.send(&begun, "cancel=1").await;
+        harness.send(&begun, "cancel=1").await;
 
-        assert!(world.platform.revoked().is_empty());
+        assert!(harness.platform.revoked().is_empty());
     }
 }

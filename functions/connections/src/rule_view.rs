@@ -1,4 +1,4 @@
-//! What a platform asks of a post, as clients see it.
+//! The rules of a platform, as clients see them.
 
 use domain::options::OptionValue;
 use domain::rules::{Counting, FileRule, PostRule, Rule, Unit, When};
@@ -6,37 +6,36 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-/// The value of an entry that has no figure. What does not apply has no entry.
+/// The value of a rule without a number. A rule that does not apply has no entry.
 pub(crate) const YES: &str = "yes";
 
-/// Where a rule holds.
+/// The entries of a post to which a rule applies.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[schema(as = RuleCondition)]
 pub(crate) struct WhenView {
-    /// In entries of a post with this option
+    /// The rule applies to entries with this option
     #[schema(example = "kind")]
     option: String,
     /// of one of these values,
     #[schema(value_type = Vec<Value>, example = json!(["reel"]))]
     is: Vec<OptionValue>,
-    /// and in those without the option, if this is true.
+    /// and, if true, also to entries without the option.
     or_absent: bool,
 }
 
 impl WhenView {
-    pub(crate) fn of(when: &When) -> Self {
+    pub(crate) fn new(when: &When) -> Self {
         let When { option, is, or_absent } = when.clone();
         Self { option, is, or_absent }
     }
 }
 
-/// Whether clients see a rule. The size to which the service reduces pictures before it sends them limits no post.
+/// Whether clients see the rule. The size to which the service shrinks images does not limit a post.
 pub(crate) fn is_shown(rule: &Rule) -> bool {
     !matches!(rule, Rule::OfFiles(FileRule::FittedImageBytes { .. } | FileRule::FittedImageSide { .. }))
 }
 
-/// The value of a rule as it is shown.
-pub(crate) fn value_of(rule: &Rule) -> Value {
+pub(crate) fn rule_value(rule: &Rule) -> Value {
     match rule {
         Rule::MaxText { max, .. }
         | Rule::MaxTextBytes { max, .. }
@@ -47,15 +46,15 @@ pub(crate) fn value_of(rule: &Rule) -> Value {
         | Rule::MaxAltText { max, .. }
         | Rule::MaxVideoAltText { max, .. } => json!(max),
         Rule::MinAltText { min, .. } => json!(min),
-        Rule::OfFiles(rule) => value_of_files(rule),
-        Rule::OfPost(rule) => value_of_post(rule),
+        Rule::OfFiles(rule) => files_rule_value(rule),
+        Rule::OfPost(rule) => post_rule_value(rule),
         Rule::MaxImageBytes { max } | Rule::MaxVideoBytes { max } => json!(max),
         Rule::MimeTypes { types } => types.iter().map(|it| it.as_str()).collect(),
         Rule::NotMixed | Rule::GifAlone | Rule::MediaRequired => json!(YES),
     }
 }
 
-fn value_of_files(rule: &FileRule) -> Value {
+fn files_rule_value(rule: &FileRule) -> Value {
     match rule {
         FileRule::MaxImagePixels { max }
         | FileRule::MaxVideoPixels { max }
@@ -75,7 +74,7 @@ fn value_of_files(rule: &FileRule) -> Value {
     }
 }
 
-fn value_of_post(rule: &PostRule) -> Value {
+fn post_rule_value(rule: &PostRule) -> Value {
     match rule {
         PostRule::MinImages { min } | PostRule::MinVideos { min } | PostRule::MinText { min, .. } => json!(min),
         PostRule::MaxTextWithMedia { max, .. }
@@ -92,8 +91,8 @@ fn value_of_post(rule: &PostRule) -> Value {
     }
 }
 
-/// What the number of a rule counts; `None` for other values.
-pub(crate) fn unit_of(rule: &Rule) -> Option<&'static str> {
+/// The unit of a rule's number; `None` for other values.
+pub(crate) fn rule_unit(rule: &Rule) -> Option<&'static str> {
     match rule {
         Rule::MaxText { counting, .. }
         | Rule::MaxContentWarning { counting, .. }
@@ -103,12 +102,12 @@ pub(crate) fn unit_of(rule: &Rule) -> Option<&'static str> {
         Rule::MaxTextBytes { .. } | Rule::MaxImageBytes { .. } | Rule::MaxVideoBytes { .. } => Some("bytes"),
         Rule::MaxMedia { .. } | Rule::MaxImages { .. } | Rule::MaxVideos { .. } => Some("files"),
         Rule::OfFiles(rule) => rule.unit(),
-        Rule::OfPost(rule) => unit_of_post(rule),
+        Rule::OfPost(rule) => post_rule_unit(rule),
         Rule::MimeTypes { .. } | Rule::NotMixed | Rule::GifAlone | Rule::MediaRequired => None,
     }
 }
 
-fn unit_of_post(rule: &PostRule) -> Option<&'static str> {
+fn post_rule_unit(rule: &PostRule) -> Option<&'static str> {
     match rule {
         PostRule::MinText { counting, .. }
         | PostRule::MaxTextWithMedia { counting, .. }
@@ -126,7 +125,6 @@ fn unit_of_post(rule: &PostRule) -> Option<&'static str> {
     }
 }
 
-/// The name of what texts are counted in.
 pub(crate) fn unit_name(counting: &Counting) -> &'static str {
     match counting.unit {
         Unit::Graphemes | Unit::GraphemesOfUnicode15 => "graphemes",

@@ -1,4 +1,4 @@
-//! `GET /connect/client/{platform}`: what a platform reads about this service.
+//! `GET /connect/client/{platform}`: the OAuth client document that a platform reads.
 
 use api::{ApiError, ApiResult, Segments};
 use axum::Json;
@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use crate::App;
 
-/// Answers the document that describes this service as an OAuth client, for
-/// platforms at which clients are not registered. One that has several tells them
-/// apart by the query.
+/// Returns the document that describes this service as an OAuth client, for platforms at which
+/// clients are not registered. The query selects one of several documents.
 pub(crate) async fn show_client_document(
     Segments(name): Segments<String>,
     RawQuery(query): RawQuery,
@@ -24,7 +23,7 @@ pub(crate) async fn show_client_document(
         Ok(Some(document)) => Ok(Json(document)),
         Ok(None) => Err(ApiError::NotFound),
         Err(not_now) => {
-            tracing::error!(%not_now, platform = name, "the document about this service could not be made");
+            tracing::error!(%not_now, platform = name, "the client document could not be created");
             Err(ApiError::Unavailable)
         }
     }
@@ -37,13 +36,13 @@ mod tests {
     use crate::testing::Harness;
 
     #[tokio::test]
-    async fn a_platform_finds_its_document_about_us_without_a_token() {
-        let world = Harness::new().await;
-        let found = world.get("/connect/client/asking").await;
+    async fn client_document_is_public() {
+        let harness = Harness::new().await;
+        let found = harness.get("/connect/client/asking").await;
         assert_eq!(found.body, json!({"client_id": "https://social.example/connect/client/asking"}));
-        let other = world.get("/connect/client/asking?scope=more").await;
+        let other = harness.get("/connect/client/asking?scope=more").await;
         assert_eq!(other.body, json!({"client_id": "https://social.example/connect/client/asking?scope=more"}));
-        assert_eq!(world.get("/connect/client/plain").await.status, 404);
-        assert_eq!(world.get("/connect/client/nowhere").await.status, 404);
+        assert_eq!(harness.get("/connect/client/plain").await.status, 404);
+        assert_eq!(harness.get("/connect/client/nowhere").await.status, 404);
     }
 }

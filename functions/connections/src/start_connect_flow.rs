@@ -20,44 +20,44 @@ use crate::connect_flow::Authorized;
 use crate::error::ConnectionsError;
 use crate::participant::Guests;
 
-/// How long a person has from the start to the platform's answer.
+/// From the start to the platform's callback.
 const LIFETIME: TimeDelta = TimeDelta::seconds(600);
 
-/// A connect flow that has begun.
+/// A connection request that has started.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ConnectionRequest)]
 pub(crate) struct ConnectFlowStarted {
-    /// Names this request.
+    /// Identifies this request.
     #[schema(example = "m1x6Cq0nVvXkY2iGqfS0l3d5u0b1vZsJmX3l8k9wQzE")]
     state_token: String,
-    /// The user is sent here.
+    /// Send the user to this page.
     #[schema(example = "https://sandbox.example/oauth/authorize?state=m1x6Cq0nVvXkY2iGqfS0l3d5u0b1vZsJmX3l8k9wQzE")]
     authorization_url: String,
     /// Seconds until the request expires.
     #[schema(example = 600)]
     expires_in: i64,
-    /// How it goes on can be asked here.
+    /// Poll this URL for the status of the request.
     #[schema(
         example = "https://social.example/api/v1/connections/connect/sandbox/status/m1x6Cq0nVvXkY2iGqfS0l3d5u0b1vZsJmX3l8k9wQzE"
     )]
     poll_url: String,
 }
 
-/// Begins to connect an account: send the user to `authorization_url`, then
-/// ask `poll_url` until the request has ended.
+/// Starts to connect an account. Send the user to `authorization_url`, then poll `poll_url` until
+/// the request has ended.
 #[utoipa::path(
     post,
     path = "/api/v1/connections/connect/{platform}",
     tag = CONNECTIONS,
     operation_id = "connectionOAuth.store",
-    summary = "Begin to connect an account",
+    summary = "Start connecting an account",
     params(("platform" = String, Path, description = "The platform's name", example = "sandbox")),
     responses(
-        (status = 201, body = ConnectFlowStarted, description = "The request has begun"),
+        (status = 201, body = ConnectFlowStarted, description = "The connection request has started"),
         (
             status = 422,
             body = ErrorBody,
-            description = "The platform is not known, or this deployment has no credentials for it",
+            description = "The platform is unknown, or it is not set up in this deployment",
             example = json!({
                 "error": "unsupported_platform",
                 "error_description": "There is no platform \"myspace\". Use one of: sandbox.",
@@ -76,8 +76,8 @@ pub(crate) async fn start_connect_flow(
     params.none()?;
     let platform = app.platforms.get(&name).ok_or_else(|| unsupported(&app, &name))?;
     let (state_token, authorization_url) = match app.start_flow(caller.user, platform).await? {
-        StartedFlow::At { state_token, page } => (state_token.expose_secret().to_owned(), page),
-        StartedFlow::NoRoom(reason) => return Err(caller.not_in_plan(reason)),
+        StartedFlow::Started { state_token, page } => (state_token.expose_secret().to_owned(), page),
+        StartedFlow::OverPlan(reason) => return Err(caller.not_in_plan(reason)),
     };
     let origin = &app.api.origin;
     Ok((
@@ -91,31 +91,29 @@ pub(crate) async fn start_connect_flow(
     ))
 }
 
-/// What became of the wish to connect an account.
 pub(crate) enum StartedFlow {
-    /// The person goes on at this page, ours or the platform's.
-    At { state_token: SecretString, page: String },
-    /// The plan has no room for another account, for this reason.
-    NoRoom(String),
+    /// The user continues at this page, ours or the platform's.
+    Started { state_token: SecretString, page: String },
+    /// The plan allows no further account, for this reason.
+    OverPlan(String),
 }
 
 impl App {
-    /// Begins a connect flow for this user.
     pub(crate) async fn start_flow(
         &self,
         user: UserId,
         platform: &dyn Connect,
     ) -> Result<StartedFlow, ConnectionsError> {
         if let Some(reason) = self.plan_limit_reached(user, platform.name()).await? {
-            return Ok(StartedFlow::NoRoom(reason));
+            return Ok(StartedFlow::OverPlan(reason));
         }
         let now = self.api.clock.now();
         let state_token = token::random_token();
-        let (page, stage, sealed) = first_page(self, platform, &state_token).await?;
+        let (page, state, sealed) = first_page(self, platform, &state_token).await?;
         let connect_flow = ConnectFlow {
             user_id: user,
             provider: platform.name().to_owned(),
-            state: stage,
+            state,
             created_at: now,
             expires_at: now + LIFETIME,
             ended_at: None,
@@ -126,13 +124,12 @@ impl App {
             sealed,
         };
         self.api.store.begin_connect_flow(&token::hash(state_token.expose_secret()), &connect_flow).await?;
-        Ok(StartedFlow::At { state_token, page })
+        Ok(StartedFlow::Started { state_token, page })
     }
 }
 
-/// The page to which the person is sent: the platform's, or ours when the
-/// platform needs answers first or cannot be reached now, and when it may be a
-/// guest, who has to read first for whom it is. Our page goes on from there.
+/// The page to which the user is sent: the platform's, or ours when the platform needs field values
+/// or is unreachable, and when a guest may continue, who must first read who the recipient is.
 async fn first_page(
     app: &App,
     platform: &dyn Connect,
@@ -140,17 +137,22 @@ async fn first_page(
 ) -> Result<(String, FlowState, Option<Vec<u8>>), ConnectionsError> {
     if platform.fields().is_empty() && app.guests == Guests::Denied {
         match app.authorize(platform, state_token, &FieldValues::new()).await? {
-            Ok(Authorized::Page { url, sealed }) => return Ok((url, FlowState::AwaitingCallback, Some(sealed))),
-            Ok(Authorized::Wait { sealed }) => {
-                return Ok((app.page_of(state_token), FlowState::AwaitingApproval, Some(sealed)));
+            Ok(Authorized::Redirect { url, sealed }) => return Ok((url, FlowState::AwaitingCallback, Some(sealed))),
+            Ok(Authorized::WaitForApproval { sealed }) => {
+                return Ok((app.page_url(state_token), FlowState::AwaitingApproval, Some(sealed)));
             }
-            Ok(Authorized::Arrived(_)) => {
-                tracing::error!(platform = platform.name(), "a platform gave an account that nobody asked for");
+            Ok(Authorized::Accounts(_)) => {
+                tracing::error!(
+                    platform = platform.name(),
+                    "a platform returned an account before it had field values"
+                );
             }
-            Err(refusal) => tracing::warn!(%refusal, platform = platform.name(), "a connect flow could not begin"),
+            Err(error) => {
+                tracing::warn!(%error, platform = platform.name(), "a connect flow could not start at the platform")
+            }
         }
     }
-    Ok((app.page_of(state_token), FlowState::CollectingInput, None))
+    Ok((app.page_url(state_token), FlowState::CollectingInput, None))
 }
 
 fn unsupported(app: &App, name: &str) -> ApiError {
@@ -179,9 +181,9 @@ mod tests {
     use crate::testing::Harness;
 
     #[tokio::test]
-    async fn an_unknown_platform_is_told_with_the_known_ones() {
-        let world = Harness::new().await;
-        let answer = world.post("/api/v1/connections/connect/myspace").await;
+    async fn unknown_platform_gets_422_with_the_known_platforms() {
+        let harness = Harness::new().await;
+        let answer = harness.post("/api/v1/connections/connect/myspace").await;
         assert_eq!(answer.status, 422);
         assert_eq!(answer.body["error"], "unsupported_platform");
         assert_eq!(
@@ -191,9 +193,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_user_is_sent_to_the_platform_or_first_to_our_page() {
-        let world = Harness::new().await;
-        let plain = world.post("/api/v1/connections/connect/plain").await;
+    async fn authorization_url_is_the_platforms_page_or_our_form() {
+        let harness = Harness::new().await;
+        let plain = harness.post("/api/v1/connections/connect/plain").await;
         let token = plain.body["state_token"].as_str().unwrap();
         assert_eq!(plain.status, 201);
         assert_eq!(plain.body["authorization_url"], format!("https://plain.example/authorize?state={token}"));
@@ -203,32 +205,32 @@ mod tests {
             format!("https://social.example/api/v1/connections/connect/plain/status/{token}")
         );
 
-        let asking = world.post("/api/v1/connections/connect/asking").await;
+        let asking = harness.post("/api/v1/connections/connect/asking").await;
         let token = asking.body["state_token"].as_str().unwrap();
         assert_eq!(asking.body["authorization_url"], format!("https://social.example/connect/{token}"));
     }
 
     #[tokio::test]
-    async fn a_full_plan_allows_no_further_account_but_a_renewal() {
-        let world = Harness::with_plan(json!({"default": {"max_connections": 1}})).await;
-        let id = world.connect("7").await;
-        let refused = world.post("/api/v1/connections/connect/plain").await;
+    async fn full_plan_allows_reconnecting_but_no_further_account() {
+        let harness = Harness::with_plan(json!({"default": {"max_connections": 1}})).await;
+        let id = harness.connect("7").await;
+        let refused = harness.post("/api/v1/connections/connect/plain").await;
         assert_eq!(refused.status, 403);
         assert!(refused.body["message"].as_str().unwrap().contains("max_connections"));
 
-        world.lose_grant(id).await;
-        let connected_again = world.connect("7").await;
+        harness.lose_grant(id).await;
+        let connected_again = harness.connect("7").await;
         assert_eq!(connected_again, id);
     }
 
     #[tokio::test]
-    async fn a_plan_that_filled_up_on_the_way_is_told_on_the_page() {
-        let world = Harness::with_plan(json!({"default": {"max_connections": 1}})).await;
-        let (one, other) = (world.begin("plain").await, world.begin("plain").await);
-        world.callback(&one, "7").await;
-        world.callback(&other, "8").await;
+    async fn plan_that_fills_during_the_flow_is_reported_on_the_page() {
+        let harness = Harness::with_plan(json!({"default": {"max_connections": 1}})).await;
+        let (one, other) = (harness.begin("plain").await, harness.begin("plain").await);
+        harness.callback(&one, "7").await;
+        harness.callback(&other, "8").await;
 
-        assert_eq!(world.poll(&other).await.body, json!({"status": "failed"}));
-        assert!(world.page(&other).await.html.contains("max_connections"));
+        assert_eq!(harness.poll(&other).await.body, json!({"status": "failed"}));
+        assert!(harness.page(&other).await.html.contains("max_connections"));
     }
 }

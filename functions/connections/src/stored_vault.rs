@@ -1,4 +1,4 @@
-//! A vault that keeps secrets in our own table, sealed.
+//! A vault that stores sealed secrets in our own table.
 
 use std::sync::Arc;
 
@@ -12,21 +12,20 @@ use storage::{Store, VaultEntry, VaultKey};
 
 use crate::error::ConnectionsError;
 
-/// Keeps the secrets of this deployment in its table `vault`.
+/// Stores the secrets of this deployment in its table `vault`.
 pub struct StoredVault {
     store: Store,
     sealer: Arc<dyn Sealer>,
     clock: Clock,
 }
 
-/// How long something is kept that nobody finds.
+/// An entry that is not read for this long is deleted.
 const UNUSED_FOR: TimeDelta = TimeDelta::days(180);
 
-/// How much of that has passed before a use of it is noted.
+/// A read extends an entry at most once in this time, which saves writes.
 const NOTED_AFTER: TimeDelta = TimeDelta::days(7);
 
 impl StoredVault {
-    /// The vault in the tables of this store.
     pub fn new(store: Store, sealer: Arc<dyn Sealer>, clock: Clock) -> Self {
         Self { store, sealer, clock }
     }
@@ -40,7 +39,7 @@ impl StoredVault {
         Ok(Some(VaultSecret { value: value.into(), revision }))
     }
 
-    /// Puts the end of an entry off, because it was found.
+    /// Extends the life of an entry that was read.
     async fn note_use(&self, key: &VaultKey, found: VaultEntry) -> Result<(), ConnectionsError> {
         let ends_at = self.clock.now() + UNUSED_FOR;
         if found.ends_at.is_some_and(|it| it + NOTED_AFTER <= ends_at) {
@@ -87,8 +86,8 @@ impl Vault for StoredVault {
     }
 }
 
-fn not_now(failure: &ConnectionsError) -> DependencyError {
-    tracing::error!(%failure, "the vault could not be used");
+fn not_now(error: &ConnectionsError) -> DependencyError {
+    tracing::error!(%error, "the vault could not be used");
     DependencyError
 }
 
@@ -98,9 +97,9 @@ mod tests {
     use crate::testing::Harness;
 
     #[tokio::test]
-    async fn what_is_kept_is_found_by_all_and_the_first_wins() {
-        let world = Harness::new().await;
-        let vault = || StoredVault::new(world.store(), world.sealer(), world.clock.clone());
+    async fn first_stored_secret_wins_and_every_reader_finds_it() {
+        let harness = Harness::new().await;
+        let vault = || StoredVault::new(harness.store(), harness.sealer(), harness.clock.clone());
         assert!(vault().find("mastodon good.example").await.unwrap().is_none());
 
         let one = vault().keep("mastodon good.example", "one".into(), None, Retention::Always).await.unwrap();
@@ -113,22 +112,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_used_stays_and_what_nobody_finds_ends() {
-        let world = Harness::new().await;
-        let vault = StoredVault::new(world.store(), world.sealer(), world.clock.clone());
+    async fn read_entry_is_extended_and_unread_entry_expires() {
+        let harness = Harness::new().await;
+        let vault = StoredVault::new(harness.store(), harness.sealer(), harness.clock.clone());
         vault.keep("app", "one".into(), None, Retention::WhileUsed).await.unwrap();
         vault.keep("key", "one".into(), None, Retention::Always).await.unwrap();
-        let ends_at = async |name| world.store().vault_entry(&VaultKey::platform(name)).await.unwrap().unwrap().ends_at;
-        let began = world.clock.now();
+        let ends_at =
+            async |name| harness.store().vault_entry(&VaultKey::platform(name)).await.unwrap().unwrap().ends_at;
+        let began = harness.clock.now();
         assert_eq!((ends_at("app").await, ends_at("key").await), (Some(began + UNUSED_FOR), None));
 
-        world.clock.advance(TimeDelta::days(6));
+        harness.clock.advance(TimeDelta::days(6));
         vault.find("app").await.unwrap();
         assert_eq!(ends_at("app").await, Some(began + UNUSED_FOR), "not every use is a write");
-        world.clock.advance(TimeDelta::days(2));
+        harness.clock.advance(TimeDelta::days(2));
         let (found, other) = tokio::join!(vault.find("app"), vault.find("app"));
         let (found, other) = (found.unwrap().unwrap(), other.unwrap().unwrap());
-        assert_eq!(ends_at("app").await, Some(world.clock.now() + UNUSED_FOR));
+        assert_eq!(ends_at("app").await, Some(harness.clock.now() + UNUSED_FOR));
         assert_eq!(found.revision, other.revision, "either can be replaced");
 
         let new = vault.keep("app", "two".into(), Some(&found), Retention::WhileUsed).await.unwrap();

@@ -1,5 +1,4 @@
-//! Requests through the routes, on an embedded store, with platforms that do
-//! as they are told.
+//! Requests through the routes, with an embedded store and scripted platforms.
 
 mod network;
 
@@ -32,8 +31,8 @@ use self::network::TestPlatform;
 pub(crate) use self::network::{Network, PlatformBehavior};
 use crate::{App, Guests};
 
-/// The service, two of its users, and three platforms: `plain`, `asking`, and
-/// `elsewhere`, where people approve in an app.
+/// The service with two users and three platforms: `plain`, `asking` (has form fields), and
+/// `elsewhere` (users approve in an app).
 pub(crate) struct Harness {
     pub(crate) clock: Clock,
     pub(crate) platform: Arc<Network>,
@@ -47,36 +46,32 @@ pub(crate) struct Harness {
     another_signed_in: Browser,
 }
 
-/// What a post can say on `plain` alone.
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("title", OptionKind::Text { max: 10 }, "Its title."),
     OptionSpec::new("board", OptionKind::Choice { max: 10 }, "Where it stands."),
 ];
 
-/// What a browser sends along.
+/// Cookie and CSRF token of a browser.
 #[derive(Clone, Default)]
 pub(crate) struct Browser {
     pub(crate) cookie: String,
     pub(crate) csrf: String,
 }
 
-/// A connect flow that has begun.
 pub(crate) struct Begun {
     pub(crate) platform: &'static str,
     pub(crate) token: String,
 }
 
-/// An answer of the service.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) location: Option<String>,
-    /// Where the browser goes on from the page by itself.
-    pub(crate) leads_on: Option<String>,
+    /// The target of the header `Refresh`.
+    pub(crate) refresh_url: Option<String>,
     pub(crate) set_cookie: Option<String>,
     pub(crate) retry_after: Option<String>,
-    /// The body as JSON; null when it is not JSON.
+    /// Null when the body is not JSON.
     pub(crate) body: Value,
-    /// The body as text.
     pub(crate) html: String,
 }
 
@@ -158,7 +153,7 @@ impl Harness {
         Envelope::new(LocalKeys::new(DataKey::new([7; 32])), self.clock.clone())
     }
 
-    /// Opens a page in the browser in which the user is signed in.
+    /// Opens a page in the browser of the signed-in user.
     pub(crate) async fn visit(&self, path: &str) -> Answer {
         self.visit_in(&self.signed_in, path).await
     }
@@ -167,22 +162,19 @@ impl Harness {
         self.ask("GET", path, None, browser, "").await
     }
 
-    /// The browser in which the user is signed in.
     pub(crate) fn browser(&self) -> &Browser {
         &self.signed_in
     }
 
-    /// The browser in which the other user is signed in.
     pub(crate) fn browser_of_another(&self) -> &Browser {
         &self.another_signed_in
     }
 
-    /// Who receives accounts here, as pages name them.
-    pub(crate) fn receiver(&self) -> String {
-        crate::recipient::Recipient::of(&self.user).to_string()
+    /// The recipient's name on pages.
+    pub(crate) fn recipient(&self) -> String {
+        crate::recipient::Recipient::new(&self.user).to_string()
     }
 
-    /// Begins a connect flow.
     pub(crate) async fn begin(&self, platform: &'static str) -> Begun {
         let answer = self.post(&format!("/api/v1/connections/connect/{platform}")).await;
         assert_eq!(answer.status, 201, "{}", answer.html);
@@ -193,18 +185,17 @@ impl Harness {
         self.get(&format!("/api/v1/connections/connect/{}/status/{}", begun.platform, begun.token)).await
     }
 
-    /// The person comes back from the platform with these accounts.
+    /// The platform redirects the browser back with these accounts.
     pub(crate) async fn callback(&self, begun: &Begun, accounts: &str) -> Answer {
         let path = format!("/connect/callback/{}?state={}&code={accounts}", begun.platform, begun.token);
         self.visit(&path).await
     }
 
-    /// The page of a connect flow.
     pub(crate) async fn page(&self, begun: &Begun) -> Answer {
         self.visit(&format!("/connect/{}", begun.token)).await
     }
 
-    /// Sends the form of a connect flow's page.
+    /// Submits the form of a connect flow's page.
     pub(crate) async fn send(&self, begun: &Begun, form: &str) -> Answer {
         self.send_in(&self.signed_in, begun, form).await
     }
@@ -214,17 +205,15 @@ impl Harness {
         self.ask("POST", &format!("/connect/{}", begun.token), None, browser, &form).await
     }
 
-    /// Sends a form to this address.
     pub(crate) async fn submit_in(&self, browser: &Browser, path: &str, form: &str) -> Answer {
         self.ask("POST", path, None, browser, form).await
     }
 
-    /// Connects an account, all the way.
+    /// Connects an account through the whole flow.
     pub(crate) async fn connect(&self, account: &str) -> u64 {
         self.connect_with(&self.token, account).await
     }
 
-    /// The other user connects an account.
     pub(crate) async fn connect_as_another(&self, account: &str) -> u64 {
         self.connect_with(&self.another, account).await
     }
@@ -239,14 +228,14 @@ impl Harness {
         polled.body["connection"]["id"].as_u64().unwrap()
     }
 
-    /// Other requests of the user hold all of the user's permits until [`Deployment::release_permits`].
+    /// Makes other requests hold all of the user's permits until [`Harness::release_permits`].
     pub(crate) async fn hold_permits(&self) {
         for holder in ["a", "b", "c"] {
             self.api.store.record_permit(&self.requests(), holder, self.clock.now(), 1).await.unwrap();
         }
     }
 
-    /// Whose calls are counted when the user's requests call.
+    /// The subject whose calls the user's requests count against.
     pub(crate) fn requests(&self) -> LimitSubject {
         LimitSubject::requests_of_user(self.user.user_id)
     }
@@ -257,7 +246,7 @@ impl Harness {
         }
     }
 
-    /// Marks a connection as one whose grant the platform no longer accepts.
+    /// Marks the grant of a connection as lost.
     pub(crate) async fn lose_grant(&self, id: u64) {
         let id = ConnectionId::new(id).unwrap();
         let store = &self.api.store;
@@ -266,8 +255,8 @@ impl Harness {
         assert!(store.mark_needs_reconnection(id, &credentials, storage::LostGrant::Grant).await.unwrap());
     }
 
-    /// Somebody sends a form to us, as a platform does.
-    pub(crate) async fn told(&self, path: &str, form: &str) -> Answer {
+    /// Posts a form without a session, like a platform's callback.
+    pub(crate) async fn post_signed(&self, path: &str, form: &str) -> Answer {
         self.call("POST", path, None, form).await
     }
 
@@ -288,14 +277,14 @@ impl Harness {
         let header = |name| response.headers().get(name).map(|it| it.to_str().unwrap().to_owned());
         let (location, set_cookie) = (header(header::LOCATION), header(header::SET_COOKIE));
         let retry_after = header(header::RETRY_AFTER);
-        let leads_on = header(header::REFRESH).and_then(|it| Some(it.split_once("url=")?.1.to_owned()));
+        let refresh_url = header(header::REFRESH).and_then(|it| Some(it.split_once("url=")?.1.to_owned()));
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let html = String::from_utf8(bytes.to_vec()).unwrap();
         Answer {
             status,
             location,
-            leads_on,
+            refresh_url,
             set_cookie,
             retry_after,
             body: serde_json::from_str(&html).unwrap_or_default(),
@@ -322,7 +311,6 @@ async fn signed_in(api: &Api, user: &User) -> Browser {
     Browser { cookie, csrf: session.csrf().to_owned() }
 }
 
-/// The events that were put on the bus.
 #[derive(Default)]
 pub(crate) struct Heard(Mutex<Vec<Event>>);
 

@@ -1,4 +1,4 @@
-//! Whether a request is answered: the API counts it and verifies its token first.
+//! Admission of a request: the API counts it and verifies its token first.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -15,48 +15,48 @@ use tokio::time::Instant;
 
 use crate::App;
 
-/// How long the API may take to verify a token.
+/// Time limit for verifying a token.
 const VERIFIED_WITHIN: Duration = Duration::from_secs(8);
 
-/// The figures of the caller's limit, which are passed on as the API gives them.
+/// Rate limit headers, forwarded from the API.
 const FIGURES: [&str; 3] = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
-/// What the API says of a request, a request extension.
+/// The API's decision about a request, stored as a request extension.
 #[derive(Clone, Debug)]
 pub(crate) struct Admission {
     pub(crate) verdict: Verdict,
-    /// When the answer has to be there.
+    /// Deadline of the response.
     pub(crate) ends: Instant,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Verdict {
     Admitted(Caller),
-    /// There is no token, or none that is valid.
+    /// The token is missing or invalid.
     Unauthenticated,
-    /// The limit is used up, or the API does not answer.
+    /// The rate limit is reached, or the API does not respond.
     Refused(ApiError),
 }
 
-/// What calls of the API are made with.
+/// Headers of the API calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(crate) token: SecretString,
-    /// Where the assistant calls from, with the proof.
+    /// The assistant's IP address, with the proof.
     pub(crate) headers: HeaderMap,
 }
 
-/// Why nothing is known of a token.
+/// Why a token could not be verified.
 #[derive(Debug, Error)]
 enum NotVerified {
-    #[error("the proof is no value of a header")]
+    #[error("the proof is not a valid header value")]
     Proof(#[from] InvalidHeaderValue),
-    #[error("the API does not answer")]
+    #[error("the API does not respond")]
     NoAnswer(#[from] reqwest::Error),
 }
 
-/// Asks the API about a request, and passes on what is left of the caller's limit.
-/// Without a valid token, it counts the request to the caller's address.
+/// Verifies the token at the API and forwards the rate limit headers. Without a valid token, the API
+/// counts the request for the caller's IP address.
 pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let ends = Instant::now() + app.within;
     let address = request.extensions().get().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |it: &ClientIp| it.0);
@@ -74,7 +74,7 @@ impl App {
         match self.ask(token, address).await {
             Ok(answer) => answer,
             Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "the API could not be asked about a token");
+                tracing::error!(error = &error as &dyn std::error::Error, "the API could not verify a token");
                 (Verdict::Refused(ApiError::Unavailable), HeaderMap::new())
             }
         }
@@ -96,7 +96,7 @@ impl App {
             }
             (status, _) if status.is_server_error() => Verdict::Refused(ApiError::Unavailable),
             (StatusCode::UNAUTHORIZED, _) | (_, None) => Verdict::Unauthenticated,
-            // 403 says that the token is valid, and lacks the scope of this one question.
+            // 403 means that the token is valid and lacks the scope of this call.
             (_, Some(token)) => Verdict::Admitted(Caller { token, headers }),
         };
         Ok((verdict, figures))

@@ -4,16 +4,14 @@ use api::{FrontConfig, RateLimits, TrustedProxy};
 use cloud::settings::{SettingsError, optional, required};
 use domain::clock::Clock;
 
-/// This function's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `ORIGIN`: where users reach the service.
     pub origin: String,
-    /// `API_ORIGIN`: where the gateway is. Calls there pass by whatever stands in front
-    /// of it, which would count them to the address of this function.
+    /// `API_ORIGIN`: the gateway. Calls bypass the proxy in front of it, which would count them for the
+    /// IP address of this function.
     pub api_origin: String,
-    /// `MCP_SECRET`: proves to the API that the address of a client was passed on by
-    /// this function.
+    /// `MCP_SECRET`: proves to the API that this function forwarded the client's IP address.
     pub proof: TrustedProxy,
     /// What every response carries.
     pub front: FrontConfig,
@@ -22,7 +20,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads the settings. The error names a variable that is missing.
+    /// The error names a missing variable.
     pub fn from_env() -> Result<Self, SettingsError> {
         let allowed = optional("ALLOWED_ORIGINS").unwrap_or_default();
         let origin = required("ORIGIN")?.trim_end_matches('/').to_owned();

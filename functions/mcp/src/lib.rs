@@ -1,14 +1,12 @@
 //! The tools of an assistant over HTTP: `POST /mcp`.
 //!
-//! Each request stands for itself and is answered with JSON, so that any
-//! instance can answer it. It reaches no table and keeps nothing: the tools call
-//! the deployment's own API, at the gateway, with the token that the assistant
-//! sent, and so can do what that token can do and nothing else. The API counts
-//! those calls, and knows the tokens; nothing of it calls this function.
+//! Each request is independent and returns JSON, so that any instance can serve it. The function
+//! reads no table and stores nothing: the tools call the deployment's own API, at the gateway, with
+//! the assistant's token, and so can do only what that token permits. The API verifies the tokens
+//! and counts the calls; it never calls this function.
 //!
-//! Before anything is answered, the API is asked whose the token is
-//! (`admission`). So it counts the request, to the address of the assistant until
-//! the token is verified, and to its user afterwards.
+//! First, the API verifies the token (`admission`). It counts the request for the assistant's IP
+//! address until the token is verified, and for its user afterwards.
 
 mod admission;
 pub mod config;
@@ -39,19 +37,18 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use self::admission::{Admission, Caller, Verdict, admit};
 use self::config::Config;
 
-/// The largest message, in bytes. The largest body that the API takes fits into it.
+/// In bytes. Larger than the largest body that the API accepts.
 const MAX_BYTES: usize = 300 * 1024;
 
-/// How long the API may take for one call. It fetches a file within 25 s; the
-/// gateway waits for 30 s.
+/// Time limit of one API call. The API fetches a file within 25 s; the gateway waits for 30 s.
 pub const LONGEST: Duration = Duration::from_secs(26);
 
-/// How long all calls for one message may take together.
+/// Time limit of all API calls for one message.
 const LONGEST_TOGETHER: Duration = Duration::from_secs(28);
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The longest text of an error of the protocol's library, in bytes.
+/// Longest error text of the protocol's library, in bytes.
 const MAX_ERROR: usize = 16 * 1024;
 
 /// Headers that scripts may read.
@@ -64,7 +61,7 @@ const HEADERS_FOR_SCRIPTS: [HeaderName; 6] = [
     HeaderName::from_static("x-request-id"),
 ];
 
-/// What scripts send beside what any request has: the last ones are of the protocol.
+/// Further headers that scripts send; the last ones are of the protocol.
 const HEADERS_OF_SCRIPTS: [HeaderName; 5] = [
     AUTHORIZATION,
     CONTENT_TYPE,
@@ -73,36 +70,35 @@ const HEADERS_OF_SCRIPTS: [HeaderName; 5] = [
     HeaderName::from_static("mcp-name"),
 ];
 
-/// What the handler needs, the same for every request.
+/// State of the handler, shared by every request.
 #[derive(Clone, Debug)]
 pub struct App {
-    /// Made for the first call: it reads all of the machine's root certificates,
-    /// which takes longer than the rest of the start.
+    /// Created for the first call, because reading the machine's root certificates takes longer than the
+    /// rest of the start.
     http: Arc<OnceLock<reqwest::Client>>,
     base: Base,
-    /// Proves to the API whose address is passed on.
+    /// Proves to the API that the forwarded IP address is genuine.
     proof: TrustedProxy,
     front: FrontConfig,
-    /// Where an assistant learns how to get a token.
+    /// Points an assistant to the metadata for getting a token.
     challenge: HeaderValue,
     config: StreamableHttpServerConfig,
     cors: CorsLayer,
-    /// How long one message may take.
+    /// Time limit of one message.
     within: Duration,
 }
 
-/// Why there is no function.
+/// Invalid configuration.
 #[derive(Debug, Error)]
 pub enum AppError {
-    #[error("the origin cannot be called: {0}")]
+    #[error("the API origin is not usable: {0}")]
     Origin(#[from] InvalidBase),
-    /// It cannot be named in a header.
-    #[error("the origin cannot be sent: {0}")]
+    /// Not a valid header value.
+    #[error("the origin is not a valid header value: {0}")]
     Header(#[from] http::header::InvalidHeaderValue),
 }
 
 impl App {
-    /// For the deployment that these settings describe.
     pub fn new(settings: Config) -> Result<Self, AppError> {
         let Config { origin, api_origin, proof, front, allowed_origins } = settings;
         let base = Base::parse(&api_origin)?;
@@ -111,8 +107,8 @@ impl App {
             .with_legacy_session_mode(false)
             .with_json_response(true)
             .with_max_request_body_bytes(MAX_BYTES)
-            // The gateway answers at its own names only, behind a proxy under another
-            // one than the service's; the local stack looks at the host itself.
+            // Behind a proxy, the gateway serves only its own host names; the local stack checks the host
+            // itself.
             .disable_allowed_hosts()
             .with_allowed_origins(allowed_origins.iter().map(String::as_str).chain([origin.as_str()]).map(with_port))
             .enforce_origin_validation();
@@ -125,10 +121,10 @@ impl App {
         if let Some(http) = self.http.get() {
             return Ok(http);
         }
-        // A token goes to the address that it was meant for, and nowhere else.
+        // A token is sent only to its own deployment, so redirects are not followed.
         let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
         let http = http.connect_timeout(CONNECT_TIMEOUT).build()?;
-        // Where another call has stored one meanwhile, this one is dropped: both are alike.
+        // If another call has stored a client meanwhile, this one is dropped; both are equal.
         Ok(self.http.get_or_init(|| http))
     }
 
@@ -150,10 +146,10 @@ pub fn router(app: App) -> Router {
     front.before(routes)
 }
 
-/// Lets the scripts of these origins send messages and read the answers.
+/// Permits scripts of these origins to send messages and read the responses.
 fn cors(allowed_origins: &[String]) -> CorsLayer {
     let allowed = allowed_origins.to_vec();
-    // As the API compares them: its layer's own list would take a `*` for a reason to panic.
+    // Compared as the API does; the layer's own list would panic on `*`.
     let is_allowed = move |origin: &HeaderValue, _: &Parts| allowed.iter().any(|it| it.as_bytes() == origin.as_bytes());
     CorsLayer::new()
         .allow_origin(AllowOrigin::predicate(is_allowed))
@@ -163,7 +159,6 @@ fn cors(allowed_origins: &[String]) -> CorsLayer {
         .max_age(Duration::from_mins(10))
 }
 
-/// One message of an assistant.
 async fn call(
     State(app): State<App>,
     Extension(Admission { verdict, ends }): Extension<Admission>,
@@ -174,7 +169,7 @@ async fn call(
         Verdict::Unauthenticated => return app.unauthenticated(),
         Verdict::Refused(error) => return error.into_response(),
     };
-    // The SDK hands a request's headers on, and has no use for this one.
+    // The SDK forwards a request's headers and does not need this one.
     request.headers_mut().remove(AUTHORIZATION);
     let Ok(http) = app.http() else { return ApiError::Internal.into_response() };
     let retry_policy = RetryPolicy { timeout: LONGEST, ..RetryPolicy::NONE };
@@ -184,15 +179,14 @@ async fn call(
     let never = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), never, app.config.clone());
     let Ok(response) = timeout_at(ends, service.handle(request)).await else {
-        let text = "No answer came in time, and what was asked may have happened. Look before you ask again, or send the \
+        let text = "The API did not respond in time, and the outcome is unknown. Look before you ask again, or send the \
                     very same again with the same idempotency_key.";
         return message(StatusCode::GATEWAY_TIMEOUT, text.to_owned());
     };
     with_message(response.map(Body::new)).await
 }
 
-/// Gives an error of the protocol's library the form of ours, unless it is a message of
-/// the protocol.
+/// Converts an error of the protocol's library into our form, unless it is a protocol message.
 async fn with_message(response: Response) -> Response {
     let status = response.status();
     let is_json = |it: &HeaderValue| it.as_bytes().starts_with(b"application/json");
@@ -209,7 +203,7 @@ fn message(status: StatusCode, text: String) -> Response {
     (status, Json(ErrorBody { message: Some(text), ..ErrorBody::default() })).into_response()
 }
 
-/// An origin with its port: without one, any port would do.
+/// An origin with its port, because without one any port would match.
 fn with_port(origin: &str) -> String {
     let has_port = origin.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     match origin.split_once("://") {

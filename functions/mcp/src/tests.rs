@@ -14,14 +14,14 @@ use super::*;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-/// Where the assistant calls from.
+/// The assistant's IP address.
 const ADDRESS: [u8; 4] = [198, 51, 100, 7];
 
-/// An API that knows one token, `good`, which lacks every scope, and another whose
-/// minute is used up, `spent`. It hangs for `slow` behind `/user`.
+/// An API with the token `good`, which lacks every scope, and the token `spent`, whose rate limit is
+/// reached. It hangs for `slow` after `/user`.
 #[derive(Clone, Default)]
 struct FakeApi {
-    /// Whom the calls were for, as they said with their proof.
+    /// The proven client IP addresses of the calls.
     addresses: Arc<Mutex<Vec<String>>>,
 }
 
@@ -89,7 +89,6 @@ impl Answer {
         self.headers.get(name).map_or("", |it| it.to_str().unwrap())
     }
 
-    /// The text of an error.
     fn message(&self) -> &str {
         assert_eq!(self.body.as_object().map(serde_json::Map::len), Some(1), "{} {}", self.status, self.body);
         self.body["message"].as_str().unwrap()
@@ -124,7 +123,7 @@ const GOOD: (&str, &str) = ("authorization", "Bearer good");
 const BAD: (&str, &str) = ("authorization", "Bearer bad");
 
 #[tokio::test]
-async fn whoever_has_no_good_token_is_told_where_to_get_one() {
+async fn invalid_token_gets_401_with_the_metadata_url() {
     let origin = origin().await;
     let challenge = format!("Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
     let call = json!({ "name": "list_connections", "arguments": {} });
@@ -153,7 +152,7 @@ async fn whoever_has_no_good_token_is_told_where_to_get_one() {
 }
 
 #[tokio::test]
-async fn pages_of_others_are_refused() {
+async fn foreign_origins_get_403() {
     let own = origin().await;
     let port = own.rsplit(':').next().unwrap();
     for (origin, status) in [
@@ -171,7 +170,7 @@ async fn pages_of_others_are_refused() {
 }
 
 #[tokio::test]
-async fn both_revisions_are_spoken_and_a_tool_that_is_none_is_named() {
+async fn both_protocol_revisions_work_and_unknown_tool_is_named() {
     let origin = origin().await;
     let client = json!({ "name": "planner", "version": "1.0.0" });
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
@@ -193,9 +192,9 @@ async fn both_revisions_are_spoken_and_a_tool_that_is_none_is_named() {
 }
 
 #[tokio::test]
-async fn scripts_of_allowed_origins_may_ask_and_read() {
+async fn allowed_origins_may_send_and_read() {
     let own = origin().await;
-    // A star is no origin, and allows none.
+    // `*` is not an origin and allows none.
     let app = app(&own, &["*", "https://pages.example"]);
     let send = |method: &str, origin: &str| {
         let request = Request::builder().method(method).uri("/mcp").header("origin", origin);
@@ -214,7 +213,7 @@ async fn scripts_of_allowed_origins_may_ask_and_read() {
     let refused = send("OPTIONS", "https://evil.example").await.unwrap();
     assert!(!refused.headers().contains_key("access-control-allow-origin"));
 
-    // Where to get a token is what such a script has to read first.
+    // Scripts need this header to find out where to get a token.
     let answer = send("POST", "https://pages.example").await.unwrap();
     assert_eq!(answer.status(), 401);
     assert_eq!(answer.headers()["access-control-allow-origin"], "https://pages.example");
@@ -225,7 +224,7 @@ async fn scripts_of_allowed_origins_may_ask_and_read() {
 }
 
 #[tokio::test]
-async fn what_takes_too_long_is_answered_before_the_gateway_gives_up() {
+async fn slow_call_gets_a_response_before_the_gateways_timeout() {
     let app = App { within: Duration::from_secs(1), ..app(&origin().await, &[]) };
     let call = json!({ "name": "list_connections", "arguments": {} });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call }).to_string();
@@ -237,7 +236,7 @@ async fn what_takes_too_long_is_answered_before_the_gateway_gives_up() {
 }
 
 #[tokio::test]
-async fn the_limit_of_the_caller_applies_before_anything_is_answered() {
+async fn rate_limit_applies_before_any_response() {
     let origin = origin().await;
     for method in ["initialize", "tools/list", "nonsense"] {
         let answer = send(&origin, &[("authorization", "Bearer spent")], method, json!({})).await;
@@ -251,7 +250,7 @@ async fn the_limit_of_the_caller_applies_before_anything_is_answered() {
 }
 
 #[tokio::test]
-async fn an_api_that_fails_is_asked_again_later_and_nothing_is_answered() {
+async fn failing_api_gets_503_with_retry_after() {
     let nobody = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     for (origin, token) in [(origin().await, "Bearer broken"), (format!("http://{nobody}"), "Bearer good")] {
         let answer = send(&origin, &[("authorization", token)], "tools/list", json!({})).await;
@@ -262,7 +261,7 @@ async fn an_api_that_fails_is_asked_again_later_and_nothing_is_answered() {
 }
 
 #[tokio::test]
-async fn every_call_of_the_api_passes_the_address_of_the_assistant_on() {
+async fn every_api_call_carries_the_assistants_address() {
     let api = FakeApi::default();
     let origin = api.start().await;
     let forged = ("x-client-address", "203.0.113.1");

@@ -5,7 +5,7 @@ use client::Connection;
 use crate::error::CliError;
 use crate::output::plain;
 
-/// How an account is written: `mastodon/harbour`, or its id where it has no handle.
+/// The printed name: `mastodon/harbour`, or the id if the account has no handle.
 pub(crate) fn name(account: &Connection) -> String {
     match &account.username {
         Some(username) => plain(&format!("{}/{username}", account.provider)),
@@ -13,7 +13,6 @@ pub(crate) fn name(account: &Connection) -> String {
     }
 }
 
-/// The account that was meant.
 pub(crate) fn find<'a>(accounts: &'a [Connection], said: &str) -> Result<&'a Connection, CliError> {
     let said = said.trim();
     let is_handle = |it: &Connection, handle: &str| {
@@ -28,20 +27,22 @@ pub(crate) fn find<'a>(accounts: &'a [Connection], said: &str) -> Result<&'a Con
     let found: Vec<_> = accounts.iter().filter(is_meant).collect();
     match found.as_slice() {
         [one] => Ok(one),
-        [] => Err(CliError::Usage(format!("there is no account {said:?}; {}", there_are(accounts.iter())))),
+        [] => Err(CliError::Usage(format!("account {said:?} not found; {}", there_are(accounts.iter())))),
         several => {
-            Err(CliError::Usage(format!("{said:?} is several accounts; {}", there_are(several.iter().copied()))))
+            Err(CliError::Usage(format!("{said:?} matches several accounts; {}", there_are(several.iter().copied()))))
         }
     }
 }
 
-/// The accounts that were meant, each once; `all` is every one.
+/// The named accounts, each once; `all` means every account.
 pub(crate) fn find_all<'a>(accounts: &'a [Connection], said: &[String]) -> Result<Vec<&'a Connection>, CliError> {
     let mut found: Vec<&Connection> = Vec::new();
     for said in said {
         let named = if said.trim() == "all" { accounts.iter().collect() } else { vec![find(accounts, said)?] };
         if named.is_empty() {
-            return Err(CliError::Usage("no account is connected; `social connect` connects one".to_owned()));
+            return Err(CliError::Usage(
+                "no account is connected; connect one with `social connect PLATFORM`".to_owned(),
+            ));
         }
         for account in named {
             if !found.iter().any(|it| it.id == account.id) {
@@ -55,7 +56,7 @@ pub(crate) fn find_all<'a>(accounts: &'a [Connection], said: &[String]) -> Resul
 fn there_are<'a>(accounts: impl Iterator<Item = &'a Connection>) -> String {
     let names: Vec<_> = accounts.map(|it| format!("{} ({})", name(it), it.id)).collect();
     match names.as_slice() {
-        [] => "none is connected; `social connect` connects one".to_owned(),
+        [] => "no account is connected; connect one with `social connect PLATFORM`".to_owned(),
         names => format!("use one of {}", names.join(", ")),
     }
 }
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_is_named_by_what_is_enough() {
+    fn account_is_named_by_any_unambiguous_name() {
         let accounts = accounts();
         for (said, id) in [
             ("1", 1),
@@ -101,15 +102,15 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_several_is_asked_back() {
+    fn ambiguous_account_is_an_error_with_the_matches() {
         let accounts = accounts();
         let told = find(&accounts, "mastodon").unwrap_err().to_string();
-        assert_eq!(told, "\"mastodon\" is several accounts; use one of mastodon/@Harbour (1), mastodon/pier (2)");
+        assert_eq!(told, "\"mastodon\" matches several accounts; use one of mastodon/@Harbour (1), mastodon/pier (2)");
         assert!(find(&accounts, "harbour").is_err() && find(&accounts, "x").is_err());
     }
 
     #[test]
-    fn each_account_is_meant_once() {
+    fn repeated_account_is_used_once() {
         let accounts = accounts();
         let said = ["pier", "all", "2"].map(ToOwned::to_owned);
         let ids: Vec<_> = find_all(&accounts, &said).unwrap().iter().map(|it| it.id).collect();

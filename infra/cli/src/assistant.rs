@@ -5,19 +5,18 @@ use crate::error::CliError;
 use crate::output::{self, notice};
 use crate::session::Session;
 
-/// What permits an assistant more than reading and drafts.
+/// Scopes that permit more than reading and drafts.
 const BEYOND_DRAFTS: [&str; 3] = ["posts:write", "connections:write", "webhooks:write"];
 
-/// How a person holds an assistant to drafts.
-const DRAFTS_ONLY: &str = "To hold an assistant to drafts, sign in once with `social --profile drafts login --drafts`, \
+const DRAFTS_ONLY: &str = "To limit an assistant to drafts, sign in once with `social --profile drafts login --drafts`, \
     and let it start `social --profile drafts mcp --drafts`.";
 
-/// Offers the tools, after saying on standard error what they may do: the
-/// assistant's program shows or logs it.
+/// Serves the tools, and first prints their permissions on standard error, which the assistant's
+/// program shows or logs.
 pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), CliError> {
     let permitted = match session.client.show_user().await {
         Ok(user) => Some(user.scopes.clone()),
-        // A token without `user:read` cannot ask what it permits.
+        // A token without `user:read` cannot read its own scopes.
         Err(error) if error.status() == Some(403) => None,
         Err(error) => return Err(error.into()),
     };
@@ -30,17 +29,20 @@ pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), CliErr
                 let wider = output::plain(&wider.join(", "));
                 return Err(CliError::Usage(format!("this login permits more than drafts: {wider}. {DRAFTS_ONLY}")));
             }
-            notice(&format!("The assistant works at {origin} with {}", output::plain(&scopes.join(", "))));
+            notice(&format!("The assistant uses {origin} with the scopes {}", output::plain(&scopes.join(", "))));
             if !wider.is_empty() {
                 notice(DRAFTS_ONLY);
             }
         }
         None if arguments.drafts => {
-            let text = "this login lacks user:read, so it cannot be checked that it permits drafts only";
+            let text =
+                "this login lacks the scope user:read, so its scopes cannot be checked; run `social login --drafts`";
             return Err(CliError::Usage(format!("{text}. {DRAFTS_ONLY}")));
         }
         None => {
-            notice(&format!("The assistant works at {origin}. What the token permits is unknown: it lacks user:read"));
+            notice(&format!(
+                "The assistant uses {origin}. The scopes of the token are unknown because it lacks user:read"
+            ));
         }
     }
     tools::over_stdio(session.client.clone()).await.map_err(|error| CliError::Failed(error.to_string()))

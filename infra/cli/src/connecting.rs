@@ -12,18 +12,16 @@ use crate::output::{self, notice};
 use crate::session::Session;
 use crate::sign_in::{open, web_page};
 
-/// How often it is asked whether an account is connected. Sixty requests a
-/// minute are allowed.
+/// Interval between two polls of a connect flow. The API allows sixty requests a minute.
 const ASKED_EVERY: Duration = Duration::from_secs(3);
 
-/// Lists the platforms.
 pub(crate) async fn platforms(session: &Session) -> Result<(), CliError> {
     let platforms = session.client.list_platforms().await?;
     if session.json {
         return output::line(&platforms.json);
     }
     let row = |it: &client::Platform| {
-        let usable = if it.usable { "yes" } else { "not set up here" };
+        let usable = if it.usable { "yes" } else { "not set up in this deployment" };
         let options = it.options.get("properties").and_then(Value::as_object);
         let options = options.map(|it| it.keys().cloned().collect::<Vec<_>>().join(", ")).unwrap_or_default();
         vec![it.name.clone(), it.title.clone(), usable.to_owned(), options]
@@ -31,11 +29,10 @@ pub(crate) async fn platforms(session: &Session) -> Result<(), CliError> {
     output::table(&["NAME", "PLATFORM", "USABLE", "OPTIONS"], &platforms.data.iter().map(row).collect::<Vec<_>>())
 }
 
-/// Connects an account.
 pub(crate) async fn connect(session: &Session, arguments: &Connect) -> Result<(), CliError> {
     let request = session.client.begin_connection(&arguments.platform).await?;
     let page = web_page(&request.authorization_url)?;
-    notice(&format!("Open {page}\nand connect the account there. This waits for ten minutes."));
+    notice(&format!("Open {page}\nand connect the account there. Waiting for up to ten minutes."));
     if !arguments.no_browser && output::is_watched() {
         open(&page);
     }
@@ -45,7 +42,7 @@ pub(crate) async fn connect(session: &Session, arguments: &Connect) -> Result<()
             ConnectionRequestStatus::Pending { .. } => tokio::time::sleep(ASKED_EVERY).await,
             ConnectionRequestStatus::Failed => {
                 return Err(CliError::Refused(
-                    "the account was not connected; the page in the browser says why".to_owned(),
+                    "the account was not connected; the page in the browser shows the reason".to_owned(),
                 ));
             }
             ConnectionRequestStatus::Completed { .. } if session.json => return output::line(&status.json),
@@ -57,7 +54,6 @@ pub(crate) async fn connect(session: &Session, arguments: &Connect) -> Result<()
     }
 }
 
-/// `social connections …`.
 pub(crate) async fn run(session: &Session, command: Option<ConnectionsCommand>) -> Result<(), CliError> {
     match command.unwrap_or(ConnectionsCommand::List) {
         ConnectionsCommand::List => list(session).await,
@@ -89,10 +85,10 @@ async fn list(session: &Session) -> Result<(), CliError> {
         return output::line(&accounts.json);
     }
     if accounts.data.is_empty() {
-        return output::line("No account is connected; `social connect PLATFORM` connects one");
+        return output::line("No account is connected. Connect one with `social connect PLATFORM`");
     }
     let row = |it: &client::Connection| {
-        let state = if it.needs_reconnection { "connect it again" } else { "active" };
+        let state = if it.needs_reconnection { "reconnect needed" } else { "active" };
         vec![it.id.to_string(), account::name(it), it.display_name.clone().unwrap_or_default(), state.to_owned()]
     };
     output::table(&["ID", "ACCOUNT", "NAME", "STATE"], &accounts.data.iter().map(row).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! How a command ends.
+//! Errors of commands, and their exit codes.
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -8,31 +8,30 @@ use thiserror::Error;
 
 use crate::plain::plain_lines;
 
-/// Why a command did not do what it was told; each kind has its exit code.
+/// Why a command failed; each variant has an exit code, which the help lists.
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
-    /// Something on this machine or on the way failed. Nothing happened.
+    /// This machine or the network failed. Nothing changed.
     #[error("{0}")]
     Failed(String),
-    /// The command cannot be carried out as it was written.
+    /// Wrong usage.
     #[error("{0}")]
     Usage(String),
-    /// There is no token, or it is not valid any more.
+    /// The token is missing or no longer valid.
     #[error("{0}")]
     NotSignedIn(String),
-    /// The service refused.
     #[error("{0}")]
     Refused(String),
-    /// Nobody knows whether it happened.
+    /// The outcome of a request is unknown.
     #[error("{0}")]
     Unknown(String),
-    /// What was printed is not read any more: `social posts list | head -1`.
-    #[error("nobody reads what is printed")]
+    /// Standard output was closed, as in `social posts list | head -1`.
+    #[error("broken pipe")]
     NobodyReads,
 }
 
 impl CliError {
-    /// Says what is wrong, and gives the exit code.
+    /// Prints the error and returns the exit code.
     pub(crate) fn tell(&self) -> ExitCode {
         if !matches!(self, Self::NobodyReads) {
             let _ = writeln!(io::stderr(), "social: {}", plain_lines(&self.to_string()));
@@ -40,7 +39,6 @@ impl CliError {
         ExitCode::from(self.code())
     }
 
-    /// The exit code; the help lists them.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::NobodyReads => 0,
@@ -57,17 +55,17 @@ impl From<Error> for CliError {
     fn from(error: Error) -> Self {
         match &error {
             Error::NotSignedIn(_) => Self::NotSignedIn(
-                "the token is not valid any more; run `social login`, or replace the one in SOCIAL_TOKEN".to_owned(),
+                "the token is no longer valid; run `social login`, or replace the token in SOCIAL_TOKEN".to_owned(),
             ),
             Error::Refused(refusal) => Self::Refused(sentence(refusal)),
-            // With an answer that cannot be read, it worked, and what became of it is not known.
+            // An unreadable response means success with an unknown result.
             Error::Unknown(_) | Error::Unreadable(_) => Self::Unknown(error.to_string()),
             Error::Unreachable(_) => Self::Failed(error.to_string()),
         }
     }
 }
 
-/// What a refusal says, with what the words of the API are called here.
+/// The message of a refused request; internal errors also get the request id.
 fn sentence(refusal: &Refusal) -> String {
     let printed = plain_lines(&refusal.to_string());
     match &refusal.request_id {

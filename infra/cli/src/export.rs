@@ -15,12 +15,12 @@ use crate::posting::entry_name;
 use crate::posts::status;
 use crate::session::Session;
 
-/// The columns. The first six are those of an import. By `id` and `status` an import finds the posts
-/// that it leaves out; the others are for people.
+/// The first six columns are those of an import. By `id` and `status`, an import finds the posts
+/// that it skips; the others are for people.
 const COLUMNS: [&str; 11] =
     ["content", "to", "at", "media", "alt", "options", "id", "status", "created_at", "urls", "errors"];
 
-/// What a file is: by its name, or as it was said.
+/// The format from `--format`, else from the file name.
 pub(crate) fn format(said: Option<Format>, file: &Path) -> Option<Format> {
     said.or_else(|| match file.extension()?.to_str()? {
         "csv" => Some(Format::Csv),
@@ -29,13 +29,17 @@ pub(crate) fn format(said: Option<Format>, file: &Path) -> Option<Format> {
     })
 }
 
-/// Writes posts, the oldest first.
+/// Exports posts, oldest first.
 pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), CliError> {
     let by_name = arguments.file.as_deref().and_then(|it| format(arguments.format, it));
     let format = match (by_name, &arguments.file) {
         (Some(format), _) => format,
         (None, None) => arguments.format.unwrap_or(Format::Jsonl),
-        (None, Some(_)) => return Err(CliError::Usage("say by --format whether it is csv or jsonl".to_owned())),
+        (None, Some(_)) => {
+            return Err(CliError::Usage(
+                "the file name ends in neither .csv nor .jsonl; add --format csv or --format jsonl".to_owned(),
+            ));
+        }
     };
     let status = status(arguments.status.as_deref())?;
     let mut target = Target::open(arguments.file.as_deref())?;
@@ -48,8 +52,8 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Cli
             return Ok(());
         }
         if has_more_than_a_line(post) {
-            let what = "texts, files or options of its own for one account, which a line cannot say";
-            notice(&format!("post {} is left out: it has {what}", post.id));
+            let what = "its own text, files or options for one account, which a line cannot express";
+            notice(&format!("post {} was skipped: it has {what}", post.id));
             return Ok(());
         }
         written += 1;
@@ -58,12 +62,12 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Cli
     .await?;
     lines.end()?;
     target.keep()?;
-    notice(&format!("{written} posts written"));
+    notice(&format!("{written} posts exported"));
     Ok(())
 }
 
-/// Calls `visit` with every post of the user, the oldest first. Fails if a post was deleted
-/// meanwhile: the pages have then moved, and another post may be missing.
+/// Calls `visit` with every post of the user, oldest first. Fails if a post is deleted in between:
+/// the pages then shift, and another post may be missing.
 pub(crate) async fn for_each_post(
     client: &Client,
     mut visit: impl FnMut(&Post) -> Result<(), CliError>,
@@ -74,7 +78,7 @@ pub(crate) async fn for_each_post(
         let which = ListPosts { status: None, per_page: Some(100), page: Some(page), sort, direction };
         let posts = client.list_posts(&which).await?;
         if posts.meta.total < total {
-            let why = "a post was deleted meanwhile, so another may be missing here; run the command again";
+            let why = "a post was deleted during the export, so another post may be missing; run the command again";
             return Err(CliError::Failed(why.to_owned()));
         }
         total = posts.meta.total;
@@ -86,11 +90,10 @@ pub(crate) async fn for_each_post(
     }
 }
 
-/// Where lines go.
 enum Target {
-    /// Standard output, a pipe, a device.
+    /// Standard output, a pipe or a device.
     Stream(Box<dyn Write>),
-    /// A file, which replaces another one when it is whole.
+    /// A file that replaces an existing one when it is complete.
     File { part: BufWriter<NamedTempFile>, path: PathBuf },
 }
 
@@ -226,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_plain_where_that_says_the_same() {
+    fn cell_is_plain_unless_json_is_needed() {
         for (value, expected) in [
             (json!(null), ""),
             (json!([]), ""),

@@ -1,4 +1,4 @@
-//! Pictures and videos on their way to the service.
+//! Uploads of images and videos.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,16 +13,16 @@ use sha2::{Digest, Sha256};
 use crate::error::CliError;
 use crate::output::{is_watched, notice, plain};
 
-/// How much of a file is read at a time.
+/// Bytes of a file that are read at a time.
 const CHUNK: usize = 64 * 1024;
 
-/// How often an upload is tried.
+/// Attempts of one upload.
 const TRIES: u32 = 4;
 
-/// A file that is to be uploaded, or fetched by the service.
+/// A file to upload, or a URL that the service fetches.
 #[derive(Clone, Debug)]
 pub(crate) struct Medium {
-    /// As it was written.
+    /// As the user wrote it.
     said: String,
     mime_type: &'static str,
     from: From,
@@ -40,12 +40,12 @@ enum From {
 }
 
 impl Medium {
-    /// Looks at a file; its path counts from `folder`.
+    /// Checks a file; its path is relative to `folder`.
     pub(crate) fn look(said: &str, folder: &Path) -> Result<Self, CliError> {
         let wrong = |why: &dyn std::fmt::Display| CliError::Usage(format!("{}: {why}", plain(said)));
         let is_url = said.starts_with("https://") || said.starts_with("http://");
         let named = if is_url { said.split(['?', '#']).next().unwrap_or(said) } else { said };
-        let known = "it is no .jpg, .png, .gif, .webp, .mp4 or .mov";
+        let known = "unsupported file type; use .jpg, .png, .gif, .webp, .mp4 or .mov";
         let mime_type = mime_type(Path::new(named)).ok_or_else(|| wrong(&known))?;
         if is_url {
             return Ok(Self { said: said.to_owned(), mime_type, from: From::Url });
@@ -53,13 +53,13 @@ impl Medium {
         let path = folder.join(said);
         let (size, hash) = weigh(&path).map_err(|it| wrong(&it))?;
         if size == 0 {
-            return Err(wrong(&"it is empty"));
+            return Err(wrong(&"the file is empty"));
         }
         Ok(Self { said: said.to_owned(), mime_type, from: From::Here { path, size, hash } })
     }
 
-    /// Has it uploaded or fetched; gives the path by which a post names it. The
-    /// same file under the same key has the same path for a day.
+    /// Uploads the file or lets the service fetch it. Returns the path for the post. One key returns
+    /// one path for a day.
     pub(crate) async fn send(&self, client: &Client, key: &str) -> Result<String, CliError> {
         let From::Here { path, size, hash } = &self.from else {
             let url = Some(self.said.clone());
@@ -75,11 +75,11 @@ impl Medium {
             let answer =
                 client.create_medium(&medium, Some(&derived(&[key, hash, again])?)).await.map_err(not_posted)?;
             let MediumView::Presigned(target) = &answer.value else {
-                return Err(CliError::Failed("the service does not say where to upload to".to_owned()));
+                return Err(CliError::Failed("the service returned no upload URL".to_owned()));
             };
             match self.put(client, target, path, *size).await {
-                // A target of hours ago takes nothing any more. Where it did, the file keeps its
-                // path, for a post under the same key has to say the same.
+                // An upload URL of hours ago has expired. If the upload succeeded, the file keeps its
+                // path, because a post under the same key must have the same body.
                 Err(Error::Refused(_)) if answer.replayed && again.is_empty() => {
                     if is_there(client, &target.path).await? {
                         return Ok(target.path.clone());
@@ -113,13 +113,13 @@ impl Medium {
     }
 }
 
-/// Whether the service has a file: what it says of a post with it, which it does not keep.
+/// Whether the service has a file, found by validating a post with it.
 async fn is_there(client: &Client, path: &str) -> Result<bool, CliError> {
     let media = Some(vec![NewPostMedia::Path(path.to_owned())]);
     let post = NewPost { content: "-".to_owned(), media, ..NewPost::default() };
     match client.validate_post(&post).await {
         Ok(_) => Ok(true),
-        // Without an account it is refused in any case.
+        // A post without an account is refused in any case.
         Err(Error::Refused(refusal)) if refusal.status == 422 => {
             Ok(!refusal.errors.keys().any(|it| it.starts_with("media")))
         }
@@ -127,7 +127,7 @@ async fn is_there(client: &Client, path: &str) -> Result<bool, CliError> {
     }
 }
 
-/// What a file failed on. Whether it arrived may not be known; that there is no post is.
+/// The error of an upload. It may be unknown whether the file arrived, but no post exists.
 fn not_posted(error: Error) -> CliError {
     match error {
         Error::Unknown(why) | Error::Unreadable(why) => CliError::Failed(why),
@@ -135,7 +135,7 @@ fn not_posted(error: Error) -> CliError {
     }
 }
 
-/// The key of a request that belongs to another one.
+/// The key of a request that another request depends on.
 fn derived(parts: &[&str]) -> Result<IdempotencyKey, CliError> {
     let mut hash = Sha256::new();
     for part in parts {
@@ -145,13 +145,13 @@ fn derived(parts: &[&str]) -> Result<IdempotencyKey, CliError> {
     IdempotencyKey::parse(hex(&hash.finalize())).map_err(|it| CliError::Failed(it.to_string()))
 }
 
-/// Bytes as lower-case letters and digits.
+/// Bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|it| [it >> 4, it & 15]);
     digits.filter_map(|it| char::from_digit(it.into(), 16)).collect()
 }
 
-/// The size of a file, and a hash of what is in it.
+/// The size of a file in bytes, and a hash of its content.
 fn weigh(path: &Path) -> std::io::Result<(u64, String)> {
     let mut file = File::open(path)?;
     let (mut hash, mut size, mut chunk) = (Sha256::new(), 0, vec![0; CHUNK]);
@@ -165,7 +165,6 @@ fn weigh(path: &Path) -> std::io::Result<(u64, String)> {
     }
 }
 
-/// The bytes of a file, read while they are sent.
 fn body(mut file: File, bar: ProgressBar) -> reqwest::Body {
     let chunks = std::iter::from_fn(move || {
         let mut chunk = vec![0; CHUNK];
@@ -182,13 +181,13 @@ fn body(mut file: File, bar: ProgressBar) -> reqwest::Body {
     reqwest::Body::wrap_stream(stream::iter(chunks))
 }
 
-/// A bar for whoever looks.
+/// A progress bar, hidden unless standard error is a terminal.
 fn bar(name: &str, size: u64) -> ProgressBar {
     if !is_watched() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(size).with_message(plain(name));
-    // The words of the template are ours; if they were wrong, the plain bar is shown.
+    // The template is ours; if it were invalid, the plain bar is shown.
     match ProgressStyle::with_template("{msg} [{bar:30}] {bytes}/{total_bytes} {eta}") {
         Ok(style) => bar.with_style(style.progress_chars("=> ")),
         Err(_) => bar,
@@ -214,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_looked_at_before_anything_is_sent() {
+    fn file_is_checked_before_anything_is_sent() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.PNG"), "picture").unwrap();
         std::fs::write(folder.path().join("empty.png"), "").unwrap();
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_key_do_not_run_into_each_other() {
+    fn parts_of_a_key_are_separated() {
         assert_ne!(derived(&["ab", "c"]).unwrap(), derived(&["a", "bc"]).unwrap());
         assert_eq!(derived(&["ab", "c"]).unwrap(), derived(&["ab", "c"]).unwrap());
     }

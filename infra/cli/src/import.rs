@@ -1,13 +1,12 @@
-//! `social import`: a post of each line of a file, once.
+//! `social import`: creates one post for each line of a file.
 //!
-//! A line that `social export` wrote is known by its post. A post that exists in this account, or
-//! was public when it was exported, is left out.
+//! A line that `social export` wrote is recognized by its post. A post that exists in this account,
+//! or was public when it was exported, is skipped.
 //!
-//! Two things keep a line from being posted twice. Its idempotency key, by
-//! which the service knows it for a day, and the report, which is written
-//! before and after each request and knows it for good. What was under way when
-//! the program died is sent again under its key, with the very same body; when
-//! it is older than what the service remembers, it is left for people to look at.
+//! Two things prevent a second post of a line: its idempotency key, which the service remembers for
+//! a day, and the report, which is written before and after each request and remembers it for good.
+//! A request in flight when the program died is sent again under its key, with the same body; if it
+//! is older than the service remembers, the user has to check it.
 
 mod line;
 mod plan;
@@ -32,30 +31,29 @@ use crate::posting::{entries, send};
 use crate::session::Session;
 use crate::when::Zone;
 
-/// The largest file that is read.
+/// In bytes.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
-/// The service keeps the answer to a key for 24 hours; two for clocks that differ,
-/// and for a request that waits out the limits of an hour ([`LIMITS`]).
+/// The service remembers a key for 24 hours. Two hours less, for clocks that differ and for a request
+/// that waits an hour for rate limits ([`LIMITS`]).
 const REMEMBERED: TimeDelta = TimeDelta::hours(22);
 
-/// How many limits of a minute are waited out: a file of some hundred lines meets them.
+/// How many one-minute rate limits one request waits for; a few hundred lines reach them.
 const LIMITS: u32 = 60;
 
-/// An import that is under way.
 struct Importing<'a> {
     session: &'a Session,
     arguments: &'a Import,
     client: Client,
     accounts: Vec<Connection>,
     zone: Zone,
-    /// Ids of the user's posts; empty where no line was exported.
+    /// Ids of the user's posts; empty if no line has an id.
     existing: HashSet<u64>,
     report: Report,
     sums: Sums,
 }
 
-/// How many lines ended how.
+/// Counts of lines by result.
 #[derive(Default)]
 struct Sums {
     posted: usize,
@@ -67,14 +65,15 @@ struct Sums {
     unknown: usize,
 }
 
-/// Makes a post of each line.
 pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), CliError> {
     let file = &arguments.file;
     let named = |error: std::io::Error| CliError::Usage(format!("{}: {error}", file.display()));
     let format = format(arguments.format, file);
-    let format = format.ok_or_else(|| CliError::Usage("say by --format whether it is csv or jsonl".to_owned()))?;
+    let format = format.ok_or_else(|| {
+        CliError::Usage("the file name ends in neither .csv nor .jsonl; add --format csv or --format jsonl".to_owned())
+    })?;
     if MAX_FILE < fs::metadata(file).map_err(named)?.len() {
-        return Err(CliError::Usage(format!("{}: is larger than 64 MiB; divide it", file.display())));
+        return Err(CliError::Usage(format!("{} is larger than 64 MiB; split it", file.display())));
     }
     let bytes = fs::read(file).map_err(named)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -83,16 +82,17 @@ pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Cli
     let client = session.client.clone().with_retry_policy(RetryPolicy { limits: LIMITS, ..RetryPolicy::default() });
     let account = match client.show_user().await {
         Ok(user) => format!("{}#{}", client.base().origin(), user.value.id),
-        // The report is each person's own: without knowing whose posts these are, a line
-        // could be posted twice, or never.
+        // Reports are per user: without knowing the user, a line could be posted twice, or never.
         Err(error) if error.status() == Some(403) => {
-            let why = "an import has to know whose posts these are: it needs a token with the scope user:read";
+            let why =
+                "an import needs a token with the scope user:read, to know whose posts it creates; run `social login`";
             return Err(CliError::Refused(why.to_owned()));
         }
         Err(error) => return Err(error.into()),
     };
     let zone = match &arguments.zone {
-        Some(said) => Zone::parse(said).ok_or_else(|| CliError::Usage(format!("{said:?} is no time zone")))?,
+        Some(said) => Zone::parse(said)
+            .ok_or_else(|| CliError::Usage(format!("{said:?} isn't a time zone; use one such as Europe/Berlin")))?,
         None => Zone::Here,
     };
     let accounts = client.list_connections(&ListConnections::default()).await?.value.data;
@@ -104,7 +104,6 @@ pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Cli
     importing.all(lines).await
 }
 
-/// Ids of all posts of the user.
 async fn existing(client: &Client) -> Result<HashSet<u64>, CliError> {
     let mut ids = HashSet::new();
     let read = for_each_post(client, |post| {
@@ -114,7 +113,7 @@ async fn existing(client: &Client) -> Result<HashSet<u64>, CliError> {
     match read.await {
         Ok(()) => Ok(ids),
         Err(CliError::Refused(why)) => Err(CliError::Refused(format!(
-            "an import of exported lines has to read which posts exist; or use --copies. {why}"
+            "the existing posts could not be read, which an import of exported lines needs (or use --copies): {why}"
         ))),
         Err(failure) => Err(failure),
     }
@@ -138,7 +137,7 @@ impl Importing<'_> {
             };
             if let Err(failure) = ended {
                 bar.abandon();
-                notice(&format!("{}; run the same command again for what is left", self.summary()));
+                notice(&format!("{}; run the same command again to import the remaining lines", self.summary()));
                 let is_clear = self.sums.unknown == 0;
                 return Err(if is_clear { failure } else { CliError::Unknown(failure.to_string()) });
             }
@@ -148,7 +147,7 @@ impl Importing<'_> {
         self.end()
     }
 
-    /// One line. An error is one for which the rest cannot go on.
+    /// Imports one line. An error ends the import.
     async fn one(&mut self, line: &Line) -> Result<(), CliError> {
         let now = Utc::now();
         if !self.arguments.dry_run {
@@ -198,13 +197,12 @@ impl Importing<'_> {
         self.send(line, post, false).await
     }
 
-    /// Paths in the file count from where it is.
+    /// Paths in the file are relative to its folder.
     fn folder(&self) -> &Path {
         self.arguments.file.parent().unwrap_or(Path::new(""))
     }
 
-    /// Sends a line, for the first time or `again`, after one of which nobody knows how it
-    /// ended.
+    /// Sends a line for the first time, or `again` after an unknown outcome.
     async fn send(&mut self, line: &Line, post: NewPost, again: bool) -> Result<(), CliError> {
         self.report.write(line, What::Sending { body: Box::new(post.clone()) })?;
         let error = match self.client.create_post(&post, Some(line.key())).await {
@@ -228,7 +226,7 @@ impl Importing<'_> {
                 self.refused(line, field, &message)
             }
             Error::Unknown(_) | Error::Unreadable(_) => self.unknown(line, &error.to_string()),
-            // Nothing happened now, and the rest would fare no better.
+            // Nothing changed, and the next lines would fail too.
             Error::Refused(_) | Error::NotSignedIn(_) | Error::Unreachable(_) => {
                 if !again {
                     self.report.write(line, What::Refused { field: String::new(), message: error.to_string() })?;
@@ -275,25 +273,25 @@ impl Importing<'_> {
     fn too_old(&mut self, line: &Line, since: DateTime<Utc>) {
         self.sums.unknown += 1;
         let why = format!(
-            "it was sent {} and nobody knows how that ended; the service has forgotten its key. Look at `social posts \
-             list`: if it is not there, take its lines out of {} and run this again",
+            "it was sent {}, its outcome is unknown, and its idempotency key has expired. Check `social posts list`: if \
+             the post is not there, remove the line's entries from {} and run this command again",
             since.to_rfc3339(),
             report_path(self.arguments).display()
         );
         self.complain(line.number, "", &why);
     }
 
-    /// Writes to the report how a line ended.
+    /// Writes the result of a line to the report.
     fn tell(&mut self, line: &Line, what: What) -> Result<(), CliError> {
         let written = self.report.write(line, what)?;
         if self.session.json {
-            // The report has it: the lines that follow do not wait for whoever reads here.
+            // The report has the result, so a closed pipe does not stop the import.
             let _ = output::line(&written);
         }
         Ok(())
     }
 
-    /// Says what is wrong with a line: `posts.csv:4: at: …`.
+    /// Prints an error of a line: `posts.csv:4: at: …`.
     fn complain(&self, number: u64, field: &str, why: &str) {
         let file = self.arguments.file.display();
         let field = if field.is_empty() { String::new() } else { format!("{}: ", plain(field)) };
@@ -302,10 +300,10 @@ impl Importing<'_> {
 
     fn summary(&self) -> String {
         let Sums { posted, before, broken, refused, unknown, .. } = &self.sums;
-        let posted_now = if self.arguments.dry_run { "would be taken" } else { "posted" };
+        let posted_now = if self.arguments.dry_run { "valid" } else { "created" };
         let file = self.arguments.file.display();
         format!(
-            "{file}: {posted} {posted_now}, {before} posted before, {} refused, {unknown} unknown",
+            "{file}: {posted} {posted_now}, {before} skipped (already created), {} failed, {unknown} unknown",
             broken + refused
         )
     }
@@ -314,26 +312,31 @@ impl Importing<'_> {
         notice(&self.summary());
         for (what, count) in [("exist", self.sums.existing), ("are public", self.sums.public)] {
             if 0 < count {
-                notice(&format!("Posts that {what} already, left out: {count} (--copies makes copies of them)"));
+                notice(&format!("Skipped posts that {what} already: {count} (--copies creates them again)"));
             }
         }
         if !self.arguments.dry_run {
-            notice(&format!("The result of each line: {}", report_path(self.arguments).display()));
+            notice(&format!("Results by line: {}", report_path(self.arguments).display()));
         }
         let Sums { broken, refused, unknown, .. } = self.sums;
         match (unknown, refused, broken) {
             (0, 0, 0) => Ok(()),
-            (0, 0, _) => Err(CliError::Usage("some lines are not right; put them right and run it again".to_owned())),
-            (0, _, _) => Err(CliError::Refused("some lines were refused; put them right and run it again".to_owned())),
-            _ => Err(CliError::Unknown("of some lines nobody knows how they ended; run it again".to_owned())),
+            (0, 0, _) => Err(CliError::Usage(if broken == 1 {
+                "1 line has errors; fix it and run the same command again".to_owned()
+            } else {
+                format!("{broken} lines have errors; fix them and run the same command again")
+            })),
+            (0, _, _) => {
+                Err(CliError::Refused("some lines were refused; fix them and run the same command again".to_owned()))
+            }
+            _ => Err(CliError::Unknown("the outcome of some lines is unknown; run the same command again".to_owned())),
         }
     }
 }
 
-/// Whether a refusal says that there is no post of this line. The service looks for the key
-/// before it finds anything wrong with a post; what it refuses sooner says nothing of a try
-/// whose answer was lost. A key that was used with another body has a post, and one that is
-/// in use (409) may get one.
+/// Whether a refusal proves that no post of this line exists. The service looks up the key before it
+/// validates a post; an earlier refusal says nothing about an attempt whose response was lost. A key
+/// that was used with another body has a post, and one that is in use (409) may get one.
 fn there_is_none(refusal: &Refusal, again: bool) -> bool {
     let is_used = refusal.errors.contains_key("idempotency-key") || refusal.status == 409;
     !is_used && (!again || refusal.status == 422)
@@ -356,7 +359,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_silence_only_a_look_at_the_post_says_that_there_is_none() {
+    fn only_a_validated_post_proves_that_no_post_exists() {
         let refusal = |status, field: &str| Refusal {
             status,
             errors: [(field.to_owned(), vec!["is not right".to_owned()])].into(),

@@ -1,4 +1,4 @@
-//! `social listen`: what a webhook is told, sent to a program on this machine.
+//! `social listen`: forwards a webhook's events to a program on this machine.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use crate::output::{self, notice, plain};
 use crate::session::{self, Session};
 use crate::webhooks::explain;
 
-/// How much later than what came after it a delivery may show in the list.
+/// How much later than a newer delivery a delivery may appear in the list.
 const MAY_BE_LATE: TimeDelta = TimeDelta::minutes(2);
 
-/// The most pages of a hundred that are read at once.
+/// Pages of 100 deliveries that are read at once.
 const MAX_PAGES: usize = 20;
 
-/// How long the local program may take.
+/// Time limit of the local program.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
-/// How often the local program is tried.
+/// Attempts to reach the local program.
 const TRIES: u64 = 3;
 
-/// Forwards until it is ended.
+/// Forwards events until the process ends.
 pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), CliError> {
     let webhook = which(session, arguments.webhook).await?;
     let receiver = arguments.forward.as_deref().map(|it| Receiver::new(it, arguments.secret.as_deref())).transpose()?;
@@ -41,7 +41,7 @@ pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), Cli
         let fresh = match heard.fresh(session, webhook).await {
             Ok(fresh) => fresh,
             Err(Error::Unreachable(why)) => {
-                notice(&format!("the service gives no answer: {why}"));
+                notice(&format!("the service does not respond: {why}"));
                 continue;
             }
             Err(error) => return Err(error.into()),
@@ -65,23 +65,25 @@ async fn which(session: &Session, said: Option<u64>) -> Result<u64, CliError> {
             explain(one);
             Ok(one.id)
         }
-        [] => Err(CliError::Usage("there is no webhook; add one by `social webhooks create https://…`".to_owned())),
+        [] => {
+            Err(CliError::Usage("you have no webhook; create one with `social webhooks create https://…`".to_owned()))
+        }
         several => {
             let ids: Vec<_> = several.iter().map(|it| it.id.to_string()).collect();
-            Err(CliError::Usage(format!("which webhook? There are {}", ids.join(", "))))
+            Err(CliError::Usage(format!("name one of your webhooks: {}", ids.join(", "))))
         }
     }
 }
 
-/// What was heard already.
+/// The deliveries that were already forwarded.
 #[derive(Default)]
 struct Heard {
     ids: BTreeMap<String, Timestamp>,
 }
 
 impl Heard {
-    /// What is new in the list, the oldest first. The list may show something
-    /// later than what came after it, so it is read some way back.
+    /// The new deliveries, oldest first. A delivery may appear in the list later than a newer one, so
+    /// a window is read again.
     async fn fresh(&self, session: &Session, webhook: u64) -> Result<Vec<WebhookDelivery>, Error> {
         let newest = self.ids.values().max();
         let floor = newest.map(|it| it.0 - MAY_BE_LATE);
@@ -104,7 +106,7 @@ impl Heard {
     fn note(&mut self, delivery: &WebhookDelivery) {
         self.ids.insert(delivery.id.clone(), delivery.created_at);
         if let Some(newest) = self.ids.values().max().copied() {
-            // Twice the window, so that nothing at its edge is new again.
+            // Twice the window, so that no delivery at its edge is forwarded again.
             self.ids.retain(|_, at| newest.0 - MAY_BE_LATE * 2 < at.0);
         }
     }
@@ -117,7 +119,6 @@ async fn tell(receiver: Option<&Receiver>, delivery: &WebhookDelivery) -> Result
     output::line(&format!("{}  {}  {answered}", plain(&delivery.event), plain(&delivery.id)))
 }
 
-/// A program on this machine.
 struct Receiver {
     http: reqwest::Client,
     url: Url,
@@ -126,18 +127,20 @@ struct Receiver {
 
 impl Receiver {
     fn new(url: &str, secret: Option<&str>) -> Result<Self, CliError> {
-        let wrong = || CliError::Usage(format!("{url:?} is no address such as http://localhost:4000/hooks"));
+        let wrong = || CliError::Usage(format!("{url:?} isn't a URL such as http://localhost:4000/hooks"));
         let url = Url::parse(url).ok().filter(|it| matches!(it.scheme(), "http" | "https")).ok_or_else(wrong)?;
         let secret = match secret {
             Some(secret) => SecretString::from(secret),
             None => own_secret()?,
         };
         let signer = Webhook::new(secret.expose_secret());
-        let signer = signer.map_err(|_| CliError::Usage("the secret is no whsec_…".to_owned()))?;
+        let signer = signer.map_err(|_| {
+            CliError::Usage("SOCIAL_WEBHOOK_SECRET is not a webhook secret; it starts with whsec_".to_owned())
+        })?;
         Ok(Self { http: session::http(true)?, url, signer })
     }
 
-    /// Sends a message, and gives what was answered in words.
+    /// Sends a message and returns the response as text.
     async fn send(&self, id: &str, payload: String) -> String {
         let mut answered = String::new();
         for tried in 1..=TRIES {
@@ -160,15 +163,15 @@ impl Receiver {
         let request = request.header("webhook-timestamp", at.timestamp()).header("webhook-signature", signature);
         let sent = request.body(payload).send().await;
         sent.map(|it| it.status())
-            .map_err(|it| if it.is_timeout() { "no answer in time" } else { "not reached" }.to_owned())
+            .map_err(|it| if it.is_timeout() { "no response in time" } else { "not reached" }.to_owned())
     }
 }
 
-/// A secret of this run, shown to whoever started it.
+/// A temporary secret, printed for the user.
 fn own_secret() -> Result<SecretString, CliError> {
     let mut bytes = [0; 24];
     getrandom::fill(&mut bytes).map_err(|it| CliError::Failed(it.to_string()))?;
     let secret = format!("whsec_{}", base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes));
-    notice(&format!("Messages are signed with {secret}"));
+    notice(&format!("Messages are signed with the temporary secret {secret}"));
     Ok(secret.into())
 }

@@ -1,4 +1,4 @@
-//! `social`: posts from a terminal.
+//! `social`: the command line. `arguments` defines the commands; most have a module of their name.
 
 mod account;
 mod arguments;

@@ -1,37 +1,37 @@
-//! What is printed.
+//! Printing on standard output and standard error.
 
 use std::io::{self, IsTerminal, Write};
 
 use crate::error::CliError;
 pub(crate) use crate::plain::{plain, plain_lines};
 
-/// Prints a line.
 pub(crate) fn line(text: &str) -> Result<(), CliError> {
     Ok(writeln!(io::stdout(), "{text}")?)
 }
 
-/// Prints what is no result: notices, progress. It goes to standard error, so
-/// that programs read results alone.
+/// Prints notices and progress on standard error, so that programs read only results.
 pub(crate) fn notice(text: &str) {
-    // Where nobody reads notices, none are needed.
+    // A closed standard error is ignored.
     let _ = writeln!(io::stderr(), "{}", plain_lines(text));
 }
 
-/// Prints what became of a change. The change has happened: where this cannot be
-/// printed, the exit code must not say that nothing has.
+/// Prints the result of a change. If printing fails, the exit code must not say that nothing
+/// changed.
 pub(crate) fn done(text: &str) -> Result<(), CliError> {
     line(text).map_err(|failure| match failure {
-        CliError::Failed(why) => CliError::Unknown(format!("it is done, and cannot be printed: {why}")),
+        CliError::Failed(why) => {
+            CliError::Unknown(format!("the change succeeded, but its result could not be printed: {why}"))
+        }
         other => other,
     })
 }
 
-/// Whether a person looks at notices.
+/// Whether standard error is a terminal.
 pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
-/// The beginning of a text, on one line.
+/// The start of a text, on one line.
 pub(crate) fn beginning(text: &str, most: usize) -> String {
     let text = plain(text);
     if text.chars().count() <= most {
@@ -40,7 +40,7 @@ pub(crate) fn beginning(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Prints rows in columns, below their names.
+/// Prints rows in columns with a header.
 pub(crate) fn table(names: &[&str], rows: &[Vec<String>]) -> Result<(), CliError> {
     let names: Vec<_> = names.iter().map(|it| (*it).to_owned()).collect();
     let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|it| plain(it)).collect()).collect();

@@ -20,15 +20,14 @@ use crate::output::{self, notice, plain, plain_lines};
 use crate::session::Session;
 use crate::when::{self, Zone};
 
-/// The most bytes that are read as a text: 65,000 characters are less.
+/// Maximum bytes of a text from standard input; 65,000 characters are less.
 const MAX_TEXT: u64 = 1024 * 1024;
 
-/// Writes a post.
 pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Result<(), CliError> {
     if arguments.to.is_empty() && !arguments.draft {
-        return Err(CliError::Usage("where to? Name an account by --to, or keep it by --draft".to_owned()));
+        return Err(CliError::Usage("name an account with --to, or save a draft with --draft".to_owned()));
     }
-    // Everything that can be wrong here is found before anything is sent.
+    // All local checks run before anything is sent.
     let content = text(arguments.text.as_deref())?;
     let at = arguments.at.as_deref().map(|it| time(it, arguments.key.is_some())).transpose()?;
     let options = PostOption::read_all(&arguments.options)?;
@@ -47,14 +46,14 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
         Ok(answer) => output::done(&made(&answer, scheduled_at == Some(PostTime::Now))),
         Err(error @ (Error::Unknown(_) | Error::Unreadable(_))) => {
             let time = at.map(|it| format!(" --at {it}")).unwrap_or_default();
-            let again = format!("run the same command with --key {key}{time}: then it is made once");
+            let again = format!("run the same command with --key {key}{time}; it creates the post only once");
             Err(CliError::Unknown(format!("{error}\n{again}")))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// When a post goes out. With a key, the command has to say the same when it is run again.
+/// When the post is published. With a key, only a time that stays the same in a second run.
 pub(crate) fn time(said: &str, has_key: bool) -> Result<PostTime, CliError> {
     if said.trim().eq_ignore_ascii_case("now") {
         return Ok(PostTime::Now);
@@ -63,18 +62,16 @@ pub(crate) fn time(said: &str, has_key: bool) -> Result<PostTime, CliError> {
     read.map(PostTime::from).map_err(|it| CliError::Usage(it.to_string()))
 }
 
-/// What became of a post that was made.
 pub(crate) fn made(post: &Post, at_once: bool) -> String {
     let accounts: Vec<_> = post.platforms.iter().map(entry_name).collect();
     let to = if accounts.is_empty() { String::new() } else { format!(" to {}", accounts.join(", ")) };
     match post.scheduled_at {
         None => format!("Post {} is a draft{}", post.id, if to.is_empty() { to } else { format!(" for{}", &to[3..]) }),
-        Some(_) if at_once => format!("Post {} goes out now{to}; see `social posts show {}`", post.id, post.id),
-        Some(at) => format!("Post {} goes out at {}{to}", post.id, local(at.0)),
+        Some(_) if at_once => format!("Post {} is being published{to}; see `social posts show {}`", post.id, post.id),
+        Some(at) => format!("Post {} is scheduled for {}{to}", post.id, local(at.0)),
     }
 }
 
-/// The account of an entry.
 pub(crate) fn entry_name(entry: &client::PostPlatform) -> String {
     match &entry.username {
         Some(username) => plain(&format!("{}/{username}", entry.provider)),
@@ -82,7 +79,7 @@ pub(crate) fn entry_name(entry: &client::PostPlatform) -> String {
     }
 }
 
-/// A time as the clock of this machine shows it, with its offset.
+/// A time in this machine's zone, with its offset.
 pub(crate) fn local(at: DateTime<Utc>) -> String {
     at.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M:%S %:z").to_string()
 }
@@ -95,16 +92,16 @@ async fn dry_run(session: &Session, post: &NewPost) -> Result<(), CliError> {
     for warning in &answer.warnings {
         notice(&format!("warning: {}", plain_lines(&warning.message)));
     }
-    output::line("It would be taken; nothing was posted")
+    output::line("The post is valid; nothing was created")
 }
 
-/// What the post says: the argument, or standard input.
+/// The text from the argument or from standard input.
 pub(crate) fn text(said: Option<&str>) -> Result<String, CliError> {
     if let Some(text) = said.filter(|it| *it != "-") {
         return Ok(text.to_owned());
     }
     if io::stdin().is_terminal() {
-        notice("Write the post; Ctrl-D ends it.");
+        notice("Write the post; press Ctrl-D to finish.");
     }
     let mut text = String::new();
     io::stdin().take(MAX_TEXT).read_to_string(&mut text)?;
@@ -122,15 +119,15 @@ fn key(said: Option<&str>) -> Result<IdempotencyKey, CliError> {
     key.map_err(|it| CliError::Usage(it.to_string()))
 }
 
-/// The files on this machine, looked at.
+/// The files, checked.
 pub(crate) fn look(said: &[String], described: usize) -> Result<Vec<Medium>, CliError> {
     if said.len() < described {
-        return Err(CliError::Usage("there are more --alt than --media".to_owned()));
+        return Err(CliError::Usage("more --alt than --media: each alt text belongs to a file".to_owned()));
     }
     said.iter().map(|it| Medium::look(it, Path::new(""))).collect()
 }
 
-/// Sends files, and gives what a post says of them.
+/// Uploads the files and returns the media of the post.
 pub(crate) async fn send(
     client: &Client,
     files: &[Medium],
@@ -139,7 +136,7 @@ pub(crate) async fn send(
 ) -> Result<Vec<NewPostMedia>, CliError> {
     let mut media = Vec::with_capacity(files.len());
     for (at, file) in files.iter().enumerate() {
-        // The same file twice is one upload each, so its place is in its key.
+        // A file that occurs twice is uploaded twice, so the key contains its position.
         let path = file.send(client, &format!("{key} {at}")).await?;
         let alt_text = alt.get(at).filter(|it| !it.trim().is_empty()).cloned();
         media.push(match alt_text {
@@ -150,7 +147,6 @@ pub(crate) async fn send(
     Ok(media)
 }
 
-/// An entry for each account that was named.
 pub(crate) async fn targets(
     session: &Session,
     said: &[String],
@@ -163,7 +159,6 @@ pub(crate) async fn targets(
     entries(&accounts.data, said, options)
 }
 
-/// An entry for each account that was named.
 pub(crate) fn entries(
     accounts: &[Connection],
     said: &[String],
@@ -171,7 +166,7 @@ pub(crate) fn entries(
 ) -> Result<Vec<NewPostPlatform>, CliError> {
     let found = account::find_all(accounts, said)?;
     if let Some(unused) = options.iter().find(|it| !found.iter().any(|account| it.is_for(&account.provider))) {
-        return Err(CliError::Usage(format!("no account of the post is on {}", unused.platform())));
+        return Err(CliError::Usage(format!("the post has no account on {}", unused.platform())));
     }
     let entry = |account: &&Connection| {
         let options = options::of(options, &account.provider);
@@ -187,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_a_key_a_command_says_the_same_when_it_is_run_again() {
+    fn repeated_command_with_a_key_sends_the_same_body() {
         assert_eq!(time("now", true).unwrap(), PostTime::Now);
         assert!(time("in 2 hours", false).is_ok() && time("tomorrow 9:00", false).is_ok());
         assert_eq!(time("in 2 hours", true).unwrap_err().code(), 2);

@@ -11,7 +11,6 @@ use crate::posting::options::PostOption;
 use crate::posting::{entry_name, local, look, send, targets, text, time};
 use crate::session::Session;
 
-/// `social posts …`.
 pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), CliError> {
     match command {
         PostsCommand::List(arguments) => list(session, arguments).await,
@@ -31,13 +30,12 @@ pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), 
     }
 }
 
-/// A status as it is written.
 pub(crate) fn status(said: Option<&str>) -> Result<Option<PostStatus>, CliError> {
     let Some(said) = said else { return Ok(None) };
     match serde_json::from_value(Value::String(said.to_owned())) {
         Ok(PostStatus::Other(_)) | Err(_) => {
             let known = "draft, scheduled, publishing, published or failed";
-            Err(CliError::Usage(format!("{said:?} is no status; use {known}")))
+            Err(CliError::Usage(format!("{said:?} isn't a status; use {known}")))
         }
         Ok(status) => Ok(Some(status)),
     }
@@ -100,7 +98,7 @@ async fn edit(session: &Session, arguments: Edit) -> Result<(), CliError> {
     };
     let changes = PostChanges { content, platforms, scheduled_at: at.map(Some), media };
     if changes == PostChanges::default() {
-        return Err(CliError::Usage("what is to change? See `social posts edit --help`".to_owned()));
+        return Err(CliError::Usage("nothing to change; name a field, see `social posts edit --help`".to_owned()));
     }
     change(session, arguments.id, &changes, arguments.if_match).await
 }

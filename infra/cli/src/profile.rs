@@ -1,5 +1,4 @@
-//! The sign-ins that are remembered, in `profiles.json`, which only its owner
-//! can read.
+//! Saved sign-ins, in `profiles.json`, which only its owner can read.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -14,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use crate::error::CliError;
 use crate::keyring;
 
-/// All sign-ins, by name.
 #[derive(Default, Serialize, Deserialize)]
 struct Profiles {
     #[serde(default)]
@@ -25,12 +23,11 @@ struct Profiles {
 pub(crate) struct Profile {
     /// The origin of the deployment.
     pub(crate) url: String,
-    /// The token, where no keyring keeps it.
+    /// The token, if no keyring stores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
 
-/// Where a token is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StoredToken {
     Keyring,
@@ -38,12 +35,11 @@ pub(crate) enum StoredToken {
 }
 
 impl Profile {
-    /// The sign-in of this name.
     pub(crate) fn find(name: &str) -> Result<Option<Self>, CliError> {
         Ok(read()?.profiles.remove(name))
     }
 
-    /// Remembers a sign-in: its token in the keyring, or in the file.
+    /// Saves a sign-in; the token in the keyring if possible, else in the file.
     pub(crate) fn keep(name: &str, url: &str, token: &SecretString) -> Result<StoredToken, CliError> {
         let is_in_keyring = keyring::keep(&entry(name, url), token);
         let token = (!is_in_keyring).then(|| token.expose_secret().to_owned());
@@ -53,19 +49,21 @@ impl Profile {
         Ok(if is_in_keyring { StoredToken::Keyring } else { StoredToken::File(path()?) })
     }
 
-    /// Forgets the token of a sign-in. `false` where there was none.
+    /// Deletes the token of a sign-in; `false` if there was none.
     pub(crate) fn forget(name: &str) -> Result<bool, CliError> {
         let mut all = read()?;
         let Some(profile) = all.profiles.remove(name) else { return Ok(false) };
         let entry = entry(name, &profile.url);
         if profile.token.is_none() && !keyring::remove(&entry) && keyring::find(&entry).is_some() {
-            return Err(CliError::Failed("the keyring does not let the token go; remove it there".to_owned()));
+            return Err(CliError::Failed(
+                "the token could not be removed from the keyring; remove it there yourself".to_owned(),
+            ));
         }
         write(&all)?;
         Ok(true)
     }
 
-    /// Its token, and where it is kept.
+    /// The token and its location.
     pub(crate) fn token(&self, name: &str) -> Result<Option<(SecretString, StoredToken)>, CliError> {
         Ok(match &self.token {
             Some(token) => Some((token.clone().into(), StoredToken::File(path()?))),
@@ -74,18 +72,17 @@ impl Profile {
     }
 }
 
-/// What a token is called in the keyring: its deployment is part of it, so that whatever
-/// is interrupted, a token is never sent to another one.
+/// The name of a token in the keyring. The deployment is part of it, so that after any interruption
+/// a token is never sent to another deployment.
 fn entry(name: &str, url: &str) -> String {
     format!("{name}#{url}")
 }
 
-/// Where sign-ins are remembered.
 pub(crate) fn path() -> Result<PathBuf, CliError> {
     let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let home = || folder("HOME").map(|it| it.join(".config"));
     let config = folder("XDG_CONFIG_HOME").or_else(home);
-    let config = config.ok_or_else(|| CliError::Failed("there is no home folder: set XDG_CONFIG_HOME".to_owned()))?;
+    let config = config.ok_or_else(|| CliError::Failed("no home folder was found; set XDG_CONFIG_HOME".to_owned()))?;
     Ok(config.join("social").join("profiles.json"))
 }
 
@@ -96,7 +93,7 @@ fn read() -> Result<Profiles, CliError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Profiles::default()),
         Err(error) => return Err(CliError::Failed(format!("{}: {error}", path.display()))),
     };
-    // Also where somebody opened it up by hand.
+    // Also if the permissions were changed by hand.
     let others = fs::metadata(&path)?.permissions().mode() & 0o077;
     if others != 0 {
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
@@ -110,7 +107,7 @@ fn write(all: &Profiles) -> Result<(), CliError> {
         fs::create_dir_all(folder)?;
     }
     let text = serde_json::to_string_pretty(all).map_err(|it| CliError::Failed(it.to_string()))?;
-    // Written beside it and renamed, so that no crash leaves half of it.
+    // Written to a temporary file and renamed, so that no crash leaves half a file.
     let part = path.with_extension(format!("{}.part", std::process::id()));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
     file.write_all(text.as_bytes())?;

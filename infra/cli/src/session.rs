@@ -1,4 +1,4 @@
-//! The deployment that a command works with, and as whom.
+//! The deployment and the token of a command.
 
 use std::env;
 use std::time::Duration;
@@ -10,16 +10,14 @@ use crate::arguments::Common;
 use crate::error::CliError;
 use crate::profile::{Profile, StoredToken};
 
-/// The variable that wins over every profile.
+/// Overrides the token of every profile.
 const TOKEN: &str = "SOCIAL_TOKEN";
 
-/// Where a token came from.
 pub(crate) enum Source {
     Environment,
     Profile(StoredToken),
 }
 
-/// A deployment and a token for it.
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) json: bool,
@@ -27,8 +25,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// The deployment and the token that arguments, environment and profile
-    /// name. A profile's token goes to the deployment it is of, and no other.
+    /// Reads arguments, environment and profile. A profile's token is sent only to the deployment that
+    /// issued it.
     pub(crate) fn open(common: &Common) -> Result<Self, CliError> {
         let profile = Profile::find(&common.profile)?;
         let client = at(&address(common, profile.as_ref())?)?;
@@ -56,17 +54,19 @@ fn from_environment() -> Result<Option<SecretString>, CliError> {
         Ok(token) if token.trim().is_empty() => Ok(None),
         Ok(token) => Ok(Some(token.trim().to_owned().into())),
         Err(env::VarError::NotPresent) => Ok(None),
-        Err(env::VarError::NotUnicode(_)) => Err(CliError::Usage(format!("{TOKEN} is no token"))),
+        Err(env::VarError::NotUnicode(_)) => Err(CliError::Usage(format!("{TOKEN} is not a valid token"))),
     }
 }
 
-/// The deployment: what was said, or what the profile remembers.
+/// The deployment from `--url`, else from the profile.
 fn address(common: &Common, profile: Option<&Profile>) -> Result<String, CliError> {
     let said = common.url.clone().or_else(|| profile.map(|it| it.url.clone()));
-    said.ok_or_else(|| CliError::NotSignedIn("which deployment? Run `social login --url https://…` once".to_owned()))
+    said.ok_or_else(|| {
+        CliError::NotSignedIn("no deployment is configured; run `social login --url https://…` once".to_owned())
+    })
 }
 
-/// A deployment without a token, to sign in at.
+/// A client without a token, to sign in.
 pub(crate) fn visitor(common: &Common) -> Result<Client, CliError> {
     let profile = Profile::find(&common.profile)?;
     at(&address(common, profile.as_ref())?)
@@ -78,15 +78,15 @@ fn at(address: &str) -> Result<Client, CliError> {
     Ok(Client::new(http(base.is_this_machine())?, base, None))
 }
 
-/// A token is sent nowhere where others could read it.
+/// Rejects URLs over which others could read the token.
 fn check(base: &Base) -> Result<(), CliError> {
     if base.keeps_secrets() {
         return Ok(());
     }
-    Err(CliError::Usage(format!("{base} would carry the token openly; use https://")))
+    Err(CliError::Usage(format!("{base} would send the token unencrypted; use https://")))
 }
 
-/// What makes calls, to this machine past any proxy.
+/// The HTTP client; calls to this machine bypass any proxy.
 pub(crate) fn http(is_this_machine: bool) -> Result<reqwest::Client, CliError> {
     let builder = reqwest::Client::builder().user_agent(concat!("social/", env!("CARGO_PKG_VERSION")));
     let builder = builder.redirect(reqwest::redirect::Policy::none()).connect_timeout(Duration::from_secs(10));

@@ -14,26 +14,25 @@ use crate::output::{self, notice};
 use crate::profile::{Profile, StoredToken};
 use crate::session::{self, Session, Source};
 
-/// The most bytes that are read as a token.
+/// Maximum bytes of a token from standard input.
 const MAX_TOKEN: u64 = 4096;
 
-/// What a login for drafts asks for.
+/// Scopes of a drafts-only login.
 const DRAFTS: [&str; 5] = ["user:read", "connections:read", "posts:read", "posts:draft", "media:write"];
 
-/// Gets a token and remembers it.
 pub(crate) async fn login(common: &Common, arguments: &Login) -> Result<(), CliError> {
     let client = session::visitor(common)?;
     let token = if arguments.with_token { given()? } else { by_device(&client, arguments).await? };
     let who = match client.clone().with_token(token.clone()).show_user().await {
         Ok(user) => format!("{} <{}>", user.name, user.email),
-        // A token without `user:read` cannot ask who it is.
-        Err(error) if error.status() == Some(403) => "a token that may not say whose it is".to_owned(),
+        // A token without `user:read` cannot read its user.
+        Err(error) if error.status() == Some(403) => "a token without the scope user:read".to_owned(),
         Err(Error::NotSignedIn(_)) => return Err(CliError::NotSignedIn("the token is not valid".to_owned())),
         Err(error) => return Err(error.into()),
     };
     let kept = Profile::keep(&common.profile, &client.base().origin(), &token)?;
     if let StoredToken::File(path) = &kept {
-        notice(&format!("No keyring was found: the token is in {}, which only you can read.", path.display()));
+        notice(&format!("No keyring was found. The token is stored in {}, which only you can read.", path.display()));
     }
     output::line(&format!("Signed in at {} as {}", client.base().origin(), output::plain(&who)))
 }
@@ -42,12 +41,12 @@ fn given() -> Result<SecretString, CliError> {
     let mut text = String::new();
     io::stdin().take(MAX_TOKEN).read_to_string(&mut text)?;
     match text.trim() {
-        "" => Err(CliError::Usage("standard input has no token".to_owned())),
+        "" => Err(CliError::Usage("standard input contains no token".to_owned())),
         token => Ok(token.to_owned().into()),
     }
 }
 
-/// The device flow: shows the code, and asks until the person has decided.
+/// The device flow: shows the code, and polls until the user has decided.
 async fn by_device(client: &Client, arguments: &Login) -> Result<SecretString, CliError> {
     let scopes = match &arguments.scopes[..] {
         [] if arguments.drafts => Some(DRAFTS.map(str::to_owned).to_vec()),
@@ -77,27 +76,25 @@ async fn approved(client: &Client, device: &DeviceAuthorization) -> Result<Secre
             Some("authorization_pending") => {}
             Some("expired_token") => break,
             Some("invalid_device_code") => {
-                return Err(CliError::Refused("the code is spent; run `social login` again".to_owned()));
+                return Err(CliError::Refused("the code was already used; run `social login` again".to_owned()));
             }
-            // The way there may come back before the code ends.
+            // The network may recover before the code expires.
             None if matches!(error, Error::Unreachable(_) | Error::Unknown(_)) => {}
             _ => return Err(error.into()),
         }
     }
-    Err(CliError::Refused("nobody approved the code in time; run `social login` again".to_owned()))
+    Err(CliError::Refused("the code was not approved in time; run `social login` again".to_owned()))
 }
 
-/// Forgets the token of this profile.
 pub(crate) fn logout(common: &Common) -> Result<(), CliError> {
     let profile = Profile::find(&common.profile)?;
     if !Profile::forget(&common.profile)? {
-        return output::line("Nobody was signed in");
+        return output::line("You were not signed in");
     }
     let origin = profile.map(|it| it.url).unwrap_or_default();
-    output::line(&format!("Signed out. The token itself ends when you revoke it at {origin}/account"))
+    output::line(&format!("Signed out. The token stays valid until you revoke it at {origin}/account"))
 }
 
-/// Says who is signed in, and where.
 pub(crate) async fn status(common: &Common) -> Result<(), CliError> {
     let session = Session::open(common)?;
     let user = session.client.show_user().await?;
@@ -118,15 +115,13 @@ pub(crate) async fn status(common: &Common) -> Result<(), CliError> {
     output::line(&format!("token from {kept}, for {}", output::plain(&user.scopes.join(", "))))
 }
 
-/// An address that may be given to a browser: what a service says is opened by
-/// a program of this machine.
+/// Accepts only web URLs, because a program of this machine opens what the service returned.
 pub(crate) fn web_page(address: &str) -> Result<url::Url, CliError> {
     let page = url::Url::parse(address).ok().filter(|it| matches!(it.scheme(), "http" | "https"));
-    page.ok_or_else(|| CliError::Failed("the service answered with an address that is no web page".to_owned()))
+    page.ok_or_else(|| CliError::Failed("the service returned an invalid verification URL".to_owned()))
 }
 
-/// Opens a page in the person's browser. Where there is none, the printed
-/// address is what they have.
+/// Opens a page in the browser. Without a browser, the user opens the printed URL.
 pub(crate) fn open(page: &url::Url) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let quiet = || Stdio::null();

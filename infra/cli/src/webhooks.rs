@@ -9,7 +9,6 @@ use crate::output::{self, plain};
 use crate::posting::local;
 use crate::session::Session;
 
-/// `social webhooks …`.
 pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(), CliError> {
     let client = &session.client;
     let told = |json: &str, words: String| output::done(if session.json { json } else { &words });
@@ -32,7 +31,9 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
             let disabled = (disable || enable).then_some(disable);
             let changes = WebhookChanges { url: endpoint, events: (!events.is_empty()).then_some(events), disabled };
             if changes == WebhookChanges::default() {
-                return Err(CliError::Usage("what is to change? See `social webhooks edit --help`".to_owned()));
+                return Err(CliError::Usage(
+                    "nothing to change; name a field, see `social webhooks edit --help`".to_owned(),
+                ));
             }
             let webhook = client.change_webhook(id, &changes).await?;
             told(&webhook.json, state(&webhook))?;
@@ -45,7 +46,7 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
         }
         WebhooksCommand::Test { id } => {
             let delivery = client.test_webhook(id).await?;
-            let see = format!("A test is on its way; see the answer with `social webhooks deliveries {id}`");
+            let see = format!("Test event sent; see the response with `social webhooks deliveries {id}`");
             told(&delivery.json, see)
         }
         WebhooksCommand::Rotate { id } => {
@@ -89,7 +90,7 @@ async fn deliveries(session: &Session, id: u64, per_page: u64, before: Option<St
     };
     output::table(&["ID", "EVENT", "AT", "STATE", "ANSWER"], &deliveries.data.iter().map(row).collect::<Vec<_>>())?;
     if let Some(next) = &deliveries.meta.next {
-        output::notice(&format!("more: social webhooks deliveries {id} --before {}", plain(next)));
+        output::notice(&format!("next page: social webhooks deliveries {id} --before {}", plain(next)));
     }
     Ok(())
 }
@@ -107,16 +108,16 @@ fn is_told(webhook: &Webhook) -> String {
     }
 }
 
-/// Says why a webhook receives no events, and what to do.
+/// Explains why a webhook receives no events.
 pub(crate) fn explain(webhook: &Webhook) {
     let id = webhook.id;
     match webhook.status {
         WebhookStatus::Unverified => output::notice(&format!(
-            "Webhook {id} receives events once it has answered a test with 2xx: social webhooks test {id}"
+            "Webhook {id} receives events after it responds to a test with 2xx: social webhooks test {id}"
         )),
         WebhookStatus::Disabled => {
             output::notice(&format!(
-                "Webhook {id} receives nothing while it is disabled: social webhooks edit {id} --enable"
+                "Webhook {id} is disabled and receives no events: social webhooks edit {id} --enable"
             ));
         }
         WebhookStatus::Enabled | WebhookStatus::Other(_) => {}
@@ -127,7 +128,7 @@ fn state(webhook: &Webhook) -> String {
     plain(&format!("Webhook {}: {}, events: {}, {}", webhook.id, webhook.url, events(webhook), is_told(webhook)))
 }
 
-/// With the secret, which whoever asked for it has to see once.
+/// With the secret, which is shown only once.
 fn with_secret(made: &WebhookWithSecret) -> String {
-    format!("{}\nIts secret, shown this once: {}", state(&made.webhook), plain(made.secret.expose_secret()))
+    format!("{}\nIts secret, shown only now: {}", state(&made.webhook), plain(made.secret.expose_secret()))
 }

@@ -1,4 +1,4 @@
-//! Times as people write them.
+//! Parses times as people write them.
 
 mod zone;
 
@@ -10,38 +10,35 @@ use thiserror::Error;
 
 pub(crate) use self::zone::Zone;
 
-/// Why a text is no time.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum InvalidTime {
-    /// It cannot be read.
     #[error(
-        "{0:?} is no time; write 2026-12-24T18:00:00+01:00, '2026-12-24 18:00 Europe/Berlin', 'tomorrow 9:00' or 'in 2 hours'"
+        "{0:?} isn't a time I understand. Try 'tomorrow 9:00', 'in 2 hours', '2026-12-24 18:00 Europe/Berlin' or 2026-12-24T18:00:00+01:00"
     )]
     Unreadable(String),
-    /// There is a day and no time.
-    #[error("{0:?} is a day; at which time?")]
+    #[error("{0:?} is a day without a time; add one, such as '{0} 9:00'")]
     NoTime(String),
-    #[error("{0:?} is no time zone; write one like Europe/Berlin, UTC or +01:00")]
+    #[error("{0:?} isn't a time zone; use one such as Europe/Berlin, UTC or +01:00")]
     NoZone(String),
-    /// The clocks of a zone leave it out.
-    #[error("{at} does not exist in {zone}: its clocks are set forward then")]
+    /// The time is skipped when the clocks go forward.
+    #[error("{at} does not exist in {zone}, because its clocks go forward then")]
     Skipped { at: NaiveDateTime, zone: String },
-    /// The clocks of a zone show it twice.
-    #[error("{at} is twice in {zone}, whose clocks are set back then; say which: {first} or {second}")]
+    /// The time occurs twice when the clocks go back.
+    #[error("{at} occurs twice in {zone}, because its clocks go back then; use {first} or {second}")]
     Twice {
         at: NaiveDateTime,
         zone: String,
-        /// The earlier of the two, with its offset.
+        /// The earlier one, with its offset.
         first: String,
-        /// The later.
+        /// The later one, with its offset.
         second: String,
     },
-    /// It says another time each time it is read.
-    #[error("{0:?} would say something else later; write a date and a time")]
+    /// Relative, so a second run would read another time.
+    #[error("use a date and a time here: {0:?} would mean another time if you run the command again")]
     Moving(String),
 }
 
-/// Reads a time; words count from `now`, and in `zone` where the text has none.
+/// Parses a time. Words are relative to `now`; a time without a zone is in `zone`.
 pub(crate) fn parse(text: &str, now: DateTime<Utc>, zone: &Zone) -> Result<DateTime<Utc>, InvalidTime> {
     let text = text.trim();
     if text.eq_ignore_ascii_case("now") {
@@ -53,7 +50,7 @@ pub(crate) fn parse(text: &str, now: DateTime<Utc>, zone: &Zone) -> Result<DateT
     Reading::of(text, zone)?.resolve(now)
 }
 
-/// Reads a time that is the same whenever it is read.
+/// Parses an absolute time.
 pub(crate) fn parse_fixed(text: &str, zone: &Zone) -> Result<DateTime<Utc>, InvalidTime> {
     let text = text.trim();
     let moving = || InvalidTime::Moving(text.to_owned());
@@ -71,7 +68,7 @@ fn unreadable(text: &str) -> InvalidTime {
     InvalidTime::Unreadable(text.to_owned())
 }
 
-/// `in 2 hours`, `in 1 hour 30 minutes`; `None` for what does not begin like that.
+/// `in 2 hours`, `in 1 hour 30 minutes`; `None` if the text does not start with `in`.
 fn wait(text: &str) -> Option<Result<Duration, InvalidTime>> {
     let words: Vec<_> = text.split_whitespace().map(str::to_lowercase).collect();
     let (first, words) = words.split_first()?;
@@ -99,17 +96,15 @@ fn part(count: &str, unit: &str) -> Option<Duration> {
     }
 }
 
-/// A day as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Day {
     Unsaid,
     Date(NaiveDate),
-    /// So many days from today.
+    /// Days from today.
     Ahead(u64),
     Weekday(Weekday),
 }
 
-/// A day, a time and a zone.
 #[derive(Debug)]
 struct Reading {
     day: Day,
@@ -149,8 +144,8 @@ impl Reading {
         Ok(Self { day, time, zone })
     }
 
-    /// Words are counted on the calendar of the zone. A time without a day, and
-    /// a day of the week, is the next one that is not over.
+    /// Words refer to the calendar of the zone. A time without a day, or a day of the week, is the
+    /// next one in the future.
     fn resolve(&self, now: DateTime<Utc>) -> Result<DateTime<Utc>, InvalidTime> {
         let today = self.zone.local(now).date();
         let at = |date: NaiveDate| self.zone.resolve(date.and_time(self.time));
@@ -168,7 +163,7 @@ impl Reading {
     }
 }
 
-/// `18:00Z` and `18:00+01:00` as their two parts.
+/// Splits `18:00Z` and `18:00+01:00` into time and offset.
 fn split_offset(clock: &str) -> (&str, Option<&str>) {
     match clock.find(['+', '-', 'Z', 'z']) {
         Some(at) if 0 < at => (&clock[..at], Some(&clock[at..])),
@@ -213,7 +208,7 @@ fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|_| text.len() <= 2 && text.bytes().all(|it| it.is_ascii_digit()))
 }
 
-/// Seconds and nanoseconds of `15` or `15.250`; as fine as milliseconds.
+/// Seconds and nanoseconds of `15` or `15.250`; at most three decimals.
 fn seconds(text: &str) -> Option<(u32, u32)> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let digits: String = part.chars().chain("000".chars()).take(3).collect();

@@ -1,4 +1,4 @@
-//! The tools: their names, what an assistant reads of them, and what they do.
+//! The tools: names, descriptions, hints and calls.
 
 use std::sync::Arc;
 
@@ -25,16 +25,16 @@ pub(crate) enum Tool {
     ExplainError,
 }
 
-/// What a call of a tool can do, which a program can use to ask its user first.
+/// What a call can change. A client can ask its user first.
 #[derive(Clone, Copy)]
 enum Effect {
-    /// It changes nothing.
+    /// Changes nothing.
     Reads,
-    /// It adds something, each time.
+    /// Adds something with each call.
     Adds,
-    /// It adds something once, however often it is called with the same arguments.
+    /// Adds something once, even if called several times with the same arguments.
     AddsOnce,
-    /// It replaces or removes something.
+    /// Replaces or removes something.
     Replaces,
 }
 
@@ -83,48 +83,46 @@ impl Tool {
             Self::GetPost => "Show a post",
             Self::ChangePost => "Change a post",
             Self::CancelPost => "Cancel a post",
-            Self::RetryPost => "Try a failed post again",
-            Self::UploadMediaFromUrl => "Take a file from a URL",
+            Self::RetryPost => "Retry a failed post",
+            Self::UploadMediaFromUrl => "Upload a file from a URL",
             Self::ExplainError => "Explain an error",
         }
     }
 
-    const fn words(self) -> &'static str {
+    const fn description(self) -> &'static str {
         match self {
-            Self::ListPlatforms => {
-                "Lists the platforms; with a name, what a post can say on this one alone (options) and its rules."
-            }
+            Self::ListPlatforms => "Lists the platforms. With a name, shows the platform's options and rules.",
             Self::ListConnections => {
-                "Lists the accounts that posts can go to, with their ids; with an id, what that account asks of a \
-                 post, such as the longest text."
+                "Lists the connected accounts with their ids. With an id, shows the limits of that account, such as \
+                 the maximum length of a text."
             }
             Self::ValidatePost => {
-                "Says whether a post would be taken for publishing, and what is wrong with it. Keeps nothing. Use it \
-                 before create_post."
+                "Checks whether a post is valid, and returns its errors and warnings. Stores nothing. Use it before \
+                 create_post."
             }
             Self::CreatePost => {
-                "Creates a draft, or schedules a post when scheduled_at is given. A scheduled post is not public \
-                 yet: it goes out at its time, once to each account."
+                "Creates a draft, or schedules a post if scheduled_at is given. Needs an idempotency_key that you \
+                 choose. A scheduled post is not public yet: it is published at its time, once on each account."
             }
-            Self::ListPosts => "Lists posts, the newest first, with the beginning of their texts.",
-            Self::GetPost => "Shows a post: its text, and for each account whether it is public, where, or why not.",
+            Self::ListPosts => "Lists posts, newest first, with the first 280 characters of their texts.",
+            Self::GetPost => "Shows a post: its text, and for each account the status, the URL or the error.",
             Self::ChangePost => {
-                "Changes a draft, a scheduled or a failed post. What is left out stays. With scheduled_at, a draft is \
-                 scheduled, and a failed post is tried again as by retry_post."
+                "Changes a draft, a scheduled or a failed post. Fields that you leave out stay unchanged. With \
+                 scheduled_at, a draft is scheduled, and a failed post is retried as by retry_post."
             }
             Self::CancelPost => {
-                "Stops a scheduled post before it goes out: back to a draft, or deleted. Drafts can be deleted with \
-                 it too. What is public stays public."
+                "Cancels a scheduled post before it is published: it becomes a draft or is deleted. Also deletes \
+                 drafts. Published posts stay public."
             }
             Self::RetryPost => {
-                "Tries a failed post again at the accounts where it is not public. Read with explain_error first why \
-                 it failed: where it may be public after all, somebody has to look before."
+                "Retries a failed post on the accounts where it is not public. Call explain_error first to see why it \
+                 failed: if the post may already be public, a person has to check the account before you retry."
             }
             Self::UploadMediaFromUrl => {
-                "Has the service take a picture or video from a URL, and gives the path by which a post names it."
+                "Uploads an image or video from a public URL, and returns the path for the media of a post."
             }
             Self::ExplainError => {
-                "Says what a refusal means, or why a post is not public everywhere, and what to do next."
+                "Explains an error of the API, or why a post is not public on every account, and what to do next."
             }
         }
     }
@@ -143,13 +141,13 @@ impl Tool {
         }
     }
 
-    /// Whether it publishes something, or returns words that platforms or their users wrote. Clients take the output of
-    /// such a tool for untrusted.
+    /// Whether the tool publishes something, or returns text that platforms or their users wrote. Clients
+    /// treat the output of such a tool as untrusted.
     const fn is_open_world(self) -> bool {
         !matches!(self, Self::ListPlatforms | Self::ValidatePost | Self::CancelPost)
     }
 
-    /// As the protocol has it.
+    /// The tool as the protocol describes it.
     pub(crate) fn described(self) -> rmcp::model::Tool {
         let hints = ToolAnnotations::new().open_world(self.is_open_world());
         let hints = match self.effect() {
@@ -158,7 +156,7 @@ impl Tool {
             Effect::AddsOnce => hints.read_only(false).destructive(false).idempotent(true),
             Effect::Replaces => hints.read_only(false).destructive(true).idempotent(self == Self::CancelPost),
         };
-        let tool = rmcp::model::Tool::new(self.name(), self.words(), self.schema());
+        let tool = rmcp::model::Tool::new(self.name(), self.description(), self.schema());
         tool.with_title(self.title()).with_annotations(hints)
     }
 
@@ -196,8 +194,8 @@ impl Tool {
     }
 }
 
-/// The arguments as a tool takes them. A field that is unknown is not passed
-/// over: a typing error must never make a draft of a scheduled post.
+/// Parses the arguments. An unknown field is an error, because a misspelled field must never turn a
+/// scheduled post into a draft.
 fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| ToolError::Input(error.to_string()))
 }

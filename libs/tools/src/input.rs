@@ -1,4 +1,4 @@
-//! The arguments of the tools. Their comments are what an assistant reads.
+//! The arguments of the tools. Their doc comments are descriptions that assistants read.
 
 use client::{DescribedMedia, NewPost, NewPostMedia, NewPostPlatform, PostTime};
 use rmcp::schemars::JsonSchema;
@@ -11,7 +11,7 @@ use crate::result::ToolError;
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct ListPlatforms {
-    /// The name of one platform, to see its options and rules. Without it: all, by name.
+    /// The name of one platform, to see its options and rules. Default: all platforms, sorted by name.
     #[schemars(length(max = 64))]
     pub(crate) platform: Option<String>,
 }
@@ -20,27 +20,27 @@ pub(crate) struct ListPlatforms {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct ListConnections {
-    /// The id of one account, to see what it asks of a post. Without it: all accounts.
+    /// The id of one account, to see its limits. Default: all accounts.
     pub(crate) connection: Option<u64>,
     /// Only accounts of this platform.
     #[schemars(length(max = 64))]
     pub(crate) platform: Option<String>,
 }
 
-/// An account that a post goes to.
+/// An account to publish to.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct Account {
     /// The id of the account, from `list_connections`.
     pub(crate) connection: u64,
-    /// Another text for this account.
+    /// A different text for this account.
     #[schemars(length(min = 1, max = 65_000))]
     pub(crate) content: Option<String>,
-    /// Other files for this account.
+    /// Different files for this account.
     #[schemars(length(max = 30))]
     pub(crate) media: Option<Vec<Medium>>,
-    /// What is said on its platform alone; `list_platforms` names what there is.
+    /// Options of the platform; `list_platforms` lists them.
     pub(crate) options: Option<Map<String, Value>>,
 }
 
@@ -49,55 +49,55 @@ pub(crate) struct Account {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct Medium {
-    /// The path that `upload_media_from_url` answered.
+    /// The path that `upload_media_from_url` returned.
     #[schemars(length(min = 1, max = 255))]
     pub(crate) path: String,
-    /// What it shows, for those who do not see it.
+    /// Alt text: what the image or video shows.
     #[schemars(length(min = 1, max = 10_000))]
     pub(crate) alt_text: Option<String>,
 }
 
-/// What a post says, where it goes, and when.
+/// The text, accounts, time and files of a post.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct ValidatePost {
-    /// The text.
+    /// The text of the post.
     #[schemars(length(min = 1, max = 65_000))]
     pub(crate) content: String,
-    /// Where it goes, each account once.
+    /// The accounts to publish to, each once.
     #[serde(default)]
     #[schemars(length(max = 30))]
     pub(crate) accounts: Vec<Account>,
-    /// When it goes out: a time with an offset, such as 2026-11-21T09:30:00+01:00, or "now". Without it: a draft.
+    /// When to publish: a time with an offset, such as 2026-11-21T09:30:00+01:00, or "now". Default: a draft.
     #[schemars(length(max = 40))]
     pub(crate) scheduled_at: Option<String>,
-    /// Its files, each once.
+    /// The files, each once.
     #[serde(default)]
     #[schemars(length(max = 30))]
     pub(crate) media: Vec<Medium>,
 }
 
-// Written out, because serde passes over unknown fields beside what is flattened.
+// Not flattened, because serde ignores unknown fields next to flattened ones.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct CreatePost {
-    /// A word of your choice, new for each new post and the same when you call again within a day for the same post:
-    /// then it is not made twice.
+    /// A unique string of your choice. Use a new one for each post, and the same one if you repeat the call for the same
+    /// post within a day: the post is then created only once.
     #[schemars(length(min = 1, max = 255), regex(pattern = "^[!-~]+$"))]
     pub(crate) idempotency_key: String,
-    /// The text.
+    /// The text of the post.
     #[schemars(length(min = 1, max = 65_000))]
     pub(crate) content: String,
-    /// Where it goes, each account once.
+    /// The accounts to publish to, each once.
     #[serde(default)]
     #[schemars(length(max = 30))]
     pub(crate) accounts: Vec<Account>,
-    /// When it goes out: a time with an offset, such as 2026-11-21T09:30:00+01:00, or "now". Without it: a draft.
+    /// When to publish: a time with an offset, such as 2026-11-21T09:30:00+01:00, or "now". Default: a draft.
     #[schemars(length(max = 40))]
     pub(crate) scheduled_at: Option<String>,
-    /// Its files, each once.
+    /// The files, each once.
     #[serde(default)]
     #[schemars(length(max = 30))]
     pub(crate) media: Vec<Medium>,
@@ -109,10 +109,10 @@ pub(crate) struct CreatePost {
 pub(crate) struct ListPosts {
     /// Only posts with this status.
     pub(crate) status: Option<Status>,
-    /// Which page, from 1.
+    /// Page number, from 1.
     #[schemars(range(min = 1))]
     pub(crate) page: Option<u64>,
-    /// How many posts a page has, 10 without.
+    /// Posts per page. Default: 10.
     #[schemars(range(min = 1, max = 50))]
     pub(crate) per_page: Option<u64>,
 }
@@ -132,7 +132,7 @@ pub(crate) enum Status {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct GetPost {
-    /// Its id.
+    /// The id of the post.
     pub(crate) post: u64,
 }
 
@@ -140,21 +140,21 @@ pub(crate) struct GetPost {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct ChangePost {
-    /// Its id.
+    /// The id of the post.
     pub(crate) post: u64,
-    /// The `revision` of the post as the person saw it, from `get_post`: if it has changed since, nothing is done.
-    /// Needed to schedule a draft that a token for drafts wrote.
+    /// The `revision` of the post that the person saw, from `get_post`. If the post has changed since, the call fails.
+    /// Required to schedule a draft that a drafts-only token wrote.
     pub(crate) revision: Option<u64>,
-    /// Another text. Without it, the text stays.
+    /// A new text. Default: the text stays unchanged.
     #[schemars(length(min = 1, max = 65_000))]
     pub(crate) content: Option<String>,
-    /// All accounts that it goes to, in place of those it has.
+    /// All accounts to publish to; replaces the current ones.
     #[schemars(length(max = 30))]
     pub(crate) accounts: Option<Vec<Account>>,
-    /// Another time, as in `create_post`. A draft that gets a time is scheduled. `cancel_post` takes the time away.
+    /// A new time, as in `create_post`. A draft that gets a time is scheduled. `cancel_post` removes the time.
     #[schemars(length(max = 40))]
     pub(crate) scheduled_at: Option<String>,
-    /// All its files, in place of those it has.
+    /// All files; replaces the current ones.
     #[schemars(length(max = 30))]
     pub(crate) media: Option<Vec<Medium>>,
 }
@@ -163,11 +163,11 @@ pub(crate) struct ChangePost {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct CancelPost {
-    /// Its id.
+    /// The id of the post.
     pub(crate) post: u64,
-    /// The `revision` of the post as the person saw it, from `get_post`: if it has changed since, nothing is done.
+    /// The `revision` of the post that the person saw, from `get_post`. If the post has changed since, the call fails.
     pub(crate) revision: Option<u64>,
-    /// What becomes of it: back to a draft, which keeps what was written, or deleted for good.
+    /// The result: a draft, which keeps the text and files, or permanent deletion.
     #[serde(default)]
     pub(crate) then: Then,
 }
@@ -185,11 +185,11 @@ pub(crate) enum Then {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct RetryPost {
-    /// Its id.
+    /// The id of the post.
     pub(crate) post: u64,
-    /// The `revision` of the post as the person saw it, from `get_post`: if it has changed since, nothing is done.
+    /// The `revision` of the post that the person saw, from `get_post`. If the post has changed since, the call fails.
     pub(crate) revision: Option<u64>,
-    /// When, as in `create_post`; now without it.
+    /// When to retry, as in `create_post`. Default: now.
     #[schemars(length(max = 40))]
     pub(crate) scheduled_at: Option<String>,
 }
@@ -198,10 +198,10 @@ pub(crate) struct RetryPost {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct UploadMedia {
-    /// Where the file is, at an address that everybody can reach.
+    /// The public URL of the file.
     #[schemars(length(min = 1, max = 2048))]
     pub(crate) url: String,
-    /// What it is: image/jpeg, image/png, image/gif, image/webp, video/mp4 or video/quicktime.
+    /// The type: image/jpeg, image/png, image/gif, image/webp, video/mp4 or video/quicktime.
     #[schemars(length(max = 32))]
     pub(crate) mime_type: String,
 }
@@ -210,12 +210,12 @@ pub(crate) struct UploadMedia {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct ExplainError {
-    /// A post that failed or waits.
+    /// The id of a post that failed or is being retried.
     pub(crate) post: Option<u64>,
-    /// The status of a refusal, such as 422.
+    /// The HTTP status of an error, such as 422.
     #[schemars(range(min = 400, max = 599))]
     pub(crate) status: Option<u16>,
-    /// The word in `error` of a refusal, such as `has_pending_posts`.
+    /// The code in `error` of an error response, such as `has_pending_posts`.
     #[schemars(length(max = 64))]
     pub(crate) code: Option<String>,
 }
@@ -232,7 +232,7 @@ impl ValidatePost {
 }
 
 impl CreatePost {
-    /// The key of the call, and the post.
+    /// Splits the idempotency key from the post.
     pub(crate) fn parted(self) -> (String, ValidatePost) {
         let Self { idempotency_key, content, accounts, scheduled_at, media } = self;
         (idempotency_key, ValidatePost { content, accounts, scheduled_at, media })
@@ -255,7 +255,6 @@ pub(crate) fn files(media: Vec<Medium>) -> Vec<NewPostMedia> {
     media.into_iter().map(file).collect()
 }
 
-/// A time as an assistant writes it.
 pub(crate) fn time(raw: &str) -> Result<PostTime, ToolError> {
     serde_json::from_value(Value::String(raw.to_owned())).map_err(|_| {
         let what = "scheduled_at must be a time with an offset, such as 2026-11-21T09:30:00+01:00, or now";

@@ -1,9 +1,8 @@
-//! What an assistant can do with somebody's account: eleven tools of the Model
-//! Context Protocol, on top of the API's client.
+//! Eleven tools of the Model Context Protocol for assistants, on top of the API's client. `catalogue`
+//! lists them.
 //!
-//! The tools are the same over HTTP (the function `mcp`) and on a person's own
-//! machine (`social mcp`). Each makes one call of the API, or two, and decides
-//! nothing that the API would decide.
+//! The tools are the same over HTTP (the function `mcp`) and on a user's machine (`social mcp`). Each
+//! makes one or two API calls and decides nothing that the API decides.
 
 mod catalogue;
 mod explain;
@@ -30,19 +29,19 @@ use crate::catalogue::Tool;
 #[cfg(feature = "stdio")]
 pub use crate::stdio::{StdioError, over_stdio};
 
-/// What an assistant is told before it uses the tools.
-const INSTRUCTIONS: &str = "Writes, schedules and looks after posts on the accounts that somebody connected. A post \
-    without a time is a draft, and nothing of it goes out. A post with a time is scheduled; it is public only when \
-    get_post says published. Ask the person before you schedule, unless they said when. Start with list_connections.";
+/// Instructions that an assistant reads before it uses the tools.
+const INSTRUCTIONS: &str = "Creates, schedules and manages posts on the accounts that the person connected. A post \
+    without a time is a draft and is not published. A post with a time is scheduled; it is public only when get_post \
+    returns the status published. Ask the person before you schedule, unless they named a time. Start with \
+    list_connections.";
 
-/// The tools for the owner of one token.
 #[derive(Clone, Debug)]
 pub struct Server {
     client: Client,
 }
 
 impl Server {
-    /// Tools that call the API by this client, which has a token.
+    /// The client has the user's token.
     pub fn new(client: Client) -> Self {
         Self { client }
     }
@@ -93,7 +92,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// The beginning of what somebody else wrote.
+/// The start of a foreign text, without control characters.
 fn shortened(raw: &str) -> String {
     raw.chars().filter(|it| !it.is_control()).take(64).collect()
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::input;
 use crate::result::{ToolError, ToolResult};
 
-/// How much of a text a list shows.
+/// Characters of a text that a list shows.
 const BEGINNING: usize = 280;
 
 const PER_PAGE: u64 = 10;
@@ -23,21 +23,25 @@ pub(crate) async fn list_platforms(client: &Client, asked: input::ListPlatforms)
         return Ok(ToolResult::of(format!("{}: options and rules.", platform.title), platform));
     }
     let names: Vec<_> = all.iter().map(|it| it.name.as_str()).collect();
-    Err(ToolError::Input(format!("there is no such platform; there are {}", names.join(", "))))
+    Err(ToolError::Input(format!("this platform does not exist; use one of {}", names.join(", "))))
 }
 
 pub(crate) async fn list_connections(client: &Client, asked: input::ListConnections) -> Result<ToolResult, ToolError> {
     if let Some(connection) = asked.connection {
         let account = client.show_connection(connection).await?.value;
-        return Ok(ToolResult::of("What this account asks of a post is in meta.", &account));
+        return Ok(ToolResult::of("The limits of this account are in meta.", &account));
     }
     let which = ListConnections { provider: asked.platform, status: None };
     let accounts = client.list_connections(&which).await?.value.data;
     let gone = accounts.iter().filter(|it| it.needs_reconnection).count();
     let sentence = match (accounts.len(), gone) {
-        (0, _) => "No accounts. The person connects them: `social connect`, or the service's pages.".to_owned(),
+        (0, _) => {
+            "No account is connected. The person can connect one with `social connect` or on the service's pages."
+                .to_owned()
+        }
+        (1, 0) => "1 account.".to_owned(),
         (all, 0) => format!("{all} accounts."),
-        (all, gone) => format!("{all} accounts; {gone} cannot publish until the person connects them again."),
+        (all, gone) => format!("{all} accounts; {gone} cannot publish until the person reconnects them."),
     };
     Ok(ToolResult::of(sentence, &accounts))
 }
@@ -52,7 +56,7 @@ pub(crate) async fn list_posts(client: &Client, asked: input::ListPosts) -> Resu
     let page = client.list_posts(&which).await?.value;
     let posts: Vec<_> = page.data.iter().map(briefly).collect();
     let meta = page.meta;
-    let sentence = format!("{} posts in all, page {} of {}.", meta.total, meta.current_page, meta.last_page);
+    let sentence = format!("{} posts in total, page {} of {}.", meta.total, meta.current_page, meta.last_page);
     Ok(ToolResult::of(sentence, &posts))
 }
 
@@ -86,12 +90,12 @@ fn briefly(post: &Post) -> Value {
     })
 }
 
-/// Where a post stands, in words that leave no doubt about what is public.
+/// The state of a post as a sentence that is explicit about what is public.
 pub(crate) fn stands(post: &Post) -> String {
     let id = post.id;
     match (&post.status, post.scheduled_at) {
         (PostStatus::Draft, _) => {
-            format!("Post {id} is a draft. Nothing of it goes out until it gets a time with change_post.")
+            format!("Post {id} is a draft. It is not published until you give it a time with change_post.")
         }
         (PostStatus::Scheduled, Some(at)) => {
             let all = post.platforms.len();
@@ -102,14 +106,16 @@ pub(crate) fn stands(post: &Post) -> String {
             };
             let to = all - public;
             format!(
-                "Post {id} is {now}: it goes out at {at} to {to} accounts. get_post says afterwards whether it is public."
+                "Post {id} is {now}: it is published at {at} on {to} accounts. Call get_post afterwards to see whether it is public."
             )
         }
         (PostStatus::Publishing, _) => {
-            format!("Post {id} is going out, and not public everywhere yet. Ask again in a minute.")
+            format!(
+                "Post {id} is being published and is not public on every account yet. Call get_post again in a minute."
+            )
         }
         (PostStatus::Published, _) => format!("Post {id} is public on all its accounts."),
-        (PostStatus::Failed, _) => format!("Post {id} is not public everywhere. explain_error says why."),
+        (PostStatus::Failed, _) => format!("Post {id} is not public on every account. Call explain_error to see why."),
         (other, _) => format!("Post {id} is {}.", other.as_str()),
     }
 }

@@ -8,7 +8,7 @@ use rmcp::ServiceExt;
 
 use crate::Server;
 
-/// Why the conversation ended otherwise than by its end.
+/// The client's program could not be served.
 #[derive(Debug)]
 pub struct StdioError(String);
 
@@ -20,8 +20,8 @@ impl fmt::Display for StdioError {
 
 impl std::error::Error for StdioError {}
 
-/// Serves the tools by the standard streams until the other side closes them.
-/// Nothing else may be written to standard output meanwhile.
+/// Serves the tools on standard input and output until the client closes them. Nothing else may be
+/// written to standard output in the meantime.
 pub async fn over_stdio(client: Client) -> Result<(), StdioError> {
     let server = Server::new(client);
     let failed = |error: &dyn fmt::Display| StdioError(format!("the assistant's program cannot be served: {error}"));

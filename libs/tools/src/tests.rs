@@ -138,19 +138,19 @@ async fn a_post_with_a_time_is_said_to_be_scheduled_and_not_public() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_used_otherwise_does_not_lead_to_a_second_post() {
+async fn reused_key_with_other_arguments_creates_no_second_post() {
     let errors = json!({ "message": "used", "errors": { "idempotency-key": ["was used for another request"] } });
     let api = Api::default().answers("POST /posts", 422, errors);
     let server = api.server().await;
 
     let (is_error, said) = call(&server, "create_post", json!({ "idempotency_key": "a", "content": "x" })).await;
 
-    assert!(is_error && said.contains("Look for it with list_posts"), "{said}");
-    assert!(!said.contains("Nothing happened."), "{said}");
+    assert!(is_error && said.contains("Find its post with list_posts"), "{said}");
+    assert!(!said.contains("Nothing was changed."), "{said}");
 }
 
 #[tokio::test]
-async fn a_post_that_is_public_somewhere_is_not_said_to_be_private() {
+async fn partly_published_post_is_reported_as_public() {
     let platforms = json!([target("published", ""), target("pending", "")]);
     let api =
         Api::default().answers("GET /posts/7", 200, post("scheduled", &json!("2026-11-21T12:00:00Z"), &platforms));
@@ -162,7 +162,7 @@ async fn a_post_that_is_public_somewhere_is_not_said_to_be_private() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused_before_anything_is_asked() {
+async fn invalid_arguments_are_rejected_before_any_call() {
     let api = Api::default();
     let server = api.server().await;
 
@@ -174,10 +174,10 @@ async fn what_cannot_be_meant_is_refused_before_anything_is_asked() {
         ("change_post", json!({ "post": 7, "scheduled_at": "2026-11-21T09:30:00" }), "offset"),
         ("get_post", json!({ "post": "seven" }), "seven"),
         ("cancel_post", json!({ "post": 7, "then": "publish" }), "publish"),
-        ("explain_error", json!({}), "give a post"),
+        ("explain_error", json!({}), "name a post"),
     ] {
         let (is_error, said) = call(&server, tool, arguments.clone()).await;
-        assert!(is_error && said.contains(word) && said.contains("Nothing happened"), "{tool} {arguments}: {said}");
+        assert!(is_error && said.contains(word) && said.contains("Nothing was changed"), "{tool} {arguments}: {said}");
     }
     assert!(api.asked().is_empty());
 }
@@ -216,7 +216,7 @@ async fn a_post_is_cancelled_to_a_draft_unless_it_is_to_be_deleted() {
 }
 
 #[tokio::test]
-async fn a_post_is_changed_as_the_person_saw_it() {
+async fn change_is_made_to_the_revision_that_the_person_saw() {
     let scheduled = post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([]));
     let needed = json!({ "message": "A token for drafts wrote this draft" });
     let api = Api::default().answers("PATCH /posts/7", 200, scheduled).answers("DELETE /posts/7", 204, Value::Null);
@@ -240,7 +240,7 @@ async fn a_post_is_changed_as_the_person_saw_it() {
 }
 
 #[tokio::test]
-async fn a_failed_post_is_explained_by_the_words_of_the_service_and_the_state_of_the_account() {
+async fn failed_post_is_explained_by_its_error_and_its_account() {
     let account = |needs: bool| {
         json!({ "data": [{
             "id": 5, "provider": "sandbox", "username": "harbour", "display_name": null, "avatar": null,
@@ -254,11 +254,11 @@ async fn a_failed_post_is_explained_by_the_words_of_the_service_and_the_state_of
     let (is_error, said) = call(&api.server().await, "explain_error", json!({ "post": 7 })).await;
 
     assert!(!is_error && said.contains("The grant is gone"), "{said}");
-    assert!(said.contains("connect the account again") && said.contains("look before retry_post"), "{said}");
+    assert!(said.contains("reconnect the account") && said.contains("check before retry_post"), "{said}");
 }
 
 #[tokio::test]
-async fn a_refusal_says_what_is_wrong_and_what_to_do() {
+async fn error_of_the_api_is_explained_with_the_next_step() {
     let faults = json!({
         "message": "content is required (and 1 more error)",
         "errors": { "content": ["content is required"], "platforms.0.content": ["is too long"] },
@@ -276,7 +276,7 @@ async fn a_refusal_says_what_is_wrong_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn an_ended_token_asks_for_access_again() {
+async fn expired_token_asks_for_access_again() {
     let refused = json!({ "message": "Send a valid token: Authorization: Bearer <token>" });
     let api = Api::default().answers("GET /connections", 401, refused);
     let server = api.server().await;
@@ -287,7 +287,7 @@ async fn an_ended_token_asks_for_access_again() {
 }
 
 #[test]
-fn who_cannot_know_whether_it_happened_is_told_how_to_find_out() {
+fn unknown_outcome_names_the_safe_next_call() {
     let failure = ToolError::Api(client::Error::Unknown("the connection broke".to_owned()));
     let (is_error, said) = read(&result(Err(failure)));
     assert!(is_error && said.contains("same idempotency_key"), "{said}");

@@ -1,4 +1,4 @@
-//! The tools that change something.
+//! The tools that check or change something.
 
 use client::{Client, CreateMedium, IdempotencyKey, PostChanges, PostStatus};
 
@@ -9,8 +9,8 @@ use crate::result::{ToolError, ToolResult};
 pub(crate) async fn validate_post(client: &Client, asked: input::ValidatePost) -> Result<ToolResult, ToolError> {
     let checked = client.validate_post(&asked.written()?).await?.value;
     let sentence = match checked.warnings.len() {
-        0 => "It would be taken as it is. Nothing was created.".to_owned(),
-        _ => "It would be taken; look at the warnings first. Nothing was created.".to_owned(),
+        0 => "The post is valid. Nothing was created.".to_owned(),
+        _ => "The post is valid, with warnings. Nothing was created.".to_owned(),
     };
     Ok(ToolResult::of(sentence, &checked))
 }
@@ -23,9 +23,9 @@ pub(crate) async fn create_post(client: &Client, asked: input::CreatePost) -> Re
     if !made.replayed {
         return Ok(ToolResult::of(stands(&made.value), &made.value));
     }
-    // What was answered the first time; it may be public by now.
+    // `made` is the first response; the post may be public by now.
     let post = client.show_post(made.value.id).await?.value;
-    Ok(ToolResult::of(format!("It was created before, by this key. {}", stands(&post)), &post))
+    Ok(ToolResult::of(format!("This key already created the post. {}", stands(&post)), &post))
 }
 
 pub(crate) async fn change_post(client: &Client, asked: input::ChangePost) -> Result<ToolResult, ToolError> {
@@ -48,24 +48,21 @@ pub(crate) async fn cancel_post(client: &Client, asked: input::CancelPost) -> Re
         }
         Then::Delete => {
             client.delete_post(asked.post, asked.revision).await?;
-            Ok(ToolResult::only(format!("Post {} is deleted. It does not go out.", asked.post)))
+            Ok(ToolResult::only(format!("Post {} is deleted and is not published.", asked.post)))
         }
     }
 }
 
 pub(crate) async fn retry_post(client: &Client, asked: input::RetryPost) -> Result<ToolResult, ToolError> {
     let at = time(asked.scheduled_at.as_deref().unwrap_or("now"))?;
-    // A time would schedule a draft too, and nobody asked for that.
+    // A time would also schedule a draft, which a retry must not do.
     let before = client.show_post(asked.post).await?.value;
     if before.status != PostStatus::Failed {
         let status = before.status.as_str();
-        return Err(ToolError::Input(format!(
-            "only a failed post can be tried again, and post {} is {status}",
-            before.id
-        )));
+        return Err(ToolError::Input(format!("only a failed post can be retried, and post {} is {status}", before.id)));
     }
     let again = PostChanges { scheduled_at: Some(Some(at)), ..PostChanges::default() };
-    // What is tried again is what was read.
+    // Retries exactly the revision that was read.
     let revision = asked.revision.unwrap_or(before.revision);
     let post = client.change_post(asked.post, &again, Some(revision)).await?.value;
     Ok(ToolResult::of(stands(&post), &post))
@@ -74,6 +71,6 @@ pub(crate) async fn retry_post(client: &Client, asked: input::RetryPost) -> Resu
 pub(crate) async fn upload_media(client: &Client, asked: input::UploadMedia) -> Result<ToolResult, ToolError> {
     let medium = CreateMedium { mime_type: asked.mime_type, source_url: Some(asked.url), ..CreateMedium::default() };
     let medium = client.create_medium(&medium, None).await?.value;
-    let sentence = format!("The file is there. Name it in a post by its path {}.", medium.path());
+    let sentence = format!("The file is uploaded. Use its path {} in the media of a post.", medium.path());
     Ok(ToolResult::of(sentence, &medium))
 }

@@ -142,8 +142,8 @@ async fn strange_descriptions(arena: &Arena) -> Result<String> {
     let own = |path: &str| program.id.replace("/client.json", path);
     let rows = [
         (own("/to-loopback"), "status 307"),
-        (own("/page.png"), "no description"),
-        (own("/client.json?other"), "another address"),
+        (own("/page.png"), "does not describe an app"),
+        (own("/client.json?other"), "not the URL of the document"),
         (own("/large.png"), "larger than 16 KiB"),
         (own("/endless.png"), "larger than 16 KiB"),
         ("https://169.254.169.254/latest/meta-data/client.json".to_owned(), "not public"),
@@ -178,7 +178,7 @@ async fn strange_addresses(arena: &Arena) -> Result<String> {
     ];
     for back in rows {
         let address = program.address(deployment, &program.id, back);
-        refused(&user.browser.open(&address).await?, "does not name")?;
+        refused(&user.browser.open(&address).await?, "is not listed")?;
     }
     Ok(format!("{} refused", rows.len()))
 }

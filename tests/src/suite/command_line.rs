@@ -199,7 +199,7 @@ async fn draft_from_stdin_is_changed_scheduled_cancelled_and_deleted(deployment:
     let changed =
         social.json(&["posts", "edit", &id, "--text", "another", "--to", "sandbox", "--at", "in 2 hours"]).await?;
     same((&changed["content"], &changed["status"]), (&json!("another"), &json!("scheduled")), "after the change")?;
-    social.fails(2, "what is to change", &["posts", "edit", &id]).await?;
+    social.fails(2, "nothing to change", &["posts", "edit", &id]).await?;
     social.done(&["posts", "cancel", &id]).await?;
     same(&user.show(number).await?["status"], &json!("draft"), "after cancelling")?;
     social.done(&["posts", "delete", &id]).await?;
@@ -222,7 +222,8 @@ async fn times_are_parsed_as_written(deployment: &Deployment) -> Result {
         let post = social.json(&command.each_ref().map(String::as_str)).await?;
         same(&post["scheduled_at"], &json!(expected), &text)?;
     }
-    for (text, told) in [("soon", "is no time"), ("tomorrow", "at which time?"), ("9:00 Europe/Berlun", "no time zone")]
+    for (text, told) in
+        [("soon", "isn't a time I"), ("tomorrow", "without a time"), ("9:00 Europe/Berlun", "isn't a time zone")]
     {
         let command = at(text);
         social.fails(2, told, &command.each_ref().map(String::as_str)).await?;
@@ -249,8 +250,8 @@ async fn accounts_are_selected_by_name_and_disconnected(deployment: &Deployment)
 
     let listed = social.done(&["connections"]).await?;
     ensure!(listed.contains(text(&a, "username")?) && listed.contains(text(&b, "username")?), "it lists {listed:?}");
-    social.fails(2, "is several accounts", &["post", "x", "--to", "sandbox"]).await?;
-    social.fails(2, "there is no account", &["post", "x", "--to", "elsewhere"]).await?;
+    social.fails(2, "matches several accounts", &["post", "x", "--to", "sandbox"]).await?;
+    social.fails(2, "not found", &["post", "x", "--to", "elsewhere"]).await?;
     let shown = social.done(&["connections", "show", text(&a, "username")?]).await?;
     ensure!(shown.contains("max_text"), "it shows {shown:?}");
     social.done(&["connections", "disconnect", &a["id"].to_string()]).await?;
@@ -299,9 +300,9 @@ async fn json_output_is_the_api_response(deployment: &Deployment) -> Result {
 async fn exit_code_shows_the_result(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
     let social = Social::of(&user)?;
-    social.fails(2, "where to?", &["post", "x"]).await?;
-    social.fails(2, "is no option", &["post", "x", "--draft", "--option", "language"]).await?;
-    social.fails(2, "no .jpg", &["post", "x", "--draft", "--media", "notes.txt"]).await?;
+    social.fails(2, "name an account with --to", &["post", "x"]).await?;
+    social.fails(2, "isn't an option", &["post", "x", "--draft", "--option", "language"]).await?;
+    social.fails(2, "use .jpg", &["post", "x", "--draft", "--media", "notes.txt"]).await?;
     social.fails(2, "unrecognized", &["publish"]).await?;
     social.fails(4, "content", &["post", " ", "--draft"]).await?;
     social.fails(4, "Not found", &["posts", "show", "1"]).await?;

@@ -80,7 +80,7 @@ async fn publishes(deployment: &Deployment, user: &User<'_>, connection: &Value)
 async fn only_chosen_accounts_are_connected(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
 
-    let connections = connect(&mut user, &[3, 4, 5], &[0, 2], "Connect chosen").await?;
+    let connections = connect(&mut user, &[3, 4, 5], &[0, 2], "Connect selected").await?;
 
     let names: Vec<_> = connections.iter().map(|it| it["username"].as_str()).collect();
     same(names, vec![Some("windmill"), Some("ferry")], "accounts")

@@ -308,7 +308,7 @@ async fn device_is_revoked_by_its_name(deployment: &Deployment) -> Result {
     let page = user.browser.open(text(&device, "verification_uri_complete")?).await?;
     let page = user.browser.press(&page, "Continue", &[]).await?;
     shows(&page, &name)?;
-    shows(&page, "anybody can choose this name")?;
+    shows(&page, "any app can choose this name")?;
     user.browser.press(&page, "Approve", &[]).await?;
     let code = json!({ "device_code": device["device_code"] });
     let granted = stranger.post("/auth/device/token", &code).await?.ok(200)?;
@@ -355,12 +355,12 @@ async fn account_with_a_lost_grant_is_reconnected(deployment: &Deployment) -> Re
     shows(&open(&mut user, POSTS).await?, "Reconnect")?;
     let page = open(&mut user, CONNECTIONS).await?;
     check_page(&page, true)?;
-    shows(&page, "Has to be connected again")?;
+    shows(&page, "Reconnect needed")?;
     let consent = user.browser.press(&page, "Reconnect", &[]).await?;
     allow(&mut user, consent, MEADOW.1).await?;
 
     let page = open(&mut user, CONNECTIONS).await?;
-    hides(&page, "Has to be connected again")?;
+    hides(&page, "Reconnect needed")?;
     let again: Value = user.api.get(&path).await?.ok(200)?;
     same(&again["needs_reconnection"], &json!(false), "needs_reconnection of the same connection")?;
     user.reaches(post, "published", 60).await?;

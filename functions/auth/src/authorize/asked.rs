@@ -1,9 +1,8 @@
-//! What a program asks for, read from the address with which it opens the page.
+//! The authorization request of an app, read from the query.
 //!
-//! What is wrong is told on a page of ours, with a link that leads back to the
-//! program with its error where the program is known. The browser is not sent
-//! there by itself: anybody can describe a program, and a link to this service
-//! could then lead people to any site.
+//! Errors are shown on a page of ours, with a link back to the app if the app is known. The browser is
+//! not redirected automatically: anyone can describe an app, so a link to this service could otherwise
+//! lead users to any site.
 
 use api::page::{PageError, PageResult};
 use domain::id::UserId;
@@ -16,12 +15,10 @@ use serde::Deserialize;
 use crate::App;
 use crate::metadata::SCOPES_OF_TOOLS;
 
-/// The longest `state`, in bytes: with the rest of the address it outlives a sign-in, which keeps
-/// it in a cookie.
+/// The longest `state`, in bytes: a sign-in keeps it in a cookie with the rest of the URL.
 const MAX_STATE: usize = 1024;
 
-/// The parameters of RFC 6749, section 4.1.1, RFC 7636 and RFC 8707. Others have
-/// no meaning here and are passed over.
+/// The parameters of RFC 6749, section 4.1.1, RFC 7636 and RFC 8707. Others are ignored.
 #[derive(Deserialize)]
 pub(crate) struct AuthorizeQuery {
     response_type: Option<String>,
@@ -34,7 +31,7 @@ pub(crate) struct AuthorizeQuery {
     resource: Option<String>,
 }
 
-/// What a program asks for that is known, and may be answered where it says.
+/// A valid request of an app whose redirect URI is listed.
 pub(crate) struct Request {
     pub(crate) client_id: ClientId,
     pub(crate) client_name: ClientName,
@@ -46,19 +43,19 @@ pub(crate) struct Request {
 }
 
 impl AuthorizeQuery {
-    /// Reads it, and the document of the program, for this user.
+    /// Reads the request and fetches the app's metadata document.
     pub(crate) async fn read(self, app: &App, user: UserId) -> PageResult<Request> {
         let (client_id, client_name, redirect_uri) = self.client(app, user).await?;
         let wrong = |error: &str, text: &str| self.wrong(app, &redirect_uri, error, text);
         if self.state.as_ref().is_some_and(|it| MAX_STATE < it.len()) {
-            return Err(unknown("Its state is longer than 1024 bytes."));
+            return Err(unknown("Its parameter state is longer than 1024 bytes."));
         }
         if self.response_type.as_deref() != Some("code") {
-            return Err(wrong("unsupported_response_type", "It does not ask for a code, with response_type=code."));
+            return Err(wrong("unsupported_response_type", "It does not request a code with response_type=code."));
         }
         let challenge = self.code_challenge.as_deref().and_then(Challenge::parse);
         let Some(challenge) = challenge.filter(|_| self.code_challenge_method.as_deref() == Some("S256")) else {
-            let text = "It sends no code_challenge of the method S256, without which others could use its code.";
+            let text = "It sends no code_challenge with the method S256, so others could use its code.";
             return Err(wrong("invalid_request", text));
         };
         let resource = match self.resource.as_deref().filter(|it| !it.is_empty()) {
@@ -66,16 +63,15 @@ impl AuthorizeQuery {
             Some(address) => Resource::parse(&app.api.origin, address),
         };
         let Some(resource) = resource else {
-            return Err(wrong("invalid_target", "It wants access to another service than this one."));
+            return Err(wrong("invalid_target", "It requests access to a service other than this one."));
         };
         let Some(scopes) = scopes(self.scope.as_deref().unwrap_or_default()) else {
-            return Err(wrong("invalid_scope", "It asks for nothing that this service knows."));
+            return Err(wrong("invalid_scope", "It requests no scope of this service."));
         };
         let state = self.state;
         Ok(Request { client_id, client_name, redirect_uri, state, challenge, resource, scopes })
     }
 
-    /// The program, by what it says of itself at its address.
     async fn client(&self, app: &App, user: UserId) -> PageResult<(ClientId, ClientName, RedirectUri)> {
         let Some(id) = self.client_id.as_deref().and_then(ClientId::parse) else {
             return Err(unknown(
@@ -84,11 +80,11 @@ impl AuthorizeQuery {
             ));
         };
         let document = app.api.with_permit(user, Some(id.host()), app.clients.read(&id)).await?;
-        let document = document.map_err(|why| unknown(&format!("Its description at {id} cannot be used: {why}.")))?;
+        let document = document.map_err(|why| unknown(&format!("Its description at {id} is invalid: {why}.")))?;
         let asked = self.redirect_uri.as_deref().and_then(RedirectUri::parse);
         match asked.filter(|asked| document.redirect_uris.iter().any(|it| it.permits(asked))) {
             Some(redirect_uri) => Ok((id, document.name, redirect_uri)),
-            None => Err(unknown("It wants to be answered at an address that its own description does not name.")),
+            None => Err(unknown("Its redirect_uri is not listed in its description.")),
         }
     }
 
@@ -99,8 +95,8 @@ impl AuthorizeQuery {
     }
 }
 
-/// The scopes that are asked for by name, or what tools need where none is. Names of other services are passed
-/// over; a program is told what it got (RFC 6749, section 3.3).
+/// The requested scopes; by default, those that tools need. Unknown scopes are ignored, and the token
+/// response lists the granted ones (RFC 6749, section 3.3).
 fn scopes(asked: &str) -> Option<Scopes> {
     let mut names = asked.split_ascii_whitespace().peekable();
     if names.peek().is_none() {
@@ -111,6 +107,6 @@ fn scopes(asked: &str) -> Option<Scopes> {
 }
 
 fn unknown(text: &str) -> PageError {
-    let text = format!("{text} Nothing was changed. Tell whoever makes the program.");
-    PageError::new(StatusCode::BAD_REQUEST, "This program cannot be given access", text)
+    let text = format!("{text} Nothing was changed. Report this to the developer of the app.");
+    PageError::new(StatusCode::BAD_REQUEST, "This app cannot get access", text)
 }

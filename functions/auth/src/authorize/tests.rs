@@ -80,13 +80,13 @@ fn parameter(url: &Url, name: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_program_gets_what_its_user_approved_and_loses_it_when_revoked() {
+async fn app_gets_the_approved_scopes_until_they_are_revoked() {
     let service = service().await;
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
     let page = service.page(&asking.address(&[("scope", "user:read posts:write openid")]), &session).await;
     for shown in
-        ["Planner &#60;b&#62;", "127.0.0.1", "Read your name", "schedule and delete", "your own computer (127.0.0.1)"]
+        ["Planner &#60;b&#62;", "127.0.0.1", "Read your name", "schedule and delete", "your computer (127.0.0.1;"]
     {
         assert!(page.text.contains(shown), "{shown}: {}", page.text);
     }
@@ -112,7 +112,7 @@ async fn a_program_gets_what_its_user_approved_and_loses_it_when_revoked() {
 }
 
 #[tokio::test]
-async fn a_person_can_hold_a_program_to_drafts_or_refuse_it() {
+async fn user_can_limit_an_app_to_drafts_or_deny_it() {
     let service = service().await;
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
@@ -127,7 +127,7 @@ async fn a_person_can_hold_a_program_to_drafts_or_refuse_it() {
 }
 
 #[tokio::test]
-async fn a_code_is_for_the_program_that_asked_for_it_and_once() {
+async fn code_works_once_and_only_for_its_app() {
     let service = service().await;
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
@@ -151,13 +151,13 @@ async fn a_code_is_for_the_program_that_asked_for_it_and_once() {
 
     let token = asking.exchange(&service, &code, &[]).await.body["access_token"].as_str().unwrap().to_owned();
     assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 403, "it is good");
-    // Whoever sends it again is not the program: what it got ends.
+    // A repeated code may be stolen, so its token is revoked.
     assert_eq!(error(&[]).await, refused("invalid_grant"));
     assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 401);
 }
 
 #[tokio::test]
-async fn a_token_is_for_the_resource_that_was_authorized_or_a_part_of_it() {
+async fn token_is_valid_for_the_authorized_resource_or_a_part() {
     const ALL: &str = "https://social.example";
     const API: &str = "https://social.example/api/v1/";
     const MCP: &str = "https://social.example/mcp";
@@ -201,7 +201,7 @@ async fn a_token_is_for_the_resource_that_was_authorized_or_a_part_of_it() {
 }
 
 #[tokio::test]
-async fn of_two_exchanges_at_once_one_gets_the_token() {
+async fn concurrent_exchanges_issue_one_token() {
     let service = service().await;
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
@@ -215,7 +215,7 @@ async fn of_two_exchanges_at_once_one_gets_the_token() {
 }
 
 #[tokio::test]
-async fn a_code_ends_after_a_minute_and_a_request_after_ten() {
+async fn code_expires_after_one_minute_and_request_after_ten() {
     let service = service().await;
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
@@ -232,7 +232,7 @@ async fn a_code_ends_after_a_minute_and_a_request_after_ten() {
 }
 
 #[tokio::test]
-async fn a_request_is_decided_by_a_form_of_the_person_who_made_it_once() {
+async fn request_is_decided_once_by_its_users_form() {
     let service = service().await;
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
@@ -254,7 +254,7 @@ async fn a_request_is_decided_by_a_form_of_the_person_who_made_it_once() {
 }
 
 #[tokio::test]
-async fn a_document_is_fetched_with_a_permit() {
+async fn document_is_fetched_with_a_permit() {
     let service = service().await;
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
@@ -274,17 +274,17 @@ async fn a_document_is_fetched_with_a_permit() {
 }
 
 #[tokio::test]
-async fn nobody_is_sent_to_an_address_that_the_program_does_not_name() {
+async fn unlisted_redirect_uri_is_never_used() {
     let service = service().await;
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
     let open = async |instead: &[(&str, &str)]| service.page(&asking.address(instead), &session).await;
 
     for (instead, words) in [
-        (("redirect_uri", "https://evil.example/back"), "does not name"),
-        (("redirect_uri", "http://127.0.0.1:1/other"), "does not name"),
-        (("redirect_uri", ""), "does not name"),
-        (("redirect_uri", "https://app.example/back/"), "does not name"),
+        (("redirect_uri", "https://evil.example/back"), "is not listed"),
+        (("redirect_uri", "http://127.0.0.1:1/other"), "is not listed"),
+        (("redirect_uri", ""), "is not listed"),
+        (("redirect_uri", "https://app.example/back/"), "is not listed"),
         (("client_id", "planner"), "client_id is not"),
         (("client_id", ""), "client_id is not"),
         (("client_id", "https://192.168.0.1/client.json"), "not public"),
@@ -296,11 +296,11 @@ async fn nobody_is_sent_to_an_address_that_the_program_does_not_name() {
     }
     let [known, other] = ["/client.json", "/client.json?x"].map(|it| service.program.replace("/client.json", it));
     assert_eq!(open(&[("client_id", &known)]).await.status, 200);
-    assert!(open(&[("client_id", &other)]).await.text.contains("another address"));
+    assert!(open(&[("client_id", &other)]).await.text.contains("not the URL of the document"));
 }
 
 #[tokio::test]
-async fn what_else_is_wrong_is_told_to_the_person_and_by_a_link_to_the_program() {
+async fn other_errors_show_a_page_with_a_link_to_the_app() {
     let service = service().await;
     let asking = Asking::of(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
@@ -321,7 +321,7 @@ async fn what_else_is_wrong_is_told_to_the_person_and_by_a_link_to_the_program()
 }
 
 #[tokio::test]
-async fn whoever_is_not_signed_in_signs_in_first_and_comes_back() {
+async fn signed_out_user_signs_in_and_returns() {
     let service = service().await;
     let asking = Asking::of(&service);
 

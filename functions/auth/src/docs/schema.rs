@@ -108,7 +108,7 @@ impl<'a> Schemas<'a> {
         rows
     }
 
-    /// The type of a schema, in words.
+    /// The type of a schema, as text.
     pub(crate) fn kind(self, schema: &'a Value) -> String {
         let schema = self.resolve(schema);
         if let Some(values) = schema["enum"].as_array() {

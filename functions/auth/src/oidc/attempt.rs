@@ -3,11 +3,9 @@
 use domain::token;
 use secrecy::{ExposeSecret, SecretString};
 
-/// One attempt of a browser to sign in.
 ///
-/// The browser keeps a secret in a cookie, from which state, nonce and PKCE
-/// verifier are derived. So nothing is stored for somebody who has not signed
-/// in, and an answer of the issuer is of no use in another browser.
+/// The browser keeps a secret in a cookie, from which state, nonce and PKCE verifier are derived. So
+/// nothing is stored before a user has signed in, and a callback is useless in another browser.
 #[derive(Debug)]
 pub(crate) struct Attempt(SecretString);
 
@@ -16,12 +14,11 @@ impl Attempt {
         Self(token::random_token())
     }
 
-    /// The attempt whose secret the cookie holds.
+    /// From the secret in the cookie.
     pub(crate) fn from_secret(secret: &str) -> Self {
         Self(secret.into())
     }
 
-    /// The secret that the cookie holds.
     pub(crate) fn secret(&self) -> &SecretString {
         &self.0
     }
@@ -54,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_does_not_tell_what_is_kept() {
+    fn sent_values_do_not_reveal_the_secret() {
         let attempt = Attempt::new();
         let sent = [attempt.state(), attempt.nonce(), attempt.challenge()];
         assert!(!sent.contains(&attempt.verifier().expose_secret().to_owned()));
@@ -63,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_brings_the_same_attempt_back() {
+    fn cookie_restores_the_attempt() {
         let attempt = Attempt::new();
         let back = Attempt::from_secret(attempt.secret().expose_secret());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What an ID token says.
+//! The claims of an ID token.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,23 +8,22 @@ use serde_json::Value;
 
 use super::OidcError;
 
-/// How far the issuer's clock may be behind ours.
+/// Tolerance for the issuer's clock.
 const LEEWAY: TimeDelta = TimeDelta::seconds(60);
 
-/// Longer names than this are cut: they are shown, not compared.
+/// In characters. Longer names are cut, because they are only shown.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Somebody the issuer vouches for.
+/// A user as the issuer identifies them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Person {
-    /// The issuer's id of the person, which never changes.
+    /// The issuer's permanent id of the user.
     pub(crate) subject: String,
     pub(crate) name: String,
     pub(crate) email: String,
     pub(crate) email_verified: bool,
 }
 
-/// The claims of an ID token.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Claims {
     iss: String,
@@ -49,7 +48,7 @@ enum Audience {
 }
 
 impl Claims {
-    /// Reads the middle part of `header.claims.signature`.
+    /// Parses the middle part of `header.claims.signature`.
     pub(crate) fn read(id_token: &str) -> Result<Self, OidcError> {
         let mut parts = id_token.split('.');
         let (Some(_), Some(claims), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
@@ -74,8 +73,7 @@ impl Claims {
             Audience::One(one) => (one == client_id, false),
             Audience::Many(many) => (many.iter().any(|it| it == client_id), 1 < many.len()),
         };
-        // A token with several audiences has to name the client that asked for
-        // it.
+        // A token with several audiences must name the client that requested it.
         let asked = self.azp.as_deref().map_or(!others, |it| it == client_id);
         if !is_for_us || !asked {
             return Err(OidcError::Token("it is for another client"));
@@ -90,7 +88,6 @@ impl Claims {
         Ok(())
     }
 
-    /// The person the token is about.
     pub(crate) fn person(self) -> Result<Person, OidcError> {
         let email = self.email.filter(|it| it.contains('@') && it.len() <= 320);
         let email = email.ok_or(OidcError::Token("it has no e-mail address"))?;
@@ -140,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_for_one_issuer_client_and_sign_in() {
+    fn token_is_valid_for_one_issuer_client_and_sign_in() {
         assert!(is_accepted(&json!({})));
         assert!(is_accepted(&json!({"aud": ["client"]})));
         assert!(is_accepted(&json!({"aud": ["client", "other"], "azp": "client"})));
@@ -158,13 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn a_token_ends_a_minute_after_it_says() {
+    fn token_expires_one_minute_after_its_exp() {
         assert!(is_accepted(&json!({"exp": noon().timestamp() - 59})));
         assert!(!is_accepted(&json!({"exp": noon().timestamp() - 60})));
     }
 
     #[test]
-    fn a_person_has_an_address_and_some_name() {
+    fn claims_need_an_email_and_have_a_name() {
         assert!(claims(&json!({"email": null})).person().is_err());
         assert!(claims(&json!({"sub": ""})).person().is_err());
         assert_eq!(claims(&json!({"name": " "})).person().unwrap().name, "one");

@@ -1,4 +1,4 @@
-//! Our secret at the issuer.
+//! Our client secret at the issuer.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,16 +9,13 @@ use domain::clock::Clock;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-/// Our secret at the issuer.
 #[derive(Clone)]
 pub enum ClientSecret {
     Given(SecretString),
-    /// The one in a secret of AWS Secrets Manager, which holds
-    /// `{"client_secret": "..."}`.
+    /// A secret of AWS Secrets Manager with the value `{"client_secret": "..."}`.
     Kept(Arc<Secret<StoredClientSecret>>),
 }
 
-/// What the secret holds.
 #[derive(Deserialize)]
 pub struct StoredClientSecret {
     client_secret: SecretString,
@@ -38,7 +35,7 @@ impl ClientSecret {
         }
     }
 
-    /// Notes that the issuer did not accept it, so that it is read anew.
+    /// Discards the secret that the issuer refused, so that it is read again.
     pub(crate) async fn refused(&self) {
         if let Self::Kept(secret) = self
             && let Ok(value) = secret.get().await

@@ -46,7 +46,7 @@ struct Exchange {
 }
 
 impl Issuer {
-    /// Starts one that calls itself `name`, with these methods of client authentication.
+    /// Starts an issuer with this name and these methods of client authentication.
     async fn start(name: &str, methods: Option<&[&str]>) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -87,7 +87,7 @@ impl Issuer {
         *self.received.discoveries.lock().unwrap()
     }
 
-    /// How a client with this secret proved itself: the header, and the form's client id and secret.
+    /// The header and the form's client id and secret that a client with this secret sends.
     async fn proof(&self, secret: Option<&str>) -> (Option<String>, Option<String>, Option<String>) {
         let refused = self.client(secret).person("the code", &Attempt::new(), noon()).await;
         assert!(matches!(refused, Err(OidcError::Refused(400))), "{refused:?}");
@@ -110,13 +110,13 @@ async fn exchange(
 }
 
 #[test]
-fn a_description_of_another_issuer_is_refused() {
+fn discovery_document_of_another_issuer_is_invalid() {
     assert!(provider(ISSUER, "https://issuer.example/token").check(ISSUER).is_ok());
     assert!(provider("https://other.example", "https://issuer.example/token").check(ISSUER).is_err());
 }
 
 #[test]
-fn a_code_is_sent_only_where_nobody_else_hears_it() {
+fn code_is_sent_only_over_tls_or_loopback() {
     for endpoint in ["http://localhost:3000/token", "http://127.0.0.1/token", "http://[::1]/token"] {
         assert!(provider(ISSUER, endpoint).check(ISSUER).is_ok(), "{endpoint}");
     }
@@ -129,7 +129,7 @@ fn a_code_is_sent_only_where_nobody_else_hears_it() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_names_itself_otherwise_gets_neither_a_browser_nor_a_code() {
+async fn issuer_with_another_name_gets_no_browser_and_no_code() {
     let other = Issuer::start("https://other.example", None).await;
     let client = other.client(Some("secret"));
 
@@ -142,7 +142,7 @@ async fn an_issuer_that_names_itself_otherwise_gets_neither_a_browser_nor_a_code
 }
 
 #[tokio::test]
-async fn an_id_token_of_another_issuer_signs_nobody_in() {
+async fn id_token_of_another_issuer_is_rejected() {
     let issuer = Issuer::start(ISSUER, None).await;
     let client = issuer.client(Some("secret"));
     let attempt = Attempt::new();
@@ -164,9 +164,9 @@ async fn an_id_token_of_another_issuer_signs_nobody_in() {
     assert!(matches!(person("https://other.example").await, Err(OidcError::Token(_))));
 }
 
-/// RFC 6749, section 2.3.1: id and secret are form-encoded before they are put into the header.
+/// RFC 6749, section 2.3.1: id and secret in the header are form-encoded.
 #[tokio::test]
-async fn a_client_proves_itself_in_the_way_that_the_issuer_names() {
+async fn client_authenticates_by_the_issuers_method() {
     let basic = Some(format!("Basic {}", STANDARD.encode("cli%3Aent:s%26crt")));
     let id = Some("cli:ent".to_owned());
     let in_form = (None, id.clone(), Some("s&crt".to_owned()));
@@ -186,7 +186,7 @@ async fn a_client_proves_itself_in_the_way_that_the_issuer_names() {
 }
 
 #[tokio::test]
-async fn the_description_of_an_issuer_is_fetched_once_an_hour() {
+async fn discovery_document_is_fetched_once_an_hour() {
     let issuer = Issuer::start(ISSUER, None).await;
     let client = issuer.client(None);
     let ask = async |at: DateTime<Utc>| client.authorization_url(&Attempt::new(), at).await.unwrap();

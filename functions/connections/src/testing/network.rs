@@ -1,4 +1,4 @@
-//! Platforms that do as they are told.
+//! Scripted platforms.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,6 @@ use platforms::{
 };
 use secrecy::ExposeSecret;
 
-/// Whether the platforms work.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum PlatformBehavior {
     #[default]
@@ -23,7 +22,7 @@ pub(crate) enum PlatformBehavior {
     Broken,
 }
 
-/// Whether the platforms work, and what they were called with.
+/// Behavior of the platforms, and a record of the calls that they received.
 #[derive(Default)]
 pub(crate) struct Network {
     mood: Mutex<PlatformBehavior>,
@@ -32,48 +31,47 @@ pub(crate) struct Network {
     revoked: Mutex<Vec<String>>,
     memories: Mutex<Vec<String>>,
     arrivals: Mutex<Vec<String>>,
-    /// What the person did elsewhere; nothing yet.
+    /// The user's decision in the app; `None` before it is made.
     approval: Mutex<Option<Result<String, ConnectError>>>,
     looked: AtomicUsize,
 }
 
 impl Network {
-    pub(crate) fn set_mood(&self, mood: PlatformBehavior) {
+    pub(crate) fn set_behavior(&self, mood: PlatformBehavior) {
         *self.mood.lock().unwrap() = mood;
     }
 
-    /// How many times a connect flow was to begin at a platform.
+    /// Number of `authorize` calls.
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }
 
-    /// How many times a platform's answer was exchanged for accounts.
+    /// Number of `complete` calls.
     pub(crate) fn completed(&self) -> usize {
         self.completed.load(Ordering::SeqCst)
     }
 
-    /// The access tokens that were revoked.
     pub(crate) fn revoked(&self) -> Vec<String> {
         self.revoked.lock().unwrap().clone()
     }
 
-    /// What connect flows remembered for the platform, in the order of the answers.
+    /// The adapter state of each callback, in order.
     pub(crate) fn memories(&self) -> Vec<String> {
         self.memories.lock().unwrap().clone()
     }
 
-    /// The addresses at which platforms' answers arrived.
+    /// The URLs at which callbacks arrived.
     pub(crate) fn arrivals(&self) -> Vec<String> {
         self.arrivals.lock().unwrap().clone()
     }
 
-    /// The person approves these accounts elsewhere, or says no.
+    /// The user approves these accounts in the app, or denies.
     pub(crate) fn approve(&self, approval: Result<&str, ConnectError>) {
         *self.approval.lock().unwrap() = Some(approval.map(str::to_owned));
     }
 
-    /// How often it was asked whether the person has approved it.
-    pub(crate) fn looked(&self) -> usize {
+    /// Number of `poll` calls.
+    pub(crate) fn polls(&self) -> usize {
         self.looked.load(Ordering::SeqCst)
     }
 
@@ -82,8 +80,7 @@ impl Network {
     }
 }
 
-/// A platform on the network. A code lists the accounts that it is for. What
-/// follows an account behind a `~` gives it another token.
+/// A test platform. A code lists its accounts; a suffix `~…` gives an account another token.
 pub(super) struct TestPlatform {
     pub(super) name: &'static str,
     pub(super) network: Arc<Network>,
@@ -103,7 +100,7 @@ impl Platform for TestPlatform {
         self.name
     }
 
-    /// As if a user had named the server of accounts whose token says so.
+    /// Accounts whose token contains `named` have a host that the user named.
     fn host(&self, credentials: &Credentials) -> Option<String> {
         credentials.access_token.expose_secret().ends_with("~named").then(|| "named.example".to_owned())
     }
@@ -155,7 +152,7 @@ impl Connect for TestPlatform {
         Ok(AuthorizeStep::Redirect { url, memory: server.map(Into::into) })
     }
 
-    /// `signed:` and the grant is signed now, `before:` an hour ago.
+    /// `signed:` plus the grant is signed now, `before:` an hour ago.
     async fn read_deauthorization(
         &self,
         message: &str,
@@ -177,8 +174,8 @@ impl Connect for TestPlatform {
         Ok((self.name == "asking").then(|| serde_json::json!({"client_id": here.client_document})))
     }
 
-    async fn poll(&self, awaited: &PendingApproval, now: DateTime<Utc>) -> Result<Approval, ConnectError> {
-        assert_eq!(awaited.adapter_state.as_ref().map(ExposeSecret::expose_secret), Some("device"));
+    async fn poll(&self, pending_approval: &PendingApproval, now: DateTime<Utc>) -> Result<Approval, ConnectError> {
+        assert_eq!(pending_approval.adapter_state.as_ref().map(ExposeSecret::expose_secret), Some("device"));
         self.network.looked.fetch_add(1, Ordering::SeqCst);
         if self.network.is_broken() {
             return Err(ConnectError::Unreachable);
@@ -186,7 +183,7 @@ impl Connect for TestPlatform {
         match self.network.approval.lock().unwrap().clone() {
             None => Ok(Approval::Pending),
             Some(Ok(accounts)) => Ok(Approval::Approved(accounts.split(',').map(|id| account(id, now)).collect())),
-            Some(Err(refusal)) => Err(refusal),
+            Some(Err(error)) => Err(error),
         }
     }
 
@@ -226,7 +223,7 @@ impl Connect for TestPlatform {
     }
 }
 
-/// `7`, `7~anything` or, of a grant for several, `7@grant`.
+/// Parses `7`, `7~anything` or, for a grant of several accounts, `7@grant`.
 fn account(code: &str, now: DateTime<Utc>) -> Account {
     let id = code.split(['~', '@']).next().unwrap_or_default();
     Account {

@@ -1,97 +1,97 @@
-//! Webhooks on the command line.
+//! Arguments of `social webhooks` and `social listen`.
 
 use clap::{Args, Subcommand};
 
 pub(crate) const LISTEN_HELP: &str = "\
-The service cannot call your machine. So this asks it every few seconds what was sent to a
-webhook of yours, and sends the same to the local address: the same payload and webhook-id,
-whatever the webhook itself answered. A webhook is sent events only once it has answered a
-test with 2xx (social webhooks test). A message may come twice, and in any order. With the
-webhook's secret, in SOCIAL_WEBHOOK_SECRET, messages are signed as those it gets; else with a
-secret of this run, which is printed.";
+The service cannot call your machine. So `listen` asks the service every few seconds which events
+it sent to one of your webhooks, and sends them to the local URL with the same payload and
+webhook-id, whatever the webhook responded. A webhook receives events only after it has responded
+to a test with 2xx (social webhooks test). Events can arrive twice and in any order. If
+SOCIAL_WEBHOOK_SECRET has the webhook's secret, messages are signed with it; otherwise with a
+temporary secret, which is printed.";
 
 #[derive(Subcommand)]
 pub(crate) enum WebhooksCommand {
-    /// List the webhooks.
+    /// List webhooks.
     List,
-    /// Add one. Its secret is printed this once. It receives events after its first successful test.
+    /// Create a webhook. Its secret is printed only now. It receives events after its first successful test.
     Create {
-        /// Where messages are sent: https, a public address.
+        /// Public https URL that receives the events.
         endpoint: String,
-        /// What it is told of, such as post.published; everything when absent.
+        /// Event to send, such as post.published; repeatable. Default: all events.
         #[arg(long = "event", value_name = "EVENT")]
         events: Vec<String>,
     },
-    /// Show one.
+    /// Show a webhook.
     Show {
-        /// Its id.
+        /// Id of the webhook.
         id: u64,
     },
-    /// Change one; what is not said stays.
+    /// Change a webhook; fields that you do not name stay unchanged.
     Edit {
-        /// Its id.
+        /// Id of the webhook.
         id: u64,
-        /// Another address. It receives events after its first successful test.
+        /// New URL. It receives events after its first successful test.
         #[arg(long)]
         endpoint: Option<String>,
-        /// What it is told of, in place of what it was.
+        /// Event to send; repeatable. Replaces the current events.
         #[arg(long = "event", value_name = "EVENT")]
         events: Vec<String>,
-        /// Tell it nothing.
+        /// Stop sending events.
         #[arg(long, conflicts_with = "enable")]
         disable: bool,
-        /// Tell it again.
+        /// Send events again.
         #[arg(long)]
         enable: bool,
     },
-    /// Delete one.
+    /// Delete a webhook.
     Delete {
-        /// Its id.
+        /// Id of the webhook.
         id: u64,
     },
-    /// Send it a test. A 2xx enables an unverified webhook.
+    /// Send a test event. A 2xx response enables an unverified webhook.
     Test {
-        /// Its id.
+        /// Id of the webhook.
         id: u64,
     },
-    /// Replace its secret; both sign for a day.
+    /// Replace the secret; for one day, messages are signed with both.
     Rotate {
-        /// Its id.
+        /// Id of the webhook.
         id: u64,
     },
-    /// List what was sent to it.
+    /// List recent deliveries.
     Deliveries {
-        /// Its id.
+        /// Id of the webhook.
         id: u64,
-        /// How many, 1 to 100.
+        /// Deliveries per page, 1 to 100.
         #[arg(long, default_value_t = 15)]
         per_page: u64,
-        /// Go on after a page: its `meta.next`.
+        /// Continue after a page: its `meta.next`.
         #[arg(long)]
         before: Option<String>,
     },
     /// Send a delivery again.
     Redeliver {
-        /// The webhook's id.
+        /// Id of the webhook.
         id: u64,
-        /// The delivery's id.
+        /// Id of the delivery.
         delivery: String,
     },
-    /// Print the key with which the service signs (v1a).
+    /// Print the public key of the service's signatures (v1a).
     Key,
 }
 
 #[derive(Args)]
 pub(crate) struct Listen {
-    /// The webhook's id; not needed where there is only one.
+    /// Id of the webhook; optional if you have only one.
     pub(crate) webhook: Option<u64>,
-    /// The local address, such as http://localhost:4000/hooks; only printed when absent.
+    /// Local URL to forward to, such as http://localhost:4000/hooks. Default: only print the events.
     #[arg(long, value_name = "URL")]
     pub(crate) forward: Option<String>,
-    /// Ask every so many seconds.
+    /// Interval between two requests, in seconds.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     pub(crate) every: u64,
-    /// What signs, in place of a secret of this run.
+    /// Secret to sign with, in place of a temporary one.
     #[arg(long, env = "SOCIAL_WEBHOOK_SECRET", hide = true, hide_env_values = true)]
     pub(crate) secret: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The lines of a file.
+//! Lines of an import file, and their keys.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,15 @@ use crate::error::CliError;
 use crate::files::hex;
 use crate::output::plain;
 
-/// What a line may say.
+/// The fields of a line.
 const FIELDS: [&str; 6] = ["content", "to", "at", "media", "alt", "options"];
 
-/// What an export says besides.
+/// Further fields of an exported line.
 const TOLD: [&str; 5] = ["id", "status", "created_at", "urls", "errors"];
 
 /// The longest line, in bytes: a text of 65,000 characters is less.
 const MAX_LINE: usize = 1024 * 1024;
 
-/// A line that could be read.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     /// Counted from 1, as editors do.
@@ -39,11 +38,11 @@ pub(crate) struct Exported {
     pub(crate) is_public: bool,
 }
 
-/// What is wrong with a line.
+/// An error in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) number: u64,
-    /// The field; empty where it is the whole line.
+    /// Empty for the whole line.
     pub(crate) field: String,
     pub(crate) why: String,
 }
@@ -55,26 +54,26 @@ impl Broken {
 }
 
 impl Line {
-    /// By which the service and the report know it.
+    /// Identifies the line at the service and in the report.
     pub(crate) fn key(&self) -> &IdempotencyKey {
         &self.key
     }
 
-    /// A field; `None` where it is absent or empty.
+    /// `None` if the field is absent or empty.
     pub(crate) fn field(&self, name: &str) -> Option<&Value> {
         self.fields.get(name)
     }
 }
 
-/// Reads every line. The name of the file is part of their keys. With `copies`, a line is not
-/// known by the post that it was exported from.
+/// Reads every line. The name of the file is part of their keys. With `copies`, the id of an exported
+/// line is ignored.
 pub(crate) fn lines(
     format: Format,
     bytes: &[u8],
     name: &str,
     copies: bool,
 ) -> Result<Vec<Result<Line, Broken>>, CliError> {
-    // Spreadsheets write a mark of the byte order.
+    // Spreadsheets write a byte order mark.
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let read = match format {
         Format::Csv => of_csv(bytes)?,
@@ -107,7 +106,7 @@ fn exported(number: u64, fields: &Map<String, Value>) -> Result<Option<Exported>
         Some(value) => value.as_u64(),
     };
     let Some(id) = id else {
-        let why = "is not the id of a post. A spreadsheet may have rounded it: export again, and format the column as \
+        let why = "is not the id of a post. A spreadsheet may have rounded it: export again and format the column as \
                    text; or use --copies";
         return Err(Broken::new(number, "id", why));
     };
@@ -115,16 +114,15 @@ fn exported(number: u64, fields: &Map<String, Value>) -> Result<Option<Exported>
     Ok(Some(Exported { id, is_public: ["publishing", "published"].contains(&status) }))
 }
 
-/// The key of a line: of its file's name, of what it says, and of how many
-/// lines say the same up to it. Its number is not in it, so that a line that is
-/// added or taken out above makes no other line a new one; neither are the
-/// order of columns, spaces of JSON, or the folder.
+/// The key of a line: a hash of the file's name, the fields, and the number of equal lines before it.
+/// The line number is not part of it, so that adding or removing a line above changes no other key;
+/// neither are the order of columns, white space of JSON, or the folder.
 fn key(name: &str, said: &str, equal: u64) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
     hashed(&["social import 1", name, said, &equal.to_string()])
 }
 
-/// The key of an exported line: of its post alone, so that several exports of one post, in whatever
-/// form and however it was changed between them, are one post of the account that imports them.
+/// The key of an exported line depends only on its post, so that several exports of one post, in any
+/// format and with changes in between, become one post of the importing account.
 fn exported_key(id: u64) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
     hashed(&["social import of an export 1", &id.to_string()])
 }
@@ -149,8 +147,8 @@ fn of_jsonl(bytes: &[u8]) -> Vec<Numbered> {
         }
         match serde_json::from_slice(line) {
             Ok(Value::Object(fields)) => Ok((number, fields)),
-            Ok(_) => Err(Broken::new(number, "", "is no JSON object")),
-            Err(error) => Err(Broken::new(number, "", &format!("is no JSON, see column {}", error.column()))),
+            Ok(_) => Err(Broken::new(number, "", "is not a JSON object")),
+            Err(error) => Err(Broken::new(number, "", &format!("is not valid JSON: see column {}", error.column()))),
         }
     });
     read.collect()
@@ -158,10 +156,12 @@ fn of_jsonl(bytes: &[u8]) -> Vec<Numbered> {
 
 fn of_csv(bytes: &[u8]) -> Result<Vec<Numbered>, CliError> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
-    let wrong = |error: csv::Error| CliError::Usage(format!("the first line has to name the columns: {error}"));
+    let wrong = |error: csv::Error| CliError::Usage(format!("the first line must name the columns: {error}"));
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(|it| it.trim().to_lowercase()).collect();
     if !names.iter().any(|it| it == "content") {
-        return Err(CliError::Usage("the first line has to name the columns, content among them".to_owned()));
+        return Err(CliError::Usage(
+            "the first line must name the columns, including content; separate them by commas".to_owned(),
+        ));
     }
     if let Some(twice) = names.iter().enumerate().find(|(at, it)| !it.is_empty() && names[..*at].contains(it)) {
         return Err(CliError::Usage(format!("the first line names {} twice", plain(twice.1))));
@@ -173,7 +173,8 @@ fn of_csv(bytes: &[u8]) -> Result<Vec<Numbered>, CliError> {
         })?;
         let number = record.position().map_or(0, csv::Position::line);
         if record.len() != names.len() {
-            let why = format!("has {} fields, the first line names {}", record.len(), names.len());
+            let why =
+                format!("has {} fields, but the first line names {}; check the quotes", record.len(), names.len());
             return Err(Broken::new(number, "", &why));
         }
         let mut fields = Map::new();
@@ -189,8 +190,7 @@ fn of_csv(bytes: &[u8]) -> Result<Vec<Numbered>, CliError> {
     Ok(read.collect())
 }
 
-/// The fields that say something; one that is not known is refused, for it may
-/// be a time that was misspelt.
+/// The non-empty fields. An unknown field is an error, because it may be a misspelled time.
 fn cleaned(number: u64, fields: Map<String, Value>) -> Result<Map<String, Value>, Broken> {
     let mut kept = Map::new();
     for (name, value) in fields {
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_known_wherever_it_stands() {
+    fn key_of_a_line_does_not_depend_on_its_position() {
         let before = keys("content,at\none,\ntwo,2026-12-24T18:00:00Z\n");
         let after = keys("at,content\n,three\n2026-12-24T18:00:00Z,two\n,one\n");
         assert_eq!((&after[1], &after[2]), (&before[1], &before[0]));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_lines_are_several_posts_and_another_file_has_its_own() {
+    fn equal_lines_and_other_files_have_their_own_keys() {
         let keys = keys("content\nsame\nsame\n");
         assert_ne!(keys[0], keys[1]);
         let other = lines(Format::Csv, b"content\nsame\n", "other.csv", false).unwrap();
@@ -242,11 +242,11 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_line_is_named_and_the_rest_is_read() {
+    fn invalid_line_is_reported_and_the_rest_is_read() {
         let read = csv("content,at\none,\n\"two\nlines\",\nthree,,4\nfour,\n");
         let numbers: Vec<_> = read.iter().map(|it| it.as_ref().map_or_else(|it| it.number, |it| it.number)).collect();
         assert_eq!(numbers, [2, 3, 5, 6]);
-        assert_eq!(read[2].as_ref().unwrap_err().why, "has 3 fields, the first line names 2");
+        assert_eq!(read[2].as_ref().unwrap_err().why, "has 3 fields, but the first line names 2; check the quotes");
 
         let text = b"{\"content\":\"a\"}\n{\"contents\":\"a\"}\n[]\n{\n{\"content\":\"b\"}";
         let read = lines(Format::Jsonl, text, "a", false).unwrap();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exported_line_is_known_by_its_post_alone_unless_copies_are_wanted() {
+    fn exported_line_is_recognized_by_its_post_unless_copied() {
         let csv = "content,id,status,urls\none,7,published,https://example.com\n";
         let json = br#"{"content":"changed","id":7,"status":"draft","at":null}"#;
         let read = |copies| {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_a_spreadsheet_has_rounded_is_refused() {
+    fn rounded_id_is_an_error() {
         let read = csv("content,id\none,3.73429E+14\ntwo,\nthree, 7 \n");
         assert_eq!(read[0].as_ref().unwrap_err().field, "id");
         assert_eq!(read[1].as_ref().unwrap().exported, None);

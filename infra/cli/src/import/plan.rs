@@ -1,4 +1,4 @@
-//! What a line asks for.
+//! The post that a line describes.
 
 use std::path::Path;
 
@@ -10,7 +10,6 @@ use crate::files::Medium;
 use crate::posting::options::PostOption;
 use crate::when::{self, Zone};
 
-/// What a line asks for.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) content: String,
@@ -38,7 +37,7 @@ impl Plan {
         let options = PostOption::read_all(&options(line)?).map_err(|it| broken("options", &it))?;
         let to = list(line, "to")?;
         if to.is_empty() && at.is_some() {
-            return Err(broken("to", &"is required where there is a time"));
+            return Err(broken("to", &"is required if the line has a time"));
         }
         Ok(Self { content, to, at, files, alt, options })
     }
@@ -52,7 +51,7 @@ fn text(line: &Line, name: &str) -> Result<Option<String>, Broken> {
     }
 }
 
-/// A list: of JSON, or with | between its entries.
+/// A JSON list, or entries separated by |.
 fn list(line: &Line, name: &str) -> Result<Vec<String>, Broken> {
     let wrong = || Broken::new(line.number, name, "must be a list of texts");
     let entries = match line.field(name) {
@@ -73,12 +72,12 @@ fn list(line: &Line, name: &str) -> Result<Vec<String>, Broken> {
     entries.iter().map(entry).collect()
 }
 
-/// Options as `social post` takes them.
+/// Options in the form of `social post`.
 fn options(line: &Line) -> Result<Vec<String>, Broken> {
     let object = match line.field("options") {
         Some(Value::Object(object)) => object.clone(),
         Some(Value::String(text)) if text.trim_start().starts_with('{') => {
-            let wrong = |_| Broken::new(line.number, "options", "is no JSON object");
+            let wrong = |_| Broken::new(line.number, "options", "is not a JSON object");
             serde_json::from_str(text).map_err(wrong)?
         }
         _ => return list(line, "options"),
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_the_same_in_both_forms() {
+    fn csv_and_jsonl_lines_are_equivalent() {
         let csv = "content,to,at,options\nHello,mastodon|7,2026-12-24 18:00,language=en|mastodon:sensitive=true\n";
         let json = r#"{"content":"Hello","to":["mastodon",7],"at":"2026-12-24T17:00:00Z",
             "options":{"language":"en","mastodon:sensitive":true}}"#
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_wrong_is_named() {
+    fn invalid_field_is_named() {
         for (line, field) in [
             (r#"{"to":"x"}"#, "content"),
             (r#"{"content":7}"#, "content"),

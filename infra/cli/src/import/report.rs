@@ -1,5 +1,5 @@
-//! The report of an import: what became of each line. Each entry is on the disk
-//! before the program goes on.
+//! The report of an import: the result of each line. Each entry is on disk before the program
+//! continues.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -13,11 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::line::Line;
 use crate::error::CliError;
 
-/// An entry of the report.
 #[derive(Serialize, Deserialize)]
 struct Entry {
     at: Timestamp,
-    /// The deployment and the user: the same file may be for several.
+    /// The deployment and the user, because one file may be imported for several.
     account: String,
     line: u64,
     key: String,
@@ -25,11 +24,10 @@ struct Entry {
     what: What,
 }
 
-/// What happened to a line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub(crate) enum What {
-    /// It is about to be sent, with this body.
+    /// The line is about to be sent with this body.
     Sending {
         body: Box<NewPost>,
     },
@@ -38,12 +36,12 @@ pub(crate) enum What {
         status: PostStatus,
         scheduled_at: Option<Timestamp>,
     },
-    /// There is no post.
+    /// No post exists.
     Refused {
         field: String,
         message: String,
     },
-    /// Nobody knows.
+    /// The outcome is unknown.
     Unknown {
         message: String,
     },
@@ -52,9 +50,9 @@ pub(crate) enum What {
 /// What is known of a line from before.
 #[derive(Clone, Debug)]
 pub(crate) enum Before {
-    /// It was never sent, or refused.
+    /// The line was never sent, or it was refused.
     Nothing,
-    /// It was sent with this body, first at this time; how that ended is not known.
+    /// The line was sent with this body, first at this time; the outcome is unknown.
     UnderWay {
         body: Box<NewPost>,
         since: DateTime<Utc>,
@@ -62,7 +60,6 @@ pub(crate) enum Before {
     Posted,
 }
 
-/// The report of one file.
 pub(crate) struct Report {
     file: File,
     account: String,
@@ -70,20 +67,22 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Opens the report, and keeps it from a second import at the same time.
+    /// Opens the report and locks it against a second import.
     pub(crate) fn open(path: &Path, account: &str) -> Result<Self, CliError> {
         let named = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", path.display()));
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(|it| named(&it))?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(named(&"another import of this file is running")),
+            Err(TryLockError::WouldBlock) => {
+                return Err(named(&"another import of this file is running; wait until it has ended"));
+            }
             Err(TryLockError::Error(error)) => return Err(named(&error)),
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(|it| named(&it))?;
         if text.last().is_some_and(|it| *it != b'\n') {
-            // Died while it was writing. What it wrote about had not been sent then, or is
-            // sent again under its key.
+            // The program died while it wrote. The line was not sent yet, or is sent again under its
+            // key.
             file.write_all(b"\n").map_err(|it| named(&it))?;
         }
         let mut report = Self { file, account: account.to_owned(), known: HashMap::new() };
@@ -100,7 +99,7 @@ impl Report {
         self.known.get(key.as_str()).cloned().unwrap_or(Before::Nothing)
     }
 
-    /// Writes what happened to a line, and gives the entry as it was written.
+    /// Appends an entry and returns it.
     pub(crate) fn write(&mut self, line: &Line, what: What) -> Result<String, CliError> {
         let (account, key) = (self.account.clone(), line.key().to_string());
         let entry = Entry { at: Timestamp(Utc::now()), account, line: line.number, key, what };
@@ -116,7 +115,7 @@ impl Report {
             return;
         }
         let before = match (entry.what, self.known.get(&entry.key)) {
-            // The oldest time counts: it may be that one that took effect.
+            // The oldest time counts, because that request may have taken effect.
             (What::Sending { body }, Some(Before::UnderWay { since, .. })) => Before::UnderWay { body, since: *since },
             (What::Sending { body }, _) => Before::UnderWay { body, since: entry.at.0 },
             (What::Posted { .. }, _) => Before::Posted,
@@ -144,13 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_under_way_is_known_after_a_crash_with_its_body() {
+    fn request_in_flight_is_known_after_a_crash_with_its_body() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("report");
         let mut report = Report::open(&path, "a").unwrap();
         report.write(&line(), sending()).unwrap();
         drop(report);
-        // Half of an entry, as a crash leaves it.
+        // Half of an entry, as after a crash.
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":\"2026").unwrap();
 
         let mut report = Report::open(&path, "a").unwrap();
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn another_account_has_its_own() {
+    fn entries_are_per_account() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("report");
         Report::open(&path, "a").unwrap().write(&line(), sending()).unwrap();
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_time_counts_for_what_is_sent_again() {
+    fn first_time_counts_for_a_repeated_request() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("report");
         let mut report = Report::open(&path, "a").unwrap();
@@ -189,11 +188,11 @@ mod tests {
     }
 
     #[test]
-    fn two_imports_of_a_file_do_not_run_at_once() {
+    fn second_import_of_a_file_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("report");
         let _first = Report::open(&path, "a").unwrap();
         let second = Report::open(&path, "a").map(drop).unwrap_err();
-        assert!(second.to_string().ends_with("another import of this file is running"));
+        assert!(second.to_string().ends_with("another import of this file is running; wait until it has ended"));
     }
 }

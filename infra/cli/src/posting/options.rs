@@ -1,10 +1,10 @@
-//! What is said on a platform alone: `language=en`, `mastodon:visibility=unlisted`.
+//! Platform options: `language=en`, `mastodon:visibility=unlisted`.
 
 use serde_json::{Map, Value};
 
 use crate::error::CliError;
 
-/// An option of a post, for every account or for those of one platform.
+/// An option for every account or for the accounts of one platform.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PostOption {
     platform: Option<String>,
@@ -18,7 +18,7 @@ impl PostOption {
     }
 
     fn read(said: &str) -> Result<Self, CliError> {
-        let wrong = || CliError::Usage(format!("{said:?} is no option; write NAME=VALUE or PLATFORM:NAME=VALUE"));
+        let wrong = || CliError::Usage(format!("{said:?} isn't an option; use NAME=VALUE or PLATFORM:NAME=VALUE"));
         let (name, value) = said.split_once('=').ok_or_else(wrong)?;
         let (platform, name) = match name.split_once(':') {
             Some((platform, name)) => (Some(platform.trim().to_owned()), name),
@@ -28,7 +28,7 @@ impl PostOption {
         if name.is_empty() || platform.as_deref() == Some("") {
             return Err(wrong());
         }
-        // Numbers, truth values, lists and quoted texts are JSON; words are words.
+        // Numbers, booleans, lists and quoted texts are JSON; everything else is text.
         let value = match serde_json::from_str(value.trim()) {
             Ok(Value::Null) | Err(_) => Value::String(value.to_owned()),
             Ok(value) => value,
@@ -36,19 +36,17 @@ impl PostOption {
         Ok(Self { platform, name, value })
     }
 
-    /// Whether it is for accounts of this platform.
     pub(crate) fn is_for(&self, provider: &str) -> bool {
         self.platform.as_deref().is_none_or(|it| it == provider)
     }
 
-    /// The platform that it names.
     pub(crate) fn platform(&self) -> &str {
         self.platform.as_deref().unwrap_or("any platform")
     }
 }
 
-/// The options of an account; `None` where there are none. What names the
-/// platform wins over what is for all.
+/// The options of an account; `None` if there are none. An option with a platform overrides one
+/// without.
 pub(crate) fn of(options: &[PostOption], provider: &str) -> Option<Map<String, Value>> {
     let mut map = Map::new();
     let (named, all): (Vec<_>, Vec<_>) =
@@ -72,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn options_go_where_they_are_meant_for() {
+    fn options_apply_to_their_platform() {
         let options =
             read(&["mastodon:language=de", "language=en", "sensitive=true", "tags=[\"a\"]", "title=1=2", "n=\"7\""]);
         let expected = json!({"language": "de", "sensitive": true, "tags": ["a"], "title": "1=2", "n": "7"});
@@ -82,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_option_is_refused() {
+    fn text_without_name_and_value_is_an_error() {
         for wrong in ["", "a", "=b", ":a=b", "mastodon:=b"] {
             assert!(PostOption::read_all(&[wrong.to_owned()]).is_err(), "{wrong}");
         }

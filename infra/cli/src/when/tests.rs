@@ -18,7 +18,7 @@ fn read(text: &str) -> String {
 }
 
 #[test]
-fn a_time_with_its_zone_is_that_time() {
+fn time_with_a_zone_is_absolute() {
     for text in [
         "2026-12-24T18:00:00+01:00",
         "2026-12-24T17:00:00Z",
@@ -37,7 +37,7 @@ fn a_time_with_its_zone_is_that_time() {
 }
 
 #[test]
-fn words_count_from_now_on_the_calendar_of_the_zone() {
+fn words_refer_to_the_calendar_of_the_zone() {
     for (text, expected) in [
         ("now", "2026-11-23T09:00:00+00:00"),
         ("in 2 hours", "2026-11-23T11:00:00+00:00"),
@@ -62,22 +62,22 @@ fn words_count_from_now_on_the_calendar_of_the_zone() {
 }
 
 #[test]
-fn a_time_that_a_zone_leaves_out_or_has_twice_is_told() {
+fn skipped_or_repeated_local_time_is_an_error() {
     let told = |text| parse(text, now(), &berlin()).unwrap_err().to_string();
     assert_eq!(
         told("2027-03-28 02:30"),
-        "2027-03-28 02:30:00 does not exist in Europe/Berlin: its clocks are set forward then"
+        "2027-03-28 02:30:00 does not exist in Europe/Berlin, because its clocks go forward then"
     );
     assert_eq!(
         told("2027-10-31 02:30"),
-        "2027-10-31 02:30:00 is twice in Europe/Berlin, whose clocks are set back then; say which: \
+        "2027-10-31 02:30:00 occurs twice in Europe/Berlin, because its clocks go back then; use \
          2027-10-31T02:30:00+02:00 or 2027-10-31T02:30:00+01:00"
     );
     assert_eq!(read("2027-10-31T02:30:00+02:00"), "2027-10-31T00:30:00+00:00");
 }
 
 #[test]
-fn what_is_no_time_is_refused() {
+fn text_that_is_not_a_time_is_an_error() {
     let zone = berlin();
     for text in [
         "",
@@ -106,7 +106,7 @@ fn what_is_no_time_is_refused() {
 }
 
 #[test]
-fn what_is_read_again_later_has_to_say_the_same() {
+fn relative_time_is_an_error_where_runs_must_agree() {
     let zone = berlin();
     assert_eq!(parse_fixed("2026-12-24 18:00", &zone).unwrap().to_rfc3339(), "2026-12-24T17:00:00+00:00");
     assert_eq!(parse_fixed("2026-12-24T18:00:00Z", &zone).unwrap().to_rfc3339(), "2026-12-24T18:00:00+00:00");
@@ -117,13 +117,13 @@ fn what_is_read_again_later_has_to_say_the_same() {
 
 proptest! {
     #[test]
-    fn nothing_that_is_written_breaks_it(text in "\\PC{0,30}") {
+    fn any_text_parses_or_is_an_error(text in "\\PC{0,30}") {
         let _ = parse(&text, now(), &berlin());
         let _ = parse_fixed(&text, &berlin());
     }
 
     #[test]
-    fn what_is_written_as_rfc_3339_is_read_as_it_is(millis in 1_700_000_000_000_i64..1_900_000_000_000, hours in -12_i32..=14) {
+    fn rfc_3339_time_is_read_unchanged(millis in 1_700_000_000_000_i64..1_900_000_000_000, hours in -12_i32..=14) {
         let at = DateTime::from_timestamp_millis(millis).unwrap();
         let offset = chrono::FixedOffset::east_opt(hours * 3600).unwrap();
         let text = at.with_timezone(&offset).to_rfc3339_opts(chrono::SecondsFormat::Millis, true);

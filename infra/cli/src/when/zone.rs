@@ -7,19 +7,17 @@ use chrono_tz::Tz;
 
 use super::InvalidTime;
 
-/// Where a clock hangs.
 #[derive(Clone, Debug)]
 pub(crate) enum Zone {
-    /// On this machine.
     Here,
-    /// In a zone of the tz database.
+    /// A zone of the tz database.
     Named(Tz),
-    /// At an offset from UTC.
+    /// An offset from UTC.
     Fixed(FixedOffset),
 }
 
 impl Zone {
-    /// Reads `Europe/Berlin`, `UTC`, `Z`, `+01:00`.
+    /// Parses `Europe/Berlin`, `UTC`, `Z` or `+01:00`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         if text.eq_ignore_ascii_case("z") || text.eq_ignore_ascii_case("utc") {
             return Some(Self::Named(Tz::UTC));
@@ -30,7 +28,7 @@ impl Zone {
         chrono_tz::TZ_VARIANTS.iter().find(|it| it.name().eq_ignore_ascii_case(text)).copied().map(Self::Named)
     }
 
-    /// What its clock shows.
+    /// The local time at this instant.
     pub(crate) fn local(&self, at: DateTime<Utc>) -> NaiveDateTime {
         match self {
             Self::Here => at.with_timezone(&Local).naive_local(),
@@ -39,7 +37,7 @@ impl Zone {
         }
     }
 
-    /// When its clock shows this.
+    /// The instants at which the local time is this.
     pub(crate) fn resolve(&self, at: NaiveDateTime) -> Result<DateTime<Utc>, InvalidTime> {
         match self {
             Self::Here => self.single(at, &Local),
@@ -64,7 +62,7 @@ impl Zone {
 impl fmt::Display for Zone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Here => f.write_str("the zone of this machine"),
+            Self::Here => f.write_str("this machine's zone"),
             Self::Named(zone) => f.write_str(zone.name()),
             Self::Fixed(offset) => offset.fmt(f),
         }

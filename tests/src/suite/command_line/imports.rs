@@ -46,7 +46,7 @@ async fn import_posts_each_line_once(deployment: &Deployment) -> Result {
     social.file("posts.csv", &table)?;
 
     let ran = social.run(&["import", "posts.csv"]).await?;
-    ensure!(ran.code == 0 && ran.err.contains("3 posted, 0 posted before"), "the first import ended with {ran:?}");
+    ensure!(ran.code == 0 && ran.err.contains("3 created, 0 skipped"), "the first import ended with {ran:?}");
     same(total(&user).await?, 3, "posts")?;
     let scheduled = user.api.get("/posts?status=scheduled").await?.ok(200)?;
     let first = &list(&scheduled, "data")?[0];
@@ -54,7 +54,7 @@ async fn import_posts_each_line_once(deployment: &Deployment) -> Result {
     same(&first["scheduled_at"], &json!(later), "time")?;
 
     let again = social.run(&["import", "posts.csv"]).await?;
-    ensure!(again.code == 0 && again.err.contains("0 posted, 3 posted before"), "the second ended with {again:?}");
+    ensure!(again.code == 0 && again.err.contains("0 created, 3 skipped"), "the second ended with {again:?}");
     // Moved to another folder, with one more line at the top.
     fs::create_dir(social.folder().join("moved"))?;
     for name in ["posts.csv.report.jsonl", "boat.png"] {
@@ -62,7 +62,7 @@ async fn import_posts_each_line_once(deployment: &Deployment) -> Result {
     }
     social.file("moved/posts.csv", table.replacen('\n', "\nanother,,,,,\n", 1))?;
     let moved = social.run(&["import", "moved/posts.csv"]).await?;
-    ensure!(moved.code == 0 && moved.err.contains("1 posted, 3 posted before"), "the moved one ended with {moved:?}");
+    ensure!(moved.code == 0 && moved.err.contains("1 created, 3 skipped"), "the moved one ended with {moved:?}");
     // Without a report, the service recognizes the lines by their keys, and the image too.
     fs::remove_file(social.folder().join("moved/posts.csv.report.jsonl"))?;
     let blind = social.run(&["import", "moved/posts.csv"]).await?;
@@ -167,11 +167,11 @@ async fn import_of_an_export_creates_copies_in_the_same_account(deployment: &Dep
         social.done(&["export", name]).await?;
         for command in [["import", name, "--dry-run"].as_slice(), &["import", name], &["import", name]] {
             let ran = social.run(command).await?;
-            let told = format!("exist already, left out: {count} (--copies");
+            let told = format!("exist already: {count} (--copies");
             ensure!(ran.code == 0 && ran.err.contains(&told), "{command:?} ended with {ran:?}");
             same(total(&user).await?, count, "posts")?;
         }
-        for told in [format!("{count} posted, 0 posted before"), format!("0 posted, {count} posted before")] {
+        for told in [format!("{count} created, 0 skipped"), format!("0 created, {count} skipped")] {
             let ran = social.run(&["import", name, "--copies"]).await?;
             ensure!(ran.code == 0 && ran.err.contains(&told), "the import of copies ended with {ran:?}");
             same(total(&user).await?, 2 * count, "posts")?;
@@ -188,7 +188,7 @@ async fn import_of_an_export_creates_copies_in_the_same_account(deployment: &Dep
     // A deleted post is created again, and an id that a spreadsheet has rounded is refused.
     user.api.delete(&format!("/posts/{draft}")).await?.is(204)?;
     let ran = social.run(&["import", "all.csv", "--report", "another"]).await?;
-    ensure!(ran.code == 0 && ran.err.contains("1 posted, 0 posted before"), "it ended with {ran:?}");
+    ensure!(ran.code == 0 && ran.err.contains("1 created, 0 skipped"), "it ended with {ran:?}");
     social.file("rounded.csv", "content,id\na draft,3.73429E+14\n")?;
     social.fails(2, "rounded.csv:2: id: ", &["import", "rounded.csv"]).await?;
     Ok(())
@@ -207,17 +207,17 @@ async fn import_of_an_export_into_another_account_runs_once(deployment: &Deploym
     let (source, copy) = (Social::of(&from)?, Social::of(&into)?);
 
     for (name, told) in [
-        ("first.jsonl", "2 posted, 0 posted before"),
+        ("first.jsonl", "2 created, 0 skipped"),
         // Another export of the same posts.
-        ("second.jsonl", "0 posted, 2 posted before"),
-        ("third.csv", "0 posted, 2 posted before"),
+        ("second.jsonl", "0 created, 2 skipped"),
+        ("third.csv", "0 created, 2 skipped"),
     ] {
         source.done(&["export", name]).await?;
         copy.file(name, fs::read(source.folder().join(name))?)?;
         let ran = copy.run(&["import", name, "--report", "report.jsonl"]).await?;
         ensure!(ran.code == 0 && ran.err.contains(told), "the import of {name} ended with {ran:?}");
         ensure!(
-            ran.err.contains("public already, left out: 1 (--copies"),
+            ran.err.contains("public already: 1 (--copies"),
             "it does not list the public posts: {ran:?}"
         );
         same(total(&into).await?, 2, "posts of the other account")?;
