@@ -48,7 +48,7 @@ fn read(path: impl AsRef<Path>) -> String {
 }
 
 fn runbook() -> String {
-    read("infra/runbook.md")
+    read("docs/runbook.md")
 }
 
 /// The sections of the runbook, as links name them.
@@ -99,7 +99,7 @@ fn every_alarm_names_a_section_of_the_runbook_that_is_there() {
 
     for (name, alarm) in Template::read().unwrap().resources("AWS::CloudWatch::Alarm") {
         let description = alarm["AlarmDescription"].as_str().unwrap();
-        let (_, section) = description.split_once("infra/runbook.md#").unwrap_or_else(|| panic!("{name} names none"));
+        let (_, section) = description.split_once("docs/runbook.md#").unwrap_or_else(|| panic!("{name} names none"));
         assert!(sections.contains(section), "{name}: {section}");
     }
 }

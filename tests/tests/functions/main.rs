@@ -226,7 +226,7 @@ async fn a_function_without_its_tables_fails_and_says_so() {
 #[tokio::test]
 async fn a_function_that_lacks_a_variable_names_it_and_does_not_start() {
     let needed = |it: &&String| value(it).is_some_and(|it| !it.is_empty());
-    // Variables that have a default, as infra/deploying.md says.
+    // Variables that have a default, as docs/deploying.md says.
     let optional = [
         "DUE_SHARDS",
         "DELIVERY_CONCURRENCY",

@@ -59,10 +59,10 @@ fn what_is_deleted_from_the_bucket_can_be_brought_back_for_days_and_not_for_ever
         let rules = it["LifecycleConfiguration"]["Rules"].as_array().unwrap();
         let ends = rules.iter().filter(|it| it["Status"] == "Enabled" && it["Prefix"].is_null());
         let days: Vec<_> = ends.filter_map(|it| it["NoncurrentVersionExpiration"]["NoncurrentDays"].as_u64()).collect();
-        assert_eq!(days, [14], "{bucket}: as infra/runbook.md says it");
+        assert_eq!(days, [14], "{bucket}: as docs/runbook.md says it");
         assert!(rules.iter().any(|it| it["ExpiredObjectDeleteMarker"] == true), "{bucket}");
     }
-    assert!(read("infra/runbook.md").contains("Files that were deleted can be brought back for 14 days"));
+    assert!(read("docs/runbook.md").contains("Files that were deleted can be brought back for 14 days"));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn only_functions_that_need_a_secret_have_it_and_none_has_the_issuers() {
 
 #[test]
 fn what_stands_in_front_says_who_asks_where_the_service_looks() {
-    let instructions = read("infra/deploying.md");
+    let instructions = read("docs/deploying.md");
     let edge = read("infra/edge.yaml");
     for header in ["x-client-address", "x-proxy-secret"] {
         assert!(edge.contains(header) && instructions.contains(header), "{header}");

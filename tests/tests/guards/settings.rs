@@ -79,7 +79,7 @@ fn the_environment_is_read_where_settings_are_and_nowhere_else() {
 fn the_instructions_for_deploying_list_every_variable() {
     let template = Template::read().unwrap();
     let set: Names = FUNCTIONS.iter().flat_map(|it| template.variables(it)).collect();
-    let instructions = read("infra/deploying.md");
+    let instructions = read("docs/deploying.md");
     let rows = instructions.lines().filter_map(|it| it.strip_prefix("| ")).filter_map(|it| it.split(" | ").next());
     let listed: Names = rows.flat_map(|it| it.split(", ")).map(|it| it.trim_matches('`').to_owned()).collect();
     let is_name = |it: &&String| it.bytes().all(|it| it.is_ascii_uppercase() || it == b'_');
