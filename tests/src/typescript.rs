@@ -1,5 +1,5 @@
-//! README's journey by a program in TypeScript, whose client is made from the
-//! document that is served. The person beside it is played here.
+//! The journey by a program in TypeScript, whose client is made from the
+//! document that is served. The user is simulated here.
 
 use std::{
     io::{BufRead, BufReader},

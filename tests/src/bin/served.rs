@@ -30,7 +30,7 @@ struct Options {
 enum Reader {
     /// Calls everything that the API document describes.
     Schemathesis,
-    /// Makes a client in TypeScript from the API document, and runs README's journey with it.
+    /// Makes a client in TypeScript from the API document, and runs the journey with it.
     Typescript,
     /// Walks the whole journey in Chromium; pictures of the pages are in
     /// target/screenshots afterwards.

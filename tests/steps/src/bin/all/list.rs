@@ -55,7 +55,7 @@ impl Step {
 
 /// All of them. Those that compute run one after the other in this order, which
 /// is why what others need comes first.
-pub(crate) const STEPS: [Step; 19] = [
+pub(crate) const STEPS: [Step; 20] = [
     step("tools", Kind::Waits, "programs from elsewhere are installed", tools),
     step(
         "supply",
@@ -85,8 +85,9 @@ pub(crate) const STEPS: [Step; 19] = [
     .needs(&["build", "tools"]),
     step("schemathesis", Kind::Waits, "the served API document against the service", schemathesis)
         .needs(&["build", "tools"]),
-    step("typescript", Kind::Waits, "the served document as types, and README's journey in them", typescript)
+    step("typescript", Kind::Waits, "the served document as types, and the journey in them", typescript)
         .needs(&["build", "tools"]),
+    step("readme", Kind::Waits, "the documents: their commands, outputs, links and names", readme).needs(&["build"]),
     step("browser", Kind::Waits, "the whole journey in Chromium, with screenshots", browser).needs(&["build", "tools"]),
     step(
         "deployed",
@@ -170,6 +171,10 @@ fn schemathesis(log: &Log) -> Result {
 
 fn typescript(log: &Log) -> Result {
     program(log, "served", &["typescript"])
+}
+
+fn readme(log: &Log) -> Result {
+    program(log, "readme", &[])
 }
 
 fn browser(log: &Log) -> Result {
