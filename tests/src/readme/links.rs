@@ -29,7 +29,8 @@ pub fn broken(files: &[String]) -> Result<Vec<String>> {
 
 /// The relative targets of the links and pictures in a line.
 fn targets(line: &str) -> Vec<&str> {
-    let found = line.split("](").skip(1).filter_map(|it| it.split_once(')')).map(|(it, _)| it);
+    let between = |start, end| line.split(start).skip(1).filter_map(move |it| it.split_once(end)).map(|(it, _)| it);
+    let found = between("](", ')').chain(between("src=\"", '"'));
     found.filter(|it| !it.contains("://") && !it.starts_with("mailto:")).collect()
 }
 
@@ -85,6 +86,6 @@ mod tests {
     fn targets_are_relative_to_their_file() {
         assert_eq!(joined("docs/platforms/x.md", "../../README.md"), "README.md");
         assert_eq!(joined("README.md", "docs/api.md"), "docs/api.md");
-        assert_eq!(targets("[a](b.md#c) [d](https://e.example) ![f](g.png)"), ["b.md#c", "g.png"]);
+        assert_eq!(targets("[a](b.md#c) [d](https://e.example) <img src=\"g.png\">"), ["b.md#c", "g.png"]);
     }
 }
