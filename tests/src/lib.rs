@@ -18,6 +18,7 @@ pub mod matrix_server;
 pub mod moment;
 pub mod picture;
 pub mod platforms;
+pub mod readme;
 pub mod real;
 pub mod runner;
 pub mod shapes;

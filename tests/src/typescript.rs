@@ -1,5 +1,5 @@
-//! Runs README's journey in a TypeScript program, whose client is generated from the served
-//! document. This module acts as its user.
+//! The journey by a program in TypeScript, whose client is made from the
+//! document that is served. The user is simulated here.
 
 use std::{
     io::{BufRead, BufReader},

@@ -46,7 +46,7 @@ fn read(path: impl AsRef<Path>) -> String {
 }
 
 fn runbook() -> String {
-    read("infra/runbook.md")
+    read("docs/runbook.md")
 }
 
 /// The sections of the runbook, as in links.
@@ -97,7 +97,7 @@ fn every_alarm_names_an_existing_runbook_section() {
 
     for (name, alarm) in Template::read().unwrap().resources("AWS::CloudWatch::Alarm") {
         let description = alarm["AlarmDescription"].as_str().unwrap();
-        let (_, section) = description.split_once("infra/runbook.md#").unwrap_or_else(|| panic!("{name} names none"));
+        let (_, section) = description.split_once("docs/runbook.md#").unwrap_or_else(|| panic!("{name} names none"));
         assert!(sections.contains(section), "{name}: {section}");
     }
 }

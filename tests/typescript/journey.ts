@@ -1,4 +1,4 @@
-// README's journey, in the types of the served document. Prints each address that a person has to open.
+// The journey in the types of the served document. Prints each URL that a user has to open.
 import { readFile } from 'node:fs/promises';
 import createClient from 'openapi-fetch';
 import type { components, paths } from './api.js';

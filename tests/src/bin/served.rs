@@ -30,7 +30,7 @@ struct Options {
 enum Reader {
     /// Calls every operation of the API document
     Schemathesis,
-    /// Generates a TypeScript client from the API document, and runs README's journey with it
+    /// Makes a client in TypeScript from the API document, and runs the journey with it.
     Typescript,
     /// Runs the whole journey in Chromium; screenshots are in target/screenshots afterwards
     Browser,

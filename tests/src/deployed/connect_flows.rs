@@ -32,7 +32,11 @@ pub async fn a_server_has_a_way_back(deployment: &Deployment) -> Result {
     let address = format!("{}/connect/callback/mastodon/some-server?state=unknown&code=1", deployment.origin());
     let page = browser.open(&address).await?;
     same(page.status.as_u16(), 404, "status of an unknown connect flow")?;
-    ensure!(page.html.contains("has expired or is invalid"), "{}", page.test_error("the response is not the function's"));
+    ensure!(
+        page.html.contains("has expired or is invalid"),
+        "{}",
+        page.test_error("the response is not the function's")
+    );
     let posted = deployment.http().request(Method::POST, &address).send().await?;
     same(posted.status().as_u16(), 405, "status of another method there")
 }

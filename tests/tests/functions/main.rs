@@ -222,7 +222,7 @@ async fn function_without_its_tables_fails_with_a_reason() {
 #[tokio::test]
 async fn function_names_a_missing_variable_and_does_not_start() {
     let needed = |it: &&String| value(it).is_some_and(|it| !it.is_empty());
-    // Variables with a default, as in infra/deploying.md.
+    // Variables that have a default, as docs/deploying.md says.
     let optional = [
         "DUE_SHARDS",
         "DELIVERY_CONCURRENCY",

@@ -59,10 +59,10 @@ fn deleted_files_can_be_restored_for_a_limited_number_of_days() {
         let rules = it["LifecycleConfiguration"]["Rules"].as_array().unwrap();
         let ends = rules.iter().filter(|it| it["Status"] == "Enabled" && it["Prefix"].is_null());
         let days: Vec<_> = ends.filter_map(|it| it["NoncurrentVersionExpiration"]["NoncurrentDays"].as_u64()).collect();
-        assert_eq!(days, [14], "{bucket}: as infra/runbook.md says it");
+        assert_eq!(days, [14], "{bucket}: as docs/runbook.md says it");
         assert!(rules.iter().any(|it| it["ExpiredObjectDeleteMarker"] == true), "{bucket}");
     }
-    assert!(read("infra/runbook.md").contains("Files that were deleted can be brought back for 14 days"));
+    assert!(read("docs/runbook.md").contains("Files that were deleted can be brought back for 14 days"));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn functions_have_only_the_secrets_they_need() {
 
 #[test]
 fn proxy_sends_the_client_address_in_the_expected_header() {
-    let instructions = read("infra/deploying.md");
+    let instructions = read("docs/deploying.md");
     let edge = read("infra/edge.yaml");
     for header in ["x-client-address", "x-proxy-secret"] {
         assert!(edge.contains(header) && instructions.contains(header), "{header}");

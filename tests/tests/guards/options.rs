@@ -8,8 +8,7 @@ use crate::read;
 
 #[test]
 fn instructions_list_every_platform_option_with_its_choices() {
-    let page = read("infra/platforms.md");
-    let table = page.split("## Options").nth(1).unwrap().split("\n## ").next().unwrap();
+    let table = read("docs/platforms/options.md");
     let mut name = "";
     let mut told = BTreeSet::new();
     for cells in table.lines().map(|it| it.split('|').map(str::trim).collect::<Vec<_>>()).filter(|it| 4 < it.len()) {

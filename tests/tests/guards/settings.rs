@@ -78,7 +78,7 @@ fn environment_is_read_only_in_config_modules() {
 fn deployment_instructions_list_every_variable() {
     let template = Template::read().unwrap();
     let set: Names = FUNCTIONS.iter().flat_map(|it| template.variables(it)).collect();
-    let instructions = read("infra/deploying.md");
+    let instructions = read("docs/deploying.md");
     let rows = instructions.lines().filter_map(|it| it.strip_prefix("| ")).filter_map(|it| it.split(" | ").next());
     let listed: Names = rows.flat_map(|it| it.split(", ")).map(|it| it.trim_matches('`').to_owned()).collect();
     let is_name = |it: &&String| it.bytes().all(|it| it.is_ascii_uppercase() || it == b'_');

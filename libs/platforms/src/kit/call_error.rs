@@ -171,8 +171,7 @@ fn is_of_request_alone(status: Option<StatusCode>) -> bool {
     status.is_some_and(|it| OF_REQUEST.contains(&it.as_u16()))
 }
 
-/// The meaning of each kind for each effect. CONTRIBUTING.md, "Writing a platform", has it as a
-/// table.
+/// What each kind means for each effect. docs/adding-a-platform.md has it as a table.
 impl From<CallError> for AttemptError {
     fn from(error: CallError) -> Self {
         use ErrorKind as K;

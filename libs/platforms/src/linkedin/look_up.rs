@@ -98,7 +98,9 @@ pub(super) fn compare(request: &PublishRequest<'_>, prepared: &Prepared<'_, Stri
 /// delivery has created that post. Without an earlier call it is another post with the same
 /// content.
 pub(super) async fn made_before(request: &PublishRequest<'_>, error: CallError) -> Result<Published, CallError> {
-    let Some(urn) = duplicate_of(&error).filter(|_| request.may_have_published).map(str::to_owned) else { return Err(error) };
+    let Some(urn) = duplicate_of(&error).filter(|_| request.may_have_published).map(str::to_owned) else {
+        return Err(error);
+    };
     let Ok(claims) = request.claims.of(std::slice::from_ref(&urn)).await else {
         return Err(CallError::new(ErrorKind::Unavailable, Effect::Public, ClaimsError.to_string()));
     };

@@ -192,7 +192,8 @@ async fn what_instagram_cannot_use_is_refused_with_its_place() {
     let (setback, _) = stage.stepped(&mut post).await;
     let Some(AttemptError::Refused { reason }) = setback else { panic!("{setback:?}") };
     assert!(
-        reason.starts_with("file 1 of 2 (image/jpeg): Instagram could not process the file") && reason.contains("2207026"),
+        reason.starts_with("file 1 of 2 (image/jpeg): Instagram could not process the file")
+            && reason.contains("2207026"),
         "{reason}"
     );
 }

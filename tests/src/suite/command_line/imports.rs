@@ -216,10 +216,7 @@ async fn import_of_an_export_into_another_account_runs_once(deployment: &Deploym
         copy.file(name, fs::read(source.folder().join(name))?)?;
         let ran = copy.run(&["import", name, "--report", "report.jsonl"]).await?;
         ensure!(ran.code == 0 && ran.err.contains(told), "the import of {name} ended with {ran:?}");
-        ensure!(
-            ran.err.contains("public already: 1 (--copies"),
-            "it does not list the public posts: {ran:?}"
-        );
+        ensure!(ran.err.contains("public already: 1 (--copies"), "it does not list the public posts: {ran:?}");
         same(total(&into).await?, 2, "posts of the other account")?;
     }
     // Without the report, the service recognizes the lines for a day.

@@ -54,7 +54,7 @@ impl Step {
 
 /// All steps. Computing steps run one after the other in this order, so a step that others need
 /// comes before them.
-pub(crate) const STEPS: [Step; 19] = [
+pub(crate) const STEPS: [Step; 20] = [
     step("tools", Kind::Waits, "external programs are installed", tools),
     step(
         "supply",
@@ -84,8 +84,9 @@ pub(crate) const STEPS: [Step; 19] = [
     .needs(&["build", "tools"]),
     step("schemathesis", Kind::Waits, "the served API document against the service", schemathesis)
         .needs(&["build", "tools"]),
-    step("typescript", Kind::Waits, "a TypeScript client of the served document runs README's journey", typescript)
+    step("typescript", Kind::Waits, "a TypeScript client of the served document runs the journey", typescript)
         .needs(&["build", "tools"]),
+    step("readme", Kind::Waits, "the documents: their commands, outputs, links and names", readme).needs(&["build"]),
     step("browser", Kind::Waits, "the whole journey in Chromium, with screenshots", browser).needs(&["build", "tools"]),
     step(
         "deployed",
@@ -168,6 +169,10 @@ fn schemathesis(log: &Log) -> Result {
 
 fn typescript(log: &Log) -> Result {
     program(log, "served", &["typescript"])
+}
+
+fn readme(log: &Log) -> Result {
+    program(log, "readme", &[])
 }
 
 fn browser(log: &Log) -> Result {

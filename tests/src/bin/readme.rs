@@ -1,0 +1,149 @@
+//! Checks the documents: commands, outputs, links and names.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, ExitCode, Stdio},
+};
+
+use clap::Parser;
+use tests::{
+    ensure, fail,
+    fault::{Fault, Result},
+    program::done,
+    readme::{
+        document::{Commands, commands},
+        files, links, names,
+        normalized::normalized,
+        session::Session,
+    },
+    report::say,
+    template::ROOT,
+};
+
+/// Checks the documents.
+///
+/// Runs the commands of README.md and docs/journey.md on a fresh local service and compares what they print with what
+/// the documents show; ids, times and tokens may differ. Checks that README.md is short, that every link between
+/// Markdown files leads somewhere, and that paths and names of the code in them exist. A block of commands is left out
+/// where the line before it is a comment `<!-- not run: reason -->`.
+#[derive(Parser)]
+#[command(name = "readme")]
+struct Options {
+    /// Write outputs that differ into the documents.
+    #[arg(long)]
+    write: bool,
+    /// Photograph the delivery whose response was lost, with the program `chromium`, for README.md.
+    #[arg(long)]
+    picture: bool,
+    /// Run no commands: check lengths, links and names.
+    #[arg(long, conflicts_with_all = ["write", "picture"])]
+    quick: bool,
+}
+
+const README: &str = "README.md";
+
+/// Documents whose commands are run, each on a service of its own.
+const RUN: [&str; 2] = [README, "docs/journey.md"];
+
+/// README.md is read before anything is installed.
+const MOST_LINES: usize = 150;
+
+const PICTURE: &str = "docs/images/lost-response.png";
+
+/// The text of the post in docs/journey.md whose response is lost.
+const LOST: &str = "Survives a lost response";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    done(run(&Options::parse()).await)
+}
+
+async fn run(options: &Options) -> Result {
+    let mut faults = Vec::new();
+    let files = files()?;
+    let length = read(README)?.lines().count();
+    if MOST_LINES < length {
+        faults.push(format!("{README} has {length} lines; at most {MOST_LINES} are allowed"));
+    }
+    faults.extend(links::broken(&files)?.into_iter().map(|it| format!("broken link: {it}")));
+    faults.extend(names::missing(&files)?.into_iter().map(|it| format!("does not exist: {it}")));
+    if !options.quick {
+        for document in RUN {
+            faults.extend(play(document, options).await?);
+        }
+    }
+    for fault in &faults {
+        say(&format!("FAIL  {fault}"));
+    }
+    ensure!(faults.is_empty(), "{} of the documents' statements are wrong; see --help", faults.len());
+    say("ok    the documents are short, their links and names exist, and their commands print what they show");
+    Ok(())
+}
+
+/// Runs the commands of a document; outputs that differ, unless they are written into it.
+async fn play(document: &str, options: &Options) -> Result<Vec<String>> {
+    let text = read(document)?;
+    let mut session = Session::start().await?;
+    let (mut differing, mut faults) = (Vec::new(), Vec::new());
+    for block in commands(&text) {
+        let at = format!("{document}:{}", block.line);
+        let printed = session.run(&block.script).await.map_err(|fault| Fault::new(format!("{at}: {fault}")))?;
+        let Some(shown) = shown(&text, &block) else { continue };
+        let (expected, found) = (normalized(&shown), normalized(&printed));
+        if expected != found {
+            faults.push(format!("{at}: shown\n{expected}\nprinted\n{found}"));
+            differing.push((block, printed));
+        }
+    }
+    if options.picture && document != README {
+        photograph(session.origin())?;
+    }
+    if !options.write {
+        return Ok(faults);
+    }
+    for (block, _) in &differing {
+        say(&format!("wrote {document}:{}", block.line));
+    }
+    fs::write(Path::new(ROOT).join(document), with_outputs(&text, differing))?;
+    Ok(Vec::new())
+}
+
+/// The output that the document shows for a block.
+fn shown(text: &str, block: &Commands) -> Option<String> {
+    let lines = block.output.clone()?;
+    Some(text.lines().skip(lines.start).take(lines.len()).collect::<Vec<_>>().join("\n"))
+}
+
+fn with_outputs(text: &str, outputs: Vec<(Commands, String)>) -> String {
+    let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    // From the end, so that earlier positions stay right.
+    for (block, printed) in outputs.into_iter().rev() {
+        if let Some(range) = block.output {
+            lines.splice(range, printed.lines().map(|it| it.trim_end().to_owned()));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Photographs the page of the delivery whose response was lost.
+fn photograph(origin: &str) -> Result {
+    let list = Command::new("curl").args(["-s", &format!("{origin}/sandbox/deliveries")]).output()?;
+    let list = String::from_utf8(list.stdout)?;
+    let before = list.split(LOST).next().and_then(|it| it.rsplit_once("href=\"/sandbox/deliveries/"));
+    let Some((delivery, _)) = before.and_then(|(_, it)| it.split_once('"')) else {
+        fail!("no delivery of {LOST:?} is listed")
+    };
+    let mut chromium = Command::new("chromium");
+    chromium.args(["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=760,1240"]);
+    chromium.arg(format!("--screenshot={ROOT}/{PICTURE}")).arg(format!("{origin}/sandbox/deliveries/{delivery}"));
+    let status = chromium.stderr(Stdio::null()).status()?;
+    ensure!(status.success(), "chromium ended with {status}");
+    say(&format!("wrote {PICTURE}"));
+    Ok(())
+}
+
+fn read(path: &str) -> Result<String> {
+    Ok(fs::read_to_string(Path::new(ROOT).join(path))?)
+}
