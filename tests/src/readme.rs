@@ -11,7 +11,7 @@ pub mod session;
 
 use std::{path::Path, process::Command};
 
-use steps::{ROOT, ensure, fault::Result};
+use steps::{ROOT, ensure, error::Result};
 
 /// Paths of all files of the project, from its root, sorted.
 pub fn files() -> Result<Vec<String>> {

@@ -8,8 +8,9 @@ use std::{
 
 use clap::Parser;
 use tests::{
-    ensure, fail,
-    fault::{Fault, Result},
+    ensure,
+    error::{Result, TestError},
+    fail,
     program::done,
     readme::{
         document::{Commands, commands},
@@ -61,23 +62,23 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> Result {
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let files = files()?;
     let length = read(README)?.lines().count();
     if MOST_LINES < length {
-        faults.push(format!("{README} has {length} lines; at most {MOST_LINES} are allowed"));
+        errors.push(format!("{README} has {length} lines; at most {MOST_LINES} are allowed"));
     }
-    faults.extend(links::broken(&files)?.into_iter().map(|it| format!("broken link: {it}")));
-    faults.extend(names::missing(&files)?.into_iter().map(|it| format!("does not exist: {it}")));
+    errors.extend(links::broken(&files)?.into_iter().map(|it| format!("broken link: {it}")));
+    errors.extend(names::missing(&files)?.into_iter().map(|it| format!("does not exist: {it}")));
     if !options.quick {
         for document in RUN {
-            faults.extend(play(document, options).await?);
+            errors.extend(play(document, options).await?);
         }
     }
-    for fault in &faults {
-        say(&format!("FAIL  {fault}"));
+    for error in &errors {
+        say(&format!("FAIL  {error}"));
     }
-    ensure!(faults.is_empty(), "{} of the documents' statements are wrong; see --help", faults.len());
+    ensure!(errors.is_empty(), "{} of the documents' statements are wrong; see --help", errors.len());
     say("ok    the documents are short, their links and names exist, and their commands print what they show");
     Ok(())
 }
@@ -86,14 +87,14 @@ async fn run(options: &Options) -> Result {
 async fn play(document: &str, options: &Options) -> Result<Vec<String>> {
     let text = read(document)?;
     let mut session = Session::start().await?;
-    let (mut differing, mut faults) = (Vec::new(), Vec::new());
+    let (mut differing, mut errors) = (Vec::new(), Vec::new());
     for block in commands(&text) {
         let at = format!("{document}:{}", block.line);
-        let printed = session.run(&block.script).await.map_err(|fault| Fault::new(format!("{at}: {fault}")))?;
+        let printed = session.run(&block.script).await.map_err(|error| TestError::new(format!("{at}: {error}")))?;
         let Some(shown) = shown(&text, &block) else { continue };
         let (expected, found) = (normalized(&shown), normalized(&printed));
         if expected != found {
-            faults.push(format!("{at}: shown\n{expected}\nprinted\n{found}"));
+            errors.push(format!("{at}: shown\n{expected}\nprinted\n{found}"));
             differing.push((block, printed));
         }
     }
@@ -101,7 +102,7 @@ async fn play(document: &str, options: &Options) -> Result<Vec<String>> {
         photograph(session.origin())?;
     }
     if !options.write {
-        return Ok(faults);
+        return Ok(errors);
     }
     for (block, _) in &differing {
         say(&format!("wrote {document}:{}", block.line));

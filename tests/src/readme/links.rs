@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use steps::{ROOT, fault::Result};
+use steps::{ROOT, error::Result};
 
 use super::{has_extension, prose};
 

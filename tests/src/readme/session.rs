@@ -18,10 +18,10 @@ use tokio::{
 
 use crate::{
     browser::Browser,
+    deployment::Deployment,
     ensure,
-    fault::{Fault, Result},
+    error::{Result, TestError},
     harness::{Harness, binary},
-    world::Deployment,
 };
 
 /// The address and the data folder of the service in the documents.
@@ -41,7 +41,7 @@ const LIMIT: Duration = Duration::from_mins(2);
 pub struct Session {
     // Dropped before the folder of its data.
     harness: Harness,
-    world: Deployment,
+    deployment: Deployment,
     browser: Browser,
     shell: Child,
     input: ChildStdin,
@@ -56,8 +56,8 @@ impl Session {
         let data = folder.path().join("data");
         let harness =
             Harness::start_with(&binary("local")?, &["--port", "0", "--data", &data.to_string_lossy()]).await?;
-        let world = Deployment::new(harness.ready().clone()).await?;
-        let browser = world.browser()?;
+        let deployment = Deployment::new(harness.ready().clone()).await?;
+        let browser = deployment.browser()?;
 
         let mut shell = Command::new("bash");
         shell.current_dir(ROOT).env("PATH", path_with(&programs()?)?).env("HOME", folder.path());
@@ -67,13 +67,13 @@ impl Session {
             shell.env_remove(name);
         }
         let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let nowhere = || Fault::new("the shell has no input or output");
+        let nowhere = || TestError::new("the shell has no input or output");
         let input = shell.stdin.take().ok_or_else(nowhere)?;
         let lines = BufReader::new(shell.stdout.take().ok_or_else(nowhere)?).lines();
         let (send, output) = unbounded_channel();
         // Ends with the shell.
         thread::spawn(move || lines.map_while(std::result::Result::ok).try_for_each(|it| send.send(it)));
-        Ok(Self { harness, world, browser, shell, input, output, opened: BTreeSet::new(), folder })
+        Ok(Self { harness, deployment, browser, shell, input, output, opened: BTreeSet::new(), folder })
     }
 
     /// Runs a block; what it printed, as the documents would show it.
@@ -88,9 +88,9 @@ impl Session {
         let mut printed = Vec::new();
         loop {
             let line = timeout(LIMIT, self.output.recv()).await;
-            let line = line.map_err(|_| Fault::new(format!("the block hangs after {printed:?}")))?;
+            let line = line.map_err(|_| TestError::new(format!("the block hangs after {printed:?}")))?;
             let Some(line) = line else {
-                return Err(Fault::new(format!("the shell ended: {:?}", self.shell.try_wait()?)));
+                return Err(TestError::new(format!("the shell ended: {:?}", self.shell.try_wait()?)));
             };
             if let Some((rest, code)) = line.split_once(MARK) {
                 printed.extend(Some(rest.to_owned()).filter(|it| !it.is_empty()));
@@ -113,11 +113,11 @@ impl Session {
             if !self.opened.insert(address.to_owned()) {
                 continue;
             }
-            let mut page = self.world.sign_in(&mut self.browser, address, EMAIL).await?;
+            let mut page = self.deployment.sign_in(&mut self.browser, address, EMAIL).await?;
             for label in ["Continue", "Approve", "Allow"] {
                 if page.form_with_button(label).is_some() {
                     page = self.browser.press(&page, label, &[]).await?;
-                    page = self.world.sign_in_on(&mut self.browser, page, EMAIL).await?;
+                    page = self.deployment.sign_in_on(&mut self.browser, page, EMAIL).await?;
                 }
             }
         }
@@ -140,7 +140,7 @@ impl Drop for Session {
 /// The folder of the built programs.
 fn programs() -> Result<PathBuf> {
     let social = binary("social")?;
-    social.parent().map(Path::to_owned).ok_or_else(|| Fault::new("the program is in no folder"))
+    social.parent().map(Path::to_owned).ok_or_else(|| TestError::new("the program is in no folder"))
 }
 
 fn path_with(programs: &Path) -> Result<std::ffi::OsString> {
