@@ -27,7 +27,7 @@ pub async fn start() -> Result<SocketAddr> {
         .route("/good.png", get(|| async { file("image/png", good_file()) }))
         // The type that a server declares proves nothing, so a valid file with another type is
         // accepted as well.
-        .route("/unlabelled", get(|| async { file("application/octet-stream", good_file()) }))
+        .route("/unlabeled", get(|| async { file("application/octet-stream", good_file()) }))
         .route("/page.png", get(|| async { file("image/png", b"<html></html>".to_vec()) }))
         .route("/empty.png", get(|| async { file("image/png", Vec::new()) }))
         .route("/large.png", get(|| async { file("image/png", large_file()) }))

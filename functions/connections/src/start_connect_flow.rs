@@ -148,7 +148,7 @@ async fn first_page(
                 );
             }
             Err(error) => {
-                tracing::warn!(%error, platform = platform.name(), "a connect flow could not start at the platform")
+                tracing::warn!(%error, platform = platform.name(), "a connect flow could not start at the platform");
             }
         }
     }

@@ -90,7 +90,7 @@ pub fn install_tls() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// Writes logs as JSON lines, which CloudWatch can search, and metrics in the embedded metric
+/// Writes logs as JSON lines, which `CloudWatch` can search, and metrics in the embedded metric
 /// format. `LOG_LEVEL` is a level, or levels by module such as `warn,publishing=info`. Release
 /// builds contain no levels below `info`: the SDK would log every request with its headers, and
 /// the code for that makes a function larger.

@@ -230,7 +230,7 @@ impl Delivery {
             revision: post.revision,
             publish_at,
             state: State::Waiting,
-            next_step_at: next_step_at,
+            next_step_at,
             due_at: Some(next_step_at),
             lease_expires_at: None,
             attempts: 0,
@@ -243,7 +243,7 @@ impl Delivery {
             opens_at: None,
             follow_ups: None,
             note: None,
-            write_id: write_id,
+            write_id,
         }
     }
 

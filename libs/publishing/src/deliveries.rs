@@ -1,4 +1,4 @@
-//! Creates the deliveries of a post, and the messages that publish_and_remove them to a worker.
+//! Creates the deliveries of a post, and the queue messages about them.
 
 use chrono::{DateTime, Utc};
 use cloud::queue::{DeliveryMessage, Outgoing};

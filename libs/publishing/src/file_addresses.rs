@@ -11,7 +11,7 @@ const LIFETIME: TimeDelta = TimeDelta::hours(24);
 pub struct FileAddresses {
     /// The public origin of the service, without a trailing slash.
     pub origin: String,
-    /// The key of the media function, and of CloudFront if it serves files.
+    /// The key of the media function, and of `CloudFront` if it serves files.
     pub key: FileKey,
     /// Whether videos are served under the origin too. A Lambda function cannot serve them.
     pub serves_videos: bool,

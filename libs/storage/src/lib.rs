@@ -8,7 +8,7 @@
 //! | limits | subject, minute; minute 0 for counters without a minute | TTL |
 //! | connections | `user_id`, `connection_id` | `by_account`: all users who connected an account; `refresh`: credentials in the legacy location |
 //! | credentials | `user_id`, name of the grant | sealed; the connections that use them; `refresh`: by the time of the next refresh or check; `by_grant`: all users with the same grant |
-//! | connect_flows | hash of a state token | TTL; also deletions, by the hash of their code, and markers of connected accounts |
+//! | `connect_flows` | hash of a state token | TTL; also deletions, by the hash of their code, and markers of connected accounts |
 //! | media | `user_id`, `media_id` | `unused`: uploads that no post uses |
 //! | posts | `user_id`, `post_id`; `post_id` 0 counts the others | four listing indexes of keys |
 //! | deliveries | `user_id`, `post_id#target_id` | `due`: unfinished ones by the time of the next step |
@@ -16,7 +16,7 @@
 //! | vault | `platform#name` or `webhook#name`; a function's role allows one of them | secrets of the deployment itself |
 //! | claims | account of a platform, its id of a post | which delivery made it; TTL |
 //! | webhooks | `user_id`, `webhook_id`; `webhook_id` 0 counts the others | secrets sealed |
-//! | webhook_deliveries | `user_id`, `webhook_id#event` | `due`: unfinished ones by the time of the next step; `by_endpoint`: by time; `waiting`: waiting ones by time; TTL |
+//! | `webhook_deliveries` | `user_id`, `webhook_id#event` | `due`: unfinished ones by the time of the next step; `by_endpoint`: by time; `waiting`: waiting ones by time; TTL |
 //! | outbox | `user_id`, event | `due`: events that are not yet on the bus |
 //!
 //! Keys start with the user, except those of the vault (the deployment) and of claims (an account

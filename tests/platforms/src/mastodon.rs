@@ -8,7 +8,7 @@ mod authorize;
 mod description;
 mod entities;
 mod finger;
-mod flavour;
+mod flavor;
 mod front;
 mod html;
 mod instance;
@@ -33,7 +33,7 @@ use axum::{Router, middleware};
 use domain::clock::Clock;
 use http::StatusCode;
 
-pub use self::flavour::{Flavour, GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
+pub use self::flavor::{Flavor, GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
 use self::instance::Instance;
 use self::refusal::Refusal;
 pub use self::website::{Way, Website};
@@ -41,27 +41,27 @@ use crate::fake::{self, echo, request_log, wire};
 
 /// A server with one account. Its person is signed in.
 ///
-/// `F` is the flavour that the conformance suite starts.
+/// `F` is the flavor that the conformance suite starts.
 pub struct Server<F = Stock> {
     here: Arc<Instance>,
     address: SocketAddr,
-    flavour: PhantomData<F>,
+    flavor: PhantomData<F>,
 }
 
 impl Server {
     /// Starts one, empty, on a free port. It tells the time by `clock`.
-    pub async fn start_as(flavour: Flavour, clock: Clock) -> Self {
-        Self::begin(flavour, clock).await
+    pub async fn start_as(flavor: Flavor, clock: Clock) -> Self {
+        Self::begin(flavor, clock).await
     }
 }
 
 impl<F> Server<F> {
-    async fn begin(flavour: Flavour, clock: Clock) -> Self {
-        let here = Arc::new(Instance::new(flavour.differences(), clock));
+    async fn begin(flavor: Flavor, clock: Clock) -> Self {
+        let here = Arc::new(Instance::new(flavor.differences(), clock));
         let server = echo::around(router(&here), &here.echo);
         let address = wire::serve(request_log::around(server, &here.request_log)).await;
         here.is_at(format!("http://{address}"));
-        Self { here, address, flavour: PhantomData }
+        Self { here, address, flavor: PhantomData }
     }
 
     /// Where it is, without a slash at the end.

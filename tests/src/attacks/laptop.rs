@@ -222,7 +222,7 @@ fn end_of_tunnel() -> Result<SocketAddr> {
 }
 
 /// A stack that serves a tunnel at this address.
-async fn tunnelled(origin: &str, tunnel: SocketAddr) -> Result<(Harness, Deployment)> {
+async fn tunneled(origin: &str, tunnel: SocketAddr) -> Result<(Harness, Deployment)> {
     let port = tunnel.port().to_string();
     let mut arguments = vec!["--origin", origin, "--origin-port", &port];
     arguments.extend(LIFTED);
@@ -233,7 +233,7 @@ async fn tunnelled(origin: &str, tunnel: SocketAddr) -> Result<(Harness, Deploym
 
 async fn through_tunnel(_: &Arena) -> Result<String> {
     let tunnel = end_of_tunnel()?;
-    let (_stack, deployment) = tunnelled(OUTSIDE, tunnel).await?;
+    let (_stack, deployment) = tunneled(OUTSIDE, tunnel).await?;
     let name = OUTSIDE.trim_start_matches("https://");
     let local = deployment.origin().trim_start_matches("http://").to_owned();
     let paths = [
@@ -296,7 +296,7 @@ async fn known_secret_of_files(arena: &Arena) -> Result<String> {
 async fn signs_in(_: &Arena) -> Result<String> {
     let (name, tunnel) = ("app.sps-tunnel.example", end_of_tunnel()?);
     let origin = format!("http://{name}:{}", tunnel.port());
-    let (_stack, deployment) = tunnelled(&origin, tunnel).await?;
+    let (_stack, deployment) = tunneled(&origin, tunnel).await?;
     let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).resolve(name, tunnel);
     let mut browser = Browser::new(http.build()?);
     let page = deployment.sign_in(&mut browser, &format!("{origin}/account"), &fresh_email()).await?;

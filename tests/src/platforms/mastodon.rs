@@ -267,7 +267,7 @@ async fn uncertain(stand: &Stand, user: &User<'_>, connection: &Value) -> Result
     // The status is created but not recognized, because the server changes the text. Only the
     // idempotency key prevents a second status.
     stand.proxy.lose(1, &format!("POST {STATUSES} "));
-    let words = fresh("emphasised");
+    let words = fresh("emphasized");
     posts.push((user.schedule(&format!("{words} *very*"), &[connection], 1).await?, words));
 
     for (id, words) in posts {

@@ -42,7 +42,7 @@ async fn refused(user: &User<'_>, path: &str) -> Result {
 
 async fn fetched_file_can_be_used(deployment: &Deployment) -> Result {
     let user = deployment.user().await?;
-    for path in ["/good.png", "/unlabelled"] {
+    for path in ["/good.png", "/unlabeled"] {
         let fetched = fetch(&user, path).await?.ok(201)?;
         same(fetched.as_object().map(serde_json::Map::len), Some(4), "fields of a fetched file")?;
         same(&fetched["mime_type"], &json!("image/png"), "mime_type")?;

@@ -64,10 +64,10 @@ fn check_labels(page: &Page) -> Result {
             "/label" => inside -= 1,
             "input" | "select" | "textarea" => {
                 let hidden = matches!(tag.get("type"), Some("hidden" | "submit"));
-                let labelled = inside > 0
+                let labeled = inside > 0
                     || tag.get("id").is_some_and(|it| named.contains(&it))
                     || tag.get("aria-label").or(tag.get("aria-labelledby")).is_some();
-                ensure!(hidden || labelled, "{}", page.test_error(&format!("an input without a label: {tag:?}")));
+                ensure!(hidden || labeled, "{}", page.test_error(&format!("an input without a label: {tag:?}")));
             }
             _ => {}
         }

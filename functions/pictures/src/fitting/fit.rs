@@ -130,15 +130,15 @@ fn on_white(pixels: DynamicImage) -> RgbImage {
     };
     let mut opaque = RgbImage::new(glass.width(), glass.height());
     for (to, from) in opaque.pixels_mut().zip(glass.pixels()) {
-        let [colours @ .., opacity] = from.0;
-        *to = Rgb(colours.map(|it| blended(it, opacity)));
+        let [colors @ .., opacity] = from.0;
+        *to = Rgb(colors.map(|it| blended(it, opacity)));
     }
     opaque
 }
 
 /// A color of this opacity on a white background.
-fn blended(colour: u8, opacity: u8) -> u8 {
-    let (colour, opacity, white) = (u32::from(colour), u32::from(opacity), u32::from(u8::MAX));
-    let sum = colour * opacity + white * (white - opacity);
+fn blended(color: u8, opacity: u8) -> u8 {
+    let (color, opacity, white) = (u32::from(color), u32::from(opacity), u32::from(u8::MAX));
+    let sum = color * opacity + white * (white - opacity);
     u8::try_from((sum + white / 2) / white).unwrap_or(u8::MAX)
 }

@@ -140,8 +140,8 @@ fn weighed<const N: usize>(pixel: &[u8; N]) -> [u64; N] {
 /// The mean of an area, from the sum of its pixels.
 fn mean<const N: usize>(sum: &[u64; N], area: u64) -> [u8; N] {
     let by = |sum: u64, total: u64| u8::try_from((sum + total / 2) / total.max(1)).unwrap_or(u8::MAX);
-    let colours = opacity(sum).map_or(area, |it| *it);
-    let mut pixel = sum.map(|it| by(it, colours));
+    let colors = opacity(sum).map_or(area, |it| *it);
+    let mut pixel = sum.map(|it| by(it, colors));
     if let (Some(last), Some(opaque)) = (pixel.get_mut(3), opacity(sum)) {
         *last = by(*opaque, area);
     }

@@ -37,7 +37,7 @@ pub(crate) struct ErrorTable {
     pub(crate) can_look_up: bool,
 }
 
-/// One row: the conditions, and the meaning of a response that fulfils all of them.
+/// One row: the conditions, and the meaning of a response that fulfills all of them.
 #[derive(Clone, Copy)]
 pub(crate) struct ErrorRule {
     status: Option<u16>,

@@ -64,7 +64,7 @@ impl Version {
             let Self { name: version, ends_on, .. } = self;
             self.said.call_once(|| {
                 tracing::warn!(version, %ends_on, "the configured version of LinkedIn's API is about to be \
-                                                      retired; set a later `version`")
+                     retired; set a later `version`");
             });
         }
     }

@@ -1,9 +1,9 @@
 //! Sign-in by OAuth 2.0, which homeservers have since version 1.15 of the specification, most of
 //! them with Matrix Authentication Service.
 //!
-//! "Clients MUST perform a new client registration at the start of each" flow: a homeserver returns
-//! the same id for the same metadata, and may forget clients without a session. So the id is stored
-//! with the grant.
+//! "Clients MUST perform a new client registration at the start of each" flow. A homeserver returns
+//! an equal id for equal metadata, and may forget clients without a session, so the grant stores the
+//! id.
 //!
 //! The specification binds an authorization server to no homeserver. Without such a bond, a hostile
 //! homeserver could name the authorization server of an honest one, and would receive the token

@@ -5,7 +5,7 @@ mod follow_ups;
 mod grant_gone;
 mod in_time;
 mod preparation;
-mod recognised;
+mod recognized;
 mod setbacks;
 mod told_later;
 

@@ -179,7 +179,7 @@ impl Network {
     }
 
     /// A post with the same content that no other delivery has claimed.
-    async fn recognise(&self, job: &PublishRequest<'_>) -> Resolution {
+    async fn recognize(&self, job: &PublishRequest<'_>) -> Resolution {
         let public = self.public.lock().unwrap().clone();
         let alike =
             public.iter().zip(1..).filter(|(it, _)| it.text == job.text && it.account == job.profile.account_id);
@@ -313,7 +313,7 @@ impl Publish for Registered {
             return told;
         }
         if self.by_looks {
-            return self.recognise(job).await;
+            return self.recognize(job).await;
         }
         let public = self.public.lock().unwrap();
         let is_listed = |it: &Public| since <= it.at && it.at + self.listed_after <= job.now;

@@ -18,7 +18,7 @@ pub(super) struct Account {
     pub(super) status: Status,
     /// The main password alone does not suffice.
     pub(super) second_factor: bool,
-    /// Whether an AppView also shows profiles.
+    /// Whether an `AppView` also shows profiles.
     pub(super) app_view: bool,
     /// Whether the e-mail address is confirmed.
     pub(super) confirmed: bool,

@@ -109,7 +109,7 @@ impl Here {
         }
         let spoils = memory.spoils;
         if let Some(video) = memory.videos.get_mut(id).filter(|it| it.page == page) {
-            video.is_spoilt |= spoils && !video.is_finished();
+            video.is_spoiled |= spoils && !video.is_finished();
             return match asked {
                 "status" => Ok(json!({ "id": id, "status": video.status(now) })),
                 _ => Err(GraphError::param(&format!("Tried accessing nonexisting field ({asked})"))),

@@ -38,7 +38,7 @@ pub(super) struct Video {
     pub(super) bytes: Vec<u8>,
     pub(super) text: String,
     pub(super) title: Option<String>,
-    pub(super) is_spoilt: bool,
+    pub(super) is_spoiled: bool,
     /// `videos`, `video_reels` or `video_stories`.
     edge: String,
     /// What the parts of one of the Page name.
@@ -68,7 +68,7 @@ impl Video {
         let looked_through = match self.there_at {
             None => "not_started",
             Some(_) if !self.is_looked_through(now) => "in_progress",
-            Some(_) if self.is_spoilt => "error",
+            Some(_) if self.is_spoiled => "error",
             Some(_) => "complete",
         };
         let published = match self.finished_at {
@@ -164,7 +164,7 @@ impl Here {
             bytes: Vec::new(),
             text: String::new(),
             title: None,
-            is_spoilt: false,
+            is_spoiled: false,
             edge: edge.to_owned(),
             session: secret(),
             size,
@@ -225,7 +225,7 @@ impl Here {
         if video.there_at.is_none() || !is_video || now >= video.begun_at + KEPT {
             return Err(GraphError::param("The video is not there"));
         }
-        if edge != "videos" && (!video.is_looked_through(now) || video.is_spoilt) {
+        if edge != "videos" && (!video.is_looked_through(now) || video.is_spoiled) {
             return Err(GraphError::new(6_000, "The video is not processed yet").subcode(1_363_130));
         }
         video.finished_at = Some(now);

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
 
-use super::flavour::InstanceApi;
+use super::flavor::InstanceApi;
 use super::instance::{Here, Instance};
 use super::media;
 use super::refusal::Refusal;

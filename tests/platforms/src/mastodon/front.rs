@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use platforms::conformance::network::{Call, InjectedFault};
 
-use super::flavour::Reset;
+use super::flavor::Reset;
 use super::instance::{Here, Instance};
 use super::media;
 use super::oauth::{self, worded};

@@ -13,7 +13,7 @@ use platforms::conformance::network::Detour;
 
 use self::media::Medium;
 use self::statuses::Status;
-use super::flavour::Differences;
+use super::flavor::Differences;
 use crate::fake::echo::Echo;
 use crate::fake::injected_faults::InjectedFaults;
 use crate::fake::limits::Limits;

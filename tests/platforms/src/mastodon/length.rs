@@ -4,7 +4,7 @@ use bstr::ByteSlice;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::entities::shortened;
-use super::flavour::Counting;
+use super::flavor::Counting;
 
 /// The characters of a status and its warning, as they are counted there.
 pub(crate) fn length(counting: Counting, status: &str, spoiler: &str) -> usize {

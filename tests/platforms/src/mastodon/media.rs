@@ -12,7 +12,7 @@ use http::{StatusCode, header};
 use serde_json::Value;
 
 use super::account::authorize;
-use super::flavour::SecondUpload;
+use super::flavor::SecondUpload;
 use super::instance::media::Medium;
 use super::instance::{Here, Instance, Memory};
 use super::refusal::Refusal;

@@ -19,7 +19,7 @@ use crate::fake::oauth::decide;
 #[async_trait]
 impl<F: Known> Network for Server<F> {
     async fn start(clock: Clock) -> Self {
-        Self::begin(F::FLAVOUR, clock).await
+        Self::begin(F::FLAVOR, clock).await
     }
 
     fn name(&self) -> &'static str {

@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::account::{self, authorize};
-use super::flavour::{FileNames, Source, Warnings};
+use super::flavor::{FileNames, Source, Warnings};
 use super::html;
 use super::instance::media::Medium;
 use super::instance::statuses::Status;

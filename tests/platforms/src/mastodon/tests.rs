@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::{Flavour, Server};
+use super::{Flavor, Server};
 use crate::fake::wire::browser;
 
 const CALLBACK: &str = "https://us.example/callback";
@@ -35,9 +35,9 @@ struct Visit {
 
 impl Visit {
     /// At a server that the app is not connected with.
-    async fn stranger(flavour: Flavour, scopes: &str) -> Self {
+    async fn stranger(flavor: Flavor, scopes: &str) -> Self {
         let clock = Clock::manual(noon());
-        let server = Server::start_as(flavour, clock.clone()).await;
+        let server = Server::start_as(flavor, clock.clone()).await;
         let app = json!({"client_name": "Us", "redirect_uris": CALLBACK, "scopes": scopes});
         let app = post_json(&server, "/api/v1/apps", &app).await;
         assert_eq!(app.status(), 200);
@@ -45,14 +45,14 @@ impl Visit {
     }
 
     /// At a server that the app is connected with.
-    async fn friend(flavour: Flavour, scopes: &str) -> Self {
-        let mut visit = Self::stranger(flavour, scopes).await;
+    async fn friend(flavor: Flavor, scopes: &str) -> Self {
+        let mut visit = Self::stranger(flavor, scopes).await;
         visit.token = visit.tokens(scopes).await["access_token"].as_str().unwrap().to_owned();
         visit
     }
 
     async fn usual() -> Self {
-        Self::friend(Flavour::Mastodon, "profile read:statuses write:statuses write:media").await
+        Self::friend(Flavor::Mastodon, "profile read:statuses write:statuses write:media").await
     }
 
     fn app(&self, field: &str) -> String {

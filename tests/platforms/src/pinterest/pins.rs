@@ -61,11 +61,11 @@ pub(super) struct Media {
 }
 
 impl Media {
-    fn status(&self, now: DateTime<Utc>, is_spoilt: bool) -> &'static str {
+    fn status(&self, now: DateTime<Utc>, is_spoiled: bool) -> &'static str {
         match &self.stored {
             None => "registered",
             Some((at, ..)) if now < *at + PROCESSING => "processing",
-            Some(_) if is_spoilt => "failed",
+            Some(_) if is_spoiled => "failed",
             Some(_) => "succeeded",
         }
     }

@@ -54,7 +54,7 @@ pub(super) struct File {
     ready_at: Option<DateTime<Utc>>,
     ends_at: DateTime<Utc>,
     /// Why it cannot be processed.
-    spoilt: Option<&'static str>,
+    spoiled: Option<&'static str>,
     pub(super) words: Option<String>,
     /// Whether a post shows it.
     pub(super) is_shown: bool,
@@ -114,7 +114,7 @@ impl File {
         {
             told["processing_info"] = if now < ready_at {
                 json!({ "state": "in_progress", "check_after_secs": LOOK_AFTER.num_seconds(), "progress_percent": 50 })
-            } else if let Some(why) = self.spoilt {
+            } else if let Some(why) = self.spoiled {
                 json!({ "state": "failed", "error": { "code": 3, "name": "UnsupportedMedia", "message": why } })
             } else {
                 json!({ "state": "succeeded", "progress_percent": 100 })
@@ -236,7 +236,7 @@ pub(super) async fn finalize(
         return Err(Refusal::invalid("Not all of it is there, or it was ended before"));
     }
     let is_video = MimeType::sniff(&file.bytes()).is_some_and(|it| it.as_str() == "video/mp4" || it == MimeType::Gif);
-    file.spoilt = if spoils || !is_video {
+    file.spoiled = if spoils || !is_video {
         Some(UNSUPPORTED)
     } else if file.category == Category::Video && MAX_SECONDS < file.seconds() {
         Some("exceeds max duration of 2.minutes+20.seconds")
@@ -261,7 +261,7 @@ pub(super) async fn status(
     let spoils = memory.spoils;
     let file = memory.file(id, now)?;
     if spoils {
-        file.spoilt = Some(UNSUPPORTED);
+        file.spoiled = Some(UNSUPPORTED);
     }
     Ok(Json(file.told(id, now)))
 }
@@ -309,7 +309,7 @@ impl Memory {
             parts: BTreeMap::new(),
             ready_at: None,
             ends_at: now + KEPT,
-            spoilt: None,
+            spoiled: None,
             words: None,
             is_shown: false,
         };
@@ -329,7 +329,7 @@ impl Memory {
         for id in ids {
             let invalid = || Refusal::invalid("Your media IDs are invalid.");
             let file = self.file(id, now).map_err(|_| invalid())?;
-            if file.ready_at.is_none_or(|it| now < it) || file.spoilt.is_some() {
+            if file.ready_at.is_none_or(|it| now < it) || file.spoiled.is_some() {
                 return Err(invalid());
             }
             if !pays && MAX_SECONDS < file.seconds() {

@@ -9,7 +9,7 @@ use std::{
 use clap::Args;
 use domain::clock::Clock;
 use futures::stream;
-use networks::mastodon::{Flavour, Server};
+use networks::mastodon::{Flavor, Server};
 use platforms::conformance::network::Network;
 use serde_json::{Value, json};
 use tests::{
@@ -42,7 +42,7 @@ pub(crate) struct Options {
 /// Uploads a video, publishes it, and measures the memory of the whole local stack: service, store
 /// and all.
 pub(crate) async fn run(options: &Options) -> Result {
-    let server = Server::start_as(Flavour::Roomy, Clock::System).await;
+    let server = Server::start_as(Flavor::Roomy, Clock::System).await;
     let settings = json!({ "mastodon": server.settings() }).to_string();
     let addresses: Vec<_> = server.addresses().iter().map(ToString::to_string).collect();
     let mut arguments = vec!["--platforms", settings.as_str()];

@@ -55,7 +55,7 @@ impl Api {
         found.is_ok_and(|it| it.as_ref() == Some(server))
     }
 
-    /// The server of the account's own URL, else the server that responds to WebFinger.
+    /// The server of the account's own URL, else the server that responds to `WebFinger`.
     async fn by_web_finger(&self, domain: &Server, username: &str) -> Option<Server> {
         let mut url = domain.url("/.well-known/webfinger");
         url.query_pairs_mut().append_pair("resource", &format!("acct:{username}@{}", domain.name()));
@@ -66,7 +66,7 @@ impl Api {
         own.or(Some(asked)).filter(|it| it != domain)
     }
 
-    /// The server that answers WebFinger for the accounts of a domain.
+    /// The server that answers `WebFinger` for the accounts of a domain.
     async fn by_host_meta(&self, domain: &Server) -> Option<Server> {
         let (asked, answer) = self.followed(domain.url("/.well-known/host-meta")).await?;
         let body = response::body(answer).await.ok()?;

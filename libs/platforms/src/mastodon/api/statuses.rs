@@ -81,7 +81,7 @@ pub(crate) struct Status {
     #[serde(deserialize_with = "id")]
     pub(crate) id: String,
     url: Option<String>,
-    /// Its ActivityPub id, which leads to its page if there is no other link.
+    /// Its `ActivityPub` id, which leads to its page if there is no other link.
     uri: Option<String>,
     created_at: Option<String>,
     edited_at: Option<String>,

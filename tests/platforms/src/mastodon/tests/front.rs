@@ -7,7 +7,7 @@ use reqwest::Response;
 use serde_json::json;
 
 use super::{PNG, Visit, error, part, post_json, read, refused};
-use crate::mastodon::Flavour;
+use crate::mastodon::Flavor;
 
 #[tokio::test]
 async fn rate_limits_are_returned_until_their_window_ends() {
@@ -80,14 +80,14 @@ async fn a_call_in_trouble_is_done_or_not_and_counted_anyway() {
 
 #[tokio::test]
 async fn the_end_of_a_limit_is_written_as_each_server_writes_it() {
-    let limited = async |flavour| {
-        let visit = Visit::friend(flavour, "read write").await;
+    let limited = async |flavor| {
+        let visit = Visit::friend(flavor, "read write").await;
         visit.server.trouble(Call::Publish, InjectedFault::Limited { retry_after: TimeDelta::seconds(90) }, 1);
         let answer = visit.post("/api/v1/statuses").json(&json!({"status": "hello"})).send().await.unwrap();
         (answer.status().as_u16(), answer.headers()["x-ratelimit-reset"].to_str().unwrap().to_owned())
     };
     let end = noon() + TimeDelta::seconds(90);
 
-    assert_eq!(limited(Flavour::Mastodon).await, (429, end.format("%Y-%m-%dT%H:%M:%S.000000Z").to_string()));
-    assert_eq!(limited(Flavour::GoToSocial).await, (429, end.timestamp().to_string()));
+    assert_eq!(limited(Flavor::Mastodon).await, (429, end.format("%Y-%m-%dT%H:%M:%S.000000Z").to_string()));
+    assert_eq!(limited(Flavor::GoToSocial).await, (429, end.timestamp().to_string()));
 }

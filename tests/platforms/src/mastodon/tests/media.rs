@@ -5,7 +5,7 @@ use platforms::conformance::network::{Call, InjectedFault, Network};
 use serde_json::json;
 
 use super::{MP4, PNG, Visit, error, part, read, refused};
-use crate::mastodon::Flavour;
+use crate::mastodon::Flavor;
 
 #[tokio::test]
 async fn a_status_has_four_pictures_or_one_finished_video_each_once() {
@@ -93,16 +93,16 @@ async fn a_file_that_is_too_large_is_refused_by_the_server_or_before_it() {
 
 #[tokio::test]
 async fn uploading_differs_from_server_to_server() {
-    let upload = async |flavour, path| {
-        let visit = Visit::friend(flavour, "read write").await;
+    let upload = async |flavor, path| {
+        let visit = Visit::friend(flavor, "read write").await;
         let answer = visit.uploading(path, &part("video/mp4"), MP4).send().await.unwrap();
         let (status, medium) = read(answer).await;
         (status, medium["url"].is_string())
     };
 
-    assert_eq!(upload(Flavour::Mastodon, "/api/v1/media").await, (200, true));
-    assert_eq!(upload(Flavour::GoToSocial, "/api/v2/media").await, (200, false));
-    assert_eq!(upload(Flavour::Pleroma, "/api/v2/media").await, (202, true));
-    assert_eq!(upload(Flavour::Pixelfed, "/api/v2/media").await, (404, false));
-    assert_eq!(upload(Flavour::Pixelfed, "/api/v1/media").await, (200, true));
+    assert_eq!(upload(Flavor::Mastodon, "/api/v1/media").await, (200, true));
+    assert_eq!(upload(Flavor::GoToSocial, "/api/v2/media").await, (200, false));
+    assert_eq!(upload(Flavor::Pleroma, "/api/v2/media").await, (202, true));
+    assert_eq!(upload(Flavor::Pixelfed, "/api/v2/media").await, (404, false));
+    assert_eq!(upload(Flavor::Pixelfed, "/api/v1/media").await, (200, true));
 }

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::{CALLBACK, Visit, error, post_json, read, refused};
 use crate::fake::wire::browser;
-use crate::mastodon::{Flavour, Server};
+use crate::mastodon::{Flavor, Server};
 
 #[tokio::test]
 async fn an_app_needs_a_name_an_address_and_known_scopes() {
-    let server = Server::start_as(Flavour::Mastodon, Clock::manual(noon())).await;
+    let server = Server::start_as(Flavor::Mastodon, Clock::manual(noon())).await;
     let register = async |app: Value| error(read(post_json(&server, "/api/v1/apps", &app).await).await);
 
     let nameless = register(json!({"redirect_uris": CALLBACK})).await;
@@ -30,7 +30,7 @@ async fn an_app_needs_a_name_an_address_and_known_scopes() {
 
 #[tokio::test]
 async fn an_old_server_knows_neither_lists_of_addresses_nor_profile_nor_metadata() {
-    let server = Server::start_as(Flavour::OldMastodon, Clock::manual(noon())).await;
+    let server = Server::start_as(Flavor::OldMastodon, Clock::manual(noon())).await;
     let register = async |app: Value| error(read(post_json(&server, "/api/v1/apps", &app).await).await);
 
     let listed = register(json!({"client_name": "Us", "redirect_uris": [CALLBACK]})).await;
@@ -44,7 +44,7 @@ async fn an_old_server_knows_neither_lists_of_addresses_nor_profile_nor_metadata
 
 #[tokio::test]
 async fn the_page_refuses_what_was_not_registered() {
-    let visit = Visit::stranger(Flavour::Mastodon, "profile write:statuses").await;
+    let visit = Visit::stranger(Flavor::Mastodon, "profile write:statuses").await;
     let open = async |url: String| browser().get(url).send().await.unwrap().status().as_u16();
     let consent = visit.consent("profile", CALLBACK);
 
@@ -58,7 +58,7 @@ async fn the_page_refuses_what_was_not_registered() {
 
 #[tokio::test]
 async fn a_denial_comes_back_with_the_state() {
-    let visit = Visit::stranger(Flavour::Mastodon, "profile").await;
+    let visit = Visit::stranger(Flavor::Mastodon, "profile").await;
 
     let query = visit.server.decide(&visit.consent("profile", CALLBACK), Decision::Deny).await;
 
@@ -68,7 +68,7 @@ async fn a_denial_comes_back_with_the_state() {
 
 #[tokio::test]
 async fn a_code_is_exchanged_once_by_its_app_with_its_verifier() {
-    let visit = Visit::stranger(Flavour::Mastodon, "profile").await;
+    let visit = Visit::stranger(Flavor::Mastodon, "profile").await;
     let code = visit.code("profile").await;
     let exchange = async |change: &[(&str, &str)]| error(visit.token(&visit.form(&code, change)).await);
 
@@ -86,7 +86,7 @@ async fn a_code_is_exchanged_once_by_its_app_with_its_verifier() {
 
 #[tokio::test]
 async fn a_code_waits_ten_minutes() {
-    let visit = Visit::stranger(Flavour::Mastodon, "profile").await;
+    let visit = Visit::stranger(Flavor::Mastodon, "profile").await;
     let code = visit.code("profile").await;
 
     visit.clock.advance(TimeDelta::minutes(10));
@@ -96,7 +96,7 @@ async fn a_code_waits_ten_minutes() {
 
 #[tokio::test]
 async fn mastodon_gives_an_app_the_token_again_that_it_has() {
-    let visit = Visit::stranger(Flavour::Mastodon, "profile").await;
+    let visit = Visit::stranger(Flavor::Mastodon, "profile").await;
 
     assert_eq!(visit.tokens("profile").await["access_token"], visit.tokens("profile").await["access_token"]);
     assert_eq!(visit.server.grants(), 1);
@@ -104,7 +104,7 @@ async fn mastodon_gives_an_app_the_token_again_that_it_has() {
 
 #[tokio::test]
 async fn a_forgotten_app_is_unknown() {
-    let visit = Visit::stranger(Flavour::OldMastodon, "read:accounts").await;
+    let visit = Visit::stranger(Flavor::OldMastodon, "read:accounts").await;
     let code = visit.code("read:accounts").await;
 
     visit.server.forget_apps();
@@ -114,7 +114,7 @@ async fn a_forgotten_app_is_unknown() {
 
 #[tokio::test]
 async fn only_a_living_token_with_the_scope_is_let_in() {
-    let mut visit = Visit::friend(Flavour::Mastodon, "profile").await;
+    let mut visit = Visit::friend(Flavor::Mastodon, "profile").await;
     let me =
         async |visit: &Visit| error(read(visit.get("/api/v1/accounts/verify_credentials").send().await.unwrap()).await);
 
@@ -147,7 +147,7 @@ async fn an_app_revokes_its_own_token_only() {
 
 #[tokio::test]
 async fn pleroma_gives_new_tokens_for_old_ones_once() {
-    let mut visit = Visit::stranger(Flavour::Pleroma, "read write").await;
+    let mut visit = Visit::stranger(Flavor::Pleroma, "read write").await;
     let tokens = visit.tokens("read write").await;
     visit.token = tokens["access_token"].as_str().unwrap().to_owned();
     let refresh_token = tokens["refresh_token"].as_str().unwrap();

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::{Visit, error, read, refused};
 use crate::fake::wire::browser;
-use crate::mastodon::{Flavour, Server};
+use crate::mastodon::{Flavor, Server};
 
 #[tokio::test]
 async fn a_text_is_counted_as_the_server_counts() {
     let mastodon = Visit::usual().await;
-    let go_to_social = Visit::friend(Flavour::GoToSocial, "write:statuses").await;
+    let go_to_social = Visit::friend(Flavor::GoToSocial, "write:statuses").await;
     let url = format!("https://example.com/{}", "a".repeat(5000));
     let rest = "é".repeat(476);
 
@@ -33,7 +33,7 @@ async fn a_text_is_counted_as_the_server_counts() {
 #[tokio::test]
 async fn a_status_says_or_shows_something() {
     let visit = Visit::usual().await;
-    let pixelfed = Visit::friend(Flavour::Pixelfed, "read write").await;
+    let pixelfed = Visit::friend(Flavor::Pixelfed, "read write").await;
     let picture = visit.picture().await;
 
     let blank = visit.publish(&json!({"status": " \n", "media_ids": []})).await;
@@ -67,7 +67,7 @@ async fn a_repeated_key_gets_the_first_status_for_an_hour() {
 
 #[tokio::test]
 async fn go_to_social_knows_no_keys() {
-    let visit = Visit::friend(Flavour::GoToSocial, "write:statuses").await;
+    let visit = Visit::friend(Flavor::GoToSocial, "write:statuses").await;
 
     for _ in 0..2 {
         let request = visit.post("/api/v1/statuses").header("Idempotency-Key", "target-1");
@@ -122,19 +122,19 @@ async fn a_status_is_shown_as_html_and_its_source_as_it_was() {
 
 #[tokio::test]
 async fn instances_describe_themselves_in_their_ways() {
-    let ask = async |flavour, path: &str| {
-        let server = Server::start_as(flavour, Clock::manual(noon())).await;
+    let ask = async |flavor, path: &str| {
+        let server = Server::start_as(flavor, Clock::manual(noon())).await;
         read(browser().get(format!("{}{path}", server.base_url())).send().await.unwrap()).await
     };
 
-    let (_, mastodon) = ask(Flavour::Mastodon, "/api/v2/instance").await;
-    let (_, old) = ask(Flavour::OldMastodon, "/api/v1/instance").await;
-    let (_, pleroma) = ask(Flavour::Pleroma, "/api/v1/instance").await;
+    let (_, mastodon) = ask(Flavor::Mastodon, "/api/v2/instance").await;
+    let (_, old) = ask(Flavor::OldMastodon, "/api/v1/instance").await;
+    let (_, pleroma) = ask(Flavor::Pleroma, "/api/v1/instance").await;
 
     assert_eq!(mastodon["version"], "4.7.3");
     assert_eq!(mastodon["configuration"]["media_attachments"]["video_size_limit"], 103_809_024);
     assert_eq!(old["configuration"]["statuses"]["characters_reserved_per_url"], 23);
     assert_eq!((&pleroma["max_toot_chars"], &pleroma["configuration"]), (&json!(5000), &Value::Null));
-    assert_eq!(ask(Flavour::Pleroma, "/api/v2/instance").await.0, 404);
-    assert_eq!(ask(Flavour::Pixelfed, "/api/v2/instance").await.0, 404);
+    assert_eq!(ask(Flavor::Pleroma, "/api/v2/instance").await.0, 404);
+    assert_eq!(ask(Flavor::Pixelfed, "/api/v2/instance").await.0, 404);
 }

@@ -36,8 +36,8 @@ pub(super) struct Task {
     step: Step,
     /// How often this step was throttled.
     throttled: u32,
-    /// The delivery's write_id when it was last read or written. A write with an
-    /// old write_id fails.
+    /// The delivery's write id when it was last read or written. A write with an
+    /// old write id fails.
     write_id: u32,
     /// Whether it holds one of its environment's few places for telling posts.
     tells: bool,

@@ -10,7 +10,7 @@ pub(crate) use self::differences::{
 
 /// Which software, and how old.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flavour {
+pub enum Flavor {
     /// Mastodon 4.7 as it is installed.
     Mastodon,
     /// Mastodon 4.2: before the metadata, PKCE and the scope `profile`.
@@ -28,18 +28,18 @@ pub enum Flavour {
     Roomy,
 }
 
-/// A flavour as a type, for the suite, which starts a server by its type alone.
+/// A flavor as a type, for the suite, which starts a server by its type alone.
 pub trait Known: Send + Sync + 'static {
-    const FLAVOUR: Flavour;
+    const FLAVOR: Flavor;
 }
 
 macro_rules! known {
-    ($($name:ident: $flavour:ident),+) => {$(
-        #[doc = concat!("[`Flavour::", stringify!($flavour), "`]")]
+    ($($name:ident: $flavor:ident),+) => {$(
+        #[doc = concat!("[`Flavor::", stringify!($flavor), "`]")]
         pub struct $name;
 
         impl Known for $name {
-            const FLAVOUR: Flavour = Flavour::$flavour;
+            const FLAVOR: Flavor = Flavor::$flavor;
         }
     )+};
 }
@@ -264,7 +264,7 @@ const FINE_SCOPES: &[&str] = &[
 
 const COARSE_SCOPES: &[&str] = &["read", "write", "follow", "push"];
 
-impl Flavour {
+impl Flavor {
     /// What it does in its own way.
     pub(crate) fn differences(self) -> &'static Differences {
         match self {

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use crate::fake::oauth::{Client, Pkce, Refresh, Rules};
 
-/// Everything in which a flavour may differ from the others.
+/// Everything in which a flavor may differ from the others.
 #[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
 pub(crate) struct Differences {
     /// What the instance says it runs.
