@@ -149,6 +149,14 @@ mod tests {
         assert_eq!(shown(55, 10), (60, 5, false));
         assert_eq!(shown(31, 31), (30, 0, true));
         assert_eq!(shown(61, 1), (60, 0, true));
+        assert_eq!(shown(40, 10), (60, 20, false), "the limit of all requests where both have as much left");
+    }
+
+    #[test]
+    fn pages_of_an_address_count_separately() {
+        let [one, other] = [1, 2].map(|it| ClientIp([203, 0, 113, it].into()));
+        assert_ne!(one.subject_of_pages(), other.subject_of_pages());
+        assert_ne!(one.subject_of_pages(), one.subject());
     }
 
     #[test]

@@ -192,4 +192,27 @@ mod tests {
         }
         assert!(memory.known().over.0.len() <= MOST);
     }
+
+    #[test]
+    fn a_full_memory_drops_expired_values_first() {
+        let mut kept = Kept::default();
+        for number in 1..MOST {
+            kept.put(number, (), noon(), noon() - TimeDelta::minutes(1));
+        }
+        kept.put(0, (), noon() + TimeDelta::minutes(1), noon());
+
+        kept.put(MOST, (), noon() + TimeDelta::minutes(1), noon());
+
+        assert!(kept.get(&0, noon()).is_some() && kept.get(&MOST, noon()).is_some());
+        assert_eq!(kept.0.len(), 2);
+    }
+
+    #[test]
+    fn a_value_expires_at_its_time() {
+        let mut kept = Kept::default();
+        kept.put("a", 1, noon(), noon());
+        assert_eq!((kept.get("a", noon()), kept.0.len()), (None, 1));
+        assert_eq!(kept.get_mut("a", noon()), None);
+        assert_eq!(kept.get_mut("a", noon() - TimeDelta::milliseconds(1)), Some(&mut 1));
+    }
 }

@@ -74,7 +74,7 @@ async fn where_there_is_no_page_to_post_on_the_reason_is_said() {
 
     stage.network.has_page("201", "Fog Horn", &["ANALYZE"]);
     let refusal = connected(&stage).await.unwrap_err();
-    assert!(refusal.to_string().contains("you may not create content on Fog Horn: ask somebody"), "{refusal}");
+    assert!(refusal.to_string().contains("you may not create content on Fog Horn: ask an admin"), "{refusal}");
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn permissions_that_were_declined_are_named() {
     let stage = Stage::<Facebook>::new().await;
     stage.network.declines(&["pages_manage_posts", "pages_show_list"]);
     let refusal = connected(&stage).await.unwrap_err();
-    let said = "not given: pages_show_list, pages_manage_posts. Connect again";
+    let said = "not granted: pages_show_list, pages_manage_posts. Connect again";
     assert!(matches!(&refusal, ConnectError::Refused(it) if it.contains(said)), "{refusal:?}");
 
     stage.network.declines(&[]);

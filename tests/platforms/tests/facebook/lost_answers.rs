@@ -82,10 +82,7 @@ async fn the_same_words_again_are_refused_with_what_to_do() {
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    assert!(
-        matches!(&refused, AttemptError::Refused { reason } if reason.ends_with("change the words")),
-        "{refused:?}"
-    );
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.ends_with("change the text")), "{refused:?}");
 }
 
 #[tokio::test]

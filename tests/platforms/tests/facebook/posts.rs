@@ -124,7 +124,7 @@ async fn what_is_of_no_kind_is_refused_with_what_to_do() {
         (vec![image.clone()], "reel", "a reel is one video"),
         (vec![], "story", "a story is one picture or one video"),
         (vec![image.clone(), image.clone()], "story", "a story is one picture or one video"),
-        (vec![image, video], "post", "pictures or one video in a post, not both"),
+        (vec![image, video], "post", "pictures or one video, not both"),
     ] {
         let post = a_post(&stage, &account, files, &[("kind", kind)]);
         let refused = stage.publish(&post).await.unwrap_err();

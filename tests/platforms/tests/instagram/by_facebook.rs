@@ -64,7 +64,7 @@ async fn missing_account_error_says_what_to_do() {
     stage.network.declines(&["instagram_content_publish", "business_management"]);
     let refusal = stage.complete(&stage.decided(Decision::Allow).await).await.unwrap_err();
     let ConnectError::Refused(words) = &refusal else { panic!("{refusal:?}") };
-    assert!(words.contains("not given: instagram_content_publish. Connect again"), "{words}");
+    assert!(words.contains("not granted: instagram_content_publish. Connect again"), "{words}");
 }
 
 #[tokio::test]

@@ -58,7 +58,7 @@ async fn unsupported_account_error_has_the_reason() {
     stage.network.declines(&["instagram_business_content_publish"]);
     let refusal = stage.complete(&stage.decided(Decision::Allow).await).await.unwrap_err();
     let ConnectError::Refused(words) = &refusal else { panic!("{refusal:?}") };
-    assert!(words.contains("not given: instagram_business_content_publish. Connect again"), "{words}");
+    assert!(words.contains("not granted: instagram_business_content_publish. Connect again"), "{words}");
 
     let stage = Stage::<Instagram>::new().await;
     stage.network.declines(&["instagram_business_manage_comments"]);

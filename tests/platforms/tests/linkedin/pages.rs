@@ -75,7 +75,7 @@ async fn a_page_that_may_not_be_read_says_where_to_look() {
         let answer = stage.resolve(&post, since).await;
 
         let Resolution::Undeterminable { advice } = answer else { panic!("{answer:?}") };
-        assert!(advice.contains(if may_be_read_before { "role" } else { "did not list" }), "{advice}");
+        assert!(advice.contains(if may_be_read_before { "role" } else { "were not listed" }), "{advice}");
     }
 }
 

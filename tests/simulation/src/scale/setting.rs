@@ -76,7 +76,7 @@ pub struct Noisy {
 pub(super) mod copied {
     use super::Ms;
 
-    /// `EARLY` in `libs/cloud/src/queue.rs`, in seconds.
+    /// `LEAD_TIME` in `libs/cloud/src/queue.rs`, in seconds.
     pub(crate) const EARLY_S: Ms = 2;
     /// `CONCURRENCY` in `libs/cloud/src/queue.rs`.
     pub(crate) const SENDS_AT_ONCE: u32 = 16;
@@ -88,9 +88,9 @@ pub(super) mod copied {
     pub(crate) const SHARDS_AT_ONCE: u32 = 8;
     /// `MOVES_AT_ONCE` in `libs/publishing/src/plan.rs`.
     pub(crate) const MOVES_AT_ONCE: u32 = 4;
-    /// `FULL` in `libs/publishing/src/plan.rs`.
+    /// `MAX_IMMEDIATE_ROLL_UPS` in `libs/publishing/src/plan.rs`.
     pub(crate) const FULL: u32 = 4_000;
-    /// `PUT_OFF_PER_SECOND` in `libs/publishing/src/plan.rs`.
+    /// `DEFERRED_ROLL_UPS_PER_SECOND` in `libs/publishing/src/plan.rs`.
     pub(crate) const PUT_OFF_PER_SECOND: u32 = 200;
     /// In `PutOff::place`, `libs/publishing/src/plan.rs`.
     pub(crate) const LONGEST_PUT_OFF_S: u32 = 86_400;

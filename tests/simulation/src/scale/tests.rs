@@ -282,7 +282,7 @@ fn numbers_that_are_copied_are_as_in_the_code_and_the_template() {
     let deliver = "libs/publishing/src/deliver.rs";
     let template = "template.yaml";
     let lines = [
-        (queue, format!("const EARLY: TimeDelta = TimeDelta::seconds({EARLY_S});")),
+        (queue, format!("const LEAD_TIME: TimeDelta = TimeDelta::seconds({EARLY_S});")),
         (queue, format!("const MAX_DELAY_S: u16 = {};", limits::MAX_DELAY_S)),
         (queue, format!("const BATCH: usize = {};", limits::SEND_BATCH)),
         (queue, format!("const CONCURRENCY: usize = {SENDS_AT_ONCE};")),
@@ -290,8 +290,8 @@ fn numbers_that_are_copied_are_as_in_the_code_and_the_template() {
         (plan, format!("const MAX_OVERDUE_PAGES: usize = {MAX_OVERDUE_PAGES};")),
         (plan, format!("const SHARDS_AT_ONCE: usize = {SHARDS_AT_ONCE};")),
         (plan, format!("const MOVES_AT_ONCE: usize = {MOVES_AT_ONCE};")),
-        (plan, format!("const FULL: usize = {FULL};")),
-        (plan, format!("const PUT_OFF_PER_SECOND: u32 = {PUT_OFF_PER_SECOND};")),
+        (plan, format!("const MAX_IMMEDIATE_ROLL_UPS: usize = {FULL};")),
+        (plan, format!("const DEFERRED_ROLL_UPS_PER_SECOND: u32 = {PUT_OFF_PER_SECOND};")),
         (plan, format!(".min({LONGEST_PUT_OFF_S})")),
         (deliver, format!("const MAX_WAIT: TimeDelta = TimeDelta::seconds({});", MAX_WAIT_MS / 1_000)),
         (deliver, format!("const AFTER_LEASE: TimeDelta = TimeDelta::seconds({});", AFTER_LEASE_MS / 1_000)),
