@@ -312,7 +312,7 @@ impl<'a> Journey<'a> {
             };
             match setback {
                 AttemptError::RetryLater { retry_at, .. } => {
-                    self.wait_until(retry_at.unwrap_or(sent.called_at + PAUSE)).await
+                    self.wait_until(retry_at.unwrap_or(sent.called_at + PAUSE)).await;
                 }
                 AttemptError::PreparationExpired { .. } => (sent.progress, is_ready) = (None, false),
                 other => return Err(of_setback(other)),
