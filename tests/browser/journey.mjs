@@ -159,7 +159,7 @@ const buttonNamed = (words) =>
 let token;
 let connection;
 
-await step('a page asks to sign in and goes on with the code', async () => {
+await step('a page asks to sign in and continues with the code', async () => {
   const device = await must(201, 'POST', '/auth/device/code', { client_name: 'Planner on my laptop' });
   await page.goto(device.verification_uri_complete);
   await photograph('sign-in');
@@ -203,7 +203,7 @@ await step('several accounts of one grant are connected at once', async () => {
   ensure(data.length === 3, `there are ${data.length} connections`);
 });
 
-await step('a refused connect flow says so', async () => {
+await step('a refused connect flow shows the refusal', async () => {
   const request = await must(201, 'POST', '/connections/connect/sandbox', undefined, token);
   await page.goto(request.authorization_url);
   await leads(() => buttonNamed('Deny').click());
@@ -212,18 +212,18 @@ await step('a refused connect flow says so', async () => {
   ensure(status.status === 'failed', `the connect flow is ${status.status}`);
 });
 
-await step('somebody else is told whose a connect flow is', async () => {
+await step('another user sees who started a connect flow', async () => {
   const request = await must(201, 'POST', '/connections/connect/mastodon', undefined, token);
   const context = await browser.newContext();
   const other = await context.newPage();
   await other.goto(request.authorization_url);
   await signIn(`other-${run}@example.com`, other);
-  await other.getByText(`journey-${run}@example.com`).waitFor();
+  await other.getByText(`journey-${run}@example.com`).first().waitFor();
   await photograph('another-user', other);
   await context.close();
 });
 
-await step('what another platform has to know is asked on our page', async () => {
+await step('the connect page asks for what a platform needs', async () => {
   for (const [platform, title, field] of [['bluesky', 'Bluesky', 'handle'], ['mastodon', 'Mastodon', 'server']]) {
     const request = await must(201, 'POST', `/connections/connect/${platform}`, undefined, token);
     await page.goto(request.authorization_url);
@@ -337,9 +337,9 @@ await step('a fault is switched on with the keyboard alone, and the attempts can
 });
 
 const tools = { page, must, leads, photograph, ensure, ready };
-await step('a person cancels a post, and tries one again that failed', () => ownPosts(tools, token, connection));
-await step('a person connects an account again whose grant is gone', () => ownConnections(tools, token, connection));
-await step('a person sees what their endpoints answered', () => ownWebhooks(tools, token));
+await step('a user cancels a post, and retries a failed one', () => ownPosts(tools, token, connection));
+await step('a user reconnects an account with a lost grant', () => ownConnections(tools, token, connection));
+await step('a user sees the responses of a webhook endpoint', () => ownWebhooks(tools, token));
 
 const everywhere = await step('one post goes to an account on every fake', () =>
   postEverywhere(tools, token, upload));
@@ -369,7 +369,7 @@ await step('/device can be used with the keyboard alone', async () => {
   await must(200, 'POST', '/auth/device/token', { device_code: device.device_code });
 });
 
-await step('a denied device is told so', async () => {
+await step('a denied device is rejected', async () => {
   const device = await must(201, 'POST', '/auth/device/code', {});
   await page.goto(device.verification_uri_complete);
   await leads(() => buttonNamed('Continue').click());
@@ -388,7 +388,7 @@ await step('a wrong code is explained', async () => {
 
 await step('a program is approved for drafts, and another time denied', () => approveProgram(tools));
 
-await step('access is taken back on /account', async () => {
+await step('access is revoked on /account', async () => {
   await page.goto(`${ready.origin}/account`);
   await photograph('account');
   await must(200, 'GET', '/user', undefined, token);
@@ -406,7 +406,7 @@ await step('the documentation works without the network', async () => {
     return route.abort();
   });
   await page.goto(`${ready.origin}/docs`);
-  await page.getByText('/posts').first().waitFor();
+  await page.locator('h3 .path', { hasText: '/posts' }).first().waitFor();
   await photograph('docs');
 });
 
@@ -430,7 +430,7 @@ await step('everything works without scripts', async () => {
   await plain.close();
 });
 
-await step('no page complained', async () => {
+await step('no page logged an error', async () => {
   ensure(complaints.length === 0, complaints.join('\n     '));
 });
 

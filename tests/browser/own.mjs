@@ -98,6 +98,6 @@ export async function ownWebhooks(tools, token) {
     await until(tools, path, token, ({ data }) => data.length !== 0 && data[0].attempts.length !== 0);
   }
   await page.goto(`${ready.origin}/account/webhooks`);
-  await page.getByText('the host of the URL was not found').first().waitFor();
+  await page.getByText('the host of this URL was not found').first().waitFor();
   await photograph('own-webhooks');
 }

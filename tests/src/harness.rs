@@ -69,6 +69,10 @@ impl Harness {
     pub async fn start(extra: &[&str]) -> Result<Self> {
         let mut arguments = vec!["--ephemeral", "--port", "0"];
         arguments.extend(extra);
+        // As in a deployment; `cargo dev` permits more.
+        if !extra.contains(&"--requests-per-minute") {
+            arguments.extend(["--requests-per-minute", "60"]);
+        }
         Self::start_with(&binary("local")?, &arguments).await
     }
 

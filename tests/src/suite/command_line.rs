@@ -330,7 +330,7 @@ async fn request_without_response_is_made_once(deployment: &Deployment) -> Resul
     let ran = silent.fails(5, "run the same command with --key", &["post", "x", "--draft"]).await?;
 
     let after = ran.err.split("--key ").nth(1).unwrap_or_default();
-    let key = after.split(':').next().unwrap_or_default().trim();
+    let key = after.split([':', ';']).next().unwrap_or_default().trim();
     let social = Social::of(&user)?;
     let again = ["post", "x", "--draft", "--key", key];
     let (first, second) = (social.json(&again).await?, social.json(&again).await?);

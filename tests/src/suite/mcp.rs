@@ -104,7 +104,7 @@ async fn assistant_gets_access_and_uses_every_tool(deployment: &Deployment) -> R
         ("cancelled", "is a draft"),
         ("deleted", "is deleted"),
         ("missing", "404"),
-        ("explained", "not valid"),
+        ("explained", "invalid"),
         ("file", "media/"),
     ] {
         let said = calls[name]["sentence"].as_str().unwrap_or_default();
