@@ -75,7 +75,7 @@ pub struct Options {
     /// Let guests, who are not signed in, connect their accounts for the user who sent
     /// them the link.
     #[arg(long)]
-    pub guest_hand_offs: bool,
+    pub allow_guests: bool,
     /// Write the store calls of each function to this file.
     #[arg(long, value_name = "FILE")]
     pub log_calls: Option<PathBuf>,
@@ -87,7 +87,7 @@ pub struct Options {
 impl Options {
     /// Who may continue a connect flow.
     pub(crate) fn guests(&self) -> Guests {
-        if self.guest_hand_offs { Guests::Permitted } else { Guests::Denied }
+        if self.allow_guests { Guests::Permitted } else { Guests::Denied }
     }
 
     /// Whether to open the start page: not for programs that wait for the ready file.

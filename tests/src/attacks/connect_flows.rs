@@ -111,7 +111,7 @@ async fn a_forged_form(arena: &Arena) -> Result<String> {
 
 /// A service that lets guests connect accounts.
 async fn with_guests() -> Result<(Harness, Deployment)> {
-    let mut arguments = vec!["--guest-connect flows"];
+    let mut arguments = vec!["--allow-guests"];
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;
     let deployment = Deployment::new(stack.ready().clone()).await?;
