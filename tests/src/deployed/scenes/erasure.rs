@@ -101,7 +101,7 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
         "Idempotency",
         "Claims",
         "Webhooks",
-        "Notices",
+        "WebhookDeliveries",
         "Outbox",
     ];
     for table in tables {
