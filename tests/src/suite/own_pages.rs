@@ -276,7 +276,7 @@ async fn webhooks_are_listed_disabled_and_deleted(deployment: &Deployment) -> Re
     shows(&page, "the webhook is enabled when it answers with 2xx")?;
     same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(false), "disabled")?;
     let page = user.browser.press(&page, "Send test", &[]).await?;
-    shows(&page, "A test is on its way.")?;
+    shows(&page, "Test sent.")?;
     shows(&page, "webhook.test")?;
     let page = user.browser.press(&page, "Disable", &[]).await?;
     shows(&page, "The webhook is disabled.")?;
