@@ -66,8 +66,6 @@ async fn resources_of_other_users_are_not_found(deployment: &Deployment) -> Resu
         "-1",
         "1.5",
         "1e3",
-        // API Gateway drops a blank at the end of a path, which is then another path.
-        "1%202",
         "%00",
         "null",
         "true",
