@@ -273,7 +273,7 @@ async fn webhooks_are_listed_disabled_and_deleted(deployment: &Deployment) -> Re
     shows(&page, "Disabled by you")?;
 
     let page = user.browser.press(&page, "Enable", &[]).await?;
-    shows(&page, "the webhook is enabled when it answers with 2xx")?;
+    shows(&page, "the webhook is enabled when it responds with 2xx")?;
     same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(false), "disabled")?;
     let page = user.browser.press(&page, "Send test", &[]).await?;
     shows(&page, "Test sent.")?;
