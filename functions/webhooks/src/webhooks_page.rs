@@ -179,6 +179,6 @@ mod tests {
     #[tokio::test]
     async fn page_without_webhooks_explains_them() {
         let page = Harness::new().await.page("/account/webhooks").await;
-        assert!(page.contains("No webhook"), "{page}");
+        assert!(page.contains("You have no webhooks"), "{page}");
     }
 }
