@@ -140,7 +140,7 @@ fn over() -> PageError {
         StatusCode::GONE,
         "This request has ended",
         "It was already approved or denied, is older than 10 minutes, or belongs to another user. Nothing was \
-         changed. Begin again in the program that wants access.",
+         changed. Start again in the app that requests access.",
     )
 }
 

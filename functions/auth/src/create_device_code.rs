@@ -21,7 +21,7 @@ const LIFETIME: TimeDelta = TimeDelta::seconds(900);
 /// How long a client waits between two polls, in seconds.
 const INTERVAL: u32 = 5;
 
-/// What a client asks for.
+/// The access that a client requests.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes the body, which is read field by field")]
@@ -30,7 +30,7 @@ pub(crate) struct DeviceCodeRequest {
     #[schema(nullable, max_items = 8, example = json!(["posts:read", "posts:write"]))]
     scopes: Option<Vec<ScopeName>>,
     /// The client's name, which the user sees on the consent page: at most 60 characters, not counting white space
-    /// around them.
+    /// around the name.
     // As `domain::name::ClientName` reads it.
     #[schema(
         nullable,
@@ -64,18 +64,18 @@ enum ScopeName {
     WebhooksWrite,
 }
 
-/// The codes of a device that asks for access.
+/// The codes of a device flow.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = DeviceAuthorization)]
 pub(crate) struct DeviceAuthorization {
-    /// Secret code of the client, to exchange for the token.
+    /// Secret: keep it in the client, and exchange it for the token.
     #[schema(example = "vB8nQ2mXw0yJ4kT7rL5pS9dF1gH3cZ6aE0uI2oP4qWs")]
     device_code: String,
-    /// The code that the user types.
+    /// The code that the user enters.
     #[schema(example = "WDJB-MJHT")]
     user_code: String,
-    /// The page on which the user types the code.
+    /// The page on which the user enters the code.
     #[schema(example = "https://social.example/device")]
     verification_uri: String,
     /// Like `verification_uri`, with the code filled in.
@@ -91,14 +91,14 @@ pub(crate) struct DeviceAuthorization {
 
 /// Start the device flow
 ///
-/// Show the user code and the verification URI to your user, and poll
-/// POST /auth/device/token with the device code meanwhile.
+/// Show `user_code` and `verification_uri` to the user. Meanwhile, poll `POST /auth/device/token`
+/// with `device_code`.
 #[utoipa::path(
     post,
     path = "/api/v1/auth/device/code",
     tag = AUTHENTICATION,
     operation_id = "deviceCode.store",
-    request_body(content = Option<DeviceCodeRequest>, description = "May be left out."),
+    request_body(content = Option<DeviceCodeRequest>, description = "Optional. Without it, the token has all scopes."),
     responses(
         (status = 201, description = "The codes", body = DeviceAuthorization),
         Limited,

@@ -17,7 +17,7 @@ use storage::{AuthorizationGrant, TokenGrant, WriteOutcome};
 use url::form_urlencoded;
 use utoipa::ToSchema;
 
-/// The form of OAuth 2.1. Unknown fields are ignored.
+/// The token request of OAuth 2.1. Unknown fields are ignored.
 #[derive(Deserialize, ToSchema)]
 #[expect(dead_code, reason = "describes the body, which is read field by field")]
 pub(crate) struct CodeExchange {
@@ -27,17 +27,17 @@ pub(crate) struct CodeExchange {
     /// The code from the redirect.
     #[schema(example = "vB8nQ2mXw0yJ4kT7rL5pS9dF1gH3cZ6aE0uI2oP4qWs.T5yU8iO1pA4sD7fG0hJ3kL6zX9cV2bN5mQ8wE1rT4yU")]
     code: String,
-    /// The redirect URI of the authorization request, if sent.
+    /// The `redirect_uri` of the authorization request. Required if it was sent there.
     #[schema(example = "http://127.0.0.1:33418/")]
     redirect_uri: Option<String>,
-    /// The client id of the authorization request.
+    /// The `client_id` of the authorization request.
     #[schema(example = "https://app.example/client.json")]
     client_id: String,
-    /// The verifier of the code challenge.
+    /// The PKCE verifier that matches the `code_challenge` of the authorization request.
     #[schema(example = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", min_length = 43, max_length = 128)]
     code_verifier: String,
-    /// Where the token is used: the address of the service, of the API below it,
-    /// or of `/mcp`. It may narrow the one that was authorized, and never widen it.
+    /// Where the token is used (RFC 8707): the URL of the service, of its API, or of `/mcp`. It must
+    /// be the resource of the authorization request, or a part of it.
     #[schema(example = "https://social.example/mcp")]
     resource: Option<String>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct CodeExchange {
 #[derive(Serialize, ToSchema)]
 #[schema(as = OAuthToken)]
 pub(crate) struct TokenBody {
-    /// To be sent as `Authorization: Bearer …`.
+    /// Send it as `Authorization: Bearer <token>`.
     #[schema(example = "sp_0aK4vTq8wXz2mN6pR1sD5fG9hJ3kL7bV0cX4zQ8wE2rT6yU1iO5pA9sD3fG7hJ0kL")]
     access_token: String,
     /// Always `Bearer`.
@@ -62,9 +62,9 @@ pub(crate) struct TokenBody {
 
 /// Exchange an authorization code for an access token
 ///
-/// The authorization code flow of OAuth 2.1 for public clients, which are
-/// described by a document at the address that is their id. Where a person is
-/// sent first stands in /.well-known/oauth-authorization-server.
+/// The last step of the OAuth 2.1 authorization code flow, with PKCE, for public clients whose
+/// `client_id` is the URL of their metadata document. The authorization endpoint is in
+/// /.well-known/oauth-authorization-server.
 #[utoipa::path(
     post,
     path = "/api/v1/oauth/token",
@@ -74,12 +74,12 @@ pub(crate) struct TokenBody {
     responses(
         Limited,
         (status = 200, description = "The token", body = TokenBody),
-        (status = 400, description = "The request is invalid", body = ErrorBody, example = json!({
+        (status = 400, description = "The request is invalid, or the code cannot be exchanged", body = ErrorBody, example = json!({
             "error": "invalid_grant",
-            "error_description": "The code is unknown, or has expired. Send the user to the authorization page again."
+            "error_description": "The code is unknown, has expired, or was already exchanged. Send the user to the authorization page again."
         })),
         (status = 413, description = "The body is too large", body = ErrorBody, example = json!({
-            "message": "The body is larger than 256 KiB"
+            "message": "The body may have at most 256 KiB. Send less; upload files with POST /media"
         })),
     ),
 )]

@@ -24,7 +24,7 @@ const REMEMBERED: TimeDelta = TimeDelta::days(1);
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes the body, which is read field by field")]
 pub(crate) struct TokenRequest {
-    /// As POST /auth/device/code answered it.
+    /// The `device_code` that `POST /auth/device/code` returned.
     #[schema(example = "vB8nQ2mXw0yJ4kT7rL5pS9dF1gH3cZ6aE0uI2oP4qWs")]
     device_code: String,
 }
@@ -32,34 +32,34 @@ pub(crate) struct TokenRequest {
 /// A token, shown once.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AccessTokenBody {
-    /// To be sent as `Authorization: Bearer …`.
+    /// Send it as `Authorization: Bearer <token>`.
     #[schema(example = "sp_0aK4vTq8wXz2mN6pR1sD5fG9hJ3kL7bV0cX4zQ8wE2rT6yU1iO5pA9sD3fG7hJ0kL")]
     access_token: String,
     /// Always `Bearer`.
     #[schema(example = "Bearer")]
     token_type: &'static str,
-    /// Whose it is.
+    /// The user who approved the access.
     user: TokenUser,
 }
 
-/// Whose a token is.
+/// The user whose data a token gives access to.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TokenUser {
-    /// A number, written as a string.
+    /// The id of the user: a number, as a string.
     #[schema(example = "373117280772096")]
     id: String,
-    /// As the sign-in told it.
+    /// The name from the sign-in provider.
     #[schema(example = "Test User")]
     name: String,
-    /// As the sign-in told it.
+    /// The e-mail address from the sign-in provider.
     #[schema(example = "user@example.com")]
     email: String,
 }
 
 /// Exchange a device code for an access token
 ///
-/// Poll no faster than the interval until the answer is 200 or another error
-/// than `authorization_pending`. A code is spent by one exchange.
+/// Repeat the request every `interval` seconds until the response is 200, or an error other than
+/// `authorization_pending`. A device code can be exchanged once.
 #[utoipa::path(
     post,
     path = "/api/v1/auth/device/token",
@@ -70,10 +70,10 @@ pub(crate) struct TokenUser {
         Limited,
         BadBody,
         (status = 200, description = "The token and its user", body = AccessTokenBody),
-        (status = 400, description = "Not yet, denied, expired or unknown", body = ErrorBody, examples(
+        (status = 400, description = "The user has not decided yet or denied the request, the code is expired or unknown, or the body is not JSON", body = ErrorBody, examples(
             ("authorization_pending" = (value = json!({
                 "error": "authorization_pending",
-                "error_description": "The user has not decided yet. Ask again in 5 seconds."
+                "error_description": "The user has not decided yet. Try again in 5 seconds."
             }))),
             ("access_denied" = (value = json!({
                 "error": "access_denied",
@@ -87,7 +87,7 @@ pub(crate) struct TokenUser {
                 "error": "invalid_device_code",
                 "error_description": "The device code is unknown or was already exchanged. Start again with POST /auth/device/code."
             }))),
-            ("malformed" = (value = json!({"message": "The body is not valid JSON: see line 1, column 2"}))),
+            ("malformed" = (value = json!({"message": "The body is not valid JSON: correct it at line 1, column 2"}))),
         )),
     ),
 )]
@@ -128,7 +128,7 @@ fn approved_by(device: &DeviceGrant, now: DateTime<Utc>) -> ApiResult<UserId> {
         (DeviceGrantState::Approved, Some(user)) => Ok(user),
         (DeviceGrantState::Denied, _) => Err(outcome("access_denied", "The user denied the request.")),
         (DeviceGrantState::Pending, _) => {
-            Err(outcome("authorization_pending", "The user has not decided yet. Ask again in 5 seconds."))
+            Err(outcome("authorization_pending", "The user has not decided yet. Try again in 5 seconds."))
         }
         (DeviceGrantState::Approved | DeviceGrantState::Redeemed, _) => Err(invalid()),
     }

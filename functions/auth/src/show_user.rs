@@ -13,13 +13,13 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = User)]
 pub(crate) struct UserView {
-    /// A number, written as a string.
+    /// The id of the user: a number, as a string.
     #[schema(example = "373117280772096")]
     id: String,
-    /// From the sign-in provider.
+    /// The name from the sign-in provider.
     #[schema(example = "Test User")]
     name: String,
-    /// From the sign-in provider.
+    /// The e-mail address from the sign-in provider.
     #[schema(example = "user@example.com")]
     email: String,
     /// When the user first signed in.

@@ -48,9 +48,9 @@ impl IntoResponse for FlowAccessError {
                 }
             }
             Self::AnotherBrowser => {
-                let text = "This link is already in use in another browser. If that was you, continue in the browser \
-                            in which you started. Otherwise ask the sender for a new link.";
-                PageError::new(StatusCode::FORBIDDEN, "Open in another browser", text).into_response()
+                let text = "Nothing was connected here. If you opened the link yourself, continue in that browser. \
+                            Otherwise, ask the sender for a new link.";
+                PageError::new(StatusCode::FORBIDDEN, "This link is open in another browser", text).into_response()
             }
             Self::Page(error) => error.into_response(),
         }
@@ -58,8 +58,9 @@ impl IntoResponse for FlowAccessError {
 }
 
 fn unknown() -> PageError {
-    let text = "Start again from the app or page that you came from.";
+    let text = "Start over in the app or on the page that you came from.";
     PageError::new(StatusCode::NOT_FOUND, "This link has expired or is invalid", text)
+        .with_link("/", "Go to the start page")
 }
 
 impl From<NoPermit> for FlowAccessError {

@@ -68,7 +68,8 @@ pub(crate) async fn disconnect(
     match app.disconnect(session.user, id, address.0).await? {
         Disconnection::Done => Ok(Redirect::to("/account/connections?disconnected=true")),
         Disconnection::Needed(why) => {
-            let page = PageError::new(StatusCode::UNPROCESSABLE_ENTITY, "The account is still connected", why);
+            let text = format!("{why} Cancel the scheduled posts first.");
+            let page = PageError::new(StatusCode::UNPROCESSABLE_ENTITY, "The account is still connected", text);
             Err(page.with_link("/account/posts", "Go to your posts"))
         }
         Disconnection::NotThere => Err(not_there()),

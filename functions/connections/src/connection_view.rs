@@ -41,17 +41,22 @@ pub(crate) struct ConnectionView {
 pub(crate) struct ConnectionDetails {
     #[serde(flatten)]
     pub(crate) connection: ConnectionView,
-    /// The grant, and what the platform asks of a post: `max_text` in `text_unit` (`graphemes`, `characters` for code
-    /// points, `utf16_units`, `weighted` as X counts, `emoji_bytes` where an emoji counts its bytes and another code
-    /// point 1), with `url_length` where every link counts as so many, `short_links` where links are shown and counted
-    /// shortened, and `short_mentions` where `@user@host` counts as `@user`; `max_text_bytes`; `max_content_warning`;
-    /// `max_media` for images and videos together; `max_images`, GIFs included; `max_videos`; `not_mixed`; `gif_alone`;
-    /// `media_required`; `mime_types`; `max_image_bytes`, `max_gif_bytes`; `max_video_bytes`; `max_alt_text` in `alt_text_unit`, and
-    /// less of a video where there is `max_video_alt_text`; `min_alt_text` of each file; `min_images`, `min_videos`;
-    /// `not_with_media`, the options that do not go with files; `required_options` and `refused_options`, those that a
-    /// post of this account needs and cannot have, where accounts of a platform differ; `min_text`,
-    /// `max_text_with_media` and `max_text_with_video` in `text_unit`; `max_hashtags`, `max_mentions`, `max_links`; `text_not_shown`. What a
-    /// platform does not ask has no entry.
+    /// Facts of the grant (`profile_url`, `scopes`, `token_expires_at`), and the rules for a post of this account. A
+    /// rule that does not apply has no entry.
+    ///
+    /// Text: `max_text`, `min_text`, `max_text_with_media` and `max_text_with_video` in `text_unit`, which is
+    /// `graphemes`, `characters` (code points), `utf16_units`, `weighted` (as X counts) or `emoji_bytes` (an emoji
+    /// counts its bytes, any other code point 1); `url_length`, the length that every link counts; `short_links`, if
+    /// links are shown and counted shortened; `short_mentions`, if `@user@host` counts as `@user`; `max_text_bytes`;
+    /// `max_content_warning`; `max_hashtags`, `max_mentions`, `max_links`; `text_not_shown`.
+    ///
+    /// Files: `max_media` for images and videos together; `max_images`, GIFs included; `max_videos`; `min_images`,
+    /// `min_videos`; `media_required`; `not_mixed`, if images and videos cannot be combined; `gif_alone`, if a GIF
+    /// cannot be combined; `mime_types`; `max_image_bytes`, `max_gif_bytes`, `max_video_bytes`; `max_alt_text` in
+    /// `alt_text_unit`, with `max_video_alt_text` if videos have a lower limit; `min_alt_text` of each file.
+    ///
+    /// Options: `not_with_media`, which cannot be combined with files; `required_options` and `refused_options`, which
+    /// a post of this account must have and must not have.
     pub(crate) meta: Vec<MetaEntry>,
 }
 

@@ -32,7 +32,7 @@ use crate::App;
             description = "Scheduled or publishing posts use this account",
             example = json!({
                 "error": "has_pending_posts",
-                "error_description": "2 scheduled or publishing posts use this account. Unschedule or delete them first: GET /api/v1/posts?status=scheduled lists them.",
+                "error_description": "2 scheduled or publishing posts use this account. Unschedule or delete the scheduled posts first: GET /api/v1/posts?status=scheduled lists them.",
             }),
         ),
         Refused,
@@ -57,7 +57,9 @@ pub(crate) async fn delete_connection(
         Disconnection::Needed(why) => Err(ApiError::OAuth {
             status: StatusCode::UNPROCESSABLE_ENTITY,
             error: "has_pending_posts",
-            description: why,
+            description: format!(
+                "{why} Unschedule or delete the scheduled posts first: GET /api/v1/posts?status=scheduled lists them."
+            ),
         }),
         Disconnection::NotThere => Err(ApiError::NotFound),
     }
@@ -104,7 +106,7 @@ fn needed_by(count: u32) -> String {
         1 => "1 scheduled or publishing post uses".to_owned(),
         more => format!("{more} scheduled or publishing posts use"),
     };
-    format!("{posts} this account. Unschedule or delete them first: GET /api/v1/posts?status=scheduled lists them.")
+    format!("{posts} this account.")
 }
 
 #[cfg(test)]

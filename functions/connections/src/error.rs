@@ -35,7 +35,7 @@ impl From<ConnectionsError> for PageError {
             ConnectionsError::Storage(error) => error.into(),
             ConnectionsError::Seal(_) | ConnectionsError::Memory => {
                 tracing::error!(%error, "a connect flow failed");
-                let text = "Start again from the app or page that you came from.";
+                let text = "Start over in the app or on the page that you came from.";
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong on our side", text)
             }
         }

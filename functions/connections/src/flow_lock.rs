@@ -44,13 +44,13 @@ impl App {
             FlowLock::Ours(ends) => ends,
             FlowLock::Busy => {
                 let text = "Your last submission is still being processed. Wait a few seconds, then reload the page.";
-                return visit.refuse(StatusCode::CONFLICT, "Still processing", text);
+                return visit.refuse(StatusCode::CONFLICT, "Still processing", text, false);
             }
             FlowLock::Theirs => return Err(FlowAccessError::AnotherBrowser),
             FlowLock::MovedOn => return Ok(Redirect::to(&action(&visit.loaded)).into_response()),
             FlowLock::Spent => {
-                let text = "This link accepts ten attempts. Start again from the app or page that you came from.";
-                return visit.refuse(StatusCode::TOO_MANY_REQUESTS, "Too many attempts", text);
+                let text = format!("This link accepts ten attempts. {}", visit.how_to_retry());
+                return visit.refuse(StatusCode::TOO_MANY_REQUESTS, "Too many attempts", &text, true);
             }
         };
         let done = work.await;

@@ -42,10 +42,10 @@ pub(crate) struct ChoiceList {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Choice)]
 struct ChoiceView {
-    /// Send this as the option.
+    /// Send this as the value of the option.
     #[schema(example = "tides")]
     value: String,
-    /// Show this to people.
+    /// Show this to the user.
     #[schema(example = "Tides and weather")]
     label: String,
 }
@@ -56,7 +56,7 @@ struct ChoiceView {
     path = "/api/v1/connections/{connection}/choices/{option}",
     tag = CONNECTIONS,
     operation_id = "connection.choices",
-    summary = "List the values of an option",
+    summary = "List the values of an option for an account",
     params(
         ("connection" = u64, Path, description = "The connection's id"),
         ("option" = String, Path, description = "An option that has `x-choices` in `GET /platforms`", example = "board"),
@@ -65,7 +65,7 @@ struct ChoiceView {
             Query,
             nullable,
             max_length = 200,
-            description = "Only values and labels with these words in them",
+            description = "Only entries whose value or label contains this text, in upper or lower case",
             example = "tide",
         ),
     ),
@@ -74,8 +74,8 @@ struct ChoiceView {
         (
             status = 409,
             body = ErrorBody,
-            description = "The account has to be connected again",
-            example = json!({ "message": "Sandbox no longer accepts this connection. Connect the account again" }),
+            description = "The account must be reconnected",
+            example = json!({ "message": "Sandbox no longer accepts this connection. Reconnect the account" }),
         ),
         Refused,
         Missing,
@@ -83,7 +83,7 @@ struct ChoiceView {
         (
             status = 503,
             body = ErrorBody,
-            description = "The platform does not answer, or the store is not available",
+            description = "The platform does not respond, or the service is temporarily unavailable",
             example = json!({ "message": "Sandbox did not answer in time. Try again in 30 s" }),
         ),
     ),
@@ -109,7 +109,7 @@ pub(crate) async fn list_choices(
     fields.finish(())?;
     let lost = || {
         let title = &connection.rules.title;
-        ApiError::Conflict(format!("{title} no longer accepts this connection. Connect the account again"))
+        ApiError::Conflict(format!("{title} no longer accepts this connection. Reconnect the account"))
     };
     if connection.needs_reconnection {
         return Err(lost());
@@ -179,10 +179,12 @@ fn not_listed(connection: &Connection, error: &AttemptError, now: DateTime<Utc>)
     match error {
         AttemptError::RetryLater { retry_at, .. } => {
             let wait = retry_at.map(|it| (it - now).num_seconds().clamp(1, LONGEST_WAIT).unsigned_abs());
-            later(connection, wait.unwrap_or(AGAIN_AFTER), "cannot answer just now")
+            later(connection, wait.unwrap_or(AGAIN_AFTER), "cannot list the values at the moment")
         }
-        AttemptError::Unauthorized { .. } => later(connection, AGAIN_AFTER, "does not accept this connection just now"),
-        _ => later(connection, AGAIN_AFTER, "did not answer as expected"),
+        AttemptError::Unauthorized { .. } => {
+            later(connection, AGAIN_AFTER, "does not accept this connection at the moment")
+        }
+        _ => later(connection, AGAIN_AFTER, "did not list the values"),
     }
 }
 
@@ -240,7 +242,7 @@ mod tests {
         let answer = harness.get(&format!("/api/v1/connections/{id}/choices/board")).await;
 
         assert_eq!((answer.status, answer.retry_after.as_deref()), (503, Some("45")));
-        assert!(answer.body["message"].as_str().unwrap().ends_with("cannot answer just now. Try again in 45 s"));
+        assert!(answer.body["message"].as_str().unwrap().ends_with("cannot list the values at the moment. Try again in 45 s"));
     }
 
     #[tokio::test]

@@ -38,7 +38,7 @@ pub(crate) struct ConnectionList {
             Query,
             nullable,
             pattern = "^(active|needs_reconnection)?$",
-            description = "Only accounts that can publish (`active`), or only accounts that must be reconnected \
+            description = "Only accounts that can publish (`active`), or only those that must be reconnected \
                            (`needs_reconnection`)",
             example = "active",
         ),

@@ -24,11 +24,12 @@ pub(crate) enum ConnectFlowStatus {
         #[schema(example = 412)]
         expires_in: i64,
     },
-    /// The user or the platform refused; the page that the user sees says why.
+    /// No account was connected. The page that the user sees says why.
     Failed,
-    /// An account is connected.
+    /// At least one account is connected.
     Completed {
-        /// The connection; null if it was disconnected since.
+        /// The connection, or the first one if the user connected several accounts; null if it was
+        /// disconnected since.
         #[schema(required)]
         connection: Option<ConnectionView>,
     },
@@ -43,10 +44,10 @@ pub(crate) enum ConnectFlowStatus {
     summary = "Show the status of a connection request",
     params(
         ("platform" = String, Path, description = "The platform's name", example = "sandbox"),
-        ("stateToken" = String, Path, description = "The state token of the request"),
+        ("stateToken" = String, Path, description = "The `state_token` of the connection request"),
     ),
     responses(
-        (status = 200, body = ConnectFlowStatus, description = "The status"),
+        (status = 200, body = ConnectFlowStatus, description = "The status of the request"),
         (
             status = 404,
             body = ErrorBody,
@@ -59,7 +60,7 @@ pub(crate) enum ConnectFlowStatus {
         (
             status = 410,
             body = ErrorBody,
-            description = "The request expired before it ended",
+            description = "The connection request expired",
             example = json!({
                 "error": "expired",
                 "error_description": "The connection request has expired. Start a new one.",

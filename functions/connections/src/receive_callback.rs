@@ -139,7 +139,7 @@ async fn exchange_code(
 }
 
 fn without_state() -> PageError {
-    let text = "The platform sent you back without the parameter \"state\". Start again from the app or page that you came from.";
+    let text = "The platform sent you back without the parameter \"state\". Nothing was connected. Start over in the app or on the page that you came from.";
     PageError::new(StatusCode::BAD_REQUEST, "The link is incomplete", text)
 }
 

@@ -80,6 +80,10 @@ struct EndPage<'a> {
     text: &'a str,
     is_good: bool,
     is_guest: bool,
+    /// Whether an owner can start again on the page.
+    can_retry: bool,
+    csrf: String,
+    platform: &'a str,
     recipient: &'a Recipient,
 }
 
@@ -112,16 +116,16 @@ async fn page(app: &App, visit: &FlowVisit) -> Result<Response, FlowAccessError>
             let close = "You can close this page and return to your app.";
             let left_out = connect_flow.reason.as_deref().map(|it| format!("{it} {close}"));
             let text = left_out.as_deref().unwrap_or(close);
-            visit.end(&format!("{title} is connected"), &notice, text, true)?.into_response()
+            visit.end(&format!("{title} is connected"), &notice, text, true, false)?.into_response()
         }
         FlowState::Failed => {
             let reason = connect_flow.reason.as_deref().unwrap_or("the platform refused access");
-            let text = "Nothing was connected. To try again, start again from the app or page that you came from.";
-            visit.end(&format!("{title} is not connected"), &sentence(reason), text, false)?.into_response()
+            let text = format!("Nothing was connected. {}", visit.how_to_retry());
+            visit.end(&format!("{title} is not connected"), &sentence(reason), &text, false, true)?.into_response()
         }
         _ if !connect_flow.is_open(now) => {
-            let text = "Nothing was connected. Start again from the app or page that you came from.";
-            let page = visit.end("This link has expired", "A link is valid for ten minutes.", text, false)?;
+            let text = format!("Nothing was connected. {}", visit.how_to_retry());
+            let page = visit.end("This link has expired", "A link is valid for ten minutes.", &text, false, true)?;
             page.status(StatusCode::GONE).into_response()
         }
         FlowState::CollectingInput | FlowState::AwaitingCallback => {
@@ -133,7 +137,7 @@ async fn page(app: &App, visit: &FlowVisit) -> Result<Response, FlowAccessError>
         FlowState::AwaitingApproval => app.wait_page(platform, visit).await?,
         FlowState::Completing => {
             let notice = format!("Waiting for {title} to respond.");
-            let page = visit.end("One moment", &notice, "This page reloads automatically.", true)?;
+            let page = visit.end("One moment", &notice, "This page reloads automatically.", true, false)?;
             with_refresh(page, HeaderValue::from_static("2"))
         }
         FlowState::ChoosingAccounts => {
@@ -192,13 +196,36 @@ impl FlowVisit {
         Ok(if error.is_some() { page.status(StatusCode::UNPROCESSABLE_ENTITY) } else { page })
     }
 
-    pub(crate) fn refuse(&self, status: StatusCode, heading: &str, text: &str) -> Result<Response, FlowAccessError> {
-        Ok(self.end(heading, "Nothing was changed.", text, false)?.status(status).into_response())
+    pub(crate) fn refuse(
+        &self,
+        status: StatusCode,
+        heading: &str,
+        text: &str,
+        can_retry: bool,
+    ) -> Result<Response, FlowAccessError> {
+        Ok(self.end(heading, "Nothing was changed.", text, false, can_retry)?.status(status).into_response())
     }
 
-    fn end(&self, heading: &str, notice: &str, text: &str, is_good: bool) -> PageResult<Page> {
-        let is_guest = self.participant.session().is_none();
-        let page = EndPage { heading, notice, text, is_good, is_guest, recipient: &self.recipient };
+    /// A sentence for a page without a result. Only an owner can start a new flow.
+    pub(crate) fn how_to_retry(&self) -> String {
+        match self.participant.session() {
+            Some(_) => "Try again here, or start over in the app that you came from.".to_owned(),
+            None => format!("To try again, ask {} for a new link.", self.recipient),
+        }
+    }
+
+    fn end(&self, heading: &str, notice: &str, text: &str, is_good: bool, can_retry: bool) -> PageResult<Page> {
+        let page = EndPage {
+            heading,
+            notice,
+            text,
+            is_good,
+            is_guest: self.participant.session().is_none(),
+            can_retry,
+            csrf: self.participant.csrf(),
+            platform: &self.loaded.flow.provider,
+            recipient: &self.recipient,
+        };
         Ok(self.framed(Page::of(heading, &page)?))
     }
 

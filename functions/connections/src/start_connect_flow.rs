@@ -158,7 +158,9 @@ async fn first_page(
 fn unsupported(app: &App, name: &str) -> ApiError {
     let shown: String = name.chars().take(50).collect();
     let usable = match app.platforms.names() {
-        names if names.is_empty() => "No platform is set up here: ask the operator to add one.".to_owned(),
+        names if names.is_empty() => {
+            "No platform is set up in this deployment. Ask the operator to add one.".to_owned()
+        }
         names => format!("Use one of: {}.", names.join(", ")),
     };
     ApiError::OAuth {
@@ -166,7 +168,7 @@ fn unsupported(app: &App, name: &str) -> ApiError {
         error: "unsupported_platform",
         description: match platforms::platform_infos().iter().find(|it| it.name == name) {
             Some(known) => format!(
-                "{} is not set up in this deployment: ask the operator to add its app, as /docs describes. {usable}",
+                "{} is not set up in this deployment. Ask the operator to add it, as docs/platforms/{name}.md describes. {usable}",
                 known.title
             ),
             None => format!("There is no platform \"{shown}\". {usable}"),

@@ -90,7 +90,7 @@ async fn choose(app: &App, platform: &dyn Connect, visit: &FlowVisit, form: Form
             return Ok(Redirect::to(&action(loaded)).into_response());
         }
         count => format!(
-            "Select at most {MAX_CONNECTED} accounts at a time; you selected {count}. To connect the others, start again afterwards."
+            "Select at most {MAX_CONNECTED} accounts at a time; you selected {count}. To connect the others, repeat the steps afterwards."
         ),
     };
     Ok(visit.choose(&platform.rules().title, &choices, Some(&error))?.into_response())
@@ -107,7 +107,7 @@ async fn authorize(
     for field in platform.fields() {
         let value = values.get(field.name).map_or("", |it| it.expose_secret());
         if MAX_VALUE_BYTES < value.len() || value.is_empty() && field.optional.is_none() {
-            let message = format!("Type it in, like this: {}", field.example);
+            let message = format!("Enter a value such as: {}", field.example);
             field_errors.insert(field.name, message);
         }
     }
@@ -362,7 +362,7 @@ mod tests {
         let refused = harness.send(&begun, "server=good.example").await;
 
         assert_eq!((refused.status, harness.platform.asked()), (429, 10));
-        assert!(refused.html.contains("Start again"), "{}", refused.html);
+        assert!(refused.html.contains("Try again here"), "{}", refused.html);
         assert_eq!(harness.send(&begun, "cancel=1").await.status, 303, "it can still be ended");
     }
 

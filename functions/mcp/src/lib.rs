@@ -179,8 +179,8 @@ async fn call(
     let never = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), never, app.config.clone());
     let Ok(response) = timeout_at(ends, service.handle(request)).await else {
-        let text = "The API did not respond in time, and the outcome is unknown. Look before you ask again, or send the \
-                    very same again with the same idempotency_key.";
+        let text = "The API did not respond in time, and the outcome is unknown. Check whether the call took effect \
+                    before you repeat it, or repeat it unchanged with the same idempotency_key.";
         return message(StatusCode::GATEWAY_TIMEOUT, text.to_owned());
     };
     with_message(response.map(Body::new)).await

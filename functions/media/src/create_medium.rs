@@ -40,7 +40,7 @@ const EXPECTED_FOR: Duration = Duration::from_hours(25);
     request_body(content = CreateMediumBody, content_type = "application/json"),
     params((
         "idempotency-key" = Option<String>, Header,
-        description = "A repeated request with the same key and body within 24 hours returns the first response again, with the header idempotent-replayed: true. A key is 1 to 255 visible ASCII characters.",
+        description = "A repeated request with the same key and body within 24 hours returns the first response again, with the header `idempotent-replayed: true`. A key is 1 to 255 visible ASCII characters.",
         min_length = 1, max_length = 255, pattern = "^[!-~]+$",
     )),
     responses(

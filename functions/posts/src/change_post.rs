@@ -21,16 +21,16 @@ use crate::{App, drafts_only, failed, needs_revision, reading};
 #[schema(as = PostChanges, example = json!({"scheduled_at": "2026-11-21T09:30:00Z"}))]
 #[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
 pub(crate) struct ChangesBody {
-    /// The text for every account without a text of its own. All texts of a post together (its own,
-    /// those of its platforms, options and alt texts) may have at most 300,000 bytes of UTF-8; the
-    /// error is on the largest text of the request.
+    /// The text for every account without a text of its own. All texts of a post together (this one,
+    /// and those of its `platforms`, options and alt texts) can have at most 300,000 bytes of UTF-8;
+    /// the error names the largest text of the request.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S", nullable = false)]
     content: Option<String>,
-    /// The accounts, as the complete set. An entry for an account that the post has already keeps
+    /// The accounts, as the complete list. An entry for an account that the post already has keeps
     /// its id.
     #[schema(max_items = 30)]
     platforms: Option<Vec<PlatformBody>>,
-    /// The new time; `null` unschedules the post.
+    /// The new time; `null` changes the post back to a draft.
     scheduled_at: Option<PostTime>,
     /// The files, as the complete list.
     #[schema(max_items = 30)]
@@ -43,11 +43,11 @@ pub(crate) struct ChangesBody {
     operation_id = "post.update",
     tag = POSTS,
     summary = "Change a post",
-    description = "A field that you leave out does not change. `scheduled_at: null` unschedules the post, so that it is a draft again. A new `scheduled_at` on a failed post publishes it again to the accounts where it is not public. After the response, an older version of the post is never published.",
+    description = "A field that you leave out does not change. `scheduled_at: null` changes the post back to a draft. A new `scheduled_at` on a failed post publishes it again to the accounts where it is not public. After the response, an older version of the post is never published.",
     security(("token" = [])),
     params(
         ("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
-        ("If-Match" = Option<String>, Header, description = "Changes the post only if its `etag` is this one, or one of a list. Required to schedule a draft that was written with a token that has only the scope posts:draft.", example = "\"1\""),
+        ("If-Match" = Option<String>, Header, description = "Changes the post only if its `etag` is this one, or one of a list. Required to schedule a draft that was written with a token that has `posts:draft` but not `posts:write`.", example = "\"1\""),
     ),
     request_body(content = ChangesBody),
     responses(
@@ -56,7 +56,7 @@ pub(crate) struct ChangesBody {
         Missing,
         Stale,
         BadBody,
-        (status = 428, description = "The draft was written with a drafts-only token, and the request has no `If-Match`", body = ErrorBody, example = json!({"message": "A token for drafts wrote this draft, so it may have changed since you saw it. Read the post, then schedule it with its etag in If-Match, or ask the user to schedule it on /account/posts."})),
+        (status = 428, description = "`If-Match` is required: the draft was written with a token that can only write drafts", body = ErrorBody, example = json!({"message": "This draft was written with a token for drafts, so it may have changed since you saw it. Read the post, then schedule it with its etag in If-Match, or ask the user to schedule it on /account/posts."})),
     )
 )]
 pub(crate) async fn change_post(

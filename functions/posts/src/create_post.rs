@@ -1,6 +1,6 @@
 use api::openapi::{BadBody, POSTS, Refused};
 use api::scope_guard::PostsDraft;
-use api::{ApiError, ApiResult, Caller, ErrorBody, FieldValue, Fields, RequestBody};
+use api::{ApiError, ApiResult, Caller, FieldValue, Fields, RequestBody};
 use axum::extract::State;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
@@ -30,15 +30,15 @@ use crate::{App, drafts_only, failed, reading};
 }))]
 #[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
 pub(crate) struct NewPostBody {
-    /// The text for every account without a text of its own. All texts of a post together (its own,
-    /// those of its platforms, options and alt texts) may have at most 300,000 bytes of UTF-8; the
-    /// error is on the largest text of the request.
+    /// The text for every account without a text of its own. All texts of a post together (this one,
+    /// and those of its `platforms`, options and alt texts) can have at most 300,000 bytes of UTF-8;
+    /// the error names the largest text of the request.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
     content: String,
     /// The accounts to publish to, each once.
     #[schema(max_items = 30)]
     platforms: Option<Vec<PlatformBody>>,
-    /// When to publish. Without it, the post is a draft. A time up to five minutes ago means now.
+    /// When to publish. Without it, the post is a draft. A time in the past five minutes means now.
     scheduled_at: Option<PostTime>,
     /// The `path` of each file that `POST /media` returned, each once.
     #[schema(max_items = 30)]
@@ -54,7 +54,7 @@ pub(crate) enum PostTime {
     AtOnce(#[schema(inline)] AtOnce),
 }
 
-/// A date and a time with its offset.
+/// A date and a time with an offset (RFC 3339).
 #[derive(Deserialize, ToSchema)]
 #[schema(format = DateTime)]
 #[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
@@ -105,8 +105,8 @@ pub(crate) struct PlatformBody {
     /// A text for this account only.
     #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
     content: Option<String>,
-    /// The files for this account, in place of those of the post. A request may name 60 different
-    /// files in all its lists, which may have 300 entries together.
+    /// The files for this account, instead of those of the post. All lists of a request together can
+    /// have at most 300 entries and name at most 60 different files.
     #[schema(max_items = 30)]
     media: Option<Vec<MediumBody>>,
     /// Options of this account's platform, such as `visibility`, `content_warning` or `language`.
@@ -121,17 +121,19 @@ pub(crate) struct PlatformBody {
     operation_id = "post.store",
     tag = POSTS,
     summary = "Create a post",
-    description = "Without `scheduled_at` the post is a draft. With it, the post is published once to every account in `platforms`, at that second.",
+    description = "Without `scheduled_at`, the post is a draft. With it, the post is published once to every account in `platforms`, at that time.",
     security(("token" = [])),
     params(
-        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key and body within 24 hours returns the first response again, with the header idempotent-replayed: true. A key is 1 to 255 visible ASCII characters.", max_length = 255, min_length = 1, pattern = "^[!-~]+$"),
+        ("Idempotency-Key" = Option<String>, Header, description = "A repeated request with the same key and body within 24 hours returns the first response again, with the header `idempotent-replayed: true`. A key is 1 to 255 visible ASCII characters.", max_length = 255, min_length = 1, pattern = "^[!-~]+$"),
     ),
     request_body(content = NewPostBody),
     responses(
-        (status = 201, description = "The new post", body = PostView, headers(("etag" = String, description = "The `revision` in quotation marks, for `If-Match`"))),
+        (status = 201, description = "The new post", body = PostView, headers(
+            ("etag" = String, description = "The `revision` in quotation marks, for `If-Match`"),
+            ("idempotent-replayed" = String, description = "`true` if this is the response of an earlier request"),
+        )),
         Refused,
         BadBody,
-        (status = 409, description = "The first request with this key is still in progress", body = ErrorBody, example = json!({"message": "The first request with this Idempotency-Key is still in progress"})),
     )
 )]
 pub(crate) async fn create_post(

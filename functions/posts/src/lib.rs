@@ -50,7 +50,7 @@ pub fn router(app: App) -> Router {
 /// The error for a caller that may only write drafts.
 fn drafts_only() -> ApiError {
     ApiError::Forbidden(
-        "The token may only write drafts (posts:draft). Leave out scheduled_at and ask the user to schedule the draft on \
+        "The token can only write drafts (posts:draft). Leave out scheduled_at and ask the user to schedule the draft on \
          /account/posts, or get a token with the scope posts:write."
             .to_owned(),
     )
@@ -60,7 +60,7 @@ fn drafts_only() -> ApiError {
 /// token.
 fn needs_revision() -> ApiError {
     ApiError::PreconditionRequired(
-        "A token for drafts wrote this draft, so it may have changed since you saw it. Read the post, then schedule \
+        "This draft was written with a token for drafts, so it may have changed since you saw it. Read the post, then schedule \
          it with its etag in If-Match, or ask the user to schedule it on /account/posts."
             .to_owned(),
     )

@@ -72,7 +72,7 @@ struct CreatorView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PostPlatform)]
 struct TargetView {
-    /// The id of this entry. It stays when the post is changed.
+    /// The id of this entry. It does not change with the post.
     #[schema(example = 1_234_567_891)]
     id: u64,
     /// The id of the connection.
@@ -87,8 +87,7 @@ struct TargetView {
     /// The text that this account uses.
     #[schema(example = "Hello from the harbour")]
     content: String,
-    /// The files for this account, in place of those of the post; left out if it uses those of the
-    /// post.
+    /// The files for this account, instead of those of the post; absent if it uses those of the post.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     media: Option<Vec<MediumView>>,
@@ -106,7 +105,7 @@ struct TargetView {
     /// The URL of the public post; null if it is unknown.
     #[schema(example = "https://mastodon.example/@harbour/112233")]
     platform_post_url: Option<String>,
-    /// Why the post is not public on this account, and what to do.
+    /// Why the post is not public on this account, and what to do; null if there is nothing to report.
     error_message: Option<String>,
 }
 
@@ -125,7 +124,7 @@ struct MediumView {
     /// The MIME type of the file.
     #[schema(example = "image/jpeg")]
     mime_type: &'static str,
-    /// The alt text of the file in this post.
+    /// The alt text of the file in this post; null if it has none.
     #[schema(example = "A boat at the pier")]
     alt_text: Option<String>,
 }

@@ -125,7 +125,7 @@ pub(crate) fn refused(title: &str, text: &str) -> PageError {
 }
 
 fn stale() -> PageError {
-    let text = "The post was changed after you opened the page, so nothing was done. Check the post and try again.";
+    let text = "The post was changed after you opened the page, so nothing was done. Check the post, then try again.";
     refused("The post was changed", text)
 }
 

@@ -14,11 +14,11 @@ use crate::{App, failed, reading};
 /// The result of the check: the post can be scheduled.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Validation {
-    /// What you may want to change before.
+    /// What you may want to change before you schedule the post.
     warnings: Vec<WarningView>,
 }
 
-/// Something that no platform refuses.
+/// A problem that does not prevent publishing.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Warning)]
 struct WarningView {
@@ -38,7 +38,7 @@ struct WarningView {
     operation_id = "post.validate",
     tag = POSTS,
     summary = "Check a post",
-    description = "Checks the body of `POST /posts` as if the post were scheduled, and stores nothing. Without `scheduled_at`, it is checked as a post for now. Errors are the same as those of `POST /posts`.",
+    description = "Checks the body of `POST /posts` as if the post were scheduled, and stores nothing. Without `scheduled_at`, the post is checked as if it were published now. Errors are the same as those of `POST /posts`.",
     security(("token" = [])),
     request_body(content = NewPostBody),
     responses((status = 200, description = "The post can be scheduled", body = Validation), Refused, BadBody),

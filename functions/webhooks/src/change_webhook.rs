@@ -24,13 +24,13 @@ pub(crate) const TRIES: usize = 8;
 #[schema(as = WebhookChanges, example = json!({ "disabled": false }))]
 #[expect(dead_code, reason = "read field by field; this is its description")]
 pub(crate) struct ChangesBody {
-    /// A new URL. The webhook is `unverified` until it answers a test.
+    /// A new URL. The webhook is `unverified` until it responds to a test with 2xx.
     #[schema(format = "uri", max_length = 2048, nullable = false)]
     url: Option<String>,
-    /// Event types to send. Replaces the whole list; an empty list or `null` means all events.
+    /// The event types to send, as the complete list; an empty list or `null` means all events.
     #[schema(max_items = 10)]
     events: Option<Vec<String>>,
-    /// `true` stops all events. `false` enables the webhook again, also after it was disabled because of failures.
+    /// `true` stops all events. `false` enables the webhook again, even after it was disabled because of failures.
     #[schema(nullable = false)]
     disabled: Option<bool>,
 }
@@ -41,11 +41,11 @@ pub(crate) struct ChangesBody {
     operation_id = "webhook.update",
     tag = WEBHOOKS,
     summary = "Change a webhook",
-    description = "Omitted fields keep their value. After a change of `url`, the webhook is `unverified` until it answers a `webhook.test` with 2xx. Events that occur while a webhook is disabled or unverified are never sent to it.",
+    description = "Omitted fields keep their value. After a change of `url`, the webhook is `unverified` until it responds to a `webhook.test` with 2xx. Events that occur while a webhook is disabled or unverified are never sent to it.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     request_body(content = ChangesBody),
-    responses((status = 200, description = "The webhook as it is now", body = WebhookView), Refused, Missing, BadBody)
+    responses((status = 200, description = "The changed webhook", body = WebhookView), Refused, Missing, BadBody)
 )]
 pub(crate) async fn change_webhook(
     State(app): State<App>,

@@ -18,7 +18,7 @@ use crate::error::WebhooksError;
 use crate::view::WithSecret;
 use crate::{App, reading};
 
-/// A new webhook: where events are sent, and which.
+/// A new webhook: which events are sent, and to which URL.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewWebhook, example = json!({
@@ -30,7 +30,7 @@ pub(crate) struct NewWebhookBody {
     /// An https URL that is reachable from the internet. It receives a POST for each event.
     #[schema(format = "uri", max_length = 2048)]
     url: String,
-    /// Event types to send, each at most once. Omitted or empty means all events.
+    /// The event types to send, each once. Omitted, `null` or empty means all events.
     #[schema(max_items = 10)]
     events: Option<Vec<String>>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct NewWebhookBody {
     operation_id = "webhook.store",
     tag = WEBHOOKS,
     summary = "Create a webhook",
-    description = "The response contains the secret that signs the messages. It is not shown again. A user can have at most 10 webhooks. A new webhook is `unverified`: it receives events after it has answered a `webhook.test` with 2xx. Messages follow Standard Webhooks (standardwebhooks.com): verify them with its libraries.",
+    description = "The response contains the secret that signs the messages. It is not shown again. A user can have at most 10 webhooks. A new webhook is `unverified`: it receives events after it has responded to a `webhook.test` with 2xx. Messages follow Standard Webhooks (standardwebhooks.com): verify them with its libraries.",
     security(("token" = [])),
     request_body(content = NewWebhookBody),
     responses((status = 201, description = "The webhook and its secret", body = WithSecret), Refused, BadBody)

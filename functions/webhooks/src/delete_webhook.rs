@@ -16,7 +16,7 @@ use crate::App;
     operation_id = "webhook.destroy",
     tag = WEBHOOKS,
     summary = "Delete a webhook",
-    description = "Events that are waiting for the webhook are not sent.",
+    description = "Deliveries that are still waiting are not sent.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     responses((status = 204, description = "The webhook is deleted"), Refused, Missing, Invalid)

@@ -17,11 +17,12 @@ use crate::view::DeliveryView;
 
 const DEFAULT_PER_PAGE: u32 = 15;
 
-/// The latest deliveries of a webhook.
+/// A page of deliveries of a webhook.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct WebhookDeliveryList {
     /// Newest first.
     data: Vec<DeliveryView>,
+    /// The position of the next page.
     meta: DeliveriesMeta,
 }
 
@@ -44,8 +45,8 @@ struct DeliveriesMeta {
     security(("token" = [])),
     params(
         ("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
-        ("per_page" = Option<u64>, Query, nullable, description = "Deliveries per page: 1 to 100, 15 by default", minimum = 1, maximum = 100),
-        ("before" = Option<String>, Query, nullable, description = "`meta.next` of the previous page"),
+        ("per_page" = Option<u64>, Query, nullable, description = "Number of deliveries on a page, 1 to 100. Default: 15", minimum = 1, maximum = 100),
+        ("before" = Option<String>, Query, nullable, description = "The `meta.next` of the previous page. Omit it for the first page"),
     ),
     responses((status = 200, description = "A page of deliveries", body = WebhookDeliveryList), Refused, Missing, Invalid)
 )]

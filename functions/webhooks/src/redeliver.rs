@@ -26,7 +26,7 @@ use crate::view::DeliveryView;
         ("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
         ("delivery" = String, Path, description = "The delivery's id"),
     ),
-    responses((status = 202, description = "The delivery, waiting again", body = DeliveryView), Refused, Missing, BadBody)
+    responses((status = 202, description = "The delivery, which is `waiting` again", body = DeliveryView), Refused, Missing, BadBody)
 )]
 pub(crate) async fn redeliver(
     State(app): State<App>,

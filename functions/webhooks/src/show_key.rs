@@ -23,7 +23,7 @@ pub(crate) struct WebhookKey {
     operation_id = "webhook.key",
     tag = WEBHOOKS,
     summary = "Show the public key",
-    description = "Use it to verify messages without storing a secret. The key is the same for all webhooks of all users, so check that the resource in a message is yours.",
+    description = "Use it to verify messages without storing a secret. The key is the same for all webhooks of all users, so also check that the resource in a message is yours.",
     responses((status = 200, description = "The key", body = WebhookKey), Limited, Invalid)
 )]
 pub(crate) async fn show_key(State(app): State<App>, _visitor: Visitor, params: Params) -> ApiResult<Json<WebhookKey>> {

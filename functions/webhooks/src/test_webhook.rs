@@ -22,7 +22,7 @@ use crate::view::DeliveryView;
     operation_id = "webhook.test",
     tag = WEBHOOKS,
     summary = "Test a webhook",
-    description = "Sends a `webhook.test` immediately. A test is never retried. Its delivery shows the response. A 2xx response enables an `unverified` webhook.",
+    description = "Sends a `webhook.test` immediately. A test is never retried. The delivery shows the response. A 2xx response enables an `unverified` webhook.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     responses((status = 202, description = "The delivery of the test", body = DeliveryView), Refused, Missing, BadBody)
@@ -68,7 +68,7 @@ pub(crate) fn check_receives(endpoint: &WebhookEndpoint, kind: EventKind) -> Api
         EndpointStatus::Disabled => {
             ValidationErrors::one("disabled", "is true, so nothing is sent to this webhook; set it to false first")
         }
-        _ => ValidationErrors::one("status", "is unverified; send a test that the webhook answers with 2xx first"),
+        _ => ValidationErrors::one("status", "is unverified; send a test first, and respond to it with 2xx"),
     }
     .into())
 }

@@ -18,11 +18,11 @@ pub(crate) struct WebhookView {
     /// The URL that receives the events.
     #[schema(example = "https://example.com/webhooks")]
     url: String,
-    /// Event types that are sent; empty means all events.
+    /// The event types that are sent; empty means all events.
     #[schema(example = json!(["post.published", "post.failed"]))]
     events: Vec<&'static str>,
-    /// `unverified` (it has not answered a `webhook.test` with 2xx), `enabled` or `disabled`. Only an enabled webhook
-    /// receives events.
+    /// `unverified` (it has not responded to a `webhook.test` with 2xx), `enabled` or `disabled`. Only an enabled
+    /// webhook receives events.
     #[schema(example = "enabled")]
     status: &'static str,
     /// `true` if nothing is sent to the webhook.
@@ -31,14 +31,14 @@ pub(crate) struct WebhookView {
     /// When it was disabled; null if it is not.
     #[schema(format = DateTime)]
     disabled_at: Option<String>,
-    /// `owner` (you or one of your apps disabled it), `gone` (it answered 410) or `failing` (every attempt failed for
-    /// five days).
+    /// `owner` (you or one of your apps disabled it), `gone` (it responded with 410) or `failing` (every attempt failed
+    /// for five days); null if it is not disabled.
     #[schema(example = "failing")]
     disabled_reason: Option<&'static str>,
     /// When the current series of failed attempts began; null if the last attempt succeeded.
     #[schema(format = DateTime)]
     failing_since: Option<String>,
-    /// Until when the previous secret also signs; null if only the newest one signs.
+    /// When the previous secret stops signing; null if only the newest secret signs.
     #[schema(format = DateTime)]
     previous_secret_until: Option<String>,
     /// When the webhook was created.
@@ -64,7 +64,7 @@ pub(crate) struct WithSecret {
 #[derive(Serialize, ToSchema)]
 #[schema(as = WebhookDelivery)]
 pub(crate) struct DeliveryView {
-    /// The `webhook-id` header, the same in every attempt.
+    /// The value of the `webhook-id` header, the same in every attempt.
     #[schema(example = "evt_2jmj7l5rSw0yVb_vlWAYkK_YBwk2jmj7l5rSw0yVb_v")]
     id: String,
     /// The type of the event.
@@ -76,14 +76,14 @@ pub(crate) struct DeliveryView {
     /// When the event happened.
     #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z")]
     created_at: String,
-    /// When the next attempt is made; null if there is none.
+    /// When the next attempt is made; null if no attempt follows.
     #[schema(format = DateTime)]
     next_attempt_at: Option<String>,
-    /// The latest attempts, oldest first.
+    /// The latest attempts, at most 20, oldest first.
     attempts: Vec<AttemptView>,
-    /// The beginning of the last response body.
+    /// The beginning of the last response body, at most 1,024 bytes; null if there is none.
     last_answer: Option<String>,
-    /// The request body that is sent.
+    /// The request body that the webhook receives.
     #[schema(value_type = BTreeMap<String, Value>)]
     payload: Value,
 }
@@ -98,9 +98,9 @@ struct AttemptView {
     /// The HTTP status of the response; null if there was no response.
     #[schema(example = 204)]
     status: Option<u16>,
-    /// Why there was no response; null if there was one.
+    /// Why there was no response; null if there was a response.
     error: Option<String>,
-    /// Duration in milliseconds.
+    /// The duration of the attempt in milliseconds.
     #[schema(example = 120)]
     took_ms: u64,
 }

@@ -74,7 +74,7 @@ async fn test(app: &App, user: UserId, webhook: WebhookId) -> PageResult<Redirec
 }
 
 fn not_found() -> PageError {
-    let text = "It may have been deleted. Go back to your webhooks.";
+    let text = "The webhook was deleted, or it belongs to another user.";
     PageError::new(StatusCode::NOT_FOUND, "Webhook not found", text)
         .with_link("/account/webhooks", "Go to your webhooks")
 }
@@ -82,8 +82,8 @@ fn not_found() -> PageError {
 fn change_error(error: StorageError) -> PageError {
     match error {
         StorageError::Contended => {
-            let text = "Someone changed it at the same time, so your change was not saved. Try again.";
-            PageError::new(StatusCode::CONFLICT, "Not saved", text)
+            let text = "Another request changed the webhook at the same time, so your change was not saved. Try again.";
+            PageError::new(StatusCode::CONFLICT, "The webhook was not changed", text)
                 .with_link("/account/webhooks", "Go to your webhooks")
         }
         error => error.into(),

@@ -95,7 +95,7 @@ impl Row {
     fn new(endpoint: &WebhookEndpoint, deliveries: &[WebhookDelivery], now: DateTime<Utc>) -> Self {
         let disabled = endpoint.disabled_reason.map(|it| match it {
             DisabledReason::Owner => "Disabled by you or one of your apps.",
-            DisabledReason::Gone => "Disabled: the endpoint answered 410 Gone.",
+            DisabledReason::Gone => "Disabled: the webhook responded with 410 Gone.",
             DisabledReason::Failing => "Disabled: every attempt failed for five days.",
         });
         Self {
@@ -113,6 +113,12 @@ impl Row {
             failing_since: endpoint.failing_since.filter(|_| !endpoint.is_disabled()).map(date_and_time),
             sent: deliveries.iter().filter(|it| it.is_kept(now)).map(|it| Sent::new(it, now)).collect(),
         }
+    }
+}
+
+impl Row {
+    fn has_failed(&self) -> bool {
+        self.sent.iter().any(|it| it.is_bad)
     }
 }
 
@@ -138,13 +144,13 @@ impl Sent {
     }
 }
 
-/// Result of an attempt: "Answered 500 after 120 ms".
+/// Result of an attempt: "HTTP 500 after 120 ms".
 fn describe_attempt(attempt: &Attempt) -> String {
     let took = attempt.took_ms;
     match (attempt.status, attempt.error.as_deref()) {
-        (Some(status), _) => format!("Answered {status} after {took} ms"),
+        (Some(status), _) => format!("HTTP {status} after {took} ms"),
         (None, Some(error)) => format!("Not delivered: {error}"),
-        (None, None) => format!("Not delivered after {took} ms"),
+        (None, None) => format!("No response after {took} ms"),
     }
 }
 
@@ -165,7 +171,7 @@ mod tests {
 
         let page = harness.page("/account/webhooks").await;
 
-        for shown in [&harness.url, "post.published", "Answered 500", "Retrying", "in less than a minute"] {
+        for shown in [&harness.url, "post.published", "HTTP 500", "Retrying", "in less than a minute"] {
             assert!(page.contains(shown), "{shown}: {page}");
         }
     }
@@ -173,6 +179,6 @@ mod tests {
     #[tokio::test]
     async fn page_without_webhooks_explains_them() {
         let page = Harness::new().await.page("/account/webhooks").await;
-        assert!(page.contains("No webhook"), "{page}");
+        assert!(page.contains("You have no webhooks"), "{page}");
     }
 }

@@ -63,6 +63,8 @@ pub(crate) struct Seen {
 #[derive(Clone, Debug)]
 pub(crate) enum Credential {
     Absent,
+    /// The header has no token of this service.
+    Malformed,
     /// The token is unknown, revoked or expired.
     Rejected,
     Good(HeldToken),
@@ -83,6 +85,7 @@ impl Seen {
         match &self.token {
             Credential::Good(token) => Ok(token),
             Credential::Absent => Err(ApiError::TokenMissing),
+            Credential::Malformed => Err(ApiError::TokenMalformed),
             Credential::Rejected => Err(ApiError::Unauthenticated),
             Credential::Unknown => Err(ApiError::Unavailable),
         }
@@ -154,6 +157,7 @@ mod tests {
         assert!(matches!(seen(Credential::Unknown, None).within_limit(), Err(ApiError::Unavailable)));
         assert!(matches!(seen(Credential::Unknown, None).token(), Err(ApiError::Unavailable)));
         assert!(matches!(seen(Credential::Absent, None).token(), Err(ApiError::TokenMissing)));
+        assert!(matches!(seen(Credential::Malformed, None).token(), Err(ApiError::TokenMalformed)));
         assert!(matches!(seen(Credential::Rejected, None).token(), Err(ApiError::Unauthenticated)));
     }
 

@@ -28,6 +28,8 @@ pub enum ApiError {
     },
     /// 401: the request has no token.
     TokenMissing,
+    /// 401: the header has no token of this service.
+    TokenMalformed,
     /// 401: the token is unknown, revoked or expired, or was issued for another resource.
     Unauthenticated,
     /// 403, with the reason.
@@ -82,11 +84,11 @@ pub struct ErrorBody {
     #[schema(nullable = false, example = "content is required")]
     pub message: Option<String>,
     /// The errors by field, at most 50. The fields of list entries look like `platforms.0.content`.
-    /// Long names are cut.
+    /// Long names are truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = json!({ "content": ["content is required"] }))]
     pub errors: Option<BTreeMap<String, Vec<String>>>,
-    /// A code for programs.
+    /// A code for programs, such as `not_found`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub error: Option<String>,
@@ -101,15 +103,17 @@ const STORE_WAIT: u64 = 5;
 
 pub(crate) const TOKEN_MISSING: &str = "The request has no token. Send Authorization: Bearer <token>; POST \
     /api/v1/auth/device/code starts the device flow that issues one";
-const TOKEN_REJECTED: &str = "The token is not valid here: it is unknown, revoked, expired, or for another service. Get \
-    a new one by the device flow, which starts with POST /api/v1/auth/device/code";
-pub(crate) const NOT_FOUND: &str = "Not found. It was deleted, belongs to another user, or never existed. Check the id \
-    and the path";
+const TOKEN_MALFORMED: &str = "The Authorization header has no token of this service. Send Authorization: Bearer \
+    <token>, with the complete token, which begins with sp_";
+const TOKEN_REJECTED: &str = "The token is not valid here: it was revoked, has expired, or belongs to another deployment \
+    or resource. Get a new token with the device flow, which starts with POST /api/v1/auth/device/code";
+pub(crate) const NOT_FOUND: &str = "Not found: the resource was deleted, belongs to another user, or never existed. \
+    Check the id and the path";
 pub(crate) const PRECONDITION_FAILED: &str = "If-Match does not match the current revision: the post was changed. Read \
     it again, then repeat the request.";
 pub(crate) const TOO_LARGE: &str = "The body may have at most 256 KiB. Send less; upload files with POST /media";
 pub(crate) const WRONG_TYPE: &str = "Send the body as content-type: application/json";
-pub(crate) const UNAVAILABLE: &str = "The service is temporarily not available. Try again in a few seconds";
+pub(crate) const UNAVAILABLE: &str = "The service is temporarily unavailable. Try again in a few seconds";
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
@@ -121,12 +125,14 @@ impl IntoResponse for ApiError {
                 (status, Json(ErrorBody { error, error_description, ..ErrorBody::default() })).into_response()
             }
             Self::TokenMissing => unauthorized(TOKEN_MISSING),
+            Self::TokenMalformed => unauthorized(TOKEN_MALFORMED),
             Self::Unauthenticated => unauthorized(TOKEN_REJECTED),
             Self::Forbidden(why) => message(S::FORBIDDEN, why),
             Self::NotFound => message(S::NOT_FOUND, NOT_FOUND),
-            Self::WrongMethod => {
-                message(S::METHOD_NOT_ALLOWED, "This path does not accept the method. Use one from the allow header")
-            }
+            Self::WrongMethod => message(
+                S::METHOD_NOT_ALLOWED,
+                "This path does not accept the method. Use a method from the Allow header",
+            ),
             Self::Conflict(why) => message(S::CONFLICT, why),
             Self::PreconditionFailed => message(S::PRECONDITION_FAILED, PRECONDITION_FAILED),
             Self::PreconditionRequired(why) => message(S::PRECONDITION_REQUIRED, why),
@@ -137,7 +143,7 @@ impl IntoResponse for ApiError {
                 later(message(S::TOO_MANY_REQUESTS, format!("Too many requests. Try again in {wait} s")), wait)
             }
             Self::TooManyCalls { wait } => {
-                let text = "Too many calls to this server, or for your other requests, are in progress";
+                let text = "Too many calls for your other requests, or to the same server, are in progress";
                 later(message(S::TOO_MANY_REQUESTS, format!("{text}. Try again in {wait} s")), wait)
             }
             Self::Internal => message(S::INTERNAL_SERVER_ERROR, "Something failed on our side. Try again"),

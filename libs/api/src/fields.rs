@@ -207,7 +207,7 @@ impl fmt::Display for Unknown<'_> {
         let what = if self.source == Source::Query { "parameter" } else { "field" };
         match suggest(self.name, self.known.iter().copied()) {
             Some(nearest) => write!(f, "is not a {what}; did you mean {nearest}?"),
-            None if self.known.is_empty() => write!(f, "is not a {what}; this operation has none"),
+            None if self.known.is_empty() => write!(f, "is not a {what}; this operation has no {what}s"),
             None => write!(f, "is not a {what}; use {}", self.known.join(", ")),
         }
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{
     Components, ContentBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Response,
-    ResponseBuilder, ServerBuilder, Tag,
+    ResponseBuilder, Schema, ServerBuilder, Tag,
 };
 use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
@@ -65,10 +65,10 @@ impl IntoResponses for Refused {
     fn responses() -> Responses {
         let mut responses = Limited::responses();
         responses.extend([
-            message("401", "The token is missing or not valid", TOKEN_MISSING),
+            message("401", "The token is missing or invalid", TOKEN_MISSING),
             message(
                 "403",
-                "The token or the plan does not permit it",
+                "The token lacks the scope, or the plan does not allow it",
                 "The token lacks the scope posts:write. Ask for a token that has it.",
             ),
         ]);
@@ -81,7 +81,7 @@ impl IntoResponses for Limited {
         Responses::from([
             message(
                 "429",
-                "Too many requests in this minute, or too many at the same time",
+                "Too many requests in this minute, or too many at once. Wait as long as `retry-after` says",
                 "Too many requests. Try again in 17 s",
             ),
             message(
@@ -89,7 +89,7 @@ impl IntoResponses for Limited {
                 "The service failed",
                 "Something failed on our side. If it happens again, report request 5f0c",
             ),
-            message("503", "The service is temporarily not available", UNAVAILABLE),
+            message("503", "The service is temporarily unavailable", UNAVAILABLE),
         ])
     }
 }
@@ -104,7 +104,7 @@ impl IntoResponses for Stale {
     fn responses() -> Responses {
         Responses::from([message(
             "412",
-            "The post was changed since, so `If-Match` does not match; nothing was changed",
+            "`If-Match` does not match, because the post was changed; nothing was done",
             PRECONDITION_FAILED,
         )])
     }
@@ -112,20 +112,18 @@ impl IntoResponses for Stale {
 
 impl IntoResponses for Invalid {
     fn responses() -> Responses {
-        let example = json!({
-            "message": "content is required",
-            "errors": { "content": ["content is required"] },
-        });
-        Responses::from([response("422", "A field or parameter is not valid", example)])
+        let text = "verbose is not a parameter; this operation has no parameters";
+        let example = json!({ "message": text, "errors": { "verbose": [text] } });
+        Responses::from([response("422", "A parameter is invalid or unknown", example)])
     }
 }
 
 impl IntoResponses for Unreadable {
     fn responses() -> Responses {
         Responses::from([
-            message("400", "The body is not JSON", "The body is not valid JSON: correct it at line 1, column 2"),
+            message("400", "The body is not valid JSON", "The body is not valid JSON: correct it at line 1, column 2"),
             message("413", "The body is too large", TOO_LARGE),
-            message("415", "The body is of another type", WRONG_TYPE),
+            message("415", "The body is not declared as `application/json` in UTF-8", WRONG_TYPE),
         ])
     }
 }
@@ -133,7 +131,11 @@ impl IntoResponses for Unreadable {
 impl IntoResponses for BadBody {
     fn responses() -> Responses {
         let mut responses = Unreadable::responses();
-        responses.extend(Invalid::responses());
+        let example = json!({
+            "message": "content is required",
+            "errors": { "content": ["content is required"] },
+        });
+        responses.extend([response("422", "A field, header or parameter is invalid or unknown", example)]);
         responses
     }
 }
@@ -155,13 +157,32 @@ pub fn describe(functions: impl IntoIterator<Item = OpenApi>) -> OpenApi {
     for function in functions {
         document.merge(function);
     }
+    describe_tags(&mut document);
     document
+}
+
+/// Describes the tag of each variant of a tagged enum: `utoipa` takes no description of it.
+fn describe_tags(document: &mut OpenApi) {
+    let schemas = document.components.iter_mut().flat_map(|it| it.schemas.values_mut());
+    let variants = schemas.filter_map(|it| match it {
+        RefOr::T(Schema::OneOf(one_of)) => Some(&mut one_of.items),
+        _ => None,
+    });
+    for variant in variants.flatten() {
+        let RefOr::T(Schema::Object(variant)) = variant else { continue };
+        for property in variant.properties.values_mut() {
+            let RefOr::T(Schema::Object(tag)) = property else { continue };
+            if let (None, Some([Value::String(value)])) = (&tag.description, tag.enum_values.as_deref()) {
+                tag.description = Some(format!("Always `{value}`."));
+            }
+        }
+    }
 }
 
 fn frame() -> OpenApi {
     let token = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
-        .description(Some("An access token of the device flow: see Authentication."))
+        .description(Some("An access token of the device flow or the authorization code flow: see Authentication."))
         .build();
     let mut components = Components::new();
     components.add_security_scheme("token", SecurityScheme::Http(token));
@@ -170,9 +191,9 @@ fn frame() -> OpenApi {
         .title("Social Publishing Service API")
         .version("1.0")
         .description(Some(
-            "Create, schedule and publish posts to connected accounts. Get a token by the device flow, connect an \
-             account, upload media, create a post. Times are RFC 3339; those in responses are UTC. Every response carries \
-             x-request-id, x-ratelimit-limit, x-ratelimit-remaining and x-ratelimit-reset.",
+            "Create, schedule and publish posts on connected accounts. Get a token with the device flow, connect an \
+             account, upload media, create a post. Times are RFC 3339; those in responses are UTC. Every response has the \
+             headers x-request-id, x-ratelimit-limit, x-ratelimit-remaining and x-ratelimit-reset.",
         ))
         .license(Some(LicenseBuilder::new().name("MIT").build()))
         .build();
@@ -185,18 +206,21 @@ fn frame() -> OpenApi {
         .info(info)
         .servers(Some([ServerBuilder::new().url("/").build()]))
         .tags(Some([
-            tag(AUTHENTICATION, "How a client obtains an access token: the device flow."),
-            tag(USER, "The user the token belongs to."),
+            tag(
+                AUTHENTICATION,
+                "How a client gets an access token: the device flow, or the authorization code flow of OAuth 2.1.",
+            ),
+            tag(USER, "The user to whom the token belongs."),
             tag(CONNECTIONS, "Accounts on platforms, and how to connect them."),
-            tag(POSTS, "Posts: drafts, scheduled and published."),
-            tag(MEDIA, "Pictures and videos for posts."),
-            tag(WEBHOOKS, "Your webhook endpoints, which receive events as Standard Webhooks specifies."),
+            tag(POSTS, "Drafts, and scheduled, published and failed posts."),
+            tag(MEDIA, "Images and videos for posts."),
+            tag(WEBHOOKS, "Your URLs that receive events, as Standard Webhooks specifies."),
         ]))
         .components(Some(components))
         .build()
 }
 
-fn schema<T: ToSchema + PartialSchema>() -> (String, RefOr<utoipa::openapi::schema::Schema>) {
+fn schema<T: ToSchema + PartialSchema>() -> (String, RefOr<Schema>) {
     (T::name().into_owned(), T::schema())
 }
 

@@ -259,7 +259,7 @@ async fn posts_are_listed_by_day_fifty_per_page(deployment: &Deployment) -> Resu
 
 async fn webhooks_are_listed_disabled_and_deleted(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    shows(&open(&mut user, WEBHOOKS).await?, "No webhook is set up.")?;
+    shows(&open(&mut user, WEBHOOKS).await?, "You have no webhooks.")?;
     let body = json!({ "url": "https://example.com/hooks", "events": ["post.failed"] });
     let made = user.api.post("/webhooks", &body).await?.ok(201)?;
     let page = open(&mut user, WEBHOOKS).await?;
@@ -273,7 +273,7 @@ async fn webhooks_are_listed_disabled_and_deleted(deployment: &Deployment) -> Re
     shows(&page, "Disabled by you")?;
 
     let page = user.browser.press(&page, "Enable", &[]).await?;
-    shows(&page, "the webhook is enabled when it answers with 2xx")?;
+    shows(&page, "the webhook is enabled when it responds with 2xx")?;
     same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(false), "disabled")?;
     let page = user.browser.press(&page, "Send test", &[]).await?;
     shows(&page, "Test sent.")?;

@@ -48,10 +48,10 @@ impl AuthorizeQuery {
         let (client_id, client_name, redirect_uri) = self.client(app, user).await?;
         let wrong = |error: &str, text: &str| self.wrong(app, &redirect_uri, error, text);
         if self.state.as_ref().is_some_and(|it| MAX_STATE < it.len()) {
-            return Err(unknown("Its parameter state is longer than 1024 bytes."));
+            return Err(unknown("Its state parameter is longer than 1,024 bytes."));
         }
         if self.response_type.as_deref() != Some("code") {
-            return Err(wrong("unsupported_response_type", "It does not request a code with response_type=code."));
+            return Err(wrong("unsupported_response_type", "It does not send response_type=code."));
         }
         let challenge = self.code_challenge.as_deref().and_then(Challenge::parse);
         let Some(challenge) = challenge.filter(|_| self.code_challenge_method.as_deref() == Some("S256")) else {

@@ -4,6 +4,7 @@ use api::page::{distance, time};
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
 use domain::failure::FailureClass;
+use domain::media::{Attachment, FileType};
 use domain::post::{Accounts, Post, PostStatus, Target, TargetStatus};
 use domain::web_address::is_web_address;
 
@@ -17,7 +18,8 @@ pub(super) struct Row {
     pub(super) at: String,
     pub(super) distance: String,
     pub(super) text: String,
-    pub(super) files: usize,
+    /// The number of images and videos; empty if there are none.
+    pub(super) files: String,
     pub(super) targets: Vec<TargetRow>,
     pub(super) status: PostStatus,
     /// Whether the post can be changed back to a draft.
@@ -55,7 +57,7 @@ impl Row {
             at: post.scheduled_at.map(time).unwrap_or_default(),
             distance: post.scheduled_at.map(|it| distance(it, now)).unwrap_or_default(),
             text: beginning(post.text.as_str()),
-            files: post.media.len(),
+            files: files(&post.media),
             targets: post.targets.iter().map(|it| TargetRow::of(it, accounts.get(&it.connection_id))).collect(),
             status: post.status,
             can_cancel: !is_public_somewhere && (is_failed || post.status == PostStatus::Scheduled),
@@ -100,6 +102,17 @@ impl TargetRow {
             link: target.platform_post_url.clone().filter(|it| is_web_address(it)),
         }
     }
+}
+
+/// "2 images and 1 video".
+fn files(media: &[Attachment]) -> String {
+    let count = |kind, one: &str, more: &str| match media.iter().filter(|it| it.mime_type.file_type() == kind).count() {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        number => Some(format!("{number} {more}")),
+    };
+    let kinds = [count(FileType::Image, "image", "images"), count(FileType::Video, "video", "videos")];
+    kinds.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
 /// The beginning of a text, with an ellipsis if it was cut.

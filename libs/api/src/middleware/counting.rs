@@ -97,7 +97,7 @@ impl Counting<'_> {
             }
             Sent::Nonsense => {
                 let budget = self.count_address(&address.subject(), is_media).await;
-                return (seen(Credential::Rejected, budget), ToNote::default());
+                return (seen(Credential::Malformed, budget), ToNote::default());
             }
             Sent::Token(token) => token,
         };

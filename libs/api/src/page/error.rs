@@ -57,7 +57,7 @@ impl PageError {
     }
 
     pub fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "Page not found", "Check the address, or start at the start page.")
+        Self::new(StatusCode::NOT_FOUND, "Page not found", "Check the address, or go to the start page.")
             .with_link("/", "Go to the start page")
     }
 
@@ -66,7 +66,7 @@ impl PageError {
         Self::new(
             StatusCode::FORBIDDEN,
             "This form is out of date",
-            "You signed in again after this page was opened, or the form came from another site. Go back, reload the page and try again.",
+            "You signed in again after you opened this page, or another site sent the form. Go back, reload the page and try again.",
         )
     }
 
@@ -87,8 +87,8 @@ impl PageError {
     /// Too many calls to hosts that users named are in flight.
     pub(crate) fn too_many_calls(wait: u64) -> Self {
         let text = format!(
-            "Too many calls to this server, or for your other requests, are in progress. Nothing was changed. Wait {wait} \
-             seconds, then try again."
+            "Too many calls for your other requests, or to the same server, are in progress. Nothing was changed. Wait \
+             {wait} seconds, then try again."
         );
         let page = Self::new(StatusCode::TOO_MANY_REQUESTS, "The server is busy with earlier requests", text);
         Self { wait: Some(wait), ..page }
@@ -97,7 +97,7 @@ impl PageError {
     fn unavailable() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
-            "The service is temporarily not available",
+            "The service is temporarily unavailable",
             "Nothing was changed. Try again in a few seconds.",
         )
     }

@@ -92,7 +92,7 @@ fn too_large() -> PageError {
     PageError::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "The form is too large",
-        "A form may have at most 64 KiB. Nothing was changed. Go back and shorten the text.",
+        "A form can have at most 64 KiB. Nothing was changed. Go back and shorten the text.",
     )
 }
 

@@ -1,4 +1,5 @@
-use domain::testing::{a_connection, a_post, a_user, accounts, noon, text};
+use domain::media::MimeType;
+use domain::testing::{a_connection, a_post, a_user, accounts, an_attachment, noon, text};
 
 use super::*;
 
@@ -57,6 +58,23 @@ fn partly_public_post_cannot_be_cancelled() {
     let row = Row::of(&post, &accounts(&[account]), noon());
     assert!(row.can_try_again && !row.can_cancel);
     assert_eq!(row.targets[1].link, None, "what is no address of the web is not shown as one");
+}
+
+#[test]
+fn images_and_videos_are_counted() {
+    let account = a_connection(&a_user());
+    let mut post = a_failed_post(&account);
+    let image = an_attachment(1);
+    let video = Attachment { mime_type: MimeType::Mp4, ..an_attachment(2) };
+    for (media, shown) in [
+        (vec![], ""),
+        (vec![image.clone()], "1 image"),
+        (vec![video.clone()], "1 video"),
+        (vec![image.clone(), video, image], "2 images and 1 video"),
+    ] {
+        post.media = media;
+        assert_eq!(Row::of(&post, &accounts(&[account.clone()]), noon()).files, shown);
+    }
 }
 
 #[test]
