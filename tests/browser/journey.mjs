@@ -328,7 +328,7 @@ await step('a fault is switched on with the keyboard alone, and the attempts can
   await tabTo(`a[href^="/sandbox/deliveries/${post.id}-"]`);
   await leads(() => page.keyboard.press('Enter'));
   const told = await page.locator('main').innerText();
-  for (const wanted of [words, 'public once', 'call 1: accepted, answer lost → asked: found 1 post → public once']) {
+  for (const wanted of [words, 'public once', 'call 1: accepted, response lost → look-up: found 1 post → public once']) {
     ensure(told.includes(wanted), `“${wanted}” is not on the page: ${told}`);
   }
   await photograph('sandbox-delivery');

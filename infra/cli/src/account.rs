@@ -1,4 +1,4 @@
-//! Accounts as people name them.
+//! Finds accounts by the names that users give them.
 
 use client::Connection;
 

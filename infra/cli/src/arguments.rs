@@ -48,11 +48,11 @@ pub(crate) struct Common {
 pub(crate) enum Command {
     /// Sign in: show a code and wait until you approve it in a browser.
     Login(Login),
-    /// Delete the saved token of this profile.
+    /// Delete the saved sign-in of this profile. The token stays valid until you revoke it.
     Logout,
-    /// Show the signed-in user and the deployment.
+    /// Show the deployment, the signed-in user and the scopes of the token.
     Status,
-    /// List platforms, and which of them this deployment can connect.
+    /// List platforms and their options, and which of them this deployment can connect.
     Platforms,
     /// Connect an account in a browser.
     Connect(Connect),
@@ -82,17 +82,17 @@ pub(crate) enum Command {
     /// Forward webhook events to a program on this machine.
     #[command(after_help = webhooks::LISTEN_HELP)]
     Listen(Listen),
-    /// Run an MCP server for an assistant on standard input and output. The permissions of the
-    /// assistant are printed on standard error.
+    /// Run an MCP server for an assistant on standard input and output. The scopes of the token are
+    /// printed on standard error.
     Mcp(Mcp),
     /// Generate a shell completion script.
     Completions {
-        /// The shell.
+        /// Shell to generate the script for.
         shell: clap_complete::Shell,
     },
     /// Generate manual pages.
     Man {
-        /// The folder to write to.
+        /// Folder to write to.
         folder: PathBuf,
     },
 }
@@ -108,15 +108,15 @@ pub(crate) struct Login {
     /// Scope of the token, such as posts:write; repeatable. Default: all scopes.
     #[arg(long = "scope", value_name = "SCOPE", conflicts_with = "with_token")]
     pub(crate) scopes: Vec<String>,
-    /// Permit only reading, uploading and drafts: posts:draft in place of posts:write, without
-    /// connections:write and webhooks:write.
+    /// Permit only reading, uploading and drafts: posts:draft instead of posts:write, and neither
+    /// connections:write nor webhooks:write.
     #[arg(long, conflicts_with_all = ["with_token", "scopes"])]
     pub(crate) drafts: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct Mcp {
-    /// Refuse to start if the login permits more than drafts; sign in with `social login --drafts`
+    /// Refuse to start if the token permits more than drafts; sign in with `social login --drafts`
     /// first.
     #[arg(long)]
     pub(crate) drafts: bool,

@@ -8,8 +8,13 @@ use crate::session::Session;
 /// Scopes that permit more than reading and drafts.
 const BEYOND_DRAFTS: [&str; 3] = ["posts:write", "connections:write", "webhooks:write"];
 
-const DRAFTS_ONLY: &str = "To limit an assistant to drafts, sign in once with `social --profile drafts login --drafts`, \
-    and let it start `social --profile drafts mcp --drafts`.";
+/// How to get a token for drafts. The profile is new, so the login needs the URL.
+fn drafts_only(origin: &str) -> String {
+    format!(
+        "To limit an assistant to drafts, sign in once with `social --profile drafts login --drafts --url {origin}`, and \
+         let it start `social --profile drafts mcp --drafts`."
+    )
+}
 
 /// Serves the tools, and first prints their permissions on standard error, which the assistant's
 /// program shows or logs.
@@ -27,17 +32,17 @@ pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), CliErr
             let wider: Vec<_> = scopes.iter().filter(beyond).map(String::as_str).collect();
             if arguments.drafts && !wider.is_empty() {
                 let wider = output::plain(&wider.join(", "));
-                return Err(CliError::Usage(format!("this login permits more than drafts: {wider}. {DRAFTS_ONLY}")));
+                let advice = drafts_only(&origin);
+                return Err(CliError::Usage(format!("this token permits more than drafts: {wider}. {advice}")));
             }
             notice(&format!("The assistant uses {origin} with the scopes {}", output::plain(&scopes.join(", "))));
             if !wider.is_empty() {
-                notice(DRAFTS_ONLY);
+                notice(&drafts_only(&origin));
             }
         }
         None if arguments.drafts => {
-            let text =
-                "this login lacks the scope user:read, so its scopes cannot be checked; run `social login --drafts`";
-            return Err(CliError::Usage(format!("{text}. {DRAFTS_ONLY}")));
+            let text = "this token lacks the scope user:read, so its scopes cannot be checked";
+            return Err(CliError::Usage(format!("{text}. {}", drafts_only(&origin))));
         }
         None => {
             notice(&format!(

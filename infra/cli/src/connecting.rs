@@ -42,7 +42,8 @@ pub(crate) async fn connect(session: &Session, arguments: &Connect) -> Result<()
             ConnectionRequestStatus::Pending { .. } => tokio::time::sleep(ASKED_EVERY).await,
             ConnectionRequestStatus::Failed => {
                 return Err(CliError::Refused(
-                    "the account was not connected; the page in the browser shows the reason".to_owned(),
+                    "the account was not connected; read the reason in the browser, then run the command again"
+                        .to_owned(),
                 ));
             }
             ConnectionRequestStatus::Completed { .. } if session.json => return output::line(&status.json),
@@ -102,8 +103,8 @@ async fn show(session: &Session, said: &str) -> Result<(), CliError> {
     output::line(&format!("{} ({})", account::name(&details.connection), details.connection.id))?;
     let row = |it: &client::MetaEntry| {
         let value = it.value.as_str().map_or_else(|| it.value.to_string(), ToOwned::to_owned);
-        let when = it.when.as_ref().map(|it| format!("where {} is {}", it.option, Value::Array(it.is.clone())));
+        let when = it.when.as_ref().map(|it| format!("{} is {}", it.option, Value::Array(it.is.clone())));
         vec![it.name.clone(), value, when.unwrap_or_default()]
     };
-    output::table(&["WHAT", "VALUE", ""], &details.meta.iter().map(row).collect::<Vec<_>>())
+    output::table(&["LIMIT", "VALUE", "IF"], &details.meta.iter().map(row).collect::<Vec<_>>())
 }

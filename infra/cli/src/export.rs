@@ -45,8 +45,8 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Cli
     let mut target = Target::open(arguments.file.as_deref())?;
     let mut lines = Lines::begin(format, &mut target)?;
     let mut written = 0;
-    // All of them, because one that goes out meanwhile changes its status, and then another would
-    // change its page.
+    // Reads all posts and filters here: a post whose status changes in the meantime would shift the
+    // pages of a filtered list.
     for_each_post(&session.client, |post| {
         if status.as_ref().is_some_and(|status| *status != post.status) {
             return Ok(());
@@ -62,7 +62,7 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Cli
     .await?;
     lines.end()?;
     target.keep()?;
-    notice(&format!("{written} posts exported"));
+    notice(&format!("{written} {} exported", if written == 1 { "post" } else { "posts" }));
     Ok(())
 }
 
@@ -78,7 +78,7 @@ pub(crate) async fn for_each_post(
         let which = ListPosts { status: None, per_page: Some(100), page: Some(page), sort, direction };
         let posts = client.list_posts(&which).await?;
         if posts.meta.total < total {
-            let why = "a post was deleted during the export, so another post may be missing; run the command again";
+            let why = "a post was deleted while the posts were read, so one may be missing; run the command again";
             return Err(CliError::Failed(why.to_owned()));
         }
         total = posts.meta.total;
@@ -207,8 +207,8 @@ fn fields(post: &Post) -> Map<String, Value> {
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A value in a cell: lists with | between their entries, or as JSON where that
-/// would not be read as it was meant.
+/// A value in a cell: lists with | between their entries, or as JSON where an import would split an
+/// entry.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

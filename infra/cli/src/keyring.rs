@@ -1,9 +1,9 @@
-//! The keyring of the system, by the program that comes with it: `secret-tool`
-//! of libsecret, `security` of macOS. A token goes to them by standard input,
-//! where no list of processes shows it.
+//! Stores tokens in the system's keyring with the system's own program: `secret-tool` of libsecret,
+//! or `security` of macOS. The token is passed on standard input, because arguments are visible in
+//! the list of processes.
 //!
-//! The crates for it speak D-Bus themselves and bring some sixty others along,
-//! for what one short call does here.
+//! The crates for keyrings implement D-Bus and have about sixty dependencies; one short call to a
+//! program is enough here.
 
 use std::env;
 use std::io::Write;
@@ -11,20 +11,20 @@ use std::process::{Command, Stdio};
 
 use secrecy::{ExposeSecret, SecretString};
 
-/// Set to `off`, no keyring is used.
+/// `off` disables the keyring.
 const SWITCH: &str = "SOCIAL_KEYRING";
 
 const SERVICE: &str = "social-publishing";
 
-/// Keeps a token under this name. `false` where there is no keyring, or it is
-/// locked: then nothing is kept.
+/// Stores a token under this name. Returns `false`, and stores nothing, if there is no keyring or it
+/// is locked.
 pub(crate) fn keep(name: &str, token: &SecretString) -> bool {
     let token = token.expose_secret();
     if is_off() {
         return false;
     }
     if cfg!(target_os = "macos") {
-        // Its command line, read from standard input. A token has no character to quote.
+        // A command of `security -i`. A token has no character that needs quoting.
         let is_plain = |it: &str| it.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:/#".contains(&byte));
         let line = format!("add-generic-password -U -s {SERVICE} -a {name} -w {token}\n");
         return is_plain(token) && is_plain(name) && run("security", &["-i"], Some(&line)).is_some();
@@ -46,7 +46,7 @@ pub(crate) fn find(name: &str) -> Option<SecretString> {
     found.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).map(SecretString::from)
 }
 
-/// Removes the token under this name. `false` where that failed.
+/// Removes the token under this name; `false` if that failed.
 pub(crate) fn remove(name: &str) -> bool {
     let removed = if cfg!(target_os = "macos") {
         run("security", &["delete-generic-password", "-s", SERVICE, "-a", name], None)
@@ -60,12 +60,12 @@ fn is_off() -> bool {
     env::var_os(SWITCH).is_some_and(|it| it == "off")
 }
 
-/// What a program printed, if it is there and succeeded.
+/// Standard output of a program; `None` if it is missing or failed.
 fn run(program: &str, arguments: &[&str], input: Option<&str>) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    // Closed at the end of this statement, so that the program sees its end.
+    // Standard input is dropped at the end of this statement, so the program sees the end of input.
     child.stdin.take()?.write_all(input.unwrap_or_default().as_bytes()).ok()?;
     let output = child.wait_with_output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

@@ -35,13 +35,13 @@ pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), Cli
     for delivery in heard.fresh(session, webhook).await? {
         heard.note(&delivery);
     }
-    notice(&format!("Listening to webhook {webhook}; Ctrl-C ends it"));
+    notice(&format!("Listening to webhook {webhook}. Press Ctrl-C to stop."));
     loop {
         tokio::time::sleep(Duration::from_secs(arguments.every)).await;
         let fresh = match heard.fresh(session, webhook).await {
             Ok(fresh) => fresh,
             Err(Error::Unreachable(why)) => {
-                notice(&format!("the service does not respond: {why}"));
+                notice(&format!("the events could not be read ({why}); trying again"));
                 continue;
             }
             Err(error) => return Err(error.into()),
@@ -70,7 +70,7 @@ async fn which(session: &Session, said: Option<u64>) -> Result<u64, CliError> {
         }
         several => {
             let ids: Vec<_> = several.iter().map(|it| it.id.to_string()).collect();
-            Err(CliError::Usage(format!("name one of your webhooks: {}", ids.join(", "))))
+            Err(CliError::Usage(format!("you have several webhooks; name one of {}", ids.join(", "))))
         }
     }
 }
@@ -163,7 +163,7 @@ impl Receiver {
         let request = request.header("webhook-timestamp", at.timestamp()).header("webhook-signature", signature);
         let sent = request.body(payload).send().await;
         sent.map(|it| it.status())
-            .map_err(|it| if it.is_timeout() { "no response in time" } else { "not reached" }.to_owned())
+            .map_err(|it| if it.is_timeout() { "no response in time" } else { "no connection" }.to_owned())
     }
 }
 

@@ -66,7 +66,13 @@ pub(crate) fn made(post: &Post, at_once: bool) -> String {
     let accounts: Vec<_> = post.platforms.iter().map(entry_name).collect();
     let to = if accounts.is_empty() { String::new() } else { format!(" to {}", accounts.join(", ")) };
     match post.scheduled_at {
-        None => format!("Post {} is a draft{}", post.id, if to.is_empty() { to } else { format!(" for{}", &to[3..]) }),
+        None if to.is_empty() => format!("Post {} is a draft", post.id),
+        None => format!(
+            "Post {} is a draft for{}; schedule it with `social posts edit {} --at TIME`",
+            post.id,
+            &to[3..],
+            post.id
+        ),
         Some(_) if at_once => format!("Post {} is being published{to}; see `social posts show {}`", post.id, post.id),
         Some(at) => format!("Post {} is scheduled for {}{to}", post.id, local(at.0)),
     }
@@ -101,7 +107,7 @@ pub(crate) fn text(said: Option<&str>) -> Result<String, CliError> {
         return Ok(text.to_owned());
     }
     if io::stdin().is_terminal() {
-        notice("Write the post; press Ctrl-D to finish.");
+        notice("Type the text, then press Ctrl-D.");
     }
     let mut text = String::new();
     io::stdin().take(MAX_TEXT).read_to_string(&mut text)?;
@@ -166,7 +172,11 @@ pub(crate) fn entries(
 ) -> Result<Vec<NewPostPlatform>, CliError> {
     let found = account::find_all(accounts, said)?;
     if let Some(unused) = options.iter().find(|it| !found.iter().any(|account| it.is_for(&account.provider))) {
-        return Err(CliError::Usage(format!("the post has no account on {}", unused.platform())));
+        return Err(CliError::Usage(if found.is_empty() {
+            "options need an account to publish to".to_owned()
+        } else {
+            format!("an option is for {}, but the post has no account there", unused.platform())
+        }));
     }
     let entry = |account: &&Connection| {
         let options = options::of(options, &account.provider);

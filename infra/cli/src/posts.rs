@@ -62,7 +62,12 @@ async fn list(session: &Session, arguments: ListArguments) -> Result<(), CliErro
     output::table(&["ID", "STATUS", "AT", "TO", "TEXT"], &posts.data.iter().map(row).collect::<Vec<_>>())?;
     let meta = posts.meta;
     if 1 < meta.last_page {
-        output::notice(&format!("page {} of {}, {} posts", meta.current_page, meta.last_page, meta.total));
+        let next = if meta.current_page < meta.last_page {
+            format!("; next page: --page {}", meta.current_page + 1)
+        } else {
+            String::new()
+        };
+        output::notice(&format!("page {} of {}, {} posts{next}", meta.current_page, meta.last_page, meta.total));
     }
     Ok(())
 }
@@ -98,7 +103,7 @@ async fn edit(session: &Session, arguments: Edit) -> Result<(), CliError> {
     };
     let changes = PostChanges { content, platforms, scheduled_at: at.map(Some), media };
     if changes == PostChanges::default() {
-        return Err(CliError::Usage("nothing to change; name a field, see `social posts edit --help`".to_owned()));
+        return Err(CliError::Usage("nothing to change; add an option, see `social posts edit --help`".to_owned()));
     }
     change(session, arguments.id, &changes, arguments.if_match).await
 }
@@ -109,5 +114,11 @@ async fn change(session: &Session, id: u64, changes: &PostChanges, revision: Opt
         return output::done(&post.json);
     }
     let at = post.scheduled_at.map(|it| format!(" for {}", local(it.0))).unwrap_or_default();
-    output::done(&format!("Post {id} is {}{at}", plain(post.status.as_str())))
+    let status = match post.status.as_str() {
+        "draft" => "is a draft".to_owned(),
+        "publishing" => "is being published".to_owned(),
+        "failed" => "has failed".to_owned(),
+        other => format!("is {}", plain(other)),
+    };
+    output::done(&format!("Post {id} {status}{at}"))
 }

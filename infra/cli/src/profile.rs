@@ -56,7 +56,7 @@ impl Profile {
         let entry = entry(name, &profile.url);
         if profile.token.is_none() && !keyring::remove(&entry) && keyring::find(&entry).is_some() {
             return Err(CliError::Failed(
-                "the token could not be removed from the keyring; remove it there yourself".to_owned(),
+                "the token could not be removed from the keyring; unlock the keyring and try again".to_owned(),
             ));
         }
         write(&all)?;
@@ -98,7 +98,9 @@ fn read() -> Result<Profiles, CliError> {
     if others != 0 {
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     }
-    serde_json::from_str(&text).map_err(|error| CliError::Failed(format!("{}: {error}", path.display())))
+    serde_json::from_str(&text).map_err(|error| {
+        CliError::Failed(format!("{}: {error}; delete the file and run `social login`", path.display()))
+    })
 }
 
 fn write(all: &Profiles) -> Result<(), CliError> {

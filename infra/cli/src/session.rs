@@ -83,7 +83,7 @@ fn check(base: &Base) -> Result<(), CliError> {
     if base.keeps_secrets() {
         return Ok(());
     }
-    Err(CliError::Usage(format!("{base} would send the token unencrypted; use https://")))
+    Err(CliError::Usage(format!("http:// would send the token to {base} unencrypted; use https://")))
 }
 
 /// The HTTP client; calls to this machine bypass any proxy.

@@ -27,7 +27,12 @@ pub(crate) async fn login(common: &Common, arguments: &Login) -> Result<(), CliE
         Ok(user) => format!("{} <{}>", user.name, user.email),
         // A token without `user:read` cannot read its user.
         Err(error) if error.status() == Some(403) => "a token without the scope user:read".to_owned(),
-        Err(Error::NotSignedIn(_)) => return Err(CliError::NotSignedIn("the token is not valid".to_owned())),
+        Err(Error::NotSignedIn(_)) => {
+            let origin = client.base().origin();
+            return Err(CliError::NotSignedIn(format!(
+                "{origin} does not accept the token; check the token and --url"
+            )));
+        }
         Err(error) => return Err(error.into()),
     };
     let kept = Profile::keep(&common.profile, &client.base().origin(), &token)?;
@@ -56,7 +61,10 @@ async fn by_device(client: &Client, arguments: &Login) -> Result<SecretString, C
     let request = DeviceCodeRequest { scopes, client_name: Some("social, the command line".to_owned()) };
     let device = client.create_device_code(&request).await?;
     let page = web_page(&device.verification_uri_complete)?;
-    notice(&format!("Open {page}\nand check that it shows the code {}", output::plain(&device.user_code)));
+    notice(&format!(
+        "Open {page}\nand approve the sign-in if the page shows the code {}",
+        output::plain(&device.user_code)
+    ));
     if !arguments.no_browser && output::is_watched() {
         open(&page);
     }
@@ -107,18 +115,18 @@ pub(crate) async fn status(common: &Common) -> Result<(), CliError> {
         Source::Profile(StoredToken::File(path)) => path.display().to_string(),
     };
     output::line(&format!(
-        "{} as {} <{}>",
+        "Signed in at {} as {} <{}>",
         session.client.base().origin(),
         output::plain(&user.name),
         output::plain(&user.email)
     ))?;
-    output::line(&format!("token from {kept}, for {}", output::plain(&user.scopes.join(", "))))
+    output::line(&format!("Token from {kept}, for {}", output::plain(&user.scopes.join(", "))))
 }
 
 /// Accepts only web URLs, because a program of this machine opens what the service returned.
 pub(crate) fn web_page(address: &str) -> Result<url::Url, CliError> {
     let page = url::Url::parse(address).ok().filter(|it| matches!(it.scheme(), "http" | "https"));
-    page.ok_or_else(|| CliError::Failed("the service returned an invalid verification URL".to_owned()))
+    page.ok_or_else(|| CliError::Failed("the service returned an invalid URL".to_owned()))
 }
 
 /// Opens a page in the browser. Without a browser, the user opens the printed URL.

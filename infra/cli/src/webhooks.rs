@@ -32,7 +32,7 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
             let changes = WebhookChanges { url: endpoint, events: (!events.is_empty()).then_some(events), disabled };
             if changes == WebhookChanges::default() {
                 return Err(CliError::Usage(
-                    "nothing to change; name a field, see `social webhooks edit --help`".to_owned(),
+                    "nothing to change; add an option, see `social webhooks edit --help`".to_owned(),
                 ));
             }
             let webhook = client.change_webhook(id, &changes).await?;
@@ -56,7 +56,13 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
         WebhooksCommand::Deliveries { id, per_page, before } => deliveries(session, id, per_page, before).await,
         WebhooksCommand::Redeliver { id, delivery } => {
             let again = client.redeliver(id, &delivery).await?;
-            told(&again.json, format!("{} is sent again", plain(&again.id)))
+            told(
+                &again.json,
+                format!(
+                    "Delivery {} is sent again; see the response with `social webhooks deliveries {id}`",
+                    plain(&again.id)
+                ),
+            )
         }
         WebhooksCommand::Key => {
             let key = client.show_webhook_key().await?;
@@ -88,7 +94,7 @@ async fn deliveries(session: &Session, id: u64, per_page: u64, before: Option<St
         let (at, status) = (local(it.created_at.0), it.status.as_str().to_owned());
         vec![it.id.clone(), it.event.clone(), at, status, last.unwrap_or_default()]
     };
-    output::table(&["ID", "EVENT", "AT", "STATE", "ANSWER"], &deliveries.data.iter().map(row).collect::<Vec<_>>())?;
+    output::table(&["ID", "EVENT", "AT", "STATE", "RESPONSE"], &deliveries.data.iter().map(row).collect::<Vec<_>>())?;
     if let Some(next) = &deliveries.meta.next {
         output::notice(&format!("next page: social webhooks deliveries {id} --before {}", plain(next)));
     }
@@ -128,7 +134,7 @@ fn state(webhook: &Webhook) -> String {
     plain(&format!("Webhook {}: {}, events: {}, {}", webhook.id, webhook.url, events(webhook), is_told(webhook)))
 }
 
-/// With the secret, which is shown only once.
+/// The state with the secret.
 fn with_secret(made: &WebhookWithSecret) -> String {
-    format!("{}\nIts secret, shown only now: {}", state(&made.webhook), plain(made.secret.expose_secret()))
+    format!("{}\nSecret, shown only once: {}", state(&made.webhook), plain(made.secret.expose_secret()))
 }

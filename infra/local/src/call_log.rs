@@ -1,8 +1,7 @@
-//! Writes down what a function asks of its stores, as its SDK sends it.
+//! Records the calls of a function to its stores, as its SDK sends them.
 //!
-//! The test of the roles reads it for what only the local stack can do: fetching
-//! files, and calling servers that users name. The deployed functions refuse the
-//! addresses of the tests' servers.
+//! The test of the roles reads this log for what it can test only on the local stack: fetching files,
+//! and calling servers that users name. Deployed functions refuse the addresses of the tests' servers.
 
 use std::fs::File;
 use std::io::Write;
@@ -29,7 +28,7 @@ use crate::clients::{self, Secret};
 pub(crate) struct CallLog(Arc<Mutex<File>>);
 
 impl CallLog {
-    /// A new file, in place of one that is there.
+    /// Creates the file, or truncates an existing one.
     pub(crate) fn create(path: &Path) -> std::io::Result<Self> {
         Ok(Self(Arc::new(Mutex::new(File::create(path)?))))
     }
@@ -43,7 +42,7 @@ impl CallLog {
         config.credentials_provider(SharedCredentialsProvider::new(credentials)).build()
     }
 
-    /// Writes down what users do by links that a function signed.
+    /// Records the use of links that a function signed.
     pub(crate) fn watch_links(self, router: Router) -> Router {
         router.layer(from_fn_with_state(self, write_link_use))
     }
@@ -51,7 +50,7 @@ impl CallLog {
     fn write(&self, call: &Value) {
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = writeln!(file, "{call}") {
-            tracing::error!(%error, "a call could not be written down");
+            tracing::error!(%error, "a store call could not be recorded");
         }
     }
 }
@@ -69,8 +68,8 @@ async fn write_link_use(State(log): State<CallLog>, request: Request, next: Next
     response
 }
 
-/// Settings for the clients with which `function` calls a store whose settings
-/// these are. Its calls are written down if there is a log.
+/// Client settings of `function` for the store with these settings. Its calls are recorded if there
+/// is a log.
 pub(crate) fn config_of(
     function: &'static str,
     log: Option<&CallLog>,
@@ -103,7 +102,7 @@ struct LoggedConnector {
 
 impl HttpConnector for LoggedConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        // A file is a stream and cannot be read here; the URI says what is done to it.
+        // A file is a stream and cannot be read here; the URI shows the operation.
         let body: Value = request.body().bytes().and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
         let mut call = json!({
             "function": self.function,

@@ -9,12 +9,12 @@ use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use domain::token::random_token;
 use secrecy::{ExposeSecret, SecretString};
 
-/// The access keys that the stores accept: one for everything, and one for the
-/// function whose calls can be logged.
+/// The access keys that the stores accept: one for all functions, and one for the function whose calls
+/// can be logged.
 pub(crate) const ACCESS_KEYS: [&str; 2] = ["local", "local-media"];
 
-/// The secret of the access keys, another in every run: links to files are
-/// signed with it, and so is every call of a database that listens.
+/// The secret of the access keys, new in every run. It signs links to files, and the calls to a
+/// database that listens on a port.
 #[derive(Clone, Debug)]
 pub(crate) struct Secret(SecretString);
 
@@ -27,7 +27,7 @@ impl Secret {
         self.0.expose_secret()
     }
 
-    /// What a client with this access key signs with.
+    /// The credentials of a client with this access key.
     pub(crate) fn credentials(&self, access_key: impl Into<String>) -> Credentials {
         Credentials::new(access_key, self.expose(), None, None, "local")
     }
@@ -47,7 +47,7 @@ pub(crate) fn config(endpoint: &str, secret: &Secret) -> SdkConfig {
     config_through(Builder::new().build_http(), endpoint, secret)
 }
 
-/// Settings for clients that hand their requests to `http`.
+/// Settings for clients that send their requests through `http`.
 pub(crate) fn config_through(http: SharedHttpClient, endpoint: &str, secret: &Secret) -> SdkConfig {
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())

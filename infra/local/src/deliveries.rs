@@ -1,9 +1,8 @@
-//! The pages on which people read how a delivery went: what the service wrote
-//! of it, and what the sandbox was asked and answered, in one order of time.
+//! Pages that show what happened to a delivery: what the service stored, and which calls the sandbox
+//! received, in order of time.
 //!
-//! The service's side is what it wrote to its table of deliveries, noted down
-//! here as it was written ([`History`]), and how the table has it now. The
-//! network's side is its own record of calls. Neither knows of these pages.
+//! The service's side is each write to its table of deliveries ([`History`]) and the stored state.
+//! The sandbox's side is its record of calls. Neither depends on these pages.
 
 mod chain;
 mod history;

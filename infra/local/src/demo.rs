@@ -14,8 +14,7 @@ use storage::{Identity, Joined, TokenGrant};
 use crate::error::LocalError;
 use crate::issuer;
 
-/// The demo user, made on first use: who signs in as such at the issuer of this
-/// origin.
+/// The demo user of the issuer at this origin, created on first use.
 pub(crate) async fn user(api: &api::Api, origin: &str) -> Result<User, LocalError> {
     let identity = Identity { issuer: issuer::url(origin), subject: issuer::DEMO_EMAIL.to_owned() };
     if let Some(id) = api.store.user_of(&identity).await?
@@ -30,8 +29,8 @@ pub(crate) async fn user(api: &api::Api, origin: &str) -> Result<User, LocalErro
     }
 }
 
-/// A token of the demo user. It is kept in the data folder, if there is one, and
-/// stays the same for as long as that is there and the token is valid.
+/// A token of the demo user. It is stored in the data folder, if there is one, and stays the same until
+/// it expires or is revoked.
 pub(crate) async fn token(api: &api::Api, user: &User, folder: Option<&Path>) -> Result<String, LocalError> {
     let path = folder.map(|it| it.join("demo-token"));
     if let Some(kept) = path.as_ref().and_then(|it| std::fs::read_to_string(it).ok())

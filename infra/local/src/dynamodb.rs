@@ -26,11 +26,11 @@ use crate::{call_log, clients};
 /// The prefix of the tables' names.
 const PREFIX: &str = "local";
 
-/// What the SDK takes for the database's address; nothing is there.
+/// The endpoint in the SDK's settings. Nothing listens there.
 const ENDPOINT: &str = "http://dynamodb.in-process";
 
-/// Opens the database in this folder, or in memory, and creates the tables that
-/// are missing. Writes of deliveries are noted in `history` as well.
+/// Opens the database in this folder, or in memory, and creates missing tables. Writes of deliveries
+/// are also recorded in `history`.
 pub(crate) async fn open(
     folder: Option<&Path>,
     secret: &Secret,
@@ -43,9 +43,8 @@ pub(crate) async fn open(
         Some(folder) => {
             let path = folder.join("dynamodb.sqlite");
             let opened = Database::new(&path.to_string_lossy());
-            // In write-ahead mode a commit then survives the end of this
-            // process at any moment without waiting for the disk each time;
-            // only a power cut could take the last ones.
+            // In write-ahead mode, a commit survives the end of this process without waiting for the
+            // disk; only a power failure could lose the last commits.
             opened.and_then(|it| it.disable_bulk_loading().map(|()| it))
         }
     };

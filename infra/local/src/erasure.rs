@@ -1,4 +1,4 @@
-//! Removing everything of a user, as `infra/erase-user` does it in the cloud.
+//! Erases a user, as `infra/erase-user` does in a deployment.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +15,7 @@ struct Erasure {
     platforms: Registry<dyn Connect>,
 }
 
-/// `POST /dev/erase-user/{user}`: one pass of it.
+/// `POST /dev/erase-user/{user}`: one pass of the erasure.
 pub(crate) fn router(publishing: Publishing, platforms: Registry<dyn Connect>) -> Router {
     Router::new().route("/dev/erase-user/{user}", post(erase)).with_state(Erasure { publishing, platforms })
 }

@@ -11,19 +11,21 @@ pub enum LocalError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// The port is taken.
-    #[error("port {port} cannot be listened on ({source}); stop what uses it, or give another with {option}")]
+    #[error("cannot listen on port {port} ({source}); stop the program that uses it, or choose another with {option}")]
     Port {
         port: u16,
-        /// What chooses another.
+        /// The option that chooses another port.
         option: &'static str,
         /// What the system said.
         source: std::io::Error,
     },
-    /// `--listen` would let the whole network in.
-    #[error("--listen {0} lets the whole network in; give the one address at which containers find this machine")]
+    /// `--listen` would accept calls from the whole network.
+    #[error(
+        "--listen {0} accepts calls from the whole network; give the one address at which containers reach this machine"
+    )]
     Everywhere(std::net::IpAddr),
     /// `--origin` is more, or less, than a scheme and a host.
-    #[error("--origin {0} is not an origin; give a scheme and a host, like https://app.example")]
+    #[error("--origin {0} is not an origin; give a scheme and a host, such as https://app.example")]
     Origin(String),
     /// The database could not be opened.
     #[error("the database cannot be opened: {0}")]
@@ -32,7 +34,10 @@ pub enum LocalError {
     #[error("the media store cannot be opened: {0}")]
     Files(String),
     /// The file with the sealing key is not one of ours.
-    #[error("{} is not a sealing key; without it stored credentials cannot be read", .0.display())]
+    #[error(
+        "{} is not a sealing key, so stored credentials cannot be read; restore it, or delete the --data folder",
+        .0.display()
+    )]
     Key(PathBuf),
     /// The tables.
     #[error(transparent)]
@@ -45,7 +50,7 @@ pub enum LocalError {
     Platforms(#[source] serde_json::Error),
     /// The file of `--platform-secrets` cannot be read.
     #[error(
-        "{} cannot be read; put the id and secret of each platform into it, as {{\"linkedin\": {}}}",
+        "{} cannot be read; it must have the id and secret of each platform, such as {{\"linkedin\": {}}}",
         .0.display(),
         platforms::AppCredentials::FORM
     )]
@@ -57,6 +62,6 @@ pub enum LocalError {
     #[error(transparent)]
     Assistants(#[from] mcp::AppError),
     /// The demo user could not be made.
-    #[error("the demo user is being made by another process; use another --data folder")]
+    #[error("another process is creating the demo user; use another --data folder")]
     Demo,
 }

@@ -1,5 +1,5 @@
-//! The event bus in this process: it tells endpoints of users, and keeps the
-//! latest events to be looked at.
+//! The event bus in this process: it passes events to the webhooks, and keeps the latest for
+//! `GET /dev/events`.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -19,7 +19,7 @@ const KEPT: usize = 1_000;
 #[derive(Clone, Default)]
 pub(crate) struct LocalEvents {
     latest: Arc<Mutex<VecDeque<Event>>>,
-    /// Who tells endpoints. It puts events on this bus itself, so it comes later.
+    /// Set after the start, because the webhooks put events on this bus, too.
     webhooks: Arc<OnceLock<App>>,
 }
 
@@ -34,8 +34,7 @@ impl LocalEvents {
 #[async_trait]
 impl EventBus for LocalEvents {
     async fn put(&self, events: &[Event]) -> Result<(), EventError> {
-        // Written down before the event counts as put: then none is lost when this
-        // process ends.
+        // Stored before the call returns, so that no event is lost when this process ends.
         for event in events {
             if let Some(webhooks) = self.webhooks.get() {
                 webhooks.fan_out(event).await.map_err(|it| EventError(it.to_string()))?;

@@ -1,6 +1,6 @@
-//! `--fakes`: imitations of other people's platforms in this process, each as
-//! strict as its documents, and pages that show what arrived there. So a post can be
-//! seen going to all platforms with no account at any.
+//! `--fakes`: a fake of every platform in this process, each as strict as the platform's
+//! documentation, and pages that show what was published there. So the service can be tried with
+//! every platform without an account.
 
 mod links;
 mod pages;
@@ -19,7 +19,7 @@ use url::Url;
 
 use self::links::AtFake;
 
-/// The fakes that are running. They remember nothing when this process ends.
+/// The running fakes. Their state ends with this process.
 #[derive(Clone, Default)]
 pub(crate) struct Fakes {
     networks: Arc<[Arc<dyn Network>]>,
@@ -31,8 +31,8 @@ pub(crate) struct Fakes {
 pub(crate) type PublicPosts = BTreeMap<&'static str, BTreeSet<String>>;
 
 impl Fakes {
-    /// Starts one for each platform that has one. Platforms reach the service at `reached_at`; users of this machine open
-    /// the pages at `origin`.
+    /// Starts a fake for each platform that has one. Fakes call the service at `reached_at`; users of this machine open the
+    /// pages at `origin`.
     pub(crate) async fn start(reached_at: &str, origin: &str) -> Self {
         let all = one_of_each(&Clock::System).await;
         for network in &all {
@@ -41,7 +41,7 @@ impl Fakes {
         Self { networks: all.into(), page: Url::parse(&format!("{origin}/fakes")).ok() }
     }
 
-    /// Those to which these settings of platforms lead: `--platforms` may name a real server in place of a fake.
+    /// The fakes that these settings of platforms name: `--platforms` may name a real server instead.
     pub(crate) fn named_in(self, settings: &PlatformSettings) -> Self {
         let is_named = |it: &&Arc<dyn Network>| settings.get(it.name()) == Some(&it.settings());
         Self { networks: self.networks.iter().filter(is_named).cloned().collect(), ..self }
@@ -65,12 +65,12 @@ impl Fakes {
         self.networks.iter().map(|it| (it.name(), ids(it))).collect()
     }
 
-    /// The settings that lead to them, by the platforms' names.
+    /// The settings that name the fakes, by platform.
     pub(crate) fn settings(&self) -> PlatformSettings {
         self.networks.iter().map(|it| (it.name().to_owned(), it.settings())).collect()
     }
 
-    /// Our ids and secrets there.
+    /// Client ids and secrets of the service at the fakes.
     pub(crate) fn apps(&self) -> BTreeMap<String, AppCredentials> {
         self.networks.iter().filter_map(|it| Some((it.name().to_owned(), it.app()?))).collect()
     }

@@ -1,8 +1,8 @@
-//! By which names this process may be reached.
+//! The host names under which this process may be called.
 //!
-//! A page anywhere on the web can let a name of its own point at this machine and then read the answers (DNS rebinding).
-//! So this machine's port answers only requests that name this machine. The port of `--origin-port`, to which a tunnel
-//! leads, looks at no name: it serves only what is public anyway.
+//! A web page can let its own domain name resolve to this machine and then read the responses (DNS rebinding). So the
+//! port for this machine accepts only requests that name this machine. The port of `--origin-port`, to which a tunnel
+//! points, accepts every name: it serves only public routes.
 
 use std::net::IpAddr;
 
@@ -20,7 +20,7 @@ const FROM_CONTAINERS: &str = "host.docker.internal";
 /// Headers that proxies and tunnels add.
 const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
 
-/// The names of a port that serves this machine alone.
+/// The names of a port that serves only this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
     names: Vec<String>,
@@ -37,13 +37,13 @@ impl Hosts {
             IpAddr::V6(it) => format!("[{it}]"),
         }));
         names.extend(also.map(|_| FROM_CONTAINERS.to_owned()));
-        // Browsers leave the port out where it is that of the scheme.
+        // Browsers omit the default port of the scheme.
         let bare = if port == 80 { names.clone() } else { Vec::new() };
         let names = names.into_iter().map(|it| format!("{it}:{port}")).chain(bare).collect();
         Self { names, refuses_forwarded: false }
     }
 
-    /// Refuses what a proxy or a tunnel marks as forwarded: a tunnel that leads to the wrong port is noticed.
+    /// Refuses requests that a proxy or tunnel marks as forwarded, so that a tunnel to the wrong port is noticed.
     pub(crate) fn refusing_forwarded(self, refuses_forwarded: bool) -> Self {
         Self { refuses_forwarded, ..self }
     }
@@ -65,7 +65,7 @@ fn host<B>(request: &http::Request<B>) -> Option<String> {
     (!more && !is_contradictory).then(|| first.or(uri).unwrap_or_default().to_ascii_lowercase())
 }
 
-/// Where to send a browser that opened a page by a loopback address: cookies, links and redirect URIs belong to `origin`,
+/// Redirects a browser that opened a page by a loopback address: cookies, links and redirect URIs belong to `origin`,
 /// which is on `localhost`. `None` for programs, and for anything but a page.
 pub(crate) fn redirect_to_origin<B>(request: &http::Request<B>, origin: &str) -> Option<Response> {
     let host = host(request)?;
@@ -76,32 +76,31 @@ pub(crate) fn redirect_to_origin<B>(request: &http::Request<B>, origin: &str) ->
     (is_loopback && is_page).then(|| Redirect::temporary(&format!("{origin}{path}")).into_response())
 }
 
-/// The answer to a request that does not name this machine.
+/// The response to a request that does not name this machine.
 pub(crate) fn misdirected(origin: &str) -> Response {
     let text = format!(
-        "cargo dev answers at {origin}. For another address, start it with --origin and that address, and let the tunnel \
-         lead to the port that it prints.\n"
+        "cargo dev is served at {origin}. For another address, start it with --origin URL, and point the tunnel to the \
+         port that it prints.\n"
     );
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
-/// Refuses what a page of another origin makes a browser send. For what changes
-/// something without asking who calls.
+/// Refuses requests that a page of another origin makes a browser send. For routes that change
+/// something without authentication.
 pub(crate) async fn own_pages_only(request: Request, next: Next) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD && is_foreign(request.headers()) {
-        let text = "Only pages of cargo dev itself, and programs, may send this.\n";
+        let text = "Only programs and the pages of cargo dev may send this request.\n";
         return (StatusCode::FORBIDDEN, text).into_response();
     }
     next.run(request).await
 }
 
-/// Browsers name the relation of the page to the place it calls; programs do
-/// not.
+/// Whether a page of another origin sent the request. Browsers set `sec-fetch-site`, programs do not.
 fn is_foreign(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_some_and(|it| it != "same-origin" && it != "none")
 }
 
-/// The origin that `--origin` names, as browsers write it.
+/// Parses the origin of `--origin`, in the form that browsers use.
 pub(crate) fn parse_origin(raw: &str) -> Result<String, LocalError> {
     let invalid = || LocalError::Origin(raw.to_owned());
     let url = Url::parse(raw).map_err(|_| invalid())?;

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-/// The one client that the issuer knows.
+/// The issuer's only client.
 pub(crate) const CLIENT_ID: &str = "social-publishing";
 
 /// Its secret, under which id tokens are signed. It protects nothing.
@@ -30,12 +30,12 @@ pub(crate) const CLIENT_SECRET: &str = "development-only-secret-of-the-local-iss
 /// The address that the sign-in page proposes.
 pub(crate) const DEMO_EMAIL: &str = "demo@example.com";
 
-/// The name of who signs in with it.
+/// The name of the user who signs in with [`DEMO_EMAIL`].
 pub(crate) const DEMO_NAME: &str = "Demo User";
 
 const CODE_LASTS: TimeDelta = TimeDelta::minutes(5);
 
-/// Codes that nobody exchanged yet; more than that and the oldest go.
+/// Maximum number of codes that are not exchanged yet; further sign-ins get 503.
 const MAX_CODES: usize = 10_000;
 
 /// The issuer's URL at this origin.
@@ -46,15 +46,14 @@ pub(crate) fn url(origin: &str) -> String {
 #[derive(Clone)]
 struct Issuer {
     origin: String,
-    /// The page that people are led back to, which is at `--origin` if there is
-    /// one.
+    /// The redirect URI of the service, at `--origin` if it is set.
     callback: String,
     returns_to: String,
     clock: Clock,
     codes: Arc<Mutex<HashMap<String, Signed>>>,
 }
 
-/// A sign-in whose code is out.
+/// A sign-in whose code was issued.
 struct Signed {
     email: String,
     nonce: Option<String>,
@@ -97,8 +96,7 @@ struct SignInPage<'a> {
     request: &'a Authorize,
 }
 
-/// Its pages and endpoints at `origin`, for a service that is reached at
-/// `returns_to`.
+/// The issuer's pages and endpoints at `origin`, for a service at `returns_to`.
 ///
 /// Any address can sign in without a password, so only this machine may be served.
 pub(crate) fn router(origin: String, returns_to: &str, clock: Clock) -> Router {
@@ -143,7 +141,7 @@ async fn sign_in(State(issuer): State<Issuer>, Form(form): Form<SignIn>) -> Resp
         && email.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
         && !email.chars().any(char::is_whitespace);
     if !plausible {
-        return page(&issuer, &request, &email, Some("Type an e-mail address, such as demo@example.com."));
+        return page(&issuer, &request, &email, Some("Enter an e-mail address, such as demo@example.com."));
     }
     let code = random_token();
     let now = issuer.clock.now();
@@ -157,7 +155,8 @@ async fn sign_in(State(issuer): State<Issuer>, Form(form): Form<SignIn>) -> Resp
     let mut codes = issuer.codes.lock().unwrap_or_else(PoisonError::into_inner);
     codes.retain(|_, it| now - it.at < CODE_LASTS);
     if MAX_CODES <= codes.len() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many sign-ins at once").into_response();
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many sign-ins are in progress; try again in five minutes")
+            .into_response();
     }
     codes.insert(code.expose_secret().to_owned(), signed);
     drop(codes);
@@ -224,7 +223,7 @@ fn check(issuer: &Issuer, request: &Authorize) -> Result<(), &'static str> {
 
 fn page(issuer: &Issuer, request: &Authorize, proposed: &str, fault: Option<&str>) -> Response {
     let status = if fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    // Browsers hold the answer's redirect against form-action, too.
+    // Browsers apply form-action to the redirect in the response, too.
     let policy = format!(
         "default-src 'none'; style-src 'self'; form-action 'self' {}; frame-ancestors 'none'; base-uri 'none'",
         issuer.returns_to
@@ -232,7 +231,7 @@ fn page(issuer: &Issuer, request: &Authorize, proposed: &str, fault: Option<&str
     match (SignInPage { proposed, fault, request }).render() {
         Ok(html) => (status, [("content-security-policy", policy)], Html(html)).into_response(),
         Err(error) => {
-            tracing::error!(%error, "the sign-in page could not be made");
+            tracing::error!(%error, "the sign-in page could not be rendered");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

@@ -1,7 +1,6 @@
-//! The whole service in one process, on embedded stores: DynamoDB is dynoxide,
-//! S3 is s3s-fs, the queue and the event bus are channels, and the platform is
-//! a small social network of our own. The same routers and the same store code
-//! run in the cloud.
+//! The whole service in one process, on embedded stores: DynamoDB is dynoxide, S3 is s3s-fs, the
+//! queue and the event bus are channels, and the platform is the sandbox. The routers and the store
+//! code are those of a deployment.
 
 mod call_log;
 mod clients;

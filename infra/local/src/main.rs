@@ -110,21 +110,21 @@ The post appears at {origin}/sandbox. Press Ctrl-C to stop.
     let mut out = std::io::stdout();
     out.write_all(text.as_bytes())?;
     if options.fakes {
-        writeln!(out, "\nFake platforms, and the values to connect them with: {origin}/fakes")?;
+        writeln!(out, "\nFakes of platforms, with the values to connect them: {origin}/fakes")?;
     }
     if let (Some(outside), Some(tunnel)) = (&options.origin, tunnel) {
         write!(
             out,
-            "\nFrom outside, the address is {outside}. Point the tunnel to {tunnel}, never to {origin}. Sign in\n\
-             with a browser on this machine: only this machine can open the sign-in page, the sandbox and the\n\
-             other pages that are not deployed.\n"
+            "\nThe public address is {outside}. Point the tunnel to {tunnel}, never to {origin}. Sign in\n\
+             with a browser on this machine: only this machine can open the sign-in page, the sandbox and\n\
+             the other pages that a deployment does not have.\n"
         )?;
     }
     if let Some(it) = stores {
         let (address, key, secret) = (&it.dynamodb, it.access_key, it.secret.expose_secret());
         write!(
             out,
-            "\nThe database listens at {address}. Functions in other processes sign with:\n\n  \
+            "\nThe database listens at {address}. Functions in other processes sign their calls with:\n\n  \
              export AWS_ACCESS_KEY_ID={key} AWS_SECRET_ACCESS_KEY={secret}\n"
         )?;
     }

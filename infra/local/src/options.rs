@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::error::LocalError;
 
-/// Runs the whole service in this process: API, pages, sandbox platform.
+/// Run the whole service in one process: API, pages and a sandbox platform.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "cargo dev", version)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
@@ -22,7 +22,7 @@ pub struct Options {
     /// Do not open the start page in a browser.
     #[arg(long)]
     pub no_open: bool,
-    /// Also listen at this address of this machine, for containers: its address on
+    /// Also listen on this address, so that containers can reach this machine: its address on
     /// their network, such as 172.17.0.1.
     #[arg(long, value_name = "ADDRESS")]
     pub listen: Option<IpAddr>,
@@ -30,46 +30,46 @@ pub struct Options {
     /// a free one. They sign their calls with the keys that are then printed.
     #[arg(long, value_name = "PORT")]
     pub dynamodb_port: Option<u16>,
-    /// The public address of the service, such as that of a tunnel. Platforms receive
-    /// it as redirect URI. Open pages there; sign in on this machine.
+    /// The public URL of the service, such as that of a tunnel. It is used in redirect
+    /// URIs. Open pages there; sign in on this machine.
     #[arg(long, value_name = "URL")]
     pub origin: Option<String>,
     /// The port to which the tunnel of --origin points; by default the port after --port. It serves only what would be
     /// deployed.
     #[arg(long, value_name = "PORT", requires = "origin")]
     pub origin_port: Option<u16>,
-    /// The folder of all data.
+    /// The folder for all data.
     #[arg(long, default_value = ".local")]
     pub data: PathBuf,
     /// Delete all data when the process ends.
     #[arg(long)]
     pub ephemeral: bool,
-    /// Write a JSON file with origin, `base_url`, token and user when ready.
+    /// When ready, write origin, `base_url`, token and user to this JSON file.
     #[arg(long)]
     pub ready_file: Option<PathBuf>,
-    /// Requests per minute of one user or one address. A deployment permits 60 by default.
+    /// Requests per minute of one user or one IP address. The default of a deployment is 60.
     #[arg(long, default_value_t = 600)]
     pub requests_per_minute: u32,
     /// Uploads per minute of one user.
     #[arg(long, default_value_t = 30)]
     pub media_per_minute: u32,
-    /// Calls at the same time to one host that users name.
+    /// Concurrent calls to one host that users name.
     #[arg(long, default_value_t = 10)]
     pub calls_per_host: u32,
     /// Platforms to enable, or settings to change, in addition to the platforms that need
     /// no registration: `{"bluesky": {"plc": "http://localhost:2582"}}`.
     #[arg(long, value_name = "JSON", default_value = "{}")]
     pub platforms: String,
-    /// A file with the client ids and secrets of this service at platforms:
+    /// A JSON file with the client ids and secrets of this service at platforms:
     /// `{"slack": {"client_id": "…", "client_secret": "…"}}`.
     #[arg(long, value_name = "FILE")]
     pub platform_secrets: Option<PathBuf>,
-    /// Permit calls to this address that is not public, for files, platforms and webhooks
-    /// that users name. Can be repeated.
+    /// Permit calls to this non-public address, for files, platforms and webhooks that
+    /// users name; repeatable.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub allow_fetch_from: Vec<std::net::SocketAddr>,
-    /// Start a fake of every platform, with pages that show what arrived there. No account
-    /// is needed. Deletes all data at the end, like --ephemeral.
+    /// Start a fake of every platform, with pages that show what was published there. No
+    /// account is needed. Deletes all data when the process ends, like --ephemeral.
     #[arg(long)]
     pub fakes: bool,
     /// Let guests, who are not signed in, connect their accounts for the user who sent

@@ -1,5 +1,5 @@
-//! Pictures in this process: a fair queue as in the cloud, and workers that
-//! make one picture each.
+//! Resizing of pictures in this process: a fair queue, as in a deployment, and workers that resize one
+//! picture at a time.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -18,19 +18,17 @@ use tokio::sync::Notify;
 
 use crate::s3;
 
-/// Pictures made at the same time. Each takes up to 600 MB for a moment.
+/// Concurrent pictures. Each needs up to 600 MB for a short time.
 const WORKERS: usize = 2;
 
-/// How long after its process ended a request comes again. In the cloud that
-/// takes as long as the message stays hidden.
+/// Delay before a request whose worker died is received again. In a deployment, this is the visibility
+/// timeout of its message.
 const COMES_AGAIN_AFTER: Duration = Duration::from_secs(5);
 
-/// For how long what was derived is kept, as the bucket's rule in
-/// `template.yaml` says.
+/// Retention of derived files, like the rule of the bucket in `template.yaml`.
 pub const KEPT: Duration = Duration::from_hours(3 * 24);
 
-/// A queue that hands out requests of users who had nothing for long before
-/// those of users who just had something.
+/// A queue that serves first the user who has waited longest since being served.
 #[derive(Clone, Default)]
 pub(crate) struct LocalPictures {
     waiting: Arc<Mutex<Waiting>>,
@@ -100,7 +98,7 @@ impl LocalPictures {
         match worked.await {
             Ok(Ok(())) => {}
             // The caller asks again.
-            Ok(Err(error)) => tracing::error!(%error, "a picture was not answered"),
+            Ok(Err(error)) => tracing::error!(%error, "a picture could not be resized"),
             Err(error) => {
                 tracing::error!(%error, "the task that fits a picture panicked");
                 let pictures = self.clone();

@@ -1,8 +1,8 @@
-//! The queue in this process: a timer for each message. It is lost when the
-//! process ends, as any queue may be; the sweep brings its messages again.
+//! The queue in this process: a timer for each message. Messages are lost when the process ends, as
+//! in any queue; the sweep queues them again.
 //!
-//! It is fair, as the queue of a deployment is: the users that have messages
-//! take turns, and none has more than a share of the places.
+//! Like the queue of a deployment, it is fair: users with messages take turns, and each has a limit of
+//! concurrent deliveries.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,14 +16,13 @@ use platforms::{Publish, Registry};
 use publishing::Publishing;
 use tokio::sync::Notify;
 
-/// Deliveries under way at the same time, those that wait out their second
-/// included.
+/// Concurrent deliveries, including those that wait for their due second.
 const CONCURRENCY: usize = 2_000;
 
-/// As many of them may be one user's.
+/// Concurrent deliveries of one user.
 const OF_ONE_USER: usize = CONCURRENCY / 4;
 
-/// How long after an error a message is delivered once more.
+/// Delay before a message is received again after an error.
 const BROUGHT_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 /// A queue with timers for delays.
@@ -38,7 +37,7 @@ impl LocalQueue {
         Arc::new(Self { lanes: Arc::new(Lanes::new(CONCURRENCY, OF_ONE_USER)), clock })
     }
 
-    /// Where its messages come out.
+    /// The receiver of its messages.
     pub(crate) fn lanes(&self) -> Arc<Lanes> {
         Arc::clone(&self.lanes)
     }
@@ -59,10 +58,10 @@ impl Queue for LocalQueue {
     }
 }
 
-/// Messages that have come out, by user.
+/// Messages that are due, by user.
 pub(crate) struct Lanes {
     state: Mutex<State>,
-    /// Something came, or a place became free.
+    /// A message arrived, or a delivery ended.
     changed: Notify,
     places: usize,
     of_one_user: usize,
@@ -71,7 +70,7 @@ pub(crate) struct Lanes {
 #[derive(Default)]
 struct State {
     waiting: HashMap<UserId, VecDeque<DeliveryMessage>>,
-    /// The users that have messages waiting, whose turn is next first.
+    /// The users with waiting messages, in the order of their turns.
     turns: VecDeque<UserId>,
     under_way: HashMap<UserId, usize>,
     all_under_way: usize,
@@ -97,7 +96,7 @@ impl Lanes {
         self.changed.notify_one();
     }
 
-    /// The next message whose user has a place left.
+    /// The next message whose user is below the limit.
     fn take(&self) -> Option<DeliveryMessage> {
         let mut state = self.state();
         if self.places <= state.all_under_way {
@@ -154,7 +153,7 @@ impl Drop for Place {
     }
 }
 
-/// Takes messages to their deliveries for as long as the process runs.
+/// Runs the delivery of each message until the process ends.
 pub(crate) async fn work(publishing: Publishing, platforms: Registry<dyn Publish>, lanes: Arc<Lanes>) {
     loop {
         let message = lanes.next().await;
@@ -162,11 +161,11 @@ pub(crate) async fn work(publishing: Publishing, platforms: Registry<dyn Publish
         let (publishing, platforms) = (publishing.clone(), platforms.clone());
         tokio::spawn(async move {
             if let Err(error) = publishing.deliver(&platforms, message).await {
-                tracing::warn!(%error, post_id = %message.post_id, "a delivery was cut off and is brought again");
+                tracing::warn!(%error, post_id = %message.post_id, "a delivery failed and is tried again");
                 drop(place);
                 tokio::time::sleep(BROUGHT_AGAIN_AFTER).await;
                 if let Err(error) = publishing.deliver(&platforms, message).await {
-                    tracing::error!(%error, post_id = %message.post_id, "a delivery is left to the sweep");
+                    tracing::error!(%error, post_id = %message.post_id, "a delivery failed, and the sweep continues it");
                 }
             }
         });

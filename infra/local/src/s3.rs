@@ -1,4 +1,4 @@
-//! S3 in this process, as a part of the one origin.
+//! S3 in this process, at the origin of the service.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,10 +17,10 @@ use s3s_fs::FileSystem;
 use crate::clients::{ACCESS_KEYS, Secret};
 use crate::error::LocalError;
 
-/// The bucket's name, and its place in the origin's paths.
+/// The bucket's name, and the first segment of its paths.
 pub(crate) const BUCKET: &str = "social-publishing-media";
 
-/// The store of files in this folder, for who signs with this secret.
+/// The store of files in this folder, for calls that are signed with this secret.
 pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, LocalError> {
     std::fs::create_dir_all(folder.join(BUCKET))?;
     let files = FileSystem::new(folder).map_err(|error| LocalError::Files(format!("{error:?}")))?;
@@ -42,8 +42,8 @@ pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, LocalErro
 }
 
 /// Runs the PUTs of one key one after the other. `s3s-fs` checks `If-None-Match` before it reads the
-/// body, so two PUTs of one link at the same moment would both be stored. S3 stores the first that
-/// ends and answers the others with 412 (S3 User Guide, "Conditional write behavior").
+/// body, so two concurrent PUTs of one link would both be stored. S3 stores the first that ends and
+/// responds to the others with 412 (S3 User Guide, "Conditional write behavior").
 #[derive(Debug, Default)]
 struct OnePutAtATime {
     locks: std::sync::Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,

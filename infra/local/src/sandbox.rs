@@ -66,7 +66,7 @@ const MAX_BODY: usize = 64 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// Its folder cannot be read or written.
-    #[error("the sandbox cannot use {}", path.display())]
+    #[error("the sandbox cannot read or write {}: {source}", path.display())]
     Folder {
         /// The file or folder in question.
         path: PathBuf,
@@ -74,13 +74,15 @@ pub enum SandboxError {
         source: io::Error,
     },
     /// Another process has the folder open.
-    #[error("another process is using {}", path.display())]
+    #[error("another process is using {}; stop it, or choose another folder with --data", path.display())]
     InUse {
         /// The journal that is locked.
         path: PathBuf,
     },
     /// A complete line of the journal is not one that this version writes.
-    #[error("line {line} of the sandbox journal is unreadable")]
+    #[error(
+        "line {line} of the sandbox journal is unreadable ({source}); delete the sandbox folder in the --data folder"
+    )]
     Unreadable {
         /// Counted from 1.
         line: usize,

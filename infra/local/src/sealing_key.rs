@@ -1,5 +1,4 @@
-//! The key that seals credentials on a laptop: a file in the data folder that only its owner can
-//! read.
+//! The key that seals credentials: a file in the data folder that only its owner can read.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -10,8 +9,7 @@ use domain::token::random_bytes;
 
 use crate::error::LocalError;
 
-/// The key of this folder, made on first use; without a folder, one that ends
-/// with the process.
+/// The key of this folder, created on first use; without a folder, a key for this process only.
 pub(crate) fn sealing_key(folder: Option<&Path>) -> Result<DataKey, LocalError> {
     let fresh: [u8; 32] = random_bytes();
     let Some(folder) = folder else { return Ok(DataKey::new(fresh)) };

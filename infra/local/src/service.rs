@@ -1,5 +1,4 @@
-//! Everything at one origin: the service as it is deployed, and what the cloud
-//! gives it there.
+//! Everything at one origin: the service as it is deployed, and its replacements for AWS.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -50,10 +49,10 @@ use crate::{
     webhook_queue,
 };
 
-/// How often the sweep looks; a minute in the cloud, where each look is paid.
+/// Interval of the sweep. A deployment uses one minute, because each run is billed.
 const TICK: Duration = Duration::from_secs(5);
 
-/// How often upkeep looks.
+/// Interval of upkeep.
 const UPKEEP: Duration = Duration::from_mins(1);
 
 /// The folder of the media store, below that of all data.
@@ -64,28 +63,28 @@ const FILES: &str = "media";
 pub struct Running {
     /// Such as `http://localhost:3000`.
     pub origin: String,
-    /// Where the tunnel of `--origin` leads, such as `http://localhost:3001`.
+    /// The target of the tunnel of `--origin`, such as `http://localhost:3001`.
     pub tunnel: Option<String>,
-    /// Where the API is.
+    /// The URL of the API.
     pub base_url: String,
     /// A token of the demo user.
     pub token: String,
     /// The demo user.
     pub user: User,
-    /// Where the database listens, with the keys of all stores, if it does.
+    /// The database's URL and the keys of all stores, with `--dynamodb-port`.
     pub stores: Option<StoreKeys>,
     // Removed, with all data in it, when the process ends.
     _ephemeral: Option<TempDir>,
 }
 
-/// With what functions in other processes reach the stores of this one.
+/// How functions in other processes call the stores of this one.
 #[derive(Debug)]
 pub struct StoreKeys {
     /// The database's URL on this machine.
     pub dynamodb: String,
     /// For the database and for files.
     pub access_key: &'static str,
-    /// Another in every run.
+    /// New in every run.
     pub secret: SecretString,
 }
 
@@ -177,7 +176,7 @@ async fn open_database(
     Ok(StoreKeys { dynamodb, access_key: ACCESS_KEYS[0], secret: secret.expose().into() })
 }
 
-/// Where this process is reached, and what its stores are called with.
+/// The addresses of this process, and the secret of its stores.
 struct Places<'a> {
     /// On this machine.
     origin: &'a str,
@@ -232,12 +231,12 @@ impl Stack {
         let fakes = fakes.named_in(&settings_of_platforms);
         let budgets = platforms::budgets(&settings_of_platforms)?;
         let setup = Setup::new(settings_of_platforms, sources(options, &fakes)?, vault, policy.clone());
-        // Another in every run: proves that the tools of assistants pass an address on.
+        // New in every run: proves that the function mcp forwarded a client's address.
         let proof = TrustedProxy::mcp(random_token());
         let api = api_at(&reached_at, options, &store, &ids, &clock, &proof);
         let webhooks =
             webhook_queue::start(&api, stores.of("webhooks", log.as_ref()), sealer.clone(), &bus, policy.clone());
-        // Addresses of files end with this process. The next one makes new ones.
+        // URLs of files are valid until this process ends.
         let file_key = FileKey::random();
         let file_addresses = FileAddresses { origin: reached_at.clone(), key: file_key.clone(), serves_videos: true };
         let publishing = Publishing {
@@ -383,7 +382,7 @@ fn bucket_settings(origin: &str, outside: Option<&str>) -> BucketSettings {
     BucketSettings {
         name: s3::BUCKET.to_owned(),
         endpoint: Some(origin.to_owned()),
-        // Platforms read files by links, and people upload by them.
+        // Platforms fetch files by links, and users upload by links.
         public_endpoint: outside.map(str::to_owned),
     }
 }
@@ -420,7 +419,7 @@ async fn by_name_alone(State((hosts, origin)): State<(Hosts, String)>, request: 
     }
 }
 
-/// Where our id and secret at each platform are.
+/// The source of the client id and secret at each platform.
 fn sources(
     options: &Options,
     fakes: &Fakes,
@@ -430,7 +429,7 @@ fn sources(
     Ok(move |platform: &str| app(&apps, platform))
 }
 
-/// Ids and secrets at platforms: the sandbox's own, and those that were named.
+/// Client id and secret at a platform: the sandbox's, or those of `--platform-secrets`.
 fn app(named: &BTreeMap<String, AppCredentials>, platform: &str) -> Arc<dyn AppSource> {
     match named.get(platform) {
         Some(app) => Arc::new(app.clone()),
@@ -441,14 +440,14 @@ fn app(named: &BTreeMap<String, AppCredentials>, platform: &str) -> Arc<dyn AppS
     }
 }
 
-/// The caller's address, as the gateway tells it in the cloud.
+/// Sets the client's address, which the gateway sends in a deployment.
 async fn with_client_ip(mut request: Request) -> Request {
     let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|it| it.0.ip());
     request.extensions_mut().insert(ClientIp(address.unwrap_or(IpAddr::from([127, 0, 0, 1]))));
     request
 }
 
-/// Starts what timers and the queue start in the cloud.
+/// Starts the tasks that timers and queues start in a deployment.
 fn run(
     publishing: Publishing,
     delivering: Publishing,
@@ -460,16 +459,15 @@ fn run(
     tokio::spawn(queue::work(delivering, platforms, lanes));
     let ticking = publishing.clone();
     tokio::spawn(async move {
-        // The queue of an earlier process is lost, so what was on it is planned
-        // again.
+        // The queue of an earlier process is lost, so its deliveries are planned again.
         if let Err(error) = ticking.plan_anew().await {
-            tracing::error!(%error, "what was planned could not be planned anew");
+            tracing::error!(%error, "deliveries of an earlier process could not be planned again");
         }
         let mut ticks = tokio::time::interval(TICK);
         loop {
             ticks.tick().await;
             if let Err(error) = publisher::tick(&ticking).await {
-                tracing::error!(%error, "a tick failed");
+                tracing::error!(%error, "the publisher's tick failed");
             }
         }
     });
@@ -478,11 +476,11 @@ fn run(
         loop {
             rounds.tick().await;
             if let Err(error) = upkeep::round(&publishing, &renewable).await {
-                tracing::error!(%error, "a round of upkeep failed");
+                tracing::error!(%error, "upkeep failed");
             }
-            // A rule of the bucket in the cloud.
+            // In a deployment, a rule of the bucket does this.
             if let Err(error) = pictures::remove_old(&files, publishing.clock.now().into()) {
-                tracing::error!(%error, "what was derived was not removed");
+                tracing::error!(%error, "old derived files could not be removed");
             }
         }
     });

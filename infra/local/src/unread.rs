@@ -1,8 +1,8 @@
 //! Reads the rest of a request body after an early response.
 //!
-//! A server that answers early and closes the connection leaves a client that is
-//! still sending with a broken pipe: it may never see why it was refused. API
-//! Gateway and S3 take requests in whole, so this process does too.
+//! If a server responds early and closes the connection, a client that is still sending gets a broken
+//! pipe and may never see the response. API Gateway and S3 read whole requests, so this process does,
+//! too.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,11 +13,10 @@ use axum::middleware::Next;
 use axum::response::Response;
 use futures::{StreamExt, stream};
 
-/// How long the rest of a request is read. A file of the largest size is through
-/// in less.
+/// Timeout for reading the rest of a request. The largest file takes less.
 const REST: Duration = Duration::from_secs(5);
 
-/// Reads a request to its end before it is answered.
+/// Reads the rest of a request before the response is sent.
 pub(crate) async fn read_to_the_end(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     if body.is_end_stream() {

@@ -1,5 +1,5 @@
-//! The queue of notices in this process: a timer for each, and a few places for
-//! each endpoint. What is lost when the process ends, the tick finds.
+//! The queue of webhook deliveries in this process: a timer for each message, and a concurrency
+//! limit for each endpoint. The tick finds deliveries whose messages were lost with a process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,10 +20,10 @@ use webhooks::{App, HttpEndpointClient, SigningKeys};
 
 use crate::events::LocalEvents;
 
-/// How many notices of one endpoint are under way at the same time.
+/// Concurrent webhook deliveries to one endpoint.
 const OF_ONE_ENDPOINT: usize = 8;
 
-/// How often the tick looks; a minute in the cloud, where each look is paid.
+/// Interval of the tick. A deployment uses one minute, because each run is billed.
 const TICK: Duration = Duration::from_secs(5);
 
 /// A queue with timers for delays.
@@ -33,7 +33,7 @@ struct LocalWebhookQueue {
 }
 
 impl LocalWebhookQueue {
-    /// An empty queue, and where its messages come out.
+    /// An empty queue, and the receiver of its messages.
     fn new(clock: Clock) -> (Arc<Self>, UnboundedReceiver<WebhookDeliveryMessage>) {
         let (coming, out) = unbounded_channel();
         (Arc::new(Self { clock, coming }), out)
@@ -56,7 +56,7 @@ impl WebhookQueue for LocalWebhookQueue {
     }
 }
 
-/// Tells endpoints what comes on the bus, for as long as the process runs.
+/// Delivers the events of the bus to webhook endpoints until the process ends.
 pub(crate) fn start(api: &Api, store: Store, sealer: Arc<dyn Sealer>, bus: &LocalEvents, policy: AddressPolicy) -> App {
     let api = Api { store, ..api.clone() };
     let (queue, out) = LocalWebhookQueue::new(api.clock.clone());
@@ -76,7 +76,7 @@ pub(crate) fn start(api: &Api, store: Store, sealer: Arc<dyn Sealer>, bus: &Loca
     app
 }
 
-/// Sends what comes out of the queue, and what the tick finds.
+/// Sends the deliveries that the queue or the tick names.
 fn work(app: App, mut out: UnboundedReceiver<WebhookDeliveryMessage>) {
     let ticking = app.clone();
     tokio::spawn(async move {
@@ -84,7 +84,7 @@ fn work(app: App, mut out: UnboundedReceiver<WebhookDeliveryMessage>) {
         loop {
             ticks.tick().await;
             if let Err(error) = ticking.tick().await {
-                tracing::error!(%error, "a tick of webhooks failed");
+                tracing::error!(%error, "the webhook tick failed");
             }
         }
     });
@@ -94,10 +94,10 @@ fn work(app: App, mut out: UnboundedReceiver<WebhookDeliveryMessage>) {
             let place = places.of((hint.name.user_id, hint.name.webhook_id));
             let app = app.clone();
             tokio::spawn(async move {
-                // An error would say that the semaphore is closed, which it never is.
+                // Fails only if the semaphore is closed, which never happens.
                 let _place = place.acquire().await;
                 if let Err(error) = app.send(&hint.name).await {
-                    tracing::error!(%error, "a notice is left to the tick");
+                    tracing::error!(%error, "a webhook delivery failed and is left to the tick");
                 }
             });
         }

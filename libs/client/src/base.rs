@@ -12,9 +12,9 @@ pub struct Base(Url);
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidBase {
-    #[error("{0:?} is not a URL such as https://social.example")]
+    #[error("{0:?} is not a URL; use one such as https://social.example")]
     NotUrl(String),
-    #[error("{0:?} must begin with https:// (or http:// for this machine)")]
+    #[error("{0:?} must start with https://, or with http:// for this machine")]
     Scheme(String),
     #[error("{0:?} must be the URL of the deployment, with no path other than /api/v1")]
     MoreThanOrigin(String),

@@ -19,9 +19,9 @@ pub enum Error {
     /// request may have taken effect.
     #[error("unknown outcome: {0}")]
     Unknown(String),
-    /// The service could not be reached, or did not respond to a request that changes nothing.
-    /// Nothing happened.
-    #[error("no response from the service: {0}")]
+    /// The service could not be reached, or a request that changes nothing or uploads a file had no
+    /// usable response. Nothing happened.
+    #[error("the request failed, and nothing was changed: {0}")]
     Unreachable(String),
     /// The request took effect, but this client cannot read the response.
     #[error("unreadable response; the service may be newer than this client: {0}")]
@@ -61,7 +61,7 @@ impl Refusal {
         let body: Body = serde_json::from_str(&json).unwrap_or_default();
         let message = body.message.or(body.error_description).unwrap_or_else(|| {
             let shown: String = json.chars().filter(|it| !it.is_control()).take(MAX_FOREIGN).collect();
-            format!("the response is {status} {shown}")
+            format!("HTTP status {status}: {shown}")
         });
         Self { status, code: body.error, message, errors: body.errors, json, request_id }
     }
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn response_of_an_intermediary_is_shortened() {
         let refusal = Refusal::read(502, None, format!("<html>\n{}", "x".repeat(999)));
-        assert!(refusal.message.starts_with("the response is 502 <html>x"));
+        assert!(refusal.message.starts_with("HTTP status 502: <html>x"));
         assert!(refusal.message.len() < 250);
     }
 

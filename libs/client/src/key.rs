@@ -10,7 +10,7 @@ use thiserror::Error;
 pub struct IdempotencyKey(String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("an idempotency key has 1 to 255 visible ASCII characters")]
+#[error("an idempotency key must have 1 to 255 visible ASCII characters")]
 pub struct InvalidIdempotencyKey;
 
 impl IdempotencyKey {

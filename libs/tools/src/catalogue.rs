@@ -91,7 +91,7 @@ impl Tool {
 
     const fn description(self) -> &'static str {
         match self {
-            Self::ListPlatforms => "Lists the platforms. With a name, shows the platform's options and rules.",
+            Self::ListPlatforms => "Lists the platforms. With a name, shows the options and rules of that platform.",
             Self::ListConnections => {
                 "Lists the connected accounts with their ids. With an id, shows the limits of that account, such as \
                  the maximum length of a text."
@@ -101,8 +101,9 @@ impl Tool {
                  create_post."
             }
             Self::CreatePost => {
-                "Creates a draft, or schedules a post if scheduled_at is given. Needs an idempotency_key that you \
-                 choose. A scheduled post is not public yet: it is published at its time, once on each account."
+                "Creates a draft, or schedules a post if scheduled_at is given; \"now\" publishes it at once. Needs an \
+                 idempotency_key that you choose. A scheduled post is not public yet: it is published at its time, \
+                 once on each account."
             }
             Self::ListPosts => "Lists posts, newest first, with the first 280 characters of their texts.",
             Self::GetPost => "Shows a post: its text, and for each account the status, the URL or the error.",
@@ -111,15 +112,16 @@ impl Tool {
                  scheduled_at, a draft is scheduled, and a failed post is retried as by retry_post."
             }
             Self::CancelPost => {
-                "Cancels a scheduled post before it is published: it becomes a draft or is deleted. Also deletes \
-                 drafts. Published posts stay public."
+                "Cancels a scheduled post before it is published: it becomes a draft or is deleted. With then=delete, \
+                 also deletes drafts and failed posts. Published posts stay public."
             }
             Self::RetryPost => {
                 "Retries a failed post on the accounts where it is not public. Call explain_error first to see why it \
                  failed: if the post may already be public, a person has to check the account before you retry."
             }
             Self::UploadMediaFromUrl => {
-                "Uploads an image or video from a public URL, and returns the path for the media of a post."
+                "Uploads an image or video from a public URL, and returns its path, which create_post and change_post \
+                 accept in media."
             }
             Self::ExplainError => {
                 "Explains an error of the API, or why a post is not public on every account, and what to do next."

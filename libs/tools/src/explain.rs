@@ -16,6 +16,9 @@ pub(crate) async fn explain(client: &Client, asked: &ExplainError) -> Result<Too
     let status = asked.status.map(advice_for_status);
     match code.or(status) {
         Some(words) => Ok(ToolResult::only(words)),
+        None if asked.code.is_some() => {
+            Err(ToolError::Input("this code has no explanation; use the HTTP status of the error".to_owned()))
+        }
         None => {
             Err(ToolError::Input("name a post, a status such as 422, or a code such as has_pending_posts".to_owned()))
         }
@@ -48,9 +51,9 @@ async fn of_post(client: &Client, id: u64) -> Result<ToolResult, ToolError> {
 
 fn of_target(target: &PostPlatform, account: Option<&Connection>) -> Value {
     let next = match account {
-        None => Some(
-            "The account is no longer connected. Remove it with change_post, or ask the person to connect it again.",
-        ),
+        None => {
+            Some("The account is no longer connected. Remove it with change_post, or ask the person to reconnect it.")
+        }
         Some(account) if account.needs_reconnection => {
             Some("The person has to reconnect the account with `social connect` or on the service's pages.")
         }

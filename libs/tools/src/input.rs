@@ -11,7 +11,7 @@ use crate::result::ToolError;
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct ListPlatforms {
-    /// The name of one platform, to see its options and rules. Default: all platforms, sorted by name.
+    /// The name of a platform, to see its options and rules. Default: all platforms.
     #[schemars(length(max = 64))]
     pub(crate) platform: Option<String>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct ListPlatforms {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct ListConnections {
-    /// The id of one account, to see its limits. Default: all accounts.
+    /// The id of an account, to see its limits. Default: all accounts.
     pub(crate) connection: Option<u64>,
     /// Only accounts of this platform.
     #[schemars(length(max = 64))]
@@ -29,7 +29,7 @@ pub(crate) struct ListConnections {
 
 /// An account to publish to.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with connection, the id of an account")]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct Account {
     /// The id of the account, from `list_connections`.
@@ -46,7 +46,7 @@ pub(crate) struct Account {
 
 /// A file of a post.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with path, from upload_media_from_url")]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct Medium {
     /// The path that `upload_media_from_url` returned.
@@ -83,8 +83,8 @@ pub(crate) struct ValidatePost {
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct CreatePost {
-    /// A unique string of your choice. Use a new one for each post, and the same one if you repeat the call for the same
-    /// post within a day: the post is then created only once.
+    /// A unique string of your choice: a new one for each post, and the same one if you repeat the call for the same
+    /// post. Within a day, a repeated call creates no second post.
     #[schemars(length(min = 1, max = 255), regex(pattern = "^[!-~]+$"))]
     pub(crate) idempotency_key: String,
     /// The text of the post.
@@ -167,7 +167,7 @@ pub(crate) struct CancelPost {
     pub(crate) post: u64,
     /// The `revision` of the post that the person saw, from `get_post`. If the post has changed since, the call fails.
     pub(crate) revision: Option<u64>,
-    /// The result: a draft, which keeps the text and files, or permanent deletion.
+    /// The result: `draft` keeps the text and files, `delete` deletes the post permanently.
     #[serde(default)]
     pub(crate) then: Then,
 }
@@ -215,7 +215,7 @@ pub(crate) struct ExplainError {
     /// The HTTP status of an error, such as 422.
     #[schemars(range(min = 400, max = 599))]
     pub(crate) status: Option<u16>,
-    /// The code in `error` of an error response, such as `has_pending_posts`.
+    /// The code in the field `error` of an error response, such as `has_pending_posts`.
     #[schemars(length(max = 64))]
     pub(crate) code: Option<String>,
 }

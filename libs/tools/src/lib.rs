@@ -32,7 +32,7 @@ pub use crate::stdio::{StdioError, over_stdio};
 /// Instructions that an assistant reads before it uses the tools.
 const INSTRUCTIONS: &str = "Creates, schedules and manages posts on the accounts that the person connected. A post \
     without a time is a draft and is not published. A post with a time is scheduled; it is public only when get_post \
-    returns the status published. Ask the person before you schedule, unless they named a time. Start with \
+    returns the status published. Ask the person before you schedule or publish, unless they named a time. Start with \
     list_connections.";
 
 #[derive(Clone, Debug)]
@@ -85,7 +85,10 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::named(&request.name) else {
-            return Err(ErrorData::invalid_params(format!("there is no tool {}", shortened(&request.name)), None));
+            return Err(ErrorData::invalid_params(
+                format!("unknown tool {:?}; tools/list lists the tools", shortened(&request.name)),
+                None,
+            ));
         };
         let answered = tool.call(self, request.arguments.unwrap_or_default()).await;
         Ok(result::result(answered).into())

@@ -23,13 +23,13 @@ pub(crate) async fn list_platforms(client: &Client, asked: input::ListPlatforms)
         return Ok(ToolResult::of(format!("{}: options and rules.", platform.title), platform));
     }
     let names: Vec<_> = all.iter().map(|it| it.name.as_str()).collect();
-    Err(ToolError::Input(format!("this platform does not exist; use one of {}", names.join(", "))))
+    Err(ToolError::Input(format!("unknown platform; use one of {}", names.join(", "))))
 }
 
 pub(crate) async fn list_connections(client: &Client, asked: input::ListConnections) -> Result<ToolResult, ToolError> {
     if let Some(connection) = asked.connection {
         let account = client.show_connection(connection).await?.value;
-        return Ok(ToolResult::of("The limits of this account are in meta.", &account));
+        return Ok(ToolResult::of("meta has the limits of this account.", &account));
     }
     let which = ListConnections { provider: asked.platform, status: None };
     let accounts = client.list_connections(&which).await?.value.data;
@@ -41,6 +41,7 @@ pub(crate) async fn list_connections(client: &Client, asked: input::ListConnecti
         }
         (1, 0) => "1 account.".to_owned(),
         (all, 0) => format!("{all} accounts."),
+        (1, _) => "1 account, which cannot publish until the person reconnects it.".to_owned(),
         (all, gone) => format!("{all} accounts; {gone} cannot publish until the person reconnects them."),
     };
     Ok(ToolResult::of(sentence, &accounts))
@@ -56,7 +57,8 @@ pub(crate) async fn list_posts(client: &Client, asked: input::ListPosts) -> Resu
     let page = client.list_posts(&which).await?.value;
     let posts: Vec<_> = page.data.iter().map(briefly).collect();
     let meta = page.meta;
-    let sentence = format!("{} posts in total, page {} of {}.", meta.total, meta.current_page, meta.last_page);
+    let noun = if meta.total == 1 { "post" } else { "posts" };
+    let sentence = format!("{} {noun} in total, page {} of {}.", meta.total, meta.current_page, meta.last_page);
     Ok(ToolResult::of(sentence, &posts))
 }
 
@@ -95,7 +97,10 @@ pub(crate) fn stands(post: &Post) -> String {
     let id = post.id;
     match (&post.status, post.scheduled_at) {
         (PostStatus::Draft, _) => {
-            format!("Post {id} is a draft. It is not published until you give it a time with change_post.")
+            format!(
+                "Post {id} is a draft and is not public. To schedule it, set a time with change_post, or ask the person \
+                 to review it on the service's page /account/posts."
+            )
         }
         (PostStatus::Scheduled, Some(at)) => {
             let all = post.platforms.len();
@@ -106,7 +111,8 @@ pub(crate) fn stands(post: &Post) -> String {
             };
             let to = all - public;
             format!(
-                "Post {id} is {now}: it is published at {at} on {to} accounts. Call get_post afterwards to see whether it is public."
+                "Post {id} is {now}: it is published at {at} on {to} {}. Call get_post afterwards to see whether it is public.",
+                if to == 1 { "account" } else { "accounts" }
             )
         }
         (PostStatus::Publishing, _) => {

@@ -3,8 +3,8 @@
 /// What to do after an error with this status.
 pub(crate) fn advice_for_status(status: u16) -> &'static str {
     match status {
-        400 => "The request is unreadable. This is an error of the client program, not of the post.",
-        401 => "The token is missing, revoked or expired. The person has to give access again.",
+        400 => "The request is malformed: an error of the program that sent it, not of the post.",
+        401 => "The token is missing, revoked or expired. Ask the person to give access again.",
         403 => {
             "Not permitted: the token lacks a scope, a plan or a budget does not allow the call, or the token is for \
              drafts only. The message names the reason. Leave a draft for the person, or ask them for more access."
@@ -14,24 +14,24 @@ pub(crate) fn advice_for_status(status: u16) -> &'static str {
             "The first call with this idempotency_key is still running. Wait a few seconds, then call again with \
                 the same key and arguments."
         }
-        410 => "The request has expired. Start again.",
+        410 => "The connection request has expired. Ask the person to start it again.",
         412 => {
             "The post has changed since you read it. Read it again with get_post, show the person the difference, and \
              call again with its new revision."
         }
         413 => "The request is larger than 256 KiB. Do not put files into a post: use upload_media_from_url.",
         422 => {
-            "The request is invalid; the message names each field and the permitted values. Correct these \
-             fields and call again: the same idempotency_key can be used."
+            "The request is invalid; the message names the fields and what they accept. Correct them and call again; \
+             you can use the same idempotency_key."
         }
         428 => {
             "A drafts-only token wrote this draft, so the person may not have seen it. Show them all of it from \
              get_post, and call change_post with the revision that they agreed to."
         }
-        429 => "Too many requests. Wait as long as the message says.",
+        429 => "Too many requests. Wait as long as the message says, then call again.",
         503 => "The service or a platform does not respond. Wait a few seconds and try again.",
-        500..=599 => "The service failed. Check with list_posts what happened before you try again.",
-        _ => "The message names the error.",
+        500..=599 => "The service failed. Check with list_posts whether the call took effect before you try again.",
+        _ => "Read the message of the error.",
     }
 }
 

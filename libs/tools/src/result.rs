@@ -39,19 +39,19 @@ impl ToolError {
                  call create_post again with the same idempotency_key and arguments, and to upload a file again."
             ),
             Self::Api(Error::Unreachable(why)) => {
-                format!("The service does not respond: {why}. Nothing was changed; try again in a minute.")
+                format!("The call failed: {why}. Nothing was changed; try again in a minute.")
             }
             Self::Api(Error::Unreadable(why)) => {
                 format!("The call succeeded, but its response is unreadable: {why}. Check with get_post or list_posts.")
             }
             Self::Api(Error::NotSignedIn(refusal)) => {
-                format!("{refusal}. The token is missing, revoked or expired; the person has to give access again.")
+                format!("{refusal}. Ask the person to give access again.")
             }
             Self::Api(Error::Refused(refusal)) => {
                 if refusal.errors.contains_key("idempotency-key") {
                     return format!(
                         "The idempotency_key was already used with other arguments: {refusal}\nNothing was changed now; \
-                         the first call is still valid. Find its post with list_posts. Use a new key only for another post."
+                         the first call is still valid. Find its post with list_posts. For another post, use a new key."
                     );
                 }
                 let next = crate::refusals::advice_for_status(refusal.status);

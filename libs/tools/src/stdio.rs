@@ -1,5 +1,4 @@
-//! The tools for a program that starts this one and talks to it by its standard
-//! streams.
+//! The tools for a program that starts this one and uses its standard input and output.
 
 use std::fmt;
 
@@ -8,7 +7,7 @@ use rmcp::ServiceExt;
 
 use crate::Server;
 
-/// The client's program could not be served.
+/// The connection to the assistant's program failed.
 #[derive(Debug)]
 pub struct StdioError(String);
 
@@ -24,7 +23,7 @@ impl std::error::Error for StdioError {}
 /// written to standard output in the meantime.
 pub async fn over_stdio(client: Client) -> Result<(), StdioError> {
     let server = Server::new(client);
-    let failed = |error: &dyn fmt::Display| StdioError(format!("the assistant's program cannot be served: {error}"));
+    let failed = |error: &dyn fmt::Display| StdioError(format!("the MCP connection failed: {error}"));
     let running = server.serve(rmcp::transport::stdio()).await.map_err(|error| failed(&error))?;
     running.waiting().await.map_err(|error| failed(&error))?;
     Ok(())

@@ -1,5 +1,4 @@
-//! The tools against an API that answers what the test says, and writes down
-//! what it was asked.
+//! The tools against an API that returns fixed responses and records its requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -190,7 +189,7 @@ async fn only_a_failed_post_is_tried_again() {
         .answers("PATCH /posts/7", 200, post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([])));
 
     let (is_error, said) = call(&draft.server().await, "retry_post", json!({ "post": 7 })).await;
-    assert!(is_error && said.contains("is draft"), "{said}");
+    assert!(is_error && said.contains("has the status draft"), "{said}");
     assert_eq!(draft.asked().len(), 1, "a time would have scheduled it");
 
     let (is_error, said) = call(&failed.server().await, "retry_post", json!({ "post": 7 })).await;

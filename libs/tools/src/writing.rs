@@ -25,7 +25,7 @@ pub(crate) async fn create_post(client: &Client, asked: input::CreatePost) -> Re
     }
     // `made` is the first response; the post may be public by now.
     let post = client.show_post(made.value.id).await?.value;
-    Ok(ToolResult::of(format!("This key already created the post. {}", stands(&post)), &post))
+    Ok(ToolResult::of(format!("This idempotency_key has already created this post. {}", stands(&post)), &post))
 }
 
 pub(crate) async fn change_post(client: &Client, asked: input::ChangePost) -> Result<ToolResult, ToolError> {
@@ -48,7 +48,7 @@ pub(crate) async fn cancel_post(client: &Client, asked: input::CancelPost) -> Re
         }
         Then::Delete => {
             client.delete_post(asked.post, asked.revision).await?;
-            Ok(ToolResult::only(format!("Post {} is deleted and is not published.", asked.post)))
+            Ok(ToolResult::only(format!("Post {} is deleted and will not be published.", asked.post)))
         }
     }
 }
@@ -59,7 +59,10 @@ pub(crate) async fn retry_post(client: &Client, asked: input::RetryPost) -> Resu
     let before = client.show_post(asked.post).await?.value;
     if before.status != PostStatus::Failed {
         let status = before.status.as_str();
-        return Err(ToolError::Input(format!("only a failed post can be retried, and post {} is {status}", before.id)));
+        return Err(ToolError::Input(format!(
+            "only a failed post can be retried, but post {} has the status {status}",
+            before.id
+        )));
     }
     let again = PostChanges { scheduled_at: Some(Some(at)), ..PostChanges::default() };
     // Retries exactly the revision that was read.

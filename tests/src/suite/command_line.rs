@@ -307,7 +307,7 @@ async fn exit_code_shows_the_result(deployment: &Deployment) -> Result {
     social.fails(4, "content", &["post", " ", "--draft"]).await?;
     social.fails(4, "Not found", &["posts", "show", "1"]).await?;
     let nobody = Social::at("http://127.0.0.1:9")?.token(Some("sp_x"));
-    nobody.fails(1, "no response from the service", &["post", "x", "--draft"]).await?;
+    nobody.fails(1, "nothing was changed", &["post", "x", "--draft"]).await?;
     let stranger = Social::at(deployment.origin())?.token(Some("sp_x"));
     stranger.fails(3, "social login", &["status"]).await?;
     Social::at(deployment.origin())?.fails(3, "social login", &["posts", "list"]).await?;

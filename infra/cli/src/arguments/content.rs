@@ -3,35 +3,35 @@
 use clap::{Args, Subcommand};
 
 pub(crate) const POST_HELP: &str = "\
-Accounts: an id, a platform (mastodon), a platform and a handle (mastodon/harbour), or `all`.
+Accounts: an id, a platform (mastodon), a handle (ada), both (mastodon/ada), or `all`.
 
 Times: 2026-12-24T18:00:00+01:00, '2026-12-24 18:00 Europe/Berlin', 'tomorrow 9:00',
 'friday 17:30 UTC', 'in 2 hours', 18:00, now. A time without a zone is in this machine's zone. A
-time that does not exist in its zone, or exists twice, is an error.
+time that does not exist or occurs twice, because the clocks change, is an error.
 
 Options: language=en applies to every account, mastodon:visibility=unlisted to the accounts of one
 platform. true, 7 and [\"a\"] are read as JSON, everything else is text; '\"7\"' is the text 7.
 
-If the outcome is unknown (exit code 5), social prints a command that is safe to run: it creates
+If the outcome is unknown (exit code 5), run the same command with the printed --key: it creates
 the post only if it does not exist yet.";
 
 #[derive(Args)]
 pub(crate) struct Post {
     /// Text of the post; read from standard input if absent or `-`.
     pub(crate) text: Option<String>,
-    /// Account to publish to; repeatable.
+    /// Account to publish to; repeatable. Required unless you save a draft.
     #[arg(long, value_name = "ACCOUNT")]
     pub(crate) to: Vec<String>,
     /// When to publish. Default: now.
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,
-    /// Save a draft.
+    /// Save a draft instead of publishing.
     #[arg(long, conflicts_with = "at")]
     pub(crate) draft: bool,
     /// Image or video, as a file or a URL; repeatable.
     #[arg(long, value_name = "FILE")]
     pub(crate) media: Vec<String>,
-    /// Alt text: the first belongs to the first --media, and so on.
+    /// Alt text; repeatable. The first belongs to the first --media, and so on.
     #[arg(long, value_name = "TEXT")]
     pub(crate) alt: Vec<String>,
     /// Platform option; repeatable.
@@ -41,7 +41,7 @@ pub(crate) struct Post {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Idempotency key: running the same command again within a day creates no second post. --at
-    /// must then be a date and a time.
+    /// must then be `now`, or a date and a time.
     #[arg(long, value_name = "KEY")]
     pub(crate) key: Option<String>,
 }
@@ -65,7 +65,7 @@ pub(crate) enum PostsCommand {
         #[arg(long, value_name = "REVISION")]
         if_match: Option<u64>,
     },
-    /// Delete a post that is not public.
+    /// Delete a draft, or a scheduled or failed post. Published posts stay public.
     Delete {
         /// Id of the post.
         id: u64,
@@ -98,22 +98,22 @@ pub(crate) struct ListArguments {
 pub(crate) struct Edit {
     /// Id of the post.
     pub(crate) id: u64,
-    /// New text; `-` reads it from standard input.
+    /// New text; read from standard input if `-`.
     #[arg(long)]
     pub(crate) text: Option<String>,
-    /// New time.
+    /// New time to publish: schedules a draft, retries a failed post.
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,
-    /// Accounts to publish to; replaces the current ones.
+    /// Account to publish to; repeatable. Replaces the current ones.
     #[arg(long, value_name = "ACCOUNT")]
     pub(crate) to: Vec<String>,
-    /// Images or videos; replaces the current ones.
+    /// Image or video, as a file or a URL; repeatable. Replaces the current ones.
     #[arg(long, value_name = "FILE")]
     pub(crate) media: Vec<String>,
-    /// Alt text of each file.
+    /// Alt text; repeatable. The first belongs to the first --media, and so on.
     #[arg(long, value_name = "TEXT", requires = "media")]
     pub(crate) alt: Vec<String>,
-    /// Platform option; replaces the current ones.
+    /// Platform option of the accounts in --to; repeatable. Replaces the current ones.
     #[arg(long = "option", value_name = "NAME=VALUE", requires = "to")]
     pub(crate) options: Vec<String>,
     /// Remove all files.
@@ -127,7 +127,7 @@ pub(crate) struct Edit {
 
 #[derive(Subcommand)]
 pub(crate) enum ConnectionsCommand {
-    /// List accounts.
+    /// List connected accounts. This is the default.
     List,
     /// Show an account and the limits of its platform.
     Show {

@@ -8,7 +8,7 @@ pub(crate) const IMPORT_HELP: &str = "\
 A CSV file names its columns in the first line; a JSONL file has an object on each line:
 
   content   text of the post
-  to        accounts as for `social post`; separate several by | (JSONL: a list)
+  to        accounts as for `social post`; several by | (JSONL: a list)
   at        when to publish: with a zone, or in --zone. A line without it is a draft
   media     files in the folder of the import file, or URLs; several by | (JSONL: a list)
   alt       alt text of each file; several by | (JSONL: a list)
@@ -29,8 +29,8 @@ line, written before and after each request; if interrupted, run the same comman
 the report, the service recognizes each line for 24 hours. A line whose outcome is still unknown
 after that is not sent again.
 
-Exit codes, in addition to those of `social help`: 1 stopped, and the lines before it are created; 2
-some lines have errors, 4 some lines were refused; all other lines are created.";
+Exit codes that differ from those of `social help`: 1 stopped, the lines before are imported; 2 some
+lines have errors; 4 some lines were refused. After 2 and 4, all other lines are imported.";
 
 #[derive(Args)]
 pub(crate) struct Import {
@@ -48,7 +48,7 @@ pub(crate) struct Import {
     /// Create a post for each line, even if the line was exported from an existing post.
     #[arg(long)]
     pub(crate) copies: bool,
-    /// Only check each line. Files are not uploaded, and posts are checked without them.
+    /// Only check each line. Files are not uploaded, so posts are checked without them.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

@@ -14,7 +14,8 @@ temporary secret, which is printed.";
 pub(crate) enum WebhooksCommand {
     /// List webhooks.
     List,
-    /// Create a webhook. Its secret is printed only now. It receives events after its first successful test.
+    /// Create a webhook, and print its secret, which is shown only once. It receives events after its
+    /// first successful test.
     Create {
         /// Public https URL that receives the events.
         endpoint: String,
@@ -31,7 +32,7 @@ pub(crate) enum WebhooksCommand {
     Edit {
         /// Id of the webhook.
         id: u64,
-        /// New URL. It receives events after its first successful test.
+        /// New public https URL. It receives events after its first successful test.
         #[arg(long)]
         endpoint: Option<String>,
         /// Event to send; repeatable. Replaces the current events.
@@ -54,7 +55,7 @@ pub(crate) enum WebhooksCommand {
         /// Id of the webhook.
         id: u64,
     },
-    /// Replace the secret; for one day, messages are signed with both.
+    /// Replace the secret, and print the new one. For one day, messages are signed with both.
     Rotate {
         /// Id of the webhook.
         id: u64,
@@ -66,7 +67,7 @@ pub(crate) enum WebhooksCommand {
         /// Deliveries per page, 1 to 100.
         #[arg(long, default_value_t = 15)]
         per_page: u64,
-        /// Continue after a page: its `meta.next`.
+        /// Show the next page: the `meta.next` of the page before.
         #[arg(long)]
         before: Option<String>,
     },
@@ -91,7 +92,7 @@ pub(crate) struct Listen {
     /// Interval between two requests, in seconds.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     pub(crate) every: u64,
-    /// Secret to sign with, in place of a temporary one.
+    /// Secret to sign with, instead of a temporary one.
     #[arg(long, env = "SOCIAL_WEBHOOK_SECRET", hide = true, hide_env_values = true)]
     pub(crate) secret: Option<String>,
 }

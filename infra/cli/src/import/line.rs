@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::arguments::Format;
 use crate::error::CliError;
 use crate::files::hex;
-use crate::output::plain;
+use crate::output::{beginning, plain};
 
 /// The fields of a line.
 const FIELDS: [&str; 6] = ["content", "to", "at", "media", "alt", "options"];
@@ -159,9 +159,10 @@ fn of_csv(bytes: &[u8]) -> Result<Vec<Numbered>, CliError> {
     let wrong = |error: csv::Error| CliError::Usage(format!("the first line must name the columns: {error}"));
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(|it| it.trim().to_lowercase()).collect();
     if !names.iter().any(|it| it == "content") {
-        return Err(CliError::Usage(
-            "the first line must name the columns, including content; separate them by commas".to_owned(),
-        ));
+        return Err(CliError::Usage(format!(
+            "the first line must name the columns, including content, separated by commas; it is {:?}",
+            beginning(&names.join(","), 60)
+        )));
     }
     if let Some(twice) = names.iter().enumerate().find(|(at, it)| !it.is_empty() && names[..*at].contains(it)) {
         return Err(CliError::Usage(format!("the first line names {} twice", plain(twice.1))));

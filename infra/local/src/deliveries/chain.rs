@@ -3,7 +3,7 @@
 use crate::sandbox::calls::{Call, How};
 use crate::sandbox::operation::Operation;
 
-/// Such as `call 1: accepted, answer lost → asked: found 1 post → public once`.
+/// Such as `call 1: accepted, response lost → look-up: found 1 post → public once`.
 pub(super) fn chain(calls: &[Call], public: usize) -> String {
     let mut links: Vec<(String, usize)> = Vec::new();
     let mut number = 0;
@@ -13,11 +13,11 @@ pub(super) fn chain(calls: &[Call], public: usize) -> String {
                 number += 1;
                 format!("call {number}: {}", published(call))
             }
-            Operation::Look => format!("asked: {}", looked(call)),
+            Operation::Look => format!("look-up: {}", looked(call)),
             _ => continue,
         };
         match links.last_mut() {
-            // Repetitions of the same question with the same answer are left out.
+            // Repeated look-ups with the same result are one link.
             Some((last, times)) if *last == link => *times += 1,
             _ => links.push((link, 1)),
         }
@@ -37,25 +37,25 @@ pub(super) fn chain(calls: &[Call], public: usize) -> String {
 fn published(call: &Call) -> String {
     match (call.made.is_some(), call.how()) {
         (true, Some(How::Answered { status: 201, .. })) => "accepted".to_owned(),
-        (true, Some(How::Answered { status, .. })) => format!("accepted, but answered {status}"),
-        (true, Some(How::Cut)) => "accepted, answer lost".to_owned(),
-        (true, Some(How::HungUp)) => "accepted, but too slow to be waited for".to_owned(),
-        (true, Some(How::Died)) => "accepted, and the process ended".to_owned(),
-        (true, None) => "accepted, answer under way".to_owned(),
-        (false, Some(How::Answered { status, .. })) => format!("answered {status}"),
-        (false, Some(How::Cut)) => "cut off".to_owned(),
-        (false, Some(How::HungUp)) => "too slow to be waited for".to_owned(),
+        (true, Some(How::Answered { status, .. })) => format!("accepted, but response {status}"),
+        (true, Some(How::Cut)) => "accepted, response lost".to_owned(),
+        (true, Some(How::HungUp)) => "accepted after the timeout".to_owned(),
+        (true, Some(How::Died)) => "accepted, but the process ended".to_owned(),
+        (true, None) => "accepted, response pending".to_owned(),
+        (false, Some(How::Answered { status, .. })) => format!("response {status}"),
+        (false, Some(How::Cut)) => "connection cut".to_owned(),
+        (false, Some(How::HungUp)) => "timeout".to_owned(),
         (false, Some(How::Died)) => "the process ended".to_owned(),
-        (false, None) => "under way".to_owned(),
+        (false, None) => "in progress".to_owned(),
     }
 }
 
 fn looked(call: &Call) -> String {
     match call.how() {
         Some(How::Answered { status: 200, words }) => words.clone(),
-        Some(How::Answered { status, .. }) => format!("answered {status}"),
-        Some(How::Cut | How::HungUp | How::Died) => "no answer".to_owned(),
-        None => "under way".to_owned(),
+        Some(How::Answered { status, .. }) => format!("response {status}"),
+        Some(How::Cut | How::HungUp | How::Died) => "no response".to_owned(),
+        None => "in progress".to_owned(),
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
 
         let line = chain(&calls, 1);
 
-        assert_eq!(line, "call 1: accepted, answer lost → asked: found 1 post → public once");
+        assert_eq!(line, "call 1: accepted, response lost → look-up: found 1 post → public once");
     }
 
     #[test]
@@ -106,6 +106,6 @@ mod tests {
 
         let line = chain(&calls, 1);
 
-        assert_eq!(line, "call 1: cut off → asked: found none (3 times) → call 2: accepted → public once");
+        assert_eq!(line, "call 1: connection cut → look-up: found none (3 times) → call 2: accepted → public once");
     }
 }

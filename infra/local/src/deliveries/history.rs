@@ -1,5 +1,5 @@
-//! What was written of deliveries, in the order in which it was written. Only
-//! the pages read it; the service does not depend on it.
+//! The writes of deliveries, in order. Only the pages read this history; the service does not depend
+//! on it.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -86,7 +86,7 @@ impl History {
         if let Some(journal) = &mut inner.journal
             && let Err(error) = journal.append(&change)
         {
-            tracing::warn!(%error, "a step of a delivery could not be noted down");
+            tracing::warn!(%error, "a step of a delivery could not be recorded");
         }
         inner.apply(change);
     }

@@ -19,7 +19,7 @@ use crate::sandbox::{self, pages};
 /// Deliveries on the page.
 const SHOWN: usize = 50;
 
-/// How many characters of a post's text stand for it in the list.
+/// Characters of a post's text in the list.
 const WORDS: usize = 60;
 
 #[derive(Template)]
@@ -38,14 +38,14 @@ struct Row {
     verdict: Verdict,
 }
 
-/// Which deliveries are asked for.
+/// The deliveries to show.
 #[derive(Deserialize)]
 pub(super) struct Wanted {
-    /// Those of this post alone.
+    /// Only those of this post.
     post: Option<PostId>,
 }
 
-/// Shows the recent deliveries, of everybody or of one post.
+/// Shows the recent deliveries, of all users or of one post.
 pub(super) async fn list_deliveries(
     State(deliveries): State<Deliveries>,
     wanted: Result<Query<Wanted>, QueryRejection>,
@@ -78,10 +78,10 @@ pub(super) async fn post_of(deliveries: &Deliveries, record: &Record) -> Option<
     }
 }
 
-/// The words that stand for a post in the list, and the account it goes to.
+/// The start of a post's text, and its account, for the list.
 pub(super) fn post_words(post: Option<&Post>, record: &Record) -> (String, String) {
     let Some(post) = post else {
-        return (format!("Post {}, which was deleted", record.reference.post), "–".to_owned());
+        return (format!("Post {} (deleted)", record.reference.post), "–".to_owned());
     };
     let Some(target) = post.target(record.reference.target) else {
         return (shortened(post.text.as_str()), "–".to_owned());

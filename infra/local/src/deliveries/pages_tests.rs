@@ -79,7 +79,7 @@ async fn a_delivery_is_listed_and_its_page_tells_its_steps_in_order() {
     let page = rig.page_of(&unknown).await;
 
     assert!(overview.contains(&format!("/sandbox/deliveries/{}\"", Reference::of(&unknown))), "{overview}");
-    assert!(overview.contains("not known yet"), "{overview}");
+    assert!(overview.contains("outcome unknown"), "{overview}");
     let places: Vec<_> = ["Planned for 12:00:00.000", "Attempt 1 begins", "The outcome of attempt 1 is unknown"]
         .map(|it| page.find(it).unwrap_or_else(|| panic!("{it} is not in {page}")))
         .to_vec();
@@ -113,7 +113,7 @@ async fn a_replaced_delivery_shows_its_replacement() {
 
     let page = rig.page_of(&planned).await;
 
-    assert!(page.contains("taken back") && page.contains("replaced by revision 2"), "{page}");
+    assert!(page.contains("cancelled") && page.contains("replaced by revision 2"), "{page}");
 }
 
 #[tokio::test]

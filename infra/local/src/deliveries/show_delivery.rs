@@ -1,4 +1,4 @@
-//! One delivery: where it stands, and everything that happened to it.
+//! One delivery: its stored state, and everything that happened to it.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -58,15 +58,15 @@ pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(ref
     })
 }
 
-/// Where it stands, as the table has it now.
+/// The stored state.
 async fn standing(deliveries: &Deliveries, record: Option<&Record>) -> Vec<(&'static str, String)> {
     let Some(record) = record else {
-        return vec![("State", "forgotten: only the network's side is still known".to_owned())];
+        return vec![("State", "unknown: the history has only the calls that the sandbox received".to_owned())];
     };
     let reference = record.reference;
     match deliveries.store.deliveries(record.user, reference.post).await {
         Ok(found) => match found.into_iter().find(|it| it.target_id == reference.target) {
-            None => vec![("State", "not in the table any more".to_owned())],
+            None => vec![("State", "removed".to_owned())],
             Some(delivery) if delivery.revision != reference.revision => {
                 vec![("State", format!("replaced by revision {}", delivery.revision))]
             }
@@ -74,7 +74,7 @@ async fn standing(deliveries: &Deliveries, record: Option<&Record>) -> Vec<(&'st
         },
         Err(error) => {
             tracing::error!(%error, "a delivery could not be read for its page");
-            vec![("State", "the table cannot be read now".to_owned())]
+            vec![("State", "unknown: the table could not be read; reload the page".to_owned())]
         }
     }
 }
@@ -89,18 +89,18 @@ fn facts(delivery: &Delivery) -> Vec<(&'static str, String)> {
     let counted = if delivery.is_prepared { "Attempts" } else { "Failed preparations" };
     facts.push((counted, delivery.attempts.to_string()));
     if let Some(intent) = &delivery.intent {
-        facts.push(("Open", step::open(intent)));
-        facts.push(("Asked", format!("{} times", intent.look_ups)));
+        facts.push(("Open intent", step::open(intent)));
+        facts.push(("Look-ups", intent.look_ups.to_string()));
     }
     if let DeliveryState::Failed { reason, .. } = &delivery.state {
         facts.push(("Reason", reason.clone()));
     }
     if let Some(ends) = delivery.lease_expires_at {
-        facts.push(("Held until", time(ends)));
+        facts.push(("Lease expires", time(ends)));
     }
     if delivery.state == DeliveryState::Waiting {
-        facts.extend(delivery.note.clone().map(|it| ("Last note", it)));
-        facts.push(("Next look", time(delivery.next_step_at)));
+        facts.extend(delivery.note.clone().map(|it| ("Last message", it)));
+        facts.push(("Next step", time(delivery.next_step_at)));
     }
     facts
 }
@@ -123,20 +123,20 @@ mod tests {
         let lost = AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "cut off".to_owned() };
         let unknown = begun.clone().record_publish(Err(lost), noon(), 0);
 
-        assert_eq!(fact(&begun, "Held until"), Some(time(noon() + TimeDelta::seconds(90))));
-        let open = "attempt 1 of 12:00:00.000 not settled; it may still take effect";
-        assert_eq!(fact(&unknown, "Open").as_deref(), Some(open));
-        assert_eq!(fact(&unknown, "Last note").as_deref(), Some("cut off"));
-        assert_eq!(fact(&unknown, "Next look").as_deref(), Some("12:00:02.000"));
+        assert_eq!(fact(&begun, "Lease expires"), Some(time(noon() + TimeDelta::seconds(90))));
+        let open = "attempt 1 at 12:00:00.000, outcome unknown; it may still take effect";
+        assert_eq!(fact(&unknown, "Open intent").as_deref(), Some(open));
+        assert_eq!(fact(&unknown, "Last message").as_deref(), Some("cut off"));
+        assert_eq!(fact(&unknown, "Next step").as_deref(), Some("12:00:02.000"));
     }
 
     #[test]
-    fn what_has_ended_looks_no_more() {
+    fn ended_delivery_has_no_next_step() {
         let refused = AttemptError::Refused { reason: "not wanted".to_owned() };
         let failed = a_delivery().open_intent(noon()).record_publish(Err(refused), noon(), 0);
 
         assert_eq!(fact(&failed, "State").as_deref(), Some("failed: refused"));
         assert_eq!(fact(&failed, "Reason").as_deref(), Some("not wanted"));
-        assert_eq!((fact(&failed, "Next look"), fact(&failed, "Held until")), (None, None));
+        assert_eq!((fact(&failed, "Next step"), fact(&failed, "Lease expires")), (None, None));
     }
 }

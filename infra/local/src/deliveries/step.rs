@@ -24,11 +24,10 @@ pub(super) fn words(before: Option<&Delivery>, after: &Delivery, at: DateTime<Ut
 fn first(delivery: &Delivery) -> String {
     let due = time(delivery.publish_at);
     match (&delivery.intent, delivery.is_prepared) {
-        // An earlier process took the steps before this one; they are not known
-        // here.
-        (Some(intent), _) => format!("Found with {}.", open(intent)),
+        // An earlier process took the steps before this one, which are unknown here.
+        (Some(intent), _) => format!("First recorded with {}.", open(intent)),
         (None, true) => format!("Planned for {due}."),
-        (None, false) => format!("Planned for {due}; its files are sent from {} on.", time(delivery.next_step_at)),
+        (None, false) => format!("Planned for {due}; its files are uploaded from {} on.", time(delivery.next_step_at)),
     }
 }
 
@@ -48,7 +47,7 @@ fn waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> String {
         }
         (Some(intent), None) => {
             let attempt = intent.attempt;
-            format!("Attempt {attempt} made nothing public: {} Continues {then}.", note(after))
+            format!("Attempt {attempt} published nothing: {} Continues {then}.", note(after))
         }
         (None, None) if is_taken => "Preparing: uploads a file, or checks whether an upload is ready.".to_owned(),
         (None, None) if after.is_prepared && !before.is_prepared => {
@@ -57,7 +56,7 @@ fn waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> String {
         (None, None) if after.progress != before.progress => {
             format!("One preparation step is done. Continues {then}.")
         }
-        (None, None) => format!("Waits: {} Continues {then}.", note(after)),
+        (None, None) => format!("Waiting: {} Continues {then}.", note(after)),
     }
 }
 
@@ -73,19 +72,19 @@ fn followed(before: &Delivery, after: &Delivery) -> Option<String> {
             (Some(_), None) => Some(format!("Follow-up {name} continues at {}.", time(after.next_step_at))),
             _ => None,
         },
-        _ => Some(format!("Follow-up {name} has ended: done, or given up.")),
+        _ => Some(format!("Follow-up {name} has ended: published or given up.")),
     }
 }
 
 /// An intent as text.
 pub(super) fn open(intent: &Intent) -> String {
     let running = if intent.may_still_run { "; it may still take effect" } else { "" };
-    format!("attempt {} of {} not settled{running}", intent.attempt, time(intent.at))
+    format!("attempt {} at {}, outcome unknown{running}", intent.attempt, time(intent.at))
 }
 
-/// Why it is not out yet.
+/// Why the delivery is not published yet.
 fn note(delivery: &Delivery) -> String {
-    sentence(delivery.note.as_deref().unwrap_or("no reason is noted"))
+    sentence(delivery.note.as_deref().unwrap_or("no reason is recorded"))
 }
 
 /// With one full stop at its end.
@@ -95,7 +94,7 @@ fn sentence(words: &str) -> String {
 
 fn class_words(class: FailureClass) -> &'static str {
     match class {
-        FailureClass::Refused => "refused for good",
+        FailureClass::Refused => "refused",
         FailureClass::GivenUp => "given up",
         FailureClass::MayBePublic => "it may be public",
     }
@@ -140,7 +139,7 @@ mod tests {
         let busy = AttemptError::RetryLater { retry_at: None, reason: "slow down".to_owned() };
         let again = begun.clone().record_publish(Err(busy), noon(), 0);
 
-        assert_eq!(said(&begun, &again), "Attempt 1 made nothing public: slow down. Continues at 12:00:05.000.");
+        assert_eq!(said(&begun, &again), "Attempt 1 published nothing: slow down. Continues at 12:00:05.000.");
     }
 
     #[test]
@@ -149,7 +148,7 @@ mod tests {
         let failed =
             begun.clone().record_publish(Err(AttemptError::Refused { reason: "not wanted".to_owned() }), noon(), 0);
 
-        assert_eq!(said(&begun, &failed), "Recorded as failed (refused for good): not wanted.");
+        assert_eq!(said(&begun, &failed), "Recorded as failed (refused): not wanted.");
     }
 
     #[test]
@@ -177,10 +176,10 @@ mod tests {
         let busy = AttemptError::RetryLater { retry_at: None, reason: "it answered 500".to_owned() };
         let failed = taken.clone().fail_preparation(busy, noon(), 0);
 
-        assert!(words(None, &planned, noon()).unwrap().contains("files are sent from 12:00:00.000 on"));
+        assert!(words(None, &planned, noon()).unwrap().contains("files are uploaded from 12:00:00.000 on"));
         assert!(said(&planned, &taken).starts_with("Preparing"));
         assert_eq!(said(&taken, &one), "One preparation step is done. Continues at once.");
         assert_eq!(said(&taken_again, &all), "Prepared. Only the publish call is left.");
-        assert_eq!(said(&taken, &failed), "Waits: it answered 500. Continues at 12:00:05.000.");
+        assert_eq!(said(&taken, &failed), "Waiting: it answered 500. Continues at 12:00:05.000.");
     }
 }

@@ -44,7 +44,7 @@ impl Entry {
     pub(super) fn side_name(&self) -> &'static str {
         match self.side {
             Side::Service => "Service",
-            Side::Network => "Network",
+            Side::Network => "Sandbox",
         }
     }
 
@@ -88,7 +88,7 @@ fn tell_writes(record: &Record, entries: &mut Vec<Entry>) {
         before = Some(after);
     }
     if let Some(at) = record.removed_at {
-        let words = "Taken out of the table: the post was changed or deleted.".to_owned();
+        let words = "Removed: the post was changed or deleted.".to_owned();
         entries.push(Entry::new(at, Side::Service, 4, words));
     }
 }
@@ -97,18 +97,18 @@ fn tell_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
     let asked = match call.operation {
         Operation::Publish => format!("Call {number}: {}.", call.operation.words()),
         // A call without a reference does not say which post it is for.
-        _ if call.reference.is_none() => format!("Was {}, for the account.", call.operation.words()),
-        _ => format!("Was {}.", call.operation.words()),
+        _ if call.reference.is_none() => format!("Received: {}, for the account.", call.operation.words()),
+        _ => format!("Received: {}.", call.operation.words()),
     };
     entries.push(Entry { fault: call.fault, ..Entry::new(call.at, Side::Network, 1, asked) });
     let Some(end) = &call.end else { return };
     let took_ms = (end.at - call.at).num_milliseconds();
     let ended = match &end.how {
-        How::Answered { status, words } if words.is_empty() => format!("Answered {status} after {took_ms} ms."),
-        How::Answered { status, words } => format!("Answered {status} after {took_ms} ms: {words}."),
-        How::Cut => "The connection was cut: no answer.".to_owned(),
-        How::HungUp => format!("The service hung up after {took_ms} ms: no answer."),
-        How::Died => "The process had ended meanwhile: no answer.".to_owned(),
+        How::Answered { status, words } if words.is_empty() => format!("Response {status} after {took_ms} ms."),
+        How::Answered { status, words } => format!("Response {status} after {took_ms} ms: {words}."),
+        How::Cut => "The connection was cut: no response.".to_owned(),
+        How::HungUp => format!("The service closed the connection after {took_ms} ms: no response."),
+        How::Died => "The process ended before the response.".to_owned(),
     };
     entries.push(Entry::new(end.at, Side::Network, 3, ended));
 }
@@ -183,9 +183,9 @@ mod tests {
         let expected = [
             ("Service", "Planned"),
             ("Service", "Attempt"),
-            ("Network", "Call"),
-            ("Network", "Post"),
-            ("Network", "Answered"),
+            ("Sandbox", "Call"),
+            ("Sandbox", "Post"),
+            ("Sandbox", "Response"),
             ("Service", "Recorded"),
         ];
         assert_eq!(words, expected);
@@ -193,12 +193,12 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_an_end_is_still_told() {
+    fn a_call_without_an_end_is_shown() {
         let call = Call { end: None, ..published(ms(0), ms(0)) };
 
         let story = story(None, &[call], &[]);
 
-        assert_eq!(story.iter().map(|it| it.words.as_str()).collect::<Vec<_>>(), ["Call 1: asked to publish."]);
+        assert_eq!(story.iter().map(|it| it.words.as_str()).collect::<Vec<_>>(), ["Call 1: publish request."]);
     }
 
     #[test]

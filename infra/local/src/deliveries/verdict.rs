@@ -9,9 +9,9 @@ use super::time;
 pub(super) struct Verdict {
     /// What its platform shows.
     pub(super) seen: Seen,
-    /// As the service wrote it last; `None` when that is forgotten.
+    /// As the service wrote it last; `None` if the history no longer has it.
     pub(super) delivery: Option<Delivery>,
-    /// Whether it will not go out any more, because the user changed the post.
+    /// Whether the delivery was cancelled, because the user changed the post.
     pub(super) is_void: bool,
 }
 
@@ -58,9 +58,9 @@ impl Verdict {
                     // The service has recorded it as public, but the platform has no such post.
                     Seen::Fake { shows_it: false } | Seen::Sandbox(_) => ("not public".to_owned(), Tone::Wrong),
                 },
-                State::Waiting if self.is_void => ("taken back".to_owned(), Tone::Quiet),
-                State::Waiting if delivery.intent.is_some() => ("not known yet".to_owned(), Tone::Quiet),
-                State::Waiting if now < delivery.publish_at => ("planned".to_owned(), Tone::Quiet),
+                State::Waiting if self.is_void => ("cancelled".to_owned(), Tone::Quiet),
+                State::Waiting if delivery.intent.is_some() => ("outcome unknown".to_owned(), Tone::Quiet),
+                State::Waiting if now < delivery.publish_at => ("scheduled".to_owned(), Tone::Quiet),
                 State::Waiting => ("waiting".to_owned(), Tone::Quiet),
             },
             (1, _) => ("public once".to_owned(), Tone::Good),
@@ -85,7 +85,7 @@ impl Verdict {
         }
     }
 
-    /// How long after its second it became public; negative is early.
+    /// How long after the due time it became public; negative is early.
     pub(super) fn late_ms(&self) -> Option<i64> {
         Some((self.first_public_at()? - self.delivery.as_ref()?.publish_at).num_milliseconds())
     }
@@ -99,7 +99,7 @@ impl Verdict {
         }
     }
 
-    /// Its second, with its day.
+    /// The due time, with its day.
     pub(super) fn due(&self) -> String {
         let written = |it: &Delivery| it.publish_at.format("%-d %b %H:%M:%S%.3f").to_string();
         self.delivery.as_ref().map_or_else(|| "–".to_owned(), written)
@@ -173,14 +173,14 @@ mod tests {
         let later = noon() + TimeDelta::seconds(1);
 
         for (delivery, now, words) in [
-            (a_delivery(), noon() - TimeDelta::seconds(1), "planned"),
+            (a_delivery(), noon() - TimeDelta::seconds(1), "scheduled"),
             (a_delivery(), later, "waiting"),
-            (begun, later, "not known yet"),
+            (begun, later, "outcome unknown"),
             (failed, later, "failed"),
         ] {
             assert_eq!(verdict(&[], delivery).words(now).0, words);
         }
         let void = Verdict { is_void: true, ..verdict(&[], a_delivery()) };
-        assert_eq!(void.words(noon()).0, "taken back");
+        assert_eq!(void.words(noon()).0, "cancelled");
     }
 }

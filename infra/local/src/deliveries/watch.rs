@@ -22,7 +22,7 @@ use super::history::{Change, Written};
 
 type Item = HashMap<String, AttributeValue>;
 
-/// Notes down each write of a delivery once it has succeeded.
+/// Records each write of a delivery once it has succeeded.
 #[derive(Debug)]
 pub(crate) struct Watch {
     history: History,
@@ -82,7 +82,7 @@ impl Intercept for Watch {
     }
 }
 
-/// What a call of the store will have written if it succeeds.
+/// The writes of a store call, which count if it succeeds.
 #[derive(Debug)]
 struct Pending(Vec<Write>);
 

@@ -1,4 +1,4 @@
-//! What arrived at the fakes, for people who look.
+//! Pages that show what was published on the fakes.
 
 use askama::Template;
 use axum::extract::{Path, Query, State};
@@ -25,15 +25,15 @@ struct ListPage {
 #[template(path = "fakes/fake.html")]
 struct FakePage {
     fake: FakeView,
-    /// Whether one post was asked for.
+    /// Whether the page shows a single post.
     is_of_one: bool,
     posts: Vec<PostView>,
 }
 
-/// Which posts are asked for.
+/// The posts to show.
 #[derive(Deserialize)]
 pub(super) struct Wanted {
-    /// The platform's id of one; all of them without it.
+    /// The platform's id of a post; all posts if absent.
     post: Option<String>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Wanted {
 struct FakeView {
     name: &'static str,
     title: &'static str,
-    /// What a person types on the service's page, by the names of the fields.
+    /// The values to enter on the service's page, by field name.
     answers: Vec<(String, String)>,
     /// How many posts are public.
     posts: usize,

@@ -1,5 +1,5 @@
-//! The consent page: someone chooses an account and allows the client to act
-//! for it (RFC 6749, section 4.1, with PKCE required).
+//! The consent page: the user chooses an account and grants the client access to it (RFC 6749,
+//! section 4.1, with PKCE required).
 
 mod request;
 #[cfg(test)]
@@ -48,7 +48,7 @@ pub(super) async fn show_consent(RawQuery(query): RawQuery) -> Response {
 
 fn consent_page(request: &AuthorizationRequest, query: &str) -> Response {
     let returns_to = request.redirect_uri.origin().ascii_serialization();
-    // Browsers hold the answer's redirect against form-action, too.
+    // Browsers apply form-action to the redirect in the response, too.
     let policy = format!("{} {returns_to}", pages::POLICY);
     let page = ConsentPage {
         accounts: Account::all().collect(),
@@ -82,7 +82,7 @@ pub(super) async fn answer_consent(
     form: Result<Form<ConsentForm>, FormRejection>,
 ) -> Response {
     let Ok(Form(form)) = form else {
-        return wrong_page("The form was not complete. Go back and try again.");
+        return wrong_page("The form is incomplete. Go back and try again.");
     };
     let request = match AuthorizationRequest::parse(&form.request) {
         Ok(request) => request,
@@ -126,5 +126,5 @@ fn allow(sandbox: &Sandbox, account: Account, also: Vec<Account>, request: &Auth
 }
 
 fn wrong_page(message: &str) -> Response {
-    pages::message(StatusCode::BAD_REQUEST, "This does not work", message)
+    pages::message(StatusCode::BAD_REQUEST, "Invalid request", message)
 }

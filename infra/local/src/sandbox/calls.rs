@@ -1,5 +1,5 @@
-//! The calls of the API as they were asked and answered: what people read to
-//! see what happened. Nothing on the network depends on it.
+//! The calls of the API with their responses, for the pages that show what happened. Nothing else
+//! depends on them.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -114,7 +114,7 @@ impl Calls {
         if let Some(journal) = &mut self.journal
             && let Err(error) = journal.append(&call)
         {
-            tracing::warn!(%error, "a call of the sandbox could not be written down");
+            tracing::warn!(%error, "a call of the sandbox could not be recorded");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Adding a comment to a public post, and the faults that can be ordered for it.
+//! Adds comments to public posts, with the faults of that call.
 
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
@@ -18,12 +18,12 @@ use super::refusal::Refusal;
 /// Characters of a comment.
 const MAX_TEXT: usize = 200;
 
-/// What a client wants to say.
+/// The request body.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewComment {
     text: String,
-    /// Of the post that it is for, so that the list of calls tells of both.
+    /// The reference of the post, so that the list of calls has both.
     #[serde(default)]
     reference: String,
 }
@@ -46,13 +46,13 @@ pub(super) async fn create_comment(
     match strike.as_ref().map(|it| (it.kind, it.wait_seconds())) {
         Some((FaultKind::CommentBusy, wait)) => return Err(Refusal::Busy { wait_seconds: Some(wait) }),
         Some((FaultKind::CommentRefuse, _)) => {
-            return Err(Refusal::content("comment_refused", "the sandbox does not want this comment"));
+            return Err(Refusal::content("comment_refused", "the sandbox does not accept this comment"));
         }
         _ => {}
     }
     let mut ledger = sandbox.ledger();
     let post = post.parse().ok().filter(|it| ledger.world().post(*it).is_some());
-    let Some(post) = post else { return Err(Refusal::content("unknown_post", "there is no such post")) };
+    let Some(post) = post else { return Err(Refusal::content("unknown_post", "this post does not exist")) };
     let chars = text.chars().count();
     if text.trim().is_empty() || MAX_TEXT < chars {
         let message = format!("a comment has 1 to {MAX_TEXT} characters; this one has {chars}");

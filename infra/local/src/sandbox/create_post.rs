@@ -1,4 +1,4 @@
-//! Publishing a post, and the faults that can be ordered for it.
+//! Publishes posts, with the faults of that call.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use super::refusal::Refusal;
 const MAX_TEXT: usize = 500;
 /// Pictures and videos of a post.
 const MAX_MEDIA: usize = 4;
-/// Characters of what a file shows.
+/// Characters of an alt text.
 const MAX_ALT_TEXT: usize = 1000;
 /// Characters of a reference.
 const MAX_REFERENCE: usize = 100;
@@ -37,7 +37,7 @@ pub(super) struct NewPost {
     text: String,
     #[serde(default)]
     media_ids: Vec<String>,
-    /// What files show, by their ids.
+    /// Alt texts by file id.
     #[serde(default)]
     alt_texts: BTreeMap<String, String>,
     #[serde(default)]
@@ -53,8 +53,8 @@ pub(super) async fn create_post(
     caller: Result<Caller, Refusal>,
     body: Result<Json<NewPost>, JsonRejection>,
 ) -> Result<Response, Refusal> {
-    // Noted before the token is checked, so that the list of calls also tells of
-    // this post when the token is no longer good.
+    // Recorded before the token is checked, so that the list of calls has this post even if the token is
+    // invalid.
     if let Ok(Json(post)) = &body {
         call.about(&post.reference);
     }
@@ -91,7 +91,7 @@ impl Work {
             FaultKind::ErrorAfter => self.publish().and(Err(Refusal::Broken)),
             FaultKind::LoseCall => Ok(cut_connection()),
             FaultKind::LoseAnswer => self.publish().map(|_| cut_connection()),
-            // In a task of its own, which goes on when the client hangs up.
+            // In a separate task, which continues if the client closes the connection.
             FaultKind::Slow => tokio::spawn(self.publish_after(strike)).await.unwrap_or(Err(Refusal::Internal)),
             FaultKind::Late => {
                 self.check()?;
@@ -135,23 +135,23 @@ impl Work {
 fn check(post: &NewPost, is_own_medium: impl Fn(&str) -> bool) -> Result<(), Refusal> {
     let chars = post.text.chars().count();
     if MAX_TEXT < chars {
-        let message = format!("a text may have {MAX_TEXT} characters; this one has {chars}");
+        let message = format!("a text can have at most {MAX_TEXT} characters; this one has {chars}");
         return Err(Refusal::content("text_too_long", message));
     }
     let count = post.media_ids.len();
     if MAX_MEDIA < count {
-        let message = format!("a post may have {MAX_MEDIA} files; this one has {count}");
+        let message = format!("a post can have at most {MAX_MEDIA} files; this one has {count}");
         return Err(Refusal::content("too_many_media", message));
     }
     if post.alt_texts.values().any(|it| MAX_ALT_TEXT < it.chars().count()) {
-        let message = format!("an alternative text may have {MAX_ALT_TEXT} characters");
+        let message = format!("an alt text can have at most {MAX_ALT_TEXT} characters");
         return Err(Refusal::content("alt_text_too_long", message));
     }
     if post.alt_texts.keys().any(|id| !post.media_ids.contains(id)) {
-        return Err(Refusal::content("unknown_media", "an alternative text is for a file that the post does not show"));
+        return Err(Refusal::content("unknown_media", "an alt text is for a file that is not in the post"));
     }
     if MAX_REFERENCE < post.reference.chars().count() {
-        let message = format!("a reference may have {MAX_REFERENCE} characters");
+        let message = format!("a reference can have at most {MAX_REFERENCE} characters");
         return Err(Refusal::content("reference_too_long", message));
     }
     let board = post.options.get("board");

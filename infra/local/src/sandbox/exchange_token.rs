@@ -1,4 +1,4 @@
-//! Codes and refresh tokens become access tokens here, and end here.
+//! The token endpoint and the revocation endpoint.
 
 use axum::extract::State;
 use axum::extract::rejection::FormRejection;
@@ -18,7 +18,7 @@ use super::record_calls::{CallUnderWay, Said, cut_connection};
 use super::refusal::TokenRefusal;
 use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 
-/// How long an access token is good.
+/// The lifetime of an access token.
 const ACCESS_LIFETIME: TimeDelta = TimeDelta::hours(1);
 
 /// The form of RFC 6749, sections 4.1.3 and 6, and RFC 7636, section 4.5.
@@ -78,8 +78,7 @@ fn exchange_code(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, Tok
     let code = token::hash(code.expose_secret());
     let now = sandbox.now();
 
-    // The ledger stays locked until the exchange is recorded, so that a code is
-    // spent only once.
+    // The ledger stays locked until the exchange is recorded, so that a code is exchanged only once.
     let mut ledger = sandbox.ledger();
     let allowed =
         ledger.world().code(&code, now).ok_or(TokenRefusal::InvalidGrant("the code is unknown, spent or expired"))?;

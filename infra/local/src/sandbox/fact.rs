@@ -1,4 +1,4 @@
-//! What can happen on the network: the lines of its journal.
+//! The events of the sandbox: the lines of its journal.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use super::accounts::Account;
 
-/// Something that happened and stays true. Tokens and codes are their hashes.
+/// An event of the sandbox. Tokens and codes are stored as hashes.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub(super) enum Fact {
-    /// Someone pressed Allow, and the client was sent a code.
+    /// The user pressed Allow, and the client received a code.
     Allowed { code: String, allowed: Allowed, at: DateTime<Utc> },
-    /// The code was exchanged, which spends it.
+    /// The code was exchanged, and is no longer valid.
     Granted { code: String, grant: u64, tokens: TokenPair, at: DateTime<Utc> },
     /// The refresh token was exchanged, which replaces it.
     Refreshed { grant: u64, tokens: TokenPair, at: DateTime<Utc> },
-    /// None of the tokens of this grant is good any more.
+    /// The grant ended, and its tokens are no longer valid.
     Revoked { grant: u64 },
-    /// The access tokens of these grants ended before their time.
+    /// The access tokens of these grants expired early.
     Expired { grants: Vec<u64> },
     /// A file was stored.
     Uploaded { id: String, medium: Medium },
@@ -30,7 +30,7 @@ pub(super) enum Fact {
     Commented(Comment),
 }
 
-/// What a code stands for.
+/// The grant that a code can be exchanged for.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Allowed {
     pub(super) account: Account,
@@ -57,13 +57,13 @@ pub(super) struct TokenPair {
 pub(super) struct Medium {
     pub(super) account: Account,
     pub(super) mime_type: String,
-    /// Before this no post can show it; `None` when it could be at once.
+    /// Posts can use the file from this time on; `None`: at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ready_at: Option<DateTime<Utc>>,
 }
 
 impl Medium {
-    /// How long it is still worked on; `None` when it can be shown.
+    /// The remaining processing time; `None` if posts can use the file.
     pub(super) fn is_processed_for(&self, now: DateTime<Utc>) -> Option<TimeDelta> {
         self.ready_at.map(|it| it - now).filter(|it| TimeDelta::zero() < *it)
     }
@@ -75,13 +75,13 @@ pub(super) struct Post {
     pub(super) account: Account,
     pub(super) text: String,
     pub(super) media: Vec<String>,
-    /// What files show, by their ids.
+    /// Alt texts by file id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) alt_texts: BTreeMap<String, String>,
-    /// What the client said for this network alone.
+    /// Options of the sandbox.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub(super) options: Options,
-    /// Whatever the client chose to find its post again.
+    /// The client's reference, by which it can look up the post.
     pub(super) reference: String,
     pub(super) at: DateTime<Utc>,
 }

@@ -1,58 +1,58 @@
-//! The faults there are: what each does, to which call.
+//! The kinds of faults: what each does, and to which calls.
 
 use serde::{Deserialize, Serialize};
 
 use super::operation::Operation;
 
-/// A fault. JSON names it as [`FaultKind::name`] does.
+/// A kind of fault; [`FaultKind::name`] is its name in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FaultKind {
-    /// The content is refused for good.
+    /// 422: the content is refused.
     Refuse,
-    /// Refused for now; no time is given.
+    /// 429 without `Retry-After`.
     Busy,
-    /// Refused for now, with a `Retry-After`.
+    /// 429 with `Retry-After`.
     BusyUntil,
-    /// Too many calls, with a `Retry-After`.
+    /// 429 for too many calls, with `Retry-After`.
     RateLimit,
-    /// An error of the server, and nothing was done.
+    /// 500, and the post is not published.
     ErrorBefore,
-    /// Done, and an error of the server all the same.
+    /// 500, although the post is published.
     ErrorAfter,
-    /// The connection is cut, and nothing was done.
+    /// The connection is cut, and the post is not published.
     LoseCall,
-    /// Done, and the connection is cut without an answer.
+    /// The post is published, and the connection is cut before the response.
     LoseAnswer,
-    /// Done, but only after the delay, even when the client has gone by then.
+    /// The post is published after the delay, even if the client has closed the connection.
     Slow,
-    /// The connection is cut at once, and it is done after the delay.
+    /// The connection is cut at once, and the post is published after the delay.
     Late,
-    /// Asked what was published, it answers with an error of the server.
+    /// A look-up gets 500.
     LookError,
-    /// A comment is refused for now, with a `Retry-After`.
+    /// 429 for a comment, with `Retry-After`.
     CommentBusy,
-    /// A comment is refused for good.
+    /// 422 for a comment.
     CommentRefuse,
-    /// A comment is added, and the connection is cut without an answer.
+    /// A comment is added, and the connection is cut before the response.
     CommentLoseAnswer,
-    /// A file is taken only after the delay.
+    /// A file is accepted after the delay.
     MediaSlow,
-    /// A file meets an error of the server and is not kept.
+    /// 500 for a file, which is not stored.
     MediaError,
-    /// A file is refused for good.
+    /// 422 for a file.
     MediaRefuse,
-    /// A file is taken, but no post can show it before the delay is over.
+    /// A file is accepted, but posts cannot use it before the delay is over.
     MediaProcessing,
     /// The grant ends.
     Revoke,
-    /// The access token ends; the grant and its refresh token do not.
+    /// The access token expires; the grant and its refresh token stay valid.
     Expire,
-    /// Renewing the access token is refused for good.
+    /// A refresh is refused.
     RefuseRefresh,
-    /// Renewing the access token is not possible for now.
+    /// A refresh gets 503.
     RefreshUnreachable,
-    /// The tokens are renewed, and the connection is cut without an answer.
+    /// The tokens are refreshed, and the connection is cut before the response.
     LoseRefresh,
 }
 
@@ -130,62 +130,64 @@ impl FaultKind {
         }
     }
 
-    /// What it is, in a few words for the page.
+    /// The heading on the page.
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Self::Refuse => "Refuse for good",
-            Self::Busy => "Refuse for now",
-            Self::BusyUntil => "Refuse for now, with a time",
+            Self::Refuse => "Refuse permanently",
+            Self::Busy => "Refuse temporarily",
+            Self::BusyUntil => "Refuse temporarily, with a time",
             Self::RateLimit => "Rate limit",
             Self::ErrorBefore => "Error, not published",
             Self::ErrorAfter => "Error, but published",
-            Self::LoseCall => "Cut off, not published",
-            Self::LoseAnswer => "Cut off, but published",
+            Self::LoseCall => "Connection cut, not published",
+            Self::LoseAnswer => "Connection cut, but published",
             Self::Slow => "Slow",
-            Self::Late => "Cut off, published later",
-            Self::LookError => "Cannot be asked",
-            Self::CommentBusy => "Refuse a comment for now",
+            Self::Late => "Connection cut, published later",
+            Self::LookError => "Look-up fails",
+            Self::CommentBusy => "Refuse a comment temporarily",
             Self::CommentRefuse => "Refuse a comment",
-            Self::CommentLoseAnswer => "Cut off, but added",
-            Self::MediaSlow => "Slow file",
-            Self::MediaError => "Error at a file",
+            Self::CommentLoseAnswer => "Connection cut, but added",
+            Self::MediaSlow => "Slow upload",
+            Self::MediaError => "Error during the upload",
             Self::MediaRefuse => "Refuse a file",
-            Self::MediaProcessing => "Processing",
+            Self::MediaProcessing => "Slow processing",
             Self::Revoke => "Revoke the grant",
-            Self::Expire => "End the access token",
-            Self::RefuseRefresh => "Refuse to renew",
-            Self::RefreshUnreachable => "Cannot renew now",
-            Self::LoseRefresh => "Lose the renewed token",
+            Self::Expire => "Expire the access token",
+            Self::RefuseRefresh => "Refuse the refresh",
+            Self::RefreshUnreachable => "Refresh unavailable",
+            Self::LoseRefresh => "Connection cut, but refreshed",
         }
     }
 
-    /// What it does, in a sentence for the page.
+    /// The effect, as a sentence for the page.
     pub(super) fn effect(self) -> &'static str {
         match self {
-            Self::Refuse => "The content is refused with 422.",
-            Self::Busy => "Nothing is done, and no time is given: 429.",
-            Self::BusyUntil => "Nothing is done, and Retry-After gives the seconds: 429.",
-            Self::RateLimit => "Too many posts; Retry-After gives the seconds, or 2: 429.",
-            Self::ErrorBefore => "Nothing is done, and the answer is 500.",
-            Self::ErrorAfter => "The post is published, and the answer is 500 all the same.",
-            Self::LoseCall => "Nothing is done, and the connection is cut.",
-            Self::LoseAnswer => "The post is published, and the connection is cut before the answer.",
-            Self::Slow => "The post is published after the seconds, even when nobody waits any more.",
-            Self::Late => "The connection is cut at once; the post is published after the seconds.",
-            Self::LookError => "Asked what was published, it answers 500. Choose it beside one of the others.",
-            Self::CommentBusy => "The comment is not added, and Retry-After gives the seconds: 429.",
-            Self::CommentRefuse => "The comment is refused with 422.",
-            Self::CommentLoseAnswer => "The comment is added, and the connection is cut before the answer.",
-            Self::MediaSlow => "The file is taken after the seconds.",
-            Self::MediaError => "The file is not kept, and the answer is 500.",
-            Self::MediaRefuse => "The file is refused with 422.",
-            Self::MediaProcessing => "The file is taken, but no post can show it before the seconds are over.",
-            Self::Revoke => "The next call is answered 401. The account has to be connected again.",
-            Self::Expire => "The next call is answered 401. The token can be renewed.",
-            Self::RefuseRefresh => "The access token ends now, and renewing it is refused. Connect again.",
-            Self::RefreshUnreachable => "The access token ends now, and renewing it is answered 503.",
+            Self::Refuse => "The content is refused: 422.",
+            Self::Busy => "Nothing is published: 429 without Retry-After.",
+            Self::BusyUntil => "Nothing is published: 429, with the delay in Retry-After.",
+            Self::RateLimit => "Too many posts: 429, with the delay, or 2 seconds, in Retry-After.",
+            Self::ErrorBefore => "Nothing is published, and the response is 500.",
+            Self::ErrorAfter => "The post is published, but the response is 500.",
+            Self::LoseCall => "Nothing is published, and the connection is cut.",
+            Self::LoseAnswer => "The post is published, but the connection is cut before the response.",
+            Self::Slow => "The post is published after the delay, even if the client stops waiting.",
+            Self::Late => "The connection is cut at once; the post is published after the delay.",
+            Self::LookError => "A look-up of published posts gets 500. Combine it with another fault.",
+            Self::CommentBusy => "The comment is not added: 429, with the delay in Retry-After.",
+            Self::CommentRefuse => "The comment is refused: 422.",
+            Self::CommentLoseAnswer => "The comment is added, but the connection is cut before the response.",
+            Self::MediaSlow => "The file is accepted after the delay.",
+            Self::MediaError => "The file is not stored, and the response is 500.",
+            Self::MediaRefuse => "The file is refused: 422.",
+            Self::MediaProcessing => "The file is accepted, but posts cannot use it until the delay is over.",
+            Self::Revoke => "The next call gets 401. The account must be reconnected.",
+            Self::Expire => "The next call gets 401. The token can be refreshed.",
+            Self::RefuseRefresh => {
+                "The access token expires now, and its refresh is refused. The account must be reconnected."
+            }
+            Self::RefreshUnreachable => "The access token expires now, and its refresh gets 503.",
             Self::LoseRefresh => {
-                "The access token ends now. It is renewed, which spends the old refresh token, and the answer is cut off."
+                "The access token expires now. Its refresh uses up the old refresh token, but the connection is cut before the response."
             }
         }
     }
@@ -232,8 +234,8 @@ impl FaultKind {
         )
     }
 
-    /// Whether access tokens end when it is armed. It strikes renewals, and
-    /// without that nobody would renew a token for most of an hour.
+    /// Whether access tokens expire when the fault is armed. It strikes refreshes, and otherwise no
+    /// token would be refreshed for most of an hour.
     pub(super) fn ends_tokens(self) -> bool {
         self.strikes(Operation::Refresh)
     }

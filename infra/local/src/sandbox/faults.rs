@@ -1,4 +1,4 @@
-//! Faults that were ordered: what the next calls are to suffer.
+//! Armed faults: how the next calls fail.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use super::accounts::Account;
 use super::fault_kind::FaultKind;
 use super::operation::Operation;
 
-/// How many orders may stand at once.
+/// Maximum number of armed orders.
 const MAX_ARMED: usize = 100;
-/// How many calls one order may cover.
+/// Maximum number of calls of one order.
 const MAX_COUNT: u32 = 10_000;
 /// The longest delay, in milliseconds.
 const MAX_DELAY_MS: u64 = 60_000;
-/// The last file that can be named.
+/// Maximum of [`Order::file`].
 const MAX_FILE: u32 = 100;
 
 /// An order: the next `count` calls of an account, or of any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Order {
-    /// Given when it is armed, so that it can be switched off alone.
+    /// Assigned when the order is armed, to switch it off.
     #[serde(skip_deserializing)]
     pub(super) id: u64,
     #[serde(default)]
@@ -32,8 +32,8 @@ pub(super) struct Order {
     pub(super) count: Option<u32>,
     #[serde(default)]
     pub(super) delay_ms: u64,
-    /// For faults of files: the first one that it strikes, counted from now.
-    /// Those before it pass, and count this down to 1.
+    /// For faults of files: the first file that it strikes, counted from now. Each file before it counts
+    /// this down, to 1.
     #[serde(default = "first")]
     pub(super) file: u32,
 }
@@ -47,16 +47,18 @@ fn first() -> u32 {
     1
 }
 
-/// Why an order is not taken.
+/// Why an order is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidOrder {
-    #[error("the number of calls must be from 1 to {MAX_COUNT}, or nothing for all until it is switched off")]
+    #[error(
+        "the number of calls must be from 1 to {MAX_COUNT}, or empty for all calls until the fault is switched off"
+    )]
     Count,
     #[error("the delay must be from 0 to {MAX_DELAY_MS} ms")]
     Delay,
-    #[error("the file must be from 1 to {MAX_FILE}, and 1 for faults that are not about files")]
+    #[error("the first file must be from 1 to {MAX_FILE}; for faults that are not about files, it must be 1")]
     File,
-    #[error("{MAX_ARMED} faults are armed already; clear them first")]
+    #[error("{MAX_ARMED} faults are already armed; switch some off first")]
     TooMany,
 }
 
@@ -75,8 +77,7 @@ impl InjectedFault {
     }
 }
 
-/// The orders that stand, in the order in which they came. They end with the
-/// process.
+/// The armed orders, oldest first. They end with the process.
 #[derive(Default)]
 pub(super) struct InjectedFaults {
     armed: Vec<Order>,

@@ -1,4 +1,4 @@
-//! A file that remembers what happened: one line of JSON each, only ever added to.
+//! An append-only file with one fact per line, as JSON.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
@@ -18,10 +18,10 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens a journal and tells the facts in it, in order.
+    /// Opens a journal and passes its facts on, in order.
     ///
-    /// A last line without its end was being written when the process died. It
-    /// was never answered, so it never happened, and is cut off.
+    /// An incomplete last line was being written when the process died. Its request had no response, so
+    /// the line is removed.
     pub(crate) fn open<F: DeserializeOwned>(path: &Path, tell: impl FnMut(F)) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::Folder { path: path.to_owned(), source };
         let mut options = OpenOptions::new();
@@ -40,8 +40,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Writes a fact down. When this returns, it survives the death of the
-    /// process. When it fails, the fact did not happen.
+    /// Records a fact. Once this returns, the fact survives a crash of the process. If this fails, the
+    /// fact is not recorded.
     pub(crate) fn append(&mut self, fact: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(fact)?;
         line.push(b'\n');
@@ -53,7 +53,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Forgets whatever follows the last complete line.
+    /// Removes everything after the last complete line.
     fn cut_off(&mut self) -> io::Result<()> {
         self.file.set_len(self.end)?;
         self.file.seek(SeekFrom::Start(self.end))?;

@@ -1,5 +1,4 @@
-//! The world together with its journal: a fact is written down before it becomes
-//! true.
+//! The state together with its journal: a fact is recorded before it is applied.
 
 use std::io;
 use std::path::Path;
@@ -9,31 +8,31 @@ use super::fact::Fact;
 use super::journal::Journal;
 use super::world::SandboxState;
 
-/// Keeps the world and its journal in step.
+/// Keeps the state and its journal consistent.
 pub(super) struct Ledger {
     world: SandboxState,
     journal: Option<Journal>,
 }
 
 impl Ledger {
-    /// A world that is forgotten at the end.
+    /// An empty state without a journal.
     pub(super) fn in_memory() -> Self {
         Self { world: SandboxState::default(), journal: None }
     }
 
-    /// The world that the journal at `path` tells of.
+    /// Reads the state from the journal at `path`.
     pub(super) fn open(path: &Path) -> Result<Self, SandboxError> {
         let mut world = SandboxState::default();
         let journal = Journal::open(path, |fact| world.apply(fact))?;
         Ok(Self { world, journal: Some(journal) })
     }
 
-    /// What is true now.
+    /// The current state.
     pub(super) fn world(&self) -> &SandboxState {
         &self.world
     }
 
-    /// Writes the fact down, then makes it true.
+    /// Records the fact, then applies it.
     pub(super) fn record(&mut self, fact: Fact) -> io::Result<()> {
         if let Some(journal) = &mut self.journal {
             journal.append(&fact)?;

@@ -53,7 +53,7 @@ pub(super) async fn upload_medium(
     caller.needs(PUBLISH)?;
     let mime_type = mime_type(&headers).ok_or_else(|| Refusal::Malformed {
         status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        message: "content-type must be that of a picture or a video".into(),
+        message: "content-type must be the type of an image or a video".into(),
     })?;
     let mut ready_at = None;
     if let Some(strike) = call.strike(caller.account) {
@@ -66,7 +66,7 @@ pub(super) async fn upload_medium(
                 read_past(body).await;
                 caller.lose_access(&sandbox, kind)?;
                 return Err(match kind {
-                    FaultKind::MediaRefuse => Refusal::content("file_refused", "the sandbox does not want this file"),
+                    FaultKind::MediaRefuse => Refusal::content("file_refused", "the sandbox does not accept this file"),
                     _ => Refusal::Broken,
                 });
             }
@@ -116,7 +116,7 @@ async fn store(sandbox: &Sandbox, id: &str, body: Body) -> Result<(), Refusal> {
     while let Some(piece) = body.next().await {
         let piece = piece.map_err(|_| Refusal::Malformed {
             status: StatusCode::BAD_REQUEST,
-            message: "the upload broke off".into(),
+            message: "the upload was interrupted".into(),
         })?;
         size += piece.len();
         if MAX_FILE < size {

@@ -45,18 +45,18 @@ impl Operation {
         }
     }
 
-    /// The call as a participle, to follow "it was".
+    /// The operation as a noun.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Self::Publish => "asked to publish",
-            Self::Comment => "asked to add a comment",
-            Self::Look => "asked what it has published",
-            Self::Upload => "sent a file",
-            Self::LookAtFile => "asked whether a file is ready",
-            Self::Exchange => "asked for tokens",
-            Self::Refresh => "asked to renew the access token",
-            Self::Revoke => "asked to end the grant",
-            Self::Profile => "asked who the account is",
+            Self::Publish => "publish request",
+            Self::Comment => "comment request",
+            Self::Look => "look-up by reference",
+            Self::Upload => "file upload",
+            Self::LookAtFile => "status check of a file",
+            Self::Exchange => "token exchange",
+            Self::Refresh => "token refresh",
+            Self::Revoke => "revocation of the grant",
+            Self::Profile => "profile request",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Ordering faults as JSON, which tests do.
+//! Arms faults with JSON requests, for tests and scripts.
 
 use axum::Json;
 use axum::body::Bytes;
@@ -65,7 +65,7 @@ pub(super) fn arm(sandbox: &Sandbox, order: Order) -> Result<(), String> {
     if kind.ends_tokens() {
         let mut ledger = sandbox.ledger();
         let grants = ledger.world().grants_of(account);
-        ledger.record(Fact::Expired { grants }).map_err(|error| format!("this could not be stored: {error}"))?;
+        ledger.record(Fact::Expired { grants }).map_err(|error| format!("the fault could not be stored: {error}"))?;
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ mod tests {
             (json!({"kind": "slow", "account": "nobody"}), "choose one of harbour, lighthouse"),
             (json!({"kind": "slow", "count": 0}), "the number of calls must be from 1"),
             (json!({"kind": "slow", "delay_ms": 60_001}), "the delay must be from 0 to 60000 ms"),
-            (json!({"kind": "slow", "file": 2}), "the file must be from 1"),
+            (json!({"kind": "slow", "file": 2}), "the first file must be from 1"),
             (json!({"kind": "slow", "delay": 1}), "unknown field `delay`"),
             (json!({"kind": "slow", "id": 1}), "unknown field `id`"),
             (json!({"count": 1}), "missing field `kind`"),

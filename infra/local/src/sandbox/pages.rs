@@ -1,4 +1,4 @@
-//! What all HTML pages of the network share.
+//! Parts that all HTML pages of the sandbox share.
 
 use askama::Template;
 use axum::http::{HeaderName, StatusCode, header};
@@ -16,7 +16,7 @@ pub(crate) fn show(page: &impl Template) -> Response {
     match page.render() {
         Ok(html) => (headers(), Html(html)).into_response(),
         Err(error) => {
-            tracing::error!(%error, "a sandbox page cannot be written");
+            tracing::error!(%error, "a sandbox page could not be rendered");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
@@ -38,14 +38,14 @@ struct MessagePage<'a> {
     message: &'a str,
 }
 
-/// A page that only says something.
+/// A page with a message.
 pub(super) fn message(status: StatusCode, title: &str, message: &str) -> Response {
     (status, show(&MessagePage { title, message })).into_response()
 }
 
-/// There is nothing at this address.
+/// The page for unknown paths.
 pub(crate) fn not_found() -> Response {
-    message(StatusCode::NOT_FOUND, "Nothing here", "There is nothing at this address.")
+    message(StatusCode::NOT_FOUND, "Page not found", "This page does not exist, or its data was deleted.")
 }
 
 /// The stylesheet of all pages.

@@ -1,5 +1,4 @@
-//! What can be read as JSON: who the caller is, which posts carry a reference,
-//! and everything that became public.
+//! The API's read operations: the caller's account, its posts by reference, and everything public.
 
 use std::convert::Infallible;
 

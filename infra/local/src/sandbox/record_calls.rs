@@ -1,4 +1,4 @@
-//! Writing down each call of the API, as it comes in and as it ends.
+//! Records each call of the API when it arrives and when it ends.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use super::calls::{End, How};
 use super::faults::InjectedFault;
 use super::operation::Operation;
 
-/// A call under way: its handler tells it what it learns.
+/// A call in progress. Its handler adds details.
 #[derive(Clone)]
 pub(super) struct CallUnderWay {
     sandbox: Sandbox,
@@ -22,11 +22,11 @@ pub(super) struct CallUnderWay {
     operation: Operation,
 }
 
-/// What an answer says, in a few words for those who read about it.
+/// A short text about the response, for the list of calls.
 #[derive(Clone)]
 pub(super) struct Said(pub(super) String);
 
-/// Marks an answer that nobody will receive.
+/// Marks a response that the client does not receive.
 #[derive(Clone)]
 struct Cut;
 
@@ -66,7 +66,7 @@ impl CallUnderWay {
     /// The fault that was ordered for it, if there is one.
     pub(super) fn strike(&self, account: Account) -> Option<InjectedFault> {
         let strike = self.sandbox.faults().take(self.operation, account)?;
-        tracing::info!(kind = strike.kind.name(), account = account.handle(), "a fault strikes");
+        tracing::info!(kind = strike.kind.name(), account = account.handle(), "fault injected");
         let mut calls = self.sandbox.calls();
         calls.change(self.number, |it| it.fault = Some(strike.kind));
         calls.write(self.number);
@@ -110,8 +110,7 @@ impl Drop for Waiting {
     }
 }
 
-/// An answer that fails before its first byte: the server has nothing to send
-/// and closes the connection.
+/// A response that fails before its first byte: the server closes the connection.
 pub(super) fn cut_connection() -> Response {
     let cut = io::Error::new(io::ErrorKind::ConnectionAborted, "cut on purpose");
     (Extension(Cut), Body::from_stream(stream::once(async { Err::<Bytes, _>(cut) }))).into_response()

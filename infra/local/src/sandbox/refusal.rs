@@ -1,4 +1,4 @@
-//! How the API and the token endpoint say no.
+//! Error responses of the API and the token endpoint.
 
 use std::io;
 
@@ -70,21 +70,22 @@ impl IntoResponse for Refusal {
             Self::Malformed { status, message } => (status, body("invalid_request", &message)).into_response(),
             Self::Content { error, message } => (S::UNPROCESSABLE_ENTITY, body(error, &message)).into_response(),
             Self::TooLarge => {
-                let message = "a file may have at most 64 MiB";
+                let message = "a file can have at most 64 MiB";
                 (S::PAYLOAD_TOO_LARGE, body("too_large", message)).into_response()
             }
             Self::RateLimited { wait_seconds } => {
-                not_now(Some(wait_seconds), body("rate_limited", "too many posts; wait a little"))
+                not_now(Some(wait_seconds), body("rate_limited", "too many posts; try again later"))
             }
             Self::Busy { wait_seconds } => not_now(wait_seconds, body("busy", "the sandbox is busy; try again later")),
-            Self::Processing { wait_seconds } => {
-                not_now(Some(wait_seconds), body("media_processing", "a file is still processed; wait a little"))
-            }
+            Self::Processing { wait_seconds } => not_now(
+                Some(wait_seconds),
+                body("media_processing", "a file is still being processed; try again later"),
+            ),
             Self::Internal => {
-                let body = body("server_error", "something failed here; nothing was done");
+                let body = body("server_error", "internal error; nothing was changed");
                 (S::INTERNAL_SERVER_ERROR, body).into_response()
             }
-            Self::Broken => (S::INTERNAL_SERVER_ERROR, body("server_error", "something failed here")).into_response(),
+            Self::Broken => (S::INTERNAL_SERVER_ERROR, body("server_error", "internal error")).into_response(),
         }
     }
 }
@@ -143,10 +144,12 @@ impl IntoResponse for TokenRefusal {
                 let description = "use authorization_code or refresh_token";
                 (S::BAD_REQUEST, "unsupported_grant_type", description.into())
             }
-            Self::ServerError => (S::INTERNAL_SERVER_ERROR, "server_error", "something failed here".into()),
-            Self::Unavailable => {
-                (S::SERVICE_UNAVAILABLE, "temporarily_unavailable", "tokens cannot be renewed now".into())
-            }
+            Self::ServerError => (S::INTERNAL_SERVER_ERROR, "server_error", "internal error".into()),
+            Self::Unavailable => (
+                S::SERVICE_UNAVAILABLE,
+                "temporarily_unavailable",
+                "tokens cannot be refreshed now; try again later".into(),
+            ),
         };
         let said = Extension(Said(description.clone()));
         let body = Json(json!({ "error": error, "error_description": description }));

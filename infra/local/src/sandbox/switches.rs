@@ -1,4 +1,4 @@
-//! Ordering faults on a page, which people do.
+//! The page on which users arm faults.
 
 use std::time::Duration;
 
@@ -74,24 +74,25 @@ impl Default for OrderForm {
 impl OrderForm {
     fn read(&self) -> Result<Order, String> {
         let mut kinds = GROUPS.iter().flat_map(|it| it.kinds);
-        let kind = *kinds.find(|it| it.name() == self.kind).ok_or("Choose what is to happen.")?;
+        let kind = *kinds.find(|it| it.name() == self.kind).ok_or("Choose a fault.")?;
         let account = match self.account.as_str() {
             "" => None,
             handle => Some(Account::find(handle).ok_or("Choose one of the accounts.")?),
         };
         let whole = |text: &str, what: &str| {
-            text.trim().parse::<u32>().map_err(|_| format!("{what} must be a number, such as 1."))
+            text.trim().parse::<u32>().map_err(|_| format!("{what} must be a whole number, such as 1."))
         };
         let count = match self.count.trim() {
             "" => None,
-            count => Some(whole(count, "How many calls")?),
+            count => Some(whole(count, "The number of calls")?),
         };
         // The form always has all fields; those that this fault does not use are
         // ignored.
-        let file = if kind.is_about_files() { whole(&self.file, "At which file")? } else { 1 };
+        let file = if kind.is_about_files() { whole(&self.file, "The first file")? } else { 1 };
         let seconds = if kind.has_delay() { self.seconds.trim().parse().ok() } else { Some(0.0) };
-        let delay =
-            seconds.and_then(|it| Duration::try_from_secs_f64(it).ok()).ok_or("Seconds must be from 0 to 60.")?;
+        let delay = seconds
+            .and_then(|it| Duration::try_from_secs_f64(it).ok())
+            .ok_or("The delay must be from 0 to 60 seconds.")?;
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         Ok(Order { id: 0, account, kind, count, delay_ms, file })
     }
@@ -142,13 +143,13 @@ fn is_ours(sandbox: &Sandbox, csrf: &str) -> bool {
 }
 
 fn foreign() -> Response {
-    let message = "The page was opened before the service was last started, or the form came from elsewhere. \
-                   Open the page again and repeat it.";
+    let message = "The form is from before the last start of the service, or from another site. Open Faults again and \
+                   repeat the change.";
     pages::message(StatusCode::FORBIDDEN, "Nothing was changed", message)
 }
 
 fn incomplete() -> Response {
-    pages::message(StatusCode::BAD_REQUEST, "This does not work", "The form was not complete. Go back and try again.")
+    pages::message(StatusCode::BAD_REQUEST, "Invalid form", "The form is incomplete. Go back and try again.")
 }
 
 #[cfg(test)]
@@ -191,7 +192,7 @@ mod tests {
         let page = network.get("/sandbox/switches").await;
 
         assert_eq!((armed.status, armed.header("location")), (303, "/sandbox/switches"));
-        assert!(page.text().contains("Armed now"), "{}", page.text());
+        assert!(page.text().contains("Armed faults"), "{}", page.text());
         let faults = network.sandbox.faults();
         let order = &faults.armed()[0];
         assert_eq!((order.kind, order.count, order.delay_ms, order.file), (FaultKind::MediaSlow, Some(2), 500, 3));
@@ -220,10 +221,10 @@ mod tests {
         let network = Network::new();
         for (name, value, words) in [
             ("count", "0", "the number of calls must be from 1 to 10000"),
-            ("count", "x", "How many calls must be a number"),
+            ("count", "x", "The number of calls must be a whole number"),
             ("seconds", "61", "the delay must be from 0 to 60000 ms"),
-            ("seconds", "-1", "Seconds must be from 0 to 60"),
-            ("seconds", "NaN", "Seconds must be from 0 to 60"),
+            ("seconds", "-1", "The delay must be from 0 to 60 seconds"),
+            ("seconds", "NaN", "The delay must be from 0 to 60 seconds"),
             ("account", "nobody", "Choose one of the accounts"),
         ] {
             let page = send(&network, "/sandbox/switches", &[("kind", "slow"), (name, value)]).await;

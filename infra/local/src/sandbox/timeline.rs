@@ -1,4 +1,4 @@
-//! The pages on which people see what was posted.
+//! The pages that show posts.
 
 use askama::Template;
 use axum::extract::rejection::QueryRejection;
@@ -18,7 +18,7 @@ const PAGE: usize = 50;
 #[derive(Template)]
 #[template(path = "sandbox/timeline.html")]
 struct TimelinePage {
-    /// Whose page it is; nobody's is the timeline.
+    /// The account of a profile page; `None` for the timeline.
     account: Option<Account>,
     accounts: Vec<Account>,
     posts: Vec<PostView>,
@@ -110,7 +110,7 @@ pub(super) async fn show_profile(
 }
 
 fn show_posts(sandbox: &Sandbox, account: Option<Account>, window: Result<Query<Window>, QueryRejection>) -> Response {
-    // A window that cannot be read is the one everybody starts with.
+    // An invalid window shows the first page.
     let before = window.ok().and_then(|Query(it)| it.before);
     let mut posts = newest(sandbox.ledger().world(), account, before);
     let older = (PAGE < posts.len()).then(|| posts[PAGE - 1].id);
@@ -119,7 +119,7 @@ fn show_posts(sandbox: &Sandbox, account: Option<Account>, window: Result<Query<
     pages::show(&TimelinePage { account, accounts, posts, older, is_newest: before.is_none() })
 }
 
-/// One more than a page, which tells whether another page follows.
+/// One more than a page, which shows whether another page follows.
 fn newest(world: &SandboxState, account: Option<Account>, before: Option<usize>) -> Vec<PostView> {
     let end = before.map_or(usize::MAX, |it| it.saturating_sub(1)).min(world.posts().len());
     let posts = world.posts()[..end].iter().enumerate().rev();

@@ -1,4 +1,4 @@
-//! Everything that is true on the network now: the sum of its facts.
+//! The current state of the sandbox, computed from its facts.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::accounts::Account;
 use super::fact::{Allowed, Comment, Fact, Medium, Post, TokenPair};
 
-/// The state that all facts so far add up to.
+/// The state after all facts.
 #[derive(Default)]
 pub(super) struct SandboxState {
     codes: HashMap<String, Allowed>,
@@ -19,14 +19,14 @@ pub(super) struct SandboxState {
     comments: Vec<Comment>,
 }
 
-/// What an account allowed the client to do.
+/// An account's grant to the client.
 #[derive(Clone)]
 pub(super) struct Grant {
     pub(super) account: Account,
-    /// Other accounts for which the same is allowed.
+    /// Other accounts of the grant.
     pub(super) also: Vec<Account>,
     pub(super) scope: String,
-    /// Hash of the one refresh token that is good.
+    /// Hash of the only valid refresh token.
     refresh: String,
 }
 
@@ -42,8 +42,7 @@ struct Access {
 }
 
 impl SandboxState {
-    /// Applies a fact. Whether it may happen was decided before it was written
-    /// down.
+    /// Applies a fact. Facts are validated before they are recorded.
     pub(super) fn apply(&mut self, fact: Fact) {
         match fact {
             Fact::Allowed { code, allowed, at } => {
@@ -71,8 +70,7 @@ impl SandboxState {
         }
     }
 
-    /// An earlier access token stays good until its end; an earlier refresh
-    /// token does not.
+    /// Earlier access tokens stay valid until they expire; the earlier refresh token does not.
     fn hand_out(&mut self, grant: u64, tokens: TokenPair, at: DateTime<Utc>) {
         self.access.retain(|_, it| at < it.ends_at);
         if let Some(known) = self.grants.get_mut(&grant) {
@@ -89,7 +87,7 @@ impl SandboxState {
         self.last_grant + 1
     }
 
-    /// The grant of an access token that is still good.
+    /// The grant of a valid access token.
     pub(super) fn by_access(&self, hash: &str, now: DateTime<Utc>) -> Option<(u64, &Grant)> {
         let access = self.access.get(hash).filter(|it| now < it.ends_at)?;
         Some((access.grant, self.grants.get(&access.grant)?))

@@ -84,12 +84,12 @@ async fn rate_limited_post_is_published_later(deployment: &Deployment) -> Result
 
 async fn post_after_a_server_error_is_published_once(deployment: &Deployment) -> Result {
     let faulty = Faulty::new(deployment, ORCHARD).await?;
-    faulty.goes_out_once(json!({ "kind": "error_before" }), &["something failed here"], 150).await.map(|_| ())
+    faulty.goes_out_once(json!({ "kind": "error_before" }), &["internal error"], 150).await.map(|_| ())
 }
 
 async fn post_published_despite_an_error_is_found(deployment: &Deployment) -> Result {
     let faulty = Faulty::new(deployment, ORCHARD).await?;
-    faulty.goes_out_once(json!({ "kind": "error_after" }), &["something failed here"], 150).await.map(|_| ())
+    faulty.goes_out_once(json!({ "kind": "error_after" }), &["internal error"], 150).await.map(|_| ())
 }
 
 async fn retry_covers_only_unpublished_targets(deployment: &Deployment) -> Result {

@@ -30,7 +30,7 @@ async fn post_waits_for_file_processing(deployment: &Deployment) -> Result {
 
 async fn failed_upload_is_retried(deployment: &Deployment) -> Result {
     let faulty = Faulty::new(deployment, ORCHARD).await?;
-    goes_out_with(&faulty, json!({ "kind": "media_error", "file": 2 }), &["something failed here"], 3).await
+    goes_out_with(&faulty, json!({ "kind": "media_error", "file": 2 }), &["internal error"], 3).await
 }
 
 /// Arms a fault, publishes a post with images, and checks that all of them are public.
@@ -53,6 +53,6 @@ async fn refused_file_fails_the_post_with_the_reason(deployment: &Deployment) ->
     let post = faulty.user.reaches(id, "failed", 60).await?;
 
     let said = text(&post["platforms"][0], "error_message")?;
-    ensure!(said.contains("the sandbox does not want this file"), "the platform's message is not in “{said}”");
+    ensure!(said.contains("the sandbox does not accept this file"), "the platform's message is not in “{said}”");
     same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")
 }

@@ -46,7 +46,7 @@ async fn faults_are_switched_on_and_off_and_attempts_shown(deployment: &Deployme
     faulty.user.reaches(id, "published", 60).await?;
 
     let page = delivery(&mut browser, deployment, id).await?;
-    for wanted in ["call 1: answered 429", "accepted", "public once", "fault: Refuse for now", "Attempt 2 begins"] {
+    for wanted in ["call 1: response 429", "accepted", "public once", "fault: Refuse temporarily", "Attempt 2 begins"] {
         ensure!(page_words(&page).contains(wanted), "{}", page.test_error(&format!("“{wanted}” is not on the page")));
     }
     Ok(())
@@ -60,7 +60,7 @@ async fn attempts_of_a_lost_response_are_shown(deployment: &Deployment) -> Resul
 
     let page = delivery(&mut deployment.browser()?, deployment, id).await?;
 
-    let told = "call 1: accepted, answer lost → asked: found 1 post → public once";
+    let told = "call 1: accepted, response lost → look-up: found 1 post → public once";
     ensure!(page_words(&page).contains(told), "{}", page.test_error("the attempts are not shown"));
     Ok(())
 }

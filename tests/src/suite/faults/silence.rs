@@ -69,7 +69,7 @@ async fn call_slower_than_the_timeout_is_found(deployment: &Deployment) -> Resul
 async fn failed_look_up_is_retried(deployment: &Deployment) -> Result {
     let faulty = Faulty::new(deployment, MEADOW).await?;
     faulty.arm(json!({ "kind": "look_error", "count": 2 })).await?;
-    faulty.goes_out_once(json!({ "kind": "lose_answer" }), &["something failed here"], 150).await.map(|_| ())
+    faulty.goes_out_once(json!({ "kind": "lose_answer" }), &["internal error"], 150).await.map(|_| ())
 }
 
 async fn post_cannot_be_changed_while_a_slow_platform_publishes(deployment: &Deployment) -> Result {

@@ -1,5 +1,4 @@
-//! What a client asks of the consent page (RFC 6749, section 4.1.1), and what is
-//! said of a request that is not valid.
+//! The authorization request of a client (RFC 6749, section 4.1.1), and the errors of an invalid one.
 
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -37,11 +36,11 @@ impl AuthorizationRequest {
     pub(super) fn parse(query: &str) -> Result<Self, InvalidRequest> {
         let query = Parameters::parse(query)?;
         if query.get("client_id") != Some(CLIENT_ID) {
-            return Err(InvalidRequest::TellPerson("This client is not known here: check client_id."));
+            return Err(InvalidRequest::TellPerson("The client is unknown. Check client_id."));
         }
         let redirect_uri_text = query.get("redirect_uri").unwrap_or_default();
         let redirect_uri = redirect_uri(redirect_uri_text)
-            .ok_or(InvalidRequest::TellPerson("redirect_uri must be a full http or https address."))?;
+            .ok_or(InvalidRequest::TellPerson("redirect_uri must be an absolute http or https URL."))?;
         let state = query.get("state").map(str::to_owned);
         let challenge = query.get("code_challenge").unwrap_or_default().to_owned();
 
@@ -81,7 +80,7 @@ impl Parameters {
                 return Err(InvalidRequest::TellPerson("A parameter of the request is too long."));
             }
             if seen.iter().any(|(known, _)| *known == name) {
-                return Err(InvalidRequest::TellPerson("A parameter of the request is there twice."));
+                return Err(InvalidRequest::TellPerson("A parameter of the request occurs twice."));
             }
             seen.push((name.into_owned(), value.into_owned()));
         }
@@ -108,7 +107,7 @@ fn is_sha256(challenge: &str) -> bool {
     challenge.len() == 43 && challenge.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_'))
 }
 
-/// The scope asked for; everything when none is named.
+/// The requested scope; all scopes if none is requested.
 fn scope(asked: Option<&str>) -> Option<String> {
     let asked: Vec<_> = asked.unwrap_or_default().split_ascii_whitespace().collect();
     let known = [PROFILE, PUBLISH];
