@@ -181,7 +181,7 @@ pub enum ConnectError {
     #[error("{0}")]
     Unsupported(String),
     /// The platform could not be reached, or its response is invalid.
-    #[error("the platform did not answer as expected; try again in a few minutes")]
+    #[error("the platform returned an unexpected response; try again in a few minutes")]
     Unreachable,
 }
 
