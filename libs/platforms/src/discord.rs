@@ -309,7 +309,7 @@ impl Publish for Discord {
             (Some(server), Ok(bot)) => publishing::resolve(bot, server, request, since).await,
             (Some(_), Err(attempt_error)) => Resolution::Pending { reason: attempt_error.into_reason() },
             (None, _) => {
-                Resolution::Undeterminable { advice: "A webhook cannot read the messages of its channel.".to_owned() }
+                Resolution::Undeterminable { advice: "a webhook cannot read the messages of its channel".to_owned() }
             }
         }
     }
