@@ -100,7 +100,7 @@ async fn tokens_without_a_webhook_connect_nothing() {
 
     let refusal = stage.complete(&callback).await.unwrap_err();
 
-    assert_eq!(refusal.to_string(), "the platform refused: it created no webhook for a channel");
+    assert_eq!(refusal.to_string(), "the account could not be connected: Discord created no webhook for a channel");
 }
 
 #[tokio::test]

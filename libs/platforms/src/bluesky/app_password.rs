@@ -97,7 +97,7 @@ pub(super) async fn sign_in(
     let tokens: Tokens = reply.json().ok_or(ConnectError::Unreachable)?;
     if tokens.did != did.as_str() {
         end(http, pds, &tokens.refresh_jwt).await.ok();
-        return Err(ConnectError::Refused("its server signed in another account".to_owned()));
+        return Err(ConnectError::Refused("the server signed in another account".to_owned()));
     }
     let is_own_password = tokens.claims().scope.as_deref() == Some(MAIN_PASSWORD);
     if is_own_password || tokens.active == Some(false) {
