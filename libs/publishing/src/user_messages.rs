@@ -91,14 +91,14 @@ pub(crate) fn reconnection_needed(connection: &Connection, platform_message: Opt
     AttemptError::Unauthorized { reason }
 }
 
-/// The error of a delivery that already waits for reconnection. An earlier note that contains the
-/// reason of the platform is kept.
+/// The error when the credentials cannot be used, as a text for the user. If the delivery already
+/// waits for reconnection, an earlier note that contains the reason of the platform is kept.
 pub(crate) fn keep_first_reason(error: AttemptError, note: Option<&str>, connection: &Connection) -> AttemptError {
     match (error, note) {
         (AttemptError::Unauthorized { .. }, Some(note)) if note.starts_with(&not_accepted(connection)) => {
             AttemptError::Unauthorized { reason: note.to_owned() }
         }
-        (error, _) => error,
+        (error, _) => with_user_message(error, Phase::Preparation, connection),
     }
 }
 
@@ -116,15 +116,23 @@ pub(crate) fn for_unknown_outcome(
     match error {
         AttemptError::Unauthorized { .. } => AttemptError::Unauthorized {
             reason: format!(
-                "{}{}. It is unknown whether the post is public; look at {}, and connect the account \
-                 again.",
+                "{}{}. It is unknown whether the post is public; look at {}, and connect the account again.",
                 not_accepted(connection),
                 platform_message.map_or_else(String::new, |it| format!(" ({})", without_full_stop(it))),
                 account_location(connection)
             ),
         },
-        other => other,
+        other => other.map_reason(|it| not_confirmed(connection, &it)),
     }
+}
+
+fn not_confirmed(connection: &Connection, reason: &str) -> String {
+    format!(
+        "{} has not confirmed whether the post is public: {}. Look at {} before you post it again.",
+        connection.rules.title,
+        without_full_stop(reason),
+        account_location(connection)
+    )
 }
 
 /// Replaces the reason of a look-up by a text for the user.
@@ -138,13 +146,7 @@ pub(crate) fn resolution_with_user_message(resolution: Resolution, connection: &
                 without_full_stop(&reason)
             ),
         },
-        Resolution::Pending { reason } => Resolution::Pending {
-            reason: format!(
-                "{platform} has not confirmed whether the post is public: {}. Look at {location} before you post it \
-                 again.",
-                without_full_stop(&reason)
-            ),
-        },
+        Resolution::Pending { reason } => Resolution::Pending { reason: not_confirmed(connection, &reason) },
         Resolution::Undeterminable { advice } => Resolution::Undeterminable {
             advice: format!("{}. Look at {location} before you post it again.", without_full_stop(&advice)),
         },
@@ -219,6 +221,17 @@ mod tests {
         }
         let reason = not_connected(false).into_reason();
         assert!(reason.ends_with("Connect the account again."), "{reason}");
+    }
+
+    #[test]
+    fn unavailable_credentials_are_a_sentence_for_the_user() {
+        let connection = a_connection(&a_user());
+        let busy = || AttemptError::RetryLater { retry_at: None, reason: "the server returned 503".to_owned() };
+
+        let message = keep_first_reason(busy(), None, &connection).into_reason();
+        assert_eq!(message, "The post could not be prepared for Sandbox: the server returned 503.");
+        let message = for_unknown_outcome(busy(), None, &connection).into_reason();
+        assert!(message.starts_with("Sandbox has not confirmed whether the post is public: the server"), "{message}");
     }
 
     #[test]
