@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(fault(json!(null)).await, (201, None));
         assert_eq!(fault(json!("")).await, refused("client_name may not be blank"));
         assert_eq!(fault(json!("  Planner\n")).await, (201, None));
-        let long = refused("client_name may have at most 60 characters, this has 61");
+        let long = refused("client_name may have at most 60 characters; this has 61");
         assert_eq!(fault(json!("x".repeat(61))).await, long);
         let mark = refused("client_name may not contain control characters or bidirectional formatting characters");
         assert_eq!(fault(json!("\u{202e}rennalP")).await, mark);

@@ -84,7 +84,7 @@ struct ChoiceView {
             status = 503,
             body = ErrorBody,
             description = "The platform does not respond, or the service is temporarily unavailable",
-            example = json!({ "message": "Sandbox did not answer in time. Try again in 30 s" }),
+            example = json!({ "message": "Sandbox did not respond in time. Try again in 30 s" }),
         ),
     ),
     security(("token" = [])),
@@ -136,7 +136,7 @@ pub(crate) async fn list_choices(
                 tracing::info!(?error, connection_id = %id, option, "choices were not listed");
                 Err(not_listed(connection, &error, now))
             }
-            Err(_) => Err(later(connection, AGAIN_AFTER, "did not answer in time")),
+            Err(_) => Err(later(connection, AGAIN_AFTER, "did not respond in time")),
         }
     };
     let listed = app.api.with_permit(caller.user, host.as_deref(), listed).await??;

@@ -211,7 +211,7 @@ mod tests {
         harness.callback(&begun, "7").await;
 
         assert_eq!(harness.poll(&begun).await.body, json!({"status": "failed"}));
-        assert!(harness.page(&begun).await.html.contains("did not answer as expected"));
+        assert!(harness.page(&begun).await.html.contains("returned an unexpected response"));
     }
 
     #[tokio::test]

@@ -125,7 +125,7 @@ impl CreateMedium {
 fn url(raw: &str) -> Result<Url, String> {
     let chars = raw.chars().count();
     if MAX_URL_CHARS < chars {
-        return Err(format!("may have at most 2,048 characters, this has {chars}"));
+        return Err(format!("may have at most 2,048 characters; this has {chars}"));
     }
     match Url::parse(raw) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(url),

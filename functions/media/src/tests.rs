@@ -217,7 +217,7 @@ async fn failed_fetch_is_reported_and_leaves_nothing_behind() {
     for (path, reason) in [
         ("/page", "the file is not of type image/png; send its real mime_type"),
         ("/empty", "the file is not of type image/png; send its real mime_type"),
-        ("/missing", "the server answered 404"),
+        ("/missing", "the server returned 404"),
         ("/large.png", "the file is larger than 1000 bytes"),
         ("/endless.png", "the file is larger than 1000 bytes"),
     ] {

@@ -102,7 +102,7 @@ impl Fields {
     pub fn list_of(&mut self, name: &str, max: usize) -> FieldValue<Vec<Value>> {
         match self.list(name) {
             FieldValue::Value(entries) if max < entries.len() => {
-                self.add(name, format_args!("may have at most {max} entries, this has {}", entries.len()));
+                self.add(name, format_args!("may have at most {max} entries; this has {}", entries.len()));
                 FieldValue::Invalid
             }
             given => given,
@@ -117,7 +117,7 @@ impl Fields {
         });
         match object {
             FieldValue::Value(fields) if max < fields.len() => {
-                self.add(name, format_args!("may have at most {max} fields, this has {}", fields.len()));
+                self.add(name, format_args!("may have at most {max} fields; this has {}", fields.len()));
                 FieldValue::Invalid
             }
             given => given,
@@ -264,7 +264,7 @@ mod tests {
         let mut fields = fields(json!({"media": vec![7; 31], "platforms": [1, 2]}));
         assert_eq!(fields.list_of("media", 30), FieldValue::Invalid);
         assert_eq!(fields.list_of("platforms", 2), FieldValue::Value(vec![json!(1), json!(2)]));
-        let message = "media may have at most 30 entries, this has 31".to_owned();
+        let message = "media may have at most 30 entries; this has 31".to_owned();
         assert_eq!(faults(fields), [("media".to_owned(), message)]);
     }
 

@@ -158,7 +158,7 @@ impl Bucket {
             Err(error) => return Err(BucketError::new(error)),
         };
         let range = object.content_range().and_then(|it| it.rsplit('/').next()?.parse().ok());
-        let size_bytes = range.ok_or_else(|| BucketError(format!("no size of {key}")))?;
+        let size_bytes = range.ok_or_else(|| BucketError(format!("S3 returned no size for {key}")))?;
         let first_bytes = object.body.collect().await.map_err(BucketError::new)?.into_bytes();
         Ok(Some(Look { size_bytes, first_bytes }))
     }

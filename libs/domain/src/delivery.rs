@@ -128,7 +128,8 @@ pub struct Delivery {
     /// Follow-ups that are still to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow_ups: Option<FollowUps>,
-    /// Why the post is not public yet, for the user.
+    /// Why the post is not public yet, for the user. It promises no further step, because the reason
+    /// of a failure repeats it; [`Delivery::waiting_message`] adds the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Random id of the last write, the condition of the next one: of two concurrent writers, one
@@ -249,6 +250,21 @@ impl Delivery {
 
     pub fn gives_up_at(&self) -> DateTime<Utc> {
         self.opens_at.map_or(self.publish_at + RETRY_WINDOW, |it| it + FINAL_RETRY_WINDOW)
+    }
+
+    /// The hours of the retry window.
+    fn retry_hours(&self) -> i64 {
+        (self.gives_up_at() - self.publish_at).num_hours()
+    }
+
+    /// The note and what happens next, for the user of a post that is not public yet.
+    pub(crate) fn waiting_message(&self) -> Option<String> {
+        let note = self.note.as_deref()?;
+        Some(if self.intent.is_some() {
+            format!("{note} We look the post up, for up to a day, before anything is sent again.")
+        } else {
+            format!("{note} We will try again, for up to {} hours after the scheduled time.", self.retry_hours())
+        })
     }
 
     /// Whether the sweep might plan the next step too late, so that the writer must put the

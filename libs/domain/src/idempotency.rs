@@ -13,7 +13,7 @@ pub enum InvalidIdempotencyKey {
     #[error("may not be empty")]
     Empty,
     /// More than [`IdempotencyKey::MAX_CHARS`].
-    #[error("may have at most 255 characters, this has {chars}")]
+    #[error("may have at most 255 characters; this has {chars}")]
     TooLong { chars: usize },
     /// Spaces, control characters, or characters beyond ASCII.
     #[error("may contain only visible ASCII characters, no spaces")]

@@ -43,7 +43,7 @@ pub enum InvalidClientName {
     #[error("may not be blank")]
     Blank,
     /// More than [`MAX_CLIENT_NAME_CHARS`].
-    #[error("may have at most {MAX_CLIENT_NAME_CHARS} characters, this has {0}")]
+    #[error("may have at most {MAX_CLIENT_NAME_CHARS} characters; this has {0}")]
     TooLong(usize),
     /// A control or bidirectional formatting character. Refused and not removed, because a client
     /// knows its own name.

@@ -60,7 +60,7 @@ impl Target {
             State::Waiting if self.status.has_ended() => {}
             State::Waiting => {
                 self.status = if delivery.intent.is_some() { TargetStatus::Publishing } else { TargetStatus::Pending };
-                self.error_message.clone_from(&delivery.note);
+                self.error_message = delivery.waiting_message();
             }
             State::Published(published) => {
                 self.status = TargetStatus::Published;

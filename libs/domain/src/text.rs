@@ -16,7 +16,7 @@ pub enum InvalidText {
     #[error("may not be blank: add some text, because an image or video alone is not accepted")]
     Blank,
     /// More than [`PostText::MAX_CHARS`].
-    #[error("may have at most 65,000 characters, this has {chars}")]
+    #[error("may have at most 65,000 characters; this has {chars}")]
     TooLong {
         /// Unicode code points of the text.
         chars: usize,

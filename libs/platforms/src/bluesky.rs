@@ -226,8 +226,8 @@ impl Bluesky {
             Kind::Oauth(grant) => {
                 let tokens = self.authorization(grant, now).refresh(token).await?;
                 if !tokens.are_of(&session.did) {
-                    tracing::error!(did = session.did.as_str(), "a refresh was answered with another account's tokens");
-                    return Err(RefreshError::Unreachable("it answered for another account".to_owned()));
+                    tracing::error!(did = session.did.as_str(), "a refresh returned another account's tokens");
+                    return Err(RefreshError::Unreachable("it returned the tokens of another account".to_owned()));
                 }
                 Ok(Credentials {
                     expires_at: tokens.expires_at(now),

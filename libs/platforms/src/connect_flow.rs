@@ -174,14 +174,14 @@ pub enum ConnectError {
     /// The value of a [`Field`] is invalid; the user can correct it.
     #[error("{message}")]
     Field { name: &'static str, message: String },
-    /// The platform refused, for this reason.
-    #[error("the platform refused: {0}")]
+    /// The platform refused, or the account cannot be used, for this reason.
+    #[error("the account could not be connected: {0}")]
     Refused(String),
     /// The platform cannot be used by this deployment. The text says what the operator has to do.
     #[error("{0}")]
     Unsupported(String),
     /// The platform could not be reached, or its response is invalid.
-    #[error("the platform did not answer as expected; try again in a few minutes")]
+    #[error("the platform returned an unexpected response; try again in a few minutes")]
     Unreachable,
 }
 

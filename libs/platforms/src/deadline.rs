@@ -26,7 +26,7 @@ pub(crate) async fn step(
 
 /// Runs a look-up within the time limit.
 pub(crate) async fn look(title: &str, job: &PublishRequest<'_>, work: impl Future<Output = Resolution>) -> Resolution {
-    let late = || Resolution::Pending { reason: format!("{title} did not answer in time") };
+    let late = || Resolution::Pending { reason: format!("{title} did not respond in time") };
     Deadline::begin(job.now).within(WITHIN, work).await.unwrap_or_else(late)
 }
 

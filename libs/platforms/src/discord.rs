@@ -248,7 +248,7 @@ impl Connect for Discord {
         let given = tokens.field("webhook").and_then(Given::read);
         let account = given.and_then(|it| it.webhook.account(it.token, true));
         let (profile, credentials) =
-            account.ok_or_else(|| ConnectError::Refused("it created no webhook for a channel".to_owned()))?;
+            account.ok_or_else(|| ConnectError::Refused("Discord created no webhook for a channel".to_owned()))?;
         Ok(vec![Account {
             profile,
             scopes: tokens.granted(&[SCOPE]),
@@ -309,7 +309,7 @@ impl Publish for Discord {
             (Some(server), Ok(bot)) => publishing::resolve(bot, server, request, since).await,
             (Some(_), Err(attempt_error)) => Resolution::Pending { reason: attempt_error.into_reason() },
             (None, _) => {
-                Resolution::Undeterminable { advice: "A webhook cannot read the messages of its channel.".to_owned() }
+                Resolution::Undeterminable { advice: "a webhook cannot read the messages of its channel".to_owned() }
             }
         }
     }
@@ -324,7 +324,7 @@ impl Publish for Discord {
 async fn joined(bot: Bot<'_>, tokens: &Tokens) -> Result<Account, ConnectError> {
     let refused = |why: &str| ConnectError::Refused(why.to_owned());
     let id = tokens.field("guild").and_then(|it| Snowflake::parse(it["id"].as_str()?));
-    let id = id.ok_or_else(|| refused("it did not add the bot to a server"))?;
+    let id = id.ok_or_else(|| refused("Discord did not add the bot to a server"))?;
     let (server, guild) = Server::joined(bot, id).await.map_err(|error| match error {
         error if is_of_place(&error) => refused("this service's bot is not in the server: add it again"),
         error => error.into(),

@@ -71,7 +71,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         KIND,
         OptionKind::OneOf(&["post", "reel", "story"]),
-        "Whether to publish a post, a reel or a story. Default: a post.",
+        "Whether to publish a post, a reel or a story. Defaults to a post.",
     ),
     OptionSpec::new(
         LINK,

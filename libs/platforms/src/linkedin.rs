@@ -77,13 +77,17 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         LINK,
         OptionKind::Address(&["https://", "http://"]),
-        "The link that is shown as a card under the text, instead of the first link of the text.",
+        "A link to show as a card below the text, instead of the first link in the text. Not allowed with media files.",
     ),
-    OptionSpec::new(LINK_PREVIEW, OptionKind::Flag, "Whether the first link of the text is shown as a card."),
+    OptionSpec::new(
+        LINK_PREVIEW,
+        OptionKind::Flag,
+        "Whether the first link of a text without files is shown as a card. Defaults to true.",
+    ),
     OptionSpec::new(
         FIRST_COMMENT,
         OptionKind::Text { max: 1_250 },
-        "A comment that the same account adds once the post is public. Best effort.",
+        "A comment that the account adds to the post after it is published. If it fails, the post stays published.",
     ),
 ];
 

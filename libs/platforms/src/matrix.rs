@@ -83,7 +83,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         "notice",
         OptionKind::Flag,
         "Whether the text is sent as a notice, which clients show less prominently and bots do not answer. Ignored if \
-         the text is the caption of a file without alternative text.",
+         the text is the caption of a file without an alt text.",
     ),
     OptionSpec::new(
         "thread_root",

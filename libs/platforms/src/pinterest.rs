@@ -98,11 +98,11 @@ const ERRORS: ErrorTable = ErrorTable {
         ErrorRule::status(404)
             .message_contains(&["board"])
             .kind(ErrorKind::InvalidPost)
-            .user_message("The board does not exist. Choose another one."),
+            .user_message("the board does not exist: choose another one"),
         ErrorRule::status(404).message_contains(&["media"]).kind(ErrorKind::PreparationExpired),
         ErrorRule::status(403)
             .kind(ErrorKind::Forbidden)
-            .user_message("Pinterest does not allow this pin on this board. Choose another board."),
+            .user_message("this pin is not allowed on this board: choose another board"),
     ],
     ..ErrorTable::STANDARD
 };
@@ -333,7 +333,7 @@ impl PublishAdapter for Pinterest {
         let media: MediaStatus = call.read().await?;
         Ok(match media.status.as_str() {
             "succeeded" => UploadStep::Uploaded(Uploaded::Video { media_id: state.id.clone() }),
-            "failed" => UploadStep::Refused("Pinterest could not process the video.".to_owned()),
+            "failed" => UploadStep::Refused("Pinterest could not process the video".to_owned()),
             _ => UploadStep::Processing(state.clone(), None),
         })
     }
@@ -433,7 +433,7 @@ fn media_source(request: &PublishRequest<'_>, prepared: &Prepared<'_, Uploaded>)
     }
     let urls: Vec<&str> = prepared.files.iter().filter_map(|it| it.url.as_deref()).collect();
     match urls.as_slice() {
-        [] => Err(CallError::invalid_post("A pin needs a picture or a video.")),
+        [] => Err(CallError::invalid_post("a pin needs an image or a video")),
         [url] => Ok(json!({ "source_type": "image_url", "url": url })),
         several => {
             let items: Vec<Value> = several.iter().map(|it| json!({ "url": it })).collect();

@@ -199,7 +199,7 @@ mod tests {
     fn new_token_is_redacted() {
         let refused = ConnectError::Refused("token a-new-token-of-theirs may not read the account".to_owned());
         let refusal = without_token(refused, &"a-new-token-of-theirs".into());
-        assert_eq!(refusal.to_string(), "the platform refused: token […] may not read the account");
+        assert_eq!(refusal.to_string(), "the account could not be connected: token […] may not read the account");
     }
 
     /// A method that is missing here would return its default, whatever the adapter returns.

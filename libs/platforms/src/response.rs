@@ -73,7 +73,7 @@ pub(crate) fn words_of(status: StatusCode, body: &[u8]) -> String {
     let found = serde_json::from_slice::<serde_json::Value>(body).ok().and_then(|it| {
         ["message", "error_description", "error"].iter().find_map(|name| it.get(name)?.as_str().map(str::to_owned))
     });
-    let words = found.unwrap_or_else(|| format!("it answered {status}"));
+    let words = found.unwrap_or_else(|| format!("the server returned {status}"));
     shown(&words)
 }
 

@@ -66,7 +66,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "board",
         OptionKind::Choice { max: 100 },
-        "The board of the account to post to. Default: no board.",
+        "The board of the account to post to. Defaults to no board.",
     ),
 ];
 

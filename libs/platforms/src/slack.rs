@@ -133,8 +133,7 @@ struct Progress {
     is_again: bool,
 }
 
-const UPLOADED_AGAIN: &str =
-    "Slack did not show the files in the channel. They are uploaded again without alternative text";
+const UPLOADED_AGAIN: &str = "Slack did not show the files in the channel. They are uploaded again without alt texts";
 
 const NOT_SHOWN_YET: &str = "Slack has the files but does not show them in the channel yet";
 

@@ -69,7 +69,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "thread",
         OptionKind::Number { min: 1, max: 2_147_483_647 },
-        "The number of the forum topic, as in the link to the topic. Defaults to the General topic.",
+        "The ID of the forum topic, as in the link to the topic. Defaults to the General topic.",
     ),
 ];
 
@@ -225,7 +225,7 @@ impl Publish for Telegram {
     }
 
     async fn look_up(&self, _: &PublishRequest<'_>, _: DateTime<Utc>) -> Resolution {
-        Resolution::Undeterminable { advice: "A bot cannot read the messages of a chat.".to_owned() }
+        Resolution::Undeterminable { advice: "a bot cannot read the messages of a chat".to_owned() }
     }
 
     /// False: nothing can be looked up.

@@ -77,7 +77,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         REPLY_SETTINGS,
         OptionKind::OneOf(&["everyone", "accounts_you_follow", "followers_only", "mentioned_only"]),
-        "Who may reply. Default: everyone.",
+        "Who can reply. Defaults to everyone.",
     ),
     OptionSpec::new(
         TOPIC_TAG,

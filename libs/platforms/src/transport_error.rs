@@ -43,7 +43,7 @@ impl TransportError {
         match self {
             Self::Forbidden(refusal) => refusal.to_string(),
             Self::NotReached => format!("{who} could not be reached"),
-            Self::Late => format!("{who} did not answer in time"),
+            Self::Late => format!("{who} did not respond in time"),
             Self::CutOff => format!("{who}'s response was cut off"),
         }
     }

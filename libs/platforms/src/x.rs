@@ -89,7 +89,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         COMMUNITY,
         OptionKind::Text { max: 19 },
-        "The number of the community, as in its URL. The account must be a member.",
+        "The ID of the community, as in its URL. The account must be a member.",
     ),
     OptionSpec::new(MADE_WITH_AI, OptionKind::Flag, "Whether X labels the post as made with AI."),
     OptionSpec::new(PAID_PARTNERSHIP, OptionKind::Flag, "Whether X labels the post as a paid partnership."),

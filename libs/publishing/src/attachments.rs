@@ -33,7 +33,7 @@ impl std::fmt::Display for Unusable {
             Self::NotUploaded => f.write_str("is not uploaded yet; PUT the file to its upload_url first"),
             Self::TooLarge { max, size } => {
                 let (max, size) = (human_size(*max), human_size(*size));
-                write!(f, "may have at most {max}, this file has {size}; upload a smaller one")
+                write!(f, "may have at most {max}; this file has {size}; upload a smaller one")
             }
             Self::OtherType { declared } => {
                 write!(

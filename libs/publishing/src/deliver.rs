@@ -282,10 +282,7 @@ impl Publishing {
             self.release_host_permit(host).await;
             // The next worker must not find an open intent and assume that the post was lost while
             // this call runs.
-            let slow = AttemptError::RetryLater {
-                retry_at: None,
-                reason: "Our database was slow. We will try again.".to_owned(),
-            };
+            let slow = AttemptError::RetryLater { retry_at: None, reason: "Our database was slow.".to_owned() };
             let after = delivery.clone().record_publish(Err(slow), job.now, random_u32());
             return self.keep(&intended, after, job.now).await;
         }

@@ -1,5 +1,6 @@
 //! The texts that a user reads about an [`AttemptError`] or a [`Resolution`]: which step failed,
-//! the message of the platform, and what to do.
+//! the message of the platform, and what to do. They promise no further step, because a delivery that
+//! fails repeats the last of them: `Delivery::waiting_message` adds the step.
 
 use domain::connection::Connection;
 use domain::delivery::{AttemptError, Resolution};
@@ -33,10 +34,7 @@ pub(crate) fn with_user_message(error: AttemptError, phase: Phase, connection: &
         }
         (AttemptError::RetryLater { retry_at, reason }, Phase::Publish) => AttemptError::RetryLater {
             retry_at,
-            reason: format!(
-                "{platform} did not accept the post yet: {}. We will try again.",
-                without_full_stop(&reason)
-            ),
+            reason: format!("{platform} has not accepted the post: {}.", without_full_stop(&reason)),
         },
         // A preparation call cannot make a post public.
         (AttemptError::Unknown { may_still_run, retry_at, reason }, Phase::Preparation) => {
@@ -46,23 +44,22 @@ pub(crate) fn with_user_message(error: AttemptError, phase: Phase, connection: &
             may_still_run,
             retry_at,
             reason: format!(
-                "{platform} did not confirm whether the post is public: {}. We look it up, for up to a day, before \
-                 anything is sent again. To check it yourself, look at {}.",
+                "{platform} did not confirm whether the post is public: {}. To check it yourself, look at {}.",
                 without_full_stop(&reason),
                 account_location(connection)
             ),
         },
         (AttemptError::Duplicate { reason }, _) => AttemptError::Duplicate {
             reason: format!(
-                "{platform} already has this post: {}. An earlier attempt published it. We look it up and do not send \
-                 it again. To check it yourself, look at {}.",
+                "{platform} already has this post: {}. An earlier attempt published it. To check it yourself, look at \
+                 {}.",
                 without_full_stop(&reason),
                 account_location(connection)
             ),
         },
         (AttemptError::PreparationExpired { reason }, _) => AttemptError::PreparationExpired {
             reason: format!(
-                "{platform} no longer has the prepared post: {}. We will prepare it again.",
+                "{platform} no longer has the prepared post: {}. It has to be prepared again.",
                 without_full_stop(&reason)
             ),
         },
@@ -71,20 +68,17 @@ pub(crate) fn with_user_message(error: AttemptError, phase: Phase, connection: &
 }
 
 fn not_prepared_yet(platform: &str, reason: &str) -> String {
-    format!(
-        "{platform} did not accept a file or another step before publishing yet: {}. We will try again.",
-        without_full_stop(reason)
-    )
+    format!("The post could not be prepared for {platform}: {}.", without_full_stop(reason))
 }
 
 /// The error when the connection is gone or its platform is disabled, so that no call can be made.
 /// After an unknown outcome the post may be public already, so the text does not promise to
 /// publish it.
 pub(crate) fn not_connected(is_outcome_unknown: bool) -> AttemptError {
-    let then = if is_outcome_unknown { "we look up whether the post is public" } else { "the post is published" };
+    let check = if is_outcome_unknown { ", and look at it before you post the text again" } else { "" };
     let reason = format!(
-        "The account is not connected, or its platform is disabled in this deployment. Connect the account again, and \
-         {then}."
+        "The account is not connected, or its platform is disabled in this deployment. Connect the account \
+         again{check}."
     );
     AttemptError::Unauthorized { reason }
 }
@@ -93,21 +87,18 @@ pub(crate) fn not_connected(is_outcome_unknown: bool) -> AttemptError {
 /// returned when it refused the credentials.
 pub(crate) fn reconnection_needed(connection: &Connection, platform_message: Option<&str>) -> AttemptError {
     let message = platform_message.map_or_else(String::new, |it| format!(": {}", without_full_stop(it)));
-    let reason = format!(
-        "{}{message}. To publish the post, connect the account again within 24 hours.",
-        not_accepted(connection)
-    );
+    let reason = format!("{}{message}. Connect the account again.", not_accepted(connection));
     AttemptError::Unauthorized { reason }
 }
 
-/// The error of a delivery that already waits for reconnection. An earlier note that contains the
-/// reason of the platform is kept.
+/// The error when the credentials cannot be used, as a text for the user. If the delivery already
+/// waits for reconnection, an earlier note that contains the reason of the platform is kept.
 pub(crate) fn keep_first_reason(error: AttemptError, note: Option<&str>, connection: &Connection) -> AttemptError {
     match (error, note) {
         (AttemptError::Unauthorized { .. }, Some(note)) if note.starts_with(&not_accepted(connection)) => {
             AttemptError::Unauthorized { reason: note.to_owned() }
         }
-        (error, _) => error,
+        (error, _) => with_user_message(error, Phase::Preparation, connection),
     }
 }
 
@@ -125,15 +116,23 @@ pub(crate) fn for_unknown_outcome(
     match error {
         AttemptError::Unauthorized { .. } => AttemptError::Unauthorized {
             reason: format!(
-                "{}{}. It is unknown whether the post is public; look at {}. If you connect the account again within \
-                 24 hours, we look it up.",
+                "{}{}. It is unknown whether the post is public; look at {}, and connect the account again.",
                 not_accepted(connection),
                 platform_message.map_or_else(String::new, |it| format!(" ({})", without_full_stop(it))),
                 account_location(connection)
             ),
         },
-        other => other,
+        other => other.map_reason(|it| not_confirmed(connection, &it)),
     }
+}
+
+fn not_confirmed(connection: &Connection, reason: &str) -> String {
+    format!(
+        "{} has not confirmed whether the post is public: {}. Look at {} before you post it again.",
+        connection.rules.title,
+        without_full_stop(reason),
+        account_location(connection)
+    )
 }
 
 /// Replaces the reason of a look-up by a text for the user.
@@ -147,13 +146,7 @@ pub(crate) fn resolution_with_user_message(resolution: Resolution, connection: &
                 without_full_stop(&reason)
             ),
         },
-        Resolution::Pending { reason } => Resolution::Pending {
-            reason: format!(
-                "{platform} does not confirm yet whether the post is public: {}. We ask again for up to a day. Look at \
-                 {location} before you post it again.",
-                without_full_stop(&reason)
-            ),
-        },
+        Resolution::Pending { reason } => Resolution::Pending { reason: not_confirmed(connection, &reason) },
         Resolution::Undeterminable { advice } => Resolution::Undeterminable {
             advice: format!("{}. Look at {location} before you post it again.", without_full_stop(&advice)),
         },
@@ -224,11 +217,21 @@ mod tests {
         let unauthorized = || AttemptError::Unauthorized { reason: "to publish the post, connect it again".to_owned() };
         for error in [not_connected(true), for_unknown_outcome(unauthorized(), None, &connection)] {
             let AttemptError::Unauthorized { reason } = error else { panic!("{error:?}") };
-            assert!(!reason.contains("publish") && reason.contains("we look"), "{reason}");
+            assert!(!reason.contains("publish") && reason.contains("look at"), "{reason}");
         }
-        assert!(
-            matches!(not_connected(false), AttemptError::Unauthorized { reason } if reason.contains("is published"))
-        );
+        let reason = not_connected(false).into_reason();
+        assert!(reason.ends_with("Connect the account again."), "{reason}");
+    }
+
+    #[test]
+    fn unavailable_credentials_are_a_sentence_for_the_user() {
+        let connection = a_connection(&a_user());
+        let busy = || AttemptError::RetryLater { retry_at: None, reason: "the server returned 503".to_owned() };
+
+        let message = keep_first_reason(busy(), None, &connection).into_reason();
+        assert_eq!(message, "The post could not be prepared for Sandbox: the server returned 503.");
+        let message = for_unknown_outcome(busy(), None, &connection).into_reason();
+        assert!(message.starts_with("Sandbox has not confirmed whether the post is public: the server"), "{message}");
     }
 
     #[test]

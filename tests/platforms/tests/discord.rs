@@ -100,7 +100,7 @@ async fn tokens_without_a_webhook_connect_nothing() {
 
     let refusal = stage.complete(&callback).await.unwrap_err();
 
-    assert_eq!(refusal.to_string(), "the platform refused: it created no webhook for a channel");
+    assert_eq!(refusal.to_string(), "the account could not be connected: Discord created no webhook for a channel");
 }
 
 #[tokio::test]
@@ -350,7 +350,7 @@ async fn a_post_whose_answer_was_lost_is_left_to_the_person() {
 
     assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
     let Resolution::Undeterminable { advice } = stage.resolve(&post, since).await else { panic!() };
-    assert_eq!(advice, "A webhook cannot read the messages of its channel.");
+    assert_eq!(advice, "a webhook cannot read the messages of its channel");
     assert_eq!(stage.network.calls(Call::Publish), 1);
 }
 

@@ -91,6 +91,6 @@ async fn platform_limit_applies_only_to_scheduled_posts(deployment: &Deployment)
     let change = json!({ "scheduled_at": moment::in_seconds(3600) });
     let path = format!("/posts/{}", integer(&post, "id")?);
     let errors = user.api.patch(&path, &change).await?.invalid(&["platforms.0.media"])?;
-    let message = "Sandbox accepts alternative texts of at most 1000 characters; that of file 1 has 1001";
+    let message = "Sandbox accepts alt texts of at most 1000 characters; the alt text of file 1 has 1001";
     same(&errors["platforms.0.media"], &json!([message]), "errors")
 }

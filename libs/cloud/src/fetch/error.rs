@@ -30,7 +30,7 @@ pub enum FetchError {
     #[error("the connection closed before the whole file arrived")]
     Interrupted,
     /// The status is neither a success nor a redirect that can be followed.
-    #[error("the server answered {0}")]
+    #[error("the server returned {0}")]
     Status(u16),
     /// More than five.
     #[error("too many redirects")]

@@ -352,7 +352,7 @@ async fn server_without_tls_is_unreachable_by_https() {
 fn messages_are_clauses_for_the_user() {
     let texts = [
         (FetchError::NotPublic, "the address of the URL is not public"),
-        (FetchError::Status(404), "the server answered 404"),
+        (FetchError::Status(404), "the server returned 404"),
         (FetchError::TooLarge { max_bytes: 20 << 20 }, "the file is larger than 20 MiB"),
         (FetchError::TooManyRedirects, "too many redirects"),
         (FetchError::TooSlow { timeout: FETCH_TIMEOUT }, "the download took longer than 25 seconds"),

@@ -200,7 +200,7 @@ impl Delivery {
                 intent.candidate = Some(seen);
                 self.wait_until(
                     believed_at.max(now + FIRST_LOOK_UP_WAIT),
-                    Some("The account shows a post that looks like this one. Checking that it is this one.".to_owned()),
+                    Some("The account shows a post that looks like this one.".to_owned()),
                 )
             }
             Resolution::NotPublished | Resolution::NotFound if certain_at <= now => {
@@ -211,11 +211,11 @@ impl Delivery {
                 let wait = self.back_off(jitter);
                 // The time spent on look-ups counts as waiting.
                 let again_at = now.max(certain_at + wait.min(FIRST_RETRY_WAIT)).max(retry_at.unwrap_or(now));
-                self.try_again(again_at, "The last attempt published nothing. Trying again.".to_owned(), now)
+                self.try_again(again_at, "The last attempt published nothing.".to_owned(), now)
             }
             Resolution::NotPublished | Resolution::NotFound => self.wait_until(
                 if are_paid { certain_at } else { look_again.min(certain_at) }.max(now + FIRST_LOOK_UP_WAIT),
-                Some("It is not yet known whether the last attempt published the post. Checking again.".to_owned()),
+                Some("It is not yet known whether the last attempt published the post.".to_owned()),
             ),
             Resolution::Refused { reason } => {
                 self.settle_call();
@@ -241,7 +241,7 @@ impl Delivery {
     #[must_use]
     pub fn reschedule(self, now: DateTime<Utc>, jitter: u32) -> Self {
         let wait = ((now - self.publish_at).abs() / 2).clamp(FIRST_POSTPONEMENT, MAX_POSTPONEMENT);
-        let note = "Waiting: many of your posts are being published, or the server is slow. Trying again.";
+        let note = "Waiting: many of your posts are being published, or the server is slow.";
         let note = (self.state == State::Waiting).then(|| note.to_owned());
         self.wait_until(now + jittered(wait, jitter), note)
     }
@@ -249,10 +249,10 @@ impl Delivery {
     /// Ends the delivery after its retry window.
     #[must_use]
     pub fn give_up(self) -> Self {
-        let last = self.note.clone().unwrap_or_else(|| "The post could not be sent.".to_owned());
-        let hours = (self.gives_up_at() - self.publish_at).num_hours();
+        let last = self.note.clone().unwrap_or_else(|| "No attempt was made.".to_owned());
+        let hours = self.retry_hours();
         let reason = format!(
-            "Not published within {hours} hours of the scheduled time. Reschedule the post to try again. {last}"
+            "Not published within {hours} hours of the scheduled time. {last} Reschedule the post to try again."
         );
         self.failed(reason, FailureClass::GivenUp)
     }

@@ -15,7 +15,7 @@ pub enum InvalidAltText {
     #[error("may not be blank; leave it out if the file needs no description")]
     Blank,
     /// More than [`AltText::MAX_CHARS`].
-    #[error("may have at most 10,000 characters, this has {chars}")]
+    #[error("may have at most 10,000 characters; this has {chars}")]
     TooLong {
         /// Unicode code points of the text.
         chars: usize,

@@ -25,7 +25,7 @@ pub struct FileKey(Key);
 
 /// A secret that could be guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must have at least {} characters; make one with: openssl rand -hex 32", FileKey::MIN_LENGTH)]
+#[error("must have at least {} characters; generate one with: openssl rand -hex 32", FileKey::MIN_LENGTH)]
 pub struct ShortFileSecret;
 
 impl FileKey {

@@ -9,7 +9,7 @@ pub struct Filename(String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidFilename {
     /// More than [`Filename::MAX_CHARS`].
-    #[error("may have at most 255 characters, this has {chars}")]
+    #[error("may have at most 255 characters; this has {chars}")]
     TooLong {
         /// Unicode code points of the text.
         chars: usize,

@@ -151,7 +151,7 @@ impl OptionSpec {
             Required::Always => Some(format!("is required on {platform}")),
             Required::When { option, is } => {
                 let value = given.text(option).filter(|it| is.contains(it))?;
-                Some(format!("is required on {platform} where {option} is {value}"))
+                Some(format!("is required on {platform} if {option} is {value}"))
             }
         }
     }
@@ -212,7 +212,7 @@ impl OptionSpec {
             (OptionKind::Texts { most, max }, OptionValue::List(texts)) => fault_of_list(texts, most, max),
             (OptionKind::Ballot { least, most, max }, OptionValue::List(texts)) => {
                 if texts.len() < least {
-                    return Some(format!("needs at least {least} entries, this has {}", texts.len()));
+                    return Some(format!("needs at least {least} entries; this has {}", texts.len()));
                 }
                 let has_twins = texts.iter().map(|it| it.trim()).collect::<BTreeSet<_>>().len() < texts.len();
                 let twins = || has_twins.then(|| "may not contain an entry twice".to_owned());
@@ -260,16 +260,16 @@ fn fault_of_text(text: &str, max: usize) -> Option<String> {
     if text.trim().is_empty() {
         return Some("may not be blank".to_owned());
     }
-    (max < chars).then(|| format!("may have at most {max} characters, this has {chars}"))
+    (max < chars).then(|| format!("may have at most {max} characters; this has {chars}"))
 }
 
 /// The error in a list of texts of one form; continues the option's name.
 fn fault_of_forms(texts: &[String], most: usize, form: &TextForm) -> Option<String> {
     if most < texts.len() {
-        return Some(format!("may have at most {most} entries, this has {}", texts.len()));
+        return Some(format!("may have at most {most} entries; this has {}", texts.len()));
     }
     if let Some(wrong) = texts.iter().position(|it| !form.is_of(it)) {
-        return Some(format!("{}, entry {} does not", form.told(), wrong + 1));
+        return Some(format!("{}; entry {} does not", form.told(), wrong + 1));
     }
     let has_twins = texts.iter().collect::<BTreeSet<_>>().len() < texts.len();
     has_twins.then(|| "may not contain an entry twice".to_owned())
@@ -278,13 +278,13 @@ fn fault_of_forms(texts: &[String], most: usize, form: &TextForm) -> Option<Stri
 /// The error in a list of texts; continues the option's name.
 fn fault_of_list(texts: &[String], most: usize, max: usize) -> Option<String> {
     if most < texts.len() {
-        return Some(format!("may have at most {most} entries, this has {}", texts.len()));
+        return Some(format!("may have at most {most} entries; this has {}", texts.len()));
     }
     if texts.iter().any(|it| it.trim().is_empty()) {
         return Some("may not contain blank entries".to_owned());
     }
     let longest = texts.iter().map(|it| it.chars().count()).max().unwrap_or_default();
-    (max < longest).then(|| format!("may have entries of at most {max} characters, the longest of these has {longest}"))
+    (max < longest).then(|| format!("may have entries of at most {max} characters; the longest of these has {longest}"))
 }
 
 /// [`is_language`] as a pattern.

@@ -89,7 +89,7 @@ impl Post {
             (Some(Some(_)), _) if post.is_all_public() => {
                 faults.add_sentence(
                     "scheduled_at",
-                    "every account that is left has published this post, and there is nothing to schedule; \
+                    "all remaining accounts have already published this post, so there is nothing to schedule; \
                      leave scheduled_at out",
                 );
                 post
@@ -213,8 +213,8 @@ impl Post {
             faults.add(
                 largest().unwrap_or_else(|| "content".to_owned()),
                 format_args!(
-                    "makes the texts of this post too long: together they may take {MAX_TEXT_BYTES} bytes of UTF-8, and \
-                     take {bytes}"
+                    "makes the texts of this post too long: together they may have at most {MAX_TEXT_BYTES} bytes \
+                     (UTF-8); these have {bytes}"
                 ),
             );
         }

@@ -83,7 +83,7 @@ pub(super) fn aim(
         let index = new.index;
         let field = format!("platforms.{index}.connected_account_id");
         if !seen.insert(new.connection_id) {
-            faults.add(field, "names an account that platforms already contains");
+            faults.add(field, "is an account that an earlier entry already names");
             continue;
         }
         let kept = before.iter().find(|it| it.connection_id == new.connection_id);

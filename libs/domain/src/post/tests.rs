@@ -144,8 +144,8 @@ fn total_text_size_error_is_on_the_largest_sent_text() {
     targets[1].options.said = [option].into_iter().collect();
     let of_options = too_long(&targets);
 
-    let message = "platforms.0.content makes the texts of this post too long: together they may take 300000 bytes of \
-                   UTF-8, and take 300001";
+    let message = "platforms.0.content makes the texts of this post too long: together they may have at most 300000 \
+                   bytes (UTF-8); these have 300001";
     assert_eq!(of_texts, [("platforms.0.content".to_owned(), message.to_owned())]);
     assert_eq!(of_options[0].0, "platforms.1.options.content_warning");
 }

@@ -61,14 +61,15 @@ fn waiting_post_with_known_outcomes_can_be_changed() {
     let calling = delivery_of(&post, &post.targets[0]).open_intent(noon());
     let shown = post.rolled_up(std::slice::from_ref(&calling), noon());
     assert_eq!((shown.status, shown.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
-    let reason = || "nothing went out".to_owned();
+    let reason = || "Nothing went out.".to_owned();
     for setback in
         [AttemptError::Unauthorized { reason: reason() }, AttemptError::RetryLater { retry_at: None, reason: reason() }]
     {
         let told = shown.rolled_up(&[calling.clone().record_publish(Err(setback), noon(), 0)], noon());
 
         assert_eq!((told.status, told.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
-        assert_eq!(told.targets[0].error_message.as_deref(), Some("nothing went out"));
+        let message = "Nothing went out. We will try again, for up to 24 hours after the scheduled time.";
+        assert_eq!(told.targets[0].error_message.as_deref(), Some(message));
         told.check_deletable().unwrap();
         let back = Changes { scheduled_at: Some(None), ..Changes::default() };
         let draft = told.change(back, vec![], &accounts(&connections), &ids(), noon()).unwrap();

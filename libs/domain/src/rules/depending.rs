@@ -48,11 +48,11 @@ impl When {
     /// The condition as a text after the platform's name.
     pub(super) fn told<'a>(&'a self, options: &'a Options) -> impl fmt::Display + 'a {
         fmt::from_fn(|f| match options.get(&self.option) {
-            None => write!(f, ", where {} is left out,", self.option),
-            Some(OptionValue::Text(text)) => write!(f, ", where {} is {text},", self.option),
-            Some(OptionValue::Flag(flag)) => write!(f, ", where {} is {flag},", self.option),
-            Some(OptionValue::Number(number)) => write!(f, ", where {} is {number},", self.option),
-            Some(OptionValue::List(texts)) => write!(f, ", where {} is {},", self.option, texts.join(", ")),
+            None => write!(f, ", if {} is left out,", self.option),
+            Some(OptionValue::Text(text)) => write!(f, ", if {} is {text},", self.option),
+            Some(OptionValue::Flag(flag)) => write!(f, ", if {} is {flag},", self.option),
+            Some(OptionValue::Number(number)) => write!(f, ", if {} is {number},", self.option),
+            Some(OptionValue::List(texts)) => write!(f, ", if {} is {},", self.option, texts.join(", ")),
         })
     }
 }

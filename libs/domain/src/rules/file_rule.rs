@@ -194,23 +194,23 @@ impl FileRule {
             }
             Self::MinDuration { min } => {
                 let runs = facts.duration_ms.filter(|it| *it < u64::from(*min) * 1_000)?;
-                Some(format!("accepts videos of at least {min} s; file {number} runs {} s", thousandths(runs)))
+                Some(format!("accepts videos of at least {min} s; file {number} lasts {} s", thousandths(runs)))
             }
             Self::MaxDuration { max } => {
                 let runs = facts.duration_ms.filter(|it| u64::from(*max) * 1_000 < *it)?;
-                Some(format!("accepts videos of at most {max} s; file {number} runs {} s", thousandths(runs)))
+                Some(format!("accepts videos of at most {max} s; file {number} lasts {} s", thousandths(runs)))
             }
             Self::ImageRatio { min, max } | Self::VideoRatio { min, max } => {
                 out_of_ratio(*min, *max, what, number, facts)
             }
             Self::ImageRatioOrBorders { min, max, option, is } => {
                 let fault = out_of_ratio(*min, *max, what, number, facts)?;
-                Some(format!("{fault}; crop it, or give the option {option} as {is} to have white borders around it"))
+                Some(format!("{fault}; crop it, or set the option {option} to {is} to add white borders"))
             }
             Self::VideoCodecs { codecs } => {
                 let codec = facts.codec.filter(|it| !codecs.contains(it))?;
                 let taken = codecs.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
-                Some(format!("accepts videos coded with {taken}; file {number} is coded with {}", codec.as_str()))
+                Some(format!("accepts videos encoded as {taken}; file {number} is encoded as {}", codec.as_str()))
             }
             Self::MaxGifBytes { .. } | Self::FittedImageBytes { .. } | Self::FittedImageSide { .. } => None,
         }
@@ -219,7 +219,7 @@ impl FileRule {
 
 fn too_large(max: u64, number: usize, gif: &Attachment) -> String {
     let (limit, size) = told_apart(max, gif.size_bytes);
-    format!("accepts GIFs of at most {limit}; file {number} has {size}; make it smaller, or a video of it")
+    format!("accepts GIFs of at most {limit}; file {number} has {size}; make it smaller, or convert it to a video")
 }
 
 fn out_of_ratio(min: Ratio, max: Ratio, what: &str, number: usize, facts: &Facts) -> Option<String> {
@@ -297,13 +297,13 @@ mod tests {
                 FileRule::MinDuration { min: 3 },
                 vec![film(3_000, 1, VideoCodec::H264), jpeg(1, 1)],
                 film(2_999, 1, VideoCodec::H264),
-                "accepts videos of at least 3 s; file 3 runs 2.999 s",
+                "accepts videos of at least 3 s; file 3 lasts 2.999 s",
             ),
             (
                 FileRule::MaxDuration { max: 90 },
                 vec![film(90_000, 1, VideoCodec::H264), jpeg(1, 1)],
                 film(100_000, 1, VideoCodec::H264),
-                "accepts videos of at most 90 s; file 3 runs 100 s",
+                "accepts videos of at most 90 s; file 3 lasts 100 s",
             ),
             (
                 FileRule::ImageRatio { min, max },
@@ -321,7 +321,7 @@ mod tests {
                 FileRule::VideoCodecs { codecs },
                 vec![film(1, 1, VideoCodec::Hevc), mp4(1, 1)],
                 film(1, 1, VideoCodec::Av1),
-                "accepts videos coded with H.264, HEVC; file 3 is coded with AV1",
+                "accepts videos encoded as H.264, HEVC; file 3 is encoded as AV1",
             ),
         ] {
             let unknown = Attachment { facts: None, ..wrong.clone() };
@@ -344,7 +344,8 @@ mod tests {
         let large = [of(MimeType::Png, 1), of(MimeType::Gif, 20 << 20)];
         let [breach] = &rules.breaches(&text("a"), &large, &Options::default())[..] else { panic!("{rules:?}") };
 
-        let told = "Small accepts GIFs of at most 14.4 MiB; file 2 has 20 MiB; make it smaller, or a video of it";
+        let told =
+            "Small accepts GIFs of at most 14.4 MiB; file 2 has 20 MiB; make it smaller, or convert it to a video";
         assert_eq!((breach.message.as_str(), &*breach.field, breach.rule), (told, "media", "max_gif_bytes"));
     }
 
@@ -359,7 +360,7 @@ mod tests {
             rules.breaches(&text("a"), &files, options).into_iter().map(|it| it.message).collect::<Vec<_>>()
         };
         let told = "Small accepts images from 4:5 to 1.91:1 (width to height); file 2 has 1080 × 1920 pixels; crop it, or \
-                    give the option fit as borders to have white borders around it";
+                    set the option fit to borders to add white borders";
         assert_eq!(breaches(Options::NONE), [told]);
         let borders = [("fit".to_owned(), OptionValue::Text(is))].into_iter().collect();
         assert_eq!(breaches(&borders), Vec::<String>::new());

@@ -171,7 +171,7 @@ impl PostRule {
             }
             Self::VideoOptions { .. } => {
                 let name = self.option(options).filter(|_| media.len() != 1 || of_type(FileType::Video) == 0)?;
-                Some(format!("accepts the option {name} with a video as the only file alone; leave it out"))
+                Some(format!("accepts the option {name} only if a video is the only file; leave the option out"))
             }
             Self::TextNotShown => None,
         }
@@ -306,7 +306,7 @@ mod tests {
         let given = [("cover_ms".to_owned(), OptionValue::Number(1))].into_iter().collect::<Options>();
         assert_eq!(rule.fault("a", &[video()], &given), None);
         assert_eq!(fault(&rule, "a", &[an_attachment(1)]), None);
-        let told = "accepts the option cover_ms with a video as the only file alone; leave it out";
+        let told = "accepts the option cover_ms only if a video is the only file; leave the option out";
         for media in [vec![], vec![an_attachment(1)], vec![video(), video()]] {
             assert_eq!(rule.fault("a", &media, &given).unwrap(), told);
         }

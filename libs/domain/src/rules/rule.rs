@@ -196,6 +196,7 @@ impl Rule {
                 let length = counting.length(options.text("content_warning").unwrap_or_default());
                 over(*max, length, || format!("{max} {} as a content warning", counting.unit.words()))
             }
+            Self::MaxMedia { max: 1 } => over(1, media.len() as u64, || "1 image or video".to_owned()),
             Self::MaxMedia { max } => over(*max, media.len() as u64, || format!("{max} images and videos together")),
             Self::MaxImages { max } => over(*max, images(), || number((*max).into(), "image")),
             Self::MaxVideos { max } => over(*max, videos(), || number((*max).into(), "video")),
@@ -236,17 +237,19 @@ fn too_wordy(max: u32, counting: Counting, of_videos: Option<u32>, media: &[Atta
     let is_meant = |it: &Attachment| {
         of_videos.is_none() || it.mime_type.file_type() == FileType::Video || it.mime_type == MimeType::Gif
     };
-    let what = if of_videos.is_some() { "alternative texts of videos" } else { "alternative texts" };
+    let what = if of_videos.is_some() { "alt texts of videos" } else { "alt texts" };
     let words = (1..).zip(media).filter(|(_, it)| is_meant(it));
     let words = words.filter_map(|(number, it): (usize, _)| Some((number, it.alt_text.as_ref()?.as_str())));
     let fault = |(number, words): (usize, &str)| {
         let (length, bytes) = (counting.length(words), words.len() as u64);
         let units = counting.unit.words();
         if u64::from(max) < length {
-            return Some(format!("accepts {what} of at most {max} {units}; that of file {number} has {length}"));
+            return Some(format!(
+                "accepts {what} of at most {max} {units}; the alt text of file {number} has {length}"
+            ));
         }
         let max_bytes = of_videos.filter(|it| u64::from(*it) < bytes)?;
-        Some(format!("accepts {what} of at most {max_bytes} bytes; that of file {number} has {bytes}"))
+        Some(format!("accepts {what} of at most {max_bytes} bytes; the alt text of file {number} has {bytes}"))
     };
     words.filter_map(fault).collect()
 }
@@ -255,11 +258,11 @@ fn too_curt(min: u32, counting: Counting, media: &[Attachment]) -> Vec<String> {
     let fault = |(number, file): (usize, &Attachment)| {
         let length = file.alt_text.as_ref().map_or(0, |it| counting.length(it.as_str()));
         let actual = || match file.alt_text {
-            Some(_) => format!("that of file {number} has {length}"),
+            Some(_) => format!("the alt text of file {number} has {length}"),
             None => format!("file {number} has none"),
         };
         let units = counting.unit.words();
-        (length < min.into()).then(|| format!("needs alternative texts of at least {min} {units}; {}", actual()))
+        (length < min.into()).then(|| format!("needs alt texts of at least {min} {units}; {}", actual()))
     };
     (1..).zip(media).filter_map(fault).collect()
 }

@@ -68,9 +68,9 @@ fn alt_text_of_a_video_has_lower_limits() {
     };
     assert_eq!(told(MimeType::Jpeg, &"x".repeat(11)), Vec::<String>::new());
     assert_eq!(told(MimeType::Mp4, &"x".repeat(10)), Vec::<String>::new());
-    let long = "Example accepts alternative texts of videos of at most 10 characters; that of file 1 has 11";
+    let long = "Example accepts alt texts of videos of at most 10 characters; the alt text of file 1 has 11";
     assert_eq!(told(MimeType::Mp4, &"x".repeat(11)), [long]);
-    let heavy = "Example accepts alternative texts of videos of at most 30 bytes; that of file 1 has 50";
+    let heavy = "Example accepts alt texts of videos of at most 30 bytes; the alt text of file 1 has 50";
     assert_eq!(told(MimeType::Mp4, &"👨‍👩‍👧‍👦".repeat(2)), [heavy]);
 }
 
@@ -84,8 +84,8 @@ fn alt_text_may_be_required_with_a_minimum_length() {
     assert_eq!(
         messages(&rules, "a", &[file(Some("boats")), file(Some("🚣🚣")), file(None)]),
         [
-            "Example needs alternative texts of at least 3 characters; that of file 2 has 2",
-            "Example needs alternative texts of at least 3 characters; file 3 has none",
+            "Example needs alt texts of at least 3 characters; the alt text of file 2 has 2",
+            "Example needs alt texts of at least 3 characters; file 3 has none",
         ]
     );
 }
@@ -162,7 +162,7 @@ fn all_violations_are_returned_at_once() {
             (
                 "max_alt_text",
                 "media",
-                "Example accepts alternative texts of at most 5 characters; that of file 5 has 6"
+                "Example accepts alt texts of at most 5 characters; the alt text of file 5 has 6"
             ),
         ]
     );
@@ -295,12 +295,11 @@ fn rule_may_depend_on_an_option() {
 
     let always = ("content".to_owned(), "Example accepts at most 5 characters; this has 6".to_owned());
     assert_eq!(told(options("kind", "story".into())), std::slice::from_ref(&always));
-    let reel = ("media".to_owned(), "Example, where kind is clip, needs at least 1 video; this has 0".to_owned());
+    let reel = ("media".to_owned(), "Example, if kind is clip, needs at least 1 video; this has 0".to_owned());
     assert_eq!(told(options("kind", "clip".into())), [always.clone(), reel]);
-    let unsaid = ("media".to_owned(), "Example, where kind is left out, needs at least 1 video; this has 0".to_owned());
+    let unsaid = ("media".to_owned(), "Example, if kind is left out, needs at least 1 video; this has 0".to_owned());
     assert_eq!(told(Options::default()), [always.clone(), unsaid.clone()]);
-    let quiet =
-        ("content".to_owned(), "Example, where quiet is true, accepts at most 0 hashtags; this has 1".to_owned());
+    let quiet = ("content".to_owned(), "Example, if quiet is true, accepts at most 0 hashtags; this has 1".to_owned());
     assert_eq!(told(options("quiet", true.into())), [always, unsaid, quiet]);
 }
 

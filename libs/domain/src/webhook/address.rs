@@ -16,7 +16,7 @@ pub enum InvalidUrl {
     #[error("must be a URL such as https://example.com/webhooks")]
     NotAUrl,
     /// Longer than 2,048 bytes.
-    #[error("may have at most 2048 characters")]
+    #[error("may have at most 2,048 characters")]
     TooLong,
     #[error("may not contain a username or password; requests are signed instead")]
     Credentials,

@@ -85,7 +85,9 @@ pub(super) async fn sign_in(
         (_, Some("AuthFactorTokenRequired")) => return Err(wrong(OWN_PASSWORD)),
         (_, Some("AccountTakedown")) => return Err(ConnectError::Refused(reply.words())),
         (StatusCode::UNAUTHORIZED, Some(_)) => {
-            return Err(wrong("This app password is not valid. Create a new one under Settings, App passwords."));
+            return Err(wrong(
+                "This app password is not valid. Create a new one under Settings, Privacy and security, App passwords.",
+            ));
         }
         (it, Some(_)) if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {
             return Err(ConnectError::Refused(reply.words()));
@@ -95,7 +97,7 @@ pub(super) async fn sign_in(
     let tokens: Tokens = reply.json().ok_or(ConnectError::Unreachable)?;
     if tokens.did != did.as_str() {
         end(http, pds, &tokens.refresh_jwt).await.ok();
-        return Err(ConnectError::Refused("its server signed in another account".to_owned()));
+        return Err(ConnectError::Refused("the server signed in another account".to_owned()));
     }
     let is_own_password = tokens.claims().scope.as_deref() == Some(MAIN_PASSWORD);
     if is_own_password || tokens.active == Some(false) {
@@ -112,7 +114,7 @@ pub(super) async fn sign_in(
 }
 
 const OWN_PASSWORD: &str = "This is your account's main password. Keep it to yourself: create an app password under \
-                            Settings, App passwords, and type that one.";
+                            Settings, Privacy and security, App passwords, and type that one.";
 
 pub(super) async fn refresh(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Tokens, RefreshError> {
     let reply = as_bearer(http, pds, "com.atproto.server.refreshSession", token, REFRESH_TIMEOUT).await?;

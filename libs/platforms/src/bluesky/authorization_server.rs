@@ -46,7 +46,7 @@ impl AuthorizationServer {
         // A server that names another issuer wants a response that is meant for that issuer.
         if found.issuer != server.origin().ascii_serialization() {
             return Err(ConnectError::Refused(
-                "its authorization server names another server as the issuer".to_owned(),
+                "the account's authorization server names another server as the issuer".to_owned(),
             ));
         }
         Ok(found)

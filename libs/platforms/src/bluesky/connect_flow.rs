@@ -154,7 +154,7 @@ impl ConnectFlows<'_> {
                 return Err(ConnectError::Refused(response::shown(words)));
             }
         }
-        let code = said("code").ok_or_else(|| refused("it sent no code"))?;
+        let code = said("code").ok_or_else(|| refused("the server sent no code"))?;
         let authorization = Authorization { http: self.http, nonces: self.nonces, grant: &grant, now };
         let redirect_uri = client::redirect_uri(&callback.urls);
         let exchanged = authorization.exchange(code, &callback.verifier, &redirect_uri);
@@ -185,9 +185,9 @@ impl ConnectFlows<'_> {
         server: &AuthorizationServer,
     ) -> Result<Identity, ConnectError> {
         if !tokens.are_ours() {
-            return Err(refused("it issued an unsupported kind of token"));
+            return Err(refused("the server issued an unsupported kind of token"));
         }
-        let did: Did = tokens.sub.parse().map_err(|_| refused("it named no account"))?;
+        let did: Did = tokens.sub.parse().map_err(|_| refused("the server named no account"))?;
         match expected {
             Some(who) if who.did == did => Ok(who),
             Some(who) => {

@@ -22,7 +22,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "content_warning",
         OptionKind::OneOf(&["sexual", "nudity", "porn", "graphic-media"]),
-        "A self-label, by which readers hide the post or are warned before they see it.",
+        "A self-label. Depending on their settings, readers do not see the post or are warned first.",
     ),
     OptionSpec::new(
         PREVIEW,

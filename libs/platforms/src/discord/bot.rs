@@ -273,11 +273,11 @@ fn token(app: &AppCredentials) -> Result<SecretString, DependencyError> {
     let WithBot { bot_token } = app.further.read().map_err(|_| DependencyError)?;
     let token = bot_token.expose_secret().trim();
     if token.is_empty() {
-        tracing::error!("the token of the Discord bot is empty");
+        tracing::error!("bot_token of the Discord secret is empty");
         return Err(DependencyError);
     }
     if HeaderValue::from_str(token).is_err() {
-        tracing::error!("the token of the Discord bot has characters that are not allowed in a token");
+        tracing::error!("bot_token of the Discord secret has characters that are not allowed in a token");
         return Err(DependencyError);
     }
     Ok(token.into())

@@ -158,7 +158,7 @@ pub(super) async fn resolve(
         Ok(Found::Public(published)) => return Resolution::Found(published),
         Ok(Found::NotPublished) => return Resolution::NotFound,
         Ok(Found::Candidate(_)) if has_nonce && is_known(request.now + A_STEP) => {
-            "the channel has a message like this one; Discord is asked whether it is the same".to_owned()
+            "the channel has a message like this one, and it is not known yet whether it is the same".to_owned()
         }
         Ok(Found::Candidate(published)) => return Resolution::Candidate(published),
         Ok(Found::Pending { reason }) => reason,

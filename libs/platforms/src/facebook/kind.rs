@@ -31,9 +31,9 @@ impl<'a> Form<'a> {
             ("reel", _) => refused("option kind: a reel is one video; add it, or leave the option out"),
             ("story", [file]) if is_video(file) => Ok(Self::VideoStory(file)),
             ("story", [_]) => Ok(Self::PhotoStory(job.media)),
-            ("story", _) => refused("option kind: a story is one picture or one video"),
+            ("story", _) => refused("option kind: a story is one image or one video"),
             (_, [file]) if is_video(file) => Ok(Self::Video(file)),
-            (_, files) if files.iter().any(is_video) => refused("a Facebook post has pictures or one video, not both"),
+            (_, files) if files.iter().any(is_video) => refused("a Facebook post has images or one video, not both"),
             (_, files) => Ok(Self::Post(files)),
         }
     }

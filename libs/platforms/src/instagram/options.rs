@@ -60,7 +60,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         COVER,
         OptionKind::Number { min: 0, max: 900_000 },
-        "The frame of the video to show as its cover: its position in milliseconds. Default: the beginning.",
+        "The frame of the video to show as its cover: its position in milliseconds. Defaults to the beginning.",
     ),
     OptionSpec::new(
         FIRST_COMMENT,
@@ -70,13 +70,13 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         FIT,
         OptionKind::OneOf(&[BORDERS]),
-        "`borders` adds white borders to pictures that are too tall or too wide for Instagram. By default, they are refused.",
+        "`borders` adds white borders to images that are too tall or too wide for Instagram. By default, they are refused.",
     ),
     OptionSpec::new(
         KIND,
         OptionKind::OneOf(&[POST, REEL, STORY]),
-        "Whether to publish a post, a reel (one video) or a story (one picture or video, public for a day, without \
-         the text). Default: a reel for a single video, otherwise a post.",
+        "Whether to publish a post, a reel (one video) or a story (one image or video, public for a day, without \
+         the text). Defaults to a reel for a single video, otherwise to a post.",
     ),
     OptionSpec::new(
         LOCATION,
@@ -86,12 +86,12 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         SHARE_TO_FEED,
         OptionKind::Flag,
-        "Whether a reel may also appear in the feed, and not only among reels. Default: true.",
+        "Whether a reel may also appear in the feed, and not only among reels. Defaults to true.",
     ),
     OptionSpec::new(
         USER_TAGS,
         OptionKind::TextsOf { most: 20, form: &TAG },
-        "Accounts to tag in the first picture or the video: a username, or for pictures a username and its position, \
+        "Accounts to tag in the first image or the video: a username, or for images a username and its position, \
          such as `keeper_ada 0.5 0.8` (from the left and from the top, each from 0 to 1).",
     ),
 ];

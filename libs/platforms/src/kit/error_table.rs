@@ -238,9 +238,9 @@ impl ErrorTable {
             (Some(ours), None) => ours.to_owned(),
             (None, Some(theirs)) => theirs.to_owned(),
             (None, None) if kind == ErrorKind::Intermediary => {
-                format!("a proxy or firewall in front of {title} answered {}", shown(status))
+                format!("a proxy or firewall in front of {title} returned {}", shown(status))
             }
-            (None, None) => format!("{title} answered {}", shown(status)),
+            (None, None) => format!("{title} returned {}", shown(status)),
         }
     }
 

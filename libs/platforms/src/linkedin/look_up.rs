@@ -20,7 +20,7 @@ use crate::recognition::{ClaimsError, PostMatch};
 const PAGE: usize = 50;
 
 pub(super) const OF_A_MEMBER: &str = "LinkedIn does not let an app read a member's posts; check \
-                                      https://www.linkedin.com/in/me/recent-activity/all/ before you post again";
+                                      https://www.linkedin.com/in/me/recent-activity/all/";
 
 /// A post of a listed page.
 #[derive(Deserialize)]

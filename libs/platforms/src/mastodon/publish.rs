@@ -33,10 +33,10 @@ const UNREADABLE_LISTING: &str = "the server does not let this service read the 
 
 /// User message: a post that looks the same is not treated as ours while the idempotency key can
 /// still decide.
-const UNLISTED: &str = "its server may not list posts that are not public; look at the account before you post again";
+const UNLISTED: &str = "its server may not list posts that are not public";
 
-const AWAITING_KEY_CHECK: &str = "the account has a post with the same text; the server is asked by idempotency key once that cannot publish a \
-     second post";
+const AWAITING_KEY_CHECK: &str =
+    "the account has a post with the same text, and it is not known yet whether it is this one";
 
 /// The timeout for reading the account's statuses. The rest of [`STEP_LIMIT`] is enough for the
 /// publish call, which may have to be repeated.

@@ -51,7 +51,7 @@ pub(super) fn not_fetched(job: &PublishRequest<'_>, file: &Attachment, title: &s
     format!(
         "{place}: {title} could not fetch the file ({said}), although this service could read it. {title} refuses some \
          hosts, such as tunnels and object storage; a firewall or a robots.txt may also block it. Ask your operator to \
-         check the public URL of the files. The service retries for a day"
+         check the public URL of the files"
     )
 }
 
@@ -61,7 +61,7 @@ async fn look(http: &HttpClients, url: &str) -> Result<(), String> {
     let response = request.send().await.map_err(|it| TransportError::from(it).words("the host of the file"))?;
     match response.status() {
         StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(()),
-        other => Err(format!("it answered {other}")),
+        other => Err(format!("it returned {other}")),
     }
 }
 

@@ -49,7 +49,10 @@ impl Dialect {
             None => answer("code").ok_or_else(|| ConnectError::Refused("the response has no code".to_owned())),
             Some(error) if self.denials.contains(&error) => Err(ConnectError::Denied),
             Some(error) if self.scope_errors.contains(&error) => {
-                tracing::error!(error, "the platform refused scopes that this deployment's app requests");
+                tracing::error!(
+                    error,
+                    "the platform refused the scopes; compare the setting `scopes` with those of the app"
+                );
                 Err(ConnectError::Unsupported(SCOPES_REFUSED.to_owned()))
             }
             Some(error) => Err(ConnectError::Refused(response::shown(answer("error_description").unwrap_or(error)))),

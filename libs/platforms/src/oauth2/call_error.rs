@@ -28,7 +28,7 @@ impl TokenCallError {
         match self {
             Self::NotNow(not_now) => not_now.to_string(),
             Self::NotReached => "the platform could not be reached".to_owned(),
-            Self::NotAnswered => "the platform did not answer".to_owned(),
+            Self::NotAnswered => "the platform did not respond".to_owned(),
             Self::Refused(refused) => match refused.blame() {
                 TokenErrorKind::Us => DependencyError.to_string(),
                 TokenErrorKind::Grant | TokenErrorKind::Request | TokenErrorKind::Passing => refused.words,

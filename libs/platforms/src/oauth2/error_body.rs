@@ -60,7 +60,7 @@ impl TokenErrorBody {
         let said = |names: &[&str], of: &Value| names.iter().find_map(|it| of[*it].as_str().map(str::to_owned));
         let words = said(&["message", "error_description", "error_message", "error"], &answer)
             .or_else(|| said(&["message"], error));
-        let words = words.map_or_else(|| format!("it answered {status}"), |it| response::shown(&it));
+        let words = words.map_or_else(|| format!("the server returned {status}"), |it| response::shown(&it));
         let blame = blame(dialect, status, code.as_deref());
         Some(Self { blame, code, words, retry_at, status })
     }

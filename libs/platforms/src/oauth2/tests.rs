@@ -194,8 +194,8 @@ async fn grant_ends_only_with_a_documented_code_of_the_platform() {
         (&D::STANDARD, 401, json!({"error": "invalid_token"}), "unreachable: invalid_token"),
         (&D::STANDARD, 500, json!({"error": "invalid_grant"}), "unreachable: invalid_grant"),
         (&D::STANDARD, 429, json!({"error": "invalid_grant"}), "unreachable: invalid_grant"),
-        (&D::STANDARD, 503, json!("busy"), "unreachable: it answered 503 Service Unavailable"),
-        (&D::STANDARD, 302, json!({}), "unreachable: it answered 302 Found"),
+        (&D::STANDARD, 503, json!("busy"), "unreachable: the server returned 503 Service Unavailable"),
+        (&D::STANDARD, 302, json!({}), "unreachable: the server returned 302 Found"),
         (&D::STANDARD, 200, json!({}), "unreachable: the platform sent an invalid response"),
         (&D::STANDARD, 200, json!("welcome"), "unreachable: the platform sent an invalid response"),
         (

@@ -258,7 +258,7 @@ mod tests {
             "Validation failed: Text contained a disallowed hashtag: ferry",
             "the bearer of this token may not post; DPoP is needed",
             "harbour.example does not take 12 files; 4 are the most",
-            "it answered 500 Internal Server Error",
+            "the server returned 500 Internal Server Error",
         ] {
             assert_eq!(redactor().redact(words), words);
         }

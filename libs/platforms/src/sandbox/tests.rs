@@ -161,7 +161,7 @@ async fn a_connect_flow_ends_with_the_reason() {
 
     network.answers(400, json!({"error": "invalid_grant", "error_description": "the code was used"}));
     let refused = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
-    assert_eq!(refused.unwrap_err().to_string(), "the platform refused: the code was used");
+    assert_eq!(refused.unwrap_err().to_string(), "the account could not be connected: the code was used");
 
     network.answers(500, json!({}));
     let broken = adapter.complete(&callback(&[("code", "c1")]), noon()).await;

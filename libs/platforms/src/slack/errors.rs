@@ -77,7 +77,7 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
         on(&["file_upload_size_restricted"]).user_message("the file is larger than the workspace accepts"),
         on(&["storage_limit_reached"])
             .user_message("the workspace's storage is full: delete files there, or upgrade its Slack plan"),
-        on(&["alt_txt_too_large"]).user_message("the alternative text has more than 1,000 characters"),
+        on(&["alt_txt_too_large"]).user_message("the alt text has more than 1,000 characters"),
         on(&[]).user_message("Slack gave no reason"),
     ],
     ..ErrorTable::STANDARD

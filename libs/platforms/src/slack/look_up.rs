@@ -71,7 +71,7 @@ async fn withdrawn(api: &Api, request: &PublishRequest<'_>, progress: &Progress)
         }
     }
     if !progress.is_again {
-        // Not `Absent`: the files are uploaded again without alternative texts because this outcome
+        // Not `Absent`: the files are uploaded again without alt texts because this outcome
         // stays unknown.
         return Resolution::NotFound;
     }

@@ -28,7 +28,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field::new(
         CHAT,
         "Channel or group (add the bot as an admin who can post)",
-        "@my_channel, or the number of a private chat such as -1001234567890",
+        "@my_channel, or the ID of a private chat, such as -1001234567890",
     ),
 ];
 
@@ -78,7 +78,7 @@ pub(super) async fn connect(
         ));
     }
     let chat = named(&typed(CHAT)).ok_or_else(|| {
-        wrong(CHAT, "Type the public name of the chat, such as @my_channel, or its number, such as -1001234567890.")
+        wrong(CHAT, "Type the public name of the chat, such as @my_channel, or its ID, such as -1001234567890.")
     })?;
     let bot = Bot { token: &token, now };
     let me = api.me(bot).await.map_err(|error| {
@@ -134,7 +134,7 @@ pub(super) fn profile_of(chat: ChatFacts) -> AccountInfo {
 /// Why the bot could not post; `None` if it can.
 fn must_not_post(chat: &ChatFacts, member: &Member) -> Option<&'static str> {
     match (chat.kind.as_str(), member.status.as_str()) {
-        ("private", _) => Some("This chat is a person. Type the name of a channel or a group."),
+        ("private", _) => Some("This is a private chat with a person. Type the name of a channel or a group."),
         ("channel", "creator") => None,
         ("channel", "administrator") if member.can_post_messages => None,
         ("channel", "administrator") => Some(

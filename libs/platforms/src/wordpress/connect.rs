@@ -42,11 +42,11 @@ const FIELDS: &[Field] = &[
     Field::new(site::FIELD, "Your site", site::EXAMPLE),
     Field {
         name: USER,
-        label: "User name",
+        label: "Username",
         example: "alice",
         secret: false,
         optional: Some(
-            "Leave the user name and the password empty to approve access on your site's own page, if it \
+            "Leave the username and the password empty to approve access on your site's own page, if it \
                         has one.",
         ),
     },
@@ -161,18 +161,21 @@ impl Connect for Wordpress {
         let Site { root, approval } = site::discover(&self.http, typed(site::FIELD)).await?;
         match (user, password) {
             ("", "") => {}
-            ("", _) => return Err(field(USER, "Type the user name of the application password.")),
-            (_, "") => return Err(field(PASSWORD, "Type an application password, or leave the user name empty, too.")),
+            ("", _) => return Err(field(USER, "Type the username of the application password.")),
+            (_, "") => return Err(field(PASSWORD, "Type an application password, or leave the username empty, too.")),
             (user, password) => {
                 let grant = Grant { root, user: user.to_owned(), password_name: None };
                 let account = self.account(grant, password, now).await;
                 return account.map(|it| AuthorizeStep::Accounts(vec![it])).map_err(|refusal| match refusal {
-                    AccountError::Unknown(words) => field(PASSWORD, &format!(
-                        "{} Check the user name and the application password, which is not the password you sign in \
+                    AccountError::Unknown(words) => field(
+                        PASSWORD,
+                        &format!(
+                            "{} Check the username and the application password, which is not the password you sign in \
                          with. If both are right, your host may remove the Authorization header from requests: ask \
                          the host to pass it on.",
-                        sentence(&words)
-                    )),
+                            sentence(&words)
+                        ),
+                    ),
                     AccountError::Other(refusal) | AccountError::Role(refusal) => refusal,
                 });
             }
@@ -183,7 +186,7 @@ impl Connect for Wordpress {
                 let message = format!(
                     "{} has no page to approve access on: application passwords are switched off, or the site has no \
                      https. If its dashboard lists them under Users, Profile, create one and type it here with your \
-                     user name.",
+                     username.",
                     root.host()
                 );
                 return Err(field(PASSWORD, &message));
@@ -194,7 +197,7 @@ impl Connect for Wordpress {
                 let message = format!(
                     "The API of this site is at {}, but its approval page is at {host}. For your safety, a password \
                      from one address is not sent to the other. Create an application password in the dashboard of \
-                     your site, under Users, Profile, and type it here with your user name.",
+                     your site, under Users, Profile, and type it here with your username.",
                     root.host()
                 );
                 return Err(field(PASSWORD, &message));
@@ -204,7 +207,7 @@ impl Connect for Wordpress {
         if here.redirect_uri.starts_with("http:") && !root.is_open() {
             let message = "WordPress does not redirect to a service without https, such as this one. Create an \
                            application password in your site's dashboard, under Users, Profile, and type it here with \
-                           your user name.";
+                           your username.";
             return Err(field(PASSWORD, message));
         }
         let back = |further: &str| format!("{}?state={}{further}", here.redirect_uri, request.state.expose_secret());

@@ -47,7 +47,7 @@ pub(super) fn new_post(request: &PublishRequest<'_>, prepared: &Prepared<'_, Med
     }
     if let Some(community) = request.options.text(COMMUNITY) {
         if !is_id(community) {
-            let message = "option community: this is not the number of a community; copy it from the end of the \
+            let message = "option community: this is not the ID of a community; copy it from the end of the \
                            community's URL";
             return Err(CallError::invalid_post(message));
         }

@@ -122,9 +122,9 @@ async fn what_is_of_no_kind_is_refused_with_what_to_do() {
     let (image, video) = (sample(MimeType::Png, 1), sample(MimeType::Mp4, 2));
     for (files, kind, said) in [
         (vec![image.clone()], "reel", "a reel is one video"),
-        (vec![], "story", "a story is one picture or one video"),
-        (vec![image.clone(), image.clone()], "story", "a story is one picture or one video"),
-        (vec![image, video], "post", "pictures or one video, not both"),
+        (vec![], "story", "a story is one image or one video"),
+        (vec![image.clone(), image.clone()], "story", "a story is one image or one video"),
+        (vec![image, video], "post", "images or one video, not both"),
     ] {
         let post = a_post(&stage, &account, files, &[("kind", kind)]);
         let refused = stage.publish(&post).await.unwrap_err();

@@ -30,15 +30,15 @@ async fn what_facebook_does_not_take_is_refused_with_the_figure() {
         (
             vec![Png],
             vec![("title", "The ferry")],
-            "Facebook accepts the option title with a video as the only file alone; leave it out",
+            "Facebook accepts the option title only if a video is the only file; leave the option out",
         ),
-        (vec![], vec![("kind", "story")], "Facebook, where kind is story, needs at least 1 image or video; this has 0"),
+        (vec![], vec![("kind", "story")], "Facebook, if kind is story, needs at least 1 image or video; this has 0"),
         (
             vec![Png, Gif],
             vec![("kind", "story")],
-            "Facebook, where kind is story, accepts at most 1 images and videos together; this has 2",
+            "Facebook, if kind is story, accepts at most 1 image or video; this has 2",
         ),
-        (vec![Png], vec![("kind", "reel")], "Facebook, where kind is reel, needs at least 1 video; this has 0"),
+        (vec![Png], vec![("kind", "reel")], "Facebook, if kind is reel, needs at least 1 video; this has 0"),
     ] {
         let text = PostText::parse("from the harbour").unwrap();
         let breaches = account.rules.breaches(&text, &files(&types), &options(&given));

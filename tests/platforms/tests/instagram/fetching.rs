@@ -44,7 +44,7 @@ async fn a_refused_host_is_tried_for_hours_with_growing_pauses() {
         let tries = stage.network.calls(Call::Upload);
         assert!((10..30).contains(&tries) && reasons.len() == tries, "{tries} {reasons:?}");
         let place = format!("file 1 of 1 ({})", mime_type.as_str());
-        for said in [place.as_str(), "Instagram could not fetch", "robots.txt", "tunnel", "retries for a day"] {
+        for said in [place.as_str(), "Instagram could not fetch", "robots.txt", "tunnel", "check the public URL"] {
             assert!(reasons[0].contains(said), "{said}: {}", reasons[0]);
         }
         stage.network.refuses_hosts(&[]);

@@ -39,7 +39,7 @@ async fn validation_errors_name_the_limit() {
     assert_eq!(told(rules, &"x".repeat(2_200), &[image(1, 1)], &[]), none);
     assert_eq!(
         told(rules, &"x".repeat(2_201), &[image(1, 1)], from_ref(&post)),
-        ["Instagram, where kind is post, accepts at most 2200 UTF-16 units; this has 2201"]
+        ["Instagram, if kind is post, accepts at most 2200 UTF-16 units; this has 2201"]
     );
     assert_eq!(told(rules, &"x".repeat(2_201), &[image(1, 1)], from_ref(&story)), none, "it is not shown");
     assert_eq!(told(rules, &"#a ".repeat(31), &[image(1, 1)], &[]).len(), 1);
@@ -56,8 +56,8 @@ async fn validation_errors_name_the_limit() {
     assert_eq!(
         told(rules, "a", &[image(1080, 1920)], &[]),
         [
-            "Instagram, where kind is left out, accepts images from 4:5 to 1.91:1 (width to height); file 1 has 1080 × 1920 \
-          pixels; crop it, or give the option fit as borders to have white borders around it"
+            "Instagram, if kind is left out, accepts images from 4:5 to 1.91:1 (width to height); file 1 has 1080 × 1920 \
+          pixels; crop it, or set the option fit to borders to add white borders"
         ]
     );
     for given in [("fit", text("borders")), story.clone()] {
@@ -92,7 +92,7 @@ async fn mismatched_kinds_and_options_are_validation_errors() {
     let (story, reel) = (("kind", text("story")), ("kind", text("reel")));
     assert_eq!(
         told(&[image(1, 1)], from_ref(&reel)),
-        ["Instagram, where kind is reel, needs at least 1 video; this has 0"]
+        ["Instagram, if kind is reel, needs at least 1 video; this has 0"]
     );
     assert_eq!(told(&[film(9), film(9)], &[reel]).len(), 1);
     assert_eq!(told(&[film(9), image(1, 1)], from_ref(&story)).len(), 1);
@@ -103,7 +103,7 @@ async fn mismatched_kinds_and_options_are_validation_errors() {
         ("location", text("1")),
     ] {
         let said = told(&[image(1, 1)], &[story.clone(), (name, value)]);
-        let expected = format!("Instagram, where kind is story, does not accept the option {name} here; leave it out");
+        let expected = format!("Instagram, if kind is story, does not accept the option {name} here; leave it out");
         assert_eq!(said, [expected]);
     }
     assert_eq!(told(&[film(9)], &[story.clone(), ("cover_ms", OptionValue::Number(1))]).len(), 1);
@@ -111,7 +111,7 @@ async fn mismatched_kinds_and_options_are_validation_errors() {
     assert_eq!(told(&[film(9)], &cover), Vec::<String>::new());
     assert_eq!(
         told(&[image(1, 1)], &cover),
-        ["Instagram accepts the option cover_ms with a video as the only file alone; leave it out"]
+        ["Instagram accepts the option cover_ms only if a video is the only file; leave the option out"]
     );
     assert_eq!(told(&[film(9), image(1, 1)], &[("share_to_feed", OptionValue::Flag(true))]).len(), 1);
 }

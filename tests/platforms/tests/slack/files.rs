@@ -97,7 +97,7 @@ async fn share_that_never_appears_is_made_again_without_alternative_texts() {
     let [AttemptError::PreparationExpired { reason }, AttemptError::Unknown { .. }] = &passage.setbacks[..] else {
         panic!("{:?}", passage.setbacks)
     };
-    assert!(reason.contains("uploaded again without alternative text"), "{reason}");
+    assert!(reason.contains("uploaded again without alt texts"), "{reason}");
     let public = stage.network.public();
     assert_eq!((public.len(), &public[0].id), (1, &passage.published.platform_post_id));
     assert!(public[0].media.iter().all(|it| it.alt_text.is_none()));

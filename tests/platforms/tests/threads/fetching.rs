@@ -28,7 +28,7 @@ async fn a_refused_host_is_tried_for_hours_with_growing_pauses() {
         let place = format!("file 1 of 2 ({})", mime_type.as_str());
         for setback in &setbacks {
             let AttemptError::RetryLater { reason, .. } = setback else { panic!("{setback:?}") };
-            for said in [place.as_str(), "Threads could not fetch", "robots.txt", "tunnel", "retries for a day"] {
+            for said in [place.as_str(), "Threads could not fetch", "robots.txt", "tunnel", "check the public URL"] {
                 assert!(reason.contains(said), "{said}: {reason}");
             }
         }

@@ -66,7 +66,7 @@ async fn a_post_has_20_files_of_the_kinds_that_threads_takes() {
     let words = |count: usize| AltText::parse(&"字".repeat(count)).ok();
     assert!(told(&[Attachment { alt_text: words(1_000), ..image.clone() }]).is_empty());
     let told_of = told(&[Attachment { alt_text: words(1_001), ..image }]);
-    assert_eq!(told_of, ["Threads accepts alternative texts of at most 1000 characters; that of file 1 has 1001"]);
+    assert_eq!(told_of, ["Threads accepts alt texts of at most 1000 characters; the alt text of file 1 has 1001"]);
 }
 
 #[tokio::test]

@@ -100,7 +100,7 @@ async fn a_site_without_the_page_is_connected_by_a_password_that_the_person_make
     stage.network.is_odd(Oddity::HasNoPasswords);
     let refusal = stage.depart(&stage.network.answers()).await.unwrap_err();
     let ConnectError::Field { name: "application_password", message } = refusal else { panic!("{refusal:?}") };
-    assert!(message.contains("type it here with your user name"), "{message}");
+    assert!(message.contains("type it here with your username"), "{message}");
 }
 
 #[tokio::test]

@@ -109,7 +109,7 @@ impl Adapter {
             (PlatformFault::Unsent, _) => {
                 Err(AttemptError::RetryLater { retry_at: None, reason: "it could not be reached".to_owned() })
             }
-            (PlatformFault::CallLost, _) => unknown(true, "it did not answer in time"),
+            (PlatformFault::CallLost, _) => unknown(true, "it did not respond in time"),
             (PlatformFault::Revoked, account) => {
                 if account.is_ok() {
                     self.network.lock().grants.revoke(job.credentials);
@@ -120,7 +120,7 @@ impl Adapter {
             (PlatformFault::DoneLater, _) => {
                 self.publish_later(public, named, job.credentials);
                 self.network.world.sleep_until(begun_at + TIMEOUT).await;
-                unknown(true, "it did not answer in time")
+                unknown(true, "it did not respond in time")
             }
             (PlatformFault::Limited, _) => Err(self.limit()),
             (PlatformFault::Error, _) => unknown(false, "it answered 500"),
@@ -357,7 +357,7 @@ impl Publish for Adapter {
             (PlatformFault::CallLost | PlatformFault::DoneLater, _) => Err(AttemptError::Unknown {
                 may_still_run: true,
                 retry_at: None,
-                reason: "it did not answer in time".to_owned(),
+                reason: "it did not respond in time".to_owned(),
             }),
             (_, Err(setback)) => Err(setback),
             (PlatformFault::Limited, _) => Err(self.limit()),

@@ -60,7 +60,7 @@ async fn post_waiting_for_reconnection_can_be_cancelled(deployment: &Deployment)
     faulty.arm(json!({ "kind": "revoke" })).await?;
     let id = faulty.schedule(&fresh("revoked and taken back")).await?;
     faulty.is_lost(30).await?;
-    faulty.is_told(id, &["connect the account again"]).await?;
+    faulty.is_told(id, &["onnect the account again"]).await?;
     let shown = faulty.user.show(id).await?;
     same(&shown["status"], &json!("scheduled"), "status of a post that waits for reconnection")?;
     same(&shown["platforms"][0]["status"], &json!("pending"), "status of its entry")?;
@@ -102,7 +102,7 @@ async fn lost_by(deployment: &Deployment, kind: &str, seconds: u64) -> Result {
 }
 
 async fn waits_and_is_published_once_reconnected(mut faulty: Faulty<'_>, id: i64, words: &str) -> Result {
-    faulty.is_told(id, &["connect the account again"]).await?;
+    faulty.is_told(id, &["onnect the account again"]).await?;
     same(faulty.deployment.timeline(words).await?.len(), 0, "entries on the timeline")?;
 
     faulty.reconnect().await?;
@@ -118,7 +118,7 @@ async fn temporarily_failed_refresh_is_retried(deployment: &Deployment) -> Resul
 
     let id = faulty.schedule(&words).await?;
     let said = faulty.is_told(id, &["cannot be renewed now"]).await?;
-    ensure!(!said.contains("connect the account again"), "a temporary error asks for a reconnection: “{said}”");
+    ensure!(!said.contains("onnect the account again"), "a temporary error asks for a reconnection: “{said}”");
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     let shown = faulty.user.api.get(&path).await?.ok(200)?;
     same(&shown["needs_reconnection"], &json!(false), "needs_reconnection while it cannot be renewed")?;

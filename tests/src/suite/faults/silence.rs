@@ -61,7 +61,7 @@ async fn call_that_takes_effect_after_the_timeout_is_found(deployment: &Deployme
 async fn call_slower_than_the_timeout_is_found(deployment: &Deployment) -> Result {
     let faulty = Faulty::new(deployment, WINDMILL).await?;
     faulty
-        .goes_out_once(json!({ "kind": "slow", "delay_ms": 20_000 }), &["did not answer in time"], 120)
+        .goes_out_once(json!({ "kind": "slow", "delay_ms": 20_000 }), &["did not respond in time"], 120)
         .await
         .map(|_| ())
 }

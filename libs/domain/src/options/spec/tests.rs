@@ -68,9 +68,9 @@ fn values_have_their_type_and_required_ones_are_present() {
         faults_of(bad),
         [
             "o.visibility must be one of public, private",
-            "o.content_warning may have at most 5 characters, this has 6",
+            "o.content_warning may have at most 5 characters; this has 6",
             "o.sensitive must be true or false",
-            "o.board may have at most 3 characters, this has 4",
+            "o.board may have at most 3 characters; this has 4",
             "o.language must be a language tag, such as en or pt-BR",
         ]
     );
@@ -141,7 +141,7 @@ fn an_option_may_be_required_by_another() {
 
     assert_eq!(faults_of(options([])), Vec::<String>::new());
     assert_eq!(faults_of(options([("topic", text("standard"))])), Vec::<String>::new());
-    let told = "o.event_title is required on example where topic is event";
+    let told = "o.event_title is required on example if topic is event";
     assert_eq!(faults_of(options([("topic", text("event"))])), [told]);
     let whole = options([("topic", text("event")), ("event_title", text("Regatta"))]);
     assert_eq!(faults_of(whole), Vec::<String>::new());
@@ -170,8 +170,8 @@ fn list_has_limited_entries_that_are_neither_long_nor_blank() {
     for (given, fault) in [
         (words(&[]), None),
         (words(&["sea", "🚣🚣🚣"]), None),
-        (words(&["a", "b", "c"]), Some("o.tags may have at most 2 entries, this has 3")),
-        (words(&["a", "boats"]), Some("o.tags may have entries of at most 3 characters, the longest of these has 5")),
+        (words(&["a", "b", "c"]), Some("o.tags may have at most 2 entries; this has 3")),
+        (words(&["a", "boats"]), Some("o.tags may have entries of at most 3 characters; the longest of these has 5")),
         (words(&["a", " "]), Some("o.tags may not contain blank entries")),
         (text("sea"), Some("o.tags must be a list of strings")),
     ] {
@@ -192,12 +192,12 @@ fn poll_answers_are_several_and_distinct() {
     let words = |words: &[&str]| OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect());
     for (given, fault) in [
         (words(&["yes", "no"]), None),
-        (words(&["yes"]), Some("o.answers needs at least 2 entries, this has 1")),
-        (words(&["a", "b", "c", "d"]), Some("o.answers may have at most 3 entries, this has 4")),
+        (words(&["yes"]), Some("o.answers needs at least 2 entries; this has 1")),
+        (words(&["a", "b", "c", "d"]), Some("o.answers may have at most 3 entries; this has 4")),
         (words(&["a", " "]), Some("o.answers may not contain blank entries")),
         (
             words(&["a", "maybe"]),
-            Some("o.answers may have entries of at most 4 characters, the longest of these has 5"),
+            Some("o.answers may have entries of at most 4 characters; the longest of these has 5"),
         ),
         (words(&["yes", "yes "]), Some("o.answers may not contain an entry twice")),
         (text("yes"), Some("o.answers must be a list of strings")),
@@ -231,9 +231,9 @@ fn text_may_need_a_form() {
         assert_eq!(fault(one, no), told());
     }
     assert_eq!(fault(many, list(&["boat", "sea"])), None);
-    assert_eq!(fault(many, list(&["boat", "a b"])), Some("must look like boat or sea, entry 2 does not".to_owned()));
+    assert_eq!(fault(many, list(&["boat", "a b"])), Some("must look like boat or sea; entry 2 does not".to_owned()));
     assert_eq!(fault(many, list(&["sea", "sea"])), Some("may not contain an entry twice".to_owned()));
-    assert_eq!(fault(many, list(&["a", "b", "c"])), Some("may have at most 2 entries, this has 3".to_owned()));
+    assert_eq!(fault(many, list(&["a", "b", "c"])), Some("may have at most 2 entries; this has 3".to_owned()));
     assert_eq!(fault(many, text("sea")), Some("must be a list of strings".to_owned()));
     let schema = OptionSpec::new("names", many, "Names.").schema();
     assert_eq!((&schema["maxItems"], &schema["items"]["pattern"]), (&json!(2), &json!("^[a-z]+$")));
@@ -247,7 +247,7 @@ fn words_are_excluded_in_any_case() {
         ("OverSEAS", Some("may not contain \"sea\"; remove that word")),
         ("ozone", Some("may not contain \"oz\"; remove that word")),
         (" ", Some("may not be blank")),
-        ("far too long", Some("may have at most 9 characters, this has 12")),
+        ("far too long", Some("may have at most 9 characters; this has 12")),
     ] {
         assert_eq!(spec.fault(&text(given)).as_deref(), expected, "{given}");
     }

@@ -171,8 +171,8 @@ fn user_message_has_advice_and_platform_message() {
         (400, r#"{"code":"duplicate","message":"Seen before."}"#, "Change the text. (Seen before.)"),
         (400, r#"{"code":"duplicate"}"#, "Change the text."),
         (400, r#"{"message":"Too\nlong."}"#, "Too long."),
-        (403, "<html>", "a proxy or firewall in front of Example answered 403 Forbidden"),
-        (502, "<html>", "Example answered 502 Bad Gateway"),
+        (403, "<html>", "a proxy or firewall in front of Example returned 403 Forbidden"),
+        (502, "<html>", "Example returned 502 Bad Gateway"),
     ] {
         assert_eq!(classify(&TABLE, Effect::Public, status, body).message.replace("Toolong", "Too long"), expected);
     }

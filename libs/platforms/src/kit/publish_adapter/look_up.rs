@@ -83,8 +83,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
         (LookUpMethod::None { advice }, _) => return adapter.without_look_up(job, prepared, since, advice).await,
         (LookUpMethod::List { snapshot: true }, Some(TimelineSnapshot::Showed(known))) => Some(known.as_slice()),
         (LookUpMethod::List { snapshot: true }, _) => {
-            let advice =
-                format!("the posts of the account were not listed before the publish call; check {}", A::TITLE);
+            let advice = "the posts of the account were not listed before the publish call".to_owned();
             return adapter.without_look_up(job, prepared, since, advice).await;
         }
         (LookUpMethod::List { snapshot: false }, _) => None,
@@ -97,7 +96,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
     match found {
         // Another look-up would show the same, and each is billed.
         Ok(Found::Pending { .. }) if A::LOOK_UPS_ARE_BILLED && list.has_possible.load(Ordering::Relaxed) => {
-            Resolution::Undeterminable { advice: candidate_advice(job) }
+            Resolution::Undeterminable { advice: CANDIDATE_ADVICE.to_owned() }
         }
         Ok(found) => found.into(),
         Err(error) if A::FORBIDDEN_LIST_IS_FINAL && error.kind == ErrorKind::Forbidden => {
@@ -107,10 +106,8 @@ pub(super) async fn resolve<A: PublishAdapter>(
     }
 }
 
-fn candidate_advice(job: &PublishRequest<'_>) -> String {
-    let account = job.profile.profile_url.as_deref().unwrap_or("the account");
-    format!("a post that may be this one is public; check {account} before you publish it again")
-}
+/// The user message adds where to look.
+const CANDIDATE_ADVICE: &str = "a post that may be this one is public";
 
 struct List<'a, A: PublishAdapter> {
     adapter: &'a A,

@@ -95,7 +95,7 @@ fn messages_for_users_are_preferred_and_keep_the_trace_id() {
     assert_eq!(shown(error), "Too long. (Meta trace id A1)");
     let long = json!({ "message": "x".repeat(1_000), "code": 100, "fbtrace_id": "A1" });
     assert!(shown(long).ends_with("(Meta trace id A1)"));
-    assert_eq!(shown(json!({ "message": " ", "code": 7, "fbtrace_id": "<b>" })), "Threads answered 400 Bad Request");
+    assert_eq!(shown(json!({ "message": " ", "code": 7, "fbtrace_id": "<b>" })), "Threads returned 400 Bad Request");
     let video = json!({ "message": "(#100) No permission to publish the video", "error_user_msg": "No.", "code": 100 });
     assert!(shown(video).contains("publish_video") && shown(json!({ "message": "No.", "code": 100 })) == "No.");
 }

@@ -59,7 +59,7 @@ async fn a_token_that_is_rejected_right_after_its_renewal_asks_for_reconnection(
     assert!(rig.connection(0).await.connection.needs_reconnection);
     assert_eq!((renewed(&rig), rig.network.calls()), (1, 2), "once more with the new one, and no more");
     assert_eq!(rig.events.types(), ["post.scheduled", "connection.needs_reconnection"]);
-    assert!(rig.post(&post).await.targets[0].error_message.as_ref().unwrap().contains("connect the account again"));
+    assert!(rig.post(&post).await.targets[0].error_message.as_ref().unwrap().contains("Connect the account again"));
 
     rig.reconnect(0, Rig::credentials(None), None).await;
     goes_out(&rig, &post, later(600)).await;

@@ -18,8 +18,8 @@ async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() 
     let words = waiting.targets[0].error_message.clone().unwrap();
     assert_eq!(
         words,
-        "Sandbox no longer accepts this connection: revoked. To publish the post, connect the account again within 24 \
-         hours.",
+        "Sandbox no longer accepts this connection: revoked. Connect the account again. We will try again, for up to \
+         24 hours after the scheduled time.",
         "the platform's own words stay"
     );
     assert_eq!(rig.network.calls(), 1, "nothing is tried with a grant that is gone");
@@ -62,7 +62,7 @@ async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
     let words = failure(&rig, &post).await;
     assert!(
         words.starts_with("Not published within 24 hours of the scheduled time")
-            && words.contains("connect the account again"),
+            && words.contains("Connect the account again."),
         "{words}"
     );
     assert_eq!(rig.network.calls(), 1);

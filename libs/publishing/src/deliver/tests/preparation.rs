@@ -46,7 +46,8 @@ async fn expired_preparation_is_repeated_and_the_post_published() {
     rig.live(later(1201)).await;
     let waiting = rig.post(&post).await;
     assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
-    let words = "Sandbox no longer has the prepared post: a file has expired. We will prepare it again.";
+    let words = "Sandbox no longer has the prepared post: a file has expired. It has to be prepared again. We will \
+                 try again, for up to 24 hours after the scheduled time.";
     assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
     rig.live(later(1300)).await;
 

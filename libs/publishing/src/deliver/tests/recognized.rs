@@ -107,5 +107,5 @@ async fn lost_grant_and_unknown_outcome_do_not_promise_publication() {
     rig.live(later(60)).await;
 
     let words = rig.post(&post).await.targets[0].error_message.clone().unwrap();
-    assert!(words.contains("we look it up") && !words.contains("To publish"), "{words}");
+    assert!(words.contains("We look the post up") && !words.contains("We will try again"), "{words}");
 }

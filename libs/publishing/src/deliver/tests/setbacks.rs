@@ -28,7 +28,8 @@ async fn a_busy_platform_is_asked_again_when_it_says() {
     rig.live(later(300)).await;
     let waiting = rig.post(&post).await;
     assert_eq!(waiting.status, PostStatus::Scheduled);
-    let words = "Sandbox did not accept the post yet: too many posts. We will try again.";
+    let words = "Sandbox has not accepted the post: too many posts. We will try again, for up to 24 hours after the \
+                 scheduled time.";
     assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
     rig.live(later(3600)).await;
 
@@ -51,7 +52,9 @@ async fn a_platform_that_stays_busy_is_given_up_a_day_later() {
 
     let words = failure(&rig, &post).await;
     assert!(
-        words.starts_with("Not published within 24 hours of the scheduled time") && words.contains("too many posts"),
+        words.starts_with(
+            "Not published within 24 hours of the scheduled time. Sandbox has not accepted the post: too many"
+        ) && !words.contains("We will"),
         "{words}"
     );
     assert!(rig.network.calls() < 100, "{}", rig.network.calls());
