@@ -261,7 +261,7 @@ impl App {
                 made.why("renewed").write();
             } else {
                 made.write();
-                publish_event(&self.api.store, self.events.as_ref(), &Event::connected(connection, now)).await;
+                publish_event(self.events.as_ref(), &Event::connected(connection, now)).await;
             }
         }
     }

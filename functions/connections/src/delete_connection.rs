@@ -92,7 +92,7 @@ impl App {
                 if let Some(record) = ended {
                     revoke_grant(&api.store, sealer.as_ref(), platforms, &record, now).await;
                 }
-                publish_event(&api.store, self.events.as_ref(), &Event::disconnected(&connection, now)).await;
+                publish_event(self.events.as_ref(), &Event::disconnected(&connection, now)).await;
                 Ok(Disconnection::Done)
             }
             Disconnected::Pending(count) => Ok(Disconnection::Needed(needed_by(count))),

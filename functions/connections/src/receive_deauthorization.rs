@@ -122,7 +122,7 @@ impl App {
                     let entry = audit::Entry::new(audit::Event::ConnectionRemoved);
                     entry.user(record.user_id).connection(id).write();
                     let event = Event::disconnected(&connection, deletion.at);
-                    publish_event(&self.api.store, self.events.as_ref(), &event).await;
+                    publish_event(self.events.as_ref(), &event).await;
                     deletion.deleted += 1;
                 }
                 Disconnected::Pending(_) => deletion.left += 1,

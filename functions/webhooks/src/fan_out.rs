@@ -22,8 +22,14 @@ impl App {
         self.fan_out_detail(kind, &event.detail).await
     }
 
-    /// Like [`Self::fan_out`], for an event as it arrives from the bus.
-    pub(crate) async fn fan_out_detail(&self, kind: EventKind, detail: &Value) -> Result<(), WebhooksError> {
+    /// Like [`Self::fan_out`], for an event that its writer put on the bus from the outbox. It leaves
+    /// the outbox: it is on the bus, because it arrived from there.
+    pub async fn fan_out_from_outbox(&self, event: &Event) -> Result<(), WebhooksError> {
+        self.fan_out(event).await?;
+        Ok(self.api.store.outbox_done(event).await?)
+    }
+
+    async fn fan_out_detail(&self, kind: EventKind, detail: &Value) -> Result<(), WebhooksError> {
         let user = detail["user_id"].as_str().and_then(UserId::parse);
         let incomplete = || tracing::error!(kind = kind.as_str(), "event has no user, id or time");
         let Some(user) = user else {

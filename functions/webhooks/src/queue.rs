@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
+use domain::event::{Event, IN_OUTBOX};
 use domain::webhook::{EventKind, WebhookDeliveryId};
 use futures::FutureExt;
 use serde::Deserialize;
@@ -20,6 +21,8 @@ enum QueueMessage {
         #[serde(rename = "detail-type")]
         kind: String,
         detail: Value,
+        #[serde(default)]
+        resources: Vec<String>,
     },
 }
 
@@ -37,8 +40,16 @@ async fn handle_message(app: &App, record: SqsMessage) -> Option<BatchItemFailur
         let body = record.body.unwrap_or_default();
         match serde_json::from_str(&body).map_err(|it| it.to_string())? {
             QueueMessage::Delivery(name) => app.send(&name).await.map_err(|it| it.to_string()),
-            QueueMessage::Event { kind, detail } => match EventKind::parse(&kind) {
-                Some(kind) => app.fan_out_detail(kind, &detail).await.map_err(|it| it.to_string()),
+            QueueMessage::Event { kind, detail, resources } => match EventKind::parse(&kind) {
+                Some(kind) => {
+                    let event = Event { detail_type: kind.as_str(), detail };
+                    let fanned_out = if resources.iter().any(|it| it == IN_OUTBOX) {
+                        app.fan_out_from_outbox(&event).await
+                    } else {
+                        app.fan_out(&event).await
+                    };
+                    fanned_out.map_err(|it| it.to_string())
+                }
                 // An event type of another version of the service, to which no endpoint subscribes.
                 None => Ok(()),
             },
@@ -55,4 +66,50 @@ async fn handle_message(app: &App, record: SqsMessage) -> Option<BatchItemFailur
     let mut item = BatchItemFailure::default();
     item.item_identifier = message_id;
     Some(item)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::id::WebhookId;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Harness;
+
+    async fn in_outbox(harness: &Harness) -> usize {
+        let (store, at) = (&harness.app.api.store, harness.clock.now() + TimeDelta::hours(1));
+        let mut found = 0;
+        for shard in 0..store.due_shards() {
+            found += store.outbox_due(shard, at, 10).await.unwrap().len();
+        }
+        found
+    }
+
+    async fn arrive(harness: &Harness, event: &Event, resources: &[&str]) {
+        let body = json!({ "detail-type": event.detail_type, "detail": event.detail, "resources": resources });
+        let mut message = SqsMessage::default();
+        message.body = Some(body.to_string());
+        let mut batch = SqsEvent::default();
+        batch.records.push(message);
+        assert!(take(&harness.app, batch).await.batch_item_failures.is_empty());
+    }
+
+    #[tokio::test]
+    async fn event_leaves_the_outbox_when_it_arrives_from_there() {
+        let harness = Harness::new().await;
+        let webhook = harness.webhook().await;
+        let (store, id) = (&harness.app.api.store, WebhookId::new(webhook["id"].as_u64().unwrap()).unwrap());
+        let record = store.webhook(harness.user.user_id, id).await.unwrap().unwrap();
+        let event = harness.event(1);
+        store.swap_webhook(&record.endpoint, &record, Some(&event)).await.unwrap();
+
+        arrive(&harness, &event, &[]).await;
+        assert_eq!(in_outbox(&harness).await, 1, "it was put on the bus by another writer");
+
+        arrive(&harness, &event, &[IN_OUTBOX]).await;
+        arrive(&harness, &event, &[IN_OUTBOX]).await;
+        assert_eq!(in_outbox(&harness).await, 0);
+        assert_eq!(harness.deliveries(&webhook).await.len(), 1);
+    }
 }

@@ -1,6 +1,7 @@
 //! Records what a response means for the endpoint: it works, fails, or is gone.
 
 use domain::webhook::{EndpointResponse, EventKind};
+use publishing::publish_event;
 use storage::{EndpointRecord, WriteOutcome};
 
 use crate::App;
@@ -32,8 +33,8 @@ impl App {
             if store.swap_webhook(&before, &record, event.as_ref()).await? == WriteOutcome::Applied {
                 let Some(event) = event else { return Ok(()) };
                 tracing::info!(webhook_id = %before.webhook_id, user_id = %before.user_id, "endpoint disabled");
-                self.events.put(std::slice::from_ref(&event)).await?;
-                return Ok(store.outbox_done(&event).await?);
+                publish_event(self.events.as_ref(), &event).await;
+                return Ok(());
             }
             match store.webhook(before.user_id, before.webhook_id).await? {
                 // The response of the old URL says nothing about the new one.

@@ -29,6 +29,16 @@ impl LocalEvents {
         // Set once, at the start.
         let _ = self.webhooks.set(webhooks);
     }
+
+    fn keep(&self, events: &[Event]) {
+        let mut kept = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        for event in events {
+            if kept.len() == KEPT {
+                kept.pop_front();
+            }
+            kept.push_back(event.clone());
+        }
+    }
 }
 
 #[async_trait]
@@ -40,12 +50,21 @@ impl EventBus for LocalEvents {
                 webhooks.fan_out(event).await.map_err(|it| EventError(it.to_string()))?;
             }
         }
-        let mut kept = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        for event in events {
-            if kept.len() == KEPT {
-                kept.pop_front();
-            }
-            kept.push_back(event.clone());
+        self.keep(events);
+        Ok(())
+    }
+
+    /// The request does not wait for the endpoints: if this process ends before they are told, the
+    /// event is still in the outbox.
+    async fn put_from_outbox(&self, event: &Event) -> Result<(), EventError> {
+        self.keep(std::slice::from_ref(event));
+        if let Some(webhooks) = self.webhooks.get().cloned() {
+            let event = event.clone();
+            tokio::spawn(async move {
+                if let Err(error) = webhooks.fan_out_from_outbox(&event).await {
+                    tracing::warn!(%error, "event could not be fanned out and was left to the tick");
+                }
+            });
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
-use domain::event::{Event, SOURCE};
+use domain::event::{Event, IN_OUTBOX, SOURCE};
 
 use crate::error_chain::chain;
 
@@ -17,6 +17,12 @@ pub struct EventError(pub String);
 #[async_trait]
 pub trait EventBus: Send + Sync {
     async fn put(&self, events: &[Event]) -> Result<(), EventError>;
+
+    /// Like `put`, for an event that is in the outbox. The function webhooks, which receives every
+    /// event of the bus, removes it from there.
+    async fn put_from_outbox(&self, event: &Event) -> Result<(), EventError> {
+        self.put(std::slice::from_ref(event)).await
+    }
 }
 
 pub struct EventBridge {
@@ -29,11 +35,8 @@ impl EventBridge {
     pub fn new(client: aws_sdk_eventbridge::Client, bus: String) -> Self {
         Self { client, bus }
     }
-}
 
-#[async_trait]
-impl EventBus for EventBridge {
-    async fn put(&self, events: &[Event]) -> Result<(), EventError> {
+    async fn put_entries(&self, events: &[Event], resource: Option<&str>) -> Result<(), EventError> {
         for batch in events.chunks(BATCH) {
             let entries = batch.iter().map(|it| {
                 PutEventsRequestEntry::builder()
@@ -41,6 +44,7 @@ impl EventBus for EventBridge {
                     .source(SOURCE)
                     .detail_type(it.detail_type)
                     .detail(it.detail.to_string())
+                    .set_resources(resource.map(|it| vec![it.to_owned()]))
                     .build()
             });
             let sent = self
@@ -56,5 +60,16 @@ impl EventBus for EventBridge {
             }
         }
         Ok(())
+    }
+}
+
+#[async_trait]
+impl EventBus for EventBridge {
+    async fn put(&self, events: &[Event]) -> Result<(), EventError> {
+        self.put_entries(events, None).await
+    }
+
+    async fn put_from_outbox(&self, event: &Event) -> Result<(), EventError> {
+        self.put_entries(std::slice::from_ref(event), Some(IN_OUTBOX)).await
     }
 }

@@ -14,6 +14,9 @@ use crate::schedule::{parse_instant, show};
 /// The source of every event on the bus.
 pub const SOURCE: &str = "social-publishing";
 
+/// The resource that an event on the bus names while it is in the outbox.
+pub const IN_OUTBOX: &str = "outbox";
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
     /// The event type, such as `post.published`.

@@ -116,8 +116,7 @@ impl Publishing {
                     if let Err(error) = self.note_published(&after).await {
                         tracing::warn!(%error, post_id = %after.post_id, "files of a published post still count towards the storage limit");
                     }
-                    self.hint(&deliveries, now).await;
-                    self.publish_event(news).await;
+                    futures::join!(self.hint(&deliveries, now), self.publish_event(news));
                     return Ok(Changed::Done(Box::new(after)));
                 }
                 Some(PostWritten::TooMany) => return Ok(Changed::Invalid(too_many())),

@@ -105,8 +105,7 @@ impl Publishing {
             };
             match self.try_write_post(&write, now).await? {
                 Some(PostWritten::Done) => {
-                    self.hint(&deliveries, now).await;
-                    self.publish_event(news).await;
+                    futures::join!(self.hint(&deliveries, now), self.publish_event(news));
                     return Ok(Created::New(Box::new(post)));
                 }
                 Some(PostWritten::TooMany) => return Ok(Created::Refused(NotCreated::Invalid(too_many()))),

@@ -146,8 +146,8 @@ mod tests {
 
         assert_eq!(first.files, 2);
         // The user, the identity, the account with its connect flow, its plan entry and its
-        // credentials, the post with the counts and its delivery.
-        assert_eq!(first.items, 9);
+        // credentials, the post with the counts, its delivery and its event.
+        assert_eq!(first.items, 10);
         assert!(second.is_nothing(), "{second:?}");
         assert!(rig.store.user(rig.user.user_id).await.unwrap().is_none());
         assert!(rig.due().await.is_empty());

@@ -143,7 +143,7 @@ impl Publishing {
     /// Puts an event on the bus that was written with the change it describes.
     async fn publish_event(&self, event: Option<Event>) {
         if let Some(event) = event {
-            publish_event(&self.store, self.events.as_ref(), &event).await;
+            publish_event(self.events.as_ref(), &event).await;
         }
     }
 

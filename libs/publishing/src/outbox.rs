@@ -1,4 +1,8 @@
 //! Puts events from the outbox on the bus: at once by the writer of the change, else by the tick.
+//!
+//! The writer does not remove its event, which would cost the request one more call. The function
+//! webhooks does when the event has arrived there from the bus, and the tick for what it puts
+//! itself. So an event that was not put, or did not arrive, stays until the tick puts it.
 
 use cloud::events::EventBus;
 use domain::event::Event;
@@ -9,10 +13,9 @@ use crate::{Publishing, PublishingError};
 /// The most events of one shard that one tick takes; the next tick continues.
 const AT_ONCE: i32 = 200;
 
-/// Puts an event of the outbox on the bus and removes it from the outbox. A failure is logged, and
-/// the tick repeats it.
-pub async fn publish_event(store: &Store, events: &dyn EventBus, event: &Event) {
-    if let Err(error) = publish_and_remove(store, events, event).await {
+/// Puts an event of the outbox on the bus. A failure is logged, and the tick repeats it.
+pub async fn publish_event(events: &dyn EventBus, event: &Event) {
+    if let Err(error) = events.put_from_outbox(event).await {
         tracing::warn!(%error, "event could not be published and was left to the tick");
     }
 }
@@ -73,6 +76,19 @@ mod tests {
         rig.publishing.empty_outbox().await.unwrap();
 
         assert_eq!(rig.events.types(), ["post.scheduled"], "once");
+    }
+
+    #[tokio::test]
+    async fn event_that_does_not_arrive_from_the_bus_is_put_once_more() {
+        let rig = Rig::new().await;
+        rig.schedule("Words", noon() + TimeDelta::hours(1)).await;
+        assert_eq!(rig.events.types(), ["post.scheduled"]);
+
+        rig.clock.advance(TimeDelta::minutes(1));
+        rig.publishing.empty_outbox().await.unwrap();
+        rig.publishing.empty_outbox().await.unwrap();
+
+        assert_eq!(rig.events.types(), ["post.scheduled", "post.scheduled"]);
     }
 
     #[tokio::test]

@@ -17,7 +17,7 @@
 //! | claims | account of a platform, its id of a post | which delivery made it; TTL |
 //! | webhooks | `user_id`, `webhook_id`; `webhook_id` 0 counts the others | secrets sealed |
 //! | `webhook_deliveries` | `user_id`, `webhook_id#event` | `due`: unfinished ones by the time of the next step; `by_endpoint`: by time; `waiting`: waiting ones by time; TTL |
-//! | outbox | `user_id`, event | `due`: events that are not yet on the bus |
+//! | outbox | `user_id`, event | `due`: events that have not yet arrived from the bus |
 //!
 //! Keys start with the user, except those of the vault (the deployment) and of claims (an account
 //! that several users may have connected). TTL only cleans up: every expiry is checked on read.

@@ -1,8 +1,8 @@
 //! The outbox: events, stored in one transaction with the change that they describe, until they are on
 //! the bus.
 //!
-//! The worker that wrote an event puts it on the bus and removes it. If the worker dies in between, the
-//! tick finds the event in the index `due`.
+//! The worker that wrote an event puts it on the bus, and the function webhooks removes it when it has
+//! arrived from there. If one of them dies, the tick finds the event in the index `due`.
 
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -15,7 +15,7 @@ use crate::error::StorageError;
 use crate::item::{Item, at, attributes, n, s};
 use crate::schema::Table;
 
-/// Time for the writer of an event to put it on the bus, before the tick does.
+/// Time for an event to reach the bus and to arrive from there, before the tick puts it.
 const GRACE: TimeDelta = TimeDelta::seconds(30);
 
 impl Store {
@@ -36,7 +36,7 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build())
     }
 
-    /// Removes an event that is on the bus.
+    /// Removes an event that is on the bus. An event that was removed before has no effect.
     pub async fn outbox_done(&self, event: &Event) -> Result<(), StorageError> {
         let key = key(owner(event)?, event.id());
         self.client.delete_item().table_name(self.table(Table::Outbox)).set_key(Some(key)).send().await?;

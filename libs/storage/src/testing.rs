@@ -146,7 +146,7 @@ pub async fn connect(
         found: found.into_values().next(),
     };
     let connected = store.connect(&state, &[account], &[granted], None, now).await.expect("a store");
-    // As a connect flow does after the event is on the bus.
+    // As the function webhooks does when the event has arrived from the bus.
     store.outbox_done(&Event::connected(connection, now)).await.expect("a store");
     connected
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use cloud::events::{EventBus, EventError};
-use domain::event::Event;
+use domain::event::{Event, IN_OUTBOX};
 
 use crate::port::Port;
 use crate::webhooks::Webhooks;
@@ -68,6 +68,16 @@ impl InjectedFault for BusFault {
 #[async_trait]
 impl EventBus for SimulatedBus {
     async fn put(&self, events: &[Event]) -> Result<(), EventError> {
+        self.put_entries(events, None).await
+    }
+
+    async fn put_from_outbox(&self, event: &Event) -> Result<(), EventError> {
+        self.put_entries(std::slice::from_ref(event), Some(IN_OUTBOX)).await
+    }
+}
+
+impl SimulatedBus {
+    async fn put_entries(&self, events: &[Event], resource: Option<&str>) -> Result<(), EventError> {
         let failing = self.world.probabilities.call_failure_probability / 3.0;
         let faults = [(failing, BusFault::Unsent), (failing, BusFault::Partly), (failing, BusFault::ResponseLost)];
         let what: Vec<_> = events.iter().map(|it| it.detail["id"].as_str().unwrap_or_default().to_owned()).collect();
@@ -80,7 +90,7 @@ impl EventBus for SimulatedBus {
         };
         let at = self.world.now();
         lock(&self.told).extend(events[..put].iter().map(|it| Told { at, event: it.clone() }));
-        events[..put].iter().for_each(|it| self.webhooks.bring(it));
+        events[..put].iter().for_each(|it| self.webhooks.bring(it, resource));
         call.come_back().await;
         match fault {
             BusFault::Fine => Ok(()),

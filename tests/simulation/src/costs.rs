@@ -8,7 +8,7 @@ use cloud::queue::DeliveryMessage;
 use domain::delivery::Delivery;
 use domain::post::NewTarget;
 use domain::testing::{seed_randomness, text};
-use publishing::{CreatePost, Created};
+use publishing::{CreatePost, Created, PublishingError};
 use tokio::runtime::Builder;
 
 use crate::deployment::Deployment;
@@ -39,7 +39,8 @@ impl Profile {
     }
 }
 
-async fn measure() -> Profile {
+/// A deployment without faults, and a user with one account.
+async fn settled() -> (Arc<SimulatedWorld>, Arc<Deployment>, Arc<People>) {
     let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::hours(3)));
     let account = AccountPlot { platform: "listed", acts: Vec::new(), reconnects: true };
     let plot = Plot {
@@ -52,6 +53,11 @@ async fn measure() -> Profile {
     };
     let deployment = Deployment::new(&world, Network::new(Arc::clone(&world), &[]), plot.due_shards);
     let people = People::settle(Arc::clone(&deployment), &plot).await;
+    (world, deployment, people)
+}
+
+async fn measure() -> Profile {
+    let (world, deployment, people) = settled().await;
     let due = world.now() + TimeDelta::seconds(300);
     for _ in 0..PLANNED {
         schedule(&people, due).await;
@@ -97,15 +103,19 @@ async fn measure() -> Profile {
 }
 
 async fn schedule(people: &People, due: DateTime<Utc>) {
+    let created = create(people, Some(due)).await;
+    assert!(matches!(created, Ok(Created::New(_))), "{created:?}");
+}
+
+async fn create(people: &People, scheduled_at: Option<DateTime<Utc>>) -> Result<Created, PublishingError> {
     let connection = people.connection(&people.accounts[0]).expect("the account is connected");
     let request = CreatePost {
         text: Some(text("A post of ordinary length: what is new, where it can be read, and a word about it.")),
         targets: vec![NewTarget::of(0, connection.connection_id)],
-        scheduled_at: Some(due),
+        scheduled_at,
         ..CreatePost::default()
     };
-    let created = people.deployment.publishing.create_post(people.user.user_id, request).await;
-    assert!(matches!(created, Ok(Created::New(_))), "{created:?}");
+    people.deployment.publishing.create_post(people.user.user_id, request).await
 }
 
 async fn move_on(deployment: &Deployment, delivery: &Delivery) -> Result<(), storage::StorageError> {
@@ -142,6 +152,27 @@ mod tests {
 
     fn written(operations: &[Operation]) -> f64 {
         operations.iter().map(|it| it.write_units).sum()
+    }
+
+    fn write_units(requests: &[Vec<Charge>]) -> f64 {
+        requests.iter().flatten().map(|it| it.write_units).sum()
+    }
+
+    #[test]
+    fn post_is_one_read_and_one_transaction_also_with_an_event() {
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let (world, deployment, people) = settled().await;
+            let due = world.now() + TimeDelta::hours(1);
+
+            let draft = metered(&deployment, create(&people, None)).await;
+            let scheduled = metered(&deployment, create(&people, Some(due))).await;
+
+            assert_eq!((draft.len(), scheduled.len()), (2, 2), "{draft:?} {scheduled:?}");
+            assert!((write_units(&draft) - 6.0).abs() < 0.01, "{draft:?}");
+            // Three of them for the event.
+            assert!((write_units(&scheduled) - 16.0).abs() < 0.01, "{scheduled:?}");
+        });
     }
 
     #[test]

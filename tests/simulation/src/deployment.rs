@@ -125,14 +125,14 @@ impl Deployment {
         self.publishing.deliver(&self.network.platforms(), message).await
     }
 
-    /// Starts the functions that no user calls: deliveries, ticks, upkeep, and webhooks if a user
-    /// has one.
+    /// Starts the functions that no user calls: deliveries, ticks, upkeep, webhooks, and the tick of
+    /// webhooks if a user has one.
     pub(crate) fn start(self: &Arc<Self>) {
         tokio::spawn(Arc::clone(self).deliver());
         tokio::spawn(Arc::clone(self).tick());
         tokio::spawn(Arc::clone(self).keep_up());
+        tokio::spawn(Arc::clone(self).notify());
         if self.webhooks.is_used() {
-            tokio::spawn(Arc::clone(self).notify());
             tokio::spawn(Arc::clone(self).tick_of_webhooks());
         }
     }

@@ -100,11 +100,15 @@ impl Webhooks {
     }
 
     /// Delivers an event from the bus: at least once, sometimes twice.
-    pub(crate) fn bring(&self, event: &Event) {
-        if !self.is_used() {
+    ///
+    /// Other events have no effect while no user has an endpoint.
+    pub(crate) fn bring(&self, event: &Event, resource: Option<&str>) {
+        if !self.is_used() && resource.is_none() {
             return;
         }
-        let body = json!({ "detail-type": event.detail_type, "detail": event.detail }).to_string();
+        let resources = Vec::from_iter(resource);
+        let body = json!({ "detail-type": event.detail_type, "detail": event.detail, "resources": resources });
+        let body = body.to_string();
         let twice = self.world.happens(self.world.probabilities.message_fault_probability);
         for _ in 0..if twice { 2 } else { 1 } {
             self.put(body.clone(), TimeDelta::zero());

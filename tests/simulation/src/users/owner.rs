@@ -70,7 +70,7 @@ impl Account {
             let account = [Connecting { connection, grant_name: name.clone(), own: None, found }];
             let connected = store.connect(&state, &account, &granted, None, now).await?;
             if let (Some(event), Connected::Done { .. }) = (event, &connected) {
-                publishing::publish_event(store, publishing.events.as_ref(), &event).await;
+                publishing::publish_event(publishing.events.as_ref(), &event).await;
             }
             if connected != Connected::Overtaken {
                 return Ok(connected);
@@ -174,8 +174,8 @@ impl Owner {
             let (store, sealer) = (&publishing.store, publishing.sealer.as_ref());
             publishing::revoke_grant(store, sealer, &platforms, &record, now).await;
         }
-        let (store, bus) = (&publishing.store, publishing.events.as_ref());
-        publishing::publish_event(store, bus, &Event::disconnected(&connection, now)).await;
+        let bus = publishing.events.as_ref();
+        publishing::publish_event(bus, &Event::disconnected(&connection, now)).await;
         Ok(true)
     }
 }

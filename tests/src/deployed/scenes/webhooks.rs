@@ -31,6 +31,18 @@ pub async fn endpoint_receives_events(stack: &Stack, deployment: &Deployment) ->
     user.connect(0).await?;
     let first = attempted(&user, id, "connection.created").await?;
     let message = text(&first, "id")?;
+    let outbox = stack.name("OutboxTable")?;
+    let own = json!({
+        "TableName": outbox,
+        "KeyConditionExpression": "user_id = :user",
+        "ExpressionAttributeValues": { ":user": { "N": user.id.to_string() } },
+    });
+    // Sooner than the tick would remove it.
+    moment::eventually(Duration::from_secs(20), "that the event leaves the outbox", || async {
+        let left = stack.root().call("DynamoDB_20120810.Query", &own).await?;
+        Ok((left["Count"] == 0).then_some(()))
+    })
+    .await?;
 
     // The queue message is lost, so the tick must find the delivery.
     let number = |it: i64| json!({ "N": it.to_string() });
@@ -50,7 +62,6 @@ pub async fn endpoint_receives_events(stack: &Stack, deployment: &Deployment) ->
     .await?;
 
     // An event that its writer has left in the outbox.
-    let outbox = stack.name("OutboxTable")?;
     let event = format!("post.scheduled:{}:1", user.id);
     let detail = json!({
         "id": event,

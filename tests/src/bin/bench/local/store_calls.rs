@@ -19,11 +19,13 @@ pub(super) async fn store_calls(deployment: &Deployment) -> Result<Value> {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user.schedule("a", &[&connection], 3600).await?;
+    let cancelled = format!("/posts/{}", user.schedule("b", &[&connection], 3600).await?);
     let (connected, posted) = (format!("/connections/{}", integer(&connection, "id")?), format!("/posts/{post}"));
     let scheduled =
         json!({ "content": "a", "platforms": targets(&[&connection])?, "scheduled_at": moment::in_seconds(3600) });
     let draft = json!({ "content": "a" });
     let later = json!({ "scheduled_at": moment::in_seconds(7200) });
+    let never = json!({ "scheduled_at": null });
 
     let key = fresh("key");
     let rows = [
@@ -37,6 +39,7 @@ pub(super) async fn store_calls(deployment: &Deployment) -> Result<Value> {
         ("POST /posts, with a key", Method::POST, "/posts", Some(&draft), Some(&key)),
         ("POST /posts, replayed", Method::POST, "/posts", Some(&draft), Some(&key)),
         ("PATCH /posts/{post}", Method::PATCH, &posted, Some(&later), None),
+        ("PATCH /posts/{post}, cancelled", Method::PATCH, &cancelled, Some(&never), None),
         ("DELETE /posts/{post}", Method::DELETE, &posted, None, None),
     ];
     let mut figures = Vec::new();
@@ -50,6 +53,9 @@ pub(super) async fn store_calls(deployment: &Deployment) -> Result<Value> {
             call = call.header("idempotency-key", key);
         }
         figures.push(cost(deployment, name, call).await?.1);
+        if name == "POST /posts, scheduled" {
+            figures.push(cost_of_event(deployment).await?);
+        }
     }
     say("");
     Ok(Value::Array(figures))
@@ -62,27 +68,46 @@ async fn cost(deployment: &Deployment, name: &str, call: Call<'_>) -> Result<(An
     deployment.http().delete(&address).send().await?;
     let answer = call.send().await?;
     ensure!(answer.status < 300, "{}", answer.test_error("a request of the bench was refused"));
-    let calls = recorded(deployment, &address).await?;
+    let (calls, _) = split(recorded(deployment, &address).await?);
+    Ok((answer, figure(name, &calls)))
+}
 
+/// What the event of the last request cost after its response.
+async fn cost_of_event(deployment: &Deployment) -> Result<Value> {
+    let address = format!("{}/dev/store-calls", deployment.origin());
+    let calls = moment::eventually(Duration::from_secs(20), "that the event leaves the outbox", || async {
+        let (_, calls) = split(recorded(deployment, &address).await?);
+        Ok(calls.iter().any(|it| it["operation"] == "DeleteItem").then_some(calls))
+    })
+    .await?;
+    Ok(figure("its event, afterwards", &calls))
+}
+
+/// The calls of the request, and those that fan its event out meanwhile.
+fn split(calls: Vec<Value>) -> (Vec<Value>, Vec<Value>) {
+    calls.into_iter().partition(|it| !matches!(&*in_words(it), "Query local-webhooks" | "DeleteItem local-outbox"))
+}
+
+fn figure(name: &str, calls: &[Value]) -> Value {
     let (mut steps, mut end) = (0, 0);
-    for call in &calls {
+    for call in calls {
+        let moment = |name: &str| call[name].as_i64().unwrap_or_default();
         // A call that begins before an earlier one has ended runs in parallel with it.
-        if end <= integer(call, "began_us")? {
+        if end <= moment("began_us") {
             steps += 1;
         }
-        end = end.max(integer(call, "ended_us")?);
+        end = end.max(moment("ended_us"));
     }
     let units: f64 = calls.iter().filter_map(|it| it["units"].as_f64()).sum();
     let what: Vec<_> = calls.iter().map(in_words).collect();
     say(&format!("{name:31} {:6} {steps:12} {units:7.1}  {}", calls.len(), what.join(", ")));
-    let figures = json!({
+    json!({
         "operation": name,
         "calls": calls.len(),
         "in_sequence": steps,
         "units": units,
         "what": what,
-    });
-    Ok((answer, figures))
+    })
 }
 
 fn in_words(call: &Value) -> String {
