@@ -6,6 +6,7 @@ pub mod config;
 mod create_post;
 mod delete_post;
 mod if_match;
+mod list_attempts;
 mod list_posts;
 mod post_view;
 mod posts_forms;
@@ -35,7 +36,7 @@ impl FromRef<App> for Api {
     }
 }
 
-api::routes!(App: list_posts, create_post, show_post, change_post, delete_post, validate_post);
+api::routes!(App: list_posts, create_post, show_post, change_post, delete_post, validate_post, list_attempts);
 
 /// The routes. Complete them with [`api::finish`].
 pub fn router(app: App) -> Router {
