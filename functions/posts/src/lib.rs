@@ -1,6 +1,7 @@
 //! Posts: create, check, list, show, change and delete them; and the pages on which users see
 //! theirs.
 
+mod attempts_page;
 mod change_post;
 pub mod config;
 mod create_post;
@@ -42,6 +43,7 @@ api::routes!(App: list_posts, create_post, show_post, change_post, delete_post, 
 pub fn router(app: App) -> Router {
     routes()
         .route("/account/posts", get(posts_page::show_posts))
+        .route("/account/posts/{post}/attempts", get(attempts_page::show_attempts))
         .route("/account/posts/{post}/cancel", post(posts_forms::cancel))
         .route("/account/posts/{post}/schedule", get(schedule_page::show_schedule).post(schedule_page::schedule))
         .route("/account/posts/{post}/try-again", post(posts_forms::try_again))
