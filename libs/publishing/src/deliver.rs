@@ -239,7 +239,7 @@ impl Publishing {
         };
         let context = AttemptContext { delivery: held, used: Some(&given.record), attempt: None, ..context };
         match next {
-            NextStep::Prepare => self.prepare(context, host, platform, &record, &job).await,
+            NextStep::Prepare => Box::pin(self.prepare(context, host, platform, &record, &job)).await,
             NextStep::Publish => Box::pin(self.publish(context, host, platform, &record, &job)).await,
             // Boxed, because follow-ups are rare and large.
             NextStep::FollowUp => Box::pin(self.follow_up(context, host, platform, &record, &job)).await,
@@ -258,7 +258,7 @@ impl Publishing {
         let late = || Err(AttemptError::RetryLater { retry_at: None, reason: TOO_LATE.to_owned() });
         // A successful step may have waited for a third server (a link preview) or for a large
         // upload, so its duration is no sign of a slow host.
-        let call = self.with_host_permit(host, platform.prepare(job), Result::is_err);
+        let call = Box::pin(self.with_host_permit(host, platform.prepare(job), Result::is_err));
         let (prepared, last_call) = with_last_call(call).await;
         let now = self.clock.now();
         let prepared = match prepared.unwrap_or_else(late) {
@@ -268,7 +268,7 @@ impl Publishing {
             }
             prepared => prepared,
         };
-        let held = held.attempted(AttemptStep::Prepare, (job.now, now), prepared.as_ref(), last_call);
+        let held = held.attempted(AttemptStep::Prepare, (job.now, now), &prepared, last_call);
         let delivery = held.delivery.clone();
         let after = match prepared {
             Ok(Step::Ready { progress }) => delivery.record_preparation(progress, None),
@@ -310,7 +310,7 @@ impl Publishing {
             }
             Ok(published) => self.claim_published(&intended.delivery, platform, record, published).await?,
         };
-        let intended = intended.attempted(AttemptStep::Publish, (job.now, now), attempt.as_ref(), last_call);
+        let intended = intended.attempted(AttemptStep::Publish, (job.now, now), &attempt, last_call);
         let delivery = &intended.delivery;
         let late_ms = (job.now - delivery.publish_at).num_milliseconds();
         let is_first = delivery.attempts == 1 && delivery.restarts == 0;
@@ -342,7 +342,7 @@ impl Publishing {
             return Ok(Continue::Done);
         };
         let late = || Resolution::Pending { reason: TOO_LATE.to_owned() };
-        let call = self.with_host_permit(host, platform.look_up(job, since), |_| true);
+        let call = Box::pin(self.with_host_permit(host, platform.look_up(job, since), |_| true));
         let (answer, last_call) = with_last_call(call).await;
         let ended_at = self.clock.now();
         let answer = match answer.unwrap_or_else(late) {

@@ -14,7 +14,7 @@ impl AttemptContext<'_> {
         self,
         step: AttemptStep,
         times: (DateTime<Utc>, DateTime<Utc>),
-        result: Result<T, &AttemptError>,
+        result: &Result<T, AttemptError>,
         call: CallResult,
     ) -> Self {
         let (outcome, message) = match result {

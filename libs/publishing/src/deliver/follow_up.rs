@@ -35,14 +35,14 @@ impl Publishing {
         };
         let it = FollowUp { name: follow_ups.first_name(), published, progress: follow_ups.progress.as_deref() };
         let late = || Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
-        let call = self.with_host_permit(host, platform.follow_up(job, &it), |_| true);
+        let call = Box::pin(self.with_host_permit(host, platform.follow_up(job, &it), |_| true));
         let (followed, last_call) = with_last_call(call).await;
         let ended_at = self.clock.now();
         let followed = match followed.unwrap_or_else(late) {
             Err(error) => Err(self.check_lost_grant(&begun, platform, record, error).await),
             done => done,
         };
-        let begun = begun.attempted(AttemptStep::Comment, (job.now, ended_at), followed.as_ref(), last_call);
+        let begun = begun.attempted(AttemptStep::Comment, (job.now, ended_at), &followed, last_call);
         let delivery = &begun.delivery;
         let now = self.clock.now();
         let why = followed.as_ref().err().map(error_kind);
