@@ -1,11 +1,13 @@
 //! Posts: create, check, list, show, change and delete them; and the pages on which users see
 //! theirs.
 
+mod attempts_page;
 mod change_post;
 pub mod config;
 mod create_post;
 mod delete_post;
 mod if_match;
+mod list_attempts;
 mod list_posts;
 mod post_view;
 mod posts_forms;
@@ -35,12 +37,13 @@ impl FromRef<App> for Api {
     }
 }
 
-api::routes!(App: list_posts, create_post, show_post, change_post, delete_post, validate_post);
+api::routes!(App: list_posts, create_post, show_post, change_post, delete_post, validate_post, list_attempts);
 
 /// The routes. Complete them with [`api::finish`].
 pub fn router(app: App) -> Router {
     routes()
         .route("/account/posts", get(posts_page::show_posts))
+        .route("/account/posts/{post}/attempts", get(attempts_page::show_attempts))
         .route("/account/posts/{post}/cancel", post(posts_forms::cancel))
         .route("/account/posts/{post}/schedule", get(schedule_page::show_schedule).post(schedule_page::schedule))
         .route("/account/posts/{post}/try-again", post(posts_forms::try_again))

@@ -13,7 +13,7 @@ use crate::post_view::PostView;
 
 const PARAMETERS: &[&str] = &["status", "per_page", "page", "sort", "direction"];
 
-const DEFAULT_PER_PAGE: u64 = 15;
+pub(crate) const DEFAULT_PER_PAGE: u64 = 15;
 
 /// A page of posts.
 #[derive(Serialize, ToSchema)]
@@ -26,19 +26,19 @@ pub(crate) struct PostList {
 
 /// The position of a page.
 #[derive(Serialize, ToSchema)]
-struct PageMeta {
+pub(crate) struct PageMeta {
     /// The requested page.
     #[schema(example = 1)]
-    current_page: u64,
+    pub(crate) current_page: u64,
     /// The number of the last page, at least 1.
     #[schema(example = 1)]
-    last_page: u64,
-    /// The requested number of posts on a page.
+    pub(crate) last_page: u64,
+    /// The requested number of entries on a page.
     #[schema(example = 15)]
-    per_page: u64,
-    /// The number of posts on all pages.
+    pub(crate) per_page: u64,
+    /// The number of entries on all pages.
     #[schema(example = 2)]
-    total: u64,
+    pub(crate) total: u64,
 }
 
 #[utoipa::path(
@@ -108,7 +108,7 @@ fn choice<T: Copy>(fields: &mut Fields, name: &str, known: &[(&str, T)]) -> Opti
     found
 }
 
-fn number(fields: &mut Fields, name: &str, max: u64) -> Option<u64> {
+pub(crate) fn number(fields: &mut Fields, name: &str, max: u64) -> Option<u64> {
     match fields.integer(name) {
         FieldValue::Value(number) if (1..=max).contains(&number) => Some(number),
         FieldValue::Value(_) => {

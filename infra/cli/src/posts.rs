@@ -1,7 +1,7 @@
 //! `social posts …`.
 
 use chrono::Utc;
-use client::{ListPosts, NewPostMedia, Post, PostChanges, PostStatus};
+use client::{Attempt, ListAttempts, ListPosts, NewPostMedia, PageMeta, Post, PostChanges, PostStatus};
 use serde_json::Value;
 
 use crate::arguments::{Edit, ListArguments, PostsCommand};
@@ -17,6 +17,10 @@ pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), 
         PostsCommand::Show { id } => {
             let post = session.client.show_post(id).await?;
             if session.json { output::line(&post.json) } else { show(&post) }
+        }
+        PostsCommand::Attempts { id, page, per_page } => {
+            let which = ListAttempts { per_page: Some(per_page), page: Some(page) };
+            attempts(session, id, &which).await
         }
         PostsCommand::Edit(arguments) => edit(session, *arguments).await,
         PostsCommand::Cancel { id, if_match } => {
@@ -60,15 +64,35 @@ async fn list(session: &Session, arguments: ListArguments) -> Result<(), CliErro
         vec![it.id.to_string(), it.status.as_str().to_owned(), at, accounts, beginning(&it.content, 40)]
     };
     output::table(&["ID", "STATUS", "AT", "TO", "TEXT"], &posts.data.iter().map(row).collect::<Vec<_>>())?;
-    let meta = posts.meta;
+    notice_of_pages(posts.meta, "posts");
+    Ok(())
+}
+
+fn notice_of_pages(meta: PageMeta, what: &str) {
     if 1 < meta.last_page {
         let next = if meta.current_page < meta.last_page {
             format!("; next page: --page {}", meta.current_page + 1)
         } else {
             String::new()
         };
-        output::notice(&format!("page {} of {}, {} posts{next}", meta.current_page, meta.last_page, meta.total));
+        output::notice(&format!("page {} of {}, {} {what}{next}", meta.current_page, meta.last_page, meta.total));
     }
+}
+
+async fn attempts(session: &Session, id: u64, which: &ListAttempts) -> Result<(), CliError> {
+    let attempts = session.client.list_attempts(id, which).await?;
+    if session.json {
+        return output::line(&attempts.json);
+    }
+    let row = |it: &Attempt| {
+        let status = it.http_status.map(|it| it.to_string()).unwrap_or_default();
+        let took = format!("{} ms", it.duration_ms);
+        let [provider, step, outcome] = [&it.provider, &it.step, &it.outcome].map(Clone::clone);
+        vec![local(it.at.0), provider, step, outcome, status, took, it.message.clone().unwrap_or_default()]
+    };
+    let rows: Vec<_> = attempts.data.iter().map(row).collect();
+    output::table(&["AT", "PLATFORM", "STEP", "OUTCOME", "HTTP", "TOOK", "MESSAGE"], &rows)?;
+    notice_of_pages(attempts.meta, "attempts");
     Ok(())
 }
 

@@ -29,7 +29,7 @@ pub use self::base::{Base, InvalidBase};
 pub use self::contract::*;
 pub use self::error::{Error, Refusal};
 pub use self::key::{IdempotencyKey, InvalidIdempotencyKey};
-pub use self::operations::{ListConnections, ListDeliveries, ListPosts};
+pub use self::operations::{ListAttempts, ListConnections, ListDeliveries, ListPosts};
 pub use self::response::ApiResponse;
 pub use self::retry_policy::RetryPolicy;
 pub use self::timestamp::{PostTime, Timestamp};

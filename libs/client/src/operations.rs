@@ -3,10 +3,11 @@
 use secrecy::SecretString;
 
 use crate::{
-    AccessTokenBody, ApiResponse, ChoiceList, Client, ConnectionDetails, ConnectionList, ConnectionRequest,
-    ConnectionRequestStatus, CreateMedium, DeviceAuthorization, DeviceCodeRequest, Error, IdempotencyKey, MediumView,
-    NewPost, NewWebhook, PlatformList, Post, PostChanges, PostList, PostStatus, TokenRequest, User, Validation,
-    Webhook, WebhookChanges, WebhookDelivery, WebhookDeliveryList, WebhookKey, WebhookList, WebhookWithSecret,
+    AccessTokenBody, ApiResponse, AttemptList, ChoiceList, Client, ConnectionDetails, ConnectionList,
+    ConnectionRequest, ConnectionRequestStatus, CreateMedium, DeviceAuthorization, DeviceCodeRequest, Error,
+    IdempotencyKey, MediumView, NewPost, NewWebhook, PlatformList, Post, PostChanges, PostList, PostStatus,
+    TokenRequest, User, Validation, Webhook, WebhookChanges, WebhookDelivery, WebhookDeliveryList, WebhookKey,
+    WebhookList, WebhookWithSecret,
 };
 
 type Answered<T> = Result<ApiResponse<T>, Error>;
@@ -32,6 +33,15 @@ pub struct ListPosts {
     pub sort: Option<String>,
     /// `desc` (the default) or `asc`.
     pub direction: Option<String>,
+}
+
+/// `None` means the service's default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ListAttempts {
+    /// Attempts on a page: 1 to 100, default 15.
+    pub per_page: Option<u64>,
+    /// The number of the page, from 1.
+    pub page: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -128,6 +138,12 @@ impl Client {
     /// `post.update`. Conditional on the revision, if there is one.
     pub async fn change_post(&self, post: u64, changes: &PostChanges, revision: Option<u64>) -> Answered<Post> {
         self.patch(&["posts", &post.to_string()]).if_match(revision).json(changes)?.read().await
+    }
+
+    /// `post.attempts`: the calls to platforms, newest first.
+    pub async fn list_attempts(&self, post: u64, which: &ListAttempts) -> Answered<AttemptList> {
+        let call = self.get(&["posts", &post.to_string(), "attempts"]);
+        call.query("per_page", which.per_page).query("page", which.page).read().await
     }
 
     /// `user.show`: the owner of the token.

@@ -54,6 +54,8 @@ macro_rules! types {
 
 types!(
     AccessTokenBody,
+    Attempt,
+    AttemptList,
     Choice,
     ChoiceList,
     Connection,
@@ -148,6 +150,7 @@ async fn every_operation_has_a_function() {
     client.delete_post(1, Some(7)).await.unwrap();
     client.show_post(1).await.unwrap();
     client.change_post(1, &read("PostChanges"), Some(7)).await.unwrap();
+    client.list_attempts(1, &ListAttempts { per_page: Some(1), page: Some(1) }).await.unwrap();
     client.show_user().await.unwrap();
     client.list_webhooks().await.unwrap();
     client.create_webhook(&read("NewWebhook")).await.unwrap();

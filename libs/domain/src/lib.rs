@@ -3,6 +3,7 @@
 //! [`post`].
 
 pub mod access_token;
+pub mod attempt;
 pub mod backoff;
 pub mod budget;
 pub mod clock;

@@ -9,6 +9,7 @@ use reqwest::{Client, ClientBuilder, IntoUrl, RequestBuilder, Response};
 use url::Url;
 
 use crate::dependency_error::DependencyError;
+use crate::last_call;
 
 /// The default timeout: as long as a user, or the next step, can wait.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -72,13 +73,16 @@ impl HttpClients {
     }
 }
 
-/// Sends a request of [`HttpClients`]. Every adapter sends through this function, so that tests can
-/// record responses.
+/// Sends a request of [`HttpClients`]. Every adapter sends through this function, so that the status
+/// is recorded for the attempt, and tests can record responses.
 pub(crate) async fn send(request: RequestBuilder) -> reqwest::Result<Response> {
+    last_call::record_response(None);
     #[cfg(feature = "conformance")]
-    return crate::recorder::send(request).await;
+    let response = crate::recorder::send(request).await?;
     #[cfg(not(feature = "conformance"))]
-    request.send().await
+    let response = request.send().await?;
+    last_call::record_response(Some(response.status()));
+    Ok(response)
 }
 
 fn builder() -> ClientBuilder {

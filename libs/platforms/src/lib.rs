@@ -21,6 +21,7 @@ mod html;
 mod http_clients;
 mod instagram;
 mod kit;
+mod last_call;
 mod lead_times;
 mod link_card;
 mod linkedin;
@@ -64,6 +65,7 @@ pub use connect_flow::{
 };
 pub use deauthorization::{DeauthorizationCallback, InvalidCallback};
 pub use dependency_error::DependencyError;
+pub use last_call::with_last_call;
 pub use lead_times::LeadTimes;
 pub use platform::{Connect, FollowUp, Followed, Platform, Publish, STEP_LIMIT, Step};
 pub use platform_info::{Access, PlatformInfo};

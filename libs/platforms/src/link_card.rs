@@ -16,6 +16,7 @@ use url::Url;
 
 use self::page_head::PageHead;
 use crate::http_clients::{self, HttpClients};
+use crate::last_call::with_last_call;
 
 /// The head of a page comes first.
 const MAX_PAGE_BYTES: usize = 256 * 1024;
@@ -81,7 +82,9 @@ async fn get(http: &HttpClients, url: Url, accept: &str) -> Option<(Url, reqwest
     let mut url = url;
     for _ in 0..=MAX_HOPS {
         let request = http.to_page(url.clone()).ok()?.header(ACCEPT, accept).timeout(FETCH);
-        let response = http_clients::send(request).await.ok()?;
+        // The status of this host is not that of the platform.
+        let (response, _) = with_last_call(http_clients::send(request)).await;
+        let response = response.ok()?;
         if response.status().is_success() {
             return Some((url, response));
         }

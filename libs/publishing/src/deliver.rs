@@ -1,6 +1,7 @@
 //! Makes one delivery: reads first, takes the lease last, makes one call with an effect, and writes
 //! its result. The state machine is in [`domain::delivery`].
 
+mod attempts;
 mod follow_up;
 mod lost_grant;
 mod shown;
@@ -8,10 +9,11 @@ mod shown;
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::metrics;
 use cloud::queue::{DeliveryMessage, Outgoing};
+use domain::attempt::{Attempt, AttemptStep};
 use domain::delivery::{AttemptError, Delivery, NextStep, PUBLISH_CALL_DELAY, Resolution, State};
 use domain::post::Post;
 use domain::token::{random_u32, random_u64};
-use platforms::{Publish, PublishRequest, Registry, Step};
+use platforms::{Publish, PublishRequest, Registry, Step, with_last_call};
 use storage::{ConnectionRecord, CredentialsRecord, LimitSubject, LoadedDelivery, WriteOutcome};
 
 use self::follow_up::follow_up_names;
@@ -55,6 +57,8 @@ struct AttemptContext<'a> {
     needs_permit: bool,
     /// The credentials of the call.
     used: Option<&'a CredentialsRecord>,
+    /// The record of the call, after the call.
+    attempt: Option<Attempt>,
 }
 
 impl Publishing {
@@ -103,7 +107,8 @@ impl Publishing {
         }
         let mut now = self.clock.now();
         let DeliveryMessage { roll_up_at, needs_permit, .. } = message;
-        let mut context = AttemptContext { delivery, post: &post, roll_up_at, begin_until, needs_permit, used: None };
+        let mut context =
+            AttemptContext { delivery, post: &post, roll_up_at, begin_until, needs_permit, used: None, attempt: None };
         let mut opened_early = None;
         if let NextStep::Wait(at) = context.delivery.next_step(now) {
             if MAX_WAIT < at - now || begin_until < at {
@@ -232,9 +237,9 @@ impl Publishing {
             claims: &claims,
             now: self.clock.now(),
         };
-        let context = AttemptContext { delivery: held, used: Some(&given.record), ..context };
+        let context = AttemptContext { delivery: held, used: Some(&given.record), attempt: None, ..context };
         match next {
-            NextStep::Prepare => self.prepare(context, host, platform, &record, &job).await,
+            NextStep::Prepare => Box::pin(self.prepare(context, host, platform, &record, &job)).await,
             NextStep::Publish => Box::pin(self.publish(context, host, platform, &record, &job)).await,
             // Boxed, because follow-ups are rare and large.
             NextStep::FollowUp => Box::pin(self.follow_up(context, host, platform, &record, &job)).await,
@@ -253,17 +258,22 @@ impl Publishing {
         let late = || Err(AttemptError::RetryLater { retry_at: None, reason: TOO_LATE.to_owned() });
         // A successful step may have waited for a third server (a link preview) or for a large
         // upload, so its duration is no sign of a slow host.
-        let prepared = self.with_host_permit(host, platform.prepare(job), Result::is_err).await.unwrap_or_else(late);
+        let call = Box::pin(self.with_host_permit(host, platform.prepare(job), Result::is_err));
+        let (prepared, last_call) = with_last_call(call).await;
         let now = self.clock.now();
+        let prepared = match prepared.unwrap_or_else(late) {
+            Err(error) => {
+                let error = self.check_lost_grant(&held, platform, record, error).await;
+                Err(with_user_message(error, Phase::Preparation, &record.connection))
+            }
+            prepared => prepared,
+        };
+        let held = held.attempted(AttemptStep::Prepare, (job.now, now), &prepared, last_call);
         let delivery = held.delivery.clone();
         let after = match prepared {
             Ok(Step::Ready { progress }) => delivery.record_preparation(progress, None),
             Ok(Step::Again { progress, at }) => delivery.record_preparation(Some(progress), Some(at)),
-            Err(error) => {
-                let error = self.check_lost_grant(&held, platform, record, error).await;
-                let error = with_user_message(error, Phase::Preparation, &record.connection);
-                delivery.fail_preparation(error, now, random_u32())
-            }
+            Err(error) => delivery.fail_preparation(error, now, random_u32()),
         };
         self.keep(&held, after, now).await
     }
@@ -288,15 +298,17 @@ impl Publishing {
         }
         let late = || Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
         let call = async { self.with_host_permit(host, platform.publish(job), |_| true).await.unwrap_or_else(late) };
-        let attempt = Box::pin(self.show_when_slow(&intended, call)).await;
+        let (attempt, last_call) = Box::pin(with_last_call(self.show_when_slow(&intended, call))).await;
         let now = self.clock.now();
         let attempt = match attempt {
             Err(error) => {
                 let error = self.check_lost_grant(&intended, platform, record, error).await;
                 Err(with_user_message(error, Phase::Publish, &record.connection))
             }
-            Ok(published) => self.claim_published(delivery, platform, record, published).await?,
+            Ok(published) => self.claim_published(&intended.delivery, platform, record, published).await?,
         };
+        let intended = intended.attempted(AttemptStep::Publish, (job.now, now), &attempt, last_call);
+        let delivery = &intended.delivery;
         let late_ms = (job.now - delivery.publish_at).num_milliseconds();
         let is_first = delivery.attempts == 1 && delivery.restarts == 0;
         let is_unknown = matches!(attempt, Err(AttemptError::Unknown { .. } | AttemptError::Duplicate { .. }));
@@ -327,8 +339,10 @@ impl Publishing {
             return Ok(Continue::Done);
         };
         let late = || Resolution::Pending { reason: TOO_LATE.to_owned() };
-        let answer = self.with_host_permit(host, platform.look_up(job, since), |_| true).await.unwrap_or_else(late);
-        let answer = match answer {
+        let call = Box::pin(self.with_host_permit(host, platform.look_up(job, since), |_| true));
+        let (answer, last_call) = with_last_call(call).await;
+        let ended_at = self.clock.now();
+        let answer = match answer.unwrap_or_else(late) {
             Resolution::Unauthorized { reason } => {
                 let lost = AttemptError::Unauthorized { reason: reason.clone() };
                 let checked = self.check_lost_grant(&held, platform, record, lost).await;
@@ -341,6 +355,7 @@ impl Publishing {
                 &record.connection,
             ),
         };
+        let held = held.looked_up((job.now, ended_at), &answer, last_call);
         let now = self.clock.now();
         let after = held.delivery.clone().record_look_up(answer, platform.look_up_policy(), now, random_u32());
         let after = after.with_follow_ups(follow_up_names(platform, job), now);
@@ -353,21 +368,23 @@ impl Publishing {
         self.keep(&held, after, now).await
     }
 
-    /// Writes the new state of the delivery, rolls the post up, and continues or plans the next
-    /// step.
+    /// Writes the new state of the delivery and the record of the call, rolls the post up, and
+    /// continues or plans the next step.
     async fn keep(
         &self,
         before: &AttemptContext<'_>,
         after: Delivery,
         now: DateTime<Utc>,
     ) -> Result<Continue, PublishingError> {
-        let AttemptContext { delivery: before, roll_up_at, needs_permit, .. } = before;
+        let AttemptContext { delivery: before, roll_up_at, needs_permit, attempt, .. } = before;
         let after = after.with_write_id(random_u64());
         let after = match roll_up_at {
             Some(at) => after.defer_roll_up(*at),
             None => after,
         };
-        if self.store.replace_delivery(before, &after).await? == WriteOutcome::Conflict {
+        let (written, ()) =
+            futures::join!(self.store.replace_delivery(before, &after), self.record_attempt(attempt.as_ref()));
+        if written? == WriteOutcome::Conflict {
             return Ok(Continue::Done);
         }
         if let (State::Waiting, State::Failed { class, .. }) = (&before.state, &after.state) {

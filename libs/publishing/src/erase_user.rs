@@ -13,13 +13,14 @@ use storage::{CredentialsRecord, Table};
 use crate::{Publishing, PublishingError, revoke_grant};
 
 /// First everything that lets the user in or starts actions of its own, last the user.
-const ORDER: [Table; 14] = [
+const ORDER: [Table; 15] = [
     Table::Grants,
     Table::ConnectFlows,
     Table::Webhooks,
     Table::WebhookDeliveries,
     Table::Outbox,
     Table::Deliveries,
+    Table::Attempts,
     Table::Posts,
     Table::Credentials,
     Table::Connections,

@@ -41,6 +41,7 @@ impl Store {
             | Table::Media
             | Table::Posts
             | Table::Deliveries
+            | Table::Attempts
             | Table::Idempotency
             | Table::Webhooks
             | Table::WebhookDeliveries

@@ -12,6 +12,7 @@
 //! | media | `user_id`, `media_id` | `unused`: uploads that no post uses |
 //! | posts | `user_id`, `post_id`; `post_id` 0 counts the others | four listing indexes of keys |
 //! | deliveries | `user_id`, `post_id#target_id` | `due`: unfinished ones by the time of the next step |
+//! | attempts | `user_id`, `post_id#time#target_id#step` | what each call to a platform did; TTL |
 //! | idempotency | `user_id`, key hash | TTL |
 //! | vault | `platform#name` or `webhook#name`; a function's role allows one of them | secrets of the deployment itself |
 //! | claims | account of a platform, its id of a post | which delivery made it; TTL |
@@ -23,6 +24,7 @@
 //! that several users may have connected). TTL only cleans up: every expiry is checked on read.
 //! Items store instants in milliseconds, TTL attributes in seconds.
 
+mod attempts;
 mod batch;
 mod budgets;
 mod change;

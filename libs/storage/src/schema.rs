@@ -20,6 +20,7 @@ pub enum Table {
     Media,
     Posts,
     Deliveries,
+    Attempts,
     Idempotency,
     Vault,
     Claims,
@@ -83,7 +84,7 @@ const fn index(name: &'static str, hash: Key, range: Key, projection: Projection
 const TTL: Option<&str> = Some("ttl");
 
 impl Table {
-    pub const ALL: [TableSchema; 15] = [
+    pub const ALL: [TableSchema; 16] = [
         TableSchema { table: Self::Users, hash: n("user_id"), range: None, indexes: &[], ttl: None },
         TableSchema {
             table: Self::Grants,
@@ -135,6 +136,7 @@ impl Table {
             )],
             ttl: None,
         },
+        TableSchema { table: Self::Attempts, hash: n("user_id"), range: Some(s("attempt")), indexes: &[], ttl: TTL },
         TableSchema { table: Self::Idempotency, hash: n("user_id"), range: Some(s("key")), indexes: &[], ttl: TTL },
         TableSchema { table: Self::Vault, hash: s("entry"), range: None, indexes: &[], ttl: TTL },
         TableSchema { table: Self::Claims, hash: s("account"), range: Some(s("post")), indexes: &[], ttl: TTL },
@@ -186,6 +188,7 @@ impl Table {
             Self::Media => "media",
             Self::Posts => "posts",
             Self::Deliveries => "deliveries",
+            Self::Attempts => "attempts",
             Self::Idempotency => "idempotency",
             Self::Vault => "vault",
             Self::Claims => "claims",

@@ -28,7 +28,7 @@ impl Profile {
     ///
     /// # Panics
     /// When the code no longer makes the expected calls: a delivery reads twice before its second,
-    /// writes its intent, and writes its outcome.
+    /// writes its intent, and writes its outcome and the record of its attempt.
     pub fn measured() -> Self {
         seed_randomness(Some(1));
         fastrand::seed(1);
@@ -74,7 +74,7 @@ async fn measure() -> Profile {
     world.sleep_until(due - TimeDelta::seconds(2)).await;
     let message = DeliveryMessage { roll_up_at: Some(told_at), ..DeliveryMessage::about(&delivery) };
     let delivered = metered(&deployment, deployment.deliver_one(message)).await;
-    let [read, credentials, intend, settle] = &delivered[..] else {
+    let [read, credentials, intend, settle, attempt] = &delivered[..] else {
         panic!("a delivery asks otherwise: {delivered:?}")
     };
 
@@ -94,7 +94,7 @@ async fn measure() -> Profile {
         deliver: Deliver {
             read: operations(read.iter().chain(credentials)),
             intend: operations(intend.iter()),
-            settle: operations(settle.iter()),
+            settle: operations(settle.iter().chain(attempt)),
         },
         place: operations(place.iter()),
         // The first request is the read with which every message begins.
@@ -176,11 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn delivery_in_a_full_minute_writes_three_units() {
+    fn delivery_in_a_full_minute_writes_four_units() {
         let profile = Profile::measured();
 
         assert!((written(&profile.deliver.intend) - 1.0).abs() < 0.01, "{profile:?}");
-        assert!((written(&profile.deliver.settle) - 2.0).abs() < 0.01, "{profile:?}");
+        // The delivery, its entry in the due index, and the attempt.
+        assert!((written(&profile.deliver.settle) - 3.0).abs() < 0.01, "{profile:?}");
+        assert_eq!(profile.deliver.settle.iter().filter(|it| it.place == "attempts").count(), 1, "{profile:?}");
         assert!(written(&profile.plan) == 0.0 && profile.plan[0].read_units < 0.02, "{profile:?}");
         assert!((written(&profile.move_on) - 3.0).abs() < 0.01, "{profile:?}");
         assert!((written(&profile.place) - 1.0).abs() < 0.01, "{profile:?}");

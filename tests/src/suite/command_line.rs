@@ -183,6 +183,10 @@ async fn post_is_published_with_its_image(deployment: &Deployment) -> Result {
     ensure!(shown.contains("published") && shown.contains(&to), "posts show says {shown:?}");
     let listed = social.done(&["posts", "list", "--status", "published"]).await?;
     ensure!(listed.contains(&id), "posts list says {listed:?}");
+    let attempts = social.done(&["posts", "attempts", &id]).await?;
+    ensure!(attempts.contains("publish") && attempts.contains("accepted"), "posts attempts says {attempts:?}");
+    let attempts = social.json(&["posts", "attempts", &id, "--per-page", "1"]).await?;
+    same(&attempts["data"][0]["step"], &json!("publish"), "the newest attempt")?;
     Ok(())
 }
 

@@ -398,5 +398,13 @@ async fn failed_post_is_retried(deployment: &Deployment) -> Result {
     user.reaches(post, "published", 30).await?;
     same(deployment.timeline(&words).await?.len(), 1, "how often it is public")?;
     shows(&open(&mut user, "/account/posts?show=published").await?, &words)?;
-    Ok(())
+    let path = format!("/account/posts/{post}/attempts");
+    let page = open(&mut user, &path).await?;
+    check_page(&page, true)?;
+    let (retried, refused) = (page.html.find("Publishing: Accepted"), page.html.find("Publishing: Refused"));
+    let is_newest_first = retried.zip(refused).is_some_and(|(retried, refused)| retried < refused);
+    ensure!(is_newest_first, "{}", page.test_error("the attempts are not listed newest first"));
+    let mut other = deployment.new_user().await?;
+    let page = other.browser.open(&format!("{}{path}", deployment.origin())).await?;
+    same(page.status.as_u16(), 404, "the attempts of another user's post")
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     answer::{integer, list},
     checks,
-    deployment::{Deployment, User, targets},
+    deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, same},
     moment,
@@ -24,6 +24,7 @@ pub(super) fn checks() -> Vec<Check> {
             queries_are_validated,
             empty_list_has_one_empty_page,
             ids_grow_with_time,
+            attempts_are_listed_by_page_for_their_user_only,
         ]
     )
 }
@@ -236,5 +237,38 @@ async fn ids_grow_with_time(deployment: &Deployment) -> Result {
         ensure!(last < id, "id {id} after {last}");
         last = id;
     }
+    Ok(())
+}
+
+async fn attempts_are_listed_by_page_for_their_user_only(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let connection = user.connect(0).await?;
+    let draft = integer(&user.create(&json!({ "content": "a draft" })).await?, "id")?;
+    let body = json!({
+        "content": fresh("attempts"), "platforms": targets(&[&connection])?, "media": [user.picture().await?],
+        "scheduled_at": moment::in_seconds(1),
+    });
+    let id = integer(&user.create(&body).await?, "id")?;
+    user.reaches(id, "published", 60).await?;
+    let path = format!("/posts/{id}/attempts");
+
+    let empty = user.api.get(&format!("/posts/{draft}/attempts")).await?.ok(200)?;
+    let meta = json!({ "current_page": 1, "last_page": 1, "per_page": 15, "total": 0 });
+    same(&empty, &json!({ "data": [], "meta": meta }), "attempts of a draft")?;
+    let all = user.api.get(&path).await?.ok(200)?;
+    let steps: Vec<_> = list(&all, "data")?.iter().map(|it| (it["step"].clone(), it["outcome"].clone())).collect();
+    ensure!(2 <= steps.len(), "a file is sent before the post: {all}");
+    same(&steps[0], &(json!("publish"), json!("accepted")), "the newest attempt")?;
+    ensure!(steps[1..].iter().all(|it| it.0 == "prepare"), "attempts before the publish call: {all}");
+    let second = user.api.get(&format!("{path}?per_page=1&page=2")).await?.ok(200)?;
+    same(&second["data"][0], &all["data"][1], "the second page")?;
+    same(&second["meta"]["last_page"], &json!(steps.len()), "last_page")?;
+    let after_the_last = user.api.get(&format!("{path}?page=9")).await?.ok(200)?;
+    same(&after_the_last["data"], &json!([]), "a page after the last")?;
+    for query in ["per_page=0", "per_page=101", "page=0", "unknown=1"] {
+        user.api.get(&format!("{path}?{query}")).await?.is(422)?;
+    }
+    deployment.new_user().await?.api.get(&path).await?.is(404)?;
+    user.api.get("/posts/1/attempts").await?.is(404)?;
     Ok(())
 }

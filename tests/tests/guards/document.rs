@@ -27,8 +27,8 @@ fn every_operation_is_fully_described() {
     let operations = operations(&document);
     assert_eq!(
         operations.len(),
-        28,
-        "those of the specification, DELETE /posts/{{post}}, /posts/validate, /oauth/token, /platforms, choices, webhooks"
+        29,
+        "those of the specification, DELETE /posts/{{post}}, /posts/validate, attempts, /oauth/token, /platforms, choices, webhooks"
     );
 
     let mut lacks = Vec::new();

@@ -66,6 +66,11 @@ impl Row {
         }
     }
 
+    /// Whether calls to platforms may have been made.
+    pub(super) fn has_attempts(&self) -> bool {
+        self.status != PostStatus::Draft
+    }
+
     pub(super) fn can_schedule(&self) -> bool {
         self.status == PostStatus::Draft && !self.targets.is_empty()
     }

@@ -55,6 +55,17 @@ pub(crate) enum PostsCommand {
         /// Id of the post.
         id: u64,
     },
+    /// List the calls to platforms for a post, newest first.
+    Attempts {
+        /// Id of the post.
+        id: u64,
+        /// Page number, from 1.
+        #[arg(long, default_value_t = 1)]
+        page: u64,
+        /// Attempts per page, 1 to 100.
+        #[arg(long, default_value_t = 15)]
+        per_page: u64,
+    },
     /// Change a post; fields that you do not name stay unchanged.
     Edit(Box<Edit>),
     /// Cancel a scheduled post; it becomes a draft.

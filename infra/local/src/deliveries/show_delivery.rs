@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use domain::attempt::Attempt;
 use domain::delivery::{Delivery, State as DeliveryState};
 
 use super::chain::chain;
@@ -26,6 +27,8 @@ struct DeliveryPage {
     chain: Option<String>,
     standing: Vec<(&'static str, String)>,
     story: Vec<Entry>,
+    /// What each call did, newest first, on every platform.
+    attempts: Vec<String>,
 }
 
 pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(reference): Path<String>) -> Response {
@@ -50,6 +53,7 @@ pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(ref
         account,
         chain: matches!(verdict.seen, Seen::Sandbox(_)).then(|| chain(&calls, verdict.posts().len())),
         standing: standing(&deliveries, record.as_ref()).await,
+        attempts: attempts(&deliveries, record.as_ref()).await,
         story: story(record.as_ref(), &calls, verdict.posts()),
         verdict,
         reference: name,
@@ -77,6 +81,23 @@ async fn standing(deliveries: &Deliveries, record: Option<&Record>) -> Vec<(&'st
             vec![("State", "unknown: the table could not be read; reload the page".to_owned())]
         }
     }
+}
+
+/// The records of the calls for this target, as the API lists them.
+async fn attempts(deliveries: &Deliveries, record: Option<&Record>) -> Vec<String> {
+    let Some(record) = record else { return Vec::new() };
+    let Reference { post, target, .. } = record.reference;
+    let found = deliveries.store.attempts(record.user, post, deliveries.clock.now()).await;
+    let found = found.inspect_err(|error| tracing::error!(%error, "attempts could not be read for a page"));
+    found.unwrap_or_default().iter().filter(|it| it.target_id == target).map(line).collect()
+}
+
+fn line(attempt: &Attempt) -> String {
+    let status = attempt.http_status.map(|it| format!(", HTTP {it}")).unwrap_or_default();
+    let kind = attempt.error_kind.map(|it| format!(", {}", it.as_str())).unwrap_or_default();
+    let message = attempt.message.as_deref().map(|it| format!(": {it}")).unwrap_or_default();
+    let (step, outcome) = (attempt.step.as_str(), attempt.outcome.as_str());
+    format!("{} {step} → {outcome}{status}{kind}, {} ms{message}", time(attempt.at), attempt.duration_ms)
 }
 
 fn facts(delivery: &Delivery) -> Vec<(&'static str, String)> {

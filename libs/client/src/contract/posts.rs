@@ -139,6 +139,36 @@ pub struct PostMedia {
     pub alt_text: Option<String>,
 }
 
+/// One call to a platform.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// When the call began.
+    pub at: Timestamp,
+    pub connected_account_id: u64,
+    /// The platform's name.
+    pub provider: String,
+    /// What was published, as an index: 0 is the post.
+    pub segment: u16,
+    /// `prepare`, `publish`, `look_up` or `comment`.
+    pub step: String,
+    /// `accepted`, `refused`, `retry_later`, `unknown`, `found` or `not_found`.
+    pub outcome: String,
+    /// `None` if the platform did not respond.
+    #[serde(default)]
+    pub http_status: Option<u16>,
+    /// What went wrong.
+    #[serde(default)]
+    pub message: Option<String>,
+    pub duration_ms: u64,
+}
+
+/// A page of attempts, newest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptList {
+    pub data: Vec<Attempt>,
+    pub meta: PageMeta,
+}
+
 /// A page of posts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PostList {
@@ -152,9 +182,9 @@ pub struct PageMeta {
     pub current_page: u64,
     /// At least 1.
     pub last_page: u64,
-    /// The most posts on a page.
+    /// The most entries on a page.
     pub per_page: u64,
-    /// The number of posts on all pages.
+    /// The number of entries on all pages.
     pub total: u64,
 }
 

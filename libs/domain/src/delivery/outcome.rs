@@ -81,6 +81,18 @@ pub enum AttemptError {
 
 impl AttemptError {
     /// The reason, for the user.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Refused { reason }
+            | Self::RetryLater { reason, .. }
+            | Self::Unauthorized { reason }
+            | Self::PreparationExpired { reason }
+            | Self::Duplicate { reason }
+            | Self::Unknown { reason, .. } => reason,
+        }
+    }
+
+    /// The reason, for the user.
     pub fn into_reason(self) -> String {
         match self {
             Self::Refused { reason }
@@ -145,6 +157,17 @@ pub enum Resolution {
 }
 
 impl Resolution {
+    /// The reason, for the user; `None` where the outcome is known and not refused, or a candidate.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Refused { reason }
+            | Self::Pending { reason }
+            | Self::Unauthorized { reason }
+            | Self::Undeterminable { advice: reason } => Some(reason),
+            Self::Found(_) | Self::Candidate(_) | Self::NotFound | Self::NotPublished => None,
+        }
+    }
+
     #[must_use]
     pub fn map_reason(mut self, other: impl FnOnce(String) -> String) -> Self {
         match &mut self {

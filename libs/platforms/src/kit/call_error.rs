@@ -3,6 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
+pub(crate) use domain::attempt::ErrorKind;
 use domain::delivery::{AttemptError, Resolution};
 use egress::Refusal;
 use http::StatusCode;
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 use crate::connect_flow::ConnectError;
 use crate::dependency_error::DependencyError;
+use crate::last_call::record_error;
 use crate::publish_request::MediaReadError;
 use crate::transport_error::TransportError;
 
@@ -22,35 +24,6 @@ pub(crate) enum Effect {
     Private,
     /// It makes a post public: the publish call.
     Public,
-}
-
-/// Why a call failed. [`ErrorTable`](super::ErrorTable) says which response is which.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ErrorKind {
-    /// Nothing was sent, or nothing arrived.
-    NotSent,
-    /// It was sent, and there is no response, or a success that cannot be read.
-    NoResponse,
-    RateLimited,
-    /// The platform reports that it did nothing, and that a later call may succeed.
-    Unavailable,
-    /// The id, secret, version or plan of our app: only the operator can correct it.
-    AppMisconfigured,
-    /// An upload is still being processed.
-    NotReady,
-    /// The platform could not fetch a file from us.
-    FetchFailed,
-    /// A proxy, CDN or firewall answered instead of the platform.
-    Intermediary,
-    /// The platform failed while it worked on the call.
-    ServerError,
-    Unauthorized,
-    Forbidden,
-    InvalidPost,
-    /// The account has published the same post before.
-    Duplicate,
-    /// The platform no longer knows what was prepared.
-    PreparationExpired,
 }
 
 #[derive(Clone)]
@@ -150,6 +123,7 @@ impl CallError {
 
     /// What the error says about a publish call that is looked up. Only the end of the grant is certain.
     pub(crate) fn resolution(self) -> Resolution {
+        record_error(self.kind, self.status);
         match self.kind {
             ErrorKind::Unauthorized => Resolution::Unauthorized { reason: self.message },
             _ => Resolution::Pending { reason: self.message },
@@ -176,6 +150,7 @@ impl From<CallError> for AttemptError {
     fn from(error: CallError) -> Self {
         use ErrorKind as K;
         let CallError { kind, effect, status, message: reason, retry_at, has_ended, can_look_up, .. } = error;
+        record_error(kind, status);
         let is_public = effect == Effect::Public;
         match kind {
             K::Unauthorized => Self::Unauthorized { reason },

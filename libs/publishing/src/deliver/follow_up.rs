@@ -2,9 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use cloud::metrics;
+use domain::attempt::AttemptStep;
 use domain::delivery::{AttemptError, Delivery, FollowUps, State};
 use domain::token::random_u32;
-use platforms::{FollowUp, Followed, Publish, PublishRequest};
+use platforms::{FollowUp, Followed, Publish, PublishRequest, with_last_call};
 use storage::ConnectionRecord;
 
 use super::{AttemptContext, Continue, TOO_LATE};
@@ -34,12 +35,15 @@ impl Publishing {
         };
         let it = FollowUp { name: follow_ups.first_name(), published, progress: follow_ups.progress.as_deref() };
         let late = || Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
-        let call = platform.follow_up(job, &it);
-        let followed = self.with_host_permit(host, call, |_| true).await.unwrap_or_else(late);
-        let followed = match followed {
+        let call = Box::pin(self.with_host_permit(host, platform.follow_up(job, &it), |_| true));
+        let (followed, last_call) = with_last_call(call).await;
+        let ended_at = self.clock.now();
+        let followed = match followed.unwrap_or_else(late) {
             Err(error) => Err(self.check_lost_grant(&begun, platform, record, error).await),
             done => done,
         };
+        let begun = begun.attempted(AttemptStep::Comment, (job.now, ended_at), &followed, last_call);
+        let delivery = &begun.delivery;
         let now = self.clock.now();
         let why = followed.as_ref().err().map(error_kind);
         let after = match followed {

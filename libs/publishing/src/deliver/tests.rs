@@ -6,6 +6,7 @@ mod grant_gone;
 mod in_time;
 mod preparation;
 mod recognized;
+mod recorded;
 mod setbacks;
 mod told_later;
 

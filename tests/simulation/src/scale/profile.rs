@@ -43,7 +43,7 @@ pub struct Deliver {
     pub read: Vec<Operation>,
     /// Writing the intent, in its second, directly before the public call.
     pub intend: Vec<Operation>,
-    /// Writing how the call ended.
+    /// Writing how the call ended, and the record of the attempt.
     pub settle: Vec<Operation>,
 }
 
@@ -83,7 +83,11 @@ impl Profile {
                     Operation::read("limits", User, 1.0),
                 ],
                 intend: vec![Operation::write("deliveries", User, 1.0)],
-                settle: vec![Operation::write("deliveries", User, 1.0), Operation::write(due, DueShard, 1.0)],
+                settle: vec![
+                    Operation::write("deliveries", User, 1.0),
+                    Operation::write(due, DueShard, 1.0),
+                    Operation::write("attempts", User, 1.0),
+                ],
             },
             place: vec![Operation::write("limits", User, 1.0)],
             roll_up: vec![

@@ -28,7 +28,7 @@ fn everything_adds_up() {
 
     assert_nothing_lost(&scale);
     // One call in a thousand is slow, and is counted with two writes more.
-    assert!((3.0..3.01).contains(&scale.write_units_per_post), "\n{scale}");
+    assert!((4.0..4.01).contains(&scale.write_units_per_post), "\n{scale}");
     // It is read twice: before the publish call, and before the roll-up of how
     // that ended.
     assert!((scale.read_units_per_post - 8.0).abs() < 0.1, "\n{scale}");

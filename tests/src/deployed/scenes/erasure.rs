@@ -98,6 +98,7 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
         "Media",
         "Posts",
         "Deliveries",
+        "Attempts",
         "Idempotency",
         "Claims",
         "Webhooks",

@@ -1,14 +1,14 @@
 //! The platform does not respond: the outcome of the call is unknown.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Faulty, MEADOW, WINDMILL};
 use crate::{
-    answer::integer,
+    answer::{integer, list, text},
     checks,
     deployment::{Deployment, fresh},
     ensure,
-    error::{Result, same},
+    error::{Result, TestError, same},
     moment,
     runner::Check,
     suite::publishing::once,
@@ -35,7 +35,33 @@ pub(super) fn checks() -> Vec<Check> {
 
 async fn lost_response_does_not_publish_twice(deployment: &Deployment) -> Result {
     let faulty = Faulty::new(deployment, MEADOW).await?;
-    faulty.goes_out_once(json!({ "kind": "lose_answer" }), &["cut off"], 150).await.map(|_| ())
+
+    let out = faulty.goes_out_once(json!({ "kind": "lose_answer" }), &["cut off"], 150).await?;
+
+    attempts_tell_that_it_was_found(&faulty, &out.post).await
+}
+
+/// The record of the calls is that of a lost response, and has no text of the post.
+async fn attempts_tell_that_it_was_found(faulty: &Faulty<'_>, post: &Value) -> Result {
+    let path = format!("/posts/{}/attempts?per_page=100", integer(post, "id")?);
+    let response = faulty.user.api.get(&path).await?;
+    let words = text(post, "content")?;
+    ensure!(!response.text.contains(words), "{}", response.test_error("the text of the post is in its attempts"));
+    let attempts = response.ok(200)?;
+    let data = list(&attempts, "data")?;
+    same(&attempts["meta"]["total"], &json!(data.len()), "total of the attempts")?;
+    let (Some(newest), Some(oldest)) = (data.first(), data.last()) else {
+        return Err(TestError::new(format!("no attempts of the post: {attempts}")));
+    };
+    same((&oldest["step"], &oldest["outcome"]), (&json!("publish"), &json!("unknown")), "the first attempt")?;
+    same(&oldest["http_status"], &Value::Null, "HTTP status of a lost response")?;
+    ensure!(text(oldest, "message")?.contains("cut off"), "message of a lost response: {oldest}");
+    same((&newest["step"], &newest["outcome"]), (&json!("look_up"), &json!("found")), "the last attempt")?;
+    same((&newest["http_status"], &newest["message"]), (&json!(200), &Value::Null), "a look-up that found the post")?;
+    same(&newest["connected_account_id"], &faulty.connection["id"], "connected_account_id")?;
+    ensure!(moment::read(&oldest["at"])? < moment::read(&newest["at"])?, "newest first: {attempts}");
+    let publishes = data.iter().filter(|it| it["step"] == "publish").count();
+    same(publishes, 1, "publish calls")
 }
 
 async fn lost_call_is_repeated_after_the_look_up(deployment: &Deployment) -> Result {
