@@ -26,9 +26,9 @@ pub struct Answer {
 
 impl Answer {
     /// An error that quotes the request and this response.
-    pub fn test_error(&self, words: &str) -> TestError {
+    pub fn test_error(&self, message: &str) -> TestError {
         TestError::new(format!(
-            "{words}\n      request:  {}\n      response: {} {}",
+            "{message}\n      request:  {}\n      response: {} {}",
             self.request,
             self.status,
             shortened(&self.text, 900)
@@ -55,54 +55,54 @@ impl Answer {
 
     /// Checks that the body is `{message}` and nothing else; returns the message.
     pub fn refused(self, status: u16) -> Result<String> {
-        let answer = self.is(status)?;
-        let body = answer.json()?;
+        let response = self.is(status)?;
+        let body = response.json()?;
         let message = body["message"].as_str().unwrap_or_default();
         if message.is_empty() || body.as_object().is_none_or(|it| it.len() != 1) {
-            return Err(answer.test_error("the body is not {message}"));
+            return Err(response.test_error("the body is not {message}"));
         }
         Ok(message.to_owned())
     }
 
     /// Checks that the body is `{error, error_description}`; returns the description.
     pub fn error(self, status: u16, error: &str) -> Result<String> {
-        let answer = self.is(status)?;
-        let body = answer.json()?;
+        let response = self.is(status)?;
+        let body = response.json()?;
         if body["error"] != error {
-            return Err(answer.test_error(&format!("expected error {error}")));
+            return Err(response.test_error(&format!("expected error {error}")));
         }
         Ok(body["error_description"].as_str().unwrap_or_default().to_owned())
     }
 
     /// Checks for validation errors on exactly these fields; returns their messages.
     pub fn invalid(self, fields: &[&str]) -> Result<Value> {
-        let (answer, errors) = self.errors()?;
+        let (response, errors) = self.errors()?;
         let mut found: Vec<_> = errors.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
         let mut expected = fields.to_vec();
         found.sort_unstable();
         expected.sort_unstable();
         if found != expected {
-            return Err(answer.test_error(&format!("expected errors on exactly {expected:?}")));
+            return Err(response.test_error(&format!("expected errors on exactly {expected:?}")));
         }
         Ok(errors)
     }
 
     /// Checks for a validation error on a field with this prefix; returns all messages.
-    pub fn invalid_under(self, start: &str) -> Result<Value> {
-        let (answer, errors) = self.errors()?;
-        if !errors.as_object().into_iter().flatten().any(|(name, _)| name.starts_with(start)) {
-            return Err(answer.test_error(&format!("expected an error on {start}…")));
+    pub fn expect_invalid_under(self, prefix: &str) -> Result<Value> {
+        let (response, errors) = self.errors()?;
+        if !errors.as_object().into_iter().flatten().any(|(name, _)| name.starts_with(prefix)) {
+            return Err(response.test_error(&format!("expected an error on {prefix}…")));
         }
         Ok(errors)
     }
 
     fn errors(self) -> Result<(Self, Value)> {
-        let answer = self.is(422)?;
-        let errors = answer.json()?["errors"].clone();
+        let response = self.is(422)?;
+        let errors = response.json()?["errors"].clone();
         if !errors.is_object() {
-            return Err(answer.test_error("expected a validation error with errors"));
+            return Err(response.test_error("expected a validation error with errors"));
         }
-        Ok((answer, errors))
+        Ok((response, errors))
     }
 }
 
@@ -126,9 +126,9 @@ pub fn list<'a>(value: &'a Value, name: &str) -> Result<&'a [Value]> {
     }
 }
 
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+pub(crate) fn shortened(text: &str, max_chars: usize) -> String {
+    if text.chars().count() <= max_chars {
         return text.to_owned();
     }
-    text.chars().take(most).chain("…".chars()).collect()
+    text.chars().take(max_chars).chain("…".chars()).collect()
 }

@@ -152,28 +152,28 @@ impl Outcome {
 const AT_MOST: Duration = Duration::from_mins(5);
 
 /// Runs these attacks, a few at a time, and returns their outcomes in order.
-pub async fn run(arena: Arc<Arena>, attacks: Vec<Attack>) -> Vec<Outcome> {
-    let tried = attacks.into_iter().map(|attack| {
-        let arena = Arc::clone(&arena);
+pub async fn run(deployments: Arc<Arena>, attacks: Vec<Attack>) -> Vec<Outcome> {
+    let outcomes = attacks.into_iter().map(|attack| {
+        let deployments = Arc::clone(&deployments);
         async move {
             let began = Instant::now();
             // A task, so that a panic ends only this attack.
-            let seen = match tokio::spawn(tokio::time::timeout(AT_MOST, (attack.run)(arena))).await {
-                Ok(Ok(seen)) => seen,
+            let observed = match tokio::spawn(tokio::time::timeout(AT_MOST, (attack.run)(deployments))).await {
+                Ok(Ok(observed)) => observed,
                 Ok(Err(_)) => Err(TestError::new(format!("did not end within {AT_MOST:?}"))),
                 Err(panic) => Err(TestError::from(panic)),
             };
-            Outcome { attack, took: began.elapsed(), seen }
+            Outcome { attack, took: began.elapsed(), seen: observed }
         }
     });
-    stream::iter(tried).buffered(4).collect().await
+    stream::iter(outcomes).buffered(4).collect().await
 }
 
 pub fn print(outcomes: &[Outcome]) {
     say("|  # | attack | expected | seen | |\n|---:|---|---|---|---|");
     for it in outcomes {
         let mark = if it.held() { "held" } else { "WENT THROUGH" };
-        let seen = it.seen().replace('|', "/").replace('\n', " ");
-        say(&format!("| {:2} | {} | {} | {seen} | {mark} |", it.attack.number, it.attack.what, it.attack.expected));
+        let observed = it.seen().replace('|', "/").replace('\n', " ");
+        say(&format!("| {:2} | {} | {} | {observed} | {mark} |", it.attack.number, it.attack.what, it.attack.expected));
     }
 }

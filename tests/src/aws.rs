@@ -48,9 +48,9 @@ impl Root {
     }
 
     pub async fn has_object(&self, bucket: &str, key: &str) -> Result<bool> {
-        let answer = self.request(Method::HEAD, &format!("/{bucket}/{key}"), "s3").send().await?;
-        ensure!([200, 404].contains(&answer.status().as_u16()), "{key}: {}", answer.status());
-        Ok(answer.status().is_success())
+        let response = self.request(Method::HEAD, &format!("/{bucket}/{key}"), "s3").send().await?;
+        ensure!([200, 404].contains(&response.status().as_u16()), "{key}: {}", response.status());
+        Ok(response.status().is_success())
     }
 
     fn request(&self, method: Method, path: &str, service: &str) -> reqwest::RequestBuilder {
@@ -62,11 +62,11 @@ impl Root {
     }
 }
 
-async fn answer(request: reqwest::RequestBuilder, what: &str) -> Result<Value> {
+async fn answer(request: reqwest::RequestBuilder, description: &str) -> Result<Value> {
     let response = request.send().await?;
     let (status, failed) = (response.status(), response.headers().get("x-amz-function-error").is_some());
     let text = response.text().await?;
-    ensure!(status.is_success() && !failed, "{what}: {status} {text}");
+    ensure!(status.is_success() && !failed, "{description}: {status} {text}");
     if text.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&text)?) }
 }
 

@@ -140,7 +140,8 @@ impl BlueskyServer {
         loop {
             let query = [("repo", self.did()), ("collection", POSTS), ("limit", "100"), ("cursor", &cursor)];
             let query = if cursor.is_empty() { &query[..3] } else { &query };
-            let page: Value = ok(self.get("com.atproto.repo.listRecords", query).await?).await?.json().await?;
+            let page: Value =
+                ensure_success(self.get("com.atproto.repo.listRecords", query).await?).await?.json().await?;
             posts.extend_from_slice(list(&page, "records")?);
             match page["cursor"].as_str() {
                 Some(next) => next.clone_into(&mut cursor),
@@ -152,18 +153,18 @@ impl BlueskyServer {
     /// The post with this record key, with `uri`, `cid` and `value`.
     pub async fn post(&self, key: &str) -> Result<Option<Value>> {
         let query = [("repo", self.did()), ("collection", POSTS), ("rkey", key)];
-        let answer = self.get("com.atproto.repo.getRecord", &query).await?;
-        if answer.status() == StatusCode::BAD_REQUEST {
-            let refusal: Value = answer.json().await?;
+        let response = self.get("com.atproto.repo.getRecord", &query).await?;
+        if response.status() == StatusCode::BAD_REQUEST {
+            let refusal: Value = response.json().await?;
             return if refusal["error"] == "RecordNotFound" { Ok(None) } else { fail!("the post {key}: {refusal}") };
         }
-        Ok(Some(ok(answer).await?.json().await?))
+        Ok(Some(ensure_success(response).await?.json().await?))
     }
 
     /// The bytes of a file, by the CID in a post.
     pub async fn blob(&self, cid: &str) -> Result<Vec<u8>> {
-        let answer = self.get("com.atproto.sync.getBlob", &[("did", self.did()), ("cid", cid)]).await?;
-        Ok(ok(answer).await?.bytes().await?.to_vec())
+        let response = self.get("com.atproto.sync.getBlob", &[("did", self.did()), ("cid", cid)]).await?;
+        Ok(ensure_success(response).await?.bytes().await?.to_vec())
     }
 
     /// Revokes the app password. A session that began with it cannot be refreshed any more, but
@@ -171,10 +172,11 @@ impl BlueskyServer {
     pub async fn revoke_app_password(&self) -> Result {
         let credentials = json!({ "identifier": self.account.handle, "password": self.account.password });
         let session = self.xrpc("com.atproto.server.createSession");
-        let session: Value = ok(self.http.post(session).json(&credentials).send().await?).await?.json().await?;
+        let session: Value =
+            ensure_success(self.http.post(session).json(&credentials).send().await?).await?.json().await?;
         let revoke = self.http.post(self.xrpc("com.atproto.server.revokeAppPassword"));
         let revoke = revoke.bearer_auth(text(&session, "accessJwt")?).json(&json!({ "name": "tests" }));
-        ok(revoke.send().await?).await?;
+        ensure_success(revoke.send().await?).await?;
         Ok(())
     }
 
@@ -192,12 +194,12 @@ impl BlueskyServer {
     }
 }
 
-async fn ok(answer: Response) -> Result<Response> {
-    if answer.status().is_success() {
-        return Ok(answer);
+async fn ensure_success(response: Response) -> Result<Response> {
+    if response.status().is_success() {
+        return Ok(response);
     }
-    let (url, status) = (answer.url().clone(), answer.status());
-    fail!("{url}: {status} {}", answer.text().await.unwrap_or_default())
+    let (url, status) = (response.url().clone(), response.status());
+    fail!("{url}: {status} {}", response.text().await.unwrap_or_default())
 }
 
 /// The server process; it ends when this is dropped.
@@ -224,8 +226,8 @@ impl Process {
     async fn facts(&mut self) -> Result<Value> {
         let started = Instant::now();
         loop {
-            let said = fs::read_to_string(self.folder.path().join("facts"))?;
-            if let Some(line) = said.strip_suffix('\n') {
+            let startup_output = fs::read_to_string(self.folder.path().join("facts"))?;
+            if let Some(line) = startup_output.strip_suffix('\n') {
                 return Ok(serde_json::from_str(line)?);
             }
             let ended = self.child.try_wait()?;

@@ -42,10 +42,10 @@ impl Page {
     }
 
     /// An error that quotes this page's address and text.
-    pub fn test_error(&self, words: &str) -> TestError {
+    pub fn test_error(&self, message: &str) -> TestError {
         let text: String = html::tags(&self.html).into_iter().map(|it| it.text).collect();
         let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(600).collect();
-        TestError::new(format!("{words}\n      page: {} {} “{text}”", self.url, self.status.as_u16()))
+        TestError::new(format!("{message}\n      page: {} {} “{text}”", self.url, self.status.as_u16()))
     }
 }
 
@@ -92,22 +92,22 @@ impl Browser {
         button: Option<&Button>,
         fill: &[(&str, &str)],
     ) -> Result<Page> {
-        let (method, url, body) = request_of(page, form, button, fill)?;
+        let (method, url, body) = form_request(page, form, button, fill)?;
         self.follow(method, url, body).await
     }
 
     /// Sends a form like [`Browser::submit`], and returns the first response: redirects are not
     /// followed, and rate limits are not waited for.
     pub async fn submit_once(&mut self, page: &Page, form: &Form, fill: &[(&str, &str)]) -> Result<Page> {
-        let (method, url, body) = request_of(page, form, form.buttons.first(), fill)?;
+        let (method, url, body) = form_request(page, form, form.buttons.first(), fill)?;
         self.fetch(method, &url, body).await
     }
 
     /// Sends a form like [`Browser::submit`], and returns the address that the response redirects
     /// to, without opening it.
-    pub async fn leads_on(&mut self, page: &Page, form: &Form, fill: &[(&str, &str)]) -> Result<Url> {
-        let answer = self.submit_once(page, form, fill).await?;
-        leads_to(&answer).ok_or_else(|| answer.test_error("it leads nowhere"))
+    pub async fn submit_for_redirect(&mut self, page: &Page, form: &Form, fill: &[(&str, &str)]) -> Result<Url> {
+        let response = self.submit_once(page, form, fill).await?;
+        redirect_target(&response).ok_or_else(|| response.test_error("it leads nowhere"))
     }
 
     /// Sends these fields as a page of another site could.
@@ -120,11 +120,11 @@ impl Browser {
         let (mut method, mut url, mut body) = (method, url, body);
         for _ in 0..20 {
             let page = self.fetch(method.clone(), &url, body.clone()).await?;
-            if let Some(wait) = until_next_window(&page) {
+            if let Some(wait) = rate_limit_wait(&page) {
                 tokio::time::sleep(wait).await;
                 continue;
             }
-            match leads_to(&page) {
+            match redirect_target(&page) {
                 None => return Ok(page),
                 Some(next) => url = next,
             }
@@ -177,13 +177,13 @@ impl Browser {
     }
 }
 
-fn request_of(
+fn form_request(
     page: &Page,
     form: &Form,
     button: Option<&Button>,
     fill: &[(&str, &str)],
 ) -> Result<(Method, Url, Option<String>)> {
-    let pairs = pairs_of(form, button, fill);
+    let pairs = form_pairs(form, button, fill);
     let action = button.and_then(|it| it.action.as_deref()).unwrap_or(&form.action);
     let mut url = if action.is_empty() { page.url.clone() } else { page.url.join(action)? };
     if form.method == "post" {
@@ -194,7 +194,7 @@ fn request_of(
 }
 
 /// The address that a response leads to immediately: by a redirect or a refresh in the page.
-fn leads_to(page: &Page) -> Option<Url> {
+fn redirect_target(page: &Page) -> Option<Url> {
     let header = |name| page.headers.get(name).and_then(|it| it.to_str().ok());
     let next = match header(LOCATION).filter(|_| page.status.is_redirection()) {
         Some(location) => location,
@@ -203,7 +203,7 @@ fn leads_to(page: &Page) -> Option<Url> {
     page.url.join(next).ok()
 }
 
-fn pairs_of(form: &Form, button: Option<&Button>, fill: &[(&str, &str)]) -> String {
+fn form_pairs(form: &Form, button: Option<&Button>, fill: &[(&str, &str)]) -> String {
     let mut pairs = form_urlencoded::Serializer::new(String::new());
     for field in &form.fields {
         let filled = fill.iter().find(|(name, _)| field.name == *name || field.kind == *name);
@@ -220,7 +220,7 @@ fn pairs_of(form: &Form, button: Option<&Button>, fill: &[(&str, &str)]) -> Stri
 /// The time to wait if only a limit per minute refused the page. Limits over a longer time are not
 /// waited for: there the error is the expected response.
 ///
-fn until_next_window(page: &Page) -> Option<Duration> {
+fn rate_limit_wait(page: &Page) -> Option<Duration> {
     let seconds = page.headers.get(RETRY_AFTER)?.to_str().ok()?.parse::<u64>().ok()?;
     let wait = page.status == StatusCode::TOO_MANY_REQUESTS && seconds <= 60;
     wait.then(|| Duration::from_secs(seconds + 1))

@@ -31,11 +31,11 @@ const LARGE: usize = 64 * 1024;
 pub fn http_client(on_this_machine: bool) -> Result<Client> {
     let builder =
         Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(Duration::from_mins(1)).no_proxy();
-    let builder = if on_this_machine { builder.local_address(IpAddr::V4(fresh_loopback_address())) } else { builder };
+    let builder = if on_this_machine { builder.local_address(IpAddr::V4(unused_loopback_address())) } else { builder };
     Ok(builder.build()?)
 }
 
-fn fresh_loopback_address() -> Ipv4Addr {
+fn unused_loopback_address() -> Ipv4Addr {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     // Another run within the same minute must not use the same addresses, because limits are
@@ -124,7 +124,7 @@ impl Call<'_> {
 
     /// Returns a 429 instead of waiting for the next window.
     #[must_use]
-    pub fn impatient(mut self) -> Self {
+    pub fn without_waiting(mut self) -> Self {
         self.patient = false;
         self
     }
@@ -132,13 +132,13 @@ impl Call<'_> {
     /// Sends the request and checks what holds for every response.
     pub async fn send(self) -> Result<Answer> {
         loop {
-            let answer = self.once().await?;
-            if answer.status == 429 && self.patient {
-                tokio::time::sleep(wait_until_reset(&answer.headers)).await;
+            let response = self.once().await?;
+            if response.status == 429 && self.patient {
+                tokio::time::sleep(wait_until_reset(&response.headers)).await;
                 continue;
             }
-            shapes::check_answer(&answer)?;
-            return Ok(answer);
+            shapes::check_response(&response)?;
+            return Ok(response);
         }
     }
 

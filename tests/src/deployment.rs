@@ -65,8 +65,8 @@ impl Deployment {
         let page = Browser::new(http.clone()).open(&format!("{}/device", ready.origin)).await?;
         let signs_anyone_in = page.form_with_button("Sign in").is_some() && page.form_with_field("password").is_none();
         let sandbox = ready.origin.clone();
-        let answer = http.get(format!("{}/user", ready.base_url)).send().await?;
-        let is_behind_a_gateway = answer.headers().contains_key("apigw-requestid");
+        let response = http.get(format!("{}/user", ready.base_url)).send().await?;
+        let is_behind_a_gateway = response.headers().contains_key("apigw-requestid");
         let (user_pool, files) = (None, None);
         Ok(Self { ready, on_this_machine, signs_anyone_in, is_behind_a_gateway, http, sandbox, user_pool, files })
     }
@@ -110,7 +110,7 @@ impl Deployment {
 
     /// Whether the sandbox platform shows the outcome of each delivery. Only the local stack's
     /// does, which can read deliveries.
-    pub fn sandbox_knows_deliveries(&self) -> bool {
+    pub fn can_sandbox_show_deliveries(&self) -> bool {
         self.sandbox == self.ready.origin
     }
 
@@ -145,7 +145,7 @@ impl Deployment {
             return self.new_user().await;
         }
         let api = self.stranger()?.with_token(Some(&self.ready.token));
-        User::of_token(self, api, self.browser()?).await
+        User::from_token(self, api, self.browser()?).await
     }
 
     pub async fn new_user(&self) -> Result<User<'_>> {
@@ -154,9 +154,9 @@ impl Deployment {
 
     pub async fn new_user_with(&self, scopes: &[&str]) -> Result<User<'_>> {
         let mut browser = self.browser()?;
-        let email = fresh_email();
+        let email = unique_email();
         let api = self.grant(&mut browser, &email, scopes).await?;
-        let mut user = User::of_token(self, api, browser).await?;
+        let mut user = User::from_token(self, api, browser).await?;
         user.email = email;
         Ok(user)
     }
@@ -181,22 +181,22 @@ impl Deployment {
 
     pub async fn device(&self, api: &Api, scopes: &[&str]) -> Result<Device> {
         let body = if scopes.is_empty() { json!({}) } else { json!({ "scopes": scopes }) };
-        let answer = api.post("/auth/device/code", &body).await?.ok(201)?;
+        let response = api.post("/auth/device/code", &body).await?.ok(201)?;
         Ok(Device {
-            device_code: text(&answer, "device_code")?.to_owned(),
-            user_code: text(&answer, "user_code")?.to_owned(),
-            complete: text(&answer, "verification_uri_complete")?.to_owned(),
+            device_code: text(&response, "device_code")?.to_owned(),
+            user_code: text(&response, "user_code")?.to_owned(),
+            complete: text(&response, "verification_uri_complete")?.to_owned(),
         })
     }
 
     /// Opens a page as this user, and signs in if necessary.
     pub async fn sign_in(&self, browser: &mut Browser, address: &str, email: &str) -> Result<Page> {
         let page = browser.open(address).await?;
-        self.sign_in_on(browser, page, email).await
+        self.sign_in_if_asked(browser, page, email).await
     }
 
     /// Signs in if a page asks for it; returns the page after it.
-    pub async fn sign_in_on(&self, browser: &mut Browser, page: Page, email: &str) -> Result<Page> {
+    pub async fn sign_in_if_asked(&self, browser: &mut Browser, page: Page, email: &str) -> Result<Page> {
         let mut page = page;
         for _ in 0..4 {
             if page.form_with_button("Sign in").is_none() {
@@ -215,30 +215,30 @@ impl Deployment {
     }
 
     /// The posts on the sandbox platform with exactly this text.
-    pub async fn timeline(&self, words: &str) -> Result<Vec<Value>> {
-        let all = self.whole_timeline().await?;
-        Ok(all.into_iter().filter(|it| it["text"] == words).collect())
+    pub async fn timeline(&self, content: &str) -> Result<Vec<Value>> {
+        let all = self.all_posts().await?;
+        Ok(all.into_iter().filter(|it| it["text"] == content).collect())
     }
 
     /// All posts on the sandbox platform.
-    pub async fn whole_timeline(&self) -> Result<Vec<Value>> {
+    pub async fn all_posts(&self) -> Result<Vec<Value>> {
         let response = self.http.get(format!("{}/sandbox/posts.json", self.sandbox)).send().await?;
         let all: Value = serde_json::from_str(&response.text().await?)?;
         Ok(list(&json!({ "posts": all }), "posts")?.to_vec())
     }
 
     /// The comments on the sandbox platform with exactly this text.
-    pub async fn comments(&self, words: &str) -> Result<Vec<Value>> {
+    pub async fn comments(&self, content: &str) -> Result<Vec<Value>> {
         let response = self.http.get(format!("{}/sandbox/comments.json", self.sandbox)).send().await?;
         let all: Vec<Value> = serde_json::from_str(&response.text().await?)?;
-        Ok(all.into_iter().filter(|it| it["text"] == words).collect())
+        Ok(all.into_iter().filter(|it| it["text"] == content).collect())
     }
 
     /// Waits until the sandbox platform shows this text.
-    pub async fn appears(&self, words: &str, seconds: u64) -> Result<Value> {
-        let what = format!("“{words}” on the sandbox timeline");
+    pub async fn appears(&self, content: &str, seconds: u64) -> Result<Value> {
+        let what = format!("“{content}” on the sandbox timeline");
         moment::eventually(Duration::from_secs(seconds), &what, || async {
-            Ok(self.timeline(words).await?.into_iter().next())
+            Ok(self.timeline(content).await?.into_iter().next())
         })
         .await
     }
@@ -268,21 +268,21 @@ impl Deployment {
 
     /// The number of requests per minute that this deployment allows.
     pub async fn requests_per_minute(&self) -> Result<i64> {
-        let answer = self.stranger()?.post("/auth/device/code", &json!({})).await?;
-        integer(&json!({ "limit": answer.header("x-ratelimit-limit").parse::<i64>().ok() }), "limit")
+        let response = self.stranger()?.post("/auth/device/code", &json!({})).await?;
+        integer(&json!({ "limit": response.header("x-ratelimit-limit").parse::<i64>().ok() }), "limit")
     }
 }
 
 /// An unused e-mail address.
-pub fn fresh_email() -> String {
+pub fn unique_email() -> String {
     format!("{}@example.com", fresh("check"))
 }
 
 /// A text that occurs nowhere else.
-pub fn fresh(start: &str) -> String {
+pub fn fresh(prefix: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let run = moment::now().timestamp_micros();
-    format!("{start} {run} {}", NEXT.fetch_add(1, Ordering::Relaxed)).replace(' ', "-")
+    format!("{prefix} {run} {}", NEXT.fetch_add(1, Ordering::Relaxed)).replace(' ', "-")
 }
 
 /// An error for a value that should exist.

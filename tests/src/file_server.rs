@@ -15,7 +15,7 @@ use futures::{StreamExt, stream};
 use crate::{error::Result, picture, webhook_receiver};
 
 /// A file whose first bytes are an image's signature.
-pub fn good_file() -> Vec<u8> {
+pub fn small_image() -> Vec<u8> {
     picture::png(50, 40, [10, 200, 100])
 }
 
@@ -24,27 +24,27 @@ pub async fn start() -> Result<SocketAddr> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let router = Router::new()
-        .route("/good.png", get(|| async { file("image/png", good_file()) }))
+        .route("/good.png", get(|| async { file("image/png", small_image()) }))
         // The type that a server declares proves nothing, so a valid file with another type is
         // accepted as well.
-        .route("/unlabeled", get(|| async { file("application/octet-stream", good_file()) }))
+        .route("/unlabeled", get(|| async { file("application/octet-stream", small_image()) }))
         .route("/page.png", get(|| async { file("image/png", b"<html></html>".to_vec()) }))
         .route("/empty.png", get(|| async { file("image/png", Vec::new()) }))
         .route("/large.png", get(|| async { file("image/png", large_file()) }))
         .route("/endless.png", get(|| async { endless(Duration::ZERO) }))
         .route("/slow.png", get(|| async { endless(Duration::from_millis(500)) }))
-        .route("/hops/{left}", get(hop))
+        .route("/hops/{left}", get(redirect_hop))
         .route("/to-metadata", get(|| async { Redirect::temporary("http://169.254.169.254/latest/") }))
         .route("/to-loopback", get(|| async { Redirect::temporary("http://127.0.0.1:9/good.png") }))
         .route("/to-file", get(|| async { Redirect::temporary("file:///etc/passwd") }))
-        .route("/client.json", get(move || async move { program(address) }))
+        .route("/client.json", get(move || async move { client_document(address) }))
         .merge(webhook_receiver::router());
     tokio::spawn(async move { axum::serve(listener, router).await });
     Ok(address)
 }
 
 /// The client document of an app whose redirect URI is on its user's own machine.
-fn program(address: SocketAddr) -> Response {
+fn client_document(address: SocketAddr) -> Response {
     let document = serde_json::json!({
         "client_id": format!("http://{address}/client.json"),
         "client_name": "Planner",
@@ -59,14 +59,14 @@ fn file(kind: &'static str, bytes: Vec<u8>) -> Response {
 }
 
 fn large_file() -> Vec<u8> {
-    let mut bytes = good_file();
+    let mut bytes = small_image();
     bytes.resize(20 * 1024 * 1024 + 1, 0);
     bytes
 }
 
 /// An image that never ends and does not declare its length.
 fn endless(pause: Duration) -> Response {
-    let start = stream::once(async { good_file() });
+    let start = stream::once(async { small_image() });
     let rest = stream::repeat_with(|| vec![0; 64 * 1024]).then(move |bytes| async move {
         tokio::time::sleep(pause).await;
         bytes
@@ -75,7 +75,7 @@ fn endless(pause: Duration) -> Response {
     ([(CONTENT_TYPE, "image/png")], body).into_response()
 }
 
-async fn hop(Path(left): Path<u32>) -> Redirect {
+async fn redirect_hop(Path(left): Path<u32>) -> Redirect {
     match left {
         1 => Redirect::temporary("/good.png"),
         _ => Redirect::temporary(&format!("/hops/{}", left.saturating_sub(1))),

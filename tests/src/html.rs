@@ -88,22 +88,22 @@ fn read_tag(inside: &str) -> Tag {
 
 /// Replaces the character references that templates write.
 pub fn unescape(text: &str) -> String {
-    let mut out = String::new();
+    let mut unescaped = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('&') {
-        out.push_str(&rest[..at]);
+        unescaped.push_str(&rest[..at]);
         rest = &rest[at..];
         let reference = rest.find(';').filter(|end| *end < 9).map(|end| (&rest[1..end], end));
         if let Some((it, end)) = reference.and_then(|(name, end)| Some((character(name)?, end))) {
-            out.push(it);
+            unescaped.push(it);
             rest = &rest[end + 1..];
         } else {
-            out.push('&');
+            unescaped.push('&');
             rest = &rest[1..];
         }
     }
-    out.push_str(rest);
-    out
+    unescaped.push_str(rest);
+    unescaped
 }
 
 fn character(name: &str) -> Option<char> {

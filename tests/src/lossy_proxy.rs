@@ -39,12 +39,12 @@ impl ProxyPort {
     }
 
     /// Forwards to this server from now on, until the process ends.
-    pub fn lead_to(self, server: SocketAddr) -> LossyProxy {
+    pub fn forward_to(self, server: SocketAddr) -> LossyProxy {
         let proxy = LossyProxy { address: self.address, state: Arc::default() };
         let state = Arc::clone(&proxy.state);
         tokio::spawn(async move {
             while let Ok((client, _)) = self.listener.accept().await {
-                tokio::spawn(carry(client, server, Arc::clone(&state)));
+                tokio::spawn(forward_connection(client, server, Arc::clone(&state)));
             }
         });
         proxy
@@ -61,11 +61,11 @@ pub struct LossyProxy {
 struct State {
     /// Request lines of all requests.
     requests: Vec<String>,
-    orders: Vec<Order>,
+    orders: Vec<PlannedFault>,
     is_down: bool,
 }
 
-struct Order {
+struct PlannedFault {
     part: String,
     left: usize,
     fate: InjectedFault,
@@ -121,8 +121,8 @@ impl LossyProxy {
         self.change(|state| state.is_down = is_down);
     }
 
-    fn order(&self, times: usize, part: &str, fate: InjectedFault) {
-        self.change(|state| state.orders.push(Order { part: part.to_owned(), left: times, fate }));
+    fn order(&self, times: usize, part: &str, fault: InjectedFault) {
+        self.change(|state| state.orders.push(PlannedFault { part: part.to_owned(), left: times, fate: fault }));
     }
 
     /// The number of requests whose request line contains `part`, including lost ones.
@@ -143,51 +143,51 @@ impl LossyProxy {
 impl State {
     /// Counts a request. Returns its fault if an order applies to it.
     fn note(&mut self, first_line: String) -> Option<InjectedFault> {
-        let order = self.orders.iter_mut().find(|it| 0 < it.left && first_line.contains(&it.part));
-        let fate = match order {
+        let planned = self.orders.iter_mut().find(|it| 0 < it.left && first_line.contains(&it.part));
+        let fault = match planned {
             _ if self.is_down => Some(InjectedFault::Answered(DOWN)),
-            Some(order) => {
-                order.left -= 1;
-                Some(order.fate)
+            Some(planned) => {
+                planned.left -= 1;
+                Some(planned.fate)
             }
             None => None,
         };
         self.requests.push(first_line);
-        fate
+        fault
     }
 }
 
-async fn carry(client: TcpStream, server: SocketAddr, state: Arc<Mutex<State>>) -> io::Result<()> {
+async fn forward_connection(client: TcpStream, server: SocketAddr, state: Arc<Mutex<State>>) -> io::Result<()> {
     let (from_server, to_server) = TcpStream::connect(server).await?.into_split();
     let (from_client, mut to_client) = client.into_split();
-    let turn = Turn { answered: AtomicBool::new(true), is_lost: AtomicBool::new(false) };
+    let connection = ConnectionState { answered: AtomicBool::new(true), is_lost: AtomicBool::new(false) };
     let requests = async {
         // A server may respond before it has read the whole request and then stop reading. Its
         // response must arrive nevertheless.
-        match carry_requests(from_client, to_server, &turn, &state).await {
-            Ok(Some(instead)) => instead,
+        match forward_requests(from_client, to_server, &connection, &state).await {
+            Ok(Some(own_response)) => own_response,
             Ok(None) | Err(_) => future::pending().await,
         }
     };
-    let instead = tokio::select! {
-        ended = carry_answers(from_server, &mut to_client, &turn) => return ended,
-        instead = requests => instead,
+    let own_response = tokio::select! {
+        ended = forward_responses(from_server, &mut to_client, &connection) => return ended,
+        own_response = requests => own_response,
     };
-    to_client.write_all(instead.as_bytes()).await?;
+    to_client.write_all(own_response.as_bytes()).await?;
     to_client.shutdown().await
 }
 
 /// State of a connection: the first bytes from the client after a response begin a new request.
-struct Turn {
+struct ConnectionState {
     answered: AtomicBool,
     is_lost: AtomicBool,
 }
 
 /// Forwards requests to the server. Returns a response if the proxy is to respond itself.
-async fn carry_requests(
+async fn forward_requests(
     mut client: OwnedReadHalf,
     mut server: OwnedWriteHalf,
-    turn: &Turn,
+    connection: &ConnectionState,
     state: &Mutex<State>,
 ) -> io::Result<Option<&'static str>> {
     let mut bytes = vec![0; 64 * 1024];
@@ -198,41 +198,45 @@ async fn carry_requests(
             server.shutdown().await?;
             return Ok(None);
         }
-        if turn.answered.swap(false, Ordering::SeqCst) {
+        if connection.answered.swap(false, Ordering::SeqCst) {
             line = Some(Vec::new());
         }
-        if let Some(mut begun) = line.take() {
+        if let Some(mut partial_line) = line.take() {
             let rest = &bytes[..count];
             let end = rest.iter().position(|it| *it == b'\n');
-            begun.extend_from_slice(&rest[..end.unwrap_or(count)]);
+            partial_line.extend_from_slice(&rest[..end.unwrap_or(count)]);
             match end {
                 // The fault is chosen before the server can have the whole request.
                 Some(_) => {
-                    let first_line = String::from_utf8_lossy(&begun).trim_end().to_owned();
-                    let fate = state.lock().unwrap_or_else(PoisonError::into_inner).note(first_line);
-                    match fate {
+                    let first_line = String::from_utf8_lossy(&partial_line).trim_end().to_owned();
+                    let fault = state.lock().unwrap_or_else(PoisonError::into_inner).note(first_line);
+                    match fault {
                         Some(InjectedFault::Cut) => return Ok(Some("")),
-                        Some(InjectedFault::Answered(answer)) => return Ok(Some(answer)),
+                        Some(InjectedFault::Answered(response)) => return Ok(Some(response)),
                         Some(InjectedFault::AnswerLost) | None => {}
                     }
-                    turn.is_lost.store(fate.is_some(), Ordering::SeqCst);
+                    connection.is_lost.store(fault.is_some(), Ordering::SeqCst);
                 }
-                None => line = Some(begun),
+                None => line = Some(partial_line),
             }
         }
         server.write_all(&bytes[..count]).await?;
     }
 }
 
-async fn carry_answers(mut server: OwnedReadHalf, client: &mut OwnedWriteHalf, turn: &Turn) -> io::Result<()> {
+async fn forward_responses(
+    mut server: OwnedReadHalf,
+    client: &mut OwnedWriteHalf,
+    connection: &ConnectionState,
+) -> io::Result<()> {
     let mut bytes = vec![0; 64 * 1024];
     loop {
         let count = server.read(&mut bytes).await?;
         // Once the server responds, it has acted on the request.
-        if count == 0 || turn.is_lost.load(Ordering::SeqCst) {
+        if count == 0 || connection.is_lost.load(Ordering::SeqCst) {
             return Ok(());
         }
-        turn.answered.store(true, Ordering::SeqCst);
+        connection.answered.store(true, Ordering::SeqCst);
         client.write_all(&bytes[..count]).await?;
     }
 }
@@ -247,7 +251,7 @@ mod tests {
     use super::*;
 
     /// A proxy before a server that counts POST requests.
-    async fn proxied() -> (LossyProxy, Arc<AtomicUsize>) {
+    async fn start_proxied_server() -> (LossyProxy, Arc<AtomicUsize>) {
         let posted = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&posted);
         let count = move |body: Bytes| async move {
@@ -258,7 +262,7 @@ mod tests {
             Router::new().route("/posts", post(count).get(|| async { "many" })).layer(DefaultBodyLimit::disable());
         let port = ProxyPort::take().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let proxy = port.lead_to(listener.local_addr().unwrap());
+        let proxy = port.forward_to(listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
         (proxy, posted)
     }
@@ -274,7 +278,7 @@ mod tests {
 
     #[tokio::test]
     async fn lost_response_closes_the_connection_after_the_server_acted() {
-        let (proxy, posted) = proxied().await;
+        let (proxy, posted) = start_proxied_server().await;
         let client = client();
         proxy.lose(1, "POST /posts");
 
@@ -291,7 +295,7 @@ mod tests {
 
     #[tokio::test]
     async fn dropped_request_never_reaches_the_server() {
-        let (proxy, posted) = proxied().await;
+        let (proxy, posted) = start_proxied_server().await;
         let client = client();
         let ask = || client.post(url(&proxy, "/posts")).body("abc").send();
 
@@ -311,13 +315,13 @@ mod tests {
 
     #[tokio::test]
     async fn requests_on_one_connection_are_separated() {
-        let (proxy, _) = proxied().await;
+        let (proxy, _) = start_proxied_server().await;
         let client = client();
         let long = "x".repeat(3_000_000);
 
         for _ in 0..5 {
-            let answer = client.post(url(&proxy, "/posts")).body(long.clone()).send().await.unwrap();
-            assert_eq!(answer.text().await.unwrap(), "3000000");
+            let response = client.post(url(&proxy, "/posts")).body(long.clone()).send().await.unwrap();
+            assert_eq!(response.text().await.unwrap(), "3000000");
         }
 
         assert_eq!(proxy.came("POST /posts HTTP/1.1"), 5);
@@ -328,7 +332,7 @@ mod tests {
     async fn early_response_is_forwarded() {
         let port = ProxyPort::take().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let proxy = port.lead_to(listener.local_addr().unwrap());
+        let proxy = port.forward_to(listener.local_addr().unwrap());
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 stream.read_exact(&mut [0; 100]).await.unwrap();
@@ -340,17 +344,17 @@ mod tests {
         for _ in 0..20 {
             let (mut from, mut to) = TcpStream::connect(proxy.address()).await.unwrap().into_split();
             let request = tokio::spawn(async move { to.write_all(&vec![b'\n'; 5_000_000]).await });
-            let mut answer = Vec::new();
-            let _ = from.read_to_end(&mut answer).await;
+            let mut response = Vec::new();
+            let _ = from.read_to_end(&mut response).await;
             request.abort();
 
-            assert!(answer.starts_with(b"HTTP/1.1 413"), "{:?}", String::from_utf8_lossy(&answer));
+            assert!(response.starts_with(b"HTTP/1.1 413"), "{:?}", String::from_utf8_lossy(&response));
         }
     }
 
     #[tokio::test]
     async fn split_request_line_is_joined() {
-        let (proxy, _) = proxied().await;
+        let (proxy, _) = start_proxied_server().await;
         proxy.lose(1, "POST /posts");
         let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
         stream.set_nodelay(true).unwrap();
@@ -359,10 +363,10 @@ mod tests {
             stream.write_all(piece.as_bytes()).await.unwrap();
             tokio::task::yield_now().await;
         }
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer).await;
+        let mut response = Vec::new();
+        let _ = stream.read_to_end(&mut response).await;
 
-        assert_eq!(answer, b"");
+        assert_eq!(response, b"");
         assert_eq!(proxy.came("POST /posts"), 1);
     }
 }

@@ -68,7 +68,7 @@ impl Synapse {
         let name = USER.trim_start_matches('@').split(':').next().unwrap_or_default();
         let arguments = ["-u", name, "-p", PASSWORD, "--no-admin", "-k", SHARED_SECRET, &server.url("")];
         run(Command::new(register).args(arguments))?;
-        server.goes_on(server.log_in().await?);
+        server.set_token(server.log_in().await?);
         server
             .send(Method::PUT, &format!("profile/{USER}/displayname"), &json!({ "displayname": "The keeper" }))
             .await?;
@@ -78,8 +78,8 @@ impl Synapse {
     async fn ready(&mut self) -> Result {
         let started = Instant::now();
         loop {
-            let answer = self.http.get(self.url("/_matrix/client/versions")).send().await;
-            if answer.is_ok_and(|it| it.status().is_success()) {
+            let response = self.http.get(self.url("/_matrix/client/versions")).send().await;
+            if response.is_ok_and(|it| it.status().is_success()) {
                 return Ok(());
             }
             let ended = self.process.child.try_wait()?;
@@ -130,8 +130,8 @@ impl Synapse {
     /// Logs out all devices of the user, and continues with a new one.
     pub(crate) async fn log_all_out(&self) -> Result {
         self.send(Method::POST, "logout/all", &json!({})).await?;
-        self.goes_on(String::new());
-        self.goes_on(self.log_in().await?);
+        self.set_token(String::new());
+        self.set_token(self.log_in().await?);
         Ok(())
     }
 
@@ -139,7 +139,7 @@ impl Synapse {
         self.token.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn goes_on(&self, token: String) {
+    fn set_token(&self, token: String) {
         *self.token.lock().unwrap_or_else(PoisonError::into_inner) = token;
     }
 
@@ -162,9 +162,9 @@ impl Synapse {
     async fn answer(&self, request: reqwest::RequestBuilder) -> Result<Value> {
         let token = self.token();
         let request = if token.is_empty() { request } else { request.bearer_auth(token) };
-        let answer = request.send().await?;
-        let (url, status): (_, StatusCode) = (answer.url().clone(), answer.status());
-        let body: Value = answer.json().await?;
+        let response = request.send().await?;
+        let (url, status): (_, StatusCode) = (response.url().clone(), response.status());
+        let body: Value = response.json().await?;
         ensure!(status.is_success(), "{url}: {status} {body}");
         Ok(body)
     }

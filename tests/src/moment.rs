@@ -31,14 +31,14 @@ pub fn read(value: &Value) -> Result<DateTime<Utc>> {
 }
 
 /// Retries until there is a result or the time limit is over.
-pub async fn eventually<T, F>(limit: Duration, what: &str, mut ask: impl FnMut() -> F) -> Result<T>
+pub async fn eventually<T, F>(limit: Duration, what: &str, mut poll: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<Option<T>>>,
 {
     let started = std::time::Instant::now();
     loop {
-        if let Some(answer) = ask().await? {
-            return Ok(answer);
+        if let Some(result) = poll().await? {
+            return Ok(result);
         }
         if limit < started.elapsed() {
             return Err(TestError::new(format!("{what} did not happen within {limit:?}")));

@@ -4,10 +4,10 @@
 pub fn png(width: u32, height: u32, [red, green, blue]: [u8; 3]) -> Vec<u8> {
     let row: Vec<u8> = std::iter::once(0).chain((0..width).flat_map(|_| [red, green, blue])).collect();
     let rows: Vec<u8> = (0..height).flat_map(|_| row.clone()).collect();
-    png_of(width, height, &stored(&rows))
+    encode_png(width, height, &zlib_stored(&rows))
 }
 
-fn png_of(width: u32, height: u32, pixels: &[u8]) -> Vec<u8> {
+fn encode_png(width: u32, height: u32, pixels: &[u8]) -> Vec<u8> {
     let mut header = Vec::new();
     header.extend(width.to_be_bytes());
     header.extend(height.to_be_bytes());
@@ -21,14 +21,14 @@ fn png_of(width: u32, height: u32, pixels: &[u8]) -> Vec<u8> {
 }
 
 /// A PNG whose header claims this size and that has almost no data.
-pub fn png_that_claims(width: u32, height: u32) -> Vec<u8> {
-    png_of(width, height, &stored(&[0]))
+pub fn png_with_claimed_size(width: u32, height: u32) -> Vec<u8> {
+    encode_png(width, height, &zlib_stored(&[0]))
 }
 
 /// A black PNG, about 150 times smaller than its pixels are in memory.
 pub fn bomb(width: u32, height: u32) -> Vec<u8> {
     let bytes = u64::from(height) * (1 + 3 * u64::from(width));
-    png_of(width, height, &zeros(bytes))
+    encode_png(width, height, &zeros(bytes))
 }
 
 /// A JPEG whose header claims this size, with damaged pixels after it, and an end marker if
@@ -69,7 +69,7 @@ fn chunk(file: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {
 }
 
 /// An uncompressed zlib stream.
-fn stored(data: &[u8]) -> Vec<u8> {
+fn zlib_stored(data: &[u8]) -> Vec<u8> {
     let mut out = vec![0x78, 0x01];
     let blocks: Vec<_> = data.chunks(0xffff).collect();
     for (at, block) in blocks.iter().enumerate() {

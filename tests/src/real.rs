@@ -11,7 +11,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use clap::Parser;
 use domain::{clock::Clock, options::Options as PostOptions, testing::noon};
-use networks::all::one_of_each;
+use networks::all::start_all;
 use platforms::{
     AppCredentials, PlatformInfo, PlatformSettings,
     conformance::stage::Tunnel,
@@ -23,7 +23,7 @@ use self::{
     comparison::Comparison,
     here::Here,
     journey::{Journey, Place, Step},
-    people::{FakeUser, Operator},
+    people::{FakeOwner, PromptedOwner},
     scrub::Scrub,
 };
 use crate::{deployment::missing, ensure, error::Result, report::say, template::ROOT};
@@ -81,29 +81,29 @@ pub struct Outcome {
 pub async fn run(options: &Options) -> Result<Outcome> {
     let platform = platforms::platform_infos().iter().find(|it| it.name == options.platform);
     let platform = platform.ok_or_else(|| missing("a platform of this name"))?;
-    let sources = Sources::of(platform.name)?;
-    let (mut scrub, mut scrub_of_fake) = (sources.scrub(), sources.scrub().of_fake());
+    let sources = AdapterSources::load(platform.name)?;
+    let (mut scrub, mut fake_scrub) = (sources.scrub(), sources.scrub().for_fake());
 
     let (steps, source, real) = on_real_server(platform, options, &mut scrub).await?;
-    let (steps_of_fake, fake) = on_fake(platform, options, &mut scrub_of_fake).await?;
+    let (fake_steps, fake) = on_fake(platform, options, &mut fake_scrub).await?;
 
     say(&format!("{:<16} {:<40} fake", "", source));
     let mut failed = Vec::new();
     for step in &steps {
-        let of_fake = steps_of_fake.iter().find(|it| it.name == step.name);
-        let words = |it: &Result<String>| it.clone().unwrap_or_else(|it| format!("FAILED: {it}"));
-        let of_fake = of_fake.map_or_else(|| "not played".to_owned(), |it| words(&it.outcome));
-        say(&format!("{:<16} {:<40} {of_fake}", step.name, words(&step.outcome)));
+        let fake_outcome = fake_steps.iter().find(|it| it.name == step.name);
+        let describe = |it: &Result<String>| it.clone().unwrap_or_else(|it| format!("FAILED: {it}"));
+        let fake_outcome = fake_outcome.map_or_else(|| "not played".to_owned(), |it| describe(&it.outcome));
+        say(&format!("{:<16} {:<40} {fake_outcome}", step.name, describe(&step.outcome)));
         failed.extend(step.outcome.as_ref().err().map(|it| format!("{}: {it}", step.name)));
     }
     let folder = PathBuf::from(ROOT).join(&options.recordings).join(platform.name);
     fs::create_dir_all(&folder)?;
-    let comparison = Comparison { scrub: &scrub, scrub_of_fake: &scrub_of_fake, read: &sources.of_adapter };
+    let comparison = Comparison { scrub: &scrub, scrub_of_fake: &fake_scrub, read: &sources.adapter };
     for name in comparison.record(&real, &format!("own recording, {source}"), &folder)? {
         say(&format!("recorded {}", options.recordings.join(platform.name).join(name).display()));
     }
-    let in_what_is_read = comparison.print(&real, &fake);
-    Ok(Outcome { in_what_is_read, failed })
+    let read_differences = comparison.print(&real, &fake);
+    Ok(Outcome { in_what_is_read: read_differences, failed })
 }
 
 async fn on_real_server(
@@ -111,7 +111,7 @@ async fn on_real_server(
     options: &Options,
     scrub: &mut Scrub,
 ) -> Result<(Vec<Step>, String, Vec<Exchange>)> {
-    let here = if options.here { Some(Here::start(platform.name).await?) } else { None };
+    let local_server = if options.here { Some(Here::start(platform.name).await?) } else { None };
     let mut settings: PlatformSettings = serde_json::from_str(&options.platforms)?;
     let apps: Option<std::collections::BTreeMap<String, AppCredentials>> = match &options.platform_secrets {
         // The error is not printed: it could quote a secret.
@@ -122,28 +122,28 @@ async fn on_real_server(
         }
         None => None,
     };
-    let place = Place {
+    let config = Place {
         platform,
-        settings: here.as_ref().map_or_else(
+        settings: local_server.as_ref().map_or_else(
             || settings.remove(platform.name).unwrap_or_else(|| Value::Object([].into_iter().collect())),
             |it| it.settings.clone(),
         ),
         app: apps.and_then(|mut it| it.remove(platform.name)),
-        addresses: here.as_ref().map(|it| it.addresses.clone()).unwrap_or_default(),
+        addresses: local_server.as_ref().map(|it| it.addresses.clone()).unwrap_or_default(),
         clock: Clock::System,
-        options: match &here {
-            Some(here) => here.options.clone(),
+        options: match &local_server {
+            Some(local_server) => local_server.options.clone(),
             None => serde_json::from_str::<PostOptions>(&options.options)?,
         },
         origin: options.origin.clone(),
         tunnel: Tunnel { port: if options.files_url.is_some() { 3001 } else { 0 }, url: options.files_url.clone() },
         video: options.video.as_ref().map(fs::read).transpose()?,
-        max_video_bytes: here.as_ref().map_or(u64::MAX, |it| it.max_video_bytes),
-        person: here.as_ref().map_or(&Operator, |it| it),
+        max_video_bytes: local_server.as_ref().map_or(u64::MAX, |it| it.max_video_bytes),
+        person: local_server.as_ref().map_or(&PromptedOwner, |it| it),
     };
-    let source = here.as_ref().map_or_else(|| platform.title.to_owned(), |it| it.name.to_owned());
+    let source = local_server.as_ref().map_or_else(|| platform.title.to_owned(), |it| it.name.to_owned());
     let recorder = Recorder::default();
-    let steps = recorder.record(Journey::new(place, scrub)?.play()).await;
+    let steps = recorder.record(Journey::new(config, scrub)?.play()).await;
     Ok((steps, source, recorder.exchanges()))
 }
 
@@ -153,14 +153,14 @@ async fn on_fake(
     scrub: &mut Scrub,
 ) -> Result<(Vec<Step>, Vec<Exchange>)> {
     let clock = Clock::manual(noon());
-    let networks = one_of_each(&clock).await;
+    let networks = start_all(&clock).await;
     let fake = networks.iter().find(|it| it.name() == platform.name).ok_or_else(|| missing("its fake"))?;
-    fake.permit(&format!("{}/connect/callback/{}", options.origin, platform.name));
-    let user = FakeUser(Arc::clone(fake));
-    let place = Place {
+    fake.register_redirect_uri(&format!("{}/connect/callback/{}", options.origin, platform.name));
+    let user = FakeOwner(Arc::clone(fake));
+    let config = Place {
         platform,
         settings: fake.settings(),
-        app: fake.app(),
+        app: fake.app_credentials(),
         addresses: fake.addresses(),
         clock,
         options: fake.options(),
@@ -171,24 +171,24 @@ async fn on_fake(
         person: &user,
     };
     let recorder = Recorder::default();
-    let steps = recorder.record(Journey::new(place, scrub)?.play()).await;
+    let steps = recorder.record(Journey::new(config, scrub)?.play()).await;
     Ok((steps, recorder.exchanges()))
 }
 
 /// The source of the adapters, which shows which fields they read.
-struct Sources {
+struct AdapterSources {
     all: String,
-    of_adapter: String,
+    adapter: String,
 }
 
-impl Sources {
+impl AdapterSources {
     fn scrub(&self) -> Scrub {
-        Scrub::new(&self.all, &self.of_adapter)
+        Scrub::new(&self.all, &self.adapter)
     }
 
-    fn of(platform: &str) -> Result<Self> {
+    fn load(platform: &str) -> Result<Self> {
         let folder = PathBuf::from(ROOT).join("libs/platforms/src");
-        let mut sources = Self { all: String::new(), of_adapter: String::new() };
+        let mut sources = Self { all: String::new(), adapter: String::new() };
         let is_of_meta = matches!(platform, "facebook" | "instagram" | "threads");
         let mut folders = vec![folder.clone()];
         while let Some(next) = folders.pop() {
@@ -203,7 +203,7 @@ impl Sources {
                 let module = module.map(|it| it.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned());
                 let module = module.unwrap_or_default();
                 if module == platform || module == "oauth2" || is_of_meta && module == "meta" {
-                    sources.of_adapter.push_str(&source);
+                    sources.adapter.push_str(&source);
                 }
                 sources.all.push_str(&source);
             }

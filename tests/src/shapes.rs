@@ -20,48 +20,49 @@ pub const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 pub const MAX_FAULTS: usize = 50;
 
 /// Checks headers, content type and error body of any response.
-pub fn check_answer(answer: &Answer) -> Result {
-    if answer.header("x-request-id").is_empty() {
-        return Err(answer.test_error("x-request-id is missing"));
+pub fn check_response(response: &Answer) -> Result {
+    if response.header("x-request-id").is_empty() {
+        return Err(response.test_error("x-request-id is missing"));
     }
     let number = |name: &str| {
-        answer.header(name).parse::<i64>().map_err(|_| answer.test_error(&format!("{name} is not a number")))
+        response.header(name).parse::<i64>().map_err(|_| response.test_error(&format!("{name} is not a number")))
     };
     let (limit, remaining, reset) =
         (number("x-ratelimit-limit")?, number("x-ratelimit-remaining")?, number("x-ratelimit-reset")?);
     // The rate limit window is the one of the request, even if the response is late.
-    let took = i64::try_from(answer.took.as_secs())?;
+    let took = i64::try_from(response.took.as_secs())?;
     let ahead = reset - moment::now().timestamp() + took;
     if remaining < 0 || limit <= remaining || !(-2..=61).contains(&ahead) {
-        return Err(
-            answer.test_error(&format!("rate limit headers: limit {limit}, remaining {remaining}, reset in {ahead} s"))
-        );
+        return Err(response
+            .test_error(&format!("rate limit headers: limit {limit}, remaining {remaining}, reset in {ahead} s")));
     }
-    if answer.status == 204 || answer.method == Method::HEAD {
-        return if answer.text.is_empty() { Ok(()) } else { Err(answer.test_error("the body is not empty")) };
+    if response.status == 204 || response.method == Method::HEAD {
+        return if response.text.is_empty() { Ok(()) } else { Err(response.test_error("the body is not empty")) };
     }
-    if !answer.header("content-type").starts_with("application/json") {
-        return Err(answer.test_error("content-type is not application/json"));
+    if !response.header("content-type").starts_with("application/json") {
+        return Err(response.test_error("content-type is not application/json"));
     }
-    if answer.status < 400 { Ok(()) } else { check_error(answer) }
+    if response.status < 400 { Ok(()) } else { check_error(response) }
 }
 
-fn check_error(answer: &Answer) -> Result {
-    if MAX_REFUSAL_BYTES < answer.text.len() {
-        return Err(answer.test_error("a refusal is larger than 64 KiB"));
+fn check_error(response: &Answer) -> Result {
+    if MAX_REFUSAL_BYTES < response.text.len() {
+        return Err(response.test_error("a refusal is larger than 64 KiB"));
     }
-    let body = answer.json()?;
+    let body = response.json()?;
     let mut keys: Vec<_> = body.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
     keys.sort_unstable();
-    match (answer.status, keys.as_slice()) {
-        (422, ["errors", "message"]) => check_validation(&body).map_err(|it| answer.test_error(&it.to_string())),
-        (400 | 404 | 410 | 422, ["error", "error_description"]) if non_empty(&body["error_description"]) => Ok(()),
-        (status, ["message"]) if status != 422 && non_empty(&body["message"]) => Ok(()),
-        _ => Err(answer.test_error("the error body has another shape than the specification's")),
+    match (response.status, keys.as_slice()) {
+        (422, ["errors", "message"]) => check_validation(&body).map_err(|it| response.test_error(&it.to_string())),
+        (400 | 404 | 410 | 422, ["error", "error_description"]) if is_non_empty_text(&body["error_description"]) => {
+            Ok(())
+        }
+        (status, ["message"]) if status != 422 && is_non_empty_text(&body["message"]) => Ok(()),
+        _ => Err(response.test_error("the error body has another shape than the specification's")),
     }
 }
 
-fn non_empty(value: &Value) -> bool {
+fn is_non_empty_text(value: &Value) -> bool {
     value.as_str().is_some_and(|it| !it.trim().is_empty())
 }
 
@@ -70,12 +71,12 @@ fn check_validation(body: &Value) -> Result {
     let mut messages = Vec::new();
     for (field, said) in errors {
         let said = said.as_array().ok_or_else(|| TestError::new(format!("errors.{field} is not a list")))?;
-        ensure!(!said.is_empty() && said.iter().all(non_empty), "errors.{field} has no messages");
+        ensure!(!said.is_empty() && said.iter().all(is_non_empty_text), "errors.{field} has no messages");
         messages.extend(said.iter().filter_map(Value::as_str));
     }
     ensure!(!messages.is_empty() && messages.len() <= MAX_FAULTS, "errors has {} messages", messages.len());
     let message = text(body, "message")?;
-    let said = messages.iter().filter_map(|it| message.strip_prefix(it)).filter_map(more).max();
+    let said = messages.iter().filter_map(|it| message.strip_prefix(it)).filter_map(error_count).max();
     let counted =
         said.ok_or_else(|| TestError::new("message is not an error followed by the number of further errors"))?;
     let is_right = if messages.len() < MAX_FAULTS { counted == messages.len() } else { MAX_FAULTS <= counted };
@@ -84,7 +85,7 @@ fn check_validation(body: &Value) -> Result {
 }
 
 /// The number of errors, from the text after the first message.
-fn more(rest: &str) -> Option<usize> {
+fn error_count(rest: &str) -> Option<usize> {
     let number = match rest {
         "" => 0,
         " (and 1 more error)" => 1,
@@ -141,7 +142,7 @@ pub fn check_post(post: &Value) -> Result {
     check_keys(post, &fields, "a post")?;
     check_id(post, "id")?;
     ensure!(0 < integer(post, "revision")?, "the revision of {post}");
-    ensure!(non_empty(&post["content"]), "the content is blank in {post}");
+    ensure!(is_non_empty_text(&post["content"]), "the content is blank in {post}");
     check_one_of(post, "status", &["draft", "scheduled", "publishing", "published", "failed"])?;
     check_time_or_null(post, "scheduled_at")?;
     same(post["status"] == "draft", post["scheduled_at"].is_null(), "a draft and only a draft has no scheduled_at")?;

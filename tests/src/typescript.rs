@@ -11,7 +11,7 @@ use steps::{ROOT, report::say, tools};
 
 use crate::{
     browser::Browser,
-    deployment::{Deployment, fresh_email},
+    deployment::{Deployment, unique_email},
     ensure,
     error::{Result, TestError},
     harness::Ready,
@@ -33,7 +33,7 @@ pub async fn journey(ready: &Ready) -> Result {
     node.arg(folder.join("built/journey.js")).arg(&ready.origin).arg(&picture);
     let mut program = node.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let out = program.stdout.take().ok_or_else(|| TestError::new("the program has no output"))?;
-    let last = match accompany(out, ready).await {
+    let last = match approve_until_end(out, ready).await {
         Ok(last) => last,
         Err(error) => {
             program.kill()?;
@@ -49,12 +49,12 @@ pub async fn journey(ready: &Ready) -> Result {
 
 /// Opens each address that the program asks the user to open, until the program ends. Returns its
 /// last line.
-async fn accompany(out: ChildStdout, ready: &Ready) -> Result<String> {
+async fn approve_until_end(stdout: ChildStdout, ready: &Ready) -> Result<String> {
     let deployment = Deployment::new(ready.clone()).await?;
-    let (mut browser, email) = (deployment.browser()?, fresh_email());
+    let (mut browser, email) = (deployment.browser()?, unique_email());
     let mut last = String::new();
     // The program waits for the user, and there is nothing else to do meanwhile.
-    for line in BufReader::new(out).lines() {
+    for line in BufReader::new(stdout).lines() {
         last = line?;
         if let Some(address) = last.strip_prefix("open ") {
             approve(&deployment, &mut browser, address, &email).await?;
@@ -67,10 +67,10 @@ async fn accompany(out: ChildStdout, ready: &Ready) -> Result<String> {
 fn compile(folder: &Path, ready: &Ready) -> Result {
     let document = format!("{}/openapi.json", ready.base_url);
     let output = program(folder, "openapi-typescript").args([&document, "--output", "api.d.ts"]).output()?;
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    ensure!(output.status.success(), "openapi-typescript: {}\n{said}", output.status);
+    let output_text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "openapi-typescript: {}\n{output_text}", output.status);
     // Warnings begin with this sign.
-    ensure!(!said.contains('\u{26a0}'), "openapi-typescript warns:\n{said}");
+    ensure!(!output_text.contains('\u{26a0}'), "openapi-typescript warns:\n{output_text}");
     tools::run(program(folder, "tsc").args(["--project", "."]))?;
     say("ok    the document became types without a warning, and the program compiles");
     Ok(())

@@ -31,7 +31,7 @@ pub const AUTHOR: (&str, &str) = ("keeper", "lighthouse");
 
 /// The URL layout of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Addresses {
+pub enum UrlLayout {
     /// At the top of its host, with permalinks.
     Permalinks,
     /// Below a path, without permalinks.
@@ -43,14 +43,14 @@ pub struct WordpressServer {
     child: Child,
     /// Everything that the site stores.
     folder: TempDir,
-    addresses: Addresses,
+    addresses: UrlLayout,
     listens: SocketAddr,
     author: i64,
     administrator: (String, String),
     http: Client,
 }
 
-impl Addresses {
+impl UrlLayout {
     fn base(self) -> &'static str {
         match self {
             Self::Permalinks => "",
@@ -69,7 +69,7 @@ impl Addresses {
 impl WordpressServer {
     /// Installs WordPress if it is missing, and starts it. Its public address is this port of this
     /// machine, where a proxy listens.
-    pub async fn start(public_port: u16, addresses: Addresses) -> Result<Self> {
+    pub async fn start(public_port: u16, addresses: UrlLayout) -> Result<Self> {
         let program = tokio::task::spawn_blocking(WordpressProgram::installed).await??;
         // PHP's server cannot choose a free port.
         let free = ProxyPort::take().await?;
@@ -78,8 +78,8 @@ impl WordpressServer {
         let folder = TempDir::new()?;
         let top = folder.path().join("top");
         let site: PathBuf = match addresses {
-            Addresses::Permalinks => top.clone(),
-            Addresses::Plain => {
+            UrlLayout::Permalinks => top.clone(),
+            UrlLayout::Plain => {
                 fs::create_dir(&top)?;
                 top.join("blog")
             }
@@ -93,7 +93,7 @@ impl WordpressServer {
                 .current_dir(&site);
             php
         };
-        let facts: Value = serde_json::from_str(&run(php().arg(program.preparing()))?)?;
+        let facts: Value = serde_json::from_str(&run(php().arg(program.prepare_script()))?)?;
         let log = fs::File::create(folder.path().join("log"))?;
         let child = php()
             .args(["-S", &listens.to_string(), "-t"])
@@ -112,7 +112,7 @@ impl WordpressServer {
 
     async fn ready(&mut self) -> Result {
         let started = Instant::now();
-        while self.asked(Method::GET, "wp/v2/types", &[]).send().await.is_err() {
+        while self.request_as_author(Method::GET, "wp/v2/types", &[]).send().await.is_err() {
             let ended = self.child.try_wait()?;
             if ended.is_some() || PATIENCE < started.elapsed() {
                 let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
@@ -146,9 +146,9 @@ impl WordpressServer {
     }
 
     /// Posts of any status with this text, as editors see them.
-    pub async fn posts(&self, words: &str) -> Result<Vec<Value>> {
+    pub async fn posts(&self, search: &str) -> Result<Vec<Value>> {
         let statuses = "publish,future,draft,pending,private";
-        self.list("wp/v2/posts", &[("search", words), ("status", statuses), ("context", "edit")]).await
+        self.list("wp/v2/posts", &[("search", search), ("status", statuses), ("context", "edit")]).await
     }
 
     /// The files that belong to a post, in upload order.
@@ -165,8 +165,8 @@ impl WordpressServer {
     pub async fn bytes(&self, address: &str) -> Result<(StatusCode, Vec<u8>)> {
         let url = url::Url::parse(address)?;
         let path = &url[url::Position::BeforePath..];
-        let answer = self.http.get(format!("http://{}{path}", self.listens)).send().await?;
-        Ok((answer.status(), answer.bytes().await?.to_vec()))
+        let response = self.http.get(format!("http://{}{path}", self.listens)).send().await?;
+        Ok((response.status(), response.bytes().await?.to_vec()))
     }
 
     /// The names of the author's application passwords.
@@ -178,27 +178,28 @@ impl WordpressServer {
     /// Deletes all application passwords of the author.
     pub async fn revoke(&self) -> Result {
         let path = format!("wp/v2/users/{}/application-passwords", self.author);
-        let answer = self.asked(Method::DELETE, &path, &[]).send().await?;
-        ensure!(answer.status().is_success(), "deleting passwords: {}", answer.status());
+        let response = self.request_as_author(Method::DELETE, &path, &[]).send().await?;
+        ensure!(response.status().is_success(), "deleting passwords: {}", response.status());
         Ok(())
     }
 
     /// Creates an application password of the author.
-    pub async fn password_by_hand(&self) -> Result<String> {
+    pub async fn create_password(&self) -> Result<String> {
         let path = format!("wp/v2/users/{}/application-passwords", self.author);
-        let made: Value = self.asked(Method::POST, &path, &[("name", "by hand")]).send().await?.json().await?;
-        Ok(text(&made, "password")?.to_owned())
+        let created: Value =
+            self.request_as_author(Method::POST, &path, &[("name", "by hand")]).send().await?.json().await?;
+        Ok(text(&created, "password")?.to_owned())
     }
 
     async fn list(&self, path: &str, query: &[(&str, &str)]) -> Result<Vec<Value>> {
-        let answer = self.asked(Method::GET, path, query).send().await?;
-        let status = answer.status();
-        let body = answer.text().await?;
+        let response = self.request_as_author(Method::GET, path, query).send().await?;
+        let status = response.status();
+        let body = response.text().await?;
         ensure!(status.is_success(), "{path}: {status} {body}");
         Ok(serde_json::from_str(&body)?)
     }
 
-    fn asked(&self, method: Method, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
+    fn request_as_author(&self, method: Method, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
         let (user, password) = &self.administrator;
         let url = format!("http://{}{}/index.php", self.listens, self.base());
         let request = self.http.request(method, url).query(&[("rest_route", format!("/{path}"))]).query(query);

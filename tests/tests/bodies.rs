@@ -117,14 +117,15 @@ fn body(names: Vec<String>) -> impl Strategy<Value = Vec<u8>> {
         "\\PC{0,12}".prop_map(Value::String),
     ];
     let many = (name.clone(), known.clone(), value.clone()).prop_flat_map(|(name, known, value)| {
-        let list = full(&known, &format!("{value},"), "[", "0]");
-        let entry = full("platforms", &format!("{{{}:1,{}:{value}}},", quoted(&name), quoted(&known)), "[", "{}]");
-        let text = full(&known, &inside(&name), "\"", "\"");
-        let deep = full(&known, "[", "", "");
-        let objects = full(&known, &format!("{{{}:", quoted(&name)), "", "");
-        let twice = full(&known, &format!("1,{}:", quoted(&known)), "", "1");
-        let fields = numbered("", &name, "");
-        let entries = numbered("\"platforms\":[{", &name, "}]");
+        let list = repeated_body(&known, &format!("{value},"), "[", "0]");
+        let entry =
+            repeated_body("platforms", &format!("{{{}:1,{}:{value}}},", quoted(&name), quoted(&known)), "[", "{}]");
+        let text = repeated_body(&known, &quoted_content(&name), "\"", "\"");
+        let deep = repeated_body(&known, "[", "", "");
+        let objects = repeated_body(&known, &format!("{{{}:", quoted(&name)), "", "");
+        let twice = repeated_body(&known, &format!("1,{}:", quoted(&known)), "", "1");
+        let fields = numbered_fields_body("", &name, "");
+        let entries = numbered_fields_body("\"platforms\":[{", &name, "}]");
         let long = format!("{{{}:1}}", quoted(&name.repeat((BODY_BYTES / 7 / name.len()).max(1))));
         proptest::sample::select(vec![list, entry, text, deep, objects, twice, fields, entries, long])
     });
@@ -143,14 +144,14 @@ fn body(names: Vec<String>) -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// `{"name": …}` with as many repetitions of a part as fit.
-fn full(name: &str, part: &str, begin: &str, end: &str) -> String {
+fn repeated_body(name: &str, part: &str, begin: &str, end: &str) -> String {
     let rest = 2 * name.len() + begin.len() + end.len() + 8;
     let times = (BODY_BYTES - rest) / part.len().max(1);
     format!("{{{}:{begin}{}{end}}}", quoted(name), part.repeat(times))
 }
 
 /// As many different fields as fit.
-fn numbered(begin: &str, name: &str, end: &str) -> String {
+fn numbered_fields_body(begin: &str, name: &str, end: &str) -> String {
     let mut body = format!("{{{begin}");
     for number in 0.. {
         let field = format!("{}:{number},", quoted(&format!("{name}{number}")));
@@ -166,7 +167,7 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-fn inside(text: &str) -> String {
+fn quoted_content(text: &str) -> String {
     let quoted = quoted(text);
     quoted[1..quoted.len() - 1].to_owned()
 }

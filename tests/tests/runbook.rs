@@ -70,7 +70,7 @@ fn widgets(template: &Template) -> Vec<Value> {
 }
 
 /// The metrics on the dashboard: namespace, name and dimensions.
-fn shown(template: &Template) -> Vec<(String, String, Vec<String>)> {
+fn dashboard_metrics(template: &Template) -> Vec<(String, String, Vec<String>)> {
     let widgets = widgets(template);
     let metrics = widgets.iter().filter_map(|it| it["properties"]["metrics"].as_array()).flatten();
     let metric = |it: &Value| {
@@ -81,7 +81,7 @@ fn shown(template: &Template) -> Vec<(String, String, Vec<String>)> {
 }
 
 /// The metrics of alarms: namespace, name and dimensions.
-fn watched(template: &Template) -> Vec<(String, String, Vec<String>)> {
+fn alarm_metrics(template: &Template) -> Vec<(String, String, Vec<String>)> {
     let alarms = template.resources("AWS::CloudWatch::Alarm");
     let text = |it: &Value| it.as_str().unwrap().to_owned();
     let metric = |it: &Value| {
@@ -122,9 +122,9 @@ fn runbook_names_existing_sections_widgets_and_messages() {
     }
 
     let sources: String = ["functions", "libs"].into_iter().flat_map(rust_files).collect();
-    let asked: Names = between(&runbook, "message = \"", "\"").into_iter().map(str::to_owned).collect();
-    assert!(!asked.is_empty(), "queries ask for messages");
-    for message in asked {
+    let messages: Names = between(&runbook, "message = \"", "\"").into_iter().map(str::to_owned).collect();
+    assert!(!messages.is_empty(), "queries ask for messages");
+    for message in messages {
         assert!(sources.contains(&format!("\"{message}\"")), "nobody logs {message:?}");
     }
 }
@@ -137,11 +137,11 @@ fn rust_files(folder: &str) -> Vec<String> {
 fn alarms_and_dashboard_use_existing_metrics() {
     let template = Template::read().unwrap();
     let metrics = read("libs/cloud/src/metrics.rs");
-    let (_, described) = metrics.split_once("const METRICS").unwrap();
-    let (described, _) = described.split_once("];").unwrap();
-    let own: Names = between(described, "    (\"", "\"").into_iter().map(str::to_owned).collect();
+    let (_, own_metrics_source) = metrics.split_once("const METRICS").unwrap();
+    let (own_metrics_source, _) = own_metrics_source.split_once("];").unwrap();
+    let own: Names = between(own_metrics_source, "    (\"", "\"").into_iter().map(str::to_owned).collect();
 
-    for (namespace, name, dimensions) in shown(&template).into_iter().chain(watched(&template)) {
+    for (namespace, name, dimensions) in dashboard_metrics(&template).into_iter().chain(alarm_metrics(&template)) {
         let is_measured = if namespace == "SocialPublishing" {
             own.contains(&name) && dimensions == ["stack"]
         } else {
@@ -151,8 +151,9 @@ fn alarms_and_dashboard_use_existing_metrics() {
         };
         assert!(is_measured, "{namespace} {name} by {dimensions:?}");
     }
-    let seen: Names = shown(&template).into_iter().filter(|it| it.0 == "SocialPublishing").map(|it| it.1).collect();
-    assert_eq!(seen, own, "the dashboard shows all that we measure");
+    let shown_metrics: Names =
+        dashboard_metrics(&template).into_iter().filter(|it| it.0 == "SocialPublishing").map(|it| it.1).collect();
+    assert_eq!(shown_metrics, own, "the dashboard shows all that we measure");
 }
 
 #[test]
@@ -160,7 +161,7 @@ fn dashboard_shows_every_alarm_and_both_stay_within_budget() {
     let template = Template::read().unwrap();
     let alarms = template.resources("AWS::CloudWatch::Alarm");
     assert!(alarms.len() <= ALARMS, "{} alarms", alarms.len());
-    let metrics = shown(&template).len();
+    let metrics = dashboard_metrics(&template).len();
     assert!(metrics <= FREE_METRICS_ON_A_DASHBOARD, "{metrics} metrics on the dashboard");
 
     let widgets = widgets(&template);
@@ -174,8 +175,9 @@ fn missing_data_alarms_only_for_required_metrics() {
     for (name, alarm) in Template::read().unwrap().resources("AWS::CloudWatch::Alarm") {
         let expected = if alarm["ComparisonOperator"] == "LessThanThreshold" { "breaching" } else { "notBreaching" };
         assert_eq!(alarm["TreatMissingData"], expected, "{name}");
-        let told = json!({ "Fn::If": ["HasAlarmEmail", [{ "Ref": "AlarmTopic" }], { "Ref": "AWS::NoValue" }] });
-        assert_eq!((&alarm["AlarmActions"], &alarm["OKActions"]), (&told, &told), "{name}");
+        let expected_actions =
+            json!({ "Fn::If": ["HasAlarmEmail", [{ "Ref": "AlarmTopic" }], { "Ref": "AWS::NoValue" }] });
+        assert_eq!((&alarm["AlarmActions"], &alarm["OKActions"]), (&expected_actions, &expected_actions), "{name}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/account`: the user's sessions, and the devices and apps with access.
 
-use api::page::{Asked, Filled, Page, PageResult, Part, date, date_and_time};
+use api::page::{Asked, Page, PageForm, PageResult, Part, date, date_and_time};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -28,13 +28,13 @@ pub(crate) struct RevokeForm {
     /// A checkbox: whether the webhooks that were created with it are deleted too.
     delete_webhooks: Option<String>,
     #[serde(flatten)]
-    what: Revoked,
+    what: Revocation,
 }
 
 /// What a form on the page revokes.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Revoked {
+enum Revocation {
     /// This device.
     Grant(String),
     /// This session.
@@ -52,15 +52,15 @@ struct AccountPage<'a> {
     csrf: &'a str,
     name: &'a str,
     email: &'a str,
-    browsers: Vec<Browser>,
-    devices: Vec<Device>,
+    browsers: Vec<BrowserRow>,
+    devices: Vec<DeviceRow>,
     webhooks: usize,
     revoked: bool,
     deleted: usize,
 }
 
 /// A session, as the page shows it.
-struct Browser {
+struct BrowserRow {
     session: String,
     number: usize,
     is_this: bool,
@@ -69,7 +69,7 @@ struct Browser {
 }
 
 /// A device or app with access, as the page shows it.
-struct Device {
+struct DeviceRow {
     grant: String,
     number: usize,
     client_name: Option<String>,
@@ -95,18 +95,21 @@ pub(crate) async fn account(
     let now = api.clock.now();
     let devices = grants.tokens.into_iter().filter(|it| now < it.1.expires_at);
     let browsers = grants.sessions.into_iter();
-    let browsers = browsers.filter(|it| now < it.1.expires_at && user.accepts_session_of(it.1.created_at));
+    let browsers = browsers.filter(|it| now < it.1.expires_at && user.accepts_session(it.1.created_at));
     let page = AccountPage {
         csrf: session.csrf(),
         name: &user.name,
         email: &user.email,
-        browsers: browsers.enumerate().map(|(index, it)| Browser::of(index + 1, it.0, &it.1, &session)).collect(),
-        devices: devices.enumerate().map(|(index, it)| Device::of(index + 1, it.0, &it.1, &webhooks, &api)).collect(),
+        browsers: browsers.enumerate().map(|(index, it)| BrowserRow::new(index + 1, it.0, &it.1, &session)).collect(),
+        devices: devices
+            .enumerate()
+            .map(|(index, it)| DeviceRow::new(index + 1, it.0, &it.1, &webhooks, &api))
+            .collect(),
         webhooks: webhooks.len(),
         revoked: query.revoked,
         deleted: query.webhooks,
     };
-    Ok(Page::of("Your account", &page)?.signed_in(&session).of_account(Part::Access))
+    Ok(Page::render("Your account", &page)?.signed_in(&session).with_account_navigation(Part::Access))
 }
 
 /// Revokes a device's access, a session, or all sessions.
@@ -114,56 +117,56 @@ pub(crate) async fn revoke(
     State(app): State<App>,
     session: SignedIn,
     address: ClientIp,
-    Filled(form): Filled<RevokeForm>,
+    PageForm(form): PageForm<RevokeForm>,
 ) -> PageResult<Response> {
     session.check(&form.csrf)?;
     let (store, user) = (&app.api.store, session.user);
-    let write = |entry: audit::Entry<'_>| entry.user(user).address(address.0).write();
+    let log_entry = |entry: audit::Entry<'_>| entry.user(user).address(address.0).write();
     let mut deleted = 0;
     let delete_webhooks = async |created_by| {
         let count = if form.delete_webhooks.is_some() { store.remove_webhooks(user, created_by).await? } else { 0 };
         for _ in 0..count {
-            write(audit::Entry::new(Event::WebhookRemoved));
+            log_entry(audit::Entry::new(Event::WebhookRemoved));
         }
         Ok::<_, StorageError>(count)
     };
     match form.what {
         // Already revoked is no error.
-        Revoked::Grant(hash) => {
+        Revocation::Grant(hash) => {
             if store.revoke_token(user, &hash).await? == WriteOutcome::Applied {
-                write(audit::Entry::new(Event::TokenRevoked).token(&hash));
+                log_entry(audit::Entry::new(Event::TokenRevoked).token(&hash));
             }
             // After the token is revoked, because it can create no more.
             deleted = delete_webhooks(CreatedBy::Token(&hash)).await?;
         }
-        Revoked::Session(hash) => {
+        Revocation::Session(hash) => {
             if store.end_session(user, &hash).await? == WriteOutcome::Applied {
-                write(audit::Entry::new(Event::SignedOut));
+                log_entry(audit::Entry::new(Event::SignedOut));
             }
         }
-        Revoked::Everywhere(_) => {
+        Revocation::Everywhere(_) => {
             store.sign_out_everywhere(user, app.api.clock.now()).await?;
-            write(audit::Entry::new(Event::SignedOutEverywhere));
+            log_entry(audit::Entry::new(Event::SignedOutEverywhere));
             return signed_out(&app, api::session::signed_out()).await;
         }
-        Revoked::Everything(_) => {
+        Revocation::Everything(_) => {
             // First, because this also ends approvals whose token was not fetched yet.
             store.sign_out_everywhere(user, app.api.clock.now()).await?;
-            write(audit::Entry::new(Event::SignedOutEverywhere));
+            log_entry(audit::Entry::new(Event::SignedOutEverywhere));
             for hash in store.revoke_all_tokens(user).await? {
-                write(audit::Entry::new(Event::TokenRevoked).token(&hash));
+                log_entry(audit::Entry::new(Event::TokenRevoked).token(&hash));
             }
-            delete_webhooks(CreatedBy::Anything).await?;
+            delete_webhooks(CreatedBy::Anyone).await?;
             return signed_out(&app, api::session::signed_out()).await;
         }
     }
     Ok(Redirect::to(&format!("/account?revoked=true&webhooks={deleted}")).into_response())
 }
 
-impl Browser {
-    fn of(number: usize, session: String, grant: &SessionGrant, this: &SignedIn) -> Self {
+impl BrowserRow {
+    fn new(number: usize, session: String, grant: &SessionGrant, session_in_use: &SignedIn) -> Self {
         Self {
-            is_this: this.is(&session),
+            is_this: session_in_use.is(&session),
             session,
             number,
             since: date_and_time(grant.created_at),
@@ -172,12 +175,12 @@ impl Browser {
     }
 }
 
-impl Device {
-    fn of(number: usize, grant: String, token: &TokenGrant, webhooks: &[EndpointRecord], api: &Api) -> Self {
-        let created = webhooks.iter().map(|it| &it.endpoint);
-        let created = created.filter(|it| it.created_by.as_ref().is_some_and(|by| by.token == grant));
+impl DeviceRow {
+    fn new(number: usize, grant: String, token: &TokenGrant, webhooks: &[EndpointRecord], api: &Api) -> Self {
+        let own_webhooks = webhooks.iter().map(|it| &it.endpoint);
+        let own_webhooks = own_webhooks.filter(|it| it.created_by.as_ref().is_some_and(|by| by.token == grant));
         Self {
-            webhooks: created.map(|it| it.url.to_string()).collect(),
+            webhooks: own_webhooks.map(|it| it.url.to_string()).collect(),
             grant,
             number,
             client_name: token.client_name.as_ref().map(|it| it.as_str().to_owned()),
@@ -240,7 +243,7 @@ mod tests {
         assert_eq!(service.store.add_webhook(&record).await.unwrap(), EndpointAdded::Added);
     }
 
-    async fn token_of(service: &Service, user: &User) -> String {
+    async fn approved_token(service: &Service, user: &User) -> String {
         let device = service.device().await;
         service.decide(&device, user, DeviceGrantState::Approved).await;
         let answer = service.post("/api/v1/auth/device/token", None, json!({"device_code": device.code})).await;
@@ -252,7 +255,7 @@ mod tests {
         let service = service().await;
         let here = service.sign_in("one@example.com", "/account").await.session();
         let user = User { user_id: service.session_user(&here).await, ..a_user() };
-        let (kept, gone) = (token_of(&service, &user).await, token_of(&service, &user).await);
+        let (kept, gone) = (approved_token(&service, &user).await, approved_token(&service, &user).await);
         webhook(&service, user.user_id, Some(&kept), "https://kept.example/").await;
         webhook(&service, user.user_id, Some(&gone), "https://gone.example/").await;
         webhook(&service, user.user_id, None, "https://session.example/").await;
@@ -293,7 +296,7 @@ mod tests {
         let user = User { user_id: service.session_user(&here).await, ..a_user() };
         let mut tokens = Vec::new();
         for _ in 0..2 {
-            tokens.push(token_of(&service, &user).await);
+            tokens.push(approved_token(&service, &user).await);
         }
         let reads = async |token: &str| service.send("GET", "/api/v1/user", Some(token), "").await.status;
         assert_eq!((reads(&tokens[0]).await, reads(&tokens[1]).await), (200, 200));

@@ -6,7 +6,7 @@ use askama::Template;
 use domain::name::ClientName;
 use domain::scope::Scopes;
 
-pub(crate) enum Asker {
+pub(crate) enum Requester {
     /// A device that shows a code.
     Device(Device),
     /// An app that sent the user's browser here.
@@ -36,13 +36,13 @@ pub(crate) struct Program {
 #[template(path = "approve.html")]
 struct ApprovePage<'a> {
     csrf: &'a str,
-    asker: &'a Asker,
+    asker: &'a Requester,
     client_name: Option<&'a str>,
     scopes: Vec<&'static str>,
     email: &'a str,
 }
 
-impl Asker {
+impl Requester {
     pub(crate) fn page(
         &self,
         session: &SignedIn,
@@ -60,7 +60,7 @@ impl Asker {
             Self::Device(_) => "Approve a device",
             Self::Program(_) => "Approve an app",
         };
-        Ok(Page::of(title, &page)?.signed_in(session))
+        Ok(Page::render(title, &page)?.signed_in(session))
     }
 
     fn action(&self) -> &'static str {
@@ -85,7 +85,7 @@ impl Asker {
         }
     }
 
-    fn offers_drafts(&self) -> bool {
+    fn can_offer_drafts(&self) -> bool {
         matches!(self, Self::Program(program) if program.asks_to_schedule)
     }
 }

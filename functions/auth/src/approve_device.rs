@@ -1,6 +1,6 @@
 //! `/device`: the page on which a user approves or denies a device.
 
-use api::page::{Asked, Filled, Page, PageResult};
+use api::page::{Asked, Page, PageForm, PageResult};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -12,7 +12,7 @@ use http::header::RETRY_AFTER;
 use serde::Deserialize;
 use storage::{DeviceGrant, DeviceGrantState, WriteOutcome};
 
-use crate::approval::{Asker, Device};
+use crate::approval::{Device, Requester};
 use crate::entries::{Entry, enter};
 
 #[derive(Deserialize)]
@@ -53,7 +53,7 @@ struct DonePage {
 /// Asks for the user code. A code in the URL is filled in, and is not looked up before the user
 /// continues (RFC 8628, section 5.4), so that a link or its preview does not count as an entry.
 pub(crate) async fn show_device(session: SignedIn, Asked(query): Asked<DeviceQuery>) -> PageResult<Page> {
-    ask(query.user_code.trim(), None, &session)
+    code_page(query.user_code.trim(), None, &session)
 }
 
 /// Shows the device of the entered code, and records the user's decision.
@@ -61,16 +61,16 @@ pub(crate) async fn enter_code(
     State(api): State<Api>,
     session: SignedIn,
     ip: ClientIp,
-    Filled(form): Filled<CodeForm>,
+    PageForm(form): PageForm<CodeForm>,
 ) -> PageResult<Response> {
     session.check(&form.csrf)?;
     let now = api.clock.now();
     let (hash, device) = match enter(&api.store, session.user, ip, &form.user_code, now).await? {
         Entry::Waiting(hash, device) => (hash, device),
-        entry => return refuse(&api, &entry, &form.user_code, &session),
+        entry => return code_error_page(&api, &entry, &form.user_code, &session),
     };
     let (state, approved) = match form.decision {
-        None => return approval(&session, ip, &form.user_code, &device),
+        None => return approval_page(&session, ip, &form.user_code, &device),
         Some(Decision::Approve) => (DeviceGrantState::Approved, true),
         Some(Decision::Deny) => (DeviceGrantState::Denied, false),
     };
@@ -79,33 +79,35 @@ pub(crate) async fn enter_code(
             let event = if approved { audit::Event::DeviceApproved } else { audit::Event::DeviceDenied };
             audit::Entry::new(event).user(session.user).address(ip.0).write();
             let title = if approved { "Device approved" } else { "Device denied" };
-            Ok(Page::of(title, &DonePage { approved })?.signed_in(&session).into_response())
+            Ok(Page::render(title, &DonePage { approved })?.signed_in(&session).into_response())
         }
         // Decided in another browser, or expired, since the look-up.
-        WriteOutcome::Conflict if now < device.expires_at => refuse(&api, &Entry::Used, &form.user_code, &session),
-        WriteOutcome::Conflict => refuse(&api, &Entry::Expired, &form.user_code, &session),
+        WriteOutcome::Conflict if now < device.expires_at => {
+            code_error_page(&api, &Entry::Used, &form.user_code, &session)
+        }
+        WriteOutcome::Conflict => code_error_page(&api, &Entry::Expired, &form.user_code, &session),
     }
 }
 
-fn approval(session: &SignedIn, ip: ClientIp, typed: &str, device: &DeviceGrant) -> PageResult<Response> {
-    let asker = Asker::Device(Device {
+fn approval_page(session: &SignedIn, ip: ClientIp, typed: &str, device: &DeviceGrant) -> PageResult<Response> {
+    let requester = Requester::Device(Device {
         user_code: UserCode::parse(typed).map(|it| it.to_string()).unwrap_or_default(),
         asked_at: device.created_at.format("%-d %B %Y, %H:%M:%S UTC").to_string(),
         asked_from: device.asked_from.to_string(),
         is_from_here: device.asked_from.to_canonical() == ip.0.to_canonical(),
     });
-    Ok(asker.page(session, device.client_name.as_ref(), &device.scopes)?.into_response())
+    Ok(requester.page(session, device.client_name.as_ref(), &device.scopes)?.into_response())
 }
 
 /// Asks for the user code again, with the error of the last entry.
-fn refuse(api: &Api, entry: &Entry, typed: &str, session: &SignedIn) -> PageResult<Response> {
-    let (status, fault) = match entry {
+fn code_error_page(api: &Api, entry: &Entry, typed: &str, session: &SignedIn) -> PageResult<Response> {
+    let (status, error) = match entry {
         Entry::Locked { until } => {
             let seconds = (*until - api.clock.now()).num_seconds().max(1);
             let minutes = (seconds + 59) / 60;
             let unit = if minutes == 1 { "minute" } else { "minutes" };
-            let fault = format!("Too many wrong codes. Wait {minutes} {unit}, then try again.");
-            let page = ask(typed, Some(fault), session)?.status(StatusCode::TOO_MANY_REQUESTS);
+            let error = format!("Too many wrong codes. Wait {minutes} {unit}, then try again.");
+            let page = code_page(typed, Some(error), session)?.status(StatusCode::TOO_MANY_REQUESTS);
             return Ok(([(RETRY_AFTER, seconds.to_string())], page).into_response());
         }
         Entry::Used | Entry::Waiting(..) => (
@@ -120,12 +122,12 @@ fn refuse(api: &Api, entry: &Entry, typed: &str, session: &SignedIn) -> PageResu
             (StatusCode::UNPROCESSABLE_ENTITY, "This code is unknown. Compare it with the code that your device shows.")
         }
     };
-    Ok(ask(typed, Some(fault.to_owned()), session)?.status(status).into_response())
+    Ok(code_page(typed, Some(error.to_owned()), session)?.status(status).into_response())
 }
 
-fn ask(typed: &str, fault: Option<String>, session: &SignedIn) -> PageResult<Page> {
+fn code_page(typed: &str, error: Option<String>, session: &SignedIn) -> PageResult<Page> {
     let typed: String = typed.chars().take(32).collect();
-    let page = Page::of("Connect a device", &CodePage { csrf: session.csrf(), typed: &typed, fault })?;
+    let page = Page::render("Connect a device", &CodePage { csrf: session.csrf(), typed: &typed, fault: error })?;
     Ok(page.signed_in(session))
 }
 

@@ -2,7 +2,7 @@
 
 mod asked;
 
-use api::page::{Asked, Filled, Page, PageError, PageResult};
+use api::page::{Asked, Page, PageError, PageForm, PageResult};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -19,7 +19,7 @@ use storage::{AuthorizationGrant, WriteOutcome};
 
 use self::asked::AuthorizeQuery;
 use crate::App;
-use crate::approval::{Asker, Program};
+use crate::approval::{Program, Requester};
 
 /// Time limit of the user's decision.
 const DECIDED_WITHIN: TimeDelta = TimeDelta::minutes(10);
@@ -51,37 +51,37 @@ struct DonePage<'a> {
 }
 
 /// Shows the app and the scopes that it requests.
-pub(crate) async fn show_program(
+pub(crate) async fn show_authorization(
     State(app): State<App>,
     session: SignedIn,
     Asked(query): Asked<AuthorizeQuery>,
 ) -> PageResult<Page> {
     let now = app.api.clock.now();
-    let asked = query.read(&app, session.user).await?;
+    let requested = query.read(&app, session.user).await?;
     let secret = token::random_token();
     let request = AuthorizationGrant {
         user_id: session.user,
-        client_id: asked.client_id,
-        client_name: asked.client_name,
-        redirect_uri: asked.redirect_uri,
-        state: asked.state,
-        challenge: asked.challenge,
-        resource: asked.resource,
-        scopes: asked.scopes,
+        client_id: requested.client_id,
+        client_name: requested.client_name,
+        redirect_uri: requested.redirect_uri,
+        state: requested.state,
+        challenge: requested.challenge,
+        resource: requested.resource,
+        scopes: requested.scopes,
         created_at: now,
         expires_at: now + DECIDED_WITHIN,
         code_hash: None,
         token_hash: None,
     };
     app.api.store.put_authorization(&token::hash(secret.expose_secret()), &request).await?;
-    let shown = Asker::Program(Program {
+    let program = Requester::Program(Program {
         request: secret.expose_secret().to_owned(),
         host: request.client_id.host().to_owned(),
         answered_at: request.redirect_uri.host(),
         is_on_this_machine: request.redirect_uri.is_loopback(),
         asks_to_schedule: request.scopes.has(Scope::PostsWrite),
     });
-    shown.page(&session, Some(&request.client_name), &request.scopes)
+    program.page(&session, Some(&request.client_name), &request.scopes)
 }
 
 /// Records the user's decision, and sends the browser back to the app.
@@ -89,53 +89,58 @@ pub(crate) async fn decide(
     State(api): State<Api>,
     session: SignedIn,
     ip: ClientIp,
-    Filled(form): Filled<DecisionForm>,
+    PageForm(form): PageForm<DecisionForm>,
 ) -> PageResult<Response> {
     session.check(&form.csrf)?;
     let now = api.clock.now();
     let hash = token::hash(&form.request);
-    let mut request = api.store.authorization(&hash).await?.ok_or_else(over)?;
+    let mut request = api.store.authorization(&hash).await?.ok_or_else(request_ended)?;
     let secret = token::random_token();
     if form.decision == Decision::ApproveDrafts {
         request.scopes = request.scopes.with_drafts_only();
     }
     request.user_id = session.user;
     let approved = form.decision != Decision::Deny;
-    let decided = if approved {
+    let outcome = if approved {
         let code_hash = token::hash(secret.expose_secret());
         api.store.approve_authorization(&hash, &request, &code_hash, now, now + CODE_LIFETIME).await?
     } else {
         api.store.deny_authorization(&hash, session.user).await?
     };
     // Expired, already decided, or made in another user's browser.
-    if decided == WriteOutcome::Conflict {
-        return Err(over());
+    if outcome == WriteOutcome::Conflict {
+        return Err(request_ended());
     }
     let event = if approved { Event::ClientApproved } else { Event::ClientDenied };
     audit::Entry::new(event).user(session.user).address(ip.0).write();
     let code = format!("{}.{}", form.request, secret.expose_secret());
-    let answer = if approved { ("code", code.as_str()) } else { ("error", "access_denied") };
-    back_to(&api, &session, &request, answer)
+    let result = if approved { ("code", code.as_str()) } else { ("error", "access_denied") };
+    redirect_page(&api, &session, &request, result)
 }
 
 /// A page that redirects to the app by itself: a redirect response would follow a form, and the policy
 /// of our pages lets no form lead to another site.
-fn back_to(api: &Api, session: &SignedIn, request: &AuthorizationGrant, answer: (&str, &str)) -> PageResult<Response> {
+fn redirect_page(
+    api: &Api,
+    session: &SignedIn,
+    request: &AuthorizationGrant,
+    result: (&str, &str),
+) -> PageResult<Response> {
     // `iss` proves to the app that the response is ours (RFC 9207).
-    let mut parameters = vec![answer, ("iss", api.origin.as_str())];
+    let mut parameters = vec![result, ("iss", api.origin.as_str())];
     parameters.extend(request.state.as_deref().map(|it| ("state", it)));
-    let back = request.redirect_uri.with(&parameters);
-    let approved = answer.0 == "code";
+    let redirect_url = request.redirect_uri.with(&parameters);
+    let approved = result.0 == "code";
     let title = if approved { "Access approved" } else { "Access denied" };
-    let page = DonePage { approved, host: request.redirect_uri.host(), back: &back };
-    let mut response = Page::of(title, &page)?.signed_in(session).into_response();
-    if let Ok(onward) = HeaderValue::try_from(format!("0; url={back}")) {
-        response.headers_mut().insert(REFRESH, onward);
+    let page = DonePage { approved, host: request.redirect_uri.host(), back: &redirect_url };
+    let mut response = Page::render(title, &page)?.signed_in(session).into_response();
+    if let Ok(refresh) = HeaderValue::try_from(format!("0; url={redirect_url}")) {
+        response.headers_mut().insert(REFRESH, refresh);
     }
     Ok(response)
 }
 
-fn over() -> PageError {
+fn request_ended() -> PageError {
     PageError::new(
         StatusCode::GONE,
         "This request has ended",

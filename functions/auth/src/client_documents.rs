@@ -36,7 +36,7 @@ pub(crate) struct ClientDocument {
 
 /// Why a document could not be used; the page shows this to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(crate) enum NoDocument {
+pub(crate) enum ClientDocumentError {
     #[error("its URL {0}")]
     Refused(egress::Refusal),
     #[error("its server does not respond")]
@@ -48,15 +48,15 @@ pub(crate) enum NoDocument {
     #[error("its document does not describe an app")]
     Unreadable,
     #[error("its client_id is not the URL of the document")]
-    AnotherId,
+    ClientIdMismatch,
     #[error("it lists no redirect URI")]
-    NoRedirect,
+    NoRedirectUri,
     #[error("it requires client authentication, which this service does not support")]
     Confidential,
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct RawClientDocument {
     client_id: String,
     client_name: String,
     redirect_uris: Vec<String>,
@@ -69,60 +69,60 @@ struct Document {
 impl ClientDocuments {
     /// Connects only to hosts that the policy permits.
     pub fn new(policy: AddressPolicy) -> Self {
-        Self(Egress::new(policy, build))
+        Self(Egress::new(policy, client_builder))
     }
 
     /// Fetches the document at this client id.
-    pub(crate) async fn read(&self, id: &ClientId) -> Result<ClientDocument, NoDocument> {
-        let client = self.0.client(id.url(), Schemes::Encrypted).map_err(NoDocument::Refused)?;
-        let sending = client.get(id.url().clone()).header(ACCEPT, "application/json").timeout(TIME_OUT).send();
-        let response = sending.await.map_err(|error| {
+    pub(crate) async fn read(&self, id: &ClientId) -> Result<ClientDocument, ClientDocumentError> {
+        let client = self.0.client(id.url(), Schemes::Encrypted).map_err(ClientDocumentError::Refused)?;
+        let call = client.get(id.url().clone()).header(ACCEPT, "application/json").timeout(TIME_OUT).send();
+        let response = call.await.map_err(|error| {
             tracing::info!(
                 error = &error as &dyn std::error::Error,
                 host = id.host(),
                 "a client document could not be used"
             );
-            Egress::refusal(&error).map_or(NoDocument::Silent, NoDocument::Refused)
+            Egress::refusal(&error).map_or(ClientDocumentError::Silent, ClientDocumentError::Refused)
         })?;
         if response.status() != StatusCode::OK {
-            return Err(NoDocument::Status(response.status().as_u16()));
+            return Err(ClientDocumentError::Status(response.status().as_u16()));
         }
-        described(id, &bounded(response).await?)
+        parse_document(id, &read_body(response).await?)
     }
 }
 
-fn build() -> ClientBuilder {
+fn client_builder() -> ClientBuilder {
     // One call for each consent, so no connection is pooled.
     Client::builder().pool_max_idle_per_host(0).user_agent(USER_AGENT)
 }
 
-async fn bounded(mut response: Response) -> Result<Vec<u8>, NoDocument> {
+async fn read_body(mut response: Response) -> Result<Vec<u8>, ClientDocumentError> {
     let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(|_| NoDocument::Silent)? {
-        if MAX_BYTES < body.len() + piece.len() {
-            return Err(NoDocument::TooLarge);
+    while let Some(chunk) = response.chunk().await.map_err(|_| ClientDocumentError::Silent)? {
+        if MAX_BYTES < body.len() + chunk.len() {
+            return Err(ClientDocumentError::TooLarge);
         }
-        body.extend_from_slice(&piece);
+        body.extend_from_slice(&chunk);
     }
     Ok(body)
 }
 
-fn described(id: &ClientId, body: &[u8]) -> Result<ClientDocument, NoDocument> {
-    let document: Document = serde_json::from_slice(body).map_err(|_| NoDocument::Unreadable)?;
+fn parse_document(id: &ClientId, body: &[u8]) -> Result<ClientDocument, ClientDocumentError> {
+    let document: RawClientDocument = serde_json::from_slice(body).map_err(|_| ClientDocumentError::Unreadable)?;
     if document.client_id != id.url().as_str() {
-        return Err(NoDocument::AnotherId);
+        return Err(ClientDocumentError::ClientIdMismatch);
     }
     // A client may prefer authentication and still support none.
-    let does_without = document.token_endpoint_auth_methods_supported.iter().any(|it| it == "none");
-    let is_public = does_without || document.token_endpoint_auth_method.is_none_or(|it| it == "none");
+    let supports_none = document.token_endpoint_auth_methods_supported.iter().any(|it| it == "none");
+    let is_public = supports_none || document.token_endpoint_auth_method.is_none_or(|it| it == "none");
     if !is_public || document.client_secret.is_some() {
-        return Err(NoDocument::Confidential);
+        return Err(ClientDocumentError::Confidential);
     }
-    let name = ClientName::shown(&document.client_name).ok_or(NoDocument::Unreadable)?;
-    let named = document.redirect_uris.iter().take(MAX_REDIRECTS);
-    let redirect_uris: Vec<_> = named.filter_map(|it| RedirectUri::parse(it)).collect();
+    let name = ClientName::shown(&document.client_name).ok_or(ClientDocumentError::Unreadable)?;
+    let listed_uris = document.redirect_uris.iter().take(MAX_REDIRECTS);
+    let redirect_uris: Vec<_> = listed_uris.filter_map(|it| RedirectUri::parse(it)).collect();
     if redirect_uris.is_empty() {
-        return Err(NoDocument::NoRedirect);
+        return Err(ClientDocumentError::NoRedirectUri);
     }
     Ok(ClientDocument { name, redirect_uris })
 }
@@ -149,8 +149,8 @@ mod tests {
         })
     }
 
-    fn read(document: &Value) -> Result<ClientDocument, NoDocument> {
-        described(&ClientId::parse(ID).unwrap(), document.to_string().as_bytes())
+    fn read(document: &Value) -> Result<ClientDocument, ClientDocumentError> {
+        parse_document(&ClientId::parse(ID).unwrap(), document.to_string().as_bytes())
     }
 
     #[test]
@@ -164,14 +164,23 @@ mod tests {
         let plain = read(&document()).unwrap();
         assert_eq!((plain.name.as_str(), plain.redirect_uris.len()), ("Planner", 1));
         assert_eq!(with("client_name", json!("\u{202e}live\n")).unwrap().name.as_str(), "live");
-        assert_eq!(with("client_name", json!("\u{202e}")), Err(NoDocument::Unreadable));
-        assert_eq!(with("client_id", json!("https://app.example/other.json")), Err(NoDocument::AnotherId));
-        assert_eq!(with("redirect_uris", json!(["cursor://back"])), Err(NoDocument::NoRedirect));
-        assert_eq!(with("redirect_uris", json!("http://127.0.0.1/back")), Err(NoDocument::Unreadable));
-        assert_eq!(with("client_secret", json!("x")), Err(NoDocument::Confidential));
-        assert_eq!(with("token_endpoint_auth_method", json!("client_secret_basic")), Err(NoDocument::Confidential));
-        assert_eq!(with("token_endpoint_auth_method", json!("private_key_jwt")), Err(NoDocument::Confidential));
-        assert_eq!(read(&json!([])), Err(NoDocument::Unreadable));
+        assert_eq!(with("client_name", json!("\u{202e}")), Err(ClientDocumentError::Unreadable));
+        assert_eq!(
+            with("client_id", json!("https://app.example/other.json")),
+            Err(ClientDocumentError::ClientIdMismatch)
+        );
+        assert_eq!(with("redirect_uris", json!(["cursor://back"])), Err(ClientDocumentError::NoRedirectUri));
+        assert_eq!(with("redirect_uris", json!("http://127.0.0.1/back")), Err(ClientDocumentError::Unreadable));
+        assert_eq!(with("client_secret", json!("x")), Err(ClientDocumentError::Confidential));
+        assert_eq!(
+            with("token_endpoint_auth_method", json!("client_secret_basic")),
+            Err(ClientDocumentError::Confidential)
+        );
+        assert_eq!(
+            with("token_endpoint_auth_method", json!("private_key_jwt")),
+            Err(ClientDocumentError::Confidential)
+        );
+        assert_eq!(read(&json!([])), Err(ClientDocumentError::Unreadable));
     }
 
     #[test]
@@ -208,13 +217,13 @@ mod tests {
         let documents = ClientDocuments::new(AddressPolicy::Also(vec![address]));
 
         assert_eq!(documents.read(&id("/own")).await.unwrap().name.as_str(), "Planner");
-        assert_eq!(documents.read(&id("/moved")).await, Err(NoDocument::Status(307)));
+        assert_eq!(documents.read(&id("/moved")).await, Err(ClientDocumentError::Status(307)));
         assert!(documents.read(&id("/full")).await.is_ok(), "16 KiB are read");
-        assert_eq!(documents.read(&id("/large")).await, Err(NoDocument::TooLarge));
-        assert_eq!(documents.read(&id("/none")).await, Err(NoDocument::Status(404)));
+        assert_eq!(documents.read(&id("/large")).await, Err(ClientDocumentError::TooLarge));
+        assert_eq!(documents.read(&id("/none")).await, Err(ClientDocumentError::Status(404)));
         let public = ClientDocuments::new(AddressPolicy::PublicOnly);
-        assert!(matches!(public.read(&id("/own")).await, Err(NoDocument::Refused(_))));
+        assert!(matches!(public.read(&id("/own")).await, Err(ClientDocumentError::Refused(_))));
         let private = ClientId::parse("https://192.168.0.1/client.json").unwrap();
-        assert_eq!(public.read(&private).await, Err(NoDocument::Refused(egress::Refusal::NotPublic)));
+        assert_eq!(public.read(&private).await, Err(ClientDocumentError::Refused(egress::Refusal::NotPublic)));
     }
 }

@@ -123,7 +123,7 @@ pub(crate) async fn create_device_code(
     };
 
     let device_code = token::random_token();
-    let user_code = keep(&api, &token::hash(device_code.expose_secret()), &device).await?;
+    let user_code = store_device(&api, &token::hash(device_code.expose_secret()), &device).await?;
 
     let verification_uri = format!("{}/device", api.origin);
     let body = DeviceAuthorization {
@@ -138,13 +138,13 @@ pub(crate) async fn create_device_code(
 }
 
 fn parse(mut fields: Fields) -> ApiResult<(Scopes, Option<ClientName>)> {
-    let mut asked = Vec::new();
-    if let FieldValue::Value(values) = fields.list_of("scopes", Scope::ALL.len()) {
+    let mut requested = Vec::new();
+    if let FieldValue::Value(values) = fields.bounded_list("scopes", Scope::ALL.len()) {
         for (index, value) in values.into_iter().enumerate() {
             let field = format!("scopes.{index}");
             match value {
                 Value::String(raw) => match Scope::parse(&raw) {
-                    Some(scope) => asked.push(scope),
+                    Some(scope) => requested.push(scope),
                     None => fields.add(&field, format!("must be one of {}", Scope::ALL.map(Scope::as_str).join(", "))),
                 },
                 _ => fields.add(&field, "must be a string"),
@@ -154,12 +154,12 @@ fn parse(mut fields: Fields) -> ApiResult<(Scopes, Option<ClientName>)> {
     let client_name = fields
         .text("client_name")
         .value()
-        .and_then(|raw| ClientName::parse(&raw).inspect_err(|fault| fields.add("client_name", fault)).ok());
-    fields.finish((Scopes::of(&asked), client_name))
+        .and_then(|raw| ClientName::parse(&raw).inspect_err(|error| fields.add("client_name", error)).ok());
+    fields.finish((Scopes::from_requested(&requested), client_name))
 }
 
 /// Stores the request under an unused user code.
-async fn keep(api: &Api, device_hash: &str, device: &DeviceGrant) -> ApiResult<UserCode> {
+async fn store_device(api: &Api, device_hash: &str, device: &DeviceGrant) -> ApiResult<UserCode> {
     // Of 25 billion codes, few are in use. One collision can happen; three in a row mean a defect.
     for _ in 0..3 {
         let code = UserCode::random();

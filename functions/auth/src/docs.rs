@@ -25,7 +25,7 @@ pub(crate) async fn docs() -> PageResult<Page> {
     // The document is compiled in and never changes, so one page is enough.
     static PAGE: LazyLock<PageResult<Page>> = LazyLock::new(|| {
         let document: Value = serde_json::from_str(DOCUMENT).unwrap_or_default();
-        Ok(Page::of("Documentation", &DocsPage::of(&document))?.wide())
+        Ok(Page::render("Documentation", &DocsPage::from_document(&document))?.wide())
     });
     PAGE.clone()
 }

@@ -59,7 +59,7 @@ pub(crate) async fn enter(
     for (subject, limit) in &counters {
         let entries = store.count_entry(subject, WINDOW, now).await?;
         if *limit < entries.count {
-            take_back(store, &counted).await?;
+            uncount(store, &counted).await?;
             audit::Entry::new(Event::LockedOut).user(user).address(ip.0).write();
             return Ok(Entry::Locked { until: entries.window_ends });
         }
@@ -72,7 +72,7 @@ pub(crate) async fn enter(
     let Some((hash, device)) = store.device_by_user_code(&code.hash()).await? else {
         return Ok(Entry::Wrong);
     };
-    take_back(store, &counted).await?;
+    uncount(store, &counted).await?;
     Ok(match device.state {
         DeviceGrantState::Pending if now < device.expires_at => Entry::Waiting(hash, device),
         DeviceGrantState::Pending => Entry::Expired,
@@ -80,9 +80,9 @@ pub(crate) async fn enter(
     })
 }
 
-async fn take_back(store: &Store, counted: &[(&str, DateTime<Utc>)]) -> Result<(), StorageError> {
-    let taken = counted.iter().map(|(subject, window_ends)| store.take_back_entry(subject, *window_ends));
-    futures::future::try_join_all(taken).await.map(drop)
+async fn uncount(store: &Store, counted: &[(&str, DateTime<Utc>)]) -> Result<(), StorageError> {
+    let undone = counted.iter().map(|(subject, window_ends)| store.uncount_entry(subject, *window_ends));
+    futures::future::try_join_all(undone).await.map(drop)
 }
 
 #[cfg(test)]

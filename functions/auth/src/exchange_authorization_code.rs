@@ -88,26 +88,26 @@ pub(crate) async fn exchange_authorization_code(
     visitor: Visitor,
     incoming: RequestBody,
 ) -> ApiResult<Json<TokenBody>> {
-    let form = Form::read(&incoming.bytes()?)?;
+    let form = TokenForm::read(&incoming.bytes()?)?;
     match form.get("grant_type")? {
         "authorization_code" => {}
-        _ => return Err(outcome("unsupported_grant_type", "The grant_type must be authorization_code.")),
+        _ => return Err(oauth_error("unsupported_grant_type", "The grant_type must be authorization_code.")),
     }
-    let (request, secret) = form.get("code")?.split_once('.').ok_or_else(unknown)?;
+    let (request, secret) = form.get("code")?.split_once('.').ok_or_else(invalid_grant)?;
     let (hash, code_hash) = (token::hash(request), token::hash(secret));
     let found = api.store.authorization(&hash).await?;
-    let request = found.filter(|it| it.code_hash.as_ref() == Some(&code_hash)).ok_or_else(unknown)?;
+    let request = found.filter(|it| it.code_hash.as_ref() == Some(&code_hash)).ok_or_else(invalid_grant)?;
     if let Some(token_hash) = &request.token_hash {
         // Either sender may have stolen the code, so the token that it was exchanged for is revoked
         // (RFC 6749, section 4.1.2).
         api.store.revoke_token(request.user_id, token_hash).await?;
         audit::Entry::new(Event::CodeReplayed).user(request.user_id).token(token_hash).address(visitor.ip).write();
-        return Err(unknown());
+        return Err(invalid_grant());
     }
     form.check(&request)?;
     let resource = form.resource(&api, &request)?;
     if request.expires_at <= api.clock.now() {
-        return Err(unknown());
+        return Err(invalid_grant());
     }
     let (token, grant) = exchange(&api, &hash, &code_hash, &request, resource).await?;
     audit::Entry::new(Event::TokenIssued).user(grant.owner).token(&token.hash()).address(visitor.ip).write();
@@ -137,24 +137,24 @@ async fn exchange(
         ..TokenGrant::made(owner, request.scopes.clone(), now, expires_at)
     };
     // Nobody has the token yet, so a mark without one opens nothing.
-    api.store.mark_token(owner, &token_hash, request.created_at, expires_at).await?.ok_or_else(unknown)?;
+    api.store.mark_token(owner, &token_hash, request.created_at, expires_at).await?.ok_or_else(invalid_grant)?;
     if api.store.exchange_authorization(hash, code_hash, &token_hash, &grant).await? == WriteOutcome::Applied {
         return Ok((token, grant));
     }
     api.store.unmark_token(owner, &token_hash).await?;
-    Err(unknown())
+    Err(invalid_grant())
 }
 
 /// The fields that were sent.
-struct Form(BTreeMap<String, String>);
+struct TokenForm(BTreeMap<String, String>);
 
-impl Form {
+impl TokenForm {
     /// Parses the fields. A repeated field is an error (RFC 6749, section 3.2).
     fn read(body: &[u8]) -> ApiResult<Self> {
         let mut fields = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(body).into_owned() {
             if fields.insert(name, value).is_some() {
-                return Err(outcome("invalid_request", "A field occurs more than once."));
+                return Err(oauth_error("invalid_request", "A field occurs more than once."));
             }
         }
         Ok(Self(fields))
@@ -168,24 +168,24 @@ impl Form {
     fn get(&self, name: &str) -> ApiResult<&str> {
         self.optional(name).ok_or_else(|| {
             let text = format!("Send {name}, in a body of the type application/x-www-form-urlencoded.");
-            outcome("invalid_request", &text)
+            oauth_error("invalid_request", &text)
         })
     }
 
     /// Checks that the sender is the app that the user approved.
     fn check(&self, request: &AuthorizationGrant) -> ApiResult<()> {
         if self.get("client_id")? != request.client_id.url().as_str() {
-            return Err(outcome("invalid_grant", "The code was given to another client_id."));
+            return Err(oauth_error("invalid_grant", "The code was given to another client_id."));
         }
         // Optional in OAuth 2.1; if sent, it must be the one of the request (draft, section 10.2).
         if self.optional("redirect_uri").is_some_and(|it| it != request.redirect_uri.as_str()) {
-            return Err(outcome(
+            return Err(oauth_error(
                 "invalid_grant",
                 "The redirect_uri differs from the one of the authorization request.",
             ));
         }
         if !request.challenge.is_met_by(self.get("code_verifier")?) {
-            return Err(outcome("invalid_grant", "The code_verifier does not match the code_challenge."));
+            return Err(oauth_error("invalid_grant", "The code_verifier does not match the code_challenge."));
         }
         Ok(())
     }
@@ -194,21 +194,21 @@ impl Form {
     fn resource(&self, api: &Api, request: &AuthorizationGrant) -> ApiResult<Resource> {
         let Some(address) = self.optional("resource") else { return Ok(request.resource) };
         let named = Resource::parse(&api.origin, address)
-            .ok_or_else(|| outcome("invalid_target", "The resource is not this service."))?;
+            .ok_or_else(|| oauth_error("invalid_target", "The resource is not this service."))?;
         if request.resource.includes(named) {
             return Ok(named);
         }
-        Err(outcome("invalid_target", "The resource is not part of the resource that the user authorized."))
+        Err(oauth_error("invalid_target", "The resource is not part of the resource that the user authorized."))
     }
 }
 
-fn unknown() -> ApiError {
-    outcome(
+fn invalid_grant() -> ApiError {
+    oauth_error(
         "invalid_grant",
         "The code is unknown, has expired, or was already exchanged. Send the user to the authorization page again.",
     )
 }
 
-fn outcome(error: &'static str, description: &str) -> ApiError {
+fn oauth_error(error: &'static str, description: &str) -> ApiError {
     ApiError::OAuth { status: StatusCode::BAD_REQUEST, error, description: description.to_owned() }
 }

@@ -104,8 +104,8 @@ pub(crate) async fn exchange_device_code(
     // approved, denied or exchanged after it was read, and the next turn reads
     // it anew.
     for _ in 0..3 {
-        let device = api.store.device(&hash).await?.ok_or_else(invalid)?;
-        let owner = approved_by(&device, api.clock.now())?;
+        let device = api.store.device(&hash).await?.ok_or_else(invalid_device_code)?;
+        let owner = approving_user(&device, api.clock.now())?;
         if let Some((token, user)) = exchange(&api, &hash, &device, owner).await? {
             let hash = token.hash();
             audit::Entry::new(Event::TokenIssued).user(owner).token(&hash).address(visitor.ip).write();
@@ -117,20 +117,23 @@ pub(crate) async fn exchange_device_code(
 
 /// The user who approved the request, or the error that says why there is no
 /// token.
-fn approved_by(device: &DeviceGrant, now: DateTime<Utc>) -> ApiResult<UserId> {
+fn approving_user(device: &DeviceGrant, now: DateTime<Utc>) -> ApiResult<UserId> {
     if device.state == DeviceGrantState::Redeemed || device.expires_at + REMEMBERED <= now {
-        return Err(invalid());
+        return Err(invalid_device_code());
     }
     if device.expires_at <= now {
-        return Err(outcome("expired_token", "The device code has expired. Start again with POST /auth/device/code."));
+        return Err(oauth_error(
+            "expired_token",
+            "The device code has expired. Start again with POST /auth/device/code.",
+        ));
     }
     match (device.state, device.user_id) {
         (DeviceGrantState::Approved, Some(user)) => Ok(user),
-        (DeviceGrantState::Denied, _) => Err(outcome("access_denied", "The user denied the request.")),
+        (DeviceGrantState::Denied, _) => Err(oauth_error("access_denied", "The user denied the request.")),
         (DeviceGrantState::Pending, _) => {
-            Err(outcome("authorization_pending", "The user has not decided yet. Try again in 5 seconds."))
+            Err(oauth_error("authorization_pending", "The user has not decided yet. Try again in 5 seconds."))
         }
-        (DeviceGrantState::Approved | DeviceGrantState::Redeemed, _) => Err(invalid()),
+        (DeviceGrantState::Approved | DeviceGrantState::Redeemed, _) => Err(invalid_device_code()),
     }
 }
 
@@ -149,7 +152,8 @@ async fn exchange(
         ..TokenGrant::made(owner, device.scopes.clone(), now, expires_at)
     };
     // Nobody has the token yet, so a mark without one opens nothing.
-    let user = api.store.mark_token(owner, &hash, device.created_at, expires_at).await?.ok_or_else(invalid)?;
+    let user =
+        api.store.mark_token(owner, &hash, device.created_at, expires_at).await?.ok_or_else(invalid_device_code)?;
     if api.store.exchange_device(device_hash, &hash, &grant).await? == WriteOutcome::Applied {
         return Ok(Some((token, user)));
     }
@@ -165,14 +169,14 @@ fn body(token: &AccessToken, user: User) -> AccessTokenBody {
     }
 }
 
-fn invalid() -> ApiError {
-    outcome(
+fn invalid_device_code() -> ApiError {
+    oauth_error(
         "invalid_device_code",
         "The device code is unknown or was already exchanged. Start again with POST /auth/device/code.",
     )
 }
 
-fn outcome(error: &'static str, description: &str) -> ApiError {
+fn oauth_error(error: &'static str, description: &str) -> ApiError {
     ApiError::OAuth { status: StatusCode::BAD_REQUEST, error, description: description.to_owned() }
 }
 
@@ -187,7 +191,7 @@ mod tests {
     const TOKEN: &str = "/api/v1/auth/device/token";
 
     #[tokio::test]
-    async fn of_two_exchanges_at_once_one_gets_the_token() {
+    async fn concurrent_exchanges_issue_one_token() {
         let service = service().await;
         let user = service.user("one@example.com").await;
         let device = service.device().await;
@@ -206,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_approval_from_before_signing_out_everywhere_gives_no_token() {
+    async fn approval_before_global_sign_out_gives_no_token() {
         let service = service().await;
         let user = service.user("one@example.com").await;
         let device = service.device().await;

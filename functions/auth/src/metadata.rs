@@ -17,7 +17,7 @@ pub(crate) const SCOPES_OF_TOOLS: [Scope; 4] =
 /// `/.well-known/oauth-authorization-server` (RFC 8414).
 pub(crate) async fn authorization_server(State(api): State<Api>) -> Response {
     let origin = &api.origin;
-    public(json!({
+    public_response(json!({
         "issuer": origin,
         "authorization_endpoint": format!("{origin}/oauth/authorize"),
         "token_endpoint": format!("{origin}/api/v1/oauth/token"),
@@ -40,14 +40,14 @@ pub(crate) async fn protected_resource(State(api): State<Api>) -> Response {
 }
 
 /// Like the metadata of the API, for the URL that assistants call.
-pub(crate) async fn protected_mcp(State(api): State<Api>) -> Response {
+pub(crate) async fn protected_mcp_resource(State(api): State<Api>) -> Response {
     let scopes = SCOPES_OF_TOOLS.map(Scope::as_str);
     resource(&api, Resource::Mcp, &scopes)
 }
 
 fn resource(api: &Api, resource: Resource, scopes: &[&str]) -> Response {
     let (origin, path) = (&api.origin, resource.path());
-    public(json!({
+    public_response(json!({
         "resource": format!("{origin}{path}"),
         "resource_name": "Social Publishing",
         "authorization_servers": [origin],
@@ -58,7 +58,7 @@ fn resource(api: &Api, resource: Resource, scopes: &[&str]) -> Response {
 }
 
 /// Anybody may read it, scripts of other sites too: it is the same for all.
-fn public(document: Value) -> Response {
+fn public_response(document: Value) -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
         (CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")),
@@ -72,7 +72,7 @@ mod tests {
     use crate::testing::service;
 
     #[tokio::test]
-    async fn programs_find_the_way_from_the_resource_to_the_token() {
+    async fn metadata_leads_from_resource_to_token_endpoint() {
         let service = service().await;
         let read = async |path: &str| {
             let answer = service.page(path, "").await;

@@ -48,12 +48,12 @@ pub struct Oidc {
     start_page: String,
     /// Created by the first sign-in, because reading the machine's root certificates is slow.
     http: Arc<OnceLock<Client>>,
-    discovered: Arc<RwLock<Option<Discovered>>>,
+    discovered: Arc<RwLock<Option<CachedMetadata>>>,
 }
 
 /// The discovery document, and when it was fetched.
 #[derive(Clone, Debug)]
-struct Discovered {
+struct CachedMetadata {
     provider: Provider,
     at: DateTime<Utc>,
 }
@@ -71,7 +71,7 @@ struct Provider {
 }
 
 #[derive(Deserialize)]
-struct Tokens {
+struct TokenResponse {
     id_token: SecretString,
 }
 
@@ -170,7 +170,9 @@ impl Oidc {
             None => None,
         };
         match &secret {
-            Some(secret) if provider.takes_basic() => request = basic(request, &self.settings.client_id, secret),
+            Some(secret) if provider.supports_basic_auth() => {
+                request = basic(request, &self.settings.client_id, secret);
+            }
             Some(secret) => {
                 form.push(("client_id", &self.settings.client_id));
                 form.push(("client_secret", secret.expose_secret()));
@@ -186,23 +188,23 @@ impl Oidc {
         if !response.status().is_success() {
             return Err(OidcError::Refused(response.status().as_u16()));
         }
-        let tokens: Tokens = response.json().await?;
+        let tokens: TokenResponse = response.json().await?;
         let claims = Claims::read(tokens.id_token.expose_secret())?;
         claims.check(&provider.issuer, &self.settings.client_id, &attempt.nonce(), now)?;
         claims.person()
     }
 
     async fn provider(&self, now: DateTime<Utc>) -> Result<Provider, OidcError> {
-        if let Some(kept) = self.discovered.read().await.as_ref()
-            && now - kept.at < KEPT
+        if let Some(cached) = self.discovered.read().await.as_ref()
+            && now - cached.at < KEPT
         {
-            return Ok(kept.provider.clone());
+            return Ok(cached.provider.clone());
         }
         let base = self.settings.discovery.as_ref().unwrap_or(&self.settings.issuer);
         let url = format!("{}/.well-known/openid-configuration", base.trim_end_matches('/'));
         let provider: Provider = self.http()?.get(url).send().await?.error_for_status()?.json().await?;
         provider.check(&self.settings.issuer)?;
-        *self.discovered.write().await = Some(Discovered { provider: provider.clone(), at: now });
+        *self.discovered.write().await = Some(CachedMetadata { provider: provider.clone(), at: now });
         Ok(provider)
     }
 }
@@ -221,7 +223,7 @@ impl Provider {
 
     /// Whether the issuer accepts HTTP Basic authentication, the default if it names no method (OpenID
     /// Connect Discovery 1.0, section 3).
-    fn takes_basic(&self) -> bool {
+    fn supports_basic_auth(&self) -> bool {
         let methods = self.token_endpoint_auth_methods_supported.as_ref();
         methods.is_none_or(|it| it.iter().any(|it| it == "client_secret_basic"))
     }

@@ -1,7 +1,7 @@
 //! Signing in and out.
 
-use api::page::{Asked, Filled, Page, PageError, PageResult};
-use api::session::{cookie, drop_cookie, local_path, set_cookie, sign_in as sign_in_address, sign_in_anew};
+use api::page::{Asked, Page, PageError, PageForm, PageResult};
+use api::session::{cleared_cookie, cookie, local_path, set_cookie, sign_in as sign_in_address, sign_in_again_path};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use storage::{Identity, Joined};
+use storage::{CreateUserOutcome, Identity};
 use subtle::ConstantTimeEq;
 
 use crate::App;
@@ -38,7 +38,7 @@ pub(crate) struct SignInQuery {
 pub(crate) async fn sign_in(State(app): State<App>, Asked(query): Asked<SignInQuery>) -> PageResult<Response> {
     let attempt = Attempt::new();
     let mut url =
-        app.oidc.authorization_url(&attempt, app.api.clock.now()).await.map_err(|error| failed(&error, "/"))?;
+        app.oidc.authorization_url(&attempt, app.api.clock.now()).await.map_err(|error| failed_page(&error, "/"))?;
     if query.anew {
         // OpenID Connect Core 1.0, section 3.1.2.1.
         url.query_pairs_mut().append_pair("prompt", "login");
@@ -63,32 +63,32 @@ pub(crate) async fn callback(
     Asked(query): Asked<CallbackQuery>,
     headers: HeaderMap,
 ) -> PageResult<Response> {
-    let signed_in = let_in(&app, address, query, &headers).await;
+    let signed_in = complete_sign_in(&app, address, query, &headers).await;
     let entry = match &signed_in {
         Ok((user, ..)) => audit::Entry::new(Event::SignedIn).user(user.user_id),
-        Err(refusal) => audit::Entry::new(Event::SignInFailed).why(refusal.title()),
+        Err(error) => audit::Entry::new(Event::SignInFailed).why(error.title()),
     };
     entry.address(address.0).write();
     let (_, session, next) = signed_in?;
-    let cookies = AppendHeaders([(SET_COOKIE, session), (SET_COOKIE, drop_cookie(COOKIE_NAME))]);
+    let cookies = AppendHeaders([(SET_COOKIE, session), (SET_COOKIE, cleared_cookie(COOKIE_NAME))]);
     Ok((cookies, Redirect::to(&next)).into_response())
 }
 
 /// The user, the cookie of the new session, and the page to redirect to.
-async fn let_in(
+async fn complete_sign_in(
     app: &App,
     address: ClientIp,
     query: CallbackQuery,
     headers: &HeaderMap,
 ) -> PageResult<(User, HeaderValue, String)> {
-    let (attempt, next) = started(headers, query.state.as_deref())?;
+    let (attempt, next) = restore_attempt(headers, query.state.as_deref())?;
     let code = match (query.code, query.error) {
         (Some(code), None) => code,
         (_, error) => return Err(refused(error.as_deref(), &next)),
     };
     let now = app.api.clock.now();
-    let person = app.oidc.person(&code, &attempt, now).await.map_err(|error| failed(&error, &next))?;
-    let user = admit(app, &person).await?;
+    let oidc_user = app.oidc.person(&code, &attempt, now).await.map_err(|error| failed_page(&error, &next))?;
+    let user = find_or_create_user(app, &oidc_user).await?;
     let session = SignedIn::start(&app.api, user.user_id, address).await?;
     Ok((user, session, next))
 }
@@ -109,7 +109,7 @@ pub(crate) async fn sign_out(
     State(app): State<App>,
     session: SignedIn,
     address: ClientIp,
-    Filled(form): Filled<SignOutForm>,
+    PageForm(form): PageForm<SignOutForm>,
 ) -> PageResult<Response> {
     session.check(&form.csrf)?;
     let user = session.user;
@@ -128,11 +128,11 @@ pub(crate) async fn signed_out(app: &App, cookie: HeaderValue) -> PageResult<Res
         tracing::warn!(%error, "the issuer could not be asked to sign a browser out");
         None
     });
-    let page = Page::of("You are signed out", &SignedOutPage { issuer: issuer.as_ref().map(Url::as_str) })?;
+    let page = Page::render("You are signed out", &SignedOutPage { issuer: issuer.as_ref().map(Url::as_str) })?;
     let mut response = ([(SET_COOKIE, cookie)], page).into_response();
-    let onward = issuer.and_then(|it| HeaderValue::try_from(format!("0; url={it}")).ok());
-    if let Some(onward) = onward {
-        response.headers_mut().insert(REFRESH, onward);
+    let refresh = issuer.and_then(|it| HeaderValue::try_from(format!("0; url={it}")).ok());
+    if let Some(refresh) = refresh {
+        response.headers_mut().insert(REFRESH, refresh);
     }
     Ok(response)
 }
@@ -146,7 +146,7 @@ fn cookie_value(attempt: &Attempt, next: &str) -> SecretString {
 }
 
 /// The attempt of this browser, and the page to redirect to afterwards.
-fn started(headers: &HeaderMap, state: Option<&str>) -> PageResult<(Attempt, String)> {
+fn restore_attempt(headers: &HeaderMap, state: Option<&str>) -> PageResult<(Attempt, String)> {
     let cookie = cookie(headers, COOKIE_NAME).unwrap_or_default();
     let (secret, next) = cookie.split_once('.').unwrap_or_default();
     let attempt = Attempt::from_secret(secret);
@@ -167,29 +167,29 @@ fn started(headers: &HeaderMap, state: Option<&str>) -> PageResult<(Attempt, Str
 }
 
 /// Finds the user, or creates one at the first sign-in.
-async fn admit(app: &App, person: &Person) -> PageResult<User> {
-    if !app.sign_up.admits(person) {
+async fn find_or_create_user(app: &App, oidc_user: &Person) -> PageResult<User> {
+    if !app.sign_up.admits(oidc_user) {
         return Err(PageError::new(
             StatusCode::FORBIDDEN,
             "You cannot sign up here",
             format!(
                 "This service is open to listed e-mail addresses only, and {} is not listed, or is not verified. \
                  Sign in with another account, or ask the operator of this service to add your address.",
-                person.email
+                oidc_user.email
             ),
         )
-        .with_link(sign_in_anew("/account"), "Sign in with another account"));
+        .with_link(sign_in_again_path("/account"), "Sign in with another account"));
     }
     let api = &app.api;
-    let identity = Identity { issuer: app.oidc.issuer().to_owned(), subject: person.subject.clone() };
+    let identity = Identity { issuer: app.oidc.issuer().to_owned(), subject: oidc_user.subject.clone() };
     // If a new user signs in twice at once, one of the conditional writes fails, and the next attempt
     // finds the user that the other one created.
     for _ in 0..3 {
-        if let Some(user) = known(api, &identity, person).await? {
+        if let Some(user) = find_user(api, &identity, oidc_user).await? {
             return Ok(user);
         }
-        let user = User::new(api.ids.fresh(), &person.name, &person.email, api.clock.now());
-        if api.store.join(&identity, &user).await? == Joined::Ours {
+        let user = User::new(api.ids.fresh(), &oidc_user.name, &oidc_user.email, api.clock.now());
+        if api.store.join(&identity, &user).await? == CreateUserOutcome::Ours {
             tracing::info!(user_id = user.user_id.get(), "a user signed in for the first time");
             return Ok(user);
         }
@@ -198,7 +198,7 @@ async fn admit(app: &App, person: &Person) -> PageResult<User> {
 }
 
 /// Finds the user and updates the name and the e-mail address.
-async fn known(api: &Api, identity: &Identity, person: &Person) -> PageResult<Option<User>> {
+async fn find_user(api: &Api, identity: &Identity, oidc_user: &Person) -> PageResult<Option<User>> {
     let Some(id) = api.store.user_of(identity).await? else {
         return Ok(None);
     };
@@ -212,9 +212,9 @@ async fn known(api: &Api, identity: &Identity, person: &Person) -> PageResult<Op
             "The operator of this service revoked your access. If you think this is a mistake, contact the operator.",
         ));
     }
-    if user.name != person.name || user.email != person.email {
-        api.store.rename(id, &person.name, &person.email).await?;
-        (user.name, user.email) = (person.name.clone(), person.email.clone());
+    if user.name != oidc_user.name || user.email != oidc_user.email {
+        api.store.rename(id, &oidc_user.name, &oidc_user.email).await?;
+        (user.name, user.email) = (oidc_user.name.clone(), oidc_user.email.clone());
     }
     Ok(Some(user))
 }
@@ -227,7 +227,7 @@ fn refused(error: Option<&str>, next: &str) -> PageError {
     PageError::new(StatusCode::FORBIDDEN, "You are not signed in", text).with_link(sign_in_address(next), "Sign in")
 }
 
-fn failed(error: &OidcError, next: &str) -> PageError {
+fn failed_page(error: &OidcError, next: &str) -> PageError {
     tracing::error!(%error, "a sign-in failed");
     PageError::new(
         StatusCode::BAD_GATEWAY,
@@ -243,7 +243,7 @@ mod tests {
     use http::header::COOKIE;
 
     use super::*;
-    use crate::testing::{service, service_for};
+    use crate::testing::{harness_with_sign_up, service};
 
     fn headers(attempt: &Attempt, next: &str) -> HeaderMap {
         let value = format!("{COOKIE_NAME}={}", cookie_value(attempt, next).expose_secret());
@@ -255,7 +255,7 @@ mod tests {
         let attempt = Attempt::new();
         let ours = headers(&attempt, "/device?user_code=WDJB-MJHT");
 
-        let (back, next) = started(&ours, Some(&attempt.state())).unwrap();
+        let (back, next) = restore_attempt(&ours, Some(&attempt.state())).unwrap();
         assert_eq!(back.nonce(), attempt.nonce());
         assert_eq!(next, "/device?user_code=WDJB-MJHT");
         for (headers, state) in [
@@ -265,7 +265,7 @@ mod tests {
             (&HeaderMap::new(), Some(attempt.state())),
             (&HeaderMap::new(), Some(Attempt::from_secret("").state())),
         ] {
-            assert!(started(headers, state.as_deref()).is_err());
+            assert!(restore_attempt(headers, state.as_deref()).is_err());
         }
     }
 
@@ -287,7 +287,7 @@ mod tests {
 
     #[tokio::test]
     async fn unlisted_email_gets_403_and_no_user() {
-        let service = service_for(SignUp::parse("example.com")).await;
+        let service = harness_with_sign_up(SignUp::parse("example.com")).await;
 
         let refused = service.sign_in("one@other.example", "/account").await;
         let admitted = service.sign_in("one@example.com", "/account").await;

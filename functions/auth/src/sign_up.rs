@@ -20,15 +20,15 @@ impl SignUp {
     /// Whether this person may become a user. Where a list decides, the issuer
     /// has to have verified the address: otherwise anybody could claim a listed
     /// one.
-    pub(crate) fn admits(&self, person: &Person) -> bool {
+    pub(crate) fn admits(&self, oidc_user: &Person) -> bool {
         if self.listed.is_empty() {
             return true;
         }
-        let email = person.email.to_lowercase();
+        let email = oidc_user.email.to_lowercase();
         let Some((_, domain)) = email.rsplit_once('@') else {
             return false;
         };
-        person.email_verified && self.listed.iter().any(|it| *it == email || it == domain)
+        oidc_user.email_verified && self.listed.iter().any(|it| *it == email || it == domain)
     }
 }
 
@@ -41,13 +41,13 @@ mod tests {
     }
 
     #[test]
-    fn without_a_list_everyone_may() {
+    fn empty_list_allows_everyone() {
         assert!(SignUp::parse("").admits(&person("one@example.com", false)));
         assert!(SignUp::parse(" , ").admits(&person("one@example.com", false)));
     }
 
     #[test]
-    fn a_list_admits_its_addresses_and_domains() {
+    fn list_allows_its_addresses_and_domains() {
         let sign_up = SignUp::parse("one@example.com, @Example.org");
         assert!(sign_up.admits(&person("One@Example.com", true)));
         assert!(sign_up.admits(&person("anyone@example.org", true)));

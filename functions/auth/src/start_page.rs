@@ -13,7 +13,7 @@ struct StartPage<'a> {
 }
 
 pub(crate) async fn start_page(State(api): State<Api>, session: Option<SignedIn>) -> PageResult<Page> {
-    let page = Page::of("Start", &StartPage { origin: &api.origin, is_signed_in: session.is_some() })?;
+    let page = Page::render("Start", &StartPage { origin: &api.origin, is_signed_in: session.is_some() })?;
     Ok(match session {
         Some(session) => page.signed_in(&session),
         None => page,

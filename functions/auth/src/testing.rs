@@ -67,10 +67,10 @@ impl Answer {
 }
 
 pub(crate) async fn service() -> Service {
-    service_for(SignUp::default()).await
+    harness_with_sign_up(SignUp::default()).await
 }
 
-pub(crate) async fn service_for(sign_up: SignUp) -> Service {
+pub(crate) async fn harness_with_sign_up(sign_up: SignUp) -> Service {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let clock = Clock::manual(noon());
     let api = Api {
@@ -90,11 +90,11 @@ pub(crate) async fn service_for(sign_up: SignUp) -> Service {
         client_secret: Some(ClientSecret::Given("secret".into())),
     };
     let oidc = Oidc::new(settings, &api.origin);
-    let described = program().await;
-    let clients = ClientDocuments::new(AddressPolicy::Also(vec![described]));
+    let client_address = program().await;
+    let clients = ClientDocuments::new(AddressPolicy::Also(vec![client_address]));
     let router = api::finish(crate::router(App { api: api.clone(), oidc, clients, sign_up }), api.clone());
-    let program = format!("http://{described}/client.json");
-    Service { store: api.store.clone(), origin: api.origin.clone(), program, api, clock, router }
+    let client_id = format!("http://{client_address}/client.json");
+    Service { store: api.store.clone(), origin: api.origin.clone(), program: client_id, api, clock, router }
 }
 
 impl Service {
@@ -126,16 +126,16 @@ impl Service {
 
     /// Follows the redirects to the issuer and back.
     pub(crate) async fn sign_in(&self, email: &str, next: &str) -> Answer {
-        let sent = self.page(&api::session::sign_in(next), "").await;
-        assert_eq!(sent.status, 303, "{}", sent.text);
-        let url = Url::parse(sent.headers[LOCATION].to_str().unwrap()).unwrap();
-        let asked: HashMap<String, String> = url.query_pairs().into_owned().collect();
-        assert_eq!(asked["redirect_uri"], "https://social.example/sign-in/callback");
+        let redirect = self.page(&api::session::sign_in(next), "").await;
+        assert_eq!(redirect.status, 303, "{}", redirect.text);
+        let url = Url::parse(redirect.headers[LOCATION].to_str().unwrap()).unwrap();
+        let parameters: HashMap<String, String> = url.query_pairs().into_owned().collect();
+        assert_eq!(parameters["redirect_uri"], "https://social.example/sign-in/callback");
         // The test issuer stores nothing: its code contains the response of its token endpoint.
-        let code = json!({"email": email, "nonce": asked["nonce"], "challenge": asked["code_challenge"]});
+        let code = json!({"email": email, "nonce": parameters["nonce"], "challenge": parameters["code_challenge"]});
         let code = URL_SAFE_NO_PAD.encode(code.to_string());
-        let back = format!("/sign-in/callback?code={code}&state={}", asked["state"]);
-        self.page(&back, &sent.cookie("__Host-sign-in")).await
+        let callback_path = format!("/sign-in/callback?code={code}&state={}", parameters["state"]);
+        self.page(&callback_path, &redirect.cookie("__Host-sign-in")).await
     }
 
     /// The CSRF token in the forms of a session.
@@ -202,14 +202,14 @@ async fn issuer(clock: Clock) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let router = Router::new()
-        .route("/.well-known/openid-configuration", get(describe))
+        .route("/.well-known/openid-configuration", get(discovery_document))
         .route("/token", post(exchange))
         .with_state((url.clone(), clock));
     tokio::spawn(async move { axum::serve(listener, router).await });
     url
 }
 
-async fn describe(State((url, _)): State<(String, Clock)>) -> Json<Value> {
+async fn discovery_document(State((url, _)): State<(String, Clock)>) -> Json<Value> {
     Json(json!({
         "issuer": ISSUER,
         "authorization_endpoint": format!("{url}/authorize"),
@@ -227,8 +227,8 @@ async fn exchange(
     let code = URL_SAFE_NO_PAD.decode(&form["code"]).unwrap();
     let code: Value = serde_json::from_slice(&code).unwrap();
     // This is `client:secret` in Base64.
-    let knows_us = headers.get("authorization").is_some_and(|it| it == "Basic Y2xpZW50OnNlY3JldA==");
-    if !knows_us || token::hash(&form["code_verifier"]) != code["challenge"] {
+    let is_our_client = headers.get("authorization").is_some_and(|it| it == "Basic Y2xpZW50OnNlY3JldA==");
+    if !is_our_client || token::hash(&form["code_verifier"]) != code["challenge"] {
         return Err(http::StatusCode::BAD_REQUEST);
     }
     let claims = json!({

@@ -1,8 +1,8 @@
 //! Responses to visitors who may not continue a connect flow.
 
 use api::page::{Page, PageError};
-use api::session::{sign_in, sign_in_anew};
-use api::{NoPermit, SignedIn};
+use api::session::{sign_in, sign_in_again_path};
+use api::{PermitError, SignedIn};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -38,11 +38,11 @@ struct AnotherUserPage {
 impl IntoResponse for FlowAccessError {
     fn into_response(self) -> Response {
         match self {
-            Self::Unknown => unknown().into_response(),
-            Self::SignedOut { back } => Redirect::to(&sign_in(&back)).into_response(),
-            Self::AnotherUser { session, owner, back } => {
-                let page = AnotherUserPage { owner, sign_in: sign_in_anew(&back) };
-                match Page::of("This belongs to another user", &page) {
+            Self::Unknown => unknown_flow().into_response(),
+            Self::SignedOut { back: return_path } => Redirect::to(&sign_in(&return_path)).into_response(),
+            Self::AnotherUser { session, owner, back: return_path } => {
+                let page = AnotherUserPage { owner, sign_in: sign_in_again_path(&return_path) };
+                match Page::render("This belongs to another user", &page) {
                     Ok(page) => page.signed_in(&session).status(StatusCode::FORBIDDEN).into_response(),
                     Err(error) => error.into_response(),
                 }
@@ -57,14 +57,14 @@ impl IntoResponse for FlowAccessError {
     }
 }
 
-fn unknown() -> PageError {
+fn unknown_flow() -> PageError {
     let text = "Start over in the app or on the page that you came from.";
     PageError::new(StatusCode::NOT_FOUND, "This link has expired or is invalid", text)
         .with_link("/", "Go to the start page")
 }
 
-impl From<NoPermit> for FlowAccessError {
-    fn from(error: NoPermit) -> Self {
+impl From<PermitError> for FlowAccessError {
+    fn from(error: PermitError) -> Self {
         Self::Page(error.into())
     }
 }

@@ -1,6 +1,6 @@
 //! The buttons of `/account/connections`: connect, reconnect, disconnect.
 
-use api::page::{Filled, PageError, PageResult};
+use api::page::{PageError, PageForm, PageResult};
 use api::{ClientIp, Segments, SignedIn};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -10,7 +10,7 @@ use domain::id::ConnectionId;
 use serde::Deserialize;
 
 use crate::App;
-use crate::delete_connection::Disconnection;
+use crate::delete_connection::DisconnectOutcome;
 use crate::recipient::Recipient;
 use crate::show_connect_flow::{redirect_page, with_refresh};
 use crate::start_connect_flow::StartedFlow;
@@ -33,19 +33,19 @@ pub(crate) async fn connect(
     State(app): State<App>,
     session: SignedIn,
     address: ClientIp,
-    Filled(form): Filled<ConnectForm>,
+    PageForm(form): PageForm<ConnectForm>,
 ) -> PageResult<Response> {
     session.check(&form.csrf)?;
     let Some(platform) = app.platforms.get(&form.platform) else {
         let text = "It is no longer set up in this deployment. Choose a platform from the list.";
-        return Err(back(StatusCode::UNPROCESSABLE_ENTITY, "This platform is not available", text));
+        return Err(error_page(StatusCode::UNPROCESSABLE_ENTITY, "This platform is not available", text));
     };
     let page = match app.start_flow(session.user, platform).await? {
         StartedFlow::Started { page, .. } => page,
         StartedFlow::OverPlan(reason) => {
             let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);
             entry.why(&reason).write();
-            return Err(back(StatusCode::FORBIDDEN, "Your plan's limit is reached", &reason));
+            return Err(error_page(StatusCode::FORBIDDEN, "Your plan's limit is reached", &reason));
         }
     };
     if let Some(path) = page.strip_prefix(&app.api.origin).filter(|it| it.starts_with("/connect/")) {
@@ -61,26 +61,26 @@ pub(crate) async fn disconnect(
     session: SignedIn,
     address: ClientIp,
     Segments(connection): Segments<String>,
-    Filled(form): Filled<DisconnectForm>,
+    PageForm(form): PageForm<DisconnectForm>,
 ) -> PageResult<Redirect> {
     session.check(&form.csrf)?;
-    let id = ConnectionId::parse(&connection).ok_or_else(not_there)?;
+    let id = ConnectionId::parse(&connection).ok_or_else(not_found_page)?;
     match app.disconnect(session.user, id, address.0).await? {
-        Disconnection::Done => Ok(Redirect::to("/account/connections?disconnected=true")),
-        Disconnection::Needed(why) => {
+        DisconnectOutcome::Done => Ok(Redirect::to("/account/connections?disconnected=true")),
+        DisconnectOutcome::Needed(why) => {
             let text = format!("{why} Cancel the scheduled posts first.");
             let page = PageError::new(StatusCode::UNPROCESSABLE_ENTITY, "The account is still connected", text);
             Err(page.with_link("/account/posts", "Go to your posts"))
         }
-        Disconnection::NotThere => Err(not_there()),
+        DisconnectOutcome::NotThere => Err(not_found_page()),
     }
 }
 
-fn not_there() -> PageError {
+fn not_found_page() -> PageError {
     let text = "It is already disconnected, or it belongs to another user.";
-    back(StatusCode::NOT_FOUND, "Account not found", text)
+    error_page(StatusCode::NOT_FOUND, "Account not found", text)
 }
 
-fn back(status: StatusCode, title: &str, text: &str) -> PageError {
+fn error_page(status: StatusCode, title: &str, text: &str) -> PageError {
     PageError::new(status, title, text).with_link(HERE, "Go to your connections")
 }

@@ -24,11 +24,11 @@ struct AccountsPage<'a> {
     csrf: &'a str,
     disconnected: bool,
     lost_grants: usize,
-    accounts: Vec<Account>,
-    platforms: Vec<Offered>,
+    accounts: Vec<AccountRow>,
+    platforms: Vec<PlatformOption>,
 }
 
-struct Account {
+struct AccountRow {
     id: String,
     platform: String,
     /// The name of the server's software: some servers that speak Mastodon's API have names of
@@ -46,7 +46,7 @@ struct Account {
     pending: u32,
 }
 
-struct Offered {
+struct PlatformOption {
     name: &'static str,
     title: String,
 }
@@ -59,10 +59,11 @@ pub(crate) async fn show_accounts(
 ) -> PageResult<Page> {
     let now = app.api.clock.now();
     let connections = app.api.store.connections(session.user).await?;
-    let mut accounts: Vec<_> = connections.into_iter().map(|it| Account::new(it, &app, now)).collect();
+    let mut accounts: Vec<_> = connections.into_iter().map(|it| AccountRow::new(it, &app, now)).collect();
     accounts.sort_by_key(|it| !it.needs_reconnection);
     let names = app.platforms.names().into_iter();
-    let platforms = names.filter_map(|name| Some(Offered { name, title: app.platforms.get(name)?.rules().title }));
+    let platforms =
+        names.filter_map(|name| Some(PlatformOption { name, title: app.platforms.get(name)?.rules().title }));
     let page = AccountsPage {
         csrf: session.csrf(),
         disconnected: query.disconnected,
@@ -70,10 +71,13 @@ pub(crate) async fn show_accounts(
         accounts,
         platforms: platforms.collect(),
     };
-    Ok(Page::of("Your connections", &page)?.signed_in(&session).of_account(Part::Connections).showing_avatars())
+    Ok(Page::render("Your connections", &page)?
+        .signed_in(&session)
+        .with_account_navigation(Part::Connections)
+        .with_avatars())
 }
 
-impl Account {
+impl AccountRow {
     fn new(connection: Connection, app: &App, now: DateTime<Utc>) -> Self {
         let name = account_name(&connection.profile);
         Self {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use api::NoPermit;
+use api::PermitError;
 use api::page::Page;
 use askama::Template;
 use axum::http::HeaderValue;
@@ -59,13 +59,13 @@ impl App {
         let mut pending = self.pending_authorization(loaded).await?;
         let host = pending.host.take();
         let pending_approval = self.pending_approval(platform, pending);
-        let asked = within(POLL_TIMEOUT, platform.poll(&pending_approval, now));
-        let polled = match self.api.with_permit(connect_flow.user_id, host.as_deref(), asked).await {
-            Ok(polled) => polled,
-            Err(NoPermit::Busy) => return Ok(false),
-            Err(NoPermit::Storage(error)) => return Err(error.into()),
+        let call = within(POLL_TIMEOUT, platform.poll(&pending_approval, now));
+        let approval = match self.api.with_permit(connect_flow.user_id, host.as_deref(), call).await {
+            Ok(approval) => approval,
+            Err(PermitError::Busy) => return Ok(false),
+            Err(PermitError::Storage(error)) => return Err(error.into()),
         };
-        let accounts = match polled {
+        let accounts = match approval {
             Ok(Approval::Approved(accounts)) => accounts,
             // Temporary errors are retried until the connect flow expires.
             Ok(Approval::Pending) | Err(ConnectError::Unreachable) => return Ok(false),
@@ -102,7 +102,7 @@ impl App {
             url: instructions.url.as_deref().filter(|it| is_web_address(it)),
             code: instructions.code.as_deref(),
         };
-        let page = visit.framed(Page::of(format!("Approve access on {title}"), &page)?);
+        let page = visit.framed(Page::render(format!("Approve access on {title}"), &page)?);
         Ok(with_refresh(page, RELOAD))
     }
 }

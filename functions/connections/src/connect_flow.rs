@@ -95,7 +95,7 @@ impl App {
     }
 
     pub(crate) fn addresses(&self, platform: &dyn Connect) -> CallbackUrls {
-        CallbackUrls::of(&self.api.origin, platform.name())
+        CallbackUrls::new(&self.api.origin, platform.name())
     }
 
     /// Starts the authorization at the platform.
@@ -103,7 +103,7 @@ impl App {
         &self,
         platform: &dyn Connect,
         state_token: &SecretString,
-        answers: &FieldValues,
+        field_values: &FieldValues,
     ) -> Result<Result<Authorized, ConnectError>, ConnectionsError> {
         let pkce = Pkce::random();
         let request = AuthorizationRequest {
@@ -111,17 +111,19 @@ impl App {
             urls: self.addresses(platform),
             challenge: pkce.challenge,
         };
-        let asked = platform.authorize(answers, &request, self.api.clock.now());
-        let (url, instructions, memory) = match within(SUBMIT_TIMEOUT, asked).await {
-            Ok(AuthorizeStep::Redirect { url, memory }) => (Some(url), None, memory),
-            Ok(AuthorizeStep::WaitForApproval { instructions, memory }) => (None, Some(instructions), memory),
+        let call = platform.authorize(field_values, &request, self.api.clock.now());
+        let (url, instructions, adapter_state) = match within(SUBMIT_TIMEOUT, call).await {
+            Ok(AuthorizeStep::Redirect { url, memory: adapter_state }) => (Some(url), None, adapter_state),
+            Ok(AuthorizeStep::WaitForApproval { instructions, memory: adapter_state }) => {
+                (None, Some(instructions), adapter_state)
+            }
             Ok(AuthorizeStep::Accounts(accounts)) => return Ok(Ok(Authorized::Accounts(accounts))),
             Err(error) => return Ok(Err(error)),
         };
         let pending = PendingAuthorization {
             verifier: pkce.verifier.expose_secret().to_owned(),
-            memory: memory.map(|it| it.expose_secret().to_owned()),
-            host: platform.named_host(answers),
+            memory: adapter_state.map(|it| it.expose_secret().to_owned()),
+            host: platform.named_host(field_values),
             instructions,
         };
         let sealed = self.seal(&token::hash(state_token.expose_secret()), &pending).await?;
@@ -139,8 +141,8 @@ impl App {
     }
 
     pub(crate) fn pending_approval(&self, platform: &dyn Connect, pending: PendingAuthorization) -> PendingApproval {
-        let here = self.addresses(platform);
-        PendingApproval { verifier: pending.verifier.into(), urls: here, adapter_state: pending.memory.map(Into::into) }
+        let urls = self.addresses(platform);
+        PendingApproval { verifier: pending.verifier.into(), urls, adapter_state: pending.memory.map(Into::into) }
     }
 
     pub(crate) async fn instructions(&self, loaded: &LoadedFlow) -> Result<Instructions, ConnectionsError> {
@@ -173,10 +175,10 @@ impl App {
     ) -> Result<(), ConnectionsError> {
         // For every adapter: names from platforms are limited in length and cleared of control
         // characters.
-        let shown = |it: Account| Account { profile: it.profile.fit_to_show(), ..it };
-        let mut accounts: Vec<Account> = accounts.into_iter().map(shown).collect();
-        let mut seen = HashSet::new();
-        accounts.retain(|it| seen.insert(it.profile.account_id.clone()));
+        let with_display_names = |it: Account| Account { profile: it.profile.sanitized(), ..it };
+        let mut accounts: Vec<Account> = accounts.into_iter().map(with_display_names).collect();
+        let mut account_ids = HashSet::new();
+        accounts.retain(|it| account_ids.insert(it.profile.account_id.clone()));
         if 1 < accounts.len() {
             let choices: Vec<AccountChoice> = accounts.into_iter().map(AccountChoice::from).collect();
             let sealed = self.seal(&loaded.hash, &choices).await?;
@@ -232,8 +234,8 @@ impl App {
                 self.end_without_account(loaded, reason).await?;
                 return self.revoke_unused(loaded, platform, accounts).await;
             }
-            let beside = MAX_CONNECTED.saturating_sub(fitting.len());
-            let covered = others.iter().filter(|it| is_covered(it, &fitting, &found)).take(beside);
+            let capacity = MAX_CONNECTED.saturating_sub(fitting.len());
+            let covered = others.iter().filter(|it| is_covered(it, &fitting, &found)).take(capacity);
             fitting.extend(covered.collect::<Vec<_>>());
             let now = self.api.clock.now();
             let (connecting, granted) = self.connecting(user, platform, &fitting, found, now).await?;
@@ -255,12 +257,12 @@ impl App {
     async fn record_connected(&self, loaded: &LoadedFlow, connecting: &[Connecting], now: DateTime<Utc>) {
         for account in connecting {
             let connection = &account.connection;
-            let made = audit::Entry::new(audit::Event::ConnectionMade).user(connection.user_id);
-            let made = made.connection(connection.connection_id).address(loaded.address);
+            let entry = audit::Entry::new(audit::Event::ConnectionMade).user(connection.user_id);
+            let entry = entry.connection(connection.connection_id).address(loaded.address);
             if account.found.is_some() {
-                made.why("renewed").write();
+                entry.why("renewed").write();
             } else {
-                made.write();
+                entry.write();
                 publish_event(self.events.as_ref(), &Event::connected(connection, now)).await;
             }
         }
@@ -287,11 +289,11 @@ impl App {
     pub(crate) async fn plan_limit_reached(
         &self,
         user: UserId,
-        renewing: &str,
+        platform: &str,
     ) -> Result<Option<String>, ConnectionsError> {
         let Some((limit, connections)) = self.plan_limit_and_connections(user).await? else { return Ok(None) };
-        let renews = connections.iter().any(|it| it.needs_reconnection && it.provider == renewing);
-        Ok((limit.left == 0 && !renews).then(|| limit.reached_message()))
+        let is_reconnection = connections.iter().any(|it| it.needs_reconnection && it.provider == platform);
+        Ok((limit.left == 0 && !is_reconnection).then(|| limit.reached_message()))
     }
 
     /// `None` when the plan has no limit.
@@ -338,7 +340,7 @@ impl App {
                     refresh_at: Some(platform.refresh_policy().due_at(credentials, now)),
                 });
             }
-            let own = match &credentials.own {
+            let own = match &credentials.own_token {
                 Some(own) => {
                     let context = credentials_context(user, id, platform.name());
                     Some(self.sealer.seal(own.expose_secret().as_bytes(), &context).await?)
@@ -366,8 +368,8 @@ impl App {
         Ok((connecting, granted))
     }
 
-    async fn seal<T: Serialize>(&self, hash: &str, memory: &T) -> Result<Vec<u8>, ConnectionsError> {
-        let plain = serde_json::to_vec(memory).map_err(|_| ConnectionsError::Memory)?;
+    async fn seal<T: Serialize>(&self, hash: &str, state: &T) -> Result<Vec<u8>, ConnectionsError> {
+        let plain = serde_json::to_vec(state).map_err(|_| ConnectionsError::Memory)?;
         Ok(self.sealer.seal(&plain, &connect_flow_context(hash)).await?)
     }
 
@@ -379,10 +381,10 @@ impl App {
 }
 
 /// Whether the account is already connected by the grant of an account in `by`.
-fn is_covered(account: &Account, by: &[&Account], found: &HashMap<String, ConnectionRecord>) -> bool {
+fn is_covered(account: &Account, accounts: &[&Account], found: &HashMap<String, ConnectionRecord>) -> bool {
     let Some(found) = found.get(&account.profile.account_id) else { return false };
-    let name_of = |it: &&Account| grant_name(&found.connection.provider, it.grant_name());
-    by.iter().any(|it| found.grant_name() == Some(&name_of(it)))
+    let name_at_platform = |it: &&Account| grant_name(&found.connection.provider, it.grant_name());
+    accounts.iter().any(|it| found.grant_name() == Some(&name_at_platform(it)))
 }
 
 impl AccountChoice {
@@ -395,7 +397,7 @@ impl AccountChoice {
 impl From<Account> for AccountChoice {
     fn from(account: Account) -> Self {
         let Account { profile, scopes, rules, grant, credentials } = account;
-        let own = credentials.own.as_ref().map(|it| it.expose_secret().to_owned());
+        let own = credentials.own_token.as_ref().map(|it| it.expose_secret().to_owned());
         let credentials = credentials.to_bytes().expose_secret().to_owned();
         Self { profile, is_selected: false, scopes, rules, grant, credentials, own }
     }
@@ -407,7 +409,7 @@ impl TryFrom<AccountChoice> for Account {
     fn try_from(choice: AccountChoice) -> Result<Self, ConnectionsError> {
         let AccountChoice { profile, scopes, rules, grant, credentials, own, .. } = choice;
         let credentials = Credentials::from_bytes(credentials.as_bytes()).map_err(|_| ConnectionsError::Memory)?;
-        let credentials = Credentials { own: own.map(Into::into), ..credentials };
+        let credentials = Credentials { own_token: own.map(Into::into), ..credentials };
         Ok(Self { profile, scopes, rules, grant, credentials })
     }
 }

@@ -102,16 +102,16 @@ fn meta(connection: &Connection) -> Vec<MetaEntry> {
         entry("scopes", json!(connection.scopes)),
         entry("token_expires_at", json!(connection.token_expires_at.map(show))),
     ];
-    entries.extend(connection.rules.rules.iter().filter(|it| is_shown(it)).flat_map(entries_of));
-    for depending in &connection.rules.depending {
-        let when = |it: MetaEntry| MetaEntry { when: Some(WhenView::new(&depending.when)), ..it };
-        entries.extend(depending.rules.iter().filter(|it| is_shown(it)).flat_map(entries_of).map(when));
+    entries.extend(connection.rules.rules.iter().filter(|it| is_shown(it)).flat_map(rule_entries));
+    for conditional in &connection.rules.depending {
+        let when = |it: MetaEntry| MetaEntry { when: Some(WhenView::new(&conditional.when)), ..it };
+        entries.extend(conditional.rules.iter().filter(|it| is_shown(it)).flat_map(rule_entries).map(when));
     }
     entries
 }
 
 /// The entry of a rule, followed by entries for the unit of its number.
-fn entries_of(rule: &Rule) -> Vec<MetaEntry> {
+fn rule_entries(rule: &Rule) -> Vec<MetaEntry> {
     let mut entries = vec![entry(rule.id(), rule_value(rule))];
     if let Rule::MaxAltText { counting, .. } = rule {
         entries.push(entry("alt_text_unit", json!(unit_name(counting))));
@@ -206,8 +206,10 @@ mod tests {
     fn conditional_rules_come_last_with_their_condition() {
         let mut connection = a_connection(&a_user());
         let reel = When::option("kind", ["reel"]).or_absent();
-        connection.rules = Rules::of("Example", [Rule::max_media(4)])
-            .and_where(reel, [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::OfPost(PostRule::TextNotShown)]);
+        connection.rules = Rules::new("Example", [Rule::max_media(4)]).with_rules_when(
+            reel,
+            [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::OfPost(PostRule::TextNotShown)],
+        );
 
         let shown: Vec<_> = meta(&connection).into_iter().skip(3).map(|it| serde_json::to_value(it).unwrap()).collect();
 

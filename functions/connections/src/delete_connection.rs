@@ -53,19 +53,19 @@ pub(crate) async fn delete_connection(
         return Err(error);
     }
     match app.disconnect(caller.user, id, caller.ip).await? {
-        Disconnection::Done => Ok(StatusCode::NO_CONTENT),
-        Disconnection::Needed(why) => Err(ApiError::OAuth {
+        DisconnectOutcome::Done => Ok(StatusCode::NO_CONTENT),
+        DisconnectOutcome::Needed(why) => Err(ApiError::OAuth {
             status: StatusCode::UNPROCESSABLE_ENTITY,
             error: "has_pending_posts",
             description: format!(
                 "{why} Unschedule or delete the scheduled posts first: GET /api/v1/posts?status=scheduled lists them."
             ),
         }),
-        Disconnection::NotThere => Err(ApiError::NotFound),
+        DisconnectOutcome::NotThere => Err(ApiError::NotFound),
     }
 }
 
-pub(crate) enum Disconnection {
+pub(crate) enum DisconnectOutcome {
     Done,
     /// Posts use the connection; the message says how many.
     Needed(String),
@@ -80,7 +80,7 @@ impl App {
         user: UserId,
         id: ConnectionId,
         address: IpAddr,
-    ) -> Result<Disconnection, StorageError> {
+    ) -> Result<DisconnectOutcome, StorageError> {
         // Deletes the connection before it revokes the grant: the deletion fails when a post is
         // being scheduled at the same moment, and that post needs the grant.
         let now = self.api.clock.now();
@@ -93,15 +93,15 @@ impl App {
                     revoke_grant(&api.store, sealer.as_ref(), platforms, &record, now).await;
                 }
                 publish_event(self.events.as_ref(), &Event::disconnected(&connection, now)).await;
-                Ok(Disconnection::Done)
+                Ok(DisconnectOutcome::Done)
             }
-            Disconnected::Pending(count) => Ok(Disconnection::Needed(needed_by(count))),
-            Disconnected::NotThere => Ok(Disconnection::NotThere),
+            Disconnected::Pending(count) => Ok(DisconnectOutcome::Needed(pending_posts_message(count))),
+            Disconnected::NotThere => Ok(DisconnectOutcome::NotThere),
         }
     }
 }
 
-fn needed_by(count: u32) -> String {
+fn pending_posts_message(count: u32) -> String {
     let posts = match count {
         1 => "1 scheduled or publishing post uses".to_owned(),
         more => format!("{more} scheduled or publishing posts use"),
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn one_post_is_named_in_the_singular() {
-        let sentence = needed_by(1);
+        let sentence = pending_posts_message(1);
         assert!(sentence.starts_with("1 scheduled or publishing post uses this account."), "{sentence}");
     }
 }

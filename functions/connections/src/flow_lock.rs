@@ -25,23 +25,23 @@ impl App {
         &self,
         visit: &FlowVisit,
         host: Option<String>,
-        work: BoxFuture<'_, Result<Response, FlowAccessError>>,
+        step: BoxFuture<'_, Result<Response, FlowAccessError>>,
     ) -> Result<Response, FlowAccessError> {
         let user = visit.loaded.flow.user_id;
-        self.api.with_permit(user, host.as_deref(), Box::pin(self.run_locked(visit, work))).await?
+        self.api.with_permit(user, host.as_deref(), Box::pin(self.run_locked(visit, step))).await?
     }
 
     async fn run_locked(
         &self,
         visit: &FlowVisit,
-        work: BoxFuture<'_, Result<Response, FlowAccessError>>,
+        step: BoxFuture<'_, Result<Response, FlowAccessError>>,
     ) -> Result<Response, FlowAccessError> {
         let (store, hash, state) = (&self.api.store, &visit.loaded.hash, visit.loaded.flow.state);
-        let ends = match store
+        let lock_ends_at = match store
             .lock_connect_flow(hash, state, &visit.participant.flow_owner(), LEASE, self.api.clock.now())
             .await?
         {
-            FlowLock::Ours(ends) => ends,
+            FlowLock::Ours(lock_ends_at) => lock_ends_at,
             FlowLock::Busy => {
                 let text = "Your last submission is still being processed. Wait a few seconds, then reload the page.";
                 return visit.refuse(StatusCode::CONFLICT, "Still processing", text, false);
@@ -53,11 +53,11 @@ impl App {
                 return visit.refuse(StatusCode::TOO_MANY_REQUESTS, "Too many attempts", &text, true);
             }
         };
-        let done = work.await;
-        if let Err(error) = store.unlock_connect_flow(hash, ends).await {
+        let response = step.await;
+        if let Err(error) = store.unlock_connect_flow(hash, lock_ends_at).await {
             tracing::warn!(%error, "a connect flow stays locked for 30 seconds");
         }
-        done
+        response
     }
 }
 

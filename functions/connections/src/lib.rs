@@ -50,7 +50,7 @@ use axum::extract::FromRef;
 use axum::routing::{get, post};
 use cloud::events::EventBus;
 use cloud::seal::Sealer;
-use domain::options::Vocabulary;
+use domain::options::PlatformOptions;
 use domain::plan::Plans;
 use platforms::{Connect, Registry};
 use publishing::CredentialService;
@@ -65,7 +65,7 @@ pub struct App {
     pub api: Api,
     pub platforms: Registry<dyn Connect>,
     /// The options of each platform.
-    pub vocabulary: Vocabulary,
+    pub vocabulary: PlatformOptions,
     pub sealer: Arc<dyn Sealer>,
     /// Events of connections go to this bus.
     pub events: Arc<dyn EventBus>,

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use domain::connection::Connection;
 use domain::delivery::AttemptError;
 use domain::id::ConnectionId;
-use platforms::{Choice, Choosing, Credentials, DependencyError};
+use platforms::{Choice, ChoicesRequest, Credentials, DependencyError};
 use publishing::{PublishingError, StoredCredentials};
 use serde::Serialize;
 use storage::ConnectionRecord;
@@ -107,52 +107,53 @@ pub(crate) async fn list_choices(
         fields.add("query", format_args!("may have at most {MAX_QUERY} characters"));
     }
     fields.finish(())?;
-    let lost = || {
+    let lost_grant = || {
         let title = &connection.rules.title;
         ApiError::Conflict(format!("{title} no longer accepts this connection. Reconnect the account"))
     };
     if connection.needs_reconnection {
-        return Err(lost());
+        return Err(lost_grant());
     }
 
-    let stored = app.credential_service().stored(&record).await.map_err(|it| no_credentials(&it, id))?;
+    let stored = app.credential_service().stored(&record).await.map_err(|it| credentials_error(&it, id))?;
     let stored = match stored {
         Ok(stored) => stored,
-        Err(AttemptError::Unauthorized { .. }) => return Err(lost()),
-        Err(error) => return Err(not_listed(connection, &error, app.api.clock.now())),
+        Err(AttemptError::Unauthorized { .. }) => return Err(lost_grant()),
+        Err(error) => return Err(list_error(connection, &error, app.api.clock.now())),
     };
     let host = platform.host(stored.credentials());
     let listed = async {
         let now = app.api.clock.now();
-        let credentials = match credentials(&app, &record, stored).await.map_err(|it| no_credentials(&it, id))? {
+        let credentials = match credentials(&app, &record, stored).await.map_err(|it| credentials_error(&it, id))? {
             Ok(credentials) => credentials,
-            Err(AttemptError::Unauthorized { .. }) => return Err(lost()),
-            Err(error) => return Err(not_listed(connection, &error, now)),
+            Err(AttemptError::Unauthorized { .. }) => return Err(lost_grant()),
+            Err(error) => return Err(list_error(connection, &error, now)),
         };
-        let asked = Choosing { option: &option, query: query.as_deref(), connection, credentials: &credentials };
-        match timeout(LISTED_WITHIN, platform.choices(&asked, now)).await {
+        let request =
+            ChoicesRequest { option: &option, query: query.as_deref(), connection, credentials: &credentials };
+        match timeout(LISTED_WITHIN, platform.choices(&request, now)).await {
             Ok(Ok(listed)) => Ok(listed),
             Ok(Err(error)) => {
                 tracing::info!(?error, connection_id = %id, option, "choices were not listed");
-                Err(not_listed(connection, &error, now))
+                Err(list_error(connection, &error, now))
             }
-            Err(_) => Err(later(connection, AGAIN_AFTER, "did not respond in time")),
+            Err(_) => Err(retry_later(connection, AGAIN_AFTER, "did not respond in time")),
         }
     };
     let listed = app.api.with_permit(caller.user, host.as_deref(), listed).await??;
-    let fits = |it: &Choice| query.as_ref().is_none_or(|query| has_words(it, query));
-    let data = listed.into_iter().filter(fits).map(|Choice { value, label }| ChoiceView { value, label });
+    let matches = |it: &Choice| query.as_ref().is_none_or(|query| is_match(it, query));
+    let data = listed.into_iter().filter(matches).map(|Choice { value, label }| ChoiceView { value, label });
     Ok(Json(ChoiceList { data: data.collect() }))
 }
 
-fn no_credentials(error: &PublishingError, id: ConnectionId) -> ApiError {
+fn credentials_error(error: &PublishingError, id: ConnectionId) -> ApiError {
     tracing::error!(%error, connection_id = %id, "there are no credentials to list choices with");
     ApiError::Internal
 }
 
-fn has_words(choice: &Choice, query: &str) -> bool {
-    let has = |text: &str| text.to_lowercase().contains(&query.trim().to_lowercase());
-    has(&choice.label) || has(&choice.value)
+fn is_match(choice: &Choice, query: &str) -> bool {
+    let is_in = |text: &str| text.to_lowercase().contains(&query.trim().to_lowercase());
+    is_in(&choice.label) || is_in(&choice.value)
 }
 
 /// Runs in a task of its own, which continues when the client disconnects: the response of a
@@ -163,33 +164,33 @@ async fn credentials(
     stored: StoredCredentials,
 ) -> Result<Result<Credentials, AttemptError>, PublishingError> {
     let (app, record) = (app.clone(), record.clone());
-    let asked = tokio::spawn(async move {
+    let task = tokio::spawn(async move {
         let Some(platform) = app.platforms.get(&record.connection.provider) else {
             return Ok(Err(DependencyError.into()));
         };
-        app.credential_service().for_a_question(platform, &record, stored).await
+        app.credential_service().credentials_for_read(platform, &record, stored).await
     });
-    asked.await.unwrap_or_else(|error| {
+    task.await.unwrap_or_else(|error| {
         tracing::error!(%error, "credentials were not looked for to the end");
         Ok(Err(DependencyError.into()))
     })
 }
 
-fn not_listed(connection: &Connection, error: &AttemptError, now: DateTime<Utc>) -> ApiError {
+fn list_error(connection: &Connection, error: &AttemptError, now: DateTime<Utc>) -> ApiError {
     match error {
         AttemptError::RetryLater { retry_at, .. } => {
             let wait = retry_at.map(|it| (it - now).num_seconds().clamp(1, LONGEST_WAIT).unsigned_abs());
-            later(connection, wait.unwrap_or(AGAIN_AFTER), "cannot list the values at the moment")
+            retry_later(connection, wait.unwrap_or(AGAIN_AFTER), "cannot list the values at the moment")
         }
         AttemptError::Unauthorized { .. } => {
-            later(connection, AGAIN_AFTER, "does not accept this connection at the moment")
+            retry_later(connection, AGAIN_AFTER, "does not accept this connection at the moment")
         }
-        _ => later(connection, AGAIN_AFTER, "did not list the values"),
+        _ => retry_later(connection, AGAIN_AFTER, "did not list the values"),
     }
 }
 
-fn later(connection: &Connection, wait: u64, why: &str) -> ApiError {
-    ApiError::Later { message: format!("{} {why}. Try again in {wait} s", connection.rules.title), wait }
+fn retry_later(connection: &Connection, wait: u64, reason: &str) -> ApiError {
+    ApiError::Later { message: format!("{} {reason}. Try again in {wait} s", connection.rules.title), wait }
 }
 
 #[cfg(test)]
@@ -199,7 +200,7 @@ mod tests {
     use crate::testing::{Harness, PlatformBehavior};
 
     #[tokio::test]
-    async fn the_values_of_an_option_are_listed_as_the_platform_says_them() {
+    async fn choices_are_listed_as_the_platform_returns_them() {
         let harness = Harness::new().await;
         let id = harness.connect("7").await;
         let listed = async |query: &str| harness.get(&format!("/api/v1/connections/{id}/choices/board{query}")).await;
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_options_whose_values_are_listed_have_them_and_only_for_their_user() {
+    async fn other_options_and_other_users_get_404() {
         let harness = Harness::new().await;
         let id = harness.connect("7").await;
         for path in [
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_platform_that_does_not_answer_is_asked_again_later() {
+    async fn unresponsive_platform_gets_503_with_retry_after() {
         let harness = Harness::new().await;
         let id = harness.connect("7").await;
         harness.platform.set_behavior(PlatformBehavior::Broken);
@@ -242,11 +243,16 @@ mod tests {
         let answer = harness.get(&format!("/api/v1/connections/{id}/choices/board")).await;
 
         assert_eq!((answer.status, answer.retry_after.as_deref()), (503, Some("45")));
-        assert!(answer.body["message"].as_str().unwrap().ends_with("cannot list the values at the moment. Try again in 45 s"));
+        assert!(
+            answer.body["message"]
+                .as_str()
+                .unwrap()
+                .ends_with("cannot list the values at the moment. Try again in 45 s")
+        );
     }
 
     #[tokio::test]
-    async fn a_server_that_a_user_named_is_asked_with_a_permit() {
+    async fn named_server_is_called_with_a_permit() {
         let harness = Harness::new().await;
         let id = harness.connect("7~named").await;
         let path = format!("/api/v1/connections/{id}/choices/board");

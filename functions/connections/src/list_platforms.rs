@@ -117,8 +117,8 @@ impl PlatformView {
             options: options::schema(info.options),
             rules: adapter.map_or_else(Vec::new, |it| RuleView::all(&it.rules())),
             fields: adapter.map_or_else(Vec::new, |it| {
-                let here = app.addresses(it);
-                it.fields().iter().map(|field| FieldView::new(field, &here)).collect()
+                let urls = app.addresses(it);
+                it.fields().iter().map(|field| FieldView::new(field, &urls)).collect()
             }),
         }
     }
@@ -127,9 +127,9 @@ impl PlatformView {
 impl RuleView {
     /// Unconditional rules come first.
     fn all(rules: &Rules) -> Vec<Self> {
-        let depending = rules.depending.iter().flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
-        let always = rules.rules.iter().map(|it| (it, None));
-        always.chain(depending).filter(|(it, _)| is_shown(it)).map(|(it, when)| Self::new(it, when)).collect()
+        let conditional = rules.depending.iter().flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
+        let unconditional = rules.rules.iter().map(|it| (it, None));
+        unconditional.chain(conditional).filter(|(it, _)| is_shown(it)).map(|(it, when)| Self::new(it, when)).collect()
     }
 
     fn new(rule: &Rule, when: Option<&When>) -> Self {
@@ -138,9 +138,9 @@ impl RuleView {
 }
 
 impl FieldView {
-    fn new(field: &Field, here: &CallbackUrls) -> Self {
+    fn new(field: &Field, urls: &CallbackUrls) -> Self {
         let Field { name, example, secret, optional, .. } = *field;
-        let label = field.label_at(here);
+        let label = field.label_for(urls);
         Self { name, label, example, secret, optional: optional.is_some() }
     }
 }
@@ -156,8 +156,8 @@ mod tests {
     #[test]
     fn only_rules_that_limit_a_post_are_listed() {
         let fitted = || Rule::OfFiles(FileRule::FittedImageSide { max: 4096 });
-        let rules = Rules::of("Example", [Rule::max_media(4), fitted()])
-            .and_where(When::option("kind", ["reel"]), [fitted(), Rule::OfPost(PostRule::TextNotShown)]);
+        let rules = Rules::new("Example", [Rule::max_media(4), fitted()])
+            .with_rules_when(When::option("kind", ["reel"]), [fitted(), Rule::OfPost(PostRule::TextNotShown)]);
 
         let names: Vec<_> = RuleView::all(&rules).into_iter().map(|it| it.name).collect();
 

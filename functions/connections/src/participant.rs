@@ -101,13 +101,13 @@ impl App {
         connect_flow: &ConnectFlow,
         visitor: Visitor,
         entry_point: EntryPoint,
-        here: FlowPage<'_>,
+        page: FlowPage<'_>,
     ) -> Result<Participant, FlowAccessError> {
         let Visitor { session, guest_cookie, .. } = visitor;
-        let ours = guest_cookie.as_ref().map(|it| FlowOwner::Guest(it.hash()));
-        let is_in_that_browser = ours.is_some() && ours == connect_flow.owner;
-        let is_a_guests = matches!(connect_flow.owner, Some(FlowOwner::Guest(_)));
-        if entry_point == EntryPoint::Callback && is_a_guests && !is_in_that_browser {
+        let guest_owner = guest_cookie.as_ref().map(|it| FlowOwner::Guest(it.hash()));
+        let is_same_browser = guest_owner.is_some() && guest_owner == connect_flow.owner;
+        let is_guest_flow = matches!(connect_flow.owner, Some(FlowOwner::Guest(_)));
+        if entry_point == EntryPoint::Callback && is_guest_flow && !is_same_browser {
             return Err(FlowAccessError::AnotherBrowser);
         }
         if let Some(session) = session.as_ref().filter(|it| it.user == connect_flow.user_id) {
@@ -115,24 +115,24 @@ impl App {
         }
         if self.guests == Guests::Permitted && connect_flow.owner != Some(FlowOwner::Owner) {
             // What an owner has started is not open to everyone who has the link.
-            let is_open_to_all = matches!(
+            let is_open_to_guests = matches!(
                 connect_flow.state,
                 FlowState::CollectingInput | FlowState::AwaitingCallback | FlowState::Failed
             );
-            if is_in_that_browser || (!is_a_guests && is_open_to_all && entry_point != EntryPoint::Callback) {
+            if is_same_browser || (!is_guest_flow && is_open_to_guests && entry_point != EntryPoint::Callback) {
                 return Ok(Participant::Guest(guest_cookie.unwrap_or_else(GuestCookie::random)));
             }
-            if is_a_guests {
+            if is_guest_flow {
                 return Err(FlowAccessError::AnotherBrowser);
             }
         }
-        let back = here.address.to_owned();
+        let return_path = page.address.to_owned();
         match (session, entry_point) {
             (Some(session), _) => {
-                Err(FlowAccessError::AnotherUser { session, owner: here.recipient.to_string(), back })
+                Err(FlowAccessError::AnotherUser { session, owner: page.recipient.to_string(), back: return_path })
             }
-            (None, EntryPoint::Form) => Err(FlowAccessError::Page(PageError::signed_out(&sign_in(&back)))),
-            (None, EntryPoint::Page | EntryPoint::Callback) => Err(FlowAccessError::SignedOut { back }),
+            (None, EntryPoint::Form) => Err(FlowAccessError::Page(PageError::signed_out(&sign_in(&return_path)))),
+            (None, EntryPoint::Page | EntryPoint::Callback) => Err(FlowAccessError::SignedOut { back: return_path }),
         }
     }
 }
@@ -180,8 +180,8 @@ impl Participant {
     }
 
     /// Adds the cookie of a guest to the response.
-    pub(crate) fn answer(&self, answer: impl IntoResponse) -> Response {
-        let mut response = answer.into_response();
+    pub(crate) fn answer(&self, inner: impl IntoResponse) -> Response {
+        let mut response = inner.into_response();
         if let Self::Guest(guest_cookie) = self {
             response.headers_mut().append(SET_COOKIE, set_cookie(COOKIE_NAME, &guest_cookie.0, LIFETIME));
         }

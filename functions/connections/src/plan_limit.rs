@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_no_handle_is_shown_as_it_is() {
+    fn name_that_is_no_handle_is_shown_unchanged() {
         let profile = |username: Option<&str>| AccountInfo {
             account_id: "7".to_owned(),
             username: username.map(str::to_owned),

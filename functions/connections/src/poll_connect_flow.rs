@@ -83,8 +83,8 @@ pub(crate) async fn poll_connect_flow(
     let loaded = loaded.filter(|it| is_ours(&it.flow)).ok_or_else(not_found)?;
     params.none()?;
     let connect_flow = if app.check_approval(&loaded).await? {
-        let looked = app.load_flow(state_token, caller.ip, now).await?;
-        looked.map(|it| it.flow).filter(is_ours).ok_or_else(not_found)?
+        let reloaded = app.load_flow(state_token, caller.ip, now).await?;
+        reloaded.map(|it| it.flow).filter(is_ours).ok_or_else(not_found)?
     } else {
         loaded.flow
     };
@@ -96,8 +96,8 @@ pub(crate) async fn poll_connect_flow(
         (FlowState::Completed, None) => ConnectFlowStatus::Completed { connection: None },
         (FlowState::Failed, _) => ConnectFlowStatus::Failed,
         _ if connect_flow.is_open(now) => {
-            let left = (connect_flow.expires_at - now).num_milliseconds();
-            ConnectFlowStatus::Pending { expires_in: (left + 999) / 1000 }
+            let left_ms = (connect_flow.expires_at - now).num_milliseconds();
+            ConnectFlowStatus::Pending { expires_in: (left_ms + 999) / 1000 }
         }
         _ => return Err(expired()),
     };

@@ -54,14 +54,14 @@ async fn handle_callback(
     visitor: Visitor,
 ) -> Result<Response, FlowAccessError> {
     let address = uri.path_and_query().map_or("/", |it| it.as_str());
-    if is_reached_by_address(&app.api.origin, headers) {
+    if is_called_by_ip(&app.api.origin, headers) {
         return Ok(Redirect::to(&format!("{}{address}", app.api.origin)).into_response());
     }
     let query = parameters(uri.query())?;
     let platform = app.platforms.get(name).ok_or_else(PageError::not_found)?;
-    let here = app.addresses(platform);
-    let arrived_at = server.map_or_else(|| here.redirect_uri.clone(), |it| here.redirect_uri_of(it));
-    let state_token = query.get("state").cloned().ok_or_else(without_state)?;
+    let urls = app.addresses(platform);
+    let arrived_at = server.map_or_else(|| urls.redirect_uri.clone(), |it| urls.redirect_uri_for(it));
+    let state_token = query.get("state").cloned().ok_or_else(missing_state_page)?;
 
     let visit = app.enter(state_token, visitor, EntryPoint::Callback, address).await?;
     let loaded = &visit.loaded;
@@ -114,12 +114,12 @@ impl ReceivedCallback {
 /// Whether a service on this machine was reached by IP address. Some platforms redirect to
 /// `127.0.0.1` instead of `localhost` (RFC 8252, section 8.3), where the browser does not send our
 /// cookies.
-pub(crate) fn is_reached_by_address(origin: &str, headers: &HeaderMap) -> bool {
-    let is_named = Url::parse(origin).is_ok_and(|it| it.host_str() == Some("localhost"));
+pub(crate) fn is_called_by_ip(origin: &str, headers: &HeaderMap) -> bool {
+    let is_localhost = Url::parse(origin).is_ok_and(|it| it.host_str() == Some("localhost"));
     let host = headers.get(HOST).and_then(|it| it.to_str().ok());
-    let reached = host.and_then(|it| Url::parse(&format!("http://{it}")).ok());
-    is_named
-        && match reached.as_ref().and_then(Url::host) {
+    let host_url = host.and_then(|it| Url::parse(&format!("http://{it}")).ok());
+    is_localhost
+        && match host_url.as_ref().and_then(Url::host) {
             Some(Host::Ipv4(address)) => address.is_loopback(),
             Some(Host::Ipv6(address)) => address.is_loopback(),
             Some(Host::Domain(_)) | None => false,
@@ -138,7 +138,7 @@ async fn exchange_code(
     }
 }
 
-fn without_state() -> PageError {
+fn missing_state_page() -> PageError {
     let text = "The platform sent you back without the parameter \"state\". Nothing was connected. Start over in the app or on the page that you came from.";
     PageError::new(StatusCode::BAD_REQUEST, "The link is incomplete", text)
 }
@@ -155,13 +155,13 @@ mod tests {
         let headers = |host: &str| [(HOST, host.parse().unwrap())].into_iter().collect();
         let local = "http://localhost:3000";
         for host in ["127.0.0.1:3000", "127.0.0.1", "[::1]:3000"] {
-            assert!(is_reached_by_address(local, &headers(host)), "{host}");
-            assert!(!is_reached_by_address("https://social.example", &headers(host)), "{host}");
+            assert!(is_called_by_ip(local, &headers(host)), "{host}");
+            assert!(!is_called_by_ip("https://social.example", &headers(host)), "{host}");
         }
         for host in ["localhost:3000", "192.0.2.1:3000", "[2001:db8::1]:3000", "social.example", "a b"] {
-            assert!(!is_reached_by_address(local, &headers(host)), "{host}");
+            assert!(!is_called_by_ip(local, &headers(host)), "{host}");
         }
-        assert!(!is_reached_by_address(local, &HeaderMap::new()));
+        assert!(!is_called_by_ip(local, &HeaderMap::new()));
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@
 //!
 //! No session is needed: the platform signs the request with the secret of the app.
 
-use api::page::{Asked, Filled, Page, PageError, PageResult};
+use api::page::{Asked, Page, PageError, PageForm, PageResult};
 use api::{ApiError, ApiResult, Segments};
 use askama::Template;
 use axum::Json;
@@ -51,9 +51,9 @@ struct DeletedPage {
 pub(crate) async fn deauthorize(
     Segments(name): Segments<String>,
     State(app): State<App>,
-    Filled(sent): Filled<Sent>,
+    PageForm(form): PageForm<Sent>,
 ) -> ApiResult<StatusCode> {
-    app.end_grant(&name, &sent).await?;
+    app.end_grant(&name, &form).await?;
     Ok(StatusCode::OK)
 }
 
@@ -62,12 +62,12 @@ pub(crate) async fn deauthorize(
 pub(crate) async fn delete_data(
     Segments(name): Segments<String>,
     State(app): State<App>,
-    Filled(sent): Filled<Sent>,
+    PageForm(form): PageForm<Sent>,
 ) -> ApiResult<Json<Answer>> {
-    let ended = app.end_grant(&name, &sent).await?;
+    let records = app.end_grant(&name, &form).await?;
     let mut deletion = Deletion { provider: name, at: app.api.clock.now(), deleted: 0, left: 0 };
-    for record in &ended {
-        app.delete_all_of(record, &mut deletion).await?;
+    for record in &records {
+        app.delete_connections_of_grant(record, &mut deletion).await?;
     }
     // Letters and digits only, because people read and type it.
     let code = format!("{:016x}{:016x}", random_u64(), random_u64());
@@ -88,16 +88,16 @@ pub(crate) async fn show_deletion(
     };
     let day = at.format("%-d %B %Y").to_string();
     let page = DeletedPage { title: platform.rules().title, day, deleted, left };
-    Page::of("Deleted data", &page)
+    Page::render("Deleted data", &page)
 }
 
 impl App {
     /// Ends the grant that the platform reports as revoked. Returns its records.
-    async fn end_grant(&self, name: &str, sent: &Sent) -> ApiResult<Vec<CredentialsRecord>> {
+    async fn end_grant(&self, name: &str, form: &Sent) -> ApiResult<Vec<CredentialsRecord>> {
         let platform = self.platforms.get(name).ok_or(ApiError::NotFound)?;
         let DeauthorizationCallback { grant, at } =
-            match platform.read_deauthorization(&sent.signed_request, self.api.clock.now()).await {
-                Ok(notice) => notice,
+            match platform.read_deauthorization(&form.signed_request, self.api.clock.now()).await {
+                Ok(callback) => callback,
                 Err(InvalidCallback::NoneHere) => return Err(ApiError::NotFound),
                 Err(forged @ InvalidCallback::Forged) => return Err(ApiError::Malformed(forged.to_string())),
                 Err(InvalidCallback::NotNow(not_now)) => {
@@ -115,7 +115,7 @@ impl App {
         })
     }
 
-    async fn delete_all_of(&self, record: &CredentialsRecord, deletion: &mut Deletion) -> ApiResult<()> {
+    async fn delete_connections_of_grant(&self, record: &CredentialsRecord, deletion: &mut Deletion) -> ApiResult<()> {
         for id in record.connections.iter().copied() {
             match self.api.store.delete_connection(record.user_id, id, deletion.at).await? {
                 Disconnected::Deleted { connection, .. } => {

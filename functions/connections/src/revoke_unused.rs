@@ -47,8 +47,8 @@ impl App {
                 beside: None,
             });
         }
-        let kept = store.grants_named(user, records.iter().map(|it| it.grant_name.as_str())).await?;
-        records.retain(|it| !kept.contains_key(&it.grant_name));
+        let stored = store.grants_by_name(user, records.iter().map(|it| it.grant_name.as_str())).await?;
+        records.retain(|it| !stored.contains_key(&it.grant_name));
         let now = self.api.clock.now();
         join_all(records.iter().map(|it| revoke_grant(store, self.sealer.as_ref(), &self.platforms, it, now))).await;
         Ok(())

@@ -15,11 +15,11 @@ pub(crate) async fn show_client_document(
     State(app): State<App>,
 ) -> ApiResult<Json<Value>> {
     let platform = app.platforms.get(&name).ok_or(ApiError::NotFound)?;
-    let mut here = app.addresses(platform);
+    let mut urls = app.addresses(platform);
     if let Some(query) = query.filter(|it| !it.is_empty()) {
-        here.client_document = format!("{}?{query}", here.client_document);
+        urls.client_document = format!("{}?{query}", urls.client_document);
     }
-    match platform.client_document(&here).await {
+    match platform.client_document(&urls).await {
         Ok(Some(document)) => Ok(Json(document)),
         Ok(None) => Err(ApiError::NotFound),
         Err(not_now) => {

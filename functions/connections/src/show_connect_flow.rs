@@ -26,7 +26,7 @@ use crate::recipient::Recipient;
 /// Asks for the platform's field values, or only for confirmation.
 #[derive(Template)]
 #[template(path = "ask.html")]
-struct AskPage<'a> {
+struct FormPage<'a> {
     action: String,
     csrf: String,
     title: &'a str,
@@ -112,7 +112,7 @@ async fn page(app: &App, visit: &FlowVisit) -> Result<Response, FlowAccessError>
     let title = platform.rules().title;
     Ok(match connect_flow.state {
         FlowState::Completed => {
-            let (notice, title) = connected_accounts(app, &visit.loaded, title).await?;
+            let (notice, title) = describe_connected(app, &visit.loaded, title).await?;
             let close = "You can close this page and return to your app.";
             let left_out = connect_flow.reason.as_deref().map(|it| format!("{it} {close}"));
             let text = left_out.as_deref().unwrap_or(close);
@@ -149,13 +149,13 @@ async fn page(app: &App, visit: &FlowVisit) -> Result<Response, FlowAccessError>
 
 impl FlowVisit {
     pub(crate) fn ask(&self, app: &App, platform: &dyn Connect, mut typed: Typed<'_>) -> PageResult<Page> {
-        let here = app.addresses(platform);
+        let urls = app.addresses(platform);
         let input = |field: &Field| Input {
             name: field.name,
-            label: field.label_at(&here),
+            label: field.label_for(&urls),
             example: field.example,
             kind: if field.secret { "password" } else { "text" },
-            hint: field.hint_at(&here),
+            hint: field.hint_for(&urls),
             // A secret is never sent back to the browser; the user types it again.
             value: typed.values.remove(field.name).filter(|_| !field.secret).unwrap_or_default(),
             error: typed.field_errors.remove(field.name),
@@ -163,7 +163,7 @@ impl FlowVisit {
         let inputs: Vec<Input> = platform.fields().iter().map(input).collect();
         let has_error = typed.error.is_some() || inputs.iter().any(|it| it.error.is_some());
         let title = platform.rules().title;
-        let page = AskPage {
+        let page = FormPage {
             action: action(&self.loaded),
             csrf: self.participant.csrf(),
             title: &title,
@@ -173,7 +173,7 @@ impl FlowVisit {
             inputs,
             error: typed.error,
         };
-        let page = self.framed(Page::of(format!("Connect {title}"), &page)?);
+        let page = self.framed(Page::render(format!("Connect {title}"), &page)?);
         Ok(if has_error { page.status(StatusCode::UNPROCESSABLE_ENTITY) } else { page })
     }
 
@@ -192,7 +192,7 @@ impl FlowVisit {
             error,
             can_connect_all: choices.len() <= MAX_CONNECTED,
         };
-        let page = self.framed(Page::of("Choose accounts", &page)?.showing_avatars());
+        let page = self.framed(Page::render("Choose accounts", &page)?.with_avatars());
         Ok(if error.is_some() { page.status(StatusCode::UNPROCESSABLE_ENTITY) } else { page })
     }
 
@@ -226,7 +226,7 @@ impl FlowVisit {
             platform: &self.loaded.flow.provider,
             recipient: &self.recipient,
         };
-        Ok(self.framed(Page::of(heading, &page)?))
+        Ok(self.framed(Page::render(heading, &page)?))
     }
 
     pub(crate) fn framed(&self, page: Page) -> Page {
@@ -250,7 +250,7 @@ pub(crate) fn redirect_page(
     let parsed = Url::parse(url).map_err(|_| ConnectionsError::Memory)?;
     let host = parsed.host_str().unwrap_or(&title);
     let page = RedirectPage { title: &title, recipient, url, host };
-    Ok((Page::of(format!("Continue to {title}"), &page)?, refresh))
+    Ok((Page::render(format!("Continue to {title}"), &page)?, refresh))
 }
 
 pub(crate) fn with_refresh(page: Page, refresh: HeaderValue) -> Response {
@@ -261,17 +261,17 @@ pub(crate) fn with_refresh(page: Page, refresh: HeaderValue) -> Response {
 
 /// A sentence that names the connected accounts, and the platform's name: some servers run other
 /// software and have its name.
-async fn connected_accounts(
+async fn describe_connected(
     app: &App,
     loaded: &LoadedFlow,
     title: String,
 ) -> Result<(String, String), FlowAccessError> {
     let connect_flow = &loaded.flow;
-    let is_of_it = |it: &Connection| {
+    let is_of_flow = |it: &Connection| {
         connect_flow.connection_id == Some(it.connection_id) || connect_flow.also_connected.contains(&it.connection_id)
     };
     let mut connected = app.api.store.connections(connect_flow.user_id).await?;
-    connected.retain(is_of_it);
+    connected.retain(is_of_flow);
     let title = connected.first().map_or(title, |it| it.rules.title.clone());
     let names: Vec<String> = connected.iter().map(|it| account_name(&it.profile)).collect();
     let sentence = match &names[..] {
@@ -285,9 +285,9 @@ async fn connected_accounts(
 /// Makes a reason, which may be a platform's message, a sentence.
 fn sentence(reason: &str) -> String {
     let reason = reason.trim().trim_end_matches('.');
-    let mut letters = reason.chars();
-    let first = letters.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
+    let mut chars = reason.chars();
+    let first = chars.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str())
 }
 
 pub(crate) fn action(loaded: &LoadedFlow) -> String {

@@ -77,7 +77,7 @@ pub(crate) async fn start_connect_flow(
     let platform = app.platforms.get(&name).ok_or_else(|| unsupported(&app, &name))?;
     let (state_token, authorization_url) = match app.start_flow(caller.user, platform).await? {
         StartedFlow::Started { state_token, page } => (state_token.expose_secret().to_owned(), page),
-        StartedFlow::OverPlan(reason) => return Err(caller.not_in_plan(reason)),
+        StartedFlow::OverPlan(reason) => return Err(caller.plan_error(reason)),
     };
     let origin = &app.api.origin;
     Ok((

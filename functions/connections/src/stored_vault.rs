@@ -35,16 +35,16 @@ impl StoredVault {
         let plain = self.sealer.open(&entry.sealed, &key.context()).await?;
         let value = String::from_utf8(plain).map_err(|_| ConnectionsError::Memory)?;
         let revision = entry.revision;
-        self.note_use(key, entry).await?;
+        self.extend(key, entry).await?;
         Ok(Some(VaultSecret { value: value.into(), revision }))
     }
 
     /// Extends the life of an entry that was read.
-    async fn note_use(&self, key: &VaultKey, found: VaultEntry) -> Result<(), ConnectionsError> {
+    async fn extend(&self, key: &VaultKey, entry: VaultEntry) -> Result<(), ConnectionsError> {
         let ends_at = self.clock.now() + UNUSED_FOR;
-        if found.ends_at.is_some_and(|it| it + NOTED_AFTER <= ends_at) {
-            let longer = VaultEntry { ends_at: Some(ends_at), ..found };
-            self.store.prolong_vault_entry(key, &longer).await?;
+        if entry.ends_at.is_some_and(|it| it + NOTED_AFTER <= ends_at) {
+            let extended = VaultEntry { ends_at: Some(ends_at), ..entry };
+            self.store.extend_vault_entry(key, &extended).await?;
         }
         Ok(())
     }
@@ -54,10 +54,10 @@ impl StoredVault {
         key: &VaultKey,
         value: SecretString,
         revision: u64,
-        keeping: Retention,
+        retention: Retention,
     ) -> Result<Option<VaultSecret>, ConnectionsError> {
         let sealed = self.sealer.seal(value.expose_secret().as_bytes(), &key.context()).await?;
-        let ends_at = (keeping == Retention::WhileUsed).then(|| self.clock.now() + UNUSED_FOR);
+        let ends_at = (retention == Retention::WhileUsed).then(|| self.clock.now() + UNUSED_FOR);
         if self.store.put_vault_entry(key, &VaultEntry { revision, ends_at, sealed }).await? {
             return Ok(Some(VaultSecret { value, revision }));
         }
@@ -68,25 +68,25 @@ impl StoredVault {
 #[async_trait]
 impl Vault for StoredVault {
     async fn find(&self, name: &str) -> Result<Option<VaultSecret>, DependencyError> {
-        self.open(&VaultKey::platform(name)).await.map_err(|it| not_now(&it))
+        self.open(&VaultKey::platform(name)).await.map_err(|it| unavailable(&it))
     }
 
     async fn keep(
         &self,
         name: &str,
         value: SecretString,
-        over: Option<&VaultSecret>,
-        keeping: Retention,
+        replaced: Option<&VaultSecret>,
+        retention: Retention,
     ) -> Result<VaultSecret, DependencyError> {
-        let revision = over.map_or(0, |it| it.revision) + 1;
-        self.put(&VaultKey::platform(name), value, revision, keeping)
+        let revision = replaced.map_or(0, |it| it.revision) + 1;
+        self.put(&VaultKey::platform(name), value, revision, retention)
             .await
-            .map_err(|it| not_now(&it))?
+            .map_err(|it| unavailable(&it))?
             .ok_or(DependencyError)
     }
 }
 
-fn not_now(error: &ConnectionsError) -> DependencyError {
+fn unavailable(error: &ConnectionsError) -> DependencyError {
     tracing::error!(%error, "the vault could not be used");
     DependencyError
 }

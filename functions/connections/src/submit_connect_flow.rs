@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::Segments;
-use api::page::Filled;
+use api::page::PageForm;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use platforms::{Account, Connect, ConnectError, FieldValues};
@@ -27,7 +27,7 @@ pub(crate) async fn submit_connect_flow(
     Segments(state_token): Segments<String>,
     State(app): State<App>,
     visitor: Visitor,
-    Filled(mut form): Filled<Form>,
+    PageForm(mut form): PageForm<Form>,
 ) -> Result<Response, FlowAccessError> {
     let address = format!("/connect/{state_token}");
     let visit = app.enter(state_token, visitor, EntryPoint::Form, &address).await?;
@@ -39,9 +39,9 @@ async fn submit(app: &App, visit: &FlowVisit, form: Form) -> Result<Response, Fl
     let now = app.api.clock.now();
     let loaded = &visit.loaded;
     let platform = app.platforms.get(&loaded.flow.provider).ok_or(FlowAccessError::Unknown)?;
-    let here = Redirect::to(&action(loaded)).into_response();
+    let flow_page = Redirect::to(&action(loaded)).into_response();
     if !loaded.flow.is_open(now) {
-        return Ok(here);
+        return Ok(flow_page);
     }
     match loaded.flow.state {
         FlowState::CollectingInput
@@ -55,7 +55,7 @@ async fn submit(app: &App, visit: &FlowVisit, form: Form) -> Result<Response, Fl
                 let accounts = app.account_choices(loaded).await?.into_iter().map(Account::try_from);
                 app.revoke_unused(loaded, platform, &accounts.collect::<Result<Vec<_>, _>>()?).await?;
             }
-            Ok(here)
+            Ok(flow_page)
         }
         FlowState::CollectingInput | FlowState::AwaitingCallback => {
             let host = platform.named_host(&field_values(platform, &form));
@@ -64,7 +64,7 @@ async fn submit(app: &App, visit: &FlowVisit, form: Form) -> Result<Response, Fl
         FlowState::ChoosingAccounts => {
             app.with_flow_lock(visit, None, Box::pin(choose(app, platform, visit, form))).await
         }
-        FlowState::AwaitingApproval | FlowState::Completing | FlowState::Completed | FlowState::Failed => Ok(here),
+        FlowState::AwaitingApproval | FlowState::Completing | FlowState::Completed | FlowState::Failed => Ok(flow_page),
     }
 }
 
@@ -84,8 +84,9 @@ async fn choose(app: &App, platform: &dyn Connect, visit: &FlowVisit, form: Form
         0 => "Select at least one account.".to_owned(),
         1..=MAX_CONNECTED => {
             let (selected, others): (Vec<_>, Vec<_>) = choices.into_iter().partition(|it| it.is_selected);
-            let accounts =
-                |of: Vec<AccountChoice>| of.into_iter().map(Account::try_from).collect::<Result<Vec<_>, _>>();
+            let accounts = |choices_of: Vec<AccountChoice>| {
+                choices_of.into_iter().map(Account::try_from).collect::<Result<Vec<_>, _>>()
+            };
             app.connect_accounts(loaded, platform, &accounts(selected)?, &accounts(others)?).await?;
             return Ok(Redirect::to(&action(loaded)).into_response());
         }
@@ -115,30 +116,31 @@ async fn authorize(
         return Ok(visit.ask(app, platform, Typed { values: form, field_errors, error: None })?.into_response());
     }
 
-    let (loaded, by, store) = (&visit.loaded, visit.participant.flow_owner(), &app.api.store);
-    let here = Redirect::to(&action(loaded)).into_response();
+    let (loaded, owner, store) = (&visit.loaded, visit.participant.flow_owner(), &app.api.store);
+    let flow_page = Redirect::to(&action(loaded)).into_response();
     let error = match app.authorize(platform, &loaded.state_token, &values).await? {
         Ok(Authorized::Redirect { url, sealed }) => {
             let now = app.api.clock.now();
-            let goes = store.await_callback(&loaded.hash, FlowState::AwaitingCallback, Some(sealed), &by, now).await?;
-            return if goes { visit.redirect(platform, &url) } else { Ok(here) };
+            let is_stored =
+                store.await_callback(&loaded.hash, FlowState::AwaitingCallback, Some(sealed), &owner, now).await?;
+            return if is_stored { visit.redirect(platform, &url) } else { Ok(flow_page) };
         }
         Ok(Authorized::WaitForApproval { sealed }) => {
             store
-                .await_callback(&loaded.hash, FlowState::AwaitingApproval, Some(sealed), &by, app.api.clock.now())
+                .await_callback(&loaded.hash, FlowState::AwaitingApproval, Some(sealed), &owner, app.api.clock.now())
                 .await?;
-            return Ok(here);
+            return Ok(flow_page);
         }
         Ok(Authorized::Accounts(accounts)) => {
             let now = app.api.clock.now();
-            if store.await_callback(&loaded.hash, FlowState::Completing, None, &by, now).await?
+            if store.await_callback(&loaded.hash, FlowState::Completing, None, &owner, now).await?
                 && let Err(error) = app.complete_flow(loaded, platform, accounts).await
             {
                 tracing::error!(%error, platform = platform.name(), "an authorized account could not be stored");
                 // A typed code may be valid only once, so the connect flow cannot continue.
                 app.end_without_account(loaded, "something went wrong on our side").await?;
             }
-            return Ok(here);
+            return Ok(flow_page);
         }
         Err(error) => error,
     };

@@ -16,7 +16,7 @@ use domain::access_token::AccessToken;
 use domain::clock::Clock;
 use domain::event::Event;
 use domain::id::{ConnectionId, Ids};
-use domain::options::{OptionKind, OptionSpec, Vocabulary};
+use domain::options::{OptionKind, OptionSpec, PlatformOptions};
 use domain::scope::Scopes;
 use domain::testing::{a_user, noon};
 use domain::user::User;
@@ -109,16 +109,16 @@ impl Harness {
                 Box::new(TestPlatform { name: "elsewhere", network: platform.clone() }),
                 Box::new(TestPlatform { name: "plain", network: platform.clone() }),
             ]),
-            vocabulary: Vocabulary::of([("plain", OPTIONS)]),
+            vocabulary: PlatformOptions::new([("plain", OPTIONS)]),
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
             events: events.clone(),
             plans: serde_json::from_value(plans).unwrap(),
             guests,
         };
         let user = a_user();
-        let token = signed_up(&api, &user, "1").await;
+        let token = sign_up(&api, &user, "1").await;
         let other = User { email: "another@example.com".to_owned(), ..a_user() };
-        let another = signed_up(&api, &other, "2").await;
+        let another = sign_up(&api, &other, "2").await;
         let signed_in = signed_in(&api, &user).await;
         let another_signed_in = crate::testing::signed_in(&api, &other).await;
         let router = api::finish(crate::router(app), api.clone());
@@ -159,7 +159,7 @@ impl Harness {
     }
 
     pub(crate) async fn visit_in(&self, browser: &Browser, path: &str) -> Answer {
-        self.ask("GET", path, None, browser, "").await
+        self.send_request("GET", path, None, browser, "").await
     }
 
     pub(crate) fn browser(&self) -> &Browser {
@@ -202,11 +202,11 @@ impl Harness {
 
     pub(crate) async fn send_in(&self, browser: &Browser, begun: &Begun, form: &str) -> Answer {
         let form = format!("csrf={}&{form}", browser.csrf);
-        self.ask("POST", &format!("/connect/{}", begun.token), None, browser, &form).await
+        self.send_request("POST", &format!("/connect/{}", begun.token), None, browser, &form).await
     }
 
     pub(crate) async fn submit_in(&self, browser: &Browser, path: &str, form: &str) -> Answer {
-        self.ask("POST", path, None, browser, form).await
+        self.send_request("POST", path, None, browser, form).await
     }
 
     /// Connects an account through the whole flow.
@@ -251,7 +251,7 @@ impl Harness {
         let id = ConnectionId::new(id).unwrap();
         let store = &self.api.store;
         let account = store.connection(self.user.user_id, id).await.unwrap().unwrap();
-        let credentials = store.credentials_of(&account).await.unwrap().unwrap();
+        let credentials = store.connection_credentials(&account).await.unwrap().unwrap();
         assert!(store.mark_needs_reconnection(id, &credentials, storage::LostGrant::Grant).await.unwrap());
     }
 
@@ -261,10 +261,17 @@ impl Harness {
     }
 
     async fn call(&self, method: &str, path: &str, token: Option<&str>, form: &str) -> Answer {
-        self.ask(method, path, token, &Browser::default(), form).await
+        self.send_request(method, path, token, &Browser::default(), form).await
     }
 
-    async fn ask(&self, method: &str, path: &str, token: Option<&str>, browser: &Browser, form: &str) -> Answer {
+    async fn send_request(
+        &self,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        browser: &Browser,
+        form: &str,
+    ) -> Answer {
         let mut request = Request::builder().method(method).uri(path).header(header::COOKIE, &browser.cookie);
         if let Some(token) = token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
@@ -293,12 +300,12 @@ impl Harness {
     }
 }
 
-async fn signed_up(api: &Api, user: &User, subject: &str) -> String {
+async fn sign_up(api: &Api, user: &User, subject: &str) -> String {
     let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: subject.to_owned() };
     api.store.join(&identity, user).await.unwrap();
     let token = AccessToken::mint(user.user_id);
     // Long, because tests move the clock by days.
-    let grant = TokenGrant::made(user.user_id, Scopes::of(&[]), noon(), noon() + TimeDelta::days(180));
+    let grant = TokenGrant::made(user.user_id, Scopes::from_requested(&[]), noon(), noon() + TimeDelta::days(180));
     api.store.put_token(&token.hash(), &grant).await.unwrap();
     token.secret().expose_secret().to_owned()
 }

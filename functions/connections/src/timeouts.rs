@@ -14,8 +14,8 @@ pub(crate) const CALLBACK_TIMEOUT: Duration = Duration::from_secs(23);
 
 /// The platform's response, or `Unreachable` after this time.
 pub(crate) async fn within<T>(
-    time: Duration,
-    asked: impl Future<Output = Result<T, ConnectError>>,
+    limit: Duration,
+    call: impl Future<Output = Result<T, ConnectError>>,
 ) -> Result<T, ConnectError> {
-    timeout(time, asked).await.unwrap_or(Err(ConnectError::Unreachable))
+    timeout(limit, call).await.unwrap_or(Err(ConnectError::Unreachable))
 }

@@ -21,14 +21,14 @@ impl Config {
     /// An error if an enabled platform fetches files and no URL can be given: each of its posts
     /// with an image would wait in vain.
     pub fn check(&self, platforms: &Registry<dyn Publish>) -> Result<(), SettingsError> {
-        let fetching = platforms.that_fetch_files();
-        if self.file_addresses.is_some() || fetching.is_empty() {
+        let platform_names = platforms.names_fetching_files();
+        if self.file_addresses.is_some() || platform_names.is_empty() {
             return Ok(());
         }
         let reason = format!(
             "{} cannot be used without it, because they fetch files from this service; set at least {} characters, the \
              same for the functions media and delivery; make them with: openssl rand -hex 32",
-            fetching.join(", "),
+            platform_names.join(", "),
             FileKey::MIN_LENGTH
         );
         Err(SettingsError::Invalid { name: "FILE_SECRET", reason })

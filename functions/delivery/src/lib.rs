@@ -32,22 +32,25 @@ async fn deliver_one(
         let message: DeliveryMessage = serde_json::from_str(&body).map_err(|it| it.to_string())?;
         publishing.deliver(platforms, message).await.map_err(|it| it.to_string())
     };
-    by_itself(record.message_id.unwrap_or_default(), delivery).await
+    catch_failure(record.message_id.unwrap_or_default(), delivery).await
 }
 
 /// Runs one delivery so that its panic does not end the others: a batch contains deliveries of
 /// several users. The queue delivers the message again, and the next worker continues from the
 /// stored state.
-async fn by_itself(message_id: String, delivery: impl Future<Output = Result<(), String>>) -> Option<BatchItemFailure> {
+async fn catch_failure(
+    message_id: String,
+    delivery: impl Future<Output = Result<(), String>>,
+) -> Option<BatchItemFailure> {
     let failure = match AssertUnwindSafe(delivery).catch_unwind().await {
         Ok(Ok(())) => return None,
         Ok(Err(failure)) => failure,
         Err(_) => "it panicked".to_owned(),
     };
     tracing::error!(failure, message_id, "a delivery was cut off");
-    let mut again = BatchItemFailure::default();
-    again.item_identifier = message_id;
-    Some(again)
+    let mut item = BatchItemFailure::default();
+    item.item_identifier = message_id;
+    Some(item)
 }
 
 #[cfg(test)]
@@ -66,7 +69,7 @@ mod tests {
             if number == 7 { Err("the store is away".to_owned()) } else { Ok(()) }
         };
 
-        let batch = (1..=10).map(|number| by_itself(number.to_string(), deliver(number)));
+        let batch = (1..=10).map(|number| catch_failure(number.to_string(), deliver(number)));
         let failed = futures::future::join_all(batch).await;
 
         let again: Vec<_> = failed.into_iter().flatten().map(|it| it.item_identifier).collect();

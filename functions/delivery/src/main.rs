@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aws_lambda_events::sqs::SqsEvent;
-use cloud::pictures::SqsPictures;
+use cloud::pictures::SqsPictureQueue;
 use delivery::config::Config;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use platforms::AppUnavailable;
@@ -17,7 +17,7 @@ async fn main() -> Result<(), Error> {
     let config = Config::from_env()?;
     let platforms = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
     config.check(&platforms)?;
-    let pictures = SqsPictures::new(aws_sdk_sqs::Client::new(&aws), config.pictures_queue_url);
+    let pictures = SqsPictureQueue::new(aws_sdk_sqs::Client::new(&aws), config.pictures_queue_url);
     let publishing = Publishing {
         pictures: Arc::new(pictures),
         file_addresses: config.file_addresses,

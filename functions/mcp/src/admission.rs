@@ -48,7 +48,7 @@ pub(crate) struct Caller {
 
 /// Why a token could not be verified.
 #[derive(Debug, Error)]
-enum NotVerified {
+enum VerifyError {
     #[error("the proof is not a valid header value")]
     Proof(#[from] InvalidHeaderValue),
     #[error("the API does not respond")]
@@ -58,21 +58,21 @@ enum NotVerified {
 /// Verifies the token at the API and forwards the rate limit headers. Without a valid token, the API
 /// counts the request for the caller's IP address.
 pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let ends = Instant::now() + app.within;
+    let deadline = Instant::now() + app.within;
     let address = request.extensions().get().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |it: &ClientIp| it.0);
-    let (verdict, figures) = app.verify(bearer(request.headers()), address).await;
-    request.extensions_mut().insert(Admission { verdict, ends });
+    let (verdict, rate_limit) = app.verify(bearer_token(request.headers()), address).await;
+    request.extensions_mut().insert(Admission { verdict, ends: deadline });
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
-    headers.extend(figures);
+    headers.extend(rate_limit);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
 impl App {
     async fn verify(&self, token: Option<SecretString>, address: IpAddr) -> (Verdict, HeaderMap) {
-        match self.ask(token, address).await {
-            Ok(answer) => answer,
+        match self.call_api(token, address).await {
+            Ok(verified) => verified,
             Err(error) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the API could not verify a token");
                 (Verdict::Refused(ApiError::Unavailable), HeaderMap::new())
@@ -80,18 +80,22 @@ impl App {
         }
     }
 
-    async fn ask(&self, token: Option<SecretString>, address: IpAddr) -> Result<(Verdict, HeaderMap), NotVerified> {
-        let headers = self.proof.pass_on(address)?;
-        let mut call = self.http()?.get(format!("{}/user", self.base)).headers(headers.clone());
+    async fn call_api(
+        &self,
+        token: Option<SecretString>,
+        address: IpAddr,
+    ) -> Result<(Verdict, HeaderMap), VerifyError> {
+        let headers = self.proof.forwarding_headers(address)?;
+        let mut request = self.http()?.get(format!("{}/user", self.base)).headers(headers.clone());
         if let Some(token) = &token {
-            call = call.bearer_auth(token.expose_secret());
+            request = request.bearer_auth(token.expose_secret());
         }
-        let answer = call.timeout(VERIFIED_WITHIN.min(self.within)).send().await?;
-        let header = |name: &'static str| Some((name.parse().ok()?, answer.headers().get(name)?.clone()));
-        let figures = FIGURES.iter().filter_map(|it| header(it)).collect();
-        let verdict = match (answer.status(), token) {
+        let response = request.timeout(VERIFIED_WITHIN.min(self.within)).send().await?;
+        let header = |name: &'static str| Some((name.parse().ok()?, response.headers().get(name)?.clone()));
+        let rate_limit = FIGURES.iter().filter_map(|it| header(it)).collect();
+        let verdict = match (response.status(), token) {
             (StatusCode::TOO_MANY_REQUESTS, _) => {
-                let wait = answer.headers().get(RETRY_AFTER).and_then(|it| it.to_str().ok()?.parse().ok());
+                let wait = response.headers().get(RETRY_AFTER).and_then(|it| it.to_str().ok()?.parse().ok());
                 Verdict::Refused(ApiError::TooMany { wait: wait.unwrap_or(1) })
             }
             (status, _) if status.is_server_error() => Verdict::Refused(ApiError::Unavailable),
@@ -99,11 +103,11 @@ impl App {
             // 403 means that the token is valid and lacks the scope of this call.
             (_, Some(token)) => Verdict::Admitted(Caller { token, headers }),
         };
-        Ok((verdict, figures))
+        Ok((verdict, rate_limit))
     }
 }
 
-fn bearer(headers: &HeaderMap) -> Option<SecretString> {
+fn bearer_token(headers: &HeaderMap) -> Option<SecretString> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.into())

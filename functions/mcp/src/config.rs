@@ -1,6 +1,6 @@
 //! This function's environment variables.
 
-use api::{FrontConfig, RateLimits, TrustedProxy};
+use api::{CommonLayers, RateLimits, TrustedProxy};
 use cloud::settings::{SettingsError, optional, required};
 use domain::clock::Clock;
 
@@ -14,7 +14,7 @@ pub struct Config {
     /// `MCP_SECRET`: proves to the API that this function forwarded the client's IP address.
     pub proof: TrustedProxy,
     /// What every response carries.
-    pub front: FrontConfig,
+    pub front: CommonLayers,
     /// `ALLOWED_ORIGINS`: origins whose pages may call it, separated by commas.
     pub allowed_origins: Vec<String>,
 }
@@ -24,7 +24,7 @@ impl Config {
     pub fn from_env() -> Result<Self, SettingsError> {
         let allowed = optional("ALLOWED_ORIGINS").unwrap_or_default();
         let origin = required("ORIGIN")?.trim_end_matches('/').to_owned();
-        let front = FrontConfig {
+        let front = CommonLayers {
             clock: Clock::System,
             is_encrypted: origin.starts_with("https://"),
             limits: RateLimits::from_env()?,

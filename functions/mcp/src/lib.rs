@@ -16,14 +16,14 @@ mod tests;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use api::{ApiError, ErrorBody, FrontConfig, TrustedProxy};
+use api::{ApiError, CommonLayers, ErrorBody, TrustedProxy};
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Extension, Json, Router};
-use client::{Base, Client, InvalidBase, RetryPolicy};
+use client::{Base, Client, InvalidBaseUrl, RetryPolicy};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
@@ -79,7 +79,7 @@ pub struct App {
     base: Base,
     /// Proves to the API that the forwarded IP address is genuine.
     proof: TrustedProxy,
-    front: FrontConfig,
+    front: CommonLayers,
     /// Points an assistant to the metadata for getting a token.
     challenge: HeaderValue,
     config: StreamableHttpServerConfig,
@@ -92,7 +92,7 @@ pub struct App {
 #[derive(Debug, Error)]
 pub enum AppError {
     #[error("the API origin is not usable: {0}")]
-    Origin(#[from] InvalidBase),
+    Origin(#[from] InvalidBaseUrl),
     /// Not a valid header value.
     #[error("the origin is not a valid header value: {0}")]
     Header(#[from] http::header::InvalidHeaderValue),
@@ -161,7 +161,7 @@ fn cors(allowed_origins: &[String]) -> CorsLayer {
 
 async fn call(
     State(app): State<App>,
-    Extension(Admission { verdict, ends }): Extension<Admission>,
+    Extension(Admission { verdict, ends: deadline }): Extension<Admission>,
     mut request: Request,
 ) -> Response {
     let Caller { token, headers } = match verdict {
@@ -178,16 +178,16 @@ async fn call(
     let server = Server::new(client);
     let never = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), never, app.config.clone());
-    let Ok(response) = timeout_at(ends, service.handle(request)).await else {
+    let Ok(response) = timeout_at(deadline, service.handle(request)).await else {
         let text = "The API did not respond in time, and the outcome is unknown. Check whether the call took effect \
                     before you repeat it, or repeat it unchanged with the same idempotency_key.";
         return message(StatusCode::GATEWAY_TIMEOUT, text.to_owned());
     };
-    with_message(response.map(Body::new)).await
+    with_error_body(response.map(Body::new)).await
 }
 
 /// Converts an error of the protocol's library into our form, unless it is a protocol message.
-async fn with_message(response: Response) -> Response {
+async fn with_error_body(response: Response) -> Response {
     let status = response.status();
     let is_json = |it: &HeaderValue| it.as_bytes().starts_with(b"application/json");
     if !(status.is_client_error() || status.is_server_error())

@@ -67,7 +67,7 @@ async fn origin() -> String {
 
 fn app(origin: &str, allowed_origins: &[&str]) -> App {
     let front =
-        FrontConfig { clock: Clock::System, is_encrypted: false, limits: RateLimits::default(), proxies: Vec::new() };
+        CommonLayers { clock: Clock::System, is_encrypted: false, limits: RateLimits::default(), proxies: Vec::new() };
     App::new(Config {
         origin: origin.to_owned(),
         api_origin: origin.to_owned(),
@@ -78,13 +78,13 @@ fn app(origin: &str, allowed_origins: &[&str]) -> App {
     .unwrap()
 }
 
-struct Answer {
+struct TestResponse {
     status: u16,
     headers: HeaderMap,
     body: Value,
 }
 
-impl Answer {
+impl TestResponse {
     fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |it| it.to_str().unwrap())
     }
@@ -95,7 +95,7 @@ impl Answer {
     }
 }
 
-async fn ask(app: App, method: &str, headers: &[(&str, &str)], body: String) -> Answer {
+async fn send_request(app: App, method: &str, headers: &[(&str, &str)], body: String) -> TestResponse {
     let mut request = Request::builder().method(method).uri("/mcp").header("host", "social.example");
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -108,15 +108,15 @@ async fn ask(app: App, method: &str, headers: &[(&str, &str)], body: String) -> 
     assert_eq!(parts.headers["x-request-id"].len(), 32);
     let body = body.collect().await.unwrap().to_bytes();
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+    TestResponse { status: parts.status.as_u16(), headers: parts.headers, body }
 }
 
 const JSON: [(&str, &str); 2] =
     [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
 
-async fn send(origin: &str, headers: &[(&str, &str)], method: &str, params: Value) -> Answer {
+async fn send(origin: &str, headers: &[(&str, &str)], method: &str, params: Value) -> TestResponse {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
-    ask(app(origin, &["https://pages.example"]), "POST", &[&JSON, headers].concat(), body).await
+    send_request(app(origin, &["https://pages.example"]), "POST", &[&JSON, headers].concat(), body).await
 }
 
 const GOOD: (&str, &str) = ("authorization", "Bearer good");
@@ -229,7 +229,7 @@ async fn slow_call_gets_a_response_before_the_gateways_timeout() {
     let call = json!({ "name": "list_connections", "arguments": {} });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call }).to_string();
 
-    let answer = ask(app, "POST", &[&JSON[..], &[("authorization", "Bearer slow")]].concat(), body).await;
+    let answer = send_request(app, "POST", &[&JSON[..], &[("authorization", "Bearer slow")]].concat(), body).await;
 
     assert_eq!(answer.status, 504);
     assert!(answer.message().contains("idempotency_key"), "{}", answer.body);
@@ -286,7 +286,7 @@ async fn every_error_is_a_message() {
         ("POST", &plain, "{}".to_owned(), 415),
         ("POST", &[&good[..], &[("origin", "https://evil.example")]].concat(), "{}".to_owned(), 403),
     ] {
-        let answer = ask(app(&origin, &[]), method, headers, body).await;
+        let answer = send_request(app(&origin, &[]), method, headers, body).await;
         assert_eq!(answer.status, status, "{method} {}", answer.body);
         assert!(!answer.message().is_empty());
     }

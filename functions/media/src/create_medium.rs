@@ -8,7 +8,7 @@ use domain::id::UserId;
 use domain::media::{MediaPath, MimeType, human_size};
 use domain::validation_errors::ValidationErrors;
 use http::HeaderMap;
-use storage::{Medium, MediumAdded, Room};
+use storage::{AddMediaOutcome, Medium, Room};
 use tracing::Instrument;
 use url::Position;
 
@@ -63,8 +63,8 @@ pub(crate) async fn create_medium(
     let (request, key) = CreateMedium::parse(incoming, &headers, &app.limits)?;
     // A handler is dropped when its client disconnects, which would leave half a file and a claimed
     // idempotency key. So the work runs in a task of its own, to its end.
-    let answer = async move { app.answer_once(caller.user, request, key).await };
-    tokio::spawn(answer.in_current_span()).await.map_err(|error| {
+    let response = async move { app.create_once(caller.user, request, key).await };
+    tokio::spawn(response.in_current_span()).await.map_err(|error| {
         tracing::error!(%error, "creating a media file panicked");
         ApiError::Internal
     })?
@@ -79,15 +79,15 @@ impl App {
         if self.plans.named(user.plan.as_deref()).media {
             return Ok(());
         }
-        Err(caller.not_in_plan("Your plan does not include images and videos (media). Post without them, or ask the operator for another plan.".to_owned()))
+        Err(caller.plan_error("Your plan does not include images and videos (media). Post without them, or ask the operator for another plan.".to_owned()))
     }
 
     pub(crate) async fn create(&self, user: UserId, request: &CreateMedium) -> ApiResult<MediumView> {
         match &request.source_url {
             Some(url) => {
                 let host = &url[Position::BeforeHost..Position::AfterPort];
-                let fetched = Box::pin(self.fetch(user, request.mime_type, url.as_str()));
-                self.api.with_permit(user, Some(host), fetched).await?.map(MediumView::Fetched)
+                let fetching = Box::pin(self.fetch(user, request.mime_type, url.as_str()));
+                self.api.with_permit(user, Some(host), fetching).await?.map(MediumView::Fetched)
             }
             None => self.presign(user, request).await.map(MediumView::Presigned),
         }
@@ -98,7 +98,7 @@ impl App {
             Some(size) => (size, "size"),
             None => (self.limits.max_bytes(request.mime_type, false), "mime_type"),
         };
-        let medium = self.expect_medium(user, request.mime_type, bytes, field).await?;
+        let medium = self.reserve_medium(user, request.mime_type, bytes, field).await?;
         let path = medium.path().to_string();
         let put = self
             .bucket
@@ -111,25 +111,27 @@ impl App {
     /// Writes the record of a file before the file exists: whatever happens later, the record leads
     /// to the file, which is removed if no post uses it. The file counts with `bytes` until its
     /// size is known. If that exceeds the user's storage limit, the error is on `field`.
-    pub(crate) async fn expect_medium(
+    pub(crate) async fn reserve_medium(
         &self,
         user: UserId,
         mime_type: MimeType,
         bytes: u64,
         field: &'static str,
     ) -> ApiResult<Medium> {
-        let room = Room { bytes: self.limits.user_bytes, files: self.limits.user_files };
-        let mut are_counted = false;
+        let limit = Room { bytes: self.limits.user_bytes, files: self.limits.user_files };
+        let mut has_counted_arrived = false;
         for _ in 0..TRIES {
             let medium = Medium::expected(user, self.api.ids.fresh(), mime_type, self.api.clock.now()).holding(bytes);
-            match self.api.store.add_medium(&medium, room).await? {
-                MediumAdded::Added => return Ok(medium),
-                MediumAdded::IdTaken => {}
-                MediumAdded::NoRoom if !are_counted => {
+            match self.api.store.add_media_file(&medium, limit).await? {
+                AddMediaOutcome::Added => return Ok(medium),
+                AddMediaOutcome::IdTaken => {}
+                AddMediaOutcome::NoRoom if !has_counted_arrived => {
                     self.count_arrived(user).await?;
-                    are_counted = true;
+                    has_counted_arrived = true;
                 }
-                MediumAdded::NoRoom => return Err(ApiError::Invalid(ValidationErrors::one(field, self.no_room()))),
+                AddMediaOutcome::NoRoom => {
+                    return Err(ApiError::Invalid(ValidationErrors::one(field, self.storage_limit_message())));
+                }
             }
         }
         Err(ApiError::Unavailable)
@@ -137,7 +139,7 @@ impl App {
 
     /// Replaces the reserved size of each upload that has arrived by its real size.
     async fn count_arrived(&self, user: UserId) -> ApiResult<()> {
-        let expected = self.api.store.expected_media(user, self.api.clock.now() - EXPECTED_FOR).await?;
+        let expected = self.api.store.pending_uploads(user, self.api.clock.now() - EXPECTED_FOR).await?;
         // Not the oldest: keys are sorted as text.
         let Some(first) = expected.iter().map(|it| it.path().to_string()).min() else { return Ok(()) };
         let sizes = self.bucket.sizes(&MediaPath::folder(user), &first).await.map_err(|it| unavailable(&it))?;
@@ -145,10 +147,10 @@ impl App {
             let size = *sizes.get(&it.path().to_string())?;
             (it.held_bytes != Some(size)).then_some((it, size))
         });
-        Ok(self.api.store.hold_arrived(user, &arrived.collect::<Vec<_>>()).await?)
+        Ok(self.api.store.reduce_held_bytes(user, &arrived.collect::<Vec<_>>()).await?)
     }
 
-    fn no_room(&self) -> String {
+    fn storage_limit_message(&self) -> String {
         let (bytes, files) = (human_size(self.limits.user_bytes), self.limits.user_files);
         format!(
             "exceeds your storage limit: files that are not part of a published post may be at most {files}, with {bytes} \

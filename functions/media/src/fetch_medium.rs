@@ -8,7 +8,7 @@ use domain::id::UserId;
 use domain::media::{MimeType, SNIFF_BYTES};
 use domain::validation_errors::ValidationErrors;
 use futures::StreamExt;
-use storage::{Medium, MediumUse};
+use storage::{MarkMediaOutcome, Medium};
 
 use crate::App;
 use crate::create_medium::unavailable;
@@ -17,13 +17,16 @@ use crate::response::FetchedView;
 impl App {
     pub(crate) async fn fetch(&self, user: UserId, mime_type: MimeType, url: &str) -> ApiResult<FetchedView> {
         let max_bytes = self.limits.max_bytes(mime_type, true);
-        let mut body = self.fetcher.open(url, max_bytes).await.map_err(|it| refused(&it))?;
-        let start = start(&mut body).await.map_err(|it| refused(&it))?;
+        let mut body = self.fetcher.open(url, max_bytes).await.map_err(|it| fetch_error(&it))?;
+        let start = start(&mut body).await.map_err(|it| fetch_error(&it))?;
         if !mime_type.matches(&start) {
-            return Err(fault(&format!("the file is not of type {}; send its real mime_type", mime_type.as_str())));
+            return Err(source_url_error(&format!(
+                "the file is not of type {}; send its real mime_type",
+                mime_type.as_str()
+            )));
         }
 
-        let medium = self.expect_medium(user, mime_type, max_bytes, "mime_type").await?;
+        let medium = self.reserve_medium(user, mime_type, max_bytes, "mime_type").await?;
         match self.keep(&medium, start, body).await {
             Ok(view) => Ok(view),
             Err(error) => {
@@ -38,12 +41,12 @@ impl App {
         let bytes = futures::stream::once(async { Ok(start) }).chain(rest.into_stream());
         let put = self.bucket.put(&path, medium.mime_type.as_str(), bytes).await;
         let size_bytes = put.map_err(|error| match error {
-            PutError::Source(error) => refused(&error),
+            PutError::Source(error) => fetch_error(&error),
             PutError::Bucket(error) => unavailable(&error),
         })?;
-        match self.api.store.mark_medium_verified(medium, size_bytes).await? {
-            MediumUse::Kept => self.fetched(medium, size_bytes).await,
-            MediumUse::Gone => Err(ApiError::Unavailable),
+        match self.api.store.mark_media_verified(medium, size_bytes).await? {
+            MarkMediaOutcome::Kept => self.fetched(medium, size_bytes).await,
+            MarkMediaOutcome::Gone => Err(ApiError::Unavailable),
         }
     }
 
@@ -55,7 +58,7 @@ impl App {
             tracing::warn!(%error, %path, "unusable file could not be deleted and was left to upkeep");
             return;
         }
-        if let Err(error) = self.api.store.forget_medium(path).await {
+        if let Err(error) = self.api.store.delete_media_record(path).await {
             tracing::warn!(%error, %path, "record without a file could not be deleted and was left to upkeep");
         }
     }
@@ -73,12 +76,12 @@ async fn start(body: &mut FetchedBody) -> Result<Bytes, FetchError> {
     Ok(start.freeze())
 }
 
-fn refused(error: &FetchError) -> ApiError {
-    fault(&error.to_string())
+fn fetch_error(error: &FetchError) -> ApiError {
+    source_url_error(&error.to_string())
 }
 
-fn fault(reason: &str) -> ApiError {
-    let mut faults = ValidationErrors::new();
-    faults.add("source_url", format!("could not be fetched: {reason}"));
-    ApiError::Invalid(faults)
+fn source_url_error(reason: &str) -> ApiError {
+    let mut errors = ValidationErrors::new();
+    errors.add("source_url", format!("could not be fetched: {reason}"));
+    ApiError::Invalid(errors)
 }

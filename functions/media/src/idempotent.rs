@@ -18,7 +18,7 @@ pub(crate) const RUNNING: &str =
     "The first request with this idempotency-key is still in progress. Try again in a few seconds.";
 
 impl App {
-    pub(crate) async fn answer_once(
+    pub(crate) async fn create_once(
         &self,
         user: UserId,
         request: CreateMedium,
@@ -30,15 +30,15 @@ impl App {
         let (store, now) = (&self.api.store, self.api.clock.now());
         match store.claim_idempotency(user, ROUTE, &key, &request.hash(), now).await? {
             KeyClaim::Ours(claimed) => {
-                let answer = self.answer(user, &request).await;
-                self.settle(claimed, &answer).await;
-                answer
+                let response = self.answer(user, &request).await;
+                self.settle(claimed, &response).await;
+                response
             }
-            KeyClaim::Done(kept) => Ok(Answer::replayed(kept.response)),
+            KeyClaim::Done(stored) => Ok(Answer::replayed(stored.response)),
             KeyClaim::Running => Err(ApiError::Conflict(RUNNING.to_owned())),
             KeyClaim::OtherBody => {
-                let faults = ValidationErrors::one("idempotency-key", "was used for another request; send a new key");
-                Err(ApiError::Invalid(faults))
+                let errors = ValidationErrors::one("idempotency-key", "was used for another request; send a new key");
+                Err(ApiError::Invalid(errors))
             }
         }
     }
@@ -53,12 +53,12 @@ impl App {
 
     /// Stores the response under the key, or releases the key. If that fails, the request still
     /// gets its response: the file does not change any more, and the claim expires.
-    async fn settle(&self, claimed: ClaimedKey, answer: &ApiResult<Answer>) {
-        let settled = match answer {
-            Ok(answer) => self.api.store.complete_idempotency(claimed, answer.json().to_owned()).await,
+    async fn settle(&self, claimed: ClaimedKey, response: &ApiResult<Answer>) {
+        let outcome = match response {
+            Ok(response) => self.api.store.complete_idempotency(claimed, response.json().to_owned()).await,
             Err(_) => self.api.store.release_idempotency(claimed).await,
         };
-        if let Err(error) = settled {
+        if let Err(error) = outcome {
             tracing::error!(%error, "idempotency key could not be completed or released");
         }
     }

@@ -99,13 +99,16 @@ impl CreateMedium {
         if size.is_some() && has_source {
             fields.add("size", "is only for files that you upload; leave it out when you send source_url");
         } else if let (Some(size), Some(mime_type)) = (size, mime_type) {
-            let most = limits.max_bytes(mime_type, false);
-            if most < size {
-                fields.add("size", format_args!("may be at most {}, this is {}", human_size(most), human_size(size)));
+            let max_bytes = limits.max_bytes(mime_type, false);
+            if max_bytes < size {
+                fields.add(
+                    "size",
+                    format_args!("may be at most {}, this is {}", human_size(max_bytes), human_size(size)),
+                );
             }
         }
         let mut key = None;
-        match idempotency_key(headers) {
+        match parse_idempotency_key(headers) {
             Ok(found) => key = found,
             Err(message) => fields.add("idempotency-key", message),
         }
@@ -134,9 +137,9 @@ fn url(raw: &str) -> Result<Url, String> {
     }
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, String> {
-    let mut sent = headers.get_all("idempotency-key").iter();
-    match (sent.next(), sent.next()) {
+fn parse_idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, String> {
+    let mut values = headers.get_all("idempotency-key").iter();
+    match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(_), Some(_)) => Err("may be sent only once".to_owned()),
         (Some(value), None) => match IdempotencyKey::parse(value.as_bytes()) {

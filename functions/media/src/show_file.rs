@@ -21,7 +21,7 @@ const POLICY: &str = "sandbox; default-src 'none'";
 
 /// The requested part of a file.
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
+enum RequestedRange {
     Whole,
     Range(Range<u64>),
     /// It begins after the end of the file.
@@ -29,9 +29,9 @@ enum Part {
 }
 
 pub(crate) async fn show_file(State(app): State<App>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
-    let shown = app.file(&method, &uri, headers.get(RANGE)).await;
+    let response = app.file(&method, &uri, headers.get(RANGE)).await;
     // An unknown URL may become valid in a moment.
-    shown.unwrap_or_else(|error| ([(CACHE_CONTROL, "no-store")], error).into_response())
+    response.unwrap_or_else(|error| ([(CACHE_CONTROL, "no-store")], error).into_response())
 }
 
 impl App {
@@ -44,17 +44,17 @@ impl App {
         let address = self.file_key.as_ref().and_then(|key| FileAddress::verify(path, key, now));
         let address = address.ok_or(ApiError::NotFound)?;
         let key = address.file.bucket_key();
-        let look = self.bucket.look(&key, 1).await.map_err(|it| unavailable(&it))?;
-        let size = look.ok_or(ApiError::NotFound)?.size_bytes;
+        let metadata = self.bucket.look(&key, 1).await.map_err(|it| unavailable(&it))?;
+        let size = metadata.ok_or(ApiError::NotFound)?.size_bytes;
         if self.max_file_bytes < size {
             tracing::warn!(size, "file is too large for a function to serve");
             return Err(ApiError::NotFound);
         }
 
-        let (status, part) = match requested(range, size) {
-            Part::Whole => (StatusCode::OK, 0..size),
-            Part::Range(part) => (StatusCode::PARTIAL_CONTENT, part),
-            Part::OutOfRange => {
+        let (status, part) = match parse_range(range, size) {
+            RequestedRange::Whole => (StatusCode::OK, 0..size),
+            RequestedRange::Range(part) => (StatusCode::PARTIAL_CONTENT, part),
+            RequestedRange::OutOfRange => {
                 let headers = [(CONTENT_RANGE, format!("bytes */{size}")), (CACHE_CONTROL, "no-store".to_owned())];
                 return Ok((StatusCode::RANGE_NOT_SATISFIABLE, headers).into_response());
             }
@@ -73,8 +73,8 @@ impl App {
         let body = if method == Method::HEAD {
             Body::empty()
         } else {
-            let pieces = self.bucket.open_range(&key, part).await.map_err(|it| unavailable(&it))?;
-            Body::from_stream(pieces.ok_or(ApiError::NotFound)?)
+            let chunks = self.bucket.open_range(&key, part).await.map_err(|it| unavailable(&it))?;
+            Body::from_stream(chunks.ok_or(ApiError::NotFound)?)
         };
         let mut response = (status, body).into_response();
         for (name, value) in headers {
@@ -86,23 +86,25 @@ impl App {
 
 /// Parses the header `Range` (RFC 9110, section 14.2). For several ranges or an invalid one, the
 /// whole file is returned, as the RFC allows.
-fn requested(range: Option<&HeaderValue>, size: u64) -> Part {
+fn parse_range(range: Option<&HeaderValue>, size: u64) -> RequestedRange {
     let Some((first, last)) =
         range.and_then(|it| it.to_str().ok()).and_then(|it| it.strip_prefix("bytes=")?.split_once('-'))
     else {
-        return Part::Whole;
+        return RequestedRange::Whole;
     };
     let number = |raw: &str| raw.parse::<u64>().ok().filter(|_| raw.bytes().all(|it| it.is_ascii_digit()));
     match (number(first), number(last)) {
-        (None, Some(0)) if first.is_empty() => Part::OutOfRange,
-        (None, Some(suffix)) if first.is_empty() && 0 < size => Part::Range(size.saturating_sub(suffix)..size),
-        (Some(first), _) if last.is_empty() && first < size => Part::Range(first..size),
-        (Some(first), Some(last)) if first <= last && first < size => {
-            Part::Range(first..size.min(last.saturating_add(1)))
+        (None, Some(0)) if first.is_empty() => RequestedRange::OutOfRange,
+        (None, Some(suffix)) if first.is_empty() && 0 < size => {
+            RequestedRange::Range(size.saturating_sub(suffix)..size)
         }
-        (Some(first), Some(last)) if first <= last => Part::OutOfRange,
-        (Some(_), None) if last.is_empty() => Part::OutOfRange,
-        _ => Part::Whole,
+        (Some(first), _) if last.is_empty() && first < size => RequestedRange::Range(first..size),
+        (Some(first), Some(last)) if first <= last && first < size => {
+            RequestedRange::Range(first..size.min(last.saturating_add(1)))
+        }
+        (Some(first), Some(last)) if first <= last => RequestedRange::OutOfRange,
+        (Some(_), None) if last.is_empty() => RequestedRange::OutOfRange,
+        _ => RequestedRange::Whole,
     }
 }
 
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn one_range_is_read_and_anything_else_is_the_whole_file() {
-        let part = |raw: &str| requested(Some(&HeaderValue::try_from(raw).unwrap()), 10);
+        let part = |raw: &str| parse_range(Some(&HeaderValue::try_from(raw).unwrap()), 10);
         for (raw, range) in [
             ("bytes=0-0", 0..1),
             ("bytes=0-", 0..10),
@@ -121,17 +123,17 @@ mod tests {
             ("bytes=-3", 7..10),
             ("bytes=-30", 0..10),
         ] {
-            assert_eq!(part(raw), Part::Range(range), "{raw}");
+            assert_eq!(part(raw), RequestedRange::Range(range), "{raw}");
         }
         for raw in ["bytes=10-", "bytes=10-11", "bytes=-0"] {
-            assert_eq!(part(raw), Part::OutOfRange, "{raw}");
+            assert_eq!(part(raw), RequestedRange::OutOfRange, "{raw}");
         }
         for raw in
             ["", "bytes", "bytes=", "bytes=-", "bytes=5-3", "bytes=0-1,3-4", "bytes=+1-2", "bytes=a-b", "items=0-1"]
         {
-            assert_eq!(part(raw), Part::Whole, "{raw}");
+            assert_eq!(part(raw), RequestedRange::Whole, "{raw}");
         }
-        assert_eq!(requested(None, 10), Part::Whole);
-        assert_eq!(requested(Some(&HeaderValue::from_static("bytes=-3")), 0), Part::Whole);
+        assert_eq!(parse_range(None, 10), RequestedRange::Whole);
+        assert_eq!(parse_range(Some(&HeaderValue::from_static("bytes=-3")), 0), RequestedRange::Whole);
     }
 }

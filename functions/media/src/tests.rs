@@ -28,7 +28,7 @@ use http_body_util::BodyExt;
 use reqwest::header::HeaderMap;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use storage::{Identity, Joined, LimitSubject, TokenGrant};
+use storage::{CreateUserOutcome, Identity, LimitSubject, TokenGrant};
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
@@ -42,7 +42,7 @@ const MAX_BYTES: u64 = 1000;
 const FILE_SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// The service, one of its users, and a web server with images.
-struct Service {
+struct Harness {
     app: App,
     router: Router,
     s3: TestBucket,
@@ -51,7 +51,7 @@ struct Service {
     web: String,
 }
 
-impl Service {
+impl Harness {
     async fn start() -> Self {
         Self::with_plans("{}").await
     }
@@ -82,9 +82,10 @@ impl Service {
         };
         let user = User { plan: Some("small".to_owned()), ..a_user() };
         let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: "1".to_owned() };
-        assert_eq!(api.store.join(&identity, &user).await.unwrap(), Joined::Ours);
+        assert_eq!(api.store.join(&identity, &user).await.unwrap(), CreateUserOutcome::Ours);
         let token = AccessToken::mint(user.user_id);
-        let grant = TokenGrant::made(user.user_id, Scopes::of(&Scope::ALL), noon(), noon() + TimeDelta::days(180));
+        let grant =
+            TokenGrant::made(user.user_id, Scopes::from_requested(&Scope::ALL), noon(), noon() + TimeDelta::days(180));
         api.store.put_token(&token.hash(), &grant).await.unwrap();
         Self { router: api::finish(crate::router(app.clone()), api), app, s3, user, token, web }
     }
@@ -129,7 +130,7 @@ impl Service {
     }
 
     /// The path of a file, valid for an hour.
-    fn path_of(&self, file: PublicFile) -> String {
+    fn file_path(&self, file: PublicFile) -> String {
         let address = FileAddress { file, expires_at: noon() + TimeDelta::hours(1) };
         address.path(self.app.file_key.as_ref().unwrap())
     }
@@ -142,11 +143,11 @@ impl Service {
         PublicFile::Original(file)
     }
 
-    async fn nothing_is_left(&self) {
+    async fn assert_nothing_stored(&self) {
         assert_eq!(self.s3.files(), Vec::<String>::new());
         let later = noon() + TimeDelta::days(365);
         assert_eq!(self.app.api.store.unused_media(later, 10).await.unwrap(), []);
-        assert_eq!(self.app.api.store.unseen_media(later, 10).await.unwrap(), []);
+        assert_eq!(self.app.api.store.unverified_media(later, 10).await.unwrap(), []);
     }
 }
 
@@ -157,7 +158,7 @@ async fn serve_pictures() -> (String, SocketAddr) {
         .route("/page", get(|| async { "<!doctype html><title>Not a picture</title>" }))
         .route("/empty", get(|| async { "" }))
         .route("/large.png", get(|| async { [PNG, &[0; 1000]].concat() }))
-        .route("/endless.png", get(endless));
+        .route("/endless.png", get(endless_body));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -165,14 +166,14 @@ async fn serve_pictures() -> (String, SocketAddr) {
 }
 
 /// An image without a length that never ends.
-async fn endless() -> Body {
+async fn endless_body() -> Body {
     let start = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(PNG))]);
     Body::from_stream(start.chain(stream::repeat_with(|| Ok(Bytes::from_static(&[0; 100])))))
 }
 
 #[tokio::test]
 async fn file_is_uploaded_to_the_returned_url() {
-    let service = Service::start().await;
+    let service = Harness::start().await;
 
     let (status, body) = service.post(&json!({"mime_type": "image/png", "filename": "Hafen.png"})).await;
 
@@ -195,7 +196,7 @@ async fn file_is_uploaded_to_the_returned_url() {
 
 #[tokio::test]
 async fn a_file_is_fetched_through_redirects() {
-    let service = Service::start().await;
+    let service = Harness::start().await;
     let url = format!("{}/moved", service.web);
 
     let (status, body) = service.post(&json!({"mime_type": "image/png", "source_url": url})).await;
@@ -213,7 +214,7 @@ async fn a_file_is_fetched_through_redirects() {
 
 #[tokio::test]
 async fn failed_fetch_is_reported_and_leaves_nothing_behind() {
-    let service = Service::start().await;
+    let service = Harness::start().await;
     for (path, reason) in [
         ("/page", "the file is not of type image/png; send its real mime_type"),
         ("/empty", "the file is not of type image/png; send its real mime_type"),
@@ -229,12 +230,12 @@ async fn failed_fetch_is_reported_and_leaves_nothing_behind() {
     let fault = service.fault("source_url", &private).await;
     assert_eq!(fault, "source_url could not be fetched: the address of the URL is not public");
 
-    service.nothing_is_left().await;
+    service.assert_nothing_stored().await;
 }
 
 #[tokio::test]
 async fn all_errors_of_a_request_are_reported_together() {
-    let service = Service::start().await;
+    let service = Harness::start().await;
     let body = json!({
         "mime_type": "image/svg+xml", "filename": "x".repeat(256), "source_url": "ftp://example.com/x", "name": "x"
     });
@@ -244,12 +245,12 @@ async fn all_errors_of_a_request_are_reported_together() {
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     let fields: Vec<_> = body["errors"].as_object().unwrap().keys().cloned().collect();
     assert_eq!(fields, ["filename", "idempotency-key", "mime_type", "name", "source_url"]);
-    service.nothing_is_left().await;
+    service.assert_nothing_stored().await;
 }
 
 #[tokio::test]
 async fn url_is_complete_and_has_at_most_2048_characters() {
-    let service = Service::start().await;
+    let service = Harness::start().await;
     let long = format!("https://example.com/{}", "x".repeat(2029));
     for url in ["", "harbour.png", "//example.com/x", "javascript:alert(1)", "file:///etc/passwd", &long] {
         service.fault("source_url", &json!({"mime_type": "image/png", "source_url": url})).await;
@@ -263,7 +264,7 @@ async fn url_is_complete_and_has_at_most_2048_characters() {
 
 #[tokio::test]
 async fn repeated_request_with_same_key_gets_the_same_response() {
-    let service = Service::start().await;
+    let service = Harness::start().await;
     let key = [("idempotency-key", "once")];
     let body = json!({"mime_type": "image/png"});
 
@@ -282,7 +283,7 @@ async fn repeated_request_with_same_key_gets_the_same_response() {
 
 #[tokio::test]
 async fn concurrent_equal_requests_run_once() {
-    let service = Service::start().await;
+    let service = Harness::start().await;
     let url = format!("{}/harbour.png", service.web);
     let body = json!({"mime_type": "image/png", "source_url": url});
 
@@ -306,7 +307,7 @@ async fn concurrent_equal_requests_run_once() {
 
 #[tokio::test]
 async fn failed_request_releases_its_key() {
-    let service = Service::start().await;
+    let service = Harness::start().await;
     let key = [("idempotency-key", "once")];
     let wrong = json!({"mime_type": "image/png", "source_url": format!("{}/missing", service.web)});
     assert_eq!(service.post_with(&wrong, &key).await.0, StatusCode::UNPROCESSABLE_ENTITY);
@@ -319,14 +320,14 @@ async fn failed_request_releases_its_key() {
 #[tokio::test]
 async fn plan_without_media_gets_403() {
     let body = json!({"mime_type": "image/png"});
-    let without = Service::with_plans(r#"{"small": {"media": false}}"#).await;
-    let of_others = Service::with_plans(r#"{"tiny": {"media": false}}"#).await;
+    let without = Harness::with_plans(r#"{"small": {"media": false}}"#).await;
+    let of_others = Harness::with_plans(r#"{"tiny": {"media": false}}"#).await;
 
     let (status, answer) = without.post(&body).await;
 
     assert_eq!(status, StatusCode::FORBIDDEN);
     assert!(answer["message"].as_str().unwrap().contains("plan"), "{answer}");
-    without.nothing_is_left().await;
+    without.assert_nothing_stored().await;
     assert_eq!(of_others.post(&body).await.0, StatusCode::CREATED);
 }
 
@@ -345,11 +346,11 @@ fn description_has_both_responses() {
 
 #[tokio::test]
 async fn storage_limit_counts_the_real_size_of_fetched_files() {
-    let mut service = Service::start().await;
+    let mut service = Harness::start().await;
     service.app.limits.user_files = 3;
     service.app.limits.user_bytes = 2 * MAX_BYTES;
     let user = service.user.user_id;
-    let ask = async |size: u64| service.app.expect_medium(user, MimeType::Png, size, "size").await;
+    let ask = async |size: u64| service.app.reserve_medium(user, MimeType::Png, size, "size").await;
 
     assert!(ask(MAX_BYTES).await.is_ok());
     assert!(ask(MAX_BYTES + 1).await.is_err(), "too many bytes");
@@ -360,8 +361,8 @@ async fn storage_limit_counts_the_real_size_of_fetched_files() {
 
 #[tokio::test]
 async fn file_is_served_at_its_url_and_runs_no_script() {
-    let service = Service::start().await;
-    let path = service.path_of(service.store(42, PNG).await);
+    let service = Harness::start().await;
+    let path = service.file_path(service.store(42, PNG).await);
 
     let (status, headers, body) = service.ask("GET", &path, None).await;
 
@@ -388,8 +389,8 @@ async fn file_is_served_at_its_url_and_runs_no_script() {
 
 #[tokio::test]
 async fn a_part_of_a_file_is_served() {
-    let service = Service::start().await;
-    let path = service.path_of(service.store(42, PNG).await);
+    let service = Harness::start().await;
+    let path = service.file_path(service.store(42, PNG).await);
 
     let (status, headers, body) = service.ask("GET", &path, Some("bytes=0-0")).await;
     assert_eq!((status, &body[..]), (StatusCode::PARTIAL_CONTENT, &PNG[..1]));
@@ -406,14 +407,14 @@ async fn a_part_of_a_file_is_served() {
 
 #[tokio::test]
 async fn derived_image_is_served_until_its_file_is_deleted() {
-    let service = Service::start().await;
+    let service = Harness::start().await;
     let bounds = PictureBounds::new(1000, 100).jpeg();
     let file = MediaPath::new(service.user.user_id, domain::id::MediaId::new(42).unwrap(), MimeType::Png);
     let request = PictureRequest { file, bounds };
     let picture =
         cloud::pictures::PictureResult::Picture { mime_type: MimeType::Jpeg, bytes: b"\xFF\xD8\xFF"[..].into() };
     service.app.bucket.put_picture(&request, picture).await.unwrap();
-    let path = service.path_of(PublicFile::Derived(request.answered_at(), MimeType::Jpeg));
+    let path = service.file_path(PublicFile::Derived(request.answered_at(), MimeType::Jpeg));
 
     let (status, headers, body) = service.ask("GET", &path, None).await;
     assert_eq!((status, &headers["content-type"]), (StatusCode::OK, &"image/jpeg".parse().unwrap()));
@@ -426,10 +427,10 @@ async fn derived_image_is_served_until_its_file_is_deleted() {
 /// The response does not reveal whether a URL was never valid, has expired, or has no file.
 #[tokio::test]
 async fn invalid_urls_all_get_the_same_response() {
-    let mut service = Service::start().await;
+    let mut service = Harness::start().await;
     let file = service.store(42, PNG).await;
     let PublicFile::Original(stored) = file else { panic!("{file:?}") };
-    let path = service.path_of(file);
+    let path = service.file_path(file);
     let ended = FileAddress { file, expires_at: noon() }.path(service.app.file_key.as_ref().unwrap());
     let missing = MediaPath::new(stored.user(), domain::id::MediaId::new(43).unwrap(), MimeType::Png);
     let foreign = MediaPath::new(a_user().user_id, stored.media(), MimeType::Png);
@@ -437,9 +438,9 @@ async fn invalid_urls_all_get_the_same_response() {
     service.app.bucket.put_whole(&large.to_string(), "image/png", vec![0; 1001].into()).await.unwrap();
     let paths = [
         ended,
-        service.path_of(PublicFile::Original(missing)),
-        service.path_of(PublicFile::Original(foreign)),
-        service.path_of(PublicFile::Original(large)),
+        service.file_path(PublicFile::Original(missing)),
+        service.file_path(PublicFile::Original(foreign)),
+        service.file_path(PublicFile::Original(large)),
         path.replace("/42.png", "/43.png"),
         path.replace("/42.png", "/42.jpg"),
         path.replace("/42.png", "/%342.png"),
@@ -454,7 +455,7 @@ async fn invalid_urls_all_get_the_same_response() {
             assert_eq!(status, StatusCode::NOT_FOUND, "{method} {path}");
             assert_eq!(headers["cache-control"], "no-store", "{method} {path}");
             if method == "GET" {
-                assert!(body.starts_with(br#"{"message":"Not found."#), "{path}: {body:?}");
+                assert!(body.starts_with(br#"{"message":"Not found:"#), "{path}: {body:?}");
             }
         }
     }
@@ -469,7 +470,7 @@ async fn invalid_urls_all_get_the_same_response() {
 
 #[tokio::test]
 async fn a_file_is_fetched_with_a_permit_and_the_same_key_can_be_sent_again() {
-    let service = Service::start().await;
+    let service = Harness::start().await;
     let (store, of) = (&service.app.api.store, LimitSubject::requests_of_user(service.user.user_id));
     for holder in ["a", "b", "c"] {
         store.record_permit(&of, holder, noon(), 1).await.unwrap();

@@ -36,7 +36,7 @@ pub(crate) struct Picture {
 
 /// Why there is no image. Each reason is in the file, so another attempt gives the same result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Misfit {
+pub(crate) enum ResizeError {
     /// Not a readable image; text for the user.
     #[error("{0}")]
     Unreadable(String),
@@ -52,7 +52,7 @@ pub(crate) enum Misfit {
     Unwritable,
 }
 
-impl Misfit {
+impl ResizeError {
     fn damaged(mime: MimeType) -> Self {
         Self::Unreadable(format!("the file is damaged or not of type {}; upload another one", mime.as_str()))
     }
@@ -63,18 +63,18 @@ impl Misfit {
 /// A PNG and an image with transparency become a PNG if that fits and is wanted. Everything else
 /// becomes a JPEG, with white for transparent pixels. Of an animated PNG the still image is used;
 /// an animated `WebP` or a GIF is refused.
-pub(crate) fn fitted(bytes: Vec<u8>, mime: MimeType, bounds: PictureBounds) -> Result<Picture, Misfit> {
+pub(crate) fn fitted(bytes: Vec<u8>, mime: MimeType, bounds: PictureBounds) -> Result<Picture, ResizeError> {
     // A decoder may panic on a crafted file: `png` did for a palette of more than 256 colors. Its
     // state is not used afterwards.
-    let read = catch_unwind(|| read::read(&bytes, mime)).unwrap_or_else(|_| {
+    let decoded = catch_unwind(|| read::read(&bytes, mime)).unwrap_or_else(|_| {
         tracing::error!(mime = mime.as_str(), "image decoder panicked");
-        Err(Misfit::damaged(mime))
+        Err(ResizeError::damaged(mime))
     });
-    let Source { pixels, orientation, profile } = read?;
+    let Source { pixels, orientation, profile } = decoded?;
     drop(bytes);
     // Resized before rotated, because rotating makes a copy.
     let mut upright = shrink::to_side(pixels, bounds.max_side);
     upright.apply_orientation(orientation);
-    let wanted = fit::Wanted { png: mime == MimeType::Png, profile, bounds };
-    wanted.of(borders::room_for(upright, bounds))
+    let output = fit::Wanted { png: mime == MimeType::Png, profile, bounds };
+    output.encode(borders::shrink_for_borders(upright, bounds))
 }

@@ -24,7 +24,7 @@ pub const MAX_ENDS: u32 = 3;
 
 /// A message of the queue.
 #[derive(Clone, Debug)]
-pub struct Coming {
+pub struct MessageReceipt {
     pub message: String,
     /// The receive count, this time included.
     pub received: u32,
@@ -53,76 +53,76 @@ fn request(message: &SqsMessage) -> Result<PictureRequest, Unreadable> {
     serde_json::from_str(body).map_err(|it| Unreadable(it.to_string()))
 }
 
-fn coming(message: &SqsMessage) -> Coming {
+fn coming(message: &SqsMessage) -> MessageReceipt {
     let count = message.attributes.get("ApproximateReceiveCount");
-    Coming {
+    MessageReceipt {
         message: message.message_id.clone().unwrap_or_default(),
         received: count.and_then(|it| it.parse().ok()).unwrap_or(1),
     }
 }
 
 /// Makes sure that a request has its result.
-pub async fn fit(bucket: &Bucket, request: &PictureRequest, coming: &Coming) -> Result<(), BucketError> {
+pub async fn fit(bucket: &Bucket, request: &PictureRequest, receipt: &MessageReceipt) -> Result<(), BucketError> {
     // Several accounts may request the same result. The role may not list the bucket, so that an
     // attacker who controls this function learns no names of files; therefore a result that does
     // not exist yet is an error.
     if let Ok(Some(_)) = bucket.picture(request).await {
         return Ok(());
     }
-    let begun = begun(bucket, request, coming).await;
-    let answer = if MAX_ENDS <= begun {
+    let attempts = begun(bucket, request, receipt).await;
+    let result = if MAX_ENDS <= attempts {
         tracing::error!(user_id = %request.file.user(), path = %request.file, "file ended the process in every attempt");
         PictureResult::Refused {
             reason: format!("the file could not be read in {MAX_ENDS} attempts; upload another one"),
         }
     } else {
-        note_beginning(bucket, request, coming, begun + 1).await?;
-        answer_to(bucket, request).await?
+        record_attempts(bucket, request, receipt, attempts + 1).await?;
+        resize_file(bucket, request).await?
     };
-    bucket.put_picture(request, answer).await
+    bucket.put_picture(request, result).await
 }
 
 /// How often this message was started before: each time, the process ended without a result. The
 /// receive count alone is too high: when too many functions run, messages return that were never
 /// started.
-async fn begun(bucket: &Bucket, request: &PictureRequest, coming: &Coming) -> u32 {
-    if coming.received <= 1 {
+async fn begun(bucket: &Bucket, request: &PictureRequest, receipt: &MessageReceipt) -> u32 {
+    if receipt.received <= 1 {
         return 0;
     }
     // A missing file cannot be distinguished from an unreadable one: see above.
-    let noted = bucket.read(&noted_at(request, coming), 8).await.ok().flatten();
-    noted.and_then(|it| std::str::from_utf8(&it).ok()?.parse().ok()).unwrap_or(0)
+    let recorded = bucket.read(&attempts_key(request, receipt), 8).await.ok().flatten();
+    recorded.and_then(|it| std::str::from_utf8(&it).ok()?.parse().ok()).unwrap_or(0)
 }
 
-async fn note_beginning(
+async fn record_attempts(
     bucket: &Bucket,
     request: &PictureRequest,
-    coming: &Coming,
-    begun: u32,
+    receipt: &MessageReceipt,
+    attempts: u32,
 ) -> Result<(), BucketError> {
-    bucket.put_whole(&noted_at(request, coming), "text/plain", begun.to_string().into()).await.map(drop)
+    bucket.put_whole(&attempts_key(request, receipt), "text/plain", attempts.to_string().into()).await.map(drop)
 }
 
 /// Next to the result, and kept as long: several messages may request the same file at once.
-fn noted_at(request: &PictureRequest, coming: &Coming) -> String {
-    format!("{}.{}", request.answered_at(), coming.message)
+fn attempts_key(request: &PictureRequest, receipt: &MessageReceipt) -> String {
+    format!("{}.{}", request.answered_at(), receipt.message)
 }
 
-async fn answer_to(bucket: &Bucket, request: &PictureRequest) -> Result<PictureResult, BucketError> {
+async fn resize_file(bucket: &Bucket, request: &PictureRequest) -> Result<PictureResult, BucketError> {
     let refused = |reason: String| PictureResult::Refused { reason };
     let path = request.file.to_string();
-    let gone = || refused("the file no longer exists; upload it again".to_owned());
-    let Some(look) = bucket.look(&path, 1).await? else { return Ok(gone()) };
-    if MAX_FILE_BYTES < look.size_bytes {
-        let (max, size) = (human_size(MAX_FILE_BYTES), human_size(look.size_bytes));
+    let deleted = || refused("the file no longer exists; upload it again".to_owned());
+    let Some(metadata) = bucket.look(&path, 1).await? else { return Ok(deleted()) };
+    if MAX_FILE_BYTES < metadata.size_bytes {
+        let (max, size) = (human_size(MAX_FILE_BYTES), human_size(metadata.size_bytes));
         return Ok(refused(format!("the file has {size}; at most {max} can be resized. Upload a smaller one")));
     }
-    let Some(bytes) = bucket.read(&path, MAX_FILE_BYTES).await? else { return Ok(gone()) };
+    let Some(bytes) = bucket.read(&path, MAX_FILE_BYTES).await? else { return Ok(deleted()) };
     let (mime, bounds) = (request.file.mime(), request.bounds);
-    let worked = tokio::task::spawn_blocking(move || fitted(bytes.into(), mime, bounds)).await;
-    Ok(match worked {
+    let resized = tokio::task::spawn_blocking(move || fitted(bytes.into(), mime, bounds)).await;
+    Ok(match resized {
         Ok(Ok(picture)) => PictureResult::Picture { mime_type: picture.mime_type, bytes: picture.bytes },
-        Ok(Err(misfit)) => refused(misfit.to_string()),
+        Ok(Err(combination_error)) => refused(combination_error.to_string()),
         // Another attempt with this file would panic too.
         Err(error) => {
             tracing::error!(%error, %path, "image conversion panicked");

@@ -37,11 +37,11 @@ fn message(body: String, received: u32) -> SqsEvent {
     event
 }
 
-fn first() -> Coming {
-    Coming { message: "m1".to_owned(), received: 1 }
+fn first() -> MessageReceipt {
+    MessageReceipt { message: "m1".to_owned(), received: 1 }
 }
 
-async fn answered(store: &TestBucket, request: &PictureRequest, received: u32) -> Option<PictureResult> {
+async fn handle_and_read_result(store: &TestBucket, request: &PictureRequest, received: u32) -> Option<PictureResult> {
     let event = message(serde_json::to_string(request).unwrap(), received);
     answer(&store.bucket, event).await.unwrap();
     store.bucket.picture(request).await.unwrap()
@@ -52,7 +52,9 @@ async fn resized_image_is_stored_where_it_is_read() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
 
-    let Some(PictureResult::Picture { mime_type, bytes }) = answered(&store, &request, 1).await else { panic!() };
+    let Some(PictureResult::Picture { mime_type, bytes }) = handle_and_read_result(&store, &request, 1).await else {
+        panic!()
+    };
 
     assert_eq!((mime_type, mime_type.picture_size(&bytes)), (MimeType::Png, Some((50, 30))));
     assert!(mime_type.is_bare_picture(&bytes));
@@ -65,7 +67,9 @@ async fn damaged_and_missing_files_are_refused() {
     upload(&store, &broken, png(100, 60)[..50].to_vec()).await;
 
     for (request, expected) in [(broken, "damaged"), (gone, "no longer exists")] {
-        let Some(PictureResult::Refused { reason }) = answered(&store, &request, 1).await else { panic!("{expected}") };
+        let Some(PictureResult::Refused { reason }) = handle_and_read_result(&store, &request, 1).await else {
+            panic!("{expected}")
+        };
         assert!(reason.contains(expected), "{reason}");
     }
 }
@@ -75,22 +79,27 @@ async fn damaged_and_missing_files_are_refused() {
 async fn file_that_ended_the_process_three_times_is_not_decoded_again() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
-    note_beginning(&store.bucket, &request, &first(), MAX_ENDS).await.unwrap();
+    record_attempts(&store.bucket, &request, &first(), MAX_ENDS).await.unwrap();
 
-    let Some(PictureResult::Refused { reason }) = answered(&store, &request, MAX_ENDS + 1).await else { panic!() };
+    let Some(PictureResult::Refused { reason }) = handle_and_read_result(&store, &request, MAX_ENDS + 1).await else {
+        panic!()
+    };
 
     assert!(reason.contains("3 attempts"), "{reason}");
-    assert!(matches!(answered(&store, &request, 1).await, Some(PictureResult::Refused { .. })), "and it stays so");
+    assert!(
+        matches!(handle_and_read_result(&store, &request, 1).await, Some(PictureResult::Refused { .. })),
+        "and it stays so"
+    );
 }
 
 #[tokio::test]
 async fn redelivered_message_is_tried_up_to_the_limit() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
-    note_beginning(&store.bucket, &request, &first(), MAX_ENDS - 1).await.unwrap();
+    record_attempts(&store.bucket, &request, &first(), MAX_ENDS - 1).await.unwrap();
 
-    assert!(matches!(answered(&store, &request, MAX_ENDS).await, Some(PictureResult::Picture { .. })));
-    assert_eq!(begun(&store.bucket, &request, &Coming { received: 2, ..first() }).await, MAX_ENDS);
+    assert!(matches!(handle_and_read_result(&store, &request, MAX_ENDS).await, Some(PictureResult::Picture { .. })));
+    assert_eq!(begun(&store.bucket, &request, &MessageReceipt { received: 2, ..first() }).await, MAX_ENDS);
 }
 
 /// As when too many functions run, and the queue has to keep the message.
@@ -99,7 +108,7 @@ async fn message_that_was_never_started_may_be_redelivered_often() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
 
-    assert!(matches!(answered(&store, &request, 100).await, Some(PictureResult::Picture { .. })));
+    assert!(matches!(handle_and_read_result(&store, &request, 100).await, Some(PictureResult::Picture { .. })));
 }
 
 #[tokio::test]
@@ -118,7 +127,7 @@ async fn too_large_file_is_refused() {
     let place = store.folder.path().join("media/media/7/42.png");
     std::fs::File::options().write(true).open(place).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
 
-    let Some(PictureResult::Refused { reason }) = answered(&store, &request, 1).await else { panic!() };
+    let Some(PictureResult::Refused { reason }) = handle_and_read_result(&store, &request, 1).await else { panic!() };
 
     assert_eq!(reason, "the file has 64.1 MiB; at most 64 MiB can be resized. Upload a smaller one");
 }

@@ -41,14 +41,14 @@ pub(crate) async fn show_attempts(
     let post = find(&app, &session, &post).await?;
     let attempts = app.api.store.attempts(post.user_id, post.post_id, app.api.clock.now()).await?;
     let page = AttemptsPage {
-        attempts: attempts.iter().take(SHOWN).map(|it| AttemptRow::of(it, &post)).collect(),
+        attempts: attempts.iter().take(SHOWN).map(|it| AttemptRow::new(it, &post)).collect(),
         is_cut: SHOWN < attempts.len(),
     };
-    Ok(Page::of("Attempts", &page)?.signed_in(&session).of_account(Part::Posts))
+    Ok(Page::render("Attempts", &page)?.signed_in(&session).with_account_navigation(Part::Posts))
 }
 
 impl<'a> AttemptRow<'a> {
-    fn of(attempt: &'a Attempt, post: &'a Post) -> Self {
+    fn new(attempt: &'a Attempt, post: &'a Post) -> Self {
         Self {
             at: format!("{}, {}", day(attempt.at), attempt.at.format("%H:%M:%S UTC")),
             platform: &attempt.provider,

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use crate::create_post::{MediumBody, PlatformBody, PostTime};
 use crate::if_match::Condition;
 use crate::post_view::{PostView, respond};
-use crate::{App, drafts_only, failed, needs_revision, reading};
+use crate::{App, drafts_only_error, failed, reading, revision_required_error};
 
 /// The fields to change. A field that you leave out does not change.
 #[derive(Deserialize, ToSchema)]
@@ -69,8 +69,8 @@ pub(crate) async fn change_post(
     let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
     condition.check(&post)?;
     let mut fields = incoming.fields(reading::FIELDS)?;
-    if fields.is_given("scheduled_at") && !Authority::of(&caller.scopes).schedules() {
-        return Err(drafts_only());
+    if fields.is_given("scheduled_at") && !Authority::from_scopes(&caller.scopes).schedules() {
+        return Err(drafts_only_error());
     }
     let text = match reading::content(&mut fields) {
         FieldValue::Null => {
@@ -90,15 +90,16 @@ pub(crate) async fn change_post(
         FieldValue::Null => Some(None),
         FieldValue::Absent | FieldValue::Invalid => None,
     };
-    let (named, aimed) = (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
-    reading::bound_files(&mut fields, named, aimed);
+    let (request_media, request_targets) =
+        (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
+    reading::check_file_limits(&mut fields, request_media, request_targets);
     let request = ChangePost {
         text,
         targets,
         scheduled_at,
         media,
         faults: std::mem::take(fields.faults()),
-        authority: Authority::of(&caller.scopes),
+        authority: Authority::from_scopes(&caller.scopes),
         if_match: condition.0,
     };
 
@@ -107,9 +108,9 @@ pub(crate) async fn change_post(
         Changed::Done(post) => *post,
         Changed::NotThere => return Err(ApiError::NotFound),
         Changed::Stale => return Err(ApiError::PreconditionFailed),
-        Changed::NeedsRevision => return Err(needs_revision()),
-        Changed::DraftsOnly => return Err(drafts_only()),
-        Changed::NotInPlan(why) => return Err(caller.not_in_plan(why)),
+        Changed::NeedsRevision => return Err(revision_required_error()),
+        Changed::DraftsOnly => return Err(drafts_only_error()),
+        Changed::NotInPlan(why) => return Err(caller.plan_error(why)),
         Changed::Invalid(faults) => return Err(faults.into()),
     };
     Ok(respond(&app, StatusCode::OK, &post).await)

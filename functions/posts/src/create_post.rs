@@ -13,11 +13,11 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use publishing::{CreatePost, Created, NotCreated};
 use serde::Deserialize;
 use serde_json::Value;
-use storage::IdempotencyUse;
+use storage::IdempotentRequest;
 use utoipa::ToSchema;
 
 use crate::post_view::{PostView, respond};
-use crate::{App, drafts_only, failed, reading};
+use crate::{App, drafts_only_error, failed, reading};
 
 /// A new post.
 #[derive(Deserialize, ToSchema)]
@@ -144,15 +144,15 @@ pub(crate) async fn create_post(
 ) -> ApiResult<Response> {
     let body = incoming.bytes()?;
     let mut fields = incoming.fields(reading::FIELDS)?;
-    let authority = Authority::of(&caller.scopes);
+    let authority = Authority::from_scopes(&caller.scopes);
     if fields.is_given("scheduled_at") && !authority.schedules() {
-        return Err(drafts_only());
+        return Err(drafts_only_error());
     }
-    let key = idempotency(&headers, caller.user, &body, fields.faults());
+    let key = parse_idempotency_key(&headers, caller.user, &body, fields.faults());
     let request = CreatePost { key, ..read(fields, authority, app.api.clock.now()) };
 
-    let created = app.publishing.create_post(caller.user, request).await.map_err(failed)?;
-    let (post, replayed) = match created {
+    let outcome = app.publishing.create_post(caller.user, request).await.map_err(failed)?;
+    let (post, replayed) = match outcome {
         Created::New(post) => (*post, false),
         Created::Replayed(post) => (*post, true),
         Created::Refused(why) => return Err(refused(why, &caller)),
@@ -175,7 +175,7 @@ pub(crate) fn read(mut fields: Fields, authority: Authority, now: DateTime<Utc>)
     };
     let mut targets = reading::platforms(&mut fields).unwrap_or_default();
     let media = reading::media(&mut fields).value().unwrap_or_default();
-    reading::bound_files(&mut fields, &media, &mut targets);
+    reading::check_file_limits(&mut fields, &media, &mut targets);
     CreatePost {
         text,
         targets,
@@ -187,40 +187,40 @@ pub(crate) fn read(mut fields: Fields, authority: Authority, now: DateTime<Utc>)
     }
 }
 
-pub(crate) fn refused(why: NotCreated, caller: &Caller<PostsDraft>) -> ApiError {
-    match why {
+pub(crate) fn refused(reason: NotCreated, caller: &Caller<PostsDraft>) -> ApiError {
+    match reason {
         NotCreated::KeyReused => ValidationErrors::one(
             "idempotency-key",
             "was used for another request; check whether the post of that request exists before you send a new key",
         )
         .into(),
-        NotCreated::NotInPlan(why) => caller.not_in_plan(why),
+        NotCreated::NotInPlan(reason) => caller.plan_error(reason),
         NotCreated::NoUser => ApiError::Unauthenticated,
         NotCreated::Invalid(faults) => faults.into(),
     }
 }
 
-fn idempotency(
+fn parse_idempotency_key(
     headers: &HeaderMap,
     user: UserId,
     body: &[u8],
-    faults: &mut ValidationErrors,
-) -> Option<IdempotencyUse> {
-    let mut sent = headers.get_all("idempotency-key").iter();
-    let header = sent.next()?;
-    if sent.next().is_some() {
-        faults.add("idempotency-key", "may be sent only once");
+    errors: &mut ValidationErrors,
+) -> Option<IdempotentRequest> {
+    let mut values = headers.get_all("idempotency-key").iter();
+    let header = values.next()?;
+    if values.next().is_some() {
+        errors.add("idempotency-key", "may be sent only once");
         return None;
     }
     match IdempotencyKey::parse(header.as_bytes()) {
-        Ok(key) => Some(IdempotencyUse {
+        Ok(key) => Some(IdempotentRequest {
             user,
             route: "POST /posts",
             key,
             body_hash: token::hash(&String::from_utf8_lossy(body)),
         }),
         Err(error) => {
-            faults.add("idempotency-key", error);
+            errors.add("idempotency-key", error);
             None
         }
     }

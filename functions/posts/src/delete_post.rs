@@ -8,7 +8,7 @@ use http::StatusCode;
 use publishing::Changed;
 
 use crate::if_match::Condition;
-use crate::{App, drafts_only, failed, needs_revision};
+use crate::{App, drafts_only_error, failed, revision_required_error};
 
 #[utoipa::path(
     delete,
@@ -40,14 +40,14 @@ pub(crate) async fn delete_post(
     let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
     condition.check(&post)?;
     params.none()?;
-    let authority = Authority::of(&caller.scopes);
+    let authority = Authority::from_scopes(&caller.scopes);
     match app.publishing.delete_post(post, authority, condition.0.as_ref()).await.map_err(failed)? {
         Changed::Done(_) => Ok(StatusCode::NO_CONTENT),
         Changed::NotThere => Err(ApiError::NotFound),
         Changed::Stale => Err(ApiError::PreconditionFailed),
-        Changed::NeedsRevision => Err(needs_revision()),
-        Changed::DraftsOnly => Err(drafts_only()),
-        Changed::NotInPlan(why) => Err(caller.not_in_plan(why)),
+        Changed::NeedsRevision => Err(revision_required_error()),
+        Changed::DraftsOnly => Err(drafts_only_error()),
+        Changed::NotInPlan(why) => Err(caller.plan_error(why)),
         Changed::Invalid(faults) => Err(faults.into()),
     }
 }

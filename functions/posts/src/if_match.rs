@@ -15,8 +15,8 @@ impl<S: Sync> FromRequestParts<S> for Condition {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         // A header that is sent several times is one list (RFC 9110, section 5.3).
-        let lines: Vec<_> = parts.headers.get_all(IF_MATCH).iter().map(HeaderValue::as_bytes).collect();
-        Ok(Self((!lines.is_empty()).then(|| IfMatch::parse(&lines.join(&b","[..])))))
+        let values: Vec<_> = parts.headers.get_all(IF_MATCH).iter().map(HeaderValue::as_bytes).collect();
+        Ok(Self((!values.is_empty()).then(|| IfMatch::parse(&values.join(&b","[..])))))
     }
 }
 

@@ -51,7 +51,7 @@ pub fn router(app: App) -> Router {
 }
 
 /// The error for a caller that may only write drafts.
-fn drafts_only() -> ApiError {
+fn drafts_only_error() -> ApiError {
     ApiError::Forbidden(
         "The token can only write drafts (posts:draft). Leave out scheduled_at and ask the user to schedule the draft on \
          /account/posts, or get a token with the scope posts:write."
@@ -61,7 +61,7 @@ fn drafts_only() -> ApiError {
 
 /// The error for a request without `If-Match` that schedules a draft written by a drafts-only
 /// token.
-fn needs_revision() -> ApiError {
+fn revision_required_error() -> ApiError {
     ApiError::PreconditionRequired(
         "This draft was written with a token for drafts, so it may have changed since you saw it. Read the post, then schedule \
          it with its etag in If-Match, or ask the user to schedule it on /account/posts."

@@ -73,7 +73,7 @@ pub(crate) async fn list_posts(
 
     let mut data = Vec::with_capacity(page.posts.len());
     for post in &page.posts {
-        data.push(PostView::of(&app, post).await);
+        data.push(PostView::load(&app, post).await);
     }
     let meta = PageMeta {
         current_page: listing.page,
@@ -85,20 +85,20 @@ pub(crate) async fn list_posts(
 }
 
 fn listing(mut fields: Fields) -> ApiResult<Listing> {
-    let status = choice(&mut fields, "status", &PostStatus::ALL.map(|it| (it.as_str(), it)));
+    let status = parse_choice(&mut fields, "status", &PostStatus::ALL.map(|it| (it.as_str(), it)));
     let sort = [("created_at", SortField::CreatedAt), ("scheduled_at", SortField::ScheduledAt)];
     let direction = [("asc", Direction::Asc), ("desc", Direction::Desc)];
     let listing = Listing {
         status,
-        sort: choice(&mut fields, "sort", &sort).unwrap_or(SortField::CreatedAt),
-        direction: choice(&mut fields, "direction", &direction).unwrap_or(Direction::Desc),
+        sort: parse_choice(&mut fields, "sort", &sort).unwrap_or(SortField::CreatedAt),
+        direction: parse_choice(&mut fields, "direction", &direction).unwrap_or(Direction::Desc),
         page: number(&mut fields, "page", Listing::MAX_PAGE).unwrap_or(1),
         per_page: number(&mut fields, "per_page", 100).unwrap_or(DEFAULT_PER_PAGE),
     };
     fields.finish(listing)
 }
 
-fn choice<T: Copy>(fields: &mut Fields, name: &str, known: &[(&str, T)]) -> Option<T> {
+fn parse_choice<T: Copy>(fields: &mut Fields, name: &str, known: &[(&str, T)]) -> Option<T> {
     let raw = fields.text(name).value()?;
     let found = known.iter().find(|it| it.0 == raw).map(|it| it.1);
     if found.is_none() {

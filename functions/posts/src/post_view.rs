@@ -131,9 +131,9 @@ struct MediumView {
 
 impl PostView {
     /// Links to the files are signed here, without a call.
-    pub(crate) async fn of(app: &App, post: &Post) -> Self {
+    pub(crate) async fn load(app: &App, post: &Post) -> Self {
         let links = links(app.publishing.bucket.clone(), post.user_id, post.files().cloned().collect()).await;
-        let media = |files: &[Attachment]| files.iter().map(|it| MediumView::of(it, &links)).collect::<Vec<_>>();
+        let media = |files: &[Attachment]| files.iter().map(|it| MediumView::new(it, &links)).collect::<Vec<_>>();
         Self {
             id: post.post_id.get(),
             revision: post.revision,
@@ -143,7 +143,11 @@ impl PostView {
             created_at: show(post.created_at),
             updated_at: show(post.updated_at),
             creator: CreatorView { id: post.user_id.get(), name: post.creator_name.clone() },
-            platforms: post.targets.iter().map(|it| TargetView::of(post, it, it.media.as_deref().map(media))).collect(),
+            platforms: post
+                .targets
+                .iter()
+                .map(|it| TargetView::new(post, it, it.media.as_deref().map(media)))
+                .collect(),
             media: media(&post.media),
         }
     }
@@ -151,7 +155,7 @@ impl PostView {
 
 /// A response with one post, and its revision as `etag`.
 pub(crate) async fn respond(app: &App, status: StatusCode, post: &Post) -> Response {
-    (status, [(ETAG, post.entity_tag())], Json(PostView::of(app, post).await)).into_response()
+    (status, [(ETAG, post.entity_tag())], Json(PostView::load(app, post).await)).into_response()
 }
 
 /// A link to each of these files, which may contain duplicates.
@@ -170,7 +174,7 @@ pub(crate) async fn links(bucket: Bucket, user: UserId, files: Vec<Attachment>) 
 }
 
 impl TargetView {
-    fn of(post: &Post, target: &Target, media: Option<Vec<MediumView>>) -> Self {
+    fn new(post: &Post, target: &Target, media: Option<Vec<MediumView>>) -> Self {
         Self {
             id: target.target_id.get(),
             connected_account_id: target.connection_id.get(),
@@ -189,7 +193,7 @@ impl TargetView {
 }
 
 impl MediumView {
-    fn of(attachment: &Attachment, links: &BTreeMap<MediaId, String>) -> Self {
+    fn new(attachment: &Attachment, links: &BTreeMap<MediaId, String>) -> Self {
         Self {
             id: attachment.media_id.get(),
             url: links.get(&attachment.media_id).cloned().unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! The buttons of `/account/posts`: cancel and try again. They change a post like `PATCH
 //! /posts/{post}`.
 
-use api::page::{Filled, PageError, PageResult};
+use api::page::{PageError, PageForm, PageResult};
 use api::{ClientIp, Segments, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
@@ -33,7 +33,7 @@ pub(crate) async fn cancel(
     session: SignedIn,
     address: ClientIp,
     Segments(post): Segments<String>,
-    Filled(form): Filled<PostForm>,
+    PageForm(form): PageForm<PostForm>,
 ) -> PageResult<Redirect> {
     let post = found(&app, &session, &form.csrf, &post).await?;
     let change = ChangePost { scheduled_at: Some(None), ..ChangePost::default() };
@@ -47,13 +47,13 @@ pub(crate) async fn try_again(
     session: SignedIn,
     address: ClientIp,
     Segments(post): Segments<String>,
-    Filled(form): Filled<TryAgainForm>,
+    PageForm(form): PageForm<TryAgainForm>,
 ) -> PageResult<Redirect> {
     let post = found(&app, &session, &form.csrf, &post).await?;
     // The page may be old. It must not publish a post that was scheduled for another day since, or
     // one that failed again and may be public.
     if post.status != PostStatus::Failed {
-        return Err(stale());
+        return Err(stale_page());
     }
     let change = ChangePost {
         scheduled_at: Some(Some(app.api.clock.now())),
@@ -71,8 +71,8 @@ pub(crate) async fn found(app: &App, session: &SignedIn, csrf: &str, post: &str)
 
 /// The post of the signed-in user.
 pub(crate) async fn find(app: &App, session: &SignedIn, post: &str) -> PageResult<Post> {
-    let id = PostId::parse(post).ok_or_else(not_there)?;
-    app.api.store.post(session.user, id).await?.ok_or_else(not_there)
+    let id = PostId::parse(post).ok_or_else(not_found_page)?;
+    app.api.store.post(session.user, id).await?.ok_or_else(not_found_page)
 }
 
 /// Changes a post as a form requests.
@@ -83,37 +83,37 @@ pub(crate) async fn changed(
     post: Post,
     change: ChangePost,
 ) -> PageResult<()> {
-    match app.publishing.change_post(post, change).await.map_err(failed)? {
+    match app.publishing.change_post(post, change).await.map_err(error_page)? {
         Changed::Done(_) => Ok(()),
         // A signed-in user may write all posts of the account.
-        Changed::NotThere | Changed::DraftsOnly => Err(not_there()),
+        Changed::NotThere | Changed::DraftsOnly => Err(not_found_page()),
         // A form that schedules a draft names its revision.
-        Changed::Stale | Changed::NeedsRevision => Err(stale()),
+        Changed::Stale | Changed::NeedsRevision => Err(stale_page()),
         Changed::NotInPlan(why) => {
             let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);
             entry.why(&why).write();
             Err(PageError::new(StatusCode::FORBIDDEN, "Your plan does not allow it", why).with_link(HERE, BACK))
         }
         Changed::Invalid(faults) => {
-            let sentences: Vec<_> = faults.iter().map(|(field, message)| in_words(field, message)).collect();
+            let sentences: Vec<_> = faults.iter().map(|(field, message)| to_sentence(field, message)).collect();
             Err(refused("Nothing was changed", &sentences.join(" ")))
         }
     }
 }
 
 /// The error without the name of the field, which page users do not know.
-fn in_words(field: &str, message: &str) -> String {
-    let said = message.strip_prefix(field).unwrap_or(message).trim();
-    let said = if field.ends_with("connected_account_id") && said != message {
-        format!("an account {said}")
-    } else if field == "status" && said != message {
-        format!("the post {said}")
+fn to_sentence(field: &str, message: &str) -> String {
+    let text = message.strip_prefix(field).unwrap_or(message).trim();
+    let text = if field.ends_with("connected_account_id") && text != message {
+        format!("an account {text}")
+    } else if field == "status" && text != message {
+        format!("the post {text}")
     } else {
-        said.to_owned()
+        text.to_owned()
     };
-    let mut letters = said.chars();
-    let first: String = letters.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+    let mut chars = text.chars();
+    let first: String = chars.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
 const HERE: &str = "/account/posts";
@@ -124,17 +124,17 @@ pub(crate) fn refused(title: &str, text: &str) -> PageError {
     PageError::new(StatusCode::UNPROCESSABLE_ENTITY, title, text).with_link(HERE, BACK)
 }
 
-fn stale() -> PageError {
+fn stale_page() -> PageError {
     let text = "The post was changed after you opened the page, so nothing was done. Check the post, then try again.";
     refused("The post was changed", text)
 }
 
-fn not_there() -> PageError {
+fn not_found_page() -> PageError {
     PageError::new(StatusCode::NOT_FOUND, "Post not found", "The post was deleted, or it belongs to another user.")
         .with_link(HERE, BACK)
 }
 
-fn failed(error: PublishingError) -> PageError {
+fn error_page(error: PublishingError) -> PageError {
     match error {
         PublishingError::Contended | PublishingError::Storage(StorageError::Contended) => PageError::new(
             StatusCode::CONFLICT,
@@ -174,7 +174,7 @@ mod tests {
                 "Bluesky accepts at most 300 characters; this text has 301.",
             ),
         ] {
-            assert_eq!(in_words(field, message), told);
+            assert_eq!(to_sentence(field, message), told);
         }
     }
 }

@@ -24,7 +24,7 @@ const PER_PAGE: u64 = 50;
 #[derive(Deserialize)]
 pub(crate) struct PostsQuery {
     #[serde(default)]
-    show: Show,
+    show: PostFilter,
     page: Option<NonZeroU32>,
     done: Option<Done>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct PostsQuery {
 /// Which posts are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Show {
+enum PostFilter {
     /// Scheduled posts, and those that are being published.
     #[default]
     Coming,
@@ -56,7 +56,7 @@ pub(crate) enum Done {
 #[template(path = "posts.html")]
 struct PostsPage<'a> {
     csrf: &'a str,
-    show: Show,
+    show: PostFilter,
     counts: Counts,
     done: Option<Done>,
     days: Vec<Day>,
@@ -76,46 +76,52 @@ pub(crate) async fn show_posts(
 ) -> PageResult<Page> {
     let (store, now) = (&app.api.store, app.api.clock.now());
     let page = query.page.map_or(1, NonZeroU32::get);
-    let (posts, total) = Box::pin(listed(&app, &session, query.show, page)).await?;
+    let (posts, total) = Box::pin(load_posts(&app, &session, query.show, page)).await?;
 
-    let named: BTreeSet<_> = posts.iter().flat_map(|it| &it.targets).map(|it| it.connection_id).collect();
-    let around = store.surroundings(session.user, named, [], None, now).await?;
-    let rows = posts.iter().map(|it| (date_of(it), Row::of(it, &around.accounts, now)));
+    let connection_ids: BTreeSet<_> = posts.iter().flat_map(|it| &it.targets).map(|it| it.connection_id).collect();
+    let context = store.load_post_context(session.user, connection_ids, [], None, now).await?;
+    let rows = posts.iter().map(|it| (scheduled_date(it), Row::new(it, &context.accounts, now)));
     let page = PostsPage {
         csrf: session.csrf(),
         show: query.show,
-        counts: around.counts,
+        counts: context.counts,
         done: query.done,
-        days: by_day(rows),
+        days: group_by_day(rows),
         before: page.checked_sub(1).filter(|it| *it != 0),
         after: (u64::from(page) * PER_PAGE < total).then(|| page + 1),
     };
-    Ok(Page::of("Your posts", &page)?.signed_in(&session).of_account(Part::Posts))
+    Ok(Page::render("Your posts", &page)?.signed_in(&session).with_account_navigation(Part::Posts))
 }
 
 /// The posts of a page, and the number of posts on all pages.
-async fn listed(app: &App, session: &SignedIn, show: Show, page: u32) -> Result<(Vec<Post>, u64), StorageError> {
+async fn load_posts(
+    app: &App,
+    session: &SignedIn,
+    show: PostFilter,
+    page: u32,
+) -> Result<(Vec<Post>, u64), StorageError> {
     let list = async |status| {
         let listing = Listing { status: Some(status), page: page.into(), ..show.listing() };
         app.api.store.posts(session.user, &listing).await
     };
     let found = match show {
-        Show::Failed => list(PostStatus::Failed).await?,
-        Show::Published => list(PostStatus::Published).await?,
-        Show::Drafts => list(PostStatus::Draft).await?,
+        PostFilter::Failed => list(PostStatus::Failed).await?,
+        PostFilter::Published => list(PostStatus::Published).await?,
+        PostFilter::Drafts => list(PostStatus::Draft).await?,
         // Few posts are being published at a time. They come before the scheduled ones.
-        Show::Coming if page == 1 => {
-            let (going, coming) = futures::try_join!(list(PostStatus::Publishing), list(PostStatus::Scheduled))?;
-            let posts = going.posts.into_iter().chain(coming.posts).collect();
-            return Ok((posts, coming.total));
+        PostFilter::Coming if page == 1 => {
+            let (publishing, scheduled) =
+                futures::try_join!(list(PostStatus::Publishing), list(PostStatus::Scheduled))?;
+            let posts = publishing.posts.into_iter().chain(scheduled.posts).collect();
+            return Ok((posts, scheduled.total));
         }
-        Show::Coming => list(PostStatus::Scheduled).await?,
+        PostFilter::Coming => list(PostStatus::Scheduled).await?,
     };
     Ok((found.posts, found.total))
 }
 
 /// Groups the rows by day, in their order.
-fn by_day(rows: impl Iterator<Item = (Option<NaiveDate>, Row)>) -> Vec<Day> {
+fn group_by_day(rows: impl Iterator<Item = (Option<NaiveDate>, Row)>) -> Vec<Day> {
     let mut days: Vec<Day> = Vec::new();
     let mut current = None;
     for (date, row) in rows {
@@ -131,11 +137,11 @@ fn by_day(rows: impl Iterator<Item = (Option<NaiveDate>, Row)>) -> Vec<Day> {
     days
 }
 
-fn date_of(post: &Post) -> Option<NaiveDate> {
+fn scheduled_date(post: &Post) -> Option<NaiveDate> {
     post.scheduled_at.map(|it| it.date_naive())
 }
 
-impl Show {
+impl PostFilter {
     /// Scheduled posts begin with the next one, all others with the latest.
     fn listing(self) -> Listing {
         let (sort, direction) = match self {

@@ -7,8 +7,8 @@ use api::{FieldValue, Fields};
 use chrono::{DateTime, Utc};
 use domain::id::ConnectionId;
 use domain::media::{AltText, MediaPath};
-use domain::options::{MAX_OPTIONS, NamedOptions, OptionValue};
-use domain::post::{MAX_ENTRIES, MAX_FILES, MAX_MEDIA, MAX_TARGETS, NamedMedium, NewTarget};
+use domain::options::{MAX_OPTIONS, OptionValue, RequestedOptions};
+use domain::post::{MAX_ENTRIES, MAX_FILES, MAX_MEDIA, MAX_TARGETS, MediaReference, NewTarget};
 use domain::schedule::parse_schedule;
 use domain::text::PostText;
 use serde_json::Value;
@@ -55,7 +55,7 @@ pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> FieldValu
 
 /// `platforms`; `None` if absent, empty if `null`.
 pub(crate) fn platforms(fields: &mut Fields) -> Option<Vec<NewTarget>> {
-    let entries = list(fields, "platforms", MAX_TARGETS)?;
+    let entries = parse_list(fields, "platforms", MAX_TARGETS)?;
     let targets = entries.into_iter().enumerate().filter_map(|(index, entry)| {
         let mut entry = fields.nested(entry, &format!("platforms.{index}"), TARGET_FIELDS)?;
         let target = target(&mut entry, index);
@@ -80,29 +80,29 @@ fn target(entry: &mut Fields, index: usize) -> Option<NewTarget> {
         }
         FieldValue::Invalid => None,
     };
-    let (text, options) = (content(entry).value(), options(entry));
+    let (text, options) = (content(entry).value(), parse_options(entry));
     // Null means the same as absent; the empty list means that there are no files.
     let media = media(entry).value();
     Some(NewTarget { index, connection_id: connection_id?, text, media, options })
 }
 
 /// `options` of a target. Its platform, which decides on names and values, is not known here.
-fn options(entry: &mut Fields) -> NamedOptions {
-    let given = entry.object("options", MAX_OPTIONS).value().unwrap_or_default();
-    let mut said = Vec::new();
-    let mut unsaid = BTreeSet::new();
-    for (name, value) in given {
-        match option(value) {
-            Ok(Some(value)) => said.push((name, value)),
-            Ok(None) => drop(unsaid.insert(name)),
-            Err(fault) => entry.add(&format!("options.{name}"), fault),
+fn parse_options(entry: &mut Fields) -> RequestedOptions {
+    let entries = entry.object("options", MAX_OPTIONS).value().unwrap_or_default();
+    let mut set = Vec::new();
+    let mut removed = BTreeSet::new();
+    for (name, value) in entries {
+        match parse_option(value) {
+            Ok(Some(value)) => set.push((name, value)),
+            Ok(None) => drop(removed.insert(name)),
+            Err(error) => entry.add(&format!("options.{name}"), error),
         }
     }
-    NamedOptions { said: said.into_iter().collect(), unsaid }
+    RequestedOptions { said: set.into_iter().collect(), unsaid: removed }
 }
 
 /// The value of an option; `None` for null.
-fn option(value: Value) -> Result<Option<OptionValue>, &'static str> {
+fn parse_option(value: Value) -> Result<Option<OptionValue>, &'static str> {
     const KINDS: &str = "must be a string, a whole number, true, false, or a list of strings";
     Ok(Some(match value {
         Value::Null => return Ok(None),
@@ -125,21 +125,21 @@ fn option(value: Value) -> Result<Option<OptionValue>, &'static str> {
 }
 
 /// `media` of the post or of one of its targets.
-pub(crate) fn media(fields: &mut Fields) -> FieldValue<Vec<NamedMedium>> {
-    let entries = match fields.list_of("media", MAX_MEDIA) {
+pub(crate) fn media(fields: &mut Fields) -> FieldValue<Vec<MediaReference>> {
+    let entries = match fields.bounded_list("media", MAX_MEDIA) {
         FieldValue::Value(entries) => entries,
         FieldValue::Absent => return FieldValue::Absent,
         FieldValue::Null => return FieldValue::Null,
         FieldValue::Invalid => return FieldValue::Invalid,
     };
-    let mut named: Vec<NamedMedium> = Vec::new();
+    let mut media_files: Vec<MediaReference> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let field = format!("media.{index}");
         let (raw, alt_text) = match entry {
             Value::String(raw) => (raw, None),
             entry @ Value::Object(_) => {
                 let Some(mut medium) = fields.nested(entry, &field, &["path", "alt_text"]) else { continue };
-                let (path, alt_text) = (medium.required_text("path"), alt_text(&mut medium));
+                let (path, alt_text) = (medium.required_text("path"), parse_alt_text(&mut medium));
                 fields.absorb(medium);
                 let Some(path) = path else { continue };
                 (path, alt_text)
@@ -150,22 +150,22 @@ pub(crate) fn media(fields: &mut Fields) -> FieldValue<Vec<NamedMedium>> {
             }
         };
         match MediaPath::parse(&raw) {
-            Ok(path) if named.iter().any(|it| it.path == path) => {
+            Ok(path) if media_files.iter().any(|it| it.path == path) => {
                 fields.add(&field, "names a file that is in this list already; name each file once");
             }
-            Ok(path) => named.push(NamedMedium { field: fields.within(&field), path, alt_text }),
+            Ok(path) => media_files.push(MediaReference { field: fields.within(&field), path, alt_text }),
             Err(_) => fields.add(&field, "is not one of your uploads; use the path that POST /media returned"),
         }
     }
-    FieldValue::Value(named)
+    FieldValue::Value(media_files)
 }
 
 /// Limits the files that a request names in all its lists. Beyond the limit, the files of the
 /// targets are not checked.
-pub(crate) fn bound_files(fields: &mut Fields, media: &[NamedMedium], targets: &mut [NewTarget]) {
-    let named = || media.iter().chain(targets.iter().filter_map(|it| it.media.as_ref()).flatten());
-    let files = named().map(|it| it.path.media()).collect::<BTreeSet<_>>().len();
-    let entries = named().count();
+pub(crate) fn check_file_limits(fields: &mut Fields, media: &[MediaReference], targets: &mut [NewTarget]) {
+    let all_media = || media.iter().chain(targets.iter().filter_map(|it| it.media.as_ref()).flatten());
+    let files = all_media().map(|it| it.path.media()).collect::<BTreeSet<_>>().len();
+    let entries = all_media().count();
     if MAX_ENTRIES < entries {
         fields.add(
             "media",
@@ -187,14 +187,14 @@ pub(crate) fn bound_files(fields: &mut Fields, media: &[NamedMedium], targets: &
     }
 }
 
-fn alt_text(medium: &mut Fields) -> Option<AltText> {
+fn parse_alt_text(medium: &mut Fields) -> Option<AltText> {
     let raw = medium.text("alt_text").value()?;
-    AltText::parse(&raw).inspect_err(|fault| medium.add("alt_text", fault)).ok()
+    AltText::parse(&raw).inspect_err(|error| medium.add("alt_text", error)).ok()
 }
 
 /// The entries of a list; `None` if absent or invalid, empty if `null`.
-fn list(fields: &mut Fields, name: &str, max: usize) -> Option<Vec<Value>> {
-    match fields.list_of(name, max) {
+fn parse_list(fields: &mut Fields, name: &str, max: usize) -> Option<Vec<Value>> {
+    match fields.bounded_list(name, max) {
         FieldValue::Value(entries) => Some(entries),
         FieldValue::Null => Some(Vec::new()),
         FieldValue::Absent | FieldValue::Invalid => None,

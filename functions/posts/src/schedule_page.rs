@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use api::page::{Filled, Page, PageResult, Part};
+use api::page::{Page, PageForm, PageResult, Part};
 use api::{ClientIp, Segments, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -29,7 +29,7 @@ pub(crate) struct ScheduleForm {
     csrf: String,
     /// The revision that the page showed.
     revision: u64,
-    when: When,
+    when: PublishTime,
     /// In UTC, as the label says.
     #[serde(default)]
     at: String,
@@ -38,7 +38,7 @@ pub(crate) struct ScheduleForm {
 /// Which button was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum When {
+enum PublishTime {
     At,
     Now,
 }
@@ -76,16 +76,16 @@ pub(crate) async fn show_schedule(
 ) -> PageResult<Page> {
     let post = find(&app, &session, &post).await?;
     check_draft(&post)?;
-    let named: BTreeSet<_> = post.targets.iter().map(|it| it.connection_id).collect();
-    let around = app.api.store.surroundings(session.user, named, [], None, app.api.clock.now()).await?;
+    let connection_ids: BTreeSet<_> = post.targets.iter().map(|it| it.connection_id).collect();
+    let context = app.api.store.load_post_context(session.user, connection_ids, [], None, app.api.clock.now()).await?;
     let links = links(app.publishing.bucket.clone(), post.user_id, post.files().cloned().collect()).await;
     let page = SchedulePage {
         csrf: session.csrf(),
         id: post.post_id.to_string(),
         revision: post.revision,
-        targets: post.targets.iter().map(|it| TargetCard::of(&post, it, &around.accounts, &links)).collect(),
+        targets: post.targets.iter().map(|it| TargetCard::new(&post, it, &context.accounts, &links)).collect(),
     };
-    Ok(Page::of("Schedule a post", &page)?.signed_in(&session).of_account(Part::Posts))
+    Ok(Page::render("Schedule a post", &page)?.signed_in(&session).with_account_navigation(Part::Posts))
 }
 
 /// Schedules a draft as the page showed it.
@@ -94,15 +94,15 @@ pub(crate) async fn schedule(
     session: SignedIn,
     address: ClientIp,
     Segments(post): Segments<String>,
-    Filled(form): Filled<ScheduleForm>,
+    PageForm(form): PageForm<ScheduleForm>,
 ) -> PageResult<Redirect> {
     let post = found(&app, &session, &form.csrf, &post).await?;
     check_draft(&post)?;
     let now = app.api.clock.now();
     let at = match form.when {
-        When::Now => now,
-        When::At => time(&form.at, now).map_err(|error| match error {
-            InvalidSchedule::NotAnInstant | InvalidSchedule::NoTime => refused(
+        PublishTime::Now => now,
+        PublishTime::At => parse_time(&form.at, now).map_err(|error| match error {
+            InvalidSchedule::NotAnInstant | InvalidSchedule::NotATime => refused(
                 "Enter a date and a time",
                 "Nothing was scheduled. Enter a date and a time, or publish the post now.",
             ),
@@ -127,13 +127,13 @@ fn check_draft(post: &Post) -> PageResult<()> {
 }
 
 /// Parses the value of a `datetime-local` field, which has no offset, as UTC.
-fn time(raw: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, InvalidSchedule> {
-    let read = LOCAL_TIMES.iter().find_map(|it| NaiveDateTime::parse_from_str(raw, it).ok());
-    parse_schedule(&show(read.ok_or(InvalidSchedule::NotAnInstant)?.and_utc()), now)
+fn parse_time(raw: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, InvalidSchedule> {
+    let parsed = LOCAL_TIMES.iter().find_map(|it| NaiveDateTime::parse_from_str(raw, it).ok());
+    parse_schedule(&show(parsed.ok_or(InvalidSchedule::NotAnInstant)?.and_utc()), now)
 }
 
 impl<'a> TargetCard<'a> {
-    fn of(post: &'a Post, target: &'a Target, accounts: &'a Accounts, links: &'a BTreeMap<MediaId, String>) -> Self {
+    fn new(post: &'a Post, target: &'a Target, accounts: &'a Accounts, links: &'a BTreeMap<MediaId, String>) -> Self {
         let account = accounts.get(&target.connection_id);
         let advice = match account {
             None => Some("This account is no longer connected. Connect it again, or remove it from the post."),
@@ -150,13 +150,13 @@ impl<'a> TargetCard<'a> {
             name: account.and_then(|it| it.profile.handle()).or_else(|| target.username.clone()),
             advice,
             text: post.text_of(target).as_str(),
-            options: target.options.iter().map(|(name, value)| (name, in_words(value))).collect(),
+            options: target.options.iter().map(|(name, value)| (name, option_text(value))).collect(),
             files: post.media_of(target).iter().map(file).collect(),
         }
     }
 }
 
-fn in_words(value: &OptionValue) -> String {
+fn option_text(value: &OptionValue) -> String {
     match value {
         OptionValue::Flag(true) => "yes".to_owned(),
         OptionValue::Flag(false) => "no".to_owned(),
@@ -186,7 +186,7 @@ mod tests {
         post.targets[1].options = [("first_comment".to_owned(), OptionValue::from("And <more>"))].into_iter().collect();
         let links = BTreeMap::from([(post.media[0].media_id, "https://files.example/boat".to_owned())]);
         let accounts = accounts(&connections);
-        let targets = post.targets.iter().map(|it| TargetCard::of(&post, it, &accounts, &links)).collect();
+        let targets = post.targets.iter().map(|it| TargetCard::new(&post, it, &accounts, &links)).collect();
 
         let page = SchedulePage { csrf: "token", id: "7".to_owned(), revision: 3, targets }.render().unwrap();
 
@@ -200,12 +200,12 @@ mod tests {
     fn form_time_is_utc_and_within_the_limits_of_a_post() {
         let tomorrow = noon() + TimeDelta::days(1);
         for raw in ["2026-11-22T12:00", "2026-11-22T12:00:00", "2026-11-22T12:00:00.000"] {
-            assert_eq!(time(raw, noon()), Ok(tomorrow), "{raw}");
+            assert_eq!(parse_time(raw, noon()), Ok(tomorrow), "{raw}");
         }
         for raw in ["", "tomorrow", "2026-11-22", "now"] {
-            assert_eq!(time(raw, noon()), Err(InvalidSchedule::NotAnInstant), "{raw}");
+            assert_eq!(parse_time(raw, noon()), Err(InvalidSchedule::NotAnInstant), "{raw}");
         }
-        assert_eq!(time("2026-11-21T11:00", noon()), Err(InvalidSchedule::Past));
-        assert_eq!(time("2036-11-21T11:00", noon()), Err(InvalidSchedule::TooFar));
+        assert_eq!(parse_time("2026-11-21T11:00", noon()), Err(InvalidSchedule::Past));
+        assert_eq!(parse_time("2036-11-21T11:00", noon()), Err(InvalidSchedule::TooFar));
     }
 }

@@ -4,7 +4,7 @@ use api::{ApiResult, Caller, RequestBody};
 use axum::Json;
 use axum::extract::State;
 use domain::post::Authority;
-use publishing::{Validated, Warning};
+use publishing::{PostValidated, Warning};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -48,13 +48,13 @@ pub(crate) async fn validate_post(
     caller: Caller<PostsDraft>,
     incoming: RequestBody,
 ) -> ApiResult<Json<Validation>> {
-    let authority = Authority::of(&caller.scopes);
+    let authority = Authority::from_scopes(&caller.scopes);
     let request = read(incoming.fields(reading::FIELDS)?, authority, app.api.clock.now());
     match app.publishing.validate_post(caller.user, request).await.map_err(failed)? {
-        Validated::Fine(warnings) => {
+        PostValidated::Fine(warnings) => {
             Ok(Json(Validation { warnings: warnings.into_iter().map(WarningView::from).collect() }))
         }
-        Validated::Refused(refusal) => Err(refused(refusal, &caller)),
+        PostValidated::Refused(refusal) => Err(refused(refusal, &caller)),
     }
 }
 

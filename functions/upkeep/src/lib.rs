@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// The event of an invocation. The schedule sends an event of its own, without any of these fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct Errand {
+pub struct UpkeepEvent {
     /// Only erases this user, as `infra/erase-user` requests.
     #[serde(default, deserialize_with = "of_somebody")]
     pub erase_user: Option<UserId>,
@@ -22,7 +22,7 @@ fn of_somebody<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<User
 
 /// The result of one pass of an erasure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Pass {
+pub struct ErasePass {
     /// Items deleted from the tables.
     pub items: usize,
     /// Files deleted from the bucket.
@@ -36,20 +36,20 @@ pub async fn erase(
     publishing: &Publishing,
     platforms: &Registry<dyn Connect>,
     user: UserId,
-) -> Result<Pass, PublishingError> {
+) -> Result<ErasePass, PublishingError> {
     let erased = publishing.erase_user(user, platforms).await?;
-    Ok(Pass { items: erased.items, files: erased.files, done: erased.is_nothing() })
+    Ok(ErasePass { items: erased.items, files: erased.files, done: erased.is_nothing() })
 }
 
 /// Does one round. What fails is logged and repeated in the next round.
 pub async fn round(publishing: &Publishing, platforms: &Registry<dyn Platform>) -> Result<(), PublishingError> {
-    let renewed = publishing.credential_service().refresh_due(platforms).await;
+    let refreshed = publishing.credential_service().refresh_due(platforms).await;
     // Uploads do not depend on credentials, so an error of the credentials is returned only after
     // the uploads were removed.
-    let looked = publishing.look_at_uploads().await;
+    let checked = publishing.check_uploads().await;
     let removed = remove_unused_uploads(&publishing.store, &publishing.bucket, publishing.clock.now()).await;
-    let (renewed, removed) = (renewed?, removed? + looked?);
-    tracing::info!(renewed, removed, "upkeep is done");
+    let (refreshed, removed) = (refreshed?, removed? + checked?);
+    tracing::info!(refreshed, removed, "upkeep is done");
     Ok(())
 }
 
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn schedule_event_erases_no_user_and_operator_event_needs_a_whole_id() {
-        let errand = |raw: &str| serde_json::from_str::<Errand>(raw).ok().map(|it| it.erase_user);
+        let errand = |raw: &str| serde_json::from_str::<UpkeepEvent>(raw).ok().map(|it| it.erase_user);
         assert_eq!(errand(r#"{"source": "aws.scheduler", "detail": {}}"#), Some(None));
         assert_eq!(errand("{}"), Some(None));
         assert_eq!(errand(r#"{"erase_user": 7}"#), Some(UserId::new(7)));

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use platforms::AppUnavailable;
 use publishing::Publishing;
-use upkeep::Errand;
+use upkeep::UpkeepEvent;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -13,7 +13,7 @@ async fn main() -> Result<(), Error> {
     let renewable = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
     let connectable = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
 
-    lambda_runtime::run(service_fn(async |event: LambdaEvent<Errand>| {
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<UpkeepEvent>| {
         if let Some(user) = event.payload.erase_user {
             return Ok::<_, Error>(Some(upkeep::erase(&publishing, &connectable, user).await?));
         }

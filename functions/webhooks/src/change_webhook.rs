@@ -96,7 +96,7 @@ impl App {
             let Changes { url, events, disabled } = changes;
             let endpoint = before.with_changes(url.clone(), events.clone(), *disabled, self.api.clock.now());
             let record = EndpointRecord { endpoint, ..record };
-            if store.swap_webhook(&before, &record, None).await? == WriteOutcome::Applied {
+            if store.replace_webhook(&before, &record, None).await? == WriteOutcome::Applied {
                 return Ok(Some(record));
             }
         }

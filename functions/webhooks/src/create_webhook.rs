@@ -68,8 +68,8 @@ pub(crate) async fn create_webhook(
     let creator =
         Creator { token: id.to_string(), client_name: grant.client_name.clone(), client_id: grant.client_id.clone() };
     let Some((record, secret)) = app.add(caller.user, url, events, Some(creator)).await? else {
-        let full = format!("cannot be added: you have {MAX_ENDPOINTS} webhooks, the maximum; delete one first");
-        return Err(ValidationErrors::one("url", full).into());
+        let message = format!("cannot be added: you have {MAX_ENDPOINTS} webhooks, the maximum; delete one first");
+        return Err(ValidationErrors::one("url", message).into());
     };
     audit::Entry::new(audit::Event::WebhookMade).user(caller.user).token(&id).address(caller.ip).write();
     Ok((StatusCode::CREATED, Json(WithSecret::new(&record, &secret, app.api.clock.now()))))

@@ -35,10 +35,10 @@ pub struct HttpEndpointClient(pub Egress);
 
 /// Clients that call only addresses that `policy` permits, and follow no redirect.
 pub fn egress_clients(policy: AddressPolicy) -> Egress {
-    Egress::new(policy, build)
+    Egress::new(policy, client_builder)
 }
 
-fn build() -> ClientBuilder {
+fn client_builder() -> ClientBuilder {
     Client::builder()
         // Lambda freezes the function between messages, and servers close idle connections
         // meanwhile, so no connection is kept.
@@ -50,12 +50,12 @@ fn build() -> ClientBuilder {
 #[async_trait]
 impl EndpointClient for HttpEndpointClient {
     async fn call(&self, request: Request) -> EndpointResponse {
-        let began = Instant::now();
+        let started_at = Instant::now();
         let client = match self.0.client(request.url.url(), Schemes::Encrypted) {
             Ok(client) => client,
             Err(refusal) => return EndpointResponse::none(refusal.to_string(), 0),
         };
-        let sending = client
+        let sent_request = client
             .post(request.url.url().clone())
             .header(CONTENT_TYPE, "application/json")
             .header("webhook-id", request.id.as_str())
@@ -64,14 +64,14 @@ impl EndpointClient for HttpEndpointClient {
             .timeout(TIME_OUT.to_std().unwrap_or_default())
             .body(request.body)
             .send();
-        match sending.await {
-            Ok(response) => read_response(response, request.at, began).await,
-            Err(error) => EndpointResponse::none(error_message(&error), took_ms(began)),
+        match sent_request.await {
+            Ok(response) => read_response(response, request.at, started_at).await,
+            Err(error) => EndpointResponse::none(error_message(&error), took_ms(started_at)),
         }
     }
 }
 
-async fn read_response(mut response: Response, at: DateTime<Utc>, began: Instant) -> EndpointResponse {
+async fn read_response(mut response: Response, at: DateTime<Utc>, started_at: Instant) -> EndpointResponse {
     let status = response.status().as_u16();
     let header = response.headers().get(RETRY_AFTER).and_then(|it| it.to_str().ok());
     let retry_after = header.and_then(|it| parse_retry_after(it, at));
@@ -82,7 +82,13 @@ async fn read_response(mut response: Response, at: DateTime<Utc>, began: Instant
     {
         body.extend_from_slice(&chunk);
     }
-    EndpointResponse { status: Some(status), error: None, body: shown(&body), retry_after, took_ms: took_ms(began) }
+    EndpointResponse {
+        status: Some(status),
+        error: None,
+        body: shown(&body),
+        retry_after,
+        took_ms: took_ms(started_at),
+    }
 }
 
 /// Parses `Retry-After`: seconds or an HTTP date. `None` if it is invalid or in the past.
@@ -109,8 +115,8 @@ fn error_message(error: &reqwest::Error) -> String {
     .to_owned()
 }
 
-fn took_ms(began: Instant) -> u64 {
-    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+fn took_ms(started_at: Instant) -> u64 {
+    u64::try_from(started_at.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

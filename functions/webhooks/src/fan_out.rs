@@ -26,14 +26,14 @@ impl App {
     /// the outbox: it is on the bus, because it arrived from there.
     pub async fn fan_out_from_outbox(&self, event: &Event) -> Result<(), WebhooksError> {
         self.fan_out(event).await?;
-        Ok(self.api.store.outbox_done(event).await?)
+        Ok(self.api.store.remove_from_outbox(event).await?)
     }
 
     async fn fan_out_detail(&self, kind: EventKind, detail: &Value) -> Result<(), WebhooksError> {
         let user = detail["user_id"].as_str().and_then(UserId::parse);
-        let incomplete = || tracing::error!(kind = kind.as_str(), "event has no user, id or time");
+        let log_incomplete = || tracing::error!(kind = kind.as_str(), "event has no user, id or time");
         let Some(user) = user else {
-            incomplete();
+            log_incomplete();
             return Ok(());
         };
         let now = self.api.clock.now();
@@ -42,20 +42,20 @@ impl App {
         if endpoints.is_empty() || self.api.store.user(user).await?.is_none_or(|it| it.disabled) {
             return Ok(());
         }
-        let mut hints = Vec::new();
+        let mut messages = Vec::new();
         for endpoint in endpoints.iter().map(|it| &it.endpoint).filter(|it| it.wants(kind)) {
-            let Some(message) = WebhookMessage::of(kind, endpoint.webhook_id, detail) else {
-                incomplete();
+            let Some(message) = WebhookMessage::from_event(kind, endpoint.webhook_id, detail) else {
+                log_incomplete();
                 break;
             };
             let delivery = WebhookDelivery::new(user, endpoint.webhook_id, message, now);
             // An existing delivery was sent or will be. A second hint is harmless, and the
             // first may not have reached the queue.
             self.api.store.add_webhook_delivery(&delivery).await?;
-            hints.push(WebhookDeliveryMessage { name: delivery.name(), at: now });
+            messages.push(WebhookDeliveryMessage { name: delivery.name(), at: now });
         }
-        self.queue.send(&hints).await?;
-        for WebhookDeliveryMessage { name, .. } in &hints {
+        self.queue.send(&messages).await?;
+        for WebhookDeliveryMessage { name, .. } in &messages {
             // The next event of this user tries again.
             if let Err(error) = self.give_up_surplus(name).await {
                 tracing::warn!(%error, webhook_id = %name.webhook_id, "surplus deliveries of an endpoint were not given up");
@@ -126,7 +126,7 @@ mod tests {
         let long_ago = harness.clock.now() - TimeDelta::hours(1);
         let delivery = |number: u32| {
             let message =
-                WebhookMessage::of(EventKind::PostPublished, id, &harness.event(number.into()).detail).unwrap();
+                WebhookMessage::from_event(EventKind::PostPublished, id, &harness.event(number.into()).detail).unwrap();
             WebhookDelivery::new(user, id, message, long_ago + TimeDelta::milliseconds(number.into()))
         };
         let deliveries: Vec<_> = (0..MAX_WAITING + 2).map(delivery).collect();

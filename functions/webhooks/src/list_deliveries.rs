@@ -58,17 +58,17 @@ pub(crate) async fn list_deliveries(
 ) -> ApiResult<Json<WebhookDeliveryList>> {
     app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     let mut fields = params.fields(&["per_page", "before"]);
-    let (limit, from) = (per_page(&mut fields), before(&mut fields));
+    let (limit, cursor) = (parse_per_page(&mut fields), parse_before(&mut fields));
     fields.finish(())?;
 
-    let (deliveries, next) = app.api.store.webhook_deliveries(caller.user, webhook, from.as_ref(), limit).await?;
+    let (deliveries, next) = app.api.store.webhook_deliveries(caller.user, webhook, cursor.as_ref(), limit).await?;
     let now = app.api.clock.now();
     let data = deliveries.iter().filter(|it| it.is_kept(now)).map(DeliveryView::from).collect();
     let next = next.map(|it| format!("{}-{}", it.created_at.timestamp_millis(), it.message_id));
     Ok(Json(WebhookDeliveryList { data, meta: DeliveriesMeta { next } }))
 }
 
-fn per_page(fields: &mut Fields) -> u32 {
+fn parse_per_page(fields: &mut Fields) -> u32 {
     match fields.integer("per_page") {
         FieldValue::Value(number) if (1..=100).contains(&number) => u32::try_from(number).unwrap_or(DEFAULT_PER_PAGE),
         FieldValue::Value(_) => {
@@ -79,7 +79,7 @@ fn per_page(fields: &mut Fields) -> u32 {
     }
 }
 
-fn before(fields: &mut Fields) -> Option<WebhookDeliveryCursor> {
+fn parse_before(fields: &mut Fields) -> Option<WebhookDeliveryCursor> {
     let raw = fields.text("before").value()?;
     let cursor = parse_cursor(&raw);
     if cursor.is_none() {

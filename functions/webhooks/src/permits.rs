@@ -40,15 +40,16 @@ impl App {
     ) -> Result<Option<Permits>, StorageError> {
         let limiter = self.limiter();
         let probe = if MAX_TIMEOUTS <= in_flight_to_endpoint.slow_calls {
-            let Some(probe) = limiter.acquire_exclusive(calls_to(endpoint), in_flight_to_endpoint).await? else {
+            let Some(probe) = limiter.acquire_exclusive(endpoint_subject(endpoint), in_flight_to_endpoint).await?
+            else {
                 return Ok(None);
             };
             Some(probe)
         } else {
             None
         };
-        let of_user = LimitSubject::endpoints_of(endpoint.user_id);
-        let user = limiter.acquire(of_user, in_flight_for_user, ENVIRONMENTS_PER_USER, true).await;
+        let user_subject = LimitSubject::user_endpoints(endpoint.user_id);
+        let user = limiter.acquire(user_subject, in_flight_for_user, ENVIRONMENTS_PER_USER, true).await;
         let user = match user {
             Ok(Some(user)) => user,
             other => {
@@ -74,13 +75,13 @@ impl App {
         endpoint: &WebhookEndpoint,
         call: impl Future<Output = EndpointResponse>,
     ) -> EndpointResponse {
-        let Permits { user: of_user, host, probe, has_slow_calls } = permits;
+        let Permits { user: user_permit, host, probe, has_slow_calls } = permits;
         let limiter = self.limiter();
-        let response = limiter.with_permit(of_user, limiter.with_permit(host, call)).await;
+        let response = limiter.with_permit(user_permit, limiter.with_permit(host, call)).await;
         let recorded = if response.is_time_out() {
-            self.api.store.record_slow_call(&calls_to(endpoint), self.api.clock.now()).await
+            self.api.store.record_slow_call(&endpoint_subject(endpoint), self.api.clock.now()).await
         } else if has_slow_calls {
-            self.api.store.clear_slow_calls(&calls_to(endpoint)).await
+            self.api.store.clear_slow_calls(&endpoint_subject(endpoint)).await
         } else {
             Ok(())
         };
@@ -98,7 +99,7 @@ impl App {
     }
 
     async fn host_permit(&self, endpoint: &WebhookEndpoint) -> Result<Option<Permit>, StorageError> {
-        let host = LimitSubject::endpoints_on(endpoint.url.url().host_str().unwrap_or_default());
+        let host = LimitSubject::host_endpoints(endpoint.url.url().host_str().unwrap_or_default());
         let in_flight = self.api.store.in_flight_calls(&host).await?;
         self.limiter().acquire(host, in_flight, ENVIRONMENTS_PER_HOST, true).await
     }
@@ -114,7 +115,7 @@ impl App {
     }
 }
 
-fn calls_to(endpoint: &WebhookEndpoint) -> LimitSubject {
+fn endpoint_subject(endpoint: &WebhookEndpoint) -> LimitSubject {
     LimitSubject::endpoint(endpoint.user_id, endpoint.webhook_id)
 }
 

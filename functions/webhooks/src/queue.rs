@@ -36,7 +36,7 @@ pub async fn take(app: &App, event: SqsEvent) -> SqsBatchResponse {
 }
 
 async fn handle_message(app: &App, record: SqsMessage) -> Option<BatchItemFailure> {
-    let work = async {
+    let handling = async {
         let body = record.body.unwrap_or_default();
         match serde_json::from_str(&body).map_err(|it| it.to_string())? {
             QueueMessage::Delivery(name) => app.send(&name).await.map_err(|it| it.to_string()),
@@ -56,7 +56,7 @@ async fn handle_message(app: &App, record: SqsMessage) -> Option<BatchItemFailur
         }
     };
     // A panic while handling one message must not end the others, which belong to other users.
-    let error = match AssertUnwindSafe(work).catch_unwind().await {
+    let error = match AssertUnwindSafe(handling).catch_unwind().await {
         Ok(Ok(())) => return None,
         Ok(Err(error)) => error,
         Err(_) => "panicked".to_owned(),
@@ -81,7 +81,7 @@ mod tests {
         let (store, at) = (&harness.app.api.store, harness.clock.now() + TimeDelta::hours(1));
         let mut found = 0;
         for shard in 0..store.due_shards() {
-            found += store.outbox_due(shard, at, 10).await.unwrap().len();
+            found += store.due_outbox_events(shard, at, 10).await.unwrap().len();
         }
         found
     }
@@ -102,7 +102,7 @@ mod tests {
         let (store, id) = (&harness.app.api.store, WebhookId::new(webhook["id"].as_u64().unwrap()).unwrap());
         let record = store.webhook(harness.user.user_id, id).await.unwrap().unwrap();
         let event = harness.event(1);
-        store.swap_webhook(&record.endpoint, &record, Some(&event)).await.unwrap();
+        store.replace_webhook(&record.endpoint, &record, Some(&event)).await.unwrap();
 
         arrive(&harness, &event, &[]).await;
         assert_eq!(in_outbox(&harness).await, 1, "it was put on the bus by another writer");

@@ -48,7 +48,7 @@ fn local_hint(refusal: Refusal) -> String {
 
 /// Parses `events`: each kind at most once. `null` becomes an empty list, which means all events.
 pub(crate) fn events(fields: &mut Fields) -> FieldValue<Vec<EventKind>> {
-    let raw = match fields.list_of("events", EventKind::ALL.len()) {
+    let raw = match fields.bounded_list("events", EventKind::ALL.len()) {
         FieldValue::Value(raw) => raw,
         FieldValue::Absent => return FieldValue::Absent,
         FieldValue::Null => return FieldValue::Value(Vec::new()),

@@ -15,14 +15,14 @@ impl App {
     /// `webhook.disabled` event is stored in the same write and put on the bus.
     pub(crate) async fn record_response(
         &self,
-        called: EndpointRecord,
+        loaded: EndpointRecord,
         kind: EventKind,
         response: &EndpointResponse,
         is_last: bool,
     ) -> Result<(), WebhooksError> {
         let store = &self.api.store;
-        let url = called.endpoint.url.clone();
-        let mut record = called;
+        let url = loaded.endpoint.url.clone();
+        let mut record = loaded;
         for _ in 0..TRIES {
             let before = record.endpoint.clone();
             let Some(after) = before.record_response(kind, response, is_last, self.api.clock.now()) else {
@@ -30,7 +30,7 @@ impl App {
             };
             let event = after.disabled_event().filter(|_| !before.is_disabled());
             record.endpoint = after;
-            if store.swap_webhook(&before, &record, event.as_ref()).await? == WriteOutcome::Applied {
+            if store.replace_webhook(&before, &record, event.as_ref()).await? == WriteOutcome::Applied {
                 let Some(event) = event else { return Ok(()) };
                 tracing::info!(webhook_id = %before.webhook_id, user_id = %before.user_id, "endpoint disabled");
                 publish_event(self.events.as_ref(), &event).await;
@@ -38,7 +38,7 @@ impl App {
             }
             match store.webhook(before.user_id, before.webhook_id).await? {
                 // The response of the old URL says nothing about the new one.
-                Some(now) if now.endpoint.url == url => record = now,
+                Some(current) if current.endpoint.url == url => record = current,
                 _ => return Ok(()),
             }
         }

@@ -11,7 +11,7 @@ use storage::{StorageError, WriteOutcome};
 
 use crate::App;
 use crate::change_webhook::TRIES;
-use crate::test_webhook::check_receives;
+use crate::test_webhook::check_accepts;
 use crate::view::DeliveryView;
 
 #[utoipa::path(
@@ -51,10 +51,10 @@ pub(crate) async fn redeliver(
         if let Some(incoming) = body.take() {
             incoming.optional_fields(&[])?.finish(())?;
         }
-        check_receives(&record.endpoint, delivery.message.kind)?;
+        check_accepts(&record.endpoint, delivery.message.kind)?;
         let redelivery = delivery.redeliver(now);
         if store.replace_webhook_delivery(&delivery, &redelivery).await? == WriteOutcome::Applied {
-            app.try_hint(&redelivery).await;
+            app.try_queue_if_soon(&redelivery).await;
             return Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&redelivery))));
         }
         found = store.webhook_delivery_and_endpoint(&name).await?;

@@ -43,7 +43,7 @@ pub(crate) async fn rotate_secret(
         // Only the secret changes.
         let endpoint = before.with_changes(None, None, None, now);
         record = EndpointRecord { endpoint, secrets: record.secrets.rotated(sealed.clone(), now) };
-        if store.swap_webhook(&before, &record, None).await? == WriteOutcome::Applied {
+        if store.replace_webhook(&before, &record, None).await? == WriteOutcome::Applied {
             audit::Entry::new(audit::Event::WebhookRotated).user(caller.user).address(caller.ip).write();
             return Ok(Json(WithSecret::new(&record, &secret, now)));
         }

@@ -11,16 +11,17 @@ use crate::error::WebhooksError;
 
 impl App {
     /// Makes the next attempt of a delivery, if it is due and no other worker has leased it.
-    pub async fn send(&self, name: &WebhookDeliveryId) -> Result<(), WebhooksError> {
+    pub async fn send(&self, delivery_id: &WebhookDeliveryId) -> Result<(), WebhooksError> {
         let store = &self.api.store;
-        let (work, user) = futures::try_join!(Box::pin(store.webhook_tick_work(name)), store.user(name.user_id))?;
+        let (work, user) =
+            futures::try_join!(Box::pin(store.load_webhook_delivery(delivery_id)), store.user(delivery_id.user_id))?;
         let WebhookTickWork { delivery, endpoint, in_flight_for_user, in_flight_to_endpoint } = work;
         let Some(delivery) = delivery.filter(|it| it.state == WebhookDeliveryStatus::Waiting) else { return Ok(()) };
-        let Some(record) = endpoint else { return Ok(store.remove_webhook_delivery(name).await?) };
+        let Some(record) = endpoint else { return Ok(store.remove_webhook_delivery(delivery_id).await?) };
         let now = self.api.clock.now();
-        let receives = record.endpoint.accepts(delivery.message.kind) && user.is_some_and(|it| !it.disabled);
+        let can_receive = record.endpoint.accepts(delivery.message.kind) && user.is_some_and(|it| !it.disabled);
         // A worker that has leased the delivery stores the outcome of its call.
-        if !receives && !delivery.is_leased(now) {
+        if !can_receive && !delivery.is_leased(now) {
             store.replace_webhook_delivery(&delivery, &delivery.fail()).await?;
             return Ok(());
         }
@@ -31,7 +32,7 @@ impl App {
         let permits = Box::pin(self.permits(&record.endpoint, in_flight_for_user, &in_flight_to_endpoint)).await?;
         let Some(permits) = permits else { return self.postpone(&delivery).await };
         let (leased, request) = match self.begin(&delivery, &record).await {
-            Ok(Some(begun)) => begun,
+            Ok(Some(leased_and_request)) => leased_and_request,
             other => {
                 self.release_permits(permits).await;
                 return other.map(drop);
@@ -45,7 +46,7 @@ impl App {
         let is_last = after.state == WebhookDeliveryStatus::Failed;
         let recorded = self.record_response(record, delivery.message.kind, &response, is_last).await;
         if store.replace_webhook_delivery(&leased, &after).await? == WriteOutcome::Conflict {
-            tracing::info!(webhook_id = %name.webhook_id, "delivery was redelivered or replaced during its attempt");
+            tracing::info!(webhook_id = %delivery_id.webhook_id, "delivery was redelivered or replaced during its attempt");
         }
         self.hint(&after).await?;
         recorded
@@ -97,7 +98,7 @@ impl App {
     }
 
     /// Like [`Self::hint`], but a failure is only logged: the tick sends the delivery a little later.
-    pub(crate) async fn try_hint(&self, delivery: &WebhookDelivery) {
+    pub(crate) async fn try_queue_if_soon(&self, delivery: &WebhookDelivery) {
         if let Err(error) = self.hint(delivery).await {
             tracing::warn!(%error, "delivery not queued; the tick will find it");
         }

@@ -35,7 +35,7 @@ pub(crate) async fn test_webhook(
 ) -> ApiResult<(StatusCode, Json<DeliveryView>)> {
     let record = app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     incoming.optional_fields(&[])?.finish(())?;
-    check_receives(&record.endpoint, EventKind::WebhookTest)?;
+    check_accepts(&record.endpoint, EventKind::WebhookTest)?;
 
     let delivery = app.test(caller.user, webhook).await?.ok_or(ApiError::Internal)?;
     Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&delivery))))
@@ -51,16 +51,18 @@ impl App {
             "occurred_at": show(now),
             "webhook_id": webhook,
         });
-        let Some(message) = WebhookMessage::of(EventKind::WebhookTest, webhook, &detail) else { return Ok(None) };
+        let Some(message) = WebhookMessage::from_event(EventKind::WebhookTest, webhook, &detail) else {
+            return Ok(None);
+        };
         let delivery = WebhookDelivery::new(user, webhook, message, now);
         self.api.store.add_webhook_delivery(&delivery).await?;
-        self.try_hint(&delivery).await;
+        self.try_queue_if_soon(&delivery).await;
         Ok(Some(delivery))
     }
 }
 
 /// A validation error if the endpoint does not receive messages of this kind.
-pub(crate) fn check_receives(endpoint: &WebhookEndpoint, kind: EventKind) -> ApiResult<()> {
+pub(crate) fn check_accepts(endpoint: &WebhookEndpoint, kind: EventKind) -> ApiResult<()> {
     if endpoint.accepts(kind) {
         return Ok(());
     }

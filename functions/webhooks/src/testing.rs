@@ -108,7 +108,8 @@ impl Harness {
         join(&api.store, &user).await;
         let token = AccessToken::mint(user.user_id);
         let now = clock.now();
-        let grant = TokenGrant::made(user.user_id, Scopes::of(&Scope::ALL), now, now + TimeDelta::days(180));
+        let grant =
+            TokenGrant::made(user.user_id, Scopes::from_requested(&Scope::ALL), now, now + TimeDelta::days(180));
         api.store.put_token(&token.hash(), &grant).await.unwrap();
 
         let sealer = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
@@ -186,7 +187,7 @@ impl Harness {
     }
 
     /// Creates an unverified webhook at the endpoint; returns the response of the API.
-    pub(crate) async fn unverified(&self) -> Value {
+    pub(crate) async fn create_unverified(&self) -> Value {
         let (status, webhook) = self.call("POST", "/webhooks", Some(json!({ "url": self.url }))).await;
         assert_eq!(status, 201, "{webhook}");
         webhook
@@ -194,7 +195,7 @@ impl Harness {
 
     /// Creates an enabled webhook at the endpoint.
     pub(crate) async fn webhook(&self) -> Value {
-        let webhook = self.unverified().await;
+        let webhook = self.create_unverified().await;
         self.verify(&webhook).await;
         webhook
     }
@@ -205,7 +206,7 @@ impl Harness {
         let mut record = store.webhook(self.user.user_id, id).await.unwrap().unwrap();
         let before = record.endpoint.clone();
         record.endpoint.is_verified = true;
-        store.swap_webhook(&before, &record, None).await.unwrap();
+        store.replace_webhook(&before, &record, None).await.unwrap();
     }
 
     pub(crate) fn event(&self, number: u64) -> Event {
@@ -226,9 +227,9 @@ impl Harness {
         loop {
             let now = self.clock.now();
             let due: Vec<_> = {
-                let mut hints = self.sent.hints.lock().unwrap();
-                let (due, later) = hints.drain(..).partition(|it: &WebhookDeliveryMessage| it.at <= now);
-                *hints = later;
+                let mut messages = self.sent.hints.lock().unwrap();
+                let (due, later) = messages.drain(..).partition(|it: &WebhookDeliveryMessage| it.at <= now);
+                *messages = later;
                 due
             };
             if due.is_empty() {

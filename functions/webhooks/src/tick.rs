@@ -32,7 +32,7 @@ impl App {
     /// no other. Each minute begins with another shard, so that ticks that are cut off do not
     /// always skip the same ones.
     pub async fn tick(&self) -> Result<usize, WebhooksError> {
-        let (mut sent, mut failed) = (0, None);
+        let (mut sent, mut last_error) = (0, None);
         let shards = self.api.store.due_shards();
         let first =
             u32::try_from(self.api.clock.now().timestamp().div_euclid(60).rem_euclid(shards.into())).unwrap_or(0);
@@ -41,14 +41,14 @@ impl App {
                 Ok(count) => sent += count,
                 Err(error) => {
                     tracing::error!(%error, shard, "due deliveries of a shard were not queued");
-                    failed = Some(error);
+                    last_error = Some(error);
                 }
             }
         }
         if 0 < sent {
             tracing::info!(sent, "queued due deliveries");
         }
-        failed.map_or(Ok(sent), Err)
+        last_error.map_or(Ok(sent), Err)
     }
 
     async fn queue_shard(&self, shard: u32) -> Result<usize, WebhooksError> {
@@ -74,23 +74,23 @@ impl App {
             *count <= PER_USER
         };
         let queued = due.iter().filter(&mut is_within_limit);
-        let hints: Vec<_> =
+        let messages: Vec<_> =
             queued.map(|it| WebhookDeliveryMessage { name: it.name.clone(), at: it.next_step_at }).collect();
         // Queued before they are moved in the index: a crash in between queues them twice, but
         // never loses one.
-        self.queue.send(&hints).await?;
+        self.queue.send(&messages).await?;
         let now = self.api.clock.now();
-        let to = |it: &DueWebhookDelivery| it.next_step_at.max(now) + REQUEUE_AFTER;
-        let moves: Vec<_> = due.iter().map(|it| self.api.store.move_due_webhook_delivery(it, to(it))).collect();
+        let requeue_at = |it: &DueWebhookDelivery| it.next_step_at.max(now) + REQUEUE_AFTER;
+        let moves: Vec<_> = due.iter().map(|it| self.api.store.move_due_webhook_delivery(it, requeue_at(it))).collect();
         let _: Vec<WriteOutcome> = futures::stream::iter(moves).buffer_unordered(MOVES_AT_ONCE).try_collect().await?;
-        Ok(hints.len())
+        Ok(messages.len())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use domain::id::UserId;
-    use domain::testing::a_notice;
+    use domain::testing::a_webhook_delivery;
     use domain::webhook::{EventKind, WebhookDelivery, WebhookMessage};
     use serde_json::json;
 
@@ -100,11 +100,11 @@ mod tests {
     #[tokio::test]
     async fn backlog_of_one_user_is_queued_in_parts_and_delays_no_other() {
         let harness = Harness::new().await;
-        let (app, model) = (&harness.app, a_notice());
+        let (app, model) = (&harness.app, a_webhook_delivery());
         let delivery = |user: UserId, number: i64, at| {
             let detail =
                 json!({ "id": format!("post.published:{user}:{number}"), "occurred_at": "2026-11-21T12:00:00.000Z" });
-            let message = WebhookMessage::of(EventKind::PostPublished, model.webhook_id, &detail).unwrap();
+            let message = WebhookMessage::from_event(EventKind::PostPublished, model.webhook_id, &detail).unwrap();
             WebhookDelivery::new(user, model.webhook_id, message, at)
         };
         let now = harness.clock.now();

@@ -116,7 +116,7 @@ impl WebhookView {
             disabled_at: endpoint.disabled_at.map(show),
             disabled_reason: endpoint.disabled_reason.map(domain::webhook::DisabledReason::as_str),
             failing_since: endpoint.failing_since.map(show),
-            previous_secret_until: secrets.previous_until(now).map(show),
+            previous_secret_until: secrets.previous_expires_at(now).map(show),
             created_at: show(endpoint.created_at),
             updated_at: show(endpoint.updated_at),
         }

@@ -1,6 +1,6 @@
 //! The buttons of `/account/webhooks`: test, disable, enable and delete an endpoint.
 
-use api::page::{Filled, PageError, PageResult};
+use api::page::{PageError, PageForm, PageResult};
 use api::{ClientIp, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
@@ -35,10 +35,10 @@ pub(crate) async fn act_on_webhook(
     State(app): State<App>,
     session: SignedIn,
     address: ClientIp,
-    Filled(form): Filled<WebhookForm>,
+    PageForm(form): PageForm<WebhookForm>,
 ) -> PageResult<Redirect> {
     session.check(&form.csrf)?;
-    let webhook = WebhookId::parse(&form.webhook).ok_or_else(not_found)?;
+    let webhook = WebhookId::parse(&form.webhook).ok_or_else(not_found_page)?;
     let (event, disabled, mut done) = match form.action {
         Action::Test => return test(&app, session.user, webhook).await,
         Action::Disable => (audit::Event::WebhookChanged, Some(true), "disabled"),
@@ -47,7 +47,7 @@ pub(crate) async fn act_on_webhook(
     };
     let is_found = if disabled.is_some() {
         let changes = Changes { disabled, ..Changes::default() };
-        let record = app.change(session.user, webhook, &changes).await.map_err(change_error)?;
+        let record = app.change(session.user, webhook, &changes).await.map_err(change_error_page)?;
         if record.as_ref().is_some_and(|it| it.endpoint.status() == EndpointStatus::Unverified) {
             done = "unverified";
         }
@@ -56,14 +56,14 @@ pub(crate) async fn act_on_webhook(
         app.api.store.remove_webhook(session.user, webhook).await?
     };
     if !is_found {
-        return Err(not_found());
+        return Err(not_found_page());
     }
     audit::Entry::new(event).user(session.user).address(address.0).write();
     Ok(Redirect::to(&format!("/account/webhooks?done={done}")))
 }
 
 async fn test(app: &App, user: UserId, webhook: WebhookId) -> PageResult<Redirect> {
-    let record = app.api.store.webhook(user, webhook).await?.ok_or_else(not_found)?;
+    let record = app.api.store.webhook(user, webhook).await?.ok_or_else(not_found_page)?;
     if !record.endpoint.accepts(EventKind::WebhookTest) {
         let text = "No test was sent. Enable the webhook first.";
         return Err(PageError::new(StatusCode::CONFLICT, "The webhook is disabled", text)
@@ -73,13 +73,13 @@ async fn test(app: &App, user: UserId, webhook: WebhookId) -> PageResult<Redirec
     Ok(Redirect::to("/account/webhooks?done=tested"))
 }
 
-fn not_found() -> PageError {
+fn not_found_page() -> PageError {
     let text = "The webhook was deleted, or it belongs to another user.";
     PageError::new(StatusCode::NOT_FOUND, "Webhook not found", text)
         .with_link("/account/webhooks", "Go to your webhooks")
 }
 
-fn change_error(error: StorageError) -> PageError {
+fn change_error_page(error: StorageError) -> PageError {
     match error {
         StorageError::Contended => {
             let text = "Another request changed the webhook at the same time, so your change was not saved. Try again.";
@@ -97,7 +97,7 @@ mod tests {
     #[tokio::test]
     async fn successful_test_enables_unverified_endpoint() {
         let harness = Harness::new().await;
-        let webhook = harness.unverified().await["id"].to_string();
+        let webhook = harness.create_unverified().await["id"].to_string();
         let page = harness.page("/account/webhooks").await;
         for shown in ["Unverified", "Send test", "Created by an unnamed app"] {
             assert!(page.contains(shown), "{shown}: {page}");

@@ -37,32 +37,32 @@ enum Done {
 struct WebhooksPage<'a> {
     csrf: &'a str,
     done: Option<Done>,
-    webhooks: Vec<Row>,
+    webhooks: Vec<WebhookRow>,
 }
 
-struct Row {
+struct WebhookRow {
     id: String,
     url: String,
     /// Empty means all events.
     events: Vec<&'static str>,
     created_on: String,
-    creator: Option<Creator>,
+    creator: Option<CreatorView>,
     is_unverified: bool,
     /// Why it is disabled; `None` if it is not.
     disabled: Option<&'static str>,
     disabled_on: Option<String>,
     failing_since: Option<String>,
-    sent: Vec<Sent>,
+    sent: Vec<DeliveryRow>,
 }
 
-struct Creator {
+struct CreatorView {
     /// The name that the client chose, so it proves nothing.
     name: Option<String>,
     /// The host of the client's id (its metadata document).
     described_by: Option<String>,
 }
 
-struct Sent {
+struct DeliveryRow {
     event: &'static str,
     at: String,
     distance: String,
@@ -85,13 +85,13 @@ pub(crate) async fn show_webhooks(
     let rows = records.iter().map(async |it| {
         let endpoint = &it.endpoint;
         let (deliveries, _) = store.webhook_deliveries(endpoint.user_id, endpoint.webhook_id, None, SHOWN).await?;
-        Ok::<_, storage::StorageError>(Row::new(endpoint, &deliveries, now))
+        Ok::<_, storage::StorageError>(WebhookRow::new(endpoint, &deliveries, now))
     });
     let page = WebhooksPage { csrf: session.csrf(), done: query.done, webhooks: try_join_all(rows).await? };
-    Ok(Page::of("Your webhooks", &page)?.signed_in(&session).of_account(Part::Webhooks))
+    Ok(Page::render("Your webhooks", &page)?.signed_in(&session).with_account_navigation(Part::Webhooks))
 }
 
-impl Row {
+impl WebhookRow {
     fn new(endpoint: &WebhookEndpoint, deliveries: &[WebhookDelivery], now: DateTime<Utc>) -> Self {
         let disabled = endpoint.disabled_reason.map(|it| match it {
             DisabledReason::Owner => "Disabled by you or one of your apps.",
@@ -102,7 +102,7 @@ impl Row {
             id: endpoint.webhook_id.to_string(),
             url: endpoint.url.to_string(),
             created_on: date(endpoint.created_at),
-            creator: endpoint.created_by.as_ref().map(|it| Creator {
+            creator: endpoint.created_by.as_ref().map(|it| CreatorView {
                 name: it.client_name.as_ref().map(|name| name.as_str().to_owned()),
                 described_by: it.client_id.as_ref().map(|id| id.host().to_owned()),
             }),
@@ -111,18 +111,18 @@ impl Row {
             disabled: endpoint.is_disabled().then(|| disabled.unwrap_or("Disabled.")),
             disabled_on: endpoint.disabled_at.map(date),
             failing_since: endpoint.failing_since.filter(|_| !endpoint.is_disabled()).map(date_and_time),
-            sent: deliveries.iter().filter(|it| it.is_kept(now)).map(|it| Sent::new(it, now)).collect(),
+            sent: deliveries.iter().filter(|it| it.is_kept(now)).map(|it| DeliveryRow::new(it, now)).collect(),
         }
     }
 }
 
-impl Row {
+impl WebhookRow {
     fn has_failed(&self) -> bool {
         self.sent.iter().any(|it| it.is_bad)
     }
 }
 
-impl Sent {
+impl DeliveryRow {
     fn new(delivery: &WebhookDelivery, now: DateTime<Utc>) -> Self {
         Self {
             event: delivery.message.kind.as_str(),
@@ -146,11 +146,11 @@ impl Sent {
 
 /// Result of an attempt: "HTTP 500 after 120 ms".
 fn describe_attempt(attempt: &Attempt) -> String {
-    let took = attempt.took_ms;
+    let elapsed = attempt.took_ms;
     match (attempt.status, attempt.error.as_deref()) {
-        (Some(status), _) => format!("HTTP {status} after {took} ms"),
+        (Some(status), _) => format!("HTTP {status} after {elapsed} ms"),
         (None, Some(error)) => format!("Not delivered: {error}"),
-        (None, None) => format!("No response after {took} ms"),
+        (None, None) => format!("No response after {elapsed} ms"),
     }
 }
 

@@ -13,32 +13,33 @@ pub(crate) fn name(account: &Connection) -> String {
     }
 }
 
-pub(crate) fn find<'a>(accounts: &'a [Connection], said: &str) -> Result<&'a Connection, CliError> {
-    let said = said.trim();
+pub(crate) fn find<'a>(accounts: &'a [Connection], query: &str) -> Result<&'a Connection, CliError> {
+    let query = query.trim();
     let is_handle = |it: &Connection, handle: &str| {
         it.username
             .as_deref()
             .is_some_and(|name| name.trim_start_matches('@').eq_ignore_ascii_case(handle.trim_start_matches('@')))
     };
-    let is_meant = |it: &&Connection| match said.split_once('/') {
+    let is_match = |it: &&Connection| match query.split_once('/') {
         Some((platform, handle)) => it.provider == platform && (is_handle(it, handle) || it.id.to_string() == handle),
-        None => it.id.to_string() == said || it.provider == said || is_handle(it, said),
+        None => it.id.to_string() == query || it.provider == query || is_handle(it, query),
     };
-    let found: Vec<_> = accounts.iter().filter(is_meant).collect();
+    let found: Vec<_> = accounts.iter().filter(is_match).collect();
     match found.as_slice() {
         [one] => Ok(one),
-        [] => Err(CliError::Usage(format!("account {said:?} not found; {}", there_are(accounts.iter())))),
-        several => {
-            Err(CliError::Usage(format!("{said:?} matches several accounts; {}", there_are(several.iter().copied()))))
-        }
+        [] => Err(CliError::Usage(format!("account {query:?} not found; {}", describe_accounts(accounts.iter())))),
+        several => Err(CliError::Usage(format!(
+            "{query:?} matches several accounts; {}",
+            describe_accounts(several.iter().copied())
+        ))),
     }
 }
 
 /// The named accounts, each once; `all` means every account.
-pub(crate) fn find_all<'a>(accounts: &'a [Connection], said: &[String]) -> Result<Vec<&'a Connection>, CliError> {
+pub(crate) fn find_all<'a>(accounts: &'a [Connection], queries: &[String]) -> Result<Vec<&'a Connection>, CliError> {
     let mut found: Vec<&Connection> = Vec::new();
-    for said in said {
-        let named = if said.trim() == "all" { accounts.iter().collect() } else { vec![find(accounts, said)?] };
+    for queries in queries {
+        let named = if queries.trim() == "all" { accounts.iter().collect() } else { vec![find(accounts, queries)?] };
         if named.is_empty() {
             return Err(CliError::Usage(
                 "no account is connected; connect one with `social connect PLATFORM`".to_owned(),
@@ -53,7 +54,7 @@ pub(crate) fn find_all<'a>(accounts: &'a [Connection], said: &[String]) -> Resul
     Ok(found)
 }
 
-fn there_are<'a>(accounts: impl Iterator<Item = &'a Connection>) -> String {
+fn describe_accounts<'a>(accounts: impl Iterator<Item = &'a Connection>) -> String {
     let names: Vec<_> = accounts.map(|it| format!("{} ({})", name(it), it.id)).collect();
     match names.as_slice() {
         [] => "no account is connected; connect one with `social connect PLATFORM`".to_owned(),
@@ -104,8 +105,11 @@ mod tests {
     #[test]
     fn ambiguous_account_is_an_error_with_the_matches() {
         let accounts = accounts();
-        let told = find(&accounts, "mastodon").unwrap_err().to_string();
-        assert_eq!(told, "\"mastodon\" matches several accounts; use one of mastodon/@Harbour (1), mastodon/pier (2)");
+        let message = find(&accounts, "mastodon").unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "\"mastodon\" matches several accounts; use one of mastodon/@Harbour (1), mastodon/pier (2)"
+        );
         assert!(find(&accounts, "harbour").is_err() && find(&accounts, "x").is_err());
     }
 

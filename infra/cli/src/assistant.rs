@@ -50,5 +50,5 @@ pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), CliErr
             ));
         }
     }
-    tools::over_stdio(session.client.clone()).await.map_err(|error| CliError::Failed(error.to_string()))
+    tools::serve_stdio(session.client.clone()).await.map_err(|error| CliError::Failed(error.to_string()))
 }

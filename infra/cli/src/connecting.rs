@@ -33,7 +33,7 @@ pub(crate) async fn connect(session: &Session, arguments: &Connect) -> Result<()
     let request = session.client.begin_connection(&arguments.platform).await?;
     let page = web_page(&request.authorization_url)?;
     notice(&format!("Open {page}\nand connect the account there. Waiting for up to ten minutes."));
-    if !arguments.no_browser && output::is_watched() {
+    if !arguments.no_browser && output::is_interactive() {
         open(&page);
     }
     loop {
@@ -75,9 +75,9 @@ pub(crate) async fn run(session: &Session, command: Option<ConnectionsCommand>) 
     }
 }
 
-async fn find(session: &Session, said: &str) -> Result<u64, CliError> {
+async fn find(session: &Session, query: &str) -> Result<u64, CliError> {
     let accounts = session.client.list_connections(&ListConnections::default()).await?;
-    Ok(account::find(&accounts.data, said)?.id)
+    Ok(account::find(&accounts.data, query)?.id)
 }
 
 async fn list(session: &Session) -> Result<(), CliError> {
@@ -95,8 +95,8 @@ async fn list(session: &Session) -> Result<(), CliError> {
     output::table(&["ID", "ACCOUNT", "NAME", "STATE"], &accounts.data.iter().map(row).collect::<Vec<_>>())
 }
 
-async fn show(session: &Session, said: &str) -> Result<(), CliError> {
-    let details = session.client.show_connection(find(session, said).await?).await?;
+async fn show(session: &Session, query: &str) -> Result<(), CliError> {
+    let details = session.client.show_connection(find(session, query).await?).await?;
     if session.json {
         return output::line(&details.json);
     }

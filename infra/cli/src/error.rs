@@ -57,7 +57,7 @@ impl From<Error> for CliError {
             Error::NotSignedIn(_) => Self::NotSignedIn(
                 "the token is no longer valid; run `social login`, or replace the token in SOCIAL_TOKEN".to_owned(),
             ),
-            Error::Refused(refusal) => Self::Refused(sentence(refusal)),
+            Error::Refused(refusal) => Self::Refused(refusal_message(refusal)),
             // An unreadable response means success with an unknown result.
             Error::Unknown(_) | Error::Unreadable(_) => Self::Unknown(error.to_string()),
             Error::Unreachable(_) => Self::Failed(error.to_string()),
@@ -66,7 +66,7 @@ impl From<Error> for CliError {
 }
 
 /// The message of a refused request; internal errors also get the request id.
-fn sentence(refusal: &Refusal) -> String {
+fn refusal_message(refusal: &Refusal) -> String {
     let printed = plain_lines(&refusal.to_string());
     match &refusal.request_id {
         Some(id) if 500 <= refusal.status => format!("{printed} (request {id})"),

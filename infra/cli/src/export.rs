@@ -21,8 +21,8 @@ const COLUMNS: [&str; 11] =
     ["content", "to", "at", "media", "alt", "options", "id", "status", "created_at", "urls", "errors"];
 
 /// The format from `--format`, else from the file name.
-pub(crate) fn format(said: Option<Format>, file: &Path) -> Option<Format> {
-    said.or_else(|| match file.extension()?.to_str()? {
+pub(crate) fn format(option: Option<Format>, file: &Path) -> Option<Format> {
+    option.or_else(|| match file.extension()?.to_str()? {
         "csv" => Some(Format::Csv),
         "jsonl" | "ndjson" => Some(Format::Jsonl),
         _ => None,
@@ -51,7 +51,7 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Cli
         if status.as_ref().is_some_and(|status| *status != post.status) {
             return Ok(());
         }
-        if has_more_than_a_line(post) {
+        if has_unexported_parts(post) {
             let what = "its own text, files or options for one account, which a line cannot express";
             notice(&format!("post {} was skipped: it has {what}", post.id));
             return Ok(());
@@ -75,8 +75,8 @@ pub(crate) async fn for_each_post(
     let (mut page, mut total) = (1, 0);
     loop {
         let (sort, direction) = (Some("created_at".to_owned()), Some("asc".to_owned()));
-        let which = ListPosts { status: None, per_page: Some(100), page: Some(page), sort, direction };
-        let posts = client.list_posts(&which).await?;
+        let query = ListPosts { status: None, per_page: Some(100), page: Some(page), sort, direction };
+        let posts = client.list_posts(&query).await?;
         if posts.meta.total < total {
             let why = "a post was deleted while the posts were read, so one may be missing; run the command again";
             return Err(CliError::Failed(why.to_owned()));
@@ -133,7 +133,7 @@ impl Write for Target {
 
 /// Whether an account has a text or files of its own, or options that another account of its
 /// platform has not.
-fn has_more_than_a_line(post: &Post) -> bool {
+fn has_unexported_parts(post: &Post) -> bool {
     let differs =
         |one: &PostPlatform| post.platforms.iter().any(|it| it.provider == one.provider && it.options != one.options);
     post.platforms.iter().any(|it| it.content != post.content || it.media.is_some() || differs(it))
@@ -150,7 +150,7 @@ impl<W: Write> Lines<W> {
             Format::Jsonl => Self::Jsonl(out),
             Format::Csv => {
                 let mut writer = csv::Writer::from_writer(out);
-                writer.write_record(COLUMNS).map_err(failed)?;
+                writer.write_record(COLUMNS).map_err(csv_error)?;
                 Self::Csv(Box::new(writer))
             }
         })
@@ -162,7 +162,7 @@ impl<W: Write> Lines<W> {
             Self::Jsonl(out) => Ok(writeln!(out, "{}", Value::Object(fields))?),
             Self::Csv(writer) => {
                 let cells = COLUMNS.map(|it| fields.get(it).map(cell).unwrap_or_default());
-                writer.write_record(cells).map_err(failed)
+                writer.write_record(cells).map_err(csv_error)
             }
         }
     }
@@ -175,7 +175,7 @@ impl<W: Write> Lines<W> {
     }
 }
 
-fn failed(error: csv::Error) -> CliError {
+fn csv_error(error: csv::Error) -> CliError {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error.into(),
         other => CliError::Failed(format!("{other:?}")),

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 
 use crate::error::CliError;
-use crate::output::{is_watched, notice, plain};
+use crate::output::{is_interactive, notice, plain};
 
 /// Bytes of a file that are read at a time.
 const CHUNK: usize = 64 * 1024;
@@ -41,21 +41,21 @@ enum From {
 
 impl Medium {
     /// Checks a file; its path is relative to `folder`.
-    pub(crate) fn look(said: &str, folder: &Path) -> Result<Self, CliError> {
-        let wrong = |why: &dyn std::fmt::Display| CliError::Usage(format!("{}: {why}", plain(said)));
-        let is_url = said.starts_with("https://") || said.starts_with("http://");
-        let named = if is_url { said.split(['?', '#']).next().unwrap_or(said) } else { said };
+    pub(crate) fn look(input: &str, folder: &Path) -> Result<Self, CliError> {
+        let wrong = |why: &dyn std::fmt::Display| CliError::Usage(format!("{}: {why}", plain(input)));
+        let is_url = input.starts_with("https://") || input.starts_with("http://");
+        let file_name = if is_url { input.split(['?', '#']).next().unwrap_or(input) } else { input };
         let known = "unsupported file type; use .jpg, .png, .gif, .webp, .mp4 or .mov";
-        let mime_type = mime_type(Path::new(named)).ok_or_else(|| wrong(&known))?;
+        let mime_type = mime_type(Path::new(file_name)).ok_or_else(|| wrong(&known))?;
         if is_url {
-            return Ok(Self { said: said.to_owned(), mime_type, from: From::Url });
+            return Ok(Self { said: input.to_owned(), mime_type, from: From::Url });
         }
-        let path = folder.join(said);
-        let (size, hash) = weigh(&path).map_err(|it| wrong(&it))?;
+        let path = folder.join(input);
+        let (size, hash) = size_and_hash(&path).map_err(|it| wrong(&it))?;
         if size == 0 {
             return Err(wrong(&"the file is empty"));
         }
-        Ok(Self { said: said.to_owned(), mime_type, from: From::Here { path, size, hash } })
+        Ok(Self { said: input.to_owned(), mime_type, from: From::Here { path, size, hash } })
     }
 
     /// Uploads the file or lets the service fetch it. Returns the path for the post. One key returns
@@ -66,14 +66,14 @@ impl Medium {
             let medium =
                 CreateMedium { mime_type: self.mime_type.to_owned(), source_url: url, ..CreateMedium::default() };
             let answer =
-                client.create_medium(&medium, Some(&derived(&[key, &self.said])?)).await.map_err(not_posted)?;
+                client.create_medium(&medium, Some(&derive_key(&[key, &self.said])?)).await.map_err(upload_error)?;
             return Ok(answer.path().to_owned());
         };
         let medium =
             CreateMedium { mime_type: self.mime_type.to_owned(), size: Some(*size), ..CreateMedium::default() };
         for again in ["", "again"] {
             let answer =
-                client.create_medium(&medium, Some(&derived(&[key, hash, again])?)).await.map_err(not_posted)?;
+                client.create_medium(&medium, Some(&derive_key(&[key, hash, again])?)).await.map_err(upload_error)?;
             let MediumView::Presigned(target) = &answer.value else {
                 return Err(CliError::Failed("the service returned no upload URL".to_owned()));
             };
@@ -81,11 +81,11 @@ impl Medium {
                 // An upload URL of hours ago has expired. If the upload succeeded, the file keeps its
                 // path, because a post under the same key must have the same body.
                 Err(Error::Refused(_)) if answer.replayed && again.is_empty() => {
-                    if is_there(client, &target.path).await? {
+                    if is_uploaded(client, &target.path).await? {
                         return Ok(target.path.clone());
                     }
                 }
-                ended => return ended.map(|()| target.path.clone()).map_err(not_posted),
+                ended => return ended.map(|()| target.path.clone()).map_err(upload_error),
             }
         }
         Err(CliError::Failed(format!("{}: the upload was refused", plain(&self.said))))
@@ -93,16 +93,16 @@ impl Medium {
 
     async fn put(&self, client: &Client, target: &PresignedUpload, path: &Path, size: u64) -> Result<(), Error> {
         let bar = bar(&self.said, size);
-        let mut tried = 1;
+        let mut attempt = 1;
         loop {
             bar.set_position(0);
             let file = File::open(path).map_err(|it| Error::Unreachable(it.to_string()))?;
             let ended = client.upload(target, body(file, bar.clone()), size).await;
             match ended {
-                Err(Error::Unreachable(why)) if tried < TRIES => {
+                Err(Error::Unreachable(why)) if attempt < TRIES => {
                     notice(&format!("{}: {why}; trying again", plain(&self.said)));
-                    tokio::time::sleep(Duration::from_secs(u64::from(tried))).await;
-                    tried += 1;
+                    tokio::time::sleep(Duration::from_secs(u64::from(attempt))).await;
+                    attempt += 1;
                 }
                 ended => {
                     bar.finish_and_clear();
@@ -114,7 +114,7 @@ impl Medium {
 }
 
 /// Whether the service has a file, found by validating a post with it.
-async fn is_there(client: &Client, path: &str) -> Result<bool, CliError> {
+async fn is_uploaded(client: &Client, path: &str) -> Result<bool, CliError> {
     let media = Some(vec![NewPostMedia::Path(path.to_owned())]);
     let post = NewPost { content: "-".to_owned(), media, ..NewPost::default() };
     match client.validate_post(&post).await {
@@ -123,12 +123,12 @@ async fn is_there(client: &Client, path: &str) -> Result<bool, CliError> {
         Err(Error::Refused(refusal)) if refusal.status == 422 => {
             Ok(!refusal.errors.keys().any(|it| it.starts_with("media")))
         }
-        Err(error) => Err(not_posted(error)),
+        Err(error) => Err(upload_error(error)),
     }
 }
 
 /// The error of an upload. It may be unknown whether the file arrived, but no post exists.
-fn not_posted(error: Error) -> CliError {
+fn upload_error(error: Error) -> CliError {
     match error {
         Error::Unknown(why) | Error::Unreadable(why) => CliError::Failed(why),
         error => error.into(),
@@ -136,7 +136,7 @@ fn not_posted(error: Error) -> CliError {
 }
 
 /// The key of a request that another request depends on.
-fn derived(parts: &[&str]) -> Result<IdempotencyKey, CliError> {
+fn derive_key(parts: &[&str]) -> Result<IdempotencyKey, CliError> {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part.len().to_le_bytes());
@@ -152,7 +152,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 /// The size of a file in bytes, and a hash of its content.
-fn weigh(path: &Path) -> std::io::Result<(u64, String)> {
+fn size_and_hash(path: &Path) -> std::io::Result<(u64, String)> {
     let mut file = File::open(path)?;
     let (mut hash, mut size, mut chunk) = (Sha256::new(), 0, vec![0; CHUNK]);
     loop {
@@ -183,7 +183,7 @@ fn body(mut file: File, bar: ProgressBar) -> reqwest::Body {
 
 /// A progress bar, hidden unless standard error is a terminal.
 fn bar(name: &str, size: u64) -> ProgressBar {
-    if !is_watched() {
+    if !is_interactive() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(size).with_message(plain(name));
@@ -223,15 +223,15 @@ mod tests {
         assert!(matches!(medium.from, From::Here { size: 7, .. }));
         assert_eq!(Medium::look("https://example.com/a.jpg?b=c.d", folder.path()).unwrap().mime_type, "image/jpeg");
         for wrong in ["empty.png", "missing.png", "a.txt", "a", "https://example.com/a"] {
-            let told = Medium::look(wrong, folder.path()).unwrap_err();
-            assert_eq!(told.code(), 2, "{told}");
-            assert!(told.to_string().starts_with(wrong), "{told}");
+            let error = Medium::look(wrong, folder.path()).unwrap_err();
+            assert_eq!(error.code(), 2, "{error}");
+            assert!(error.to_string().starts_with(wrong), "{error}");
         }
     }
 
     #[test]
     fn parts_of_a_key_are_separated() {
-        assert_ne!(derived(&["ab", "c"]).unwrap(), derived(&["a", "bc"]).unwrap());
-        assert_eq!(derived(&["ab", "c"]).unwrap(), derived(&["ab", "c"]).unwrap());
+        assert_ne!(derive_key(&["ab", "c"]).unwrap(), derive_key(&["a", "bc"]).unwrap());
+        assert_eq!(derive_key(&["ab", "c"]).unwrap(), derive_key(&["ab", "c"]).unwrap());
     }
 }

@@ -26,7 +26,7 @@ use self::report::{Before, Report, What};
 use crate::arguments::Import;
 use crate::error::CliError;
 use crate::export::{for_each_post, format};
-use crate::output::{self, is_watched, notice, plain, plain_lines};
+use crate::output::{self, is_interactive, notice, plain, plain_lines};
 use crate::posting::{entries, send};
 use crate::session::Session;
 use crate::when::Zone;
@@ -41,7 +41,7 @@ const REMEMBERED: TimeDelta = TimeDelta::hours(22);
 /// How many one-minute rate limits one request waits for; a few hundred lines reach them.
 const LIMITS: u32 = 60;
 
-struct Importing<'a> {
+struct Importer<'a> {
     session: &'a Session,
     arguments: &'a Import,
     client: Client,
@@ -67,15 +67,15 @@ struct Sums {
 
 pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), CliError> {
     let file = &arguments.file;
-    let named = |error: std::io::Error| CliError::Usage(format!("{}: {error}", file.display()));
+    let with_file_name = |error: std::io::Error| CliError::Usage(format!("{}: {error}", file.display()));
     let format = format(arguments.format, file);
     let format = format.ok_or_else(|| {
         CliError::Usage("the file name ends in neither .csv nor .jsonl; add --format csv or --format jsonl".to_owned())
     })?;
-    if MAX_FILE < fs::metadata(file).map_err(named)?.len() {
+    if MAX_FILE < fs::metadata(file).map_err(with_file_name)?.len() {
         return Err(CliError::Usage(format!("{} is larger than 64 MiB; split it", file.display())));
     }
-    let bytes = fs::read(file).map_err(named)?;
+    let bytes = fs::read(file).map_err(with_file_name)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let lines = lines(format, &bytes, &name, arguments.copies)?;
 
@@ -91,8 +91,9 @@ pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Cli
         Err(error) => return Err(error.into()),
     };
     let zone = match &arguments.zone {
-        Some(said) => Zone::parse(said)
-            .ok_or_else(|| CliError::Usage(format!("{said:?} isn't a time zone; use one such as Europe/Berlin")))?,
+        Some(zone_name) => Zone::parse(zone_name).ok_or_else(|| {
+            CliError::Usage(format!("{zone_name:?} isn't a time zone; use one such as Europe/Berlin"))
+        })?,
         None => Zone::Here,
     };
     let accounts = client.list_connections(&ListConnections::default()).await?.value.data;
@@ -100,7 +101,7 @@ pub(crate) async fn run(session: &Session, arguments: &Import) -> Result<(), Cli
         if lines.iter().flatten().any(|it| it.exported.is_some()) { existing(&client).await? } else { HashSet::new() };
     let report = Report::open(&report_path(arguments), &account)?;
     let sums = Sums::default();
-    let importing = Importing { session, arguments, client, accounts, zone, existing, report, sums };
+    let importing = Importer { session, arguments, client, accounts, zone, existing, report, sums };
     importing.all(lines).await
 }
 
@@ -127,9 +128,9 @@ fn report_path(arguments: &Import) -> PathBuf {
     })
 }
 
-impl Importing<'_> {
+impl Importer<'_> {
     async fn all(mut self, lines: Vec<Result<Line, Broken>>) -> Result<(), CliError> {
-        let bar = if is_watched() { ProgressBar::new(lines.len() as u64) } else { ProgressBar::hidden() };
+        let bar = if is_interactive() { ProgressBar::new(lines.len() as u64) } else { ProgressBar::hidden() };
         for line in lines {
             let ended = match line {
                 Ok(line) => self.one(&line).await,
@@ -156,11 +157,11 @@ impl Importing<'_> {
                     self.sums.before += 1;
                     return Ok(());
                 }
-                Before::UnderWay { body, since } if now - since < REMEMBERED => {
+                Before::InFlight { body, since } if now - since < REMEMBERED => {
                     return self.send(line, *body, true).await;
                 }
-                Before::UnderWay { since, .. } => {
-                    self.too_old(line, since);
+                Before::InFlight { since, .. } => {
+                    self.report_too_old(line, since);
                     return Ok(());
                 }
                 Before::Nothing => {}
@@ -176,7 +177,7 @@ impl Importing<'_> {
                 return Ok(());
             }
         }
-        let plan = match Plan::of(line, &self.zone, self.folder()) {
+        let plan = match Plan::from_line(line, &self.zone, self.folder()) {
             Ok(plan) => plan,
             Err(broken) => return self.broken(&broken, Some(line)),
         };
@@ -215,7 +216,7 @@ impl Importing<'_> {
         };
         match error {
             Error::Refused(refusal) if refusal.status != 429 => {
-                if !there_is_none(&refusal, again) {
+                if !has_no_post(&refusal, again) {
                     return self.unknown(line, &refusal.message);
                 }
                 let (field, message) = refusal
@@ -244,7 +245,7 @@ impl Importing<'_> {
             }
             Err(Error::Refused(refusal)) if refusal.status != 429 => {
                 self.sums.refused += 1;
-                self.complain(line.number, "", &refusal.to_string());
+                self.print_error(line.number, "", &refusal.to_string());
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -253,24 +254,24 @@ impl Importing<'_> {
 
     fn broken(&mut self, broken: &Broken, line: Option<&Line>) -> Result<(), CliError> {
         self.sums.broken += 1;
-        self.complain(broken.number, &broken.field, &broken.why);
+        self.print_error(broken.number, &broken.field, &broken.why);
         let Some(line) = line.filter(|_| !self.arguments.dry_run) else { return Ok(()) };
         self.tell(line, What::Refused { field: broken.field.clone(), message: broken.why.clone() })
     }
 
     fn refused(&mut self, line: &Line, field: &str, message: &str) -> Result<(), CliError> {
         self.sums.refused += 1;
-        self.complain(line.number, field, message);
+        self.print_error(line.number, field, message);
         self.tell(line, What::Refused { field: field.to_owned(), message: message.to_owned() })
     }
 
     fn unknown(&mut self, line: &Line, message: &str) -> Result<(), CliError> {
         self.sums.unknown += 1;
-        self.complain(line.number, "", message);
+        self.print_error(line.number, "", message);
         self.tell(line, What::Unknown { message: message.to_owned() })
     }
 
-    fn too_old(&mut self, line: &Line, since: DateTime<Utc>) {
+    fn report_too_old(&mut self, line: &Line, since: DateTime<Utc>) {
         self.sums.unknown += 1;
         let why = format!(
             "it was sent {}, its outcome is unknown, and its idempotency key has expired. Check `social posts list`: if \
@@ -278,7 +279,7 @@ impl Importing<'_> {
             since.to_rfc3339(),
             report_path(self.arguments).display()
         );
-        self.complain(line.number, "", &why);
+        self.print_error(line.number, "", &why);
     }
 
     /// Writes the result of a line to the report.
@@ -292,7 +293,7 @@ impl Importing<'_> {
     }
 
     /// Prints an error of a line: `posts.csv:4: at: …`.
-    fn complain(&self, number: u64, field: &str, why: &str) {
+    fn print_error(&self, number: u64, field: &str, why: &str) {
         let file = self.arguments.file.display();
         let field = if field.is_empty() { String::new() } else { format!("{}: ", plain(field)) };
         notice(&format!("{file}:{number}: {field}{}", plain_lines(why)));
@@ -337,7 +338,7 @@ impl Importing<'_> {
 /// Whether a refusal proves that no post of this line exists. The service looks up the key before it
 /// validates a post; an earlier refusal says nothing about an attempt whose response was lost. A key
 /// that was used with another body has a post, and one that is in use (409) may get one.
-fn there_is_none(refusal: &Refusal, again: bool) -> bool {
+fn has_no_post(refusal: &Refusal, again: bool) -> bool {
     let is_used = refusal.errors.contains_key("idempotency-key") || refusal.status == 409;
     !is_used && (!again || refusal.status == 422)
 }
@@ -372,8 +373,8 @@ mod tests {
             (409, "", false, false),
             (422, "idempotency-key", false, false),
         ] {
-            assert_eq!(there_is_none(&refusal(status, field), false), first, "{status} {field}");
-            assert_eq!(there_is_none(&refusal(status, field), true), again, "{status} {field} again");
+            assert_eq!(has_no_post(&refusal(status, field), false), first, "{status} {field}");
+            assert_eq!(has_no_post(&refusal(status, field), true), again, "{status} {field} again");
         }
     }
 }

@@ -30,15 +30,16 @@ const TRIES: u64 = 3;
 /// Forwards events until the process ends.
 pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), CliError> {
     let webhook = which(session, arguments.webhook).await?;
-    let receiver = arguments.forward.as_deref().map(|it| Receiver::new(it, arguments.secret.as_deref())).transpose()?;
-    let mut heard = Heard::default();
-    for delivery in heard.fresh(session, webhook).await? {
-        heard.note(&delivery);
+    let receiver =
+        arguments.forward.as_deref().map(|it| LocalReceiver::new(it, arguments.secret.as_deref())).transpose()?;
+    let mut seen = SeenDeliveries::default();
+    for delivery in seen.fresh(session, webhook).await? {
+        seen.note(&delivery);
     }
     notice(&format!("Listening to webhook {webhook}. Press Ctrl-C to stop."));
     loop {
         tokio::time::sleep(Duration::from_secs(arguments.every)).await;
-        let fresh = match heard.fresh(session, webhook).await {
+        let fresh = match seen.fresh(session, webhook).await {
             Ok(fresh) => fresh,
             Err(Error::Unreachable(why)) => {
                 notice(&format!("the events could not be read ({why}); trying again"));
@@ -47,14 +48,14 @@ pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), Cli
             Err(error) => return Err(error.into()),
         };
         for delivery in fresh {
-            heard.note(&delivery);
+            seen.note(&delivery);
             tell(receiver.as_ref(), &delivery).await?;
         }
     }
 }
 
-async fn which(session: &Session, said: Option<u64>) -> Result<u64, CliError> {
-    if let Some(id) = said {
+async fn which(session: &Session, wanted_id: Option<u64>) -> Result<u64, CliError> {
+    if let Some(id) = wanted_id {
         let webhook = session.client.show_webhook(id).await?;
         explain(&webhook);
         return Ok(webhook.id);
@@ -77,25 +78,25 @@ async fn which(session: &Session, said: Option<u64>) -> Result<u64, CliError> {
 
 /// The deliveries that were already forwarded.
 #[derive(Default)]
-struct Heard {
+struct SeenDeliveries {
     ids: BTreeMap<String, Timestamp>,
 }
 
-impl Heard {
+impl SeenDeliveries {
     /// The new deliveries, oldest first. A delivery may appear in the list later than a newer one, so
     /// a window is read again.
     async fn fresh(&self, session: &Session, webhook: u64) -> Result<Vec<WebhookDelivery>, Error> {
         let newest = self.ids.values().max();
         let floor = newest.map(|it| it.0 - MAY_BE_LATE);
         let mut fresh = Vec::new();
-        let mut which = ListDeliveries { per_page: Some(100), before: None };
+        let mut query = ListDeliveries { per_page: Some(100), before: None };
         for _ in 0..MAX_PAGES {
-            let page = session.client.list_deliveries(webhook, &which).await?.value;
+            let page = session.client.list_deliveries(webhook, &query).await?.value;
             let is_late = |it: &WebhookDelivery| floor.is_some_and(|floor| it.created_at.0 < floor);
             let reached = page.data.iter().any(is_late);
             fresh.extend(page.data.into_iter().filter(|it| !is_late(it) && !self.ids.contains_key(&it.id)));
-            which.before = page.meta.next;
-            if reached || which.before.is_none() {
+            query.before = page.meta.next;
+            if reached || query.before.is_none() {
                 break;
             }
         }
@@ -112,26 +113,26 @@ impl Heard {
     }
 }
 
-async fn tell(receiver: Option<&Receiver>, delivery: &WebhookDelivery) -> Result<(), CliError> {
+async fn tell(receiver: Option<&LocalReceiver>, delivery: &WebhookDelivery) -> Result<(), CliError> {
     let payload = serde_json::to_string(&delivery.payload).map_err(|it| CliError::Failed(it.to_string()))?;
     let Some(receiver) = receiver else { return output::line(&payload) };
-    let answered = receiver.send(&delivery.id, payload).await;
-    output::line(&format!("{}  {}  {answered}", plain(&delivery.event), plain(&delivery.id)))
+    let result = receiver.send(&delivery.id, payload).await;
+    output::line(&format!("{}  {}  {result}", plain(&delivery.event), plain(&delivery.id)))
 }
 
-struct Receiver {
+struct LocalReceiver {
     http: reqwest::Client,
     url: Url,
     signer: Webhook,
 }
 
-impl Receiver {
+impl LocalReceiver {
     fn new(url: &str, secret: Option<&str>) -> Result<Self, CliError> {
         let wrong = || CliError::Usage(format!("{url:?} isn't a URL such as http://localhost:4000/hooks"));
         let url = Url::parse(url).ok().filter(|it| matches!(it.scheme(), "http" | "https")).ok_or_else(wrong)?;
         let secret = match secret {
             Some(secret) => SecretString::from(secret),
-            None => own_secret()?,
+            None => random_secret()?,
         };
         let signer = Webhook::new(secret.expose_secret());
         let signer = signer.map_err(|_| {
@@ -142,18 +143,18 @@ impl Receiver {
 
     /// Sends a message and returns the response as text.
     async fn send(&self, id: &str, payload: String) -> String {
-        let mut answered = String::new();
-        for tried in 1..=TRIES {
+        let mut result = String::new();
+        for attempt in 1..=TRIES {
             match self.attempt(id, payload.clone(), Utc::now()).await {
                 Ok(status) if status.is_success() => return status.as_u16().to_string(),
-                Ok(status) => answered = status.as_u16().to_string(),
-                Err(why) => answered = why,
+                Ok(status) => result = status.as_u16().to_string(),
+                Err(why) => result = why,
             }
-            if tried < TRIES {
-                tokio::time::sleep(Duration::from_secs(tried)).await;
+            if attempt < TRIES {
+                tokio::time::sleep(Duration::from_secs(attempt)).await;
             }
         }
-        answered
+        result
     }
 
     async fn attempt(&self, id: &str, payload: String, at: DateTime<Utc>) -> Result<reqwest::StatusCode, String> {
@@ -168,7 +169,7 @@ impl Receiver {
 }
 
 /// A temporary secret, printed for the user.
-fn own_secret() -> Result<SecretString, CliError> {
+fn random_secret() -> Result<SecretString, CliError> {
     let mut bytes = [0; 24];
     getrandom::fill(&mut bytes).map_err(|it| CliError::Failed(it.to_string()))?;
     let secret = format!("whsec_{}", base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes));

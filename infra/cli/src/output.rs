@@ -27,7 +27,7 @@ pub(crate) fn done(text: &str) -> Result<(), CliError> {
 }
 
 /// Whether standard error is a terminal.
-pub(crate) fn is_watched() -> bool {
+pub(crate) fn is_interactive() -> bool {
     io::stderr().is_terminal()
 }
 
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_text_is_cut_between_characters() {
+    fn long_text_is_truncated_at_a_character() {
         assert_eq!(beginning("grüße aus dem hafen", 6), "grüße…");
         assert_eq!(beginning("kurz", 6), "kurz");
     }

@@ -54,11 +54,11 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
 }
 
 /// When the post is published. With a key, only a time that stays the same in a second run.
-pub(crate) fn time(said: &str, has_key: bool) -> Result<PostTime, CliError> {
-    if said.trim().eq_ignore_ascii_case("now") {
+pub(crate) fn time(text: &str, has_key: bool) -> Result<PostTime, CliError> {
+    if text.trim().eq_ignore_ascii_case("now") {
         return Ok(PostTime::Now);
     }
-    let read = if has_key { when::parse_fixed(said, &Zone::Here) } else { when::parse(said, Utc::now(), &Zone::Here) };
+    let read = if has_key { when::parse_fixed(text, &Zone::Here) } else { when::parse(text, Utc::now(), &Zone::Here) };
     read.map(PostTime::from).map_err(|it| CliError::Usage(it.to_string()))
 }
 
@@ -102,8 +102,8 @@ async fn dry_run(session: &Session, post: &NewPost) -> Result<(), CliError> {
 }
 
 /// The text from the argument or from standard input.
-pub(crate) fn text(said: Option<&str>) -> Result<String, CliError> {
-    if let Some(text) = said.filter(|it| *it != "-") {
+pub(crate) fn text(argument: Option<&str>) -> Result<String, CliError> {
+    if let Some(text) = argument.filter(|it| *it != "-") {
         return Ok(text.to_owned());
     }
     if io::stdin().is_terminal() {
@@ -114,8 +114,8 @@ pub(crate) fn text(said: Option<&str>) -> Result<String, CliError> {
     Ok(text.trim_end().to_owned())
 }
 
-fn key(said: Option<&str>) -> Result<IdempotencyKey, CliError> {
-    let key = if let Some(key) = said {
+fn key(argument: Option<&str>) -> Result<IdempotencyKey, CliError> {
+    let key = if let Some(key) = argument {
         IdempotencyKey::parse(key)
     } else {
         let mut bytes = [0; 16];
@@ -126,11 +126,11 @@ fn key(said: Option<&str>) -> Result<IdempotencyKey, CliError> {
 }
 
 /// The files, checked.
-pub(crate) fn look(said: &[String], described: usize) -> Result<Vec<Medium>, CliError> {
-    if said.len() < described {
+pub(crate) fn look(inputs: &[String], alt_text_count: usize) -> Result<Vec<Medium>, CliError> {
+    if inputs.len() < alt_text_count {
         return Err(CliError::Usage("more --alt than --media: each alt text belongs to a file".to_owned()));
     }
-    said.iter().map(|it| Medium::look(it, Path::new(""))).collect()
+    inputs.iter().map(|it| Medium::look(it, Path::new(""))).collect()
 }
 
 /// Uploads the files and returns the media of the post.
@@ -155,22 +155,22 @@ pub(crate) async fn send(
 
 pub(crate) async fn targets(
     session: &Session,
-    said: &[String],
+    queries: &[String],
     options: &[PostOption],
 ) -> Result<Vec<NewPostPlatform>, CliError> {
-    if said.is_empty() {
+    if queries.is_empty() {
         return Ok(Vec::new());
     }
     let accounts = session.client.list_connections(&ListConnections::default()).await?;
-    entries(&accounts.data, said, options)
+    entries(&accounts.data, queries, options)
 }
 
 pub(crate) fn entries(
     accounts: &[Connection],
-    said: &[String],
+    queries: &[String],
     options: &[PostOption],
 ) -> Result<Vec<NewPostPlatform>, CliError> {
-    let found = account::find_all(accounts, said)?;
+    let found = account::find_all(accounts, queries)?;
     if let Some(unused) = options.iter().find(|it| !found.iter().any(|account| it.is_for(&account.provider))) {
         return Err(CliError::Usage(if found.is_empty() {
             "options need an account to publish to".to_owned()
@@ -179,7 +179,7 @@ pub(crate) fn entries(
         }));
     }
     let entry = |account: &&Connection| {
-        let options = options::of(options, &account.provider);
+        let options = options::for_platform(options, &account.provider);
         NewPostPlatform { connected_account_id: account.id, options, ..NewPostPlatform::default() }
     };
     Ok(found.iter().map(entry).collect())

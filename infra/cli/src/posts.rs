@@ -34,26 +34,26 @@ pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), 
     }
 }
 
-pub(crate) fn status(said: Option<&str>) -> Result<Option<PostStatus>, CliError> {
-    let Some(said) = said else { return Ok(None) };
-    match serde_json::from_value(Value::String(said.to_owned())) {
+pub(crate) fn status(name: Option<&str>) -> Result<Option<PostStatus>, CliError> {
+    let Some(name) = name else { return Ok(None) };
+    match serde_json::from_value(Value::String(name.to_owned())) {
         Ok(PostStatus::Other(_)) | Err(_) => {
             let known = "draft, scheduled, publishing, published or failed";
-            Err(CliError::Usage(format!("{said:?} isn't a status; use {known}")))
+            Err(CliError::Usage(format!("{name:?} isn't a status; use {known}")))
         }
         Ok(status) => Ok(Some(status)),
     }
 }
 
 async fn list(session: &Session, arguments: ListArguments) -> Result<(), CliError> {
-    let which = ListPosts {
+    let query = ListPosts {
         status: status(arguments.status.as_deref())?,
         per_page: Some(arguments.per_page),
         page: Some(arguments.page),
         sort: Some(arguments.sort),
         direction: Some(arguments.direction),
     };
-    let posts = session.client.list_posts(&which).await?;
+    let posts = session.client.list_posts(&query).await?;
     if session.json {
         return output::line(&posts.json);
     }
@@ -101,14 +101,14 @@ fn show(post: &Post) -> Result<(), CliError> {
     output::line(&format!("Post {}: {}{at}, revision {}", post.id, plain(post.status.as_str()), post.revision))?;
     output::line(&format!("\n{}\n", plain_lines(&post.content)))?;
     for medium in &post.media {
-        let words = medium.alt_text.as_deref().map_or_else(|| "no alt text".to_owned(), plain);
-        output::line(&format!("  {} ({words})", plain(&medium.mime_type)))?;
+        let alt_text = medium.alt_text.as_deref().map_or_else(|| "no alt text".to_owned(), plain);
+        output::line(&format!("  {} ({alt_text})", plain(&medium.mime_type)))?;
     }
     for entry in &post.platforms {
-        let more = [entry.platform_post_url.as_deref(), entry.error_message.as_deref()];
-        let more: Vec<_> = more.into_iter().flatten().map(plain).collect();
+        let details = [entry.platform_post_url.as_deref(), entry.error_message.as_deref()];
+        let details: Vec<_> = details.into_iter().flatten().map(plain).collect();
         output::line(
-            format!("  {}: {}  {}", entry_name(entry), plain(entry.status.as_str()), more.join("  ")).trim_end(),
+            format!("  {}: {}  {}", entry_name(entry), plain(entry.status.as_str()), details.join("  ")).trim_end(),
         )?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::env;
 use std::time::Duration;
 
-use client::{Base, Client, InvalidBase};
+use client::{Base, Client, InvalidBaseUrl};
 use secrecy::SecretString;
 
 use crate::arguments::Common;
@@ -29,27 +29,31 @@ impl Session {
     /// issued it.
     pub(crate) fn open(common: &Common) -> Result<Self, CliError> {
         let profile = Profile::find(&common.profile)?;
-        let client = at(&address(common, profile.as_ref())?)?;
-        let (token, source) = match from_environment()? {
+        let client = client_at(&address(common, profile.as_ref())?)?;
+        let (token, source) = match token_from_environment()? {
             Some(token) => (token, Source::Environment),
-            None => of_profile(common, profile.as_ref(), client.base())?,
+            None => token_from_profile(common, profile.as_ref(), client.base())?,
         };
         Ok(Self { client: client.with_token(token), json: common.json, source })
     }
 }
 
-fn of_profile(common: &Common, profile: Option<&Profile>, base: &Base) -> Result<(SecretString, Source), CliError> {
+fn token_from_profile(
+    common: &Common,
+    profile: Option<&Profile>,
+    base: &Base,
+) -> Result<(SecretString, Source), CliError> {
     let origin = base.origin();
     let missing = || CliError::NotSignedIn(format!("not signed in at {origin}; run `social login --url {origin}`"));
     let profile = profile.ok_or_else(missing)?;
-    if Base::parse(&profile.url).map_err(|it| usage(&it))?.origin() != origin {
+    if Base::parse(&profile.url).map_err(|it| usage_error(&it))?.origin() != origin {
         return Err(missing());
     }
-    let (token, kept) = profile.token(&common.profile)?.ok_or_else(missing)?;
-    Ok((token, Source::Profile(kept)))
+    let (token, stored) = profile.token(&common.profile)?.ok_or_else(missing)?;
+    Ok((token, Source::Profile(stored)))
 }
 
-fn from_environment() -> Result<Option<SecretString>, CliError> {
+fn token_from_environment() -> Result<Option<SecretString>, CliError> {
     match env::var(TOKEN) {
         Ok(token) if token.trim().is_empty() => Ok(None),
         Ok(token) => Ok(Some(token.trim().to_owned().into())),
@@ -60,8 +64,8 @@ fn from_environment() -> Result<Option<SecretString>, CliError> {
 
 /// The deployment from `--url`, else from the profile.
 fn address(common: &Common, profile: Option<&Profile>) -> Result<String, CliError> {
-    let said = common.url.clone().or_else(|| profile.map(|it| it.url.clone()));
-    said.ok_or_else(|| {
+    let url = common.url.clone().or_else(|| profile.map(|it| it.url.clone()));
+    url.ok_or_else(|| {
         CliError::NotSignedIn("no deployment is configured; run `social login --url https://…` once".to_owned())
     })
 }
@@ -69,18 +73,18 @@ fn address(common: &Common, profile: Option<&Profile>) -> Result<String, CliErro
 /// A client without a token, to sign in.
 pub(crate) fn visitor(common: &Common) -> Result<Client, CliError> {
     let profile = Profile::find(&common.profile)?;
-    at(&address(common, profile.as_ref())?)
+    client_at(&address(common, profile.as_ref())?)
 }
 
-fn at(address: &str) -> Result<Client, CliError> {
-    let base = Base::parse(address).map_err(|it| usage(&it))?;
-    check(&base)?;
+fn client_at(address: &str) -> Result<Client, CliError> {
+    let base = Base::parse(address).map_err(|it| usage_error(&it))?;
+    check_encrypted(&base)?;
     Ok(Client::new(http(base.is_this_machine())?, base, None))
 }
 
 /// Rejects URLs over which others could read the token.
-fn check(base: &Base) -> Result<(), CliError> {
-    if base.keeps_secrets() {
+fn check_encrypted(base: &Base) -> Result<(), CliError> {
+    if base.is_secure() {
         return Ok(());
     }
     Err(CliError::Usage(format!("http:// would send the token to {base} unencrypted; use https://")))
@@ -94,6 +98,6 @@ pub(crate) fn http(is_this_machine: bool) -> Result<reqwest::Client, CliError> {
     builder.build().map_err(|error| CliError::Failed(error.to_string()))
 }
 
-fn usage(error: &InvalidBase) -> CliError {
+fn usage_error(error: &InvalidBaseUrl) -> CliError {
     CliError::Usage(error.to_string())
 }

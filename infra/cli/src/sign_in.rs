@@ -22,8 +22,8 @@ const DRAFTS: [&str; 5] = ["user:read", "connections:read", "posts:read", "posts
 
 pub(crate) async fn login(common: &Common, arguments: &Login) -> Result<(), CliError> {
     let client = session::visitor(common)?;
-    let token = if arguments.with_token { given()? } else { by_device(&client, arguments).await? };
-    let who = match client.clone().with_token(token.clone()).show_user().await {
+    let token = if arguments.with_token { read_token()? } else { run_device_flow(&client, arguments).await? };
+    let user_name = match client.clone().with_token(token.clone()).show_user().await {
         Ok(user) => format!("{} <{}>", user.name, user.email),
         // A token without `user:read` cannot read its user.
         Err(error) if error.status() == Some(403) => "a token without the scope user:read".to_owned(),
@@ -35,14 +35,14 @@ pub(crate) async fn login(common: &Common, arguments: &Login) -> Result<(), CliE
         }
         Err(error) => return Err(error.into()),
     };
-    let kept = Profile::keep(&common.profile, &client.base().origin(), &token)?;
-    if let StoredToken::File(path) = &kept {
+    let stored = Profile::keep(&common.profile, &client.base().origin(), &token)?;
+    if let StoredToken::File(path) = &stored {
         notice(&format!("No keyring was found. The token is stored in {}, which only you can read.", path.display()));
     }
-    output::line(&format!("Signed in at {} as {}", client.base().origin(), output::plain(&who)))
+    output::line(&format!("Signed in at {} as {}", client.base().origin(), output::plain(&user_name)))
 }
 
-fn given() -> Result<SecretString, CliError> {
+fn read_token() -> Result<SecretString, CliError> {
     let mut text = String::new();
     io::stdin().take(MAX_TOKEN).read_to_string(&mut text)?;
     match text.trim() {
@@ -52,7 +52,7 @@ fn given() -> Result<SecretString, CliError> {
 }
 
 /// The device flow: shows the code, and polls until the user has decided.
-async fn by_device(client: &Client, arguments: &Login) -> Result<SecretString, CliError> {
+async fn run_device_flow(client: &Client, arguments: &Login) -> Result<SecretString, CliError> {
     let scopes = match &arguments.scopes[..] {
         [] if arguments.drafts => Some(DRAFTS.map(str::to_owned).to_vec()),
         [] => None,
@@ -65,13 +65,13 @@ async fn by_device(client: &Client, arguments: &Login) -> Result<SecretString, C
         "Open {page}\nand approve the sign-in if the page shows the code {}",
         output::plain(&device.user_code)
     ));
-    if !arguments.no_browser && output::is_watched() {
+    if !arguments.no_browser && output::is_interactive() {
         open(&page);
     }
-    approved(client, &device).await
+    wait_for_approval(client, &device).await
 }
 
-async fn approved(client: &Client, device: &DeviceAuthorization) -> Result<SecretString, CliError> {
+async fn wait_for_approval(client: &Client, device: &DeviceAuthorization) -> Result<SecretString, CliError> {
     let ends = Instant::now() + Duration::from_secs(device.expires_in.min(3600));
     let interval = Duration::from_secs(device.interval.clamp(1, 60));
     while Instant::now() < ends {
@@ -109,7 +109,7 @@ pub(crate) async fn status(common: &Common) -> Result<(), CliError> {
     if session.json {
         return output::line(&user.json);
     }
-    let kept = match &session.source {
+    let token_source = match &session.source {
         Source::Environment => "SOCIAL_TOKEN".to_owned(),
         Source::Profile(StoredToken::Keyring) => "the keyring".to_owned(),
         Source::Profile(StoredToken::File(path)) => path.display().to_string(),
@@ -120,7 +120,7 @@ pub(crate) async fn status(common: &Common) -> Result<(), CliError> {
         output::plain(&user.name),
         output::plain(&user.email)
     ))?;
-    output::line(&format!("Token from {kept}, for {}", output::plain(&user.scopes.join(", "))))
+    output::line(&format!("Token from {token_source}, for {}", output::plain(&user.scopes.join(", "))))
 }
 
 /// Accepts only web URLs, because a program of this machine opens what the service returned.

@@ -11,19 +11,19 @@ use crate::session::Session;
 
 pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(), CliError> {
     let client = &session.client;
-    let told = |json: &str, words: String| output::done(if session.json { json } else { &words });
+    let print = |json: &str, words: String| output::done(if session.json { json } else { &words });
     match command {
         WebhooksCommand::List => list(session).await,
         WebhooksCommand::Create { endpoint, events } => {
             let webhook = NewWebhook { url: endpoint, events: (!events.is_empty()).then_some(events) };
             let made = client.create_webhook(&webhook).await?;
-            told(&made.json, with_secret(&made))?;
+            print(&made.json, with_secret(&made))?;
             explain(&made.webhook);
             Ok(())
         }
         WebhooksCommand::Show { id } => {
             let webhook = client.show_webhook(id).await?;
-            told(&webhook.json, state(&webhook))?;
+            print(&webhook.json, describe(&webhook))?;
             explain(&webhook);
             Ok(())
         }
@@ -36,7 +36,7 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
                 ));
             }
             let webhook = client.change_webhook(id, &changes).await?;
-            told(&webhook.json, state(&webhook))?;
+            print(&webhook.json, describe(&webhook))?;
             explain(&webhook);
             Ok(())
         }
@@ -47,16 +47,16 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
         WebhooksCommand::Test { id } => {
             let delivery = client.test_webhook(id).await?;
             let see = format!("Test event sent; see the response with `social webhooks deliveries {id}`");
-            told(&delivery.json, see)
+            print(&delivery.json, see)
         }
         WebhooksCommand::Rotate { id } => {
             let rotated = client.rotate_secret(id).await?;
-            told(&rotated.json, with_secret(&rotated))
+            print(&rotated.json, with_secret(&rotated))
         }
         WebhooksCommand::Deliveries { id, per_page, before } => deliveries(session, id, per_page, before).await,
         WebhooksCommand::Redeliver { id, delivery } => {
             let again = client.redeliver(id, &delivery).await?;
-            told(
+            print(
                 &again.json,
                 format!(
                     "Delivery {} is sent again; see the response with `social webhooks deliveries {id}`",
@@ -66,7 +66,7 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
         }
         WebhooksCommand::Key => {
             let key = client.show_webhook_key().await?;
-            told(&key.json, plain(&key.public_key))
+            print(&key.json, plain(&key.public_key))
         }
     }
 }
@@ -76,13 +76,13 @@ async fn list(session: &Session) -> Result<(), CliError> {
     if session.json {
         return output::line(&webhooks.json);
     }
-    let row = |it: &Webhook| vec![it.id.to_string(), it.url.clone(), events(it), is_told(it)];
+    let row = |it: &Webhook| vec![it.id.to_string(), it.url.clone(), events(it), status_text(it)];
     output::table(&["ID", "ENDPOINT", "EVENTS", "STATE"], &webhooks.data.iter().map(row).collect::<Vec<_>>())
 }
 
 async fn deliveries(session: &Session, id: u64, per_page: u64, before: Option<String>) -> Result<(), CliError> {
-    let which = ListDeliveries { per_page: Some(per_page), before };
-    let deliveries = session.client.list_deliveries(id, &which).await?;
+    let query = ListDeliveries { per_page: Some(per_page), before };
+    let deliveries = session.client.list_deliveries(id, &query).await?;
     if session.json {
         return output::line(&deliveries.json);
     }
@@ -105,7 +105,7 @@ fn events(webhook: &Webhook) -> String {
     if webhook.events.is_empty() { "all".to_owned() } else { webhook.events.join(", ") }
 }
 
-fn is_told(webhook: &Webhook) -> String {
+fn status_text(webhook: &Webhook) -> String {
     let status = webhook.status.as_str();
     match (&webhook.disabled_reason, webhook.failing_since) {
         (Some(reason), _) => format!("{status} ({reason})"),
@@ -130,11 +130,11 @@ pub(crate) fn explain(webhook: &Webhook) {
     }
 }
 
-fn state(webhook: &Webhook) -> String {
-    plain(&format!("Webhook {}: {}, events: {}, {}", webhook.id, webhook.url, events(webhook), is_told(webhook)))
+fn describe(webhook: &Webhook) -> String {
+    plain(&format!("Webhook {}: {}, events: {}, {}", webhook.id, webhook.url, events(webhook), status_text(webhook)))
 }
 
 /// The state with the secret.
 fn with_secret(made: &WebhookWithSecret) -> String {
-    format!("{}\nSecret, shown only once: {}", state(&made.webhook), plain(made.secret.expose_secret()))
+    format!("{}\nSecret, shown only once: {}", describe(&made.webhook), plain(made.secret.expose_secret()))
 }

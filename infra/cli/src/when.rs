@@ -17,9 +17,9 @@ pub(crate) enum InvalidTime {
     )]
     Unreadable(String),
     #[error("{0:?} is a day without a time; add one, such as '{0} 9:00'")]
-    NoTime(String),
+    NotATime(String),
     #[error("{0:?} isn't a time zone; use one such as Europe/Berlin, UTC or +01:00")]
-    NoZone(String),
+    UnknownZone(String),
     /// The time is skipped when the clocks go forward.
     #[error("{at} does not exist in {zone}, because its clocks go forward then")]
     Skipped { at: NaiveDateTime, zone: String },
@@ -47,20 +47,20 @@ pub(crate) fn parse(text: &str, now: DateTime<Utc>, zone: &Zone) -> Result<DateT
     if let Some(wait) = wait(text) {
         return now.checked_add_signed(wait?).ok_or_else(|| unreadable(text));
     }
-    Reading::of(text, zone)?.resolve(now)
+    ParsedTime::parse(text, zone)?.resolve(now)
 }
 
 /// Parses an absolute time.
 pub(crate) fn parse_fixed(text: &str, zone: &Zone) -> Result<DateTime<Utc>, InvalidTime> {
     let text = text.trim();
-    let moving = || InvalidTime::Moving(text.to_owned());
+    let relative = || InvalidTime::Moving(text.to_owned());
     if text.eq_ignore_ascii_case("now") || wait(text).is_some() {
-        return Err(moving());
+        return Err(relative());
     }
-    let reading = Reading::of(text, zone)?;
+    let reading = ParsedTime::parse(text, zone)?;
     match reading.day {
         Day::Date(date) => reading.zone.resolve(date.and_time(reading.time)),
-        Day::Unsaid | Day::Ahead(_) | Day::Weekday(_) => Err(moving()),
+        Day::Unspecified | Day::Ahead(_) | Day::Weekday(_) => Err(relative()),
     }
 }
 
@@ -76,14 +76,14 @@ fn wait(text: &str) -> Option<Result<Duration, InvalidTime>> {
         return None;
     }
     let parts = words.chunks(2).map(|it| match it {
-        [count, unit] => part(count, unit),
+        [count, unit] => parse_duration_part(count, unit),
         _ => None,
     });
     let sum = parts.reduce(|sum, it| sum?.checked_add(&it?)).flatten();
     Some(sum.ok_or_else(|| unreadable(text)))
 }
 
-fn part(count: &str, unit: &str) -> Option<Duration> {
+fn parse_duration_part(count: &str, unit: &str) -> Option<Duration> {
     let count: i64 =
         if matches!(count, "a" | "an") { 1 } else { count.parse().ok().filter(|it| (0..=100_000_000).contains(it))? };
     match unit.trim_end_matches('s') {
@@ -98,7 +98,7 @@ fn part(count: &str, unit: &str) -> Option<Duration> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Day {
-    Unsaid,
+    Unspecified,
     Date(NaiveDate),
     /// Days from today.
     Ahead(u64),
@@ -106,36 +106,40 @@ enum Day {
 }
 
 #[derive(Debug)]
-struct Reading {
+struct ParsedTime {
     day: Day,
     time: NaiveTime,
     zone: Zone,
 }
 
-impl Reading {
-    fn of(text: &str, zone: &Zone) -> Result<Self, InvalidTime> {
+impl ParsedTime {
+    fn parse(text: &str, zone: &Zone) -> Result<Self, InvalidTime> {
         // Year-month-day and the time may be joined by a T.
         let is_joined = text.as_bytes().get(10).is_some_and(|it| matches!(it, b'T' | b't'))
             && date(text.get(..10).unwrap_or_default()).is_some();
-        let apart = if is_joined { format!("{} {}", &text[..10], &text[11..]) } else { text.to_owned() };
-        let mut words = apart.split_whitespace().filter(|it| !it.eq_ignore_ascii_case("at")).peekable();
+        let separated = if is_joined { format!("{} {}", &text[..10], &text[11..]) } else { text.to_owned() };
+        let mut words = separated.split_whitespace().filter(|it| !it.eq_ignore_ascii_case("at")).peekable();
 
-        let mut day = Day::Unsaid;
+        let mut day = Day::Unspecified;
         if let Some(said) = words.peek().and_then(|it| self::day(it)) {
             day = said;
             words.next();
         }
         let Some(clock) = words.next() else {
-            return Err(if day == Day::Unsaid { unreadable(text) } else { InvalidTime::NoTime(text.to_owned()) });
+            return Err(if day == Day::Unspecified {
+                unreadable(text)
+            } else {
+                InvalidTime::NotATime(text.to_owned())
+            });
         };
         let (clock, offset) = split_offset(clock);
         let mut clock = clock.to_lowercase();
-        if let Some(half) = words.next_if(|it| it.eq_ignore_ascii_case("am") || it.eq_ignore_ascii_case("pm")) {
-            clock.push_str(&half.to_lowercase());
+        if let Some(meridiem) = words.next_if(|it| it.eq_ignore_ascii_case("am") || it.eq_ignore_ascii_case("pm")) {
+            clock.push_str(&meridiem.to_lowercase());
         }
         let time = time(&clock).ok_or_else(|| unreadable(text))?;
         let zone = match offset.or_else(|| words.next()) {
-            Some(said) => Zone::parse(said).ok_or_else(|| InvalidTime::NoZone(said.to_owned()))?,
+            Some(said) => Zone::parse(said).ok_or_else(|| InvalidTime::UnknownZone(said.to_owned()))?,
             None => zone.clone(),
         };
         if words.next().is_some() {
@@ -153,7 +157,7 @@ impl Reading {
         match self.day {
             Day::Date(date) => at(date),
             Day::Ahead(days) => at(ahead(days)),
-            Day::Unsaid => at(today).and_then(|it| if now < it { Ok(it) } else { at(ahead(1)) }),
+            Day::Unspecified => at(today).and_then(|it| if now < it { Ok(it) } else { at(ahead(1)) }),
             Day::Weekday(day) => {
                 use chrono::Datelike;
                 let days = u64::from(day.days_since(today.weekday()));
@@ -185,23 +189,23 @@ fn day(word: &str) -> Option<Day> {
 
 /// `9:00`, `18:30:15`, `9am`, `5:30pm`.
 fn time(text: &str) -> Option<NaiveTime> {
-    let (text, half) = match (text.strip_suffix("am"), text.strip_suffix("pm")) {
+    let (text, meridiem_hours) = match (text.strip_suffix("am"), text.strip_suffix("pm")) {
         (Some(text), _) => (text, Some(0)),
         (_, Some(text)) => (text, Some(12)),
         _ => (text, None),
     };
     let text = text.trim();
-    let whole = text.contains(':') || half.is_some();
+    let is_complete = text.contains(':') || meridiem_hours.is_some();
     let mut parts = text.splitn(3, ':');
     let hour: u32 = number(parts.next()?)?;
     let minute: u32 = parts.next().map_or(Some(0), number)?;
     let (second, nanos) = parts.next().map_or(Some((0, 0)), seconds)?;
-    let hour = match half {
-        Some(half) if (1..=12).contains(&hour) => hour % 12 + half,
+    let hour = match meridiem_hours {
+        Some(meridiem_hours) if (1..=12).contains(&hour) => hour % 12 + meridiem_hours,
         Some(_) => return None,
         None => hour,
     };
-    NaiveTime::from_hms_nano_opt(hour, minute, second, nanos).filter(|_| whole)
+    NaiveTime::from_hms_nano_opt(hour, minute, second, nanos).filter(|_| is_complete)
 }
 
 fn number(text: &str) -> Option<u32> {
@@ -210,8 +214,8 @@ fn number(text: &str) -> Option<u32> {
 
 /// Seconds and nanoseconds of `15` or `15.250`; at most three decimals.
 fn seconds(text: &str) -> Option<(u32, u32)> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
-    let digits: String = part.chars().chain("000".chars()).take(3).collect();
-    let millis: u32 = digits.parse().ok().filter(|_| part.bytes().all(|it| it.is_ascii_digit()))?;
+    let (whole, parse_duration_part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits: String = parse_duration_part.chars().chain("000".chars()).take(3).collect();
+    let millis: u32 = digits.parse().ok().filter(|_| parse_duration_part.bytes().all(|it| it.is_ascii_digit()))?;
     Some((number(whole)?, millis * 1_000_000))
 }

@@ -35,7 +35,7 @@ impl CallLog {
 
     /// Settings for the clients with which `function` calls a store.
     fn config(&self, function: &'static str, config: &SdkConfig, secret: &Secret) -> SdkConfig {
-        let credentials = secret.credentials(clients::access_key_of(function));
+        let credentials = secret.credentials(clients::access_key_for(function));
         let logged = config.http_client().map(|inner| Logged { inner, function, log: self.clone() });
         let mut config = config.clone().into_builder();
         config.set_http_client(logged.map(SharedHttpClient::new));
@@ -57,7 +57,7 @@ impl CallLog {
 
 async fn write_link_use(State(log): State<CallLog>, request: Request, next: Next) -> Response {
     let signed = request.uri().query().and_then(|it| it.split_once("X-Amz-Credential="));
-    let function = signed.and_then(|(_, it)| it.split(['%', '/']).next()).and_then(clients::function_of);
+    let function = signed.and_then(|(_, it)| it.split(['%', '/']).next()).and_then(clients::function_for);
     let call = function
         .map(|it| json!({ "function": it, "method": request.method().as_str(), "uri": request.uri().to_string() }));
     let response = next.run(request).await;
@@ -70,7 +70,7 @@ async fn write_link_use(State(log): State<CallLog>, request: Request, next: Next
 
 /// Client settings of `function` for the store with these settings. Its calls are recorded if there
 /// is a log.
-pub(crate) fn config_of(
+pub(crate) fn config_for(
     function: &'static str,
     log: Option<&CallLog>,
     config: &SdkConfig,
@@ -111,12 +111,12 @@ impl HttpConnector for LoggedConnector {
             "target": request.headers().get("x-amz-target"),
             "body": body,
         });
-        let (log, answered) = (self.log.clone(), self.inner.call(request));
+        let (log, response) = (self.log.clone(), self.inner.call(request));
         HttpConnectorFuture::new(async move {
-            let answered = answered.await;
-            call["status"] = answered.as_ref().map(|it| it.status().as_u16()).unwrap_or_default().into();
+            let response = response.await;
+            call["status"] = response.as_ref().map(|it| it.status().as_u16()).unwrap_or_default().into();
             log.write(&call);
-            answered
+            response
         })
     }
 }

@@ -34,21 +34,21 @@ impl Secret {
 }
 
 /// The access key of a function. It distinguishes the calls that the function signs.
-pub(crate) fn access_key_of(function: &str) -> String {
+pub(crate) fn access_key_for(function: &str) -> String {
     format!("local-{function}")
 }
 
-pub(crate) fn function_of(access_key: &str) -> Option<&'static str> {
+pub(crate) fn function_for(access_key: &str) -> Option<&'static str> {
     ACCESS_KEYS.into_iter().find(|it| *it == access_key)?.strip_prefix("local-")
 }
 
 /// Settings for clients of the store at this URL, by plain HTTP on loopback.
 pub(crate) fn config(endpoint: &str, secret: &Secret) -> SdkConfig {
-    config_through(Builder::new().build_http(), endpoint, secret)
+    config_with_client(Builder::new().build_http(), endpoint, secret)
 }
 
 /// Settings for clients that send their requests through `http`.
-pub(crate) fn config_through(http: SharedHttpClient, endpoint: &str, secret: &Secret) -> SdkConfig {
+pub(crate) fn config_with_client(http: SharedHttpClient, endpoint: &str, secret: &Secret) -> SdkConfig {
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("us-east-1"))

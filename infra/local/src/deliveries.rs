@@ -62,7 +62,7 @@ struct Reference {
 }
 
 impl Reference {
-    fn of(delivery: &Delivery) -> Self {
+    fn from_delivery(delivery: &Delivery) -> Self {
         Self { post: delivery.post_id, target: delivery.target_id, revision: delivery.revision }
     }
 
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_is_read_only_as_it_is_written() {
+    fn only_canonical_references_parse() {
         let written = "123-456-7";
         assert_eq!(Reference::parse(written).map(|it| it.to_string()).as_deref(), Some(written));
         for wrong in ["", "123-456", "123-456-7-8", "0123-456-7", "123-456-+7", "a-b-c", "123-456-"] {

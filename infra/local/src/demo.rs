@@ -9,7 +9,7 @@ use domain::access_token::{AccessToken, TokenLifetime};
 use domain::scope::Scopes;
 use domain::user::User;
 use secrecy::ExposeSecret;
-use storage::{Identity, Joined, TokenGrant};
+use storage::{CreateUserOutcome, Identity, TokenGrant};
 
 use crate::error::LocalError;
 use crate::issuer;
@@ -24,8 +24,8 @@ pub(crate) async fn user(api: &api::Api, origin: &str) -> Result<User, LocalErro
     }
     let user = User::new(api.ids.fresh(), issuer::DEMO_NAME, issuer::DEMO_EMAIL, api.clock.now());
     match api.store.join(&identity, &user).await? {
-        Joined::Ours => Ok(user),
-        Joined::Taken => Err(LocalError::Demo),
+        CreateUserOutcome::Ours => Ok(user),
+        CreateUserOutcome::Taken => Err(LocalError::Demo),
     }
 }
 
@@ -33,8 +33,8 @@ pub(crate) async fn user(api: &api::Api, origin: &str) -> Result<User, LocalErro
 /// it expires or is revoked.
 pub(crate) async fn token(api: &api::Api, user: &User, folder: Option<&Path>) -> Result<String, LocalError> {
     let path = folder.map(|it| it.join("demo-token"));
-    if let Some(kept) = path.as_ref().and_then(|it| std::fs::read_to_string(it).ok())
-        && let Some(token) = AccessToken::parse(kept.trim())
+    if let Some(stored) = path.as_ref().and_then(|it| std::fs::read_to_string(it).ok())
+        && let Some(token) = AccessToken::parse(stored.trim())
         && token.claimed_owner() == user.user_id
         && api.store.token(&token.hash()).await?.is_some_and(|it| api.clock.now() < it.expires_at)
     {
@@ -43,7 +43,7 @@ pub(crate) async fn token(api: &api::Api, user: &User, folder: Option<&Path>) ->
     let now = api.clock.now();
     let token = AccessToken::mint(user.user_id);
     let expires_at = TokenLifetime::default().ends(now, now);
-    let grant = TokenGrant::made(user.user_id, Scopes::of(&[]), now, expires_at);
+    let grant = TokenGrant::made(user.user_id, Scopes::from_requested(&[]), now, expires_at);
     api.store.put_token(&token.hash(), &grant).await?;
     let text = token.secret().expose_secret().to_owned();
     if let Some(path) = path {

@@ -14,7 +14,7 @@ use dynoxide::Database;
 use storage::{DEFAULT_DUE_SHARDS, Store, Table};
 use tokio::net::TcpListener;
 
-use self::in_process::InProcess;
+use self::in_process::InProcessDatabase;
 use crate::call_log::CallLog;
 use crate::clients::Secret;
 use crate::deliveries::History;
@@ -48,10 +48,10 @@ pub(crate) async fn open(
             opened.and_then(|it| it.disable_bulk_loading().map(|()| it))
         }
     };
-    let database = InProcess(database.map_err(|error| LocalError::Database(error.to_string()))?);
-    let through = SharedHttpClient::new(database.clone());
-    let through = meter.map_or_else(|| through.clone(), |it| it.before(through.clone()));
-    let config = clients::config_through(through, ENDPOINT, secret);
+    let database = InProcessDatabase(database.map_err(|error| LocalError::Database(error.to_string()))?);
+    let http_client = SharedHttpClient::new(database.clone());
+    let http_client = meter.map_or_else(|| http_client.clone(), |it| it.before(http_client.clone()));
+    let config = clients::config_with_client(http_client, ENDPOINT, secret);
 
     let stores = Stores { database, config, secret: secret.clone(), history: history.clone(), clock };
     let client = stores.client(&stores.config);
@@ -62,7 +62,7 @@ pub(crate) async fn open(
 
 /// The database as its clients see it.
 pub(crate) struct Stores {
-    database: InProcess,
+    database: InProcessDatabase,
     config: SdkConfig,
     secret: Secret,
     history: History,
@@ -76,8 +76,8 @@ impl Stores {
     }
 
     /// The store for one function, whose calls go to the log if there is one.
-    pub(crate) fn of(&self, function: &'static str, log: Option<&CallLog>) -> Store {
-        let config = call_log::config_of(function, log, &self.config, &self.secret);
+    pub(crate) fn for_function(&self, function: &'static str, log: Option<&CallLog>) -> Store {
+        let config = call_log::config_for(function, log, &self.config, &self.secret);
         Store::new(self.client(&config), PREFIX, DEFAULT_DUE_SHARDS)
     }
 

@@ -52,7 +52,7 @@ pub enum LocalError {
     #[error(
         "{} cannot be read; it must have the id and secret of each platform, such as {{\"linkedin\": {}}}",
         .0.display(),
-        platforms::AppCredentials::FORM
+        platforms::AppCredentials::EXAMPLE_JSON
     )]
     PlatformSecrets(PathBuf),
     /// `--platforms` says something that the platforms do not take.

@@ -54,7 +54,7 @@ impl EventBus for LocalEvents {
         Ok(())
     }
 
-    /// The request does not wait for the endpoints: if this process ends before they are told, the
+    /// The request does not wait for the endpoints: if this process ends before they receive the event, the
     /// event is still in the outbox.
     async fn put_from_outbox(&self, event: &Event) -> Result<(), EventError> {
         self.keep(std::slice::from_ref(event));

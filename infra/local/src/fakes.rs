@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 use domain::clock::Clock;
-use networks::all::one_of_each;
+use networks::all::start_all;
 use platforms::conformance::network::Network;
 use platforms::{AppCredentials, PlatformSettings, Registry, Setup, SetupError};
 use url::Url;
@@ -34,15 +34,15 @@ impl Fakes {
     /// Starts a fake for each platform that has one. Fakes call the service at `reached_at`; users of this machine open the
     /// pages at `origin`.
     pub(crate) async fn start(reached_at: &str, origin: &str) -> Self {
-        let all = one_of_each(&Clock::System).await;
-        for network in &all {
-            network.permit(&format!("{reached_at}/connect/callback/{}", network.name()));
+        let fakes = start_all(&Clock::System).await;
+        for network in &fakes {
+            network.register_redirect_uri(&format!("{reached_at}/connect/callback/{}", network.name()));
         }
-        Self { networks: all.into(), page: Url::parse(&format!("{origin}/fakes")).ok() }
+        Self { networks: fakes.into(), page: Url::parse(&format!("{origin}/fakes")).ok() }
     }
 
     /// The fakes that these settings of platforms name: `--platforms` may name a real server instead.
-    pub(crate) fn named_in(self, settings: &PlatformSettings) -> Self {
+    pub(crate) fn enabled_in(self, settings: &PlatformSettings) -> Self {
         let is_named = |it: &&Arc<dyn Network>| settings.get(it.name()) == Some(&it.settings());
         Self { networks: self.networks.iter().filter(is_named).cloned().collect(), ..self }
     }
@@ -53,7 +53,7 @@ impl Fakes {
         let registry = Registry::new(setup)?;
         let Some(page) = &self.page else { return Ok(registry) };
         let adapters = P::adapters(setup)?.into_iter().flatten().map(|adapter| match self.get(adapter.name()) {
-            Some(fake) => adapter.at_fake(page_of(page, fake)),
+            Some(fake) => adapter.at_fake(page_url(page, fake)),
             None => adapter,
         });
         Ok(Registry::from_adapters(adapters.collect()))
@@ -61,7 +61,7 @@ impl Fakes {
 
     /// The ids of all posts.
     pub(crate) fn public_posts(&self) -> PublicPosts {
-        let ids = |it: &Arc<dyn Network>| it.public().into_iter().map(|post| post.id).collect();
+        let ids = |it: &Arc<dyn Network>| it.public_posts().into_iter().map(|post| post.id).collect();
         self.networks.iter().map(|it| (it.name(), ids(it))).collect()
     }
 
@@ -72,7 +72,7 @@ impl Fakes {
 
     /// Client ids and secrets of the service at the fakes.
     pub(crate) fn apps(&self) -> BTreeMap<String, AppCredentials> {
-        self.networks.iter().filter_map(|it| Some((it.name().to_owned(), it.app()?))).collect()
+        self.networks.iter().filter_map(|it| Some((it.name().to_owned(), it.app_credentials()?))).collect()
     }
 
     /// Where they listen.
@@ -98,7 +98,7 @@ impl Fakes {
     }
 }
 
-fn page_of(list: &Url, fake: &dyn Network) -> Url {
+fn page_url(list: &Url, fake: &dyn Network) -> Url {
     let mut page = list.clone();
     if let Ok(mut path) = page.path_segments_mut() {
         path.push(fake.name());

@@ -87,8 +87,8 @@ pub(crate) fn misdirected(origin: &str) -> Response {
 
 /// Refuses requests that a page of another origin makes a browser send. For routes that change
 /// something without authentication.
-pub(crate) async fn own_pages_only(request: Request, next: Next) -> Response {
-    if request.method() != Method::GET && request.method() != Method::HEAD && is_foreign(request.headers()) {
+pub(crate) async fn reject_cross_site(request: Request, next: Next) -> Response {
+    if request.method() != Method::GET && request.method() != Method::HEAD && is_cross_site(request.headers()) {
         let text = "Only programs and the pages of cargo dev may send this request.\n";
         return (StatusCode::FORBIDDEN, text).into_response();
     }
@@ -96,7 +96,7 @@ pub(crate) async fn own_pages_only(request: Request, next: Next) -> Response {
 }
 
 /// Whether a page of another origin sent the request. Browsers set `sec-fetch-site`, programs do not.
-fn is_foreign(headers: &HeaderMap) -> bool {
+fn is_cross_site(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_some_and(|it| it != "same-origin" && it != "none")
 }
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_names_with_our_port_are_ours() {
+    fn only_own_host_names_and_port_match() {
         let hosts = Hosts::new(3000, None);
         for host in ["localhost:3000", "LocalHost:3000", "127.0.0.1:3000", "[::1]:3000"] {
             assert!(names(&hosts, host), "{host}");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_reach_it_where_it_listens_for_them() {
+    fn containers_may_use_the_listen_address() {
         let hosts = Hosts::new(8000, Some([172, 17, 0, 1].into()));
         for host in ["host.docker.internal:8000", "172.17.0.1:8000", "localhost:8000"] {
             assert!(names(&hosts, host), "{host}");
@@ -204,11 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_says_when_another_page_sends() {
+    fn cross_site_requests_are_detected() {
         for (site, foreign) in [("cross-site", true), ("same-site", true), ("same-origin", false), ("none", false)] {
             let headers = HeaderMap::from_iter([("sec-fetch-site".parse().unwrap(), site.parse().unwrap())]);
-            assert_eq!(is_foreign(&headers), foreign, "{site}");
+            assert_eq!(is_cross_site(&headers), foreign, "{site}");
         }
-        assert!(!is_foreign(&HeaderMap::new()));
+        assert!(!is_cross_site(&HeaderMap::new()));
     }
 }

@@ -50,11 +50,11 @@ struct Issuer {
     callback: String,
     returns_to: String,
     clock: Clock,
-    codes: Arc<Mutex<HashMap<String, Signed>>>,
+    codes: Arc<Mutex<HashMap<String, IssuedCode>>>,
 }
 
 /// A sign-in whose code was issued.
-struct Signed {
+struct IssuedCode {
     email: String,
     nonce: Option<String>,
     challenge: String,
@@ -80,7 +80,7 @@ struct SignIn {
 }
 
 #[derive(Deserialize)]
-struct Exchange {
+struct CodeExchange {
     code: String,
     code_verifier: String,
     redirect_uri: String,
@@ -103,7 +103,7 @@ pub(crate) fn router(origin: String, returns_to: &str, clock: Clock) -> Router {
     let callback = format!("{returns_to}/sign-in/callback");
     Router::new()
         .route("/dev-issuer/.well-known/openid-configuration", get(discovery))
-        .route("/dev-issuer/authorize", get(ask).post(sign_in))
+        .route("/dev-issuer/authorize", get(show_sign_in).post(sign_in))
         .route("/dev-issuer/token", post(exchange))
         .route("/dev-issuer/jwks", get(async || Json(json!({ "keys": [] }))))
         .with_state(Issuer { origin, callback, returns_to: returns_to.to_owned(), clock, codes: Arc::default() })
@@ -124,7 +124,7 @@ async fn discovery(State(issuer): State<Issuer>) -> Json<Value> {
     }))
 }
 
-async fn ask(State(issuer): State<Issuer>, Query(request): Query<Authorize>) -> Response {
+async fn show_sign_in(State(issuer): State<Issuer>, Query(request): Query<Authorize>) -> Response {
     match check(&issuer, &request) {
         Ok(()) => page(&issuer, &request, DEMO_EMAIL, None),
         Err(why) => (StatusCode::BAD_REQUEST, why).into_response(),
@@ -137,15 +137,15 @@ async fn sign_in(State(issuer): State<Issuer>, Form(form): Form<SignIn>) -> Resp
         return (StatusCode::BAD_REQUEST, why).into_response();
     }
     let email = form.email.trim().to_lowercase();
-    let plausible = email.len() <= 254
+    let is_plausible = email.len() <= 254
         && email.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
         && !email.chars().any(char::is_whitespace);
-    if !plausible {
+    if !is_plausible {
         return page(&issuer, &request, &email, Some("Enter an e-mail address, such as demo@example.com."));
     }
     let code = random_token();
     let now = issuer.clock.now();
-    let signed = Signed {
+    let signed = IssuedCode {
         email,
         nonce: request.nonce.clone(),
         challenge: request.code_challenge.clone(),
@@ -167,7 +167,7 @@ async fn sign_in(State(issuer): State<Issuer>, Form(form): Form<SignIn>) -> Resp
     Redirect::to(url.as_str()).into_response()
 }
 
-async fn exchange(State(issuer): State<Issuer>, headers: http::HeaderMap, Form(form): Form<Exchange>) -> Response {
+async fn exchange(State(issuer): State<Issuer>, headers: http::HeaderMap, Form(form): Form<CodeExchange>) -> Response {
     let refused = |error: &str| (StatusCode::BAD_REQUEST, Json(json!({ "error": error }))).into_response();
     let basic = headers
         .get(http::header::AUTHORIZATION)
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn people_are_led_back_to_where_the_service_is_reached_and_nowhere_else() {
+    async fn redirect_uri_must_be_the_callback_of_the_service() {
         let page = asked("https://app.example/sign-in/callback").await;
         assert_eq!(page.status(), StatusCode::OK);
         let policy = page.headers()["content-security-policy"].to_str().unwrap();

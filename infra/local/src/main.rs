@@ -35,7 +35,7 @@ async fn main() -> ExitCode {
         let _ = writeln!(std::io::stderr(), "cargo dev: {error}");
         return ExitCode::FAILURE;
     }
-    if options.opens_browser() && std::io::stdout().is_terminal() {
+    if options.needs_browser() && std::io::stdout().is_terminal() {
         open_browser(&running.origin);
     }
     // Nothing is saved at the end: all data are on disk before a response is sent.

@@ -27,7 +27,7 @@ const LATENCY: Duration = Duration::from_millis(5);
 
 /// One call of the store.
 #[derive(Clone, Debug, Serialize)]
-struct Call {
+struct StoreCall {
     /// Grows by one with each call.
     number: u64,
     operation: String,
@@ -42,7 +42,7 @@ struct Call {
 /// The latest calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
-    calls: Arc<Mutex<VecDeque<Call>>>,
+    calls: Arc<Mutex<VecDeque<StoreCall>>>,
     started: std::time::Instant,
 }
 
@@ -78,7 +78,7 @@ impl Meter {
             calls.pop_front();
         }
         let number = calls.back().map_or(1, |it| it.number + 1);
-        calls.push_back(Call {
+        calls.push_back(StoreCall {
             number,
             operation,
             tables: capacities.iter().filter_map(name).collect(),
@@ -124,8 +124,8 @@ impl HttpConnector for MeteredConnector {
         let target = request.headers().get("x-amz-target").unwrap_or_default();
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
         let counts = !operation.ends_with("Table");
-        let asked: Option<Value> = request.body().bytes().and_then(|it| serde_json::from_slice(it).ok());
-        if let (true, Some(Value::Object(mut fields))) = (counts, asked) {
+        let request_json: Option<Value> = request.body().bytes().and_then(|it| serde_json::from_slice(it).ok());
+        if let (true, Some(Value::Object(mut fields))) = (counts, request_json) {
             fields.insert("ReturnConsumedCapacity".to_owned(), "TOTAL".into());
             *request.body_mut() = SdkBody::from(Value::Object(fields).to_string());
         }

@@ -91,12 +91,12 @@ impl Options {
     }
 
     /// Whether to open the start page: not for programs that wait for the ready file.
-    pub fn opens_browser(&self) -> bool {
+    pub fn needs_browser(&self) -> bool {
         !self.no_open && self.ready_file.is_none()
     }
 
     /// Whether all data are deleted when the process ends. Grants of fakes end with them.
-    pub(crate) fn keeps_nothing(&self) -> bool {
+    pub(crate) fn has_no_data_folder(&self) -> bool {
         self.ephemeral || self.fakes
     }
 
@@ -113,8 +113,8 @@ impl Options {
         let mut settings: PlatformSettings = nothing.into();
         settings.insert("sandbox".to_owned(), sandbox);
         settings.extend(fakes);
-        let said: PlatformSettings = serde_json::from_str(&self.platforms).map_err(LocalError::Platforms)?;
-        settings.extend(said);
+        let configured: PlatformSettings = serde_json::from_str(&self.platforms).map_err(LocalError::Platforms)?;
+        settings.extend(configured);
         Ok(settings)
     }
 

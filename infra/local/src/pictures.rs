@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use ::pictures::Coming;
+use ::pictures::MessageReceipt;
 use async_trait::async_trait;
 use cloud::bucket::Bucket;
 use cloud::pictures::Pictures;
@@ -31,13 +31,13 @@ pub const KEPT: Duration = Duration::from_hours(3 * 24);
 /// A queue that serves first the user who has waited longest since being served.
 #[derive(Clone, Default)]
 pub(crate) struct LocalPictures {
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<RequestQueue>>,
     arrived: Arc<Notify>,
 }
 
 #[derive(Default)]
-struct Waiting {
-    requests: VecDeque<Brought>,
+struct RequestQueue {
+    requests: VecDeque<QueuedRequest>,
     /// When each user was last served, as the number of requests until then.
     served: HashMap<UserId, u64>,
     count: u64,
@@ -45,15 +45,15 @@ struct Waiting {
 
 /// A request, and its message.
 #[derive(Clone, Debug)]
-struct Brought {
+struct QueuedRequest {
     request: PictureRequest,
-    coming: Coming,
+    coming: MessageReceipt,
 }
 
-impl Waiting {
+impl RequestQueue {
     /// The oldest request of the user who was not served for the longest time.
-    fn take(&mut self) -> Option<Brought> {
-        let last = |it: &Brought| self.served.get(&it.request.file.user()).copied().unwrap_or_default();
+    fn take(&mut self) -> Option<QueuedRequest> {
+        let last = |it: &QueuedRequest| self.served.get(&it.request.file.user()).copied().unwrap_or_default();
         let (next, _) = self.requests.iter().enumerate().min_by_key(|(_, it)| last(it))?;
         let brought = self.requests.remove(next)?;
         self.count += 1;
@@ -69,7 +69,7 @@ impl Waiting {
 impl Pictures for LocalPictures {
     async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError> {
         let message = format!("{:016x}", random_u64());
-        self.bring(Brought { request: *request, coming: Coming { message, received: 1 } });
+        self.enqueue(QueuedRequest { request: *request, coming: MessageReceipt { message, received: 1 } });
         Ok(())
     }
 }
@@ -90,12 +90,12 @@ impl LocalPictures {
         all
     }
 
-    async fn answer(&self, bucket: &Bucket, brought: Brought) {
-        let (bucket, mut again) = (bucket.clone(), brought.clone());
+    async fn answer(&self, bucket: &Bucket, queued: QueuedRequest) {
+        let (bucket, mut again) = (bucket.clone(), queued.clone());
         again.coming.received += 1;
         // A process of its own, as far as one can be had here.
-        let worked = tokio::spawn(async move { ::pictures::fit(&bucket, &brought.request, &brought.coming).await });
-        match worked.await {
+        let result = tokio::spawn(async move { ::pictures::fit(&bucket, &queued.request, &queued.coming).await });
+        match result.await {
             Ok(Ok(())) => {}
             // The caller asks again.
             Ok(Err(error)) => tracing::error!(%error, "a picture could not be resized"),
@@ -104,18 +104,18 @@ impl LocalPictures {
                 let pictures = self.clone();
                 tokio::spawn(async move {
                     tokio::time::sleep(COMES_AGAIN_AFTER).await;
-                    pictures.bring(again);
+                    pictures.enqueue(again);
                 });
             }
         }
     }
 
-    fn bring(&self, brought: Brought) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).requests.push_back(brought);
+    fn enqueue(&self, queued: QueuedRequest) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).requests.push_back(queued);
         self.arrived.notify_one();
     }
 
-    async fn next(&self) -> Brought {
+    async fn next(&self) -> QueuedRequest {
         loop {
             let arrived = self.arrived.notified();
             let taken = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_user_with_many_pictures_does_not_hold_up_one_with_few() {
+    async fn users_with_few_pictures_are_served_fairly() {
         let pictures = LocalPictures::default();
         for number in 1..=5 {
             pictures.ask(&request(&format!("media/7/{number}.png"))).await.unwrap();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_derived_ends() {
+    fn old_derived_files_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let derived = folder.path().join(s3::BUCKET).join("derived");
         let (files, now) = (folder.path(), SystemTime::now());

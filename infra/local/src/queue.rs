@@ -27,18 +27,18 @@ const BROUGHT_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 /// A queue with timers for delays.
 pub(crate) struct LocalQueue {
-    lanes: Arc<Lanes>,
+    lanes: Arc<UserQueues>,
     clock: Clock,
 }
 
 impl LocalQueue {
     /// An empty queue.
     pub(crate) fn new(clock: Clock) -> Arc<Self> {
-        Arc::new(Self { lanes: Arc::new(Lanes::new(CONCURRENCY, OF_ONE_USER)), clock })
+        Arc::new(Self { lanes: Arc::new(UserQueues::new(CONCURRENCY, OF_ONE_USER)), clock })
     }
 
     /// The receiver of its messages.
-    pub(crate) fn lanes(&self) -> Arc<Lanes> {
+    pub(crate) fn lanes(&self) -> Arc<UserQueues> {
         Arc::clone(&self.lanes)
     }
 }
@@ -59,16 +59,16 @@ impl Queue for LocalQueue {
 }
 
 /// Messages that are due, by user.
-pub(crate) struct Lanes {
-    state: Mutex<State>,
+pub(crate) struct UserQueues {
+    state: Mutex<QueueState>,
     /// A message arrived, or a delivery ended.
     changed: Notify,
     places: usize,
-    of_one_user: usize,
+    max_per_user: usize,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     waiting: HashMap<UserId, VecDeque<DeliveryMessage>>,
     /// The users with waiting messages, in the order of their turns.
     turns: VecDeque<UserId>,
@@ -76,20 +76,20 @@ struct State {
     all_under_way: usize,
 }
 
-impl Lanes {
+impl UserQueues {
     fn new(places: usize, of_one_user: usize) -> Self {
-        Self { state: Mutex::default(), changed: Notify::new(), places, of_one_user }
+        Self { state: Mutex::default(), changed: Notify::new(), places, max_per_user: of_one_user }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn put(&self, message: DeliveryMessage) {
         let mut state = self.state();
-        let lane = state.waiting.entry(message.user_id).or_default();
-        lane.push_back(message);
-        if lane.len() == 1 {
+        let queue = state.waiting.entry(message.user_id).or_default();
+        queue.push_back(message);
+        if queue.len() == 1 {
             state.turns.push_back(message.user_id);
         }
         drop(state);
@@ -102,12 +102,12 @@ impl Lanes {
         if self.places <= state.all_under_way {
             return None;
         }
-        let has_room = |user: &UserId| state.under_way.get(user).is_none_or(|it| *it < self.of_one_user);
-        let turn = state.turns.iter().position(has_room)?;
+        let has_capacity = |user: &UserId| state.under_way.get(user).is_none_or(|it| *it < self.max_per_user);
+        let turn = state.turns.iter().position(has_capacity)?;
         let user = state.turns.remove(turn)?;
-        let lane = state.waiting.get_mut(&user)?;
-        let message = lane.pop_front()?;
-        if lane.is_empty() {
+        let queue = state.waiting.get_mut(&user)?;
+        let message = queue.pop_front()?;
+        if queue.is_empty() {
             state.waiting.remove(&user);
         } else {
             state.turns.push_back(user);
@@ -142,27 +142,27 @@ impl Lanes {
 }
 
 /// A slot of a message, released even when its delivery panics.
-struct Place {
-    lanes: Arc<Lanes>,
+struct Slot {
+    lanes: Arc<UserQueues>,
     user: UserId,
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.lanes.end(self.user);
     }
 }
 
 /// Runs the delivery of each message until the process ends.
-pub(crate) async fn work(publishing: Publishing, platforms: Registry<dyn Publish>, lanes: Arc<Lanes>) {
+pub(crate) async fn work(publishing: Publishing, platforms: Registry<dyn Publish>, queues: Arc<UserQueues>) {
     loop {
-        let message = lanes.next().await;
-        let place = Place { lanes: Arc::clone(&lanes), user: message.user_id };
+        let message = queues.next().await;
+        let slot = Slot { lanes: Arc::clone(&queues), user: message.user_id };
         let (publishing, platforms) = (publishing.clone(), platforms.clone());
         tokio::spawn(async move {
             if let Err(error) = publishing.deliver(&platforms, message).await {
                 tracing::warn!(%error, post_id = %message.post_id, "a delivery failed and is tried again");
-                drop(place);
+                drop(slot);
                 tokio::time::sleep(BROUGHT_AGAIN_AFTER).await;
                 if let Err(error) = publishing.deliver(&platforms, message).await {
                     tracing::error!(%error, post_id = %message.post_id, "a delivery failed, and the sweep continues it");
@@ -183,13 +183,13 @@ mod tests {
         DeliveryMessage { user_id, revision, ..DeliveryMessage::about(&a_delivery()) }
     }
 
-    fn taken(lanes: &Lanes) -> Vec<(u64, u64)> {
+    fn taken(lanes: &UserQueues) -> Vec<(u64, u64)> {
         std::iter::from_fn(|| lanes.take()).map(|it| (it.user_id.get(), it.revision)).collect()
     }
 
     #[test]
-    fn users_take_turns_and_none_takes_all_places() {
-        let lanes = Lanes::new(8, 4);
+    fn users_take_turns_within_their_share() {
+        let lanes = UserQueues::new(8, 4);
         for revision in 1..=100 {
             lanes.put(message(1, revision));
         }
@@ -207,11 +207,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_place_that_becomes_free_lets_the_next_one_in() {
-        let lanes = Arc::new(Lanes::new(1, 1));
+    async fn released_slot_admits_the_next_message() {
+        let lanes = Arc::new(UserQueues::new(1, 1));
         lanes.put(message(1, 1));
         lanes.put(message(2, 1));
-        let place = Place { user: lanes.next().await.user_id, lanes: Arc::clone(&lanes) };
+        let place = Slot { user: lanes.next().await.user_id, lanes: Arc::clone(&lanes) };
         let next = tokio::spawn({
             let lanes = Arc::clone(&lanes);
             async move { lanes.next().await }

@@ -14,7 +14,7 @@ const SECRET_FROM: usize = 32;
 
 /// Logs method, path, status and duration of each request. Queries are left out: they hold codes and signatures.
 pub(crate) async fn log(request: Request, next: Next) -> Response {
-    let (method, path) = (request.method().clone(), shown(request.uri().path()));
+    let (method, path) = (request.method().clone(), redact_path(request.uri().path()));
     let began = Instant::now();
     let response = next.run(request).await;
     let (status, duration_ms) = (response.status().as_u16(), began.elapsed().as_millis());
@@ -22,7 +22,7 @@ pub(crate) async fn log(request: Request, next: Next) -> Response {
     response
 }
 
-fn shown(path: &str) -> String {
+fn redact_path(path: &str) -> String {
     let parts = path.split('/').map(|it| if it.len() < SECRET_FROM { it } else { "…" });
     parts.collect::<Vec<_>>().join("/")
 }
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn long_parts_of_a_path_are_left_out() {
-        assert_eq!(shown("/api/v1/posts/360128"), "/api/v1/posts/360128");
-        assert_eq!(shown(&format!("/connect/{}", "a".repeat(43))), "/connect/…");
+        assert_eq!(redact_path("/api/v1/posts/360128"), "/api/v1/posts/360128");
+        assert_eq!(redact_path(&format!("/connect/{}", "a".repeat(43))), "/connect/…");
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, LocalErro
         keys.register(access_key.to_owned(), secret.expose().into());
     }
     builder.set_auth(keys);
-    builder.set_access(OnePutAtATime::default());
+    builder.set_access(PutLocks::default());
     let service = HandleError::new(builder.build(), async |error: s3s::HttpError| {
         tracing::error!(?error, "the media store failed");
         StatusCode::INTERNAL_SERVER_ERROR
@@ -45,12 +45,12 @@ pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, LocalErro
 /// body, so two concurrent PUTs of one link would both be stored. S3 stores the first that ends and
 /// responds to the others with 412 (S3 User Guide, "Conditional write behavior").
 #[derive(Debug, Default)]
-struct OnePutAtATime {
+struct PutLocks {
     locks: std::sync::Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
 }
 
-impl OnePutAtATime {
-    fn lock_of(&self, key: &str) -> Arc<tokio::sync::Mutex<()>> {
+impl PutLocks {
+    fn lock_for(&self, key: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         locks.retain(|_, lock| 0 < lock.strong_count());
         locks.get(key).and_then(Weak::upgrade).unwrap_or_else(|| {
@@ -62,10 +62,10 @@ impl OnePutAtATime {
 }
 
 #[async_trait::async_trait]
-impl S3Access for OnePutAtATime {
+impl S3Access for PutLocks {
     /// Called once the signature is verified. The lock is held until the request is dropped.
     async fn put_object(&self, request: &mut S3Request<PutObjectInput>) -> S3Result<()> {
-        let lock = self.lock_of(&request.input.key).lock_owned().await;
+        let lock = self.lock_for(&request.input.key).lock_owned().await;
         request.extensions.insert(Arc::new(lock));
         Ok(())
     }

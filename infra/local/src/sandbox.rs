@@ -153,12 +153,12 @@ impl Sandbox {
     }
 
     /// The calls that this is true of, in the order in which they came.
-    pub(crate) fn calls_where(&self, wanted: impl Fn(&Call) -> bool) -> Vec<Call> {
+    pub(crate) fn find_calls(&self, wanted: impl Fn(&Call) -> bool) -> Vec<Call> {
         self.calls().all().filter(|it| wanted(it)).cloned().collect()
     }
 
     /// The public posts with this reference: id and time, the oldest first.
-    pub(crate) fn public_with(&self, reference: &str) -> Vec<(usize, DateTime<Utc>)> {
+    pub(crate) fn public_posts_with_reference(&self, reference: &str) -> Vec<(usize, DateTime<Utc>)> {
         let ledger = self.ledger();
         let posts = ledger.world().posts().iter().zip(1..);
         posts.filter(|(post, _)| post.reference == reference).map(|(post, id)| (id, post.at)).collect()
@@ -199,7 +199,7 @@ pub fn router(sandbox: Sandbox) -> Router {
         .route("/sandbox/", get(async || Redirect::permanent("/sandbox")))
         .route("/sandbox/@{handle}", get(timeline::show_profile))
         .route("/sandbox/posts/{id}", get(timeline::show_post))
-        .route("/sandbox/posts.json", get(read_api::list_everything))
+        .route("/sandbox/posts.json", get(read_api::list_all_posts))
         .route("/sandbox/comments.json", get(read_api::list_comments))
         .route("/sandbox/style.css", get(pages::get_style))
         .route("/sandbox/avatars/{file}", get(accounts::get_avatar))
@@ -234,7 +234,7 @@ mod tests {
     use super::testing::{Network, VERIFIER};
 
     #[tokio::test]
-    async fn everything_answered_is_there_after_a_restart() {
+    async fn acknowledged_calls_survive_a_restart() {
         let dir = tempfile::tempdir().unwrap();
         let network = Network::open(dir.path());
         let tokens = network.connect("meadow").await;
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_post_that_was_half_written_is_not_there_and_takes_no_id() {
+    async fn partially_written_post_is_dropped_without_an_id() {
         let dir = tempfile::tempdir().unwrap();
         let network = Network::open(dir.path());
         let token = network.connect("meadow").await.access;

@@ -22,8 +22,8 @@ pub(crate) fn sealing_key(folder: Option<&Path>) -> Result<DataKey, LocalError> 
             Ok(DataKey::new(fresh))
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let kept: [u8; 32] = std::fs::read(&path)?.try_into().map_err(|_| LocalError::Key(path))?;
-            Ok(DataKey::new(kept))
+            let stored: [u8; 32] = std::fs::read(&path)?.try_into().map_err(|_| LocalError::Key(path))?;
+            Ok(DataKey::new(stored))
         }
         Err(error) => Err(error.into()),
     }

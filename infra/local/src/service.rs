@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{Api, ClientIp, FrontConfig, RateLimits, TrustedProxy};
+use api::{Api, ClientIp, CommonLayers, RateLimits, TrustedProxy};
 use auth::{ClientDocuments, ClientSecret, Oidc, OidcSettings, SignUp};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
@@ -24,7 +24,7 @@ use domain::plan::Plans;
 use domain::token::random_token;
 use domain::user::User;
 use platforms::{AppCredentials, AppSource, AppUnavailable, LeadTimesByPlatform, Platform, Publish, Registry, Setup};
-use publishing::{ConcurrencyLimits, FileAddresses, Publishing, RollUps};
+use publishing::{ConcurrencyLimits, FileAddresses, Publishing, RollUpLimiter};
 use secrecy::SecretString;
 use storage::Store;
 use tempfile::TempDir;
@@ -41,9 +41,9 @@ use crate::hosts::Hosts;
 use crate::meter::Meter;
 use crate::options::Options;
 use crate::pictures::{self, LocalPictures};
-use crate::queue::{Lanes, LocalQueue};
+use crate::queue::{LocalQueue, UserQueues};
 use crate::sandbox::{self, Sandbox};
-use crate::unread::read_to_the_end;
+use crate::unread::drain_request_body;
 use crate::{
     call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, queue, request_log, s3, sealing_key,
     webhook_queue,
@@ -93,32 +93,32 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
     if let Some(address) = options.listen.filter(IpAddr::is_unspecified) {
         return Err(LocalError::Everywhere(address));
     }
-    let outside = options.origin.as_deref().map(hosts::parse_origin).transpose()?;
+    let public_origin = options.origin.as_deref().map(hosts::parse_origin).transpose()?;
     let listeners = listen(options, options.port, "--port").await?;
     let port = port_of(&listeners)?;
     let origin = format!("http://localhost:{port}");
 
-    let ephemeral = if options.keeps_nothing() { Some(TempDir::new()?) } else { None };
-    let data = (!options.keeps_nothing()).then_some(options.data.as_path());
+    let ephemeral = if options.has_no_data_folder() { Some(TempDir::new()?) } else { None };
+    let data = (!options.has_no_data_folder()).then_some(options.data.as_path());
     let folder = ephemeral.as_ref().map_or(options.data.as_path(), TempDir::path);
     std::fs::create_dir_all(folder)?;
 
     let secret = Secret::random();
-    let outside_listeners = match outside {
+    let outside_listeners = match public_origin {
         Some(_) => {
             listen(options, options.origin_port.unwrap_or_else(|| port.saturating_add(1)), "--origin-port").await?
         }
         None => Vec::new(),
     };
     let tunnel = port_of(&outside_listeners).ok().map(|port| format!("http://localhost:{port}"));
-    let hosts = Hosts::new(port, options.listen).refusing_forwarded(outside.is_some());
+    let hosts = Hosts::new(port, options.listen).refusing_forwarded(public_origin.is_some());
     let fakes = if options.fakes {
-        Fakes::start(outside.as_deref().unwrap_or(&origin), &origin).await
+        Fakes::start(public_origin.as_deref().unwrap_or(&origin), &origin).await
     } else {
         Fakes::default()
     };
-    let places = Places { origin: &origin, outside: outside.as_deref(), hosts, secret: &secret };
-    let stack = Stack::open(options, fakes, places, data, folder).await?;
+    let addresses = Places { origin: &origin, outside: public_origin.as_deref(), hosts, secret: &secret };
+    let stack = Stack::open(options, fakes, addresses, data, folder).await?;
     serve(listeners, &stack.here);
     serve(outside_listeners, &stack.outside);
     let stores = match options.dynamodb_port {
@@ -194,7 +194,7 @@ struct Stack {
     delivering: Publishing,
     platforms: Registry<dyn Publish>,
     renewable: Registry<dyn Platform>,
-    lanes: Arc<Lanes>,
+    lanes: Arc<UserQueues>,
     /// Everything, for this machine.
     here: Router,
     /// The deployed routes and files, for others.
@@ -202,15 +202,16 @@ struct Stack {
 }
 
 impl Stack {
+    #[expect(clippy::too_many_lines, reason = "a list of everything that the process consists of")]
     async fn open(
         options: &Options,
         fakes: Fakes,
-        places: Places<'_>,
+        addresses: Places<'_>,
         data: Option<&Path>,
         folder: &Path,
     ) -> Result<Self, LocalError> {
-        let Places { origin, outside, hosts, secret } = places;
-        let reached_at = outside.unwrap_or(origin).to_owned();
+        let Places { origin, outside, hosts, secret } = addresses;
+        let effective_origin = outside.unwrap_or(origin).to_owned();
         let clock = Clock::System;
         let ids = Ids::new(clock.clone());
         let meter = options.meter.then(Meter::new);
@@ -225,20 +226,26 @@ impl Stack {
         let settings = bucket_settings(origin, outside);
         let files = clients::config(origin, secret);
         let bucket = Bucket::new(&files, &settings);
-        let policy = reachable(options, &fakes);
+        let policy = address_policy(options, &fakes);
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
         let settings_of_platforms = options.platform_settings(origin, fakes.settings())?;
-        let fakes = fakes.named_in(&settings_of_platforms);
+        let fakes = fakes.enabled_in(&settings_of_platforms);
         let budgets = platforms::budgets(&settings_of_platforms)?;
-        let setup = Setup::new(settings_of_platforms, sources(options, &fakes)?, vault, policy.clone());
+        let setup = Setup::new(settings_of_platforms, app_sources(options, &fakes)?, vault, policy.clone());
         // New in every run: proves that the function mcp forwarded a client's address.
-        let proof = TrustedProxy::mcp(random_token());
-        let api = api_at(&reached_at, options, &store, &ids, &clock, &proof);
-        let webhooks =
-            webhook_queue::start(&api, stores.of("webhooks", log.as_ref()), sealer.clone(), &bus, policy.clone());
+        let trusted_proxy = TrustedProxy::mcp(random_token());
+        let api = api_at(&effective_origin, options, &store, &ids, &clock, &trusted_proxy);
+        let webhooks = webhook_queue::start(
+            &api,
+            stores.for_function("webhooks", log.as_ref()),
+            sealer.clone(),
+            &bus,
+            policy.clone(),
+        );
         // URLs of files are valid until this process ends.
         let file_key = FileKey::random();
-        let file_addresses = FileAddresses { origin: reached_at.clone(), key: file_key.clone(), serves_videos: true };
+        let file_addresses =
+            FileAddresses { origin: effective_origin.clone(), key: file_key.clone(), serves_videos: true };
         let publishing = Publishing {
             store,
             leads: LeadTimesByPlatform::default(),
@@ -254,12 +261,12 @@ impl Stack {
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
             budgets,
-            roll_ups: RollUps::default(),
+            roll_ups: RollUpLimiter::default(),
             concurrency_limits: ConcurrencyLimits::default(),
             held_permits: publishing::HeldPermits::default(),
         };
-        let delivering = Publishing { store: stores.of("delivery", log.as_ref()), ..publishing.clone() };
-        let api_of = |function| Api { store: stores.of(function, log.as_ref()), ..api.clone() };
+        let delivering = Publishing { store: stores.for_function("delivery", log.as_ref()), ..publishing.clone() };
+        let api_of = |function| Api { store: stores.for_function(function, log.as_ref()), ..api.clone() };
         let deployed = Router::new()
             .merge(auth::router(auth_app(&api_of("auth"), origin, policy.clone())))
             .merge(connections::router(connections::App {
@@ -273,30 +280,30 @@ impl Stack {
             }))
             .merge(media::router(media_app(
                 api_of("media"),
-                Bucket::new(&call_log::config_of("media", log.as_ref(), &files, secret), &settings),
+                Bucket::new(&call_log::config_for("media", log.as_ref(), &files, secret), &settings),
                 policy,
                 file_key,
             )))
-            .merge(posts::router(posts_app(&api, &publishing, stores.of("posts", log.as_ref()))))
+            .merge(posts::router(posts_app(&api, &publishing, stores.for_function("posts", log.as_ref()))))
             .merge(webhooks::router(webhooks));
-        let network = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
+        let sandbox = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
         let files = s3::router(&folder.join(FILES), secret)?;
         // The deployed routes, the only ones that callers from outside reach.
-        let assistants = mcp::App::new(mcp_config(&api, origin, proof))?;
+        let assistants = mcp::App::new(mcp_config(&api, origin, trusted_proxy))?;
         let public = api::finish(deployed, api.clone()).merge(mcp::router(assistants)).merge(match log {
             Some(log) => log.watch_links(files),
             None => files,
         });
-        let laptop = Router::new()
-            .merge(deliveries::router(deliveries_app(&api, history, &network, &fakes)))
-            .merge(sandbox::router(network))
+        let local_routes = Router::new()
+            .merge(deliveries::router(deliveries_app(&api, history, &sandbox, &fakes)))
+            .merge(sandbox::router(sandbox))
             .merge(fakes.clone().router())
-            .merge(issuer::router(origin.to_owned(), &reached_at, clock))
+            .merge(issuer::router(origin.to_owned(), &effective_origin, clock))
             .merge(events::router(bus))
             .merge(erasure::router(publishing.clone(), fakes.registry(&setup)?))
             .merge(meter.map(Meter::router).unwrap_or_default())
-            .layer(from_fn(hosts::own_pages_only));
-        let here = public.clone().merge(laptop).layer(from_fn_with_state((hosts, origin.to_owned()), by_name_alone));
+            .layer(from_fn(hosts::reject_cross_site));
+        let here = public.clone().merge(local_routes).layer(from_fn_with_state((hosts, origin.to_owned()), check_host));
         Ok(Self {
             api,
             stores,
@@ -331,32 +338,39 @@ fn media_app(api: Api, bucket: Bucket, policy: AddressPolicy, file_key: FileKey)
     }
 }
 
-fn deliveries_app(api: &Api, history: History, network: &Sandbox, fakes: &Fakes) -> Deliveries {
+fn deliveries_app(api: &Api, history: History, sandbox: &Sandbox, fakes: &Fakes) -> Deliveries {
     Deliveries {
         history,
         store: api.store.clone(),
-        network: network.clone(),
+        network: sandbox.clone(),
         fakes: fakes.clone(),
         clock: api.clock.clone(),
     }
 }
 
 /// Private addresses that may be called.
-fn reachable(options: &Options, fakes: &Fakes) -> AddressPolicy {
+fn address_policy(options: &Options, fakes: &Fakes) -> AddressPolicy {
     AddressPolicy::Also(options.allow_fetch_from.iter().copied().chain(fakes.addresses()).collect())
 }
 
-fn mcp_config(api: &Api, origin: &str, proof: TrustedProxy) -> mcp::config::Config {
+fn mcp_config(api: &Api, origin: &str, trusted_proxy: TrustedProxy) -> mcp::config::Config {
     mcp::config::Config {
         origin: api.origin.clone(),
         api_origin: origin.to_owned(),
-        proof,
-        front: FrontConfig { proxies: Vec::new(), ..FrontConfig::from(api) },
+        proof: trusted_proxy,
+        front: CommonLayers { proxies: Vec::new(), ..CommonLayers::from(api) },
         allowed_origins: Vec::new(),
     }
 }
 
-fn api_at(origin: &str, options: &Options, store: &Store, ids: &Ids, clock: &Clock, proof: &TrustedProxy) -> Api {
+fn api_at(
+    origin: &str,
+    options: &Options,
+    store: &Store,
+    ids: &Ids,
+    clock: &Clock,
+    trusted_proxy: &TrustedProxy,
+) -> Api {
     Api {
         store: store.clone(),
         clock: clock.clone(),
@@ -365,7 +379,7 @@ fn api_at(origin: &str, options: &Options, store: &Store, ids: &Ids, clock: &Clo
         origin: origin.to_owned(),
         token_lifetime: TokenLifetime::default(),
         allowed_origins: Vec::new(),
-        proxies: vec![proof.clone()],
+        proxies: vec![trusted_proxy.clone()],
     }
 }
 
@@ -406,10 +420,10 @@ fn oidc_settings(origin: &str) -> OidcSettings {
 }
 
 fn with_addresses(router: Router) -> Router {
-    router.layer(map_request(with_client_ip)).layer(from_fn(read_to_the_end)).layer(from_fn(request_log::log))
+    router.layer(map_request(with_client_ip)).layer(from_fn(drain_request_body)).layer(from_fn(request_log::log))
 }
 
-async fn by_name_alone(State((hosts, origin)): State<(Hosts, String)>, request: Request, next: Next) -> Response {
+async fn check_host(State((hosts, origin)): State<(Hosts, String)>, request: Request, next: Next) -> Response {
     if !hosts.name(&request) {
         return hosts::misdirected(&origin);
     }
@@ -420,7 +434,7 @@ async fn by_name_alone(State((hosts, origin)): State<(Hosts, String)>, request: 
 }
 
 /// The source of the client id and secret at each platform.
-fn sources(
+fn app_sources(
     options: &Options,
     fakes: &Fakes,
 ) -> Result<impl Fn(&str) -> Arc<dyn AppSource> + Send + Sync + 'static + use<>, LocalError> {
@@ -453,7 +467,7 @@ fn run(
     delivering: Publishing,
     platforms: Registry<dyn Publish>,
     renewable: Registry<dyn Platform>,
-    lanes: Arc<Lanes>,
+    lanes: Arc<UserQueues>,
     files: PathBuf,
 ) {
     tokio::spawn(queue::work(delivering, platforms, lanes));

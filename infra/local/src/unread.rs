@@ -17,7 +17,7 @@ use futures::{StreamExt, stream};
 const REST: Duration = Duration::from_secs(5);
 
 /// Reads the rest of a request before the response is sent.
-pub(crate) async fn read_to_the_end(request: Request, next: Next) -> Response {
+pub(crate) async fn drain_request_body(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     if body.is_end_stream() {
         return next.run(Request::from_parts(head, body)).await;

@@ -35,21 +35,21 @@ struct LocalWebhookQueue {
 impl LocalWebhookQueue {
     /// An empty queue, and the receiver of its messages.
     fn new(clock: Clock) -> (Arc<Self>, UnboundedReceiver<WebhookDeliveryMessage>) {
-        let (coming, out) = unbounded_channel();
-        (Arc::new(Self { clock, coming }), out)
+        let (sender, receiver) = unbounded_channel();
+        (Arc::new(Self { clock, coming: sender }), receiver)
     }
 }
 
 #[async_trait]
 impl WebhookQueue for LocalWebhookQueue {
-    async fn send(&self, hints: &[WebhookDeliveryMessage]) -> Result<(), QueueError> {
-        for hint in hints {
-            let (coming, hint) = (self.coming.clone(), hint.clone());
-            let delay = Duration::from_secs(hint.delay_s(self.clock.now()).into());
+    async fn send(&self, messages: &[WebhookDeliveryMessage]) -> Result<(), QueueError> {
+        for message in messages {
+            let (sender, message) = (self.coming.clone(), message.clone());
+            let delay = Duration::from_secs(message.delay_s(self.clock.now()).into());
             tokio::spawn(async move {
                 tokio::time::sleep(delay).await;
                 // The receiver is gone when the process ends.
-                let _ = coming.send(hint);
+                let _ = sender.send(message);
             });
         }
         Ok(())
@@ -59,7 +59,7 @@ impl WebhookQueue for LocalWebhookQueue {
 /// Delivers the events of the bus to webhook endpoints until the process ends.
 pub(crate) fn start(api: &Api, store: Store, sealer: Arc<dyn Sealer>, bus: &LocalEvents, policy: AddressPolicy) -> App {
     let api = Api { store, ..api.clone() };
-    let (queue, out) = LocalWebhookQueue::new(api.clock.clone());
+    let (queue, receiver) = LocalWebhookQueue::new(api.clock.clone());
     let egress = webhooks::egress_clients(policy);
     let app = App {
         keys: SigningKeys::new(api.store.clone(), sealer.clone()),
@@ -72,12 +72,12 @@ pub(crate) fn start(api: &Api, store: Store, sealer: Arc<dyn Sealer>, bus: &Loca
         api,
     };
     bus.connect(app.clone());
-    work(app.clone(), out);
+    process_messages(app.clone(), receiver);
     app
 }
 
 /// Sends the deliveries that the queue or the tick names.
-fn work(app: App, mut out: UnboundedReceiver<WebhookDeliveryMessage>) {
+fn process_messages(app: App, mut receiver: UnboundedReceiver<WebhookDeliveryMessage>) {
     let ticking = app.clone();
     tokio::spawn(async move {
         let mut ticks = tokio::time::interval(TICK);
@@ -89,14 +89,14 @@ fn work(app: App, mut out: UnboundedReceiver<WebhookDeliveryMessage>) {
         }
     });
     tokio::spawn(async move {
-        let places = Places::default();
-        while let Some(hint) = out.recv().await {
-            let place = places.of((hint.name.user_id, hint.name.webhook_id));
+        let semaphores = EndpointSemaphores::default();
+        while let Some(message) = receiver.recv().await {
+            let semaphore = semaphores.for_endpoint((message.name.user_id, message.name.webhook_id));
             let app = app.clone();
             tokio::spawn(async move {
                 // Fails only if the semaphore is closed, which never happens.
-                let _place = place.acquire().await;
-                if let Err(error) = app.send(&hint.name).await {
+                let _permit = semaphore.acquire().await;
+                if let Err(error) = app.send(&message.name).await {
                     tracing::error!(%error, "a webhook delivery failed and is left to the tick");
                 }
             });
@@ -105,10 +105,10 @@ fn work(app: App, mut out: UnboundedReceiver<WebhookDeliveryMessage>) {
 }
 
 #[derive(Default)]
-struct Places(Mutex<HashMap<(UserId, WebhookId), Arc<Semaphore>>>);
+struct EndpointSemaphores(Mutex<HashMap<(UserId, WebhookId), Arc<Semaphore>>>);
 
-impl Places {
-    fn of(&self, endpoint: (UserId, WebhookId)) -> Arc<Semaphore> {
+impl EndpointSemaphores {
+    fn for_endpoint(&self, endpoint: (UserId, WebhookId)) -> Arc<Semaphore> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(all.entry(endpoint).or_insert_with(|| Arc::new(Semaphore::new(OF_ONE_ENDPOINT))))
     }

@@ -30,9 +30,9 @@ pub struct Caller<N: Needs> {
 impl<N: Needs> Caller<N> {
     /// The error for what the user's plan does not allow, with the reason. It is written to the
     /// audit log.
-    pub fn not_in_plan(&self, why: String) -> ApiError {
-        audit::Entry::new(Event::PlanRefused).user(self.user).address(self.ip).why(&why).write();
-        ApiError::Forbidden(why)
+    pub fn plan_error(&self, reason: String) -> ApiError {
+        audit::Entry::new(Event::PlanRefused).user(self.user).address(self.ip).why(&reason).write();
+        ApiError::Forbidden(reason)
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) enum Credential {
 }
 
 impl Seen {
-    fn within_limit(&self) -> Result<(), ApiError> {
+    fn check_rate_limit(&self) -> Result<(), ApiError> {
         match self.budget {
             None => Err(ApiError::Unavailable),
             Some(budget) if budget.over => Err(ApiError::TooMany { wait: budget.wait(self.at) }),
@@ -92,7 +92,7 @@ impl Seen {
     }
 }
 
-fn lacks(scope: Scope) -> String {
+fn missing_scope_message(scope: Scope) -> String {
     let name = scope.as_str();
     match scope.wider() {
         None => format!("The token lacks the scope {name}. Ask for a token that has it."),
@@ -115,10 +115,10 @@ impl<S: Sync, N: Needs> FromRequestParts<S> for Caller<N> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let seen = seen(parts)?;
-        seen.within_limit()?;
+        seen.check_rate_limit()?;
         let token = &seen.token()?.grant;
         if !token.scopes.permit(N::SCOPE) {
-            return Err(ApiError::Forbidden(lacks(N::SCOPE)));
+            return Err(ApiError::Forbidden(missing_scope_message(N::SCOPE)));
         }
         Ok(Self { user: token.owner, ip: seen.ip, scopes: token.scopes.clone(), need: PhantomData })
     }
@@ -137,7 +137,7 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let seen = seen(parts)?;
-        seen.within_limit()?;
+        seen.check_rate_limit()?;
         Ok(Self { ip: seen.ip })
     }
 }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn store_failure_is_neither_rate_limit_nor_invalid_token() {
-        assert!(matches!(seen(Credential::Unknown, None).within_limit(), Err(ApiError::Unavailable)));
+        assert!(matches!(seen(Credential::Unknown, None).check_rate_limit(), Err(ApiError::Unavailable)));
         assert!(matches!(seen(Credential::Unknown, None).token(), Err(ApiError::Unavailable)));
         assert!(matches!(seen(Credential::Absent, None).token(), Err(ApiError::TokenMissing)));
         assert!(matches!(seen(Credential::Malformed, None).token(), Err(ApiError::TokenMalformed)));
@@ -163,8 +163,11 @@ mod tests {
 
     #[test]
     fn a_missing_scope_is_named_with_the_one_that_includes_it() {
-        assert_eq!(lacks(Scope::PostsRead), "The token lacks the scope posts:read. Ask for a token that has it.");
-        let draft = lacks(Scope::PostsDraft);
+        assert_eq!(
+            missing_scope_message(Scope::PostsRead),
+            "The token lacks the scope posts:read. Ask for a token that has it."
+        );
+        let draft = missing_scope_message(Scope::PostsDraft);
         assert!(draft.contains("posts:write") && draft.contains("posts:draft for drafts"), "{draft}");
     }
 
@@ -173,9 +176,9 @@ mod tests {
         let caller = Caller::<crate::scope_guard::PostsRead> {
             user: domain::testing::a_user().user_id,
             ip: [192, 0, 2, 1].into(),
-            scopes: Scopes::of(&[]),
+            scopes: Scopes::from_requested(&[]),
             need: PhantomData,
         };
-        assert!(matches!(caller.not_in_plan("no more".to_owned()), ApiError::Forbidden(why) if why == "no more"));
+        assert!(matches!(caller.plan_error("no more".to_owned()), ApiError::Forbidden(why) if why == "no more"));
     }
 }

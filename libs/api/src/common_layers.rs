@@ -20,7 +20,7 @@ use crate::{Api, RateLimits, TrustedProxy};
 pub struct RequestId(pub String);
 
 #[derive(Clone, Debug)]
-pub struct FrontConfig {
+pub struct CommonLayers {
     pub clock: Clock,
     /// Whether the service is reached only by https.
     pub is_encrypted: bool,
@@ -29,7 +29,7 @@ pub struct FrontConfig {
     pub proxies: Vec<TrustedProxy>,
 }
 
-impl From<&Api> for FrontConfig {
+impl From<&Api> for CommonLayers {
     fn from(api: &Api) -> Self {
         Self {
             clock: api.clock.clone(),
@@ -40,42 +40,42 @@ impl From<&Api> for FrontConfig {
     }
 }
 
-impl FrontConfig {
+impl CommonLayers {
     /// Adds the layer that gives each request an id and adds the headers to its response.
     pub fn before(self, router: Router) -> Router {
         router.layer(from_fn_with_state(Arc::new(self), identified))
     }
 }
 
-pub(crate) async fn identified(State(front): State<Arc<FrontConfig>>, mut request: Request, next: Next) -> Response {
-    let proven = front.proxies.iter().find_map(|it| it.address_of(request.headers()));
+pub(crate) async fn identified(State(layers): State<Arc<CommonLayers>>, mut request: Request, next: Next) -> Response {
+    let client_address = layers.proxies.iter().find_map(|it| it.client_address(request.headers()));
     let extensions = request.extensions_mut();
-    if let Some(address) = proven {
+    if let Some(address) = client_address {
         extensions.insert(ClientIp(address));
     }
     let id = extensions.get().cloned().unwrap_or_else(RequestId::random);
     extensions.insert(id.clone());
     let route = request.extensions().get().map_or("unknown", MatchedPath::as_str).to_owned();
     let span = tracing::info_span!("request", request_id = id.0, method = %request.method(), route);
-    let started = front.clock.now();
+    let started = layers.clock.now();
 
-    let answer = async {
+    let handling = async {
         let response = next.run(request).await;
-        let took_ms = (front.clock.now() - started).num_milliseconds();
+        let took_ms = (layers.clock.now() - started).num_milliseconds();
         tracing::info!(status = response.status().as_u16(), took_ms, "answered");
         response
     };
-    let mut response = answer.instrument(span).await;
+    let mut response = handling.instrument(span).await;
 
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id.0) {
         headers.insert("x-request-id", id);
     }
     if !headers.contains_key(Budget::LIMIT) {
-        front.limits.untouched(front.clock.now()).write(headers);
+        layers.limits.untouched(layers.clock.now()).write(headers);
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if front.is_encrypted {
+    if layers.is_encrypted {
         headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }
     response

@@ -32,7 +32,7 @@ pub(crate) fn preflight() -> Response {
 }
 
 /// Allows scripts of this origin to read the response.
-pub(crate) fn let_read(headers: &mut HeaderMap, origin: HeaderValue) {
+pub(crate) fn allow_read(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(
         ACCESS_CONTROL_EXPOSE_HEADERS,

@@ -119,7 +119,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         use StatusCode as S;
         match self {
-            Self::Invalid(faults) => (S::UNPROCESSABLE_ENTITY, Json(ErrorBody::from(&faults))).into_response(),
+            Self::Invalid(errors) => (S::UNPROCESSABLE_ENTITY, Json(ErrorBody::from(&errors))).into_response(),
             Self::OAuth { status, error, description } => {
                 let (error, error_description) = (Some(error.to_owned()), Some(description));
                 (status, Json(ErrorBody { error, error_description, ..ErrorBody::default() })).into_response()
@@ -139,16 +139,17 @@ impl IntoResponse for ApiError {
             Self::TooLarge => message(S::PAYLOAD_TOO_LARGE, TOO_LARGE),
             Self::WrongType => message(S::UNSUPPORTED_MEDIA_TYPE, WRONG_TYPE),
             Self::Malformed(why) => message(S::BAD_REQUEST, why),
-            Self::TooMany { wait } => {
-                later(message(S::TOO_MANY_REQUESTS, format!("Too many requests. Try again in {wait} s")), wait)
-            }
+            Self::TooMany { wait } => with_retry_after(
+                message(S::TOO_MANY_REQUESTS, format!("Too many requests. Try again in {wait} s")),
+                wait,
+            ),
             Self::TooManyCalls { wait } => {
                 let text = "Too many calls for your other requests, or to the same server, are in progress";
-                later(message(S::TOO_MANY_REQUESTS, format!("{text}. Try again in {wait} s")), wait)
+                with_retry_after(message(S::TOO_MANY_REQUESTS, format!("{text}. Try again in {wait} s")), wait)
             }
             Self::Internal => message(S::INTERNAL_SERVER_ERROR, "Something failed on our side. Try again"),
-            Self::Later { message: words, wait } => later(message(S::SERVICE_UNAVAILABLE, words), wait),
-            Self::Unavailable => later(message(S::SERVICE_UNAVAILABLE, UNAVAILABLE), STORE_WAIT),
+            Self::Later { message: words, wait } => with_retry_after(message(S::SERVICE_UNAVAILABLE, words), wait),
+            Self::Unavailable => with_retry_after(message(S::SERVICE_UNAVAILABLE, UNAVAILABLE), STORE_WAIT),
         }
     }
 }
@@ -163,24 +164,24 @@ fn unauthorized(text: &str) -> Response {
     response
 }
 
-fn later(mut response: Response, wait: u64) -> Response {
+fn with_retry_after(mut response: Response, wait: u64) -> Response {
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait));
     response
 }
 
 impl From<&ValidationErrors> for ErrorBody {
-    fn from(faults: &ValidationErrors) -> Self {
+    fn from(validation_errors: &ValidationErrors) -> Self {
         let mut errors: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (field, message) in faults.iter() {
+        for (field, message) in validation_errors.iter() {
             errors.entry(field.to_owned()).or_default().push(message.to_owned());
         }
-        Self { message: Some(faults.summary()), errors: Some(errors), ..Self::default() }
+        Self { message: Some(validation_errors.summary()), errors: Some(errors), ..Self::default() }
     }
 }
 
 impl From<ValidationErrors> for ApiError {
-    fn from(faults: ValidationErrors) -> Self {
-        Self::Invalid(faults)
+    fn from(errors: ValidationErrors) -> Self {
+        Self::Invalid(errors)
     }
 }
 
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_inside_of_a_storage_error_is_not_sent() {
+    fn storage_error_details_are_not_sent() {
         let error = ApiError::from(StorageError::Request("table posts".to_owned()));
         assert_eq!(error, ApiError::Internal);
     }

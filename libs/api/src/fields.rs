@@ -50,12 +50,12 @@ impl Fields {
     }
 
     fn at(path: String, values: Map<String, Value>, source: Source, known: &[&'static str]) -> Self {
-        let mut faults = ValidationErrors::new();
+        let mut errors = ValidationErrors::new();
         for name in values.keys().filter(|it| !known.contains(&it.as_str())) {
-            let unknown = Unknown { name, source, known };
-            if path.is_empty() { faults.add(name, unknown) } else { faults.add(format_args!("{path}.{name}"), unknown) }
+            let unknown = UnknownField { name, source, known };
+            if path.is_empty() { errors.add(name, unknown) } else { errors.add(format_args!("{path}.{name}"), unknown) }
         }
-        Self { path, source, values, faults }
+        Self { path, source, values, faults: errors }
     }
 
     /// Whether the field is present and not null, of any type.
@@ -99,7 +99,7 @@ impl Fields {
     }
 
     /// A list of at most `max` entries. The entries of a longer one are not checked.
-    pub fn list_of(&mut self, name: &str, max: usize) -> FieldValue<Vec<Value>> {
+    pub fn bounded_list(&mut self, name: &str, max: usize) -> FieldValue<Vec<Value>> {
         match self.list(name) {
             FieldValue::Value(entries) if max < entries.len() => {
                 self.add(name, format_args!("may have at most {max} entries; this has {}", entries.len()));
@@ -161,7 +161,7 @@ impl Fields {
         if self.path.is_empty() { field.to_owned() } else { format!("{}.{field}", self.path) }
     }
 
-    fn take<T>(&mut self, name: &str, otherwise: &str, read: impl FnOnce(Value) -> Option<T>) -> FieldValue<T> {
+    fn take<T>(&mut self, name: &str, message: &str, read: impl FnOnce(Value) -> Option<T>) -> FieldValue<T> {
         match self.values.remove(name) {
             None => FieldValue::Absent,
             Some(Value::Null) => FieldValue::Null,
@@ -169,7 +169,7 @@ impl Fields {
                 if let Some(value) = read(value) {
                     return FieldValue::Value(value);
                 }
-                self.add(name, otherwise);
+                self.add(name, message);
                 FieldValue::Invalid
             }
         }
@@ -196,19 +196,19 @@ fn whole_number(value: &Value, source: Source) -> Option<u64> {
 
 /// The message for an unknown name. The nearest known name is computed only when the message is
 /// written.
-struct Unknown<'a> {
+struct UnknownField<'a> {
     name: &'a str,
     source: Source,
     known: &'a [&'static str],
 }
 
-impl fmt::Display for Unknown<'_> {
+impl fmt::Display for UnknownField<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = if self.source == Source::Query { "parameter" } else { "field" };
+        let kind = if self.source == Source::Query { "parameter" } else { "field" };
         match suggest(self.name, self.known.iter().copied()) {
-            Some(nearest) => write!(f, "is not a {what}; did you mean {nearest}?"),
-            None if self.known.is_empty() => write!(f, "is not a {what}; this operation has no {what}s"),
-            None => write!(f, "is not a {what}; use {}", self.known.join(", ")),
+            Some(nearest) => write!(f, "is not a {kind}; did you mean {nearest}?"),
+            None if self.known.is_empty() => write!(f, "is not a {kind}; this operation has no {kind}s"),
+            None => write!(f, "is not a {kind}; use {}", self.known.join(", ")),
         }
     }
 }
@@ -262,8 +262,8 @@ mod tests {
     #[test]
     fn too_long_list_is_not_checked() {
         let mut fields = fields(json!({"media": vec![7; 31], "platforms": [1, 2]}));
-        assert_eq!(fields.list_of("media", 30), FieldValue::Invalid);
-        assert_eq!(fields.list_of("platforms", 2), FieldValue::Value(vec![json!(1), json!(2)]));
+        assert_eq!(fields.bounded_list("media", 30), FieldValue::Invalid);
+        assert_eq!(fields.bounded_list("platforms", 2), FieldValue::Value(vec![json!(1), json!(2)]));
         let message = "media may have at most 30 entries; this has 31".to_owned();
         assert_eq!(faults(fields), [("media".to_owned(), message)]);
     }

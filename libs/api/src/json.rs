@@ -26,22 +26,22 @@ pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, ValidationErro
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(ApiError::Malformed("The body is not UTF-8. Encode it as UTF-8".to_owned()));
     };
-    let (mut read, mut reading) = self::read(text);
-    if read.is_err()
+    let (mut result, mut state) = self::read(text);
+    if result.is_err()
         && let Some(text) = with_bounded_numbers(text)
     {
-        (read, reading) = self::read(&text);
+        (result, state) = self::read(&text);
     }
-    match read {
-        Ok(Value::Object(values)) => Ok((values, reading.faults)),
+    match result {
+        Ok(Value::Object(values)) => Ok((values, state.faults)),
         Ok(_) => {
-            let mut faults = ValidationErrors::new();
-            faults.add_sentence("body", "the body must be a JSON object, such as {}");
-            Err(faults.into())
+            let mut errors = ValidationErrors::new();
+            errors.add_sentence("body", "the body must be a JSON object, such as {}");
+            Err(errors.into())
         }
-        Err(_) if reading.is_too_deep => {
-            let levels = format!("The body is nested too deeply: at most {MAX_DEPTH} levels deep");
-            Err(ApiError::Malformed(levels))
+        Err(_) if state.is_too_deep => {
+            let message = format!("The body is nested too deeply: at most {MAX_DEPTH} levels deep");
+            Err(ApiError::Malformed(message))
         }
         Err(error) => Err(ApiError::Malformed(format!(
             "The body is not valid JSON: correct it at line {}, column {}",
@@ -51,12 +51,12 @@ pub(crate) fn object(bytes: &[u8]) -> Result<(Map<String, Value>, ValidationErro
     }
 }
 
-fn read(text: &str) -> (Result<Value, serde_json::Error>, Reading) {
-    let mut reading = Reading::default();
+fn read(text: &str) -> (Result<Value, serde_json::Error>, ParseState) {
+    let mut state = ParseState::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let node = Node { reading: &mut reading, place: FieldPath::Body };
-    let read = node.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
-    (read, reading)
+    let node = Node { reading: &mut state, place: FieldPath::Body };
+    let result = node.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    (result, state)
 }
 
 /// The text with [`VERY_LARGE`] in place of every larger number; `None` if there is none. JSON
@@ -124,14 +124,14 @@ fn json_number(token: &str) -> Option<f64> {
 
 /// What the parser found so far.
 #[derive(Default)]
-struct Reading {
+struct ParseState {
     faults: ValidationErrors,
     is_too_deep: bool,
 }
 
 /// A value to be parsed.
 struct Node<'a> {
-    reading: &'a mut Reading,
+    reading: &'a mut ParseState,
     place: FieldPath<'a>,
 }
 
@@ -221,8 +221,8 @@ impl<'de> Visitor<'de> for Node<'_> {
         self.check_depth()?;
         let mut values = Vec::new();
         loop {
-            let place = FieldPath::Entry(&self.place, values.len());
-            match entries.next_element_seed(Node { reading: &mut *self.reading, place })? {
+            let path = FieldPath::Entry(&self.place, values.len());
+            match entries.next_element_seed(Node { reading: &mut *self.reading, place: path })? {
                 Some(value) => values.push(value),
                 None => return Ok(Value::Array(values)),
             }
@@ -233,12 +233,12 @@ impl<'de> Visitor<'de> for Node<'_> {
         self.check_depth()?;
         let (mut values, mut repeated) = (Map::new(), BTreeSet::new());
         while let Some(name) = fields.next_key::<String>()? {
-            let place = FieldPath::Field(&self.place, &name);
-            let value = fields.next_value_seed(Node { reading: &mut *self.reading, place })?;
+            let path = FieldPath::Field(&self.place, &name);
+            let value = fields.next_value_seed(Node { reading: &mut *self.reading, place: path })?;
             if !values.contains_key(&name) {
                 values.insert(name, value);
             } else if !repeated.contains(&name) {
-                self.reading.faults.add(place, "is given more than once");
+                self.reading.faults.add(path, "is given more than once");
                 repeated.insert(name);
             }
         }
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_value_counts() {
+    fn first_duplicate_value_is_used() {
         let (values, _) = object(br#"{"a":1,"a":2}"#).unwrap();
         assert_eq!(values["a"], 1);
     }
@@ -348,7 +348,7 @@ mod tests {
         }
 
         #[test]
-        fn almost_json_is_read_or_refused(text in r#"[{}\[\]:,"ae0-9.+\-\\ud \n]{0,40}"#) {
+        fn malformed_json_never_panics(text in r#"[{}\[\]:,"ae0-9.+\-\\ud \n]{0,40}"#) {
             let read = object(text.as_bytes());
             if let Ok(Value::Object(expected)) = serde_json::from_str(&text) {
                 let (values, faults) = read.unwrap();

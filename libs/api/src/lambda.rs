@@ -13,10 +13,10 @@ use crate::limit::ClientIp;
 /// Gives each request the address and the id of the gateway's request context. Add this layer last,
 /// so that all others see both.
 pub fn with_client_ip(router: Router) -> Router {
-    router.layer(map_request(|request: Request| async { identified(request) }))
+    router.layer(map_request(|request: Request| async { add_gateway_context(request) }))
 }
 
-fn identified(mut request: Request) -> Request {
+fn add_gateway_context(mut request: Request) -> Request {
     let Some(RequestContext::ApiGatewayV2(context)) = request.extensions().get() else {
         return request;
     };

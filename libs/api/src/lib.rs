@@ -35,14 +35,14 @@ use storage::Store;
 pub use utoipa_axum;
 
 pub use caller::{Caller, HeldToken, Visitor};
-pub use common_layers::{FrontConfig, RequestId};
+pub use common_layers::{CommonLayers, RequestId};
 pub use error::{ApiError, ApiResult, ErrorBody};
 pub use fields::{FieldValue, Fields};
 pub use limit::{ClientIp, RateLimits};
 pub use middleware::finish;
 pub use params::Params;
 pub use path::{Id, PathId, Segments, path_id};
-pub use permits::NoPermit;
+pub use permits::PermitError;
 pub use proxy::TrustedProxy;
 pub use request_body::RequestBody;
 #[doc(hidden)]

@@ -39,7 +39,7 @@ pub struct ClientIp(pub IpAddr);
 impl ClientIp {
     /// The address from the gateway or the server. Requests without one share the unspecified
     /// address, and so one limit.
-    pub(crate) fn of(extensions: &Extensions) -> Self {
+    pub(crate) fn from_extensions(extensions: &Extensions) -> Self {
         extensions.get().copied().unwrap_or(Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
     }
 
@@ -59,7 +59,7 @@ impl ClientIp {
 
 impl ClientIp {
     /// The subject that pages and forms from this address are counted for.
-    pub(crate) fn subject_of_pages(self) -> String {
+    pub(crate) fn page_subject(self) -> String {
         format!("pages#{}", self.subject())
     }
 }
@@ -68,7 +68,7 @@ impl<S: Sync> FromRequestParts<S> for ClientIp {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self::of(&parts.extensions))
+        Ok(Self::from_extensions(&parts.extensions))
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upload_shows_the_limit_with_less_left_and_obeys_both() {
+    fn upload_counts_for_both_limits_and_shows_the_tighter() {
         let limits = RateLimits::default();
         let shown = |requests, media| {
             let budget = limits.budget(&counted(requests, media), true);
@@ -155,8 +155,8 @@ mod tests {
     #[test]
     fn pages_of_an_address_count_separately() {
         let [one, other] = [1, 2].map(|it| ClientIp([203, 0, 113, it].into()));
-        assert_ne!(one.subject_of_pages(), other.subject_of_pages());
-        assert_ne!(one.subject_of_pages(), one.subject());
+        assert_ne!(one.page_subject(), other.page_subject());
+        assert_ne!(one.page_subject(), one.subject());
     }
 
     #[test]

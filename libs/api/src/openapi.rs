@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_refusal_refers_to_a_schema_that_is_there() {
+    fn every_error_response_has_an_existing_schema() {
         let document = serde_json::to_value(describe([])).unwrap();
         let schemas = &document["components"]["schemas"];
         for responses in [Refused::responses(), Missing::responses(), BadBody::responses()] {

@@ -15,7 +15,7 @@ use http::{HeaderValue, StatusCode};
 
 pub(crate) use error::failed;
 pub use error::{PageError, PageResult};
-pub use form::{Asked, Filled, parameters};
+pub use form::{Asked, PageForm, parameters};
 pub use part::Part;
 pub use times::{date, date_and_time, day, distance, time};
 
@@ -48,7 +48,7 @@ struct Layout<'a> {
 
 impl Page {
     /// Renders the template into a page with this title.
-    pub fn of(title: impl Into<String>, inner: &impl Template) -> PageResult<Self> {
+    pub fn render(title: impl Into<String>, inner: &impl Template) -> PageResult<Self> {
         Ok(Self::raw(title, inner.render()?))
     }
 
@@ -77,8 +77,8 @@ impl Page {
     }
 
     /// Adds the navigation of the account pages.
-    pub fn of_account(mut self, part: Part) -> Self {
-        self.part = Some(part);
+    pub fn with_account_navigation(mut self, section: Part) -> Self {
+        self.part = Some(section);
         self
     }
 
@@ -89,7 +89,7 @@ impl Page {
     }
 
     /// Allows images from other sites, such as the avatars of accounts.
-    pub fn showing_avatars(mut self) -> Self {
+    pub fn with_avatars(mut self) -> Self {
         self.shows_avatars = true;
         self
     }
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn user_text_is_escaped() {
-        let page = Page::of("<b>", &Greeting { name: "<script>" }).unwrap();
+        let page = Page::render("<b>", &Greeting { name: "<script>" }).unwrap();
         let layout = Layout { title: &page.title, body: &page.body, csrf: None, part: None, is_wide: false };
         let html = layout.render().unwrap();
         assert!(!html.contains("<script") && !html.contains("<b>"), "{html}");

@@ -31,7 +31,7 @@ const MAX_HOST: usize = 255;
 
 /// Why no call was made.
 #[derive(Debug, thiserror::Error)]
-pub enum NoPermit {
+pub enum PermitError {
     /// The user or the host has reached its limit of concurrent calls.
     #[error("too many calls are in progress")]
     Busy,
@@ -49,65 +49,67 @@ impl Api {
         user: UserId,
         host: Option<&str>,
         calls: impl Future<Output = T>,
-    ) -> Result<T, NoPermit> {
+    ) -> Result<T, PermitError> {
         let Some(host) = host else { return Ok(calls.await) };
         let host: String = host.trim_end_matches('.').to_ascii_lowercase().chars().take(MAX_HOST).collect();
-        let (of_user, of_host) = (LimitSubject::requests_of_user(user), LimitSubject::requests_to_host(&host));
+        let (user_subject, host_subject) =
+            (LimitSubject::requests_of_user(user), LimitSubject::requests_to_host(&host));
         let holder = format!("{:016x}", random_u64());
         // Boxed, because futures of the SDK are large. The permit of the user comes first: a flood
         // of one user must not take the permits of the host.
-        if !Box::pin(self.take_permit(&of_user, &holder, self.limits.calls_per_user)).await? {
-            return Err(NoPermit::Busy);
+        if !Box::pin(self.take_permit(&user_subject, &holder, self.limits.calls_per_user)).await? {
+            return Err(PermitError::Busy);
         }
-        match Box::pin(self.take_permit(&of_host, &holder, self.limits.calls_per_host)).await {
+        match Box::pin(self.take_permit(&host_subject, &holder, self.limits.calls_per_host)).await {
             Ok(true) => {}
             not_taken => {
-                Box::pin(self.release_permit(&of_user, &holder)).await;
-                return Err(not_taken.map_or_else(NoPermit::from, |_| NoPermit::Busy));
+                Box::pin(self.release_permit(&user_subject, &holder)).await;
+                return Err(not_taken.map_or_else(PermitError::from, |_| PermitError::Busy));
             }
         }
-        let done = calls.await;
-        let (user, host) = (self.release_permit(&of_user, &holder), self.release_permit(&of_host, &holder));
+        let output = calls.await;
+        let (user, host) = (self.release_permit(&user_subject, &holder), self.release_permit(&host_subject, &holder));
         futures::join!(Box::pin(user), Box::pin(host));
-        Ok(done)
+        Ok(output)
     }
 
-    async fn take_permit(&self, of: &LimitSubject, holder: &str, most: u32) -> Result<bool, StorageError> {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
+    async fn take_permit(&self, subject: &LimitSubject, holder: &str, max: u32) -> Result<bool, StorageError> {
+        let max = usize::try_from(max).unwrap_or(usize::MAX);
         for _ in 0..TRIES {
-            let open = self.store.in_flight_calls(of).await?;
+            let in_flight = self.store.in_flight_calls(subject).await?;
             let now = self.clock.now();
-            if most <= open.others(holder, now) {
+            if max <= in_flight.others(holder, now) {
                 return Ok(false);
             }
-            if self.store.acquire_permit_for(LEASE, of, &open, holder, now, random_u64()).await?.is_applied() {
+            if self.store.acquire_permit_for(LEASE, subject, &in_flight, holder, now, random_u64()).await?.is_applied()
+            {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    async fn release_permit(&self, of: &LimitSubject, holder: &str) {
-        if let Err(error) = self.store.release_permit(of, holder).await {
+    async fn release_permit(&self, subject: &LimitSubject, holder: &str) {
+        if let Err(error) = self.store.release_permit(subject, holder).await {
             tracing::warn!(%error, "permit could not be released and ends with its lease");
         }
     }
 }
 
-impl From<NoPermit> for ApiError {
-    fn from(refusal: NoPermit) -> Self {
+impl From<PermitError> for ApiError {
+    fn from(refusal: PermitError) -> Self {
         match refusal {
-            NoPermit::Busy => Self::TooManyCalls { wait: AGAIN_AFTER },
-            NoPermit::Storage(error) => error.into(),
+            PermitError::Busy => Self::TooManyCalls { wait: AGAIN_AFTER },
+            PermitError::Storage(error) => error.into(),
         }
     }
 }
 
-impl From<NoPermit> for PageError {
-    fn from(refusal: NoPermit) -> Self {
+impl From<PermitError> for PageError {
+    fn from(refusal: PermitError) -> Self {
         match refusal {
-            NoPermit::Busy => Self::too_many_calls(AGAIN_AFTER),
-            NoPermit::Storage(error) => error.into(),
+            PermitError::Busy => Self::too_many_calls(AGAIN_AFTER),
+            PermitError::Storage(error) => error.into(),
         }
     }
 }
@@ -134,13 +136,13 @@ mod tests {
     async fn is_permitted(api: &Api, user: UserId, host: &str) -> bool {
         match api.with_permit(user, Some(host), async {}).await {
             Ok(()) => true,
-            Err(NoPermit::Busy) => false,
-            Err(NoPermit::Storage(error)) => panic!("{error}"),
+            Err(PermitError::Busy) => false,
+            Err(PermitError::Storage(error)) => panic!("{error}"),
         }
     }
 
     #[tokio::test]
-    async fn a_user_has_three_permits_and_others_have_theirs() {
+    async fn user_has_three_permits() {
         let api = api().await;
         let (user, other) = (a_user().user_id, a_user().user_id);
         let gate = tokio::sync::Semaphore::new(0);
@@ -156,13 +158,13 @@ mod tests {
         };
         let (ended, ()) = tokio::join!(slow, meanwhile);
 
-        let busy = ended.iter().filter(|it| matches!(it, Err(NoPermit::Busy))).count();
+        let busy = ended.iter().filter(|it| matches!(it, Err(PermitError::Busy))).count();
         assert_eq!((ended.len() - busy, busy), (3, 17));
         assert!(is_permitted(&api, user, "slow.example").await, "permits are released");
     }
 
     #[tokio::test]
-    async fn a_host_has_ten_permits_however_its_name_is_written() {
+    async fn host_has_ten_permits_in_any_spelling() {
         let api = api().await;
         for _ in 0..10 {
             abandon(&api, a_user().user_id, "slow.example").await;
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn calls_of_requests_and_of_deliveries_are_counted_apart() {
+    async fn requests_and_deliveries_have_separate_permits() {
         let api = api().await;
         let user = a_user().user_id;
         for _ in 0..3 {
@@ -217,7 +219,7 @@ mod tests {
     #[test]
     fn denied_call_states_when_to_try_again() {
         let refusals =
-            [ApiError::from(NoPermit::Busy).into_response(), PageError::from(NoPermit::Busy).into_response()];
+            [ApiError::from(PermitError::Busy).into_response(), PageError::from(PermitError::Busy).into_response()];
         for refusal in refusals {
             assert_eq!((refusal.status().as_u16(), refusal.headers()[RETRY_AFTER].as_bytes()), (429, &b"5"[..]));
         }

@@ -38,7 +38,7 @@ impl TrustedProxy {
     /// The headers that pass on the address of a client, with the secret.
     ///
     /// # Errors If the secret has characters that a header may not contain.
-    pub fn pass_on(&self, address: IpAddr) -> Result<HeaderMap, InvalidHeaderValue> {
+    pub fn forwarding_headers(&self, address: IpAddr) -> Result<HeaderMap, InvalidHeaderValue> {
         let mut proof = HeaderValue::try_from(self.secret.expose_secret())?;
         proof.set_sensitive(true);
         let address = HeaderValue::try_from(address.to_string())?;
@@ -53,23 +53,23 @@ impl TrustedProxy {
     }
 
     /// The client address, if the request proves that this proxy wrote it.
-    pub(crate) fn address_of(&self, headers: &HeaderMap) -> Option<IpAddr> {
+    pub(crate) fn client_address(&self, headers: &HeaderMap) -> Option<IpAddr> {
         if !self.is_proven_by(headers) {
             return None;
         }
         // The last value was added last, so the proxy wrote it.
-        let told = headers.get_all(&self.address_header).iter().next_back()?.to_str().ok()?;
-        address(told.rsplit(',').next()?.trim())
+        let value = headers.get_all(&self.address_header).iter().next_back()?.to_str().ok()?;
+        address(value.rsplit(',').next()?.trim())
     }
 }
 
 /// Parses an address with or without a port.
-fn address(told: &str) -> Option<IpAddr> {
-    let plain = told.parse().ok();
-    let with_port = || told.parse::<SocketAddr>().ok().map(|it| it.ip());
+fn address(raw: &str) -> Option<IpAddr> {
+    let without_port = raw.parse().ok();
+    let with_port = || raw.parse::<SocketAddr>().ok().map(|it| it.ip());
     // CloudFront writes no brackets around an IPv6 address before its port.
-    let bare = || told.rsplit_once(':').and_then(|(address, _)| address.parse().ok());
-    plain.or_else(with_port).or_else(bare)
+    let without_brackets = || raw.rsplit_once(':').and_then(|(address, _)| address.parse().ok());
+    without_port.or_else(with_port).or_else(without_brackets)
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        proxy().address_of(&map).map(|it| it.to_string())
+        proxy().client_address(&map).map(|it| it.to_string())
     }
 
     const PROVEN: (&str, &str) = ("x-proxy-secret", "a secret of the proxy");
@@ -98,9 +98,9 @@ mod tests {
     fn passed_on_address_is_trusted_and_secret_is_not_printed() {
         let mcp = TrustedProxy::mcp("a secret of two functions".into());
         for address in ["198.51.100.7", "2001:db8::7"] {
-            let headers = mcp.pass_on(address.parse().unwrap()).unwrap();
-            assert_eq!(mcp.address_of(&headers).map(|it| it.to_string()).as_deref(), Some(address));
-            assert_eq!(proxy().address_of(&headers), None, "another proxy's secret");
+            let headers = mcp.forwarding_headers(address.parse().unwrap()).unwrap();
+            assert_eq!(mcp.client_address(&headers).map(|it| it.to_string()).as_deref(), Some(address));
+            assert_eq!(proxy().client_address(&headers), None, "another proxy's secret");
             assert!(!format!("{headers:?}").contains("a secret of"));
         }
     }
@@ -117,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_without_a_secret_proves_nothing() {
+    fn proxy_without_a_secret_is_not_trusted() {
         let open = TrustedProxy { secret: "".into(), ..proxy() };
         let mut headers = HeaderMap::new();
         headers.insert(PROOF, "".parse().unwrap());
         headers.insert("cloudfront-viewer-address", "198.51.100.7".parse().unwrap());
 
-        assert_eq!(open.address_of(&headers), None);
+        assert_eq!(open.client_address(&headers), None);
     }
 
     #[test]

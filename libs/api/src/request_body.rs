@@ -22,11 +22,11 @@ const MAX_BODY_BYTES: usize = 256 * 1024;
 pub struct RequestBody {
     is_json: bool,
     params: Params,
-    body: Sent,
+    body: ReceivedBody,
 }
 
 #[derive(Clone, Debug)]
-enum Sent {
+enum ReceivedBody {
     Whole(Bytes),
     TooLarge,
     CutOff,
@@ -39,9 +39,9 @@ impl<S: Sync> FromRequest<S> for RequestBody {
         let is_json = is_json(request.headers());
         let params = Params::parse(request.uri().query().unwrap_or_default());
         let body = match Limited::new(request.into_body(), MAX_BODY_BYTES).collect().await {
-            Ok(body) => Sent::Whole(body.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => Sent::TooLarge,
-            Err(_) => Sent::CutOff,
+            Ok(body) => ReceivedBody::Whole(body.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => ReceivedBody::TooLarge,
+            Err(_) => ReceivedBody::CutOff,
         };
         Ok(Self { is_json, params, body })
     }
@@ -82,9 +82,11 @@ impl RequestBody {
     /// The bytes; or 413, or 400 if the body was cut off.
     pub fn bytes(&self) -> Result<Bytes, ApiError> {
         match &self.body {
-            Sent::Whole(bytes) => Ok(bytes.clone()),
-            Sent::TooLarge => Err(ApiError::TooLarge),
-            Sent::CutOff => Err(ApiError::Malformed("The body ended too early. Send the request again".to_owned())),
+            ReceivedBody::Whole(bytes) => Ok(bytes.clone()),
+            ReceivedBody::TooLarge => Err(ApiError::TooLarge),
+            ReceivedBody::CutOff => {
+                Err(ApiError::Malformed("The body ended too early. Send the request again".to_owned()))
+            }
         }
     }
 }

@@ -41,10 +41,10 @@ where
     S: Clone + Send + Sync + 'static,
 {
     let path = P::path();
-    P::methods().iter().fold(router, |router, method| router.route(&path, on(filter(method), handler.clone())))
+    P::methods().iter().fold(router, |router, method| router.route(&path, on(method_filter(method), handler.clone())))
 }
 
-fn filter(method: &HttpMethod) -> MethodFilter {
+fn method_filter(method: &HttpMethod) -> MethodFilter {
     match method {
         HttpMethod::Get => MethodFilter::GET,
         HttpMethod::Put => MethodFilter::PUT,

@@ -39,22 +39,29 @@ pub struct SignedIn {
 impl SignedIn {
     /// The session of the browser that sent these headers.
     pub async fn find(api: &Api, headers: &HeaderMap) -> Result<Option<Self>, StorageError> {
-        let Some(sent) = cookie(headers, COOKIE_NAME) else {
+        let Some(cookie_value) = cookie(headers, COOKIE_NAME) else {
             return Ok(None);
         };
         // The cookie begins with the user id, so that session and user are read concurrently. The
         // id alone proves nothing.
-        let Some((user, secret)) = sent.split_once('.').and_then(|(user, secret)| Some((UserId::parse(user)?, secret)))
+        let Some((user, secret)) =
+            cookie_value.split_once('.').and_then(|(user, secret)| Some((UserId::parse(user)?, secret)))
         else {
             return Ok(None);
         };
         let hash = token::hash(secret);
         // Boxed, because futures of the SDK are large.
-        let (session, person) = futures::try_join!(Box::pin(api.store.session(&hash)), Box::pin(api.store.user(user)))?;
-        let Some((session, person)) = session.zip(person) else { return Ok(None) };
+        let (session, user_record) =
+            futures::try_join!(Box::pin(api.store.session(&hash)), Box::pin(api.store.user(user)))?;
+        let Some((session, user_record)) = session.zip(user_record) else { return Ok(None) };
         let is_open = session.owner == user && api.clock.now() < session.expires_at;
-        let is_open = is_open && person.accepts_session_of(session.created_at);
-        Ok(is_open.then(|| Self { user, person: Arc::new(person), hash, csrf: token::hash(&format!("form#{secret}")) }))
+        let is_open = is_open && user_record.accepts_session(session.created_at);
+        Ok(is_open.then(|| Self {
+            user,
+            person: Arc::new(user_record),
+            hash,
+            csrf: token::hash(&format!("form#{secret}")),
+        }))
     }
 
     /// Starts a session for a browser at this address, and returns the cookie to set.
@@ -145,7 +152,7 @@ async fn found(parts: &Parts, api: &Api) -> Result<Option<SignedIn>, StorageErro
 
 /// The header that removes the session cookie.
 pub fn signed_out() -> HeaderValue {
-    drop_cookie(COOKIE_NAME)
+    cleared_cookie(COOKIE_NAME)
 }
 
 /// The characters that are not percent-encoded in a parameter.
@@ -158,7 +165,7 @@ pub fn sign_in(next: &str) -> String {
 
 /// Like `sign_in`, to sign in as another user: the issuer asks for the account again instead of
 /// using its own session.
-pub fn sign_in_anew(next: &str) -> String {
+pub fn sign_in_again_path(next: &str) -> String {
     format!("/sign-in?anew=true&next={}", utf8_percent_encode(next, PLAIN))
 }
 
@@ -174,8 +181,8 @@ pub fn local_path(next: &str) -> &str {
 
 /// The value of a cookie of the request.
 pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
-    let sent = headers.get_all(COOKIE).iter().filter_map(|it| it.to_str().ok());
-    let mut pairs = sent.flat_map(|it| it.split(';')).filter_map(|it| it.trim().split_once('='));
+    let headers_text = headers.get_all(COOKIE).iter().filter_map(|it| it.to_str().ok());
+    let mut pairs = headers_text.flat_map(|it| it.split(';')).filter_map(|it| it.trim().split_once('='));
     pairs.find(|it| it.0 == name).map(|it| it.1.to_owned())
 }
 
@@ -190,7 +197,7 @@ pub fn set_cookie(name: &str, value: &SecretString, lifetime: TimeDelta) -> Head
 }
 
 /// The header that removes a cookie.
-pub fn drop_cookie(name: &str) -> HeaderValue {
+pub fn cleared_cookie(name: &str) -> HeaderValue {
     set_cookie(name, &SecretString::default(), TimeDelta::zero())
 }
 
@@ -210,7 +217,7 @@ mod tests {
 
     const HERE: ClientIp = ClientIp(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)));
 
-    async fn joined(api: &Api) -> UserId {
+    async fn new_user(api: &Api) -> UserId {
         let user = a_user();
         join(&api.store, &user).await;
         user.user_id
@@ -223,7 +230,7 @@ mod tests {
     #[tokio::test]
     async fn a_browser_is_signed_in_until_it_signs_out() {
         let api = api().await;
-        let user = joined(&api).await;
+        let user = new_user(&api).await;
         let cookie = SignedIn::start(&api, user, HERE).await.unwrap();
 
         let session = find(&api, &cookie).await.unwrap();
@@ -236,7 +243,7 @@ mod tests {
     #[tokio::test]
     async fn session_expires() {
         let api = api().await;
-        let cookie = SignedIn::start(&api, joined(&api).await, HERE).await.unwrap();
+        let cookie = SignedIn::start(&api, new_user(&api).await, HERE).await.unwrap();
 
         api.clock.advance(LIFETIME);
 
@@ -246,10 +253,10 @@ mod tests {
     #[tokio::test]
     async fn global_sign_out_and_disabling_end_sessions_at_once() {
         let api = api().await;
-        let user = joined(&api).await;
+        let user = new_user(&api).await;
         let [one, two] =
             [SignedIn::start(&api, user, HERE).await.unwrap(), SignedIn::start(&api, user, HERE).await.unwrap()];
-        let other = SignedIn::start(&api, joined(&api).await, HERE).await.unwrap();
+        let other = SignedIn::start(&api, new_user(&api).await, HERE).await.unwrap();
 
         api.store.sign_out_everywhere(user, api.clock.now()).await.unwrap();
         assert!(find(&api, &one).await.is_none() && find(&api, &two).await.is_none());
@@ -263,9 +270,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_under_the_name_of_another_user_is_none() {
+    async fn session_with_another_user_id_is_rejected() {
         let api = api().await;
-        let (user, other) = (joined(&api).await, joined(&api).await);
+        let (user, other) = (new_user(&api).await, new_user(&api).await);
         let cookie = SignedIn::start(&api, user, HERE).await.unwrap();
 
         let forged = cookie.to_str().unwrap().replace(&user.to_string(), &other.to_string());
@@ -276,7 +283,7 @@ mod tests {
     #[tokio::test]
     async fn a_form_of_another_session_is_refused() {
         let api = api().await;
-        let user = joined(&api).await;
+        let user = new_user(&api).await;
         let one = SignedIn::start(&api, user, HERE).await.unwrap();
         let two = SignedIn::start(&api, user, HERE).await.unwrap();
         let (one, two) = (find(&api, &one).await.unwrap(), find(&api, &two).await.unwrap());
@@ -287,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_back_stays_here() {
+    fn return_path_is_local() {
         for next in ["https://evil.example", "//evil.example", "/\\evil.example", "", "/a\r\nb", "javascript:x"] {
             assert_eq!(local_path(next), "/account", "{next:?}");
         }
@@ -308,9 +315,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_is_known_by_the_hash_of_its_secret() {
+    async fn session_is_stored_by_hash() {
         let api = api().await;
-        let cookie = SignedIn::start(&api, joined(&api).await, HERE).await.unwrap();
+        let cookie = SignedIn::start(&api, new_user(&api).await, HERE).await.unwrap();
         let secret = cookie.to_str().unwrap().split(['.', ';']).nth(1).unwrap();
 
         let session = find(&api, &cookie).await.unwrap();
@@ -320,14 +327,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_leads_to_the_sign_in_and_a_form_does_not() {
+    async fn page_redirects_to_sign_in_and_form_gets_401() {
         async fn extract(api: &Api, method: Method, cookie: &str) -> Result<SignedIn, Response> {
             let request = http::Request::builder().method(method).uri("/account?tab=2").header(COOKIE, cookie);
             let (mut parts, ()) = request.body(()).unwrap().into_parts();
             <SignedIn as FromRequestParts<Api>>::from_request_parts(&mut parts, api).await
         }
         let api = api().await;
-        let user = joined(&api).await;
+        let user = new_user(&api).await;
         let cookie = SignedIn::start(&api, user, HERE).await.unwrap();
 
         let signed_in = extract(&api, Method::POST, cookie.to_str().unwrap()).await;
@@ -343,9 +350,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_a_session_is_optional_a_browser_without_one_passes() {
+    async fn optional_session_may_be_absent() {
         let api = api().await;
-        let user = joined(&api).await;
+        let user = new_user(&api).await;
         let cookie = SignedIn::start(&api, user, HERE).await.unwrap();
         let extract = async |cookie: &str| {
             let (mut parts, ()) = http::Request::get("/").header(COOKIE, cookie).body(()).unwrap().into_parts();
@@ -358,13 +365,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_in_as_another_user_asks_the_issuer_anew() {
-        assert_eq!(sign_in_anew("/a?b"), "/sign-in?anew=true&next=/a%3Fb");
+    fn sign_in_as_another_user_prompts_for_login() {
+        assert_eq!(sign_in_again_path("/a?b"), "/sign-in?anew=true&next=/a%3Fb");
     }
 
     proptest! {
         #[test]
-        fn the_way_back_survives_the_sign_in_address(path in "/[!-~]{0,40}") {
+        fn return_path_survives_the_sign_in_url(path in "/[!-~]{0,40}") {
             let address = sign_in(&path);
             let query = address.split_once('?').unwrap().1;
             let next = url::form_urlencoded::parse(query.as_bytes()).next().unwrap().1.into_owned();

@@ -11,28 +11,28 @@ use url::{Host, Url};
 pub struct Base(Url);
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum InvalidBase {
+pub enum InvalidBaseUrl {
     #[error("{0:?} is not a URL; use one such as https://social.example")]
     NotUrl(String),
     #[error("{0:?} must start with https://, or with http:// for this machine")]
     Scheme(String),
     #[error("{0:?} must be the URL of the deployment, with no path other than /api/v1")]
-    MoreThanOrigin(String),
+    NotOnlyOrigin(String),
 }
 
 const API: &str = "/api/v1";
 
 impl Base {
     /// Parses an origin, with or without `/api/v1`.
-    pub fn parse(raw: &str) -> Result<Self, InvalidBase> {
-        let mut url = Url::parse(raw.trim()).map_err(|_| InvalidBase::NotUrl(raw.to_owned()))?;
+    pub fn parse(raw: &str) -> Result<Self, InvalidBaseUrl> {
+        let mut url = Url::parse(raw.trim()).map_err(|_| InvalidBaseUrl::NotUrl(raw.to_owned()))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(InvalidBase::Scheme(raw.to_owned()));
+            return Err(InvalidBaseUrl::Scheme(raw.to_owned()));
         }
         let has_more = url.query().is_some() || url.fragment().is_some() || !url.username().is_empty();
         let path = url.path().trim_end_matches('/');
         if has_more || !(path.is_empty() || path.ends_with(API)) {
-            return Err(InvalidBase::MoreThanOrigin(raw.to_owned()));
+            return Err(InvalidBaseUrl::NotOnlyOrigin(raw.to_owned()));
         }
         url.set_path(API);
         Ok(Self(url))
@@ -54,7 +54,7 @@ impl Base {
     }
 
     /// Whether a token can be sent without being read on the way: https, or this machine.
-    pub fn keeps_secrets(&self) -> bool {
+    pub fn is_secure(&self) -> bool {
         self.0.scheme() == "https" || self.is_this_machine()
     }
 
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn only_https_and_loopback_keep_secrets() {
-        let keeps = |raw| Base::parse(raw).unwrap().keeps_secrets();
+        let keeps = |raw| Base::parse(raw).unwrap().is_secure();
         assert!(keeps("https://social.example") && keeps("http://localhost:1") && keeps("http://[::1]:1"));
         assert!(!keeps("http://social.example") && !keeps("http://localhost.example"));
     }

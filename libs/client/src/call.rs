@@ -85,10 +85,10 @@ impl<'a> Call<'a> {
     }
 
     pub(crate) async fn read<T: DeserializeOwned>(self) -> Result<ApiResponse<T>, Error> {
-        let changes_nothing = self.changes_nothing();
+        let is_read_only = self.changes_nothing();
         let (json, headers) = self.make().await?;
         match ApiResponse::read(json, headers.contains_key("idempotent-replayed")) {
-            Err(Error::Unreadable(why)) if changes_nothing => Err(Error::Unreachable(why)),
+            Err(Error::Unreadable(why)) if is_read_only => Err(Error::Unreachable(why)),
             read => read,
         }
     }
@@ -100,46 +100,46 @@ impl<'a> Call<'a> {
 
     async fn make(self) -> Result<(String, HeaderMap), Error> {
         let retry_policy = self.client.retry_policy;
-        let (mut made, mut limits, mut unclear) = (0, 0, None);
+        let (mut attempts, mut rate_limited, mut unknown_outcome) = (0, 0, None);
         loop {
             let attempt = self.attempt().await;
-            made += 1;
-            let may_go_on = made < retry_policy.tries;
+            attempts += 1;
+            let can_retry = attempts < retry_policy.tries;
             match attempt {
                 Attempt::Done { json, headers } => return Ok((json, headers)),
                 Attempt::Limited { wait, refusal } => {
                     let wait = wait.unwrap_or(retry_policy.longest_wait);
-                    if limits == retry_policy.limits || retry_policy.longest_wait < wait {
-                        return Err(self.refused(refusal, unclear));
+                    if rate_limited == retry_policy.limits || retry_policy.longest_wait < wait {
+                        return Err(self.refused(refusal, unknown_outcome));
                     }
-                    (made, limits) = (made - 1, limits + 1);
+                    (attempts, rate_limited) = (attempts - 1, rate_limited + 1);
                     tokio::time::sleep(wait).await;
                 }
-                Attempt::NotSent(_) if may_go_on => tokio::time::sleep(retry_policy.wait_after(made)).await,
+                Attempt::NotSent(_) if can_retry => tokio::time::sleep(retry_policy.wait_after(attempts)).await,
                 Attempt::NotSent(why) => {
-                    return Err(match unclear {
-                        Some(before) => self.unknown(before),
+                    return Err(match unknown_outcome {
+                        Some(reason) => self.unknown(reason),
                         None => Error::Unreachable(why),
                     });
                 }
                 Attempt::Unclear { wait, why } => {
-                    if !self.may_repeat || !may_go_on {
+                    if !self.may_repeat || !can_retry {
                         return Err(self.unknown(why));
                     }
-                    unclear = Some(why);
-                    let asked = wait.filter(|it| *it <= retry_policy.longest_wait).unwrap_or_default();
-                    tokio::time::sleep(retry_policy.wait_after(made).max(asked)).await;
+                    unknown_outcome = Some(why);
+                    let retry_after = wait.filter(|it| *it <= retry_policy.longest_wait).unwrap_or_default();
+                    tokio::time::sleep(retry_policy.wait_after(attempts).max(retry_after)).await;
                 }
-                Attempt::Refused(refusal) if refusal.status == 409 && self.key.is_some() && may_go_on => {
+                Attempt::Refused(refusal) if refusal.status == 409 && self.key.is_some() && can_retry => {
                     // The first call with this key is still in progress.
-                    tokio::time::sleep(retry_policy.wait_after(made)).await;
+                    tokio::time::sleep(retry_policy.wait_after(attempts)).await;
                 }
                 Attempt::Refused(refusal) => {
                     // The call without a response has already deleted it.
-                    if unclear.is_some() && self.method == Method::DELETE && refusal.status == 404 {
+                    if unknown_outcome.is_some() && self.method == Method::DELETE && refusal.status == 404 {
                         return Ok(Default::default());
                     }
-                    return Err(self.refused(refusal, unclear));
+                    return Err(self.refused(refusal, unknown_outcome));
                 }
             }
         }
@@ -148,10 +148,12 @@ impl<'a> Call<'a> {
     /// The final error. A refusal is certain unless an earlier call may have taken effect. With a
     /// key, the service replays an earlier success before it validates the request, so a 422 proves
     /// that nothing happened.
-    fn refused(&self, refusal: Refusal, unclear: Option<String>) -> Error {
-        let is_certain = self.changes_nothing() || self.key.is_some() && refusal.status == 422;
-        match unclear {
-            Some(why) if !is_certain => Error::Unknown(format!("{why}; a repeated call returned: {}", refusal.message)),
+    fn refused(&self, refusal: Refusal, unknown_outcome: Option<String>) -> Error {
+        let is_certain_refusal = self.changes_nothing() || self.key.is_some() && refusal.status == 422;
+        match unknown_outcome {
+            Some(why) if !is_certain_refusal => {
+                Error::Unknown(format!("{why}; a repeated call returned: {}", refusal.message))
+            }
             _ if refusal.status == 401 => Error::NotSignedIn(Box::new(refusal)),
             _ => Error::Refused(Box::new(refusal)),
         }
@@ -195,11 +197,11 @@ impl<'a> Call<'a> {
                 Err(error) => return Attempt::Unclear { wait: None, why: chain(error) },
             }
         }
-        judge(response.status(), response.headers(), String::from_utf8_lossy(&bytes).into_owned())
+        classify(response.status(), response.headers(), String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
-fn judge(status: StatusCode, headers: &HeaderMap, json: String) -> Attempt {
+fn classify(status: StatusCode, headers: &HeaderMap, json: String) -> Attempt {
     if status.is_success() {
         return Attempt::Done { json, headers: headers.clone() };
     }

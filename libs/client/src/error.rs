@@ -46,7 +46,7 @@ pub struct Refusal {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Body {
+struct ErrorBody {
     message: Option<String>,
     errors: BTreeMap<String, Vec<String>>,
     error: Option<String>,
@@ -58,7 +58,7 @@ const MAX_FOREIGN: usize = 200;
 
 impl Refusal {
     pub(crate) fn read(status: u16, request_id: Option<String>, json: String) -> Self {
-        let body: Body = serde_json::from_str(&json).unwrap_or_default();
+        let body: ErrorBody = serde_json::from_str(&json).unwrap_or_default();
         let message = body.message.or(body.error_description).unwrap_or_else(|| {
             let shown: String = json.chars().filter(|it| !it.is_control()).take(MAX_FOREIGN).collect();
             format!("HTTP status {status}: {shown}")
@@ -71,13 +71,13 @@ impl fmt::Display for Refusal {
     /// The message, then the other validation errors, one on each line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        let all: usize = self.errors.values().map(Vec::len).sum();
-        if all < 2 {
+        let count: usize = self.errors.values().map(Vec::len).sum();
+        if count < 2 {
             return Ok(());
         }
-        for (field, faults) in &self.errors {
-            for fault in faults {
-                write!(f, "\n  {field}: {fault}")?;
+        for (field, messages) in &self.errors {
+            for message in messages {
+                write!(f, "\n  {field}: {message}")?;
             }
         }
         Ok(())
@@ -101,13 +101,13 @@ impl Error {
 /// The error with its causes, without the URL: the URL of an upload is a secret.
 pub(crate) fn chain(error: reqwest::Error) -> String {
     let error = error.without_url();
-    let mut words = error.to_string();
+    let mut message = error.to_string();
     let mut cause = std::error::Error::source(&error);
     while let Some(it) = cause {
-        words = format!("{words}: {it}");
+        message = format!("{message}: {it}");
         cause = it.source();
     }
-    words
+    message
 }
 
 #[cfg(test)]

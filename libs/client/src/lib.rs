@@ -25,7 +25,7 @@ use reqwest::Method;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 
-pub use self::base::{Base, InvalidBase};
+pub use self::base::{Base, InvalidBaseUrl};
 pub use self::contract::*;
 pub use self::error::{Error, Refusal};
 pub use self::key::{IdempotencyKey, InvalidIdempotencyKey};
@@ -48,8 +48,8 @@ pub struct Client {
 
 impl Client {
     /// `http` should follow no redirects, because the token is for this deployment only.
-    pub fn new(http: reqwest::Client, base: Base, token: Option<SecretString>) -> Self {
-        Self { http, base, token, headers: HeaderMap::new(), retry_policy: RetryPolicy::default() }
+    pub fn new(http: reqwest::Client, base_url: Base, token: Option<SecretString>) -> Self {
+        Self { http, base: base_url, token, headers: HeaderMap::new(), retry_policy: RetryPolicy::default() }
     }
 
     #[must_use]

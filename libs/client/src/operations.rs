@@ -10,7 +10,7 @@ use crate::{
     WebhookList, WebhookWithSecret,
 };
 
-type Answered<T> = Result<ApiResponse<T>, Error>;
+type CallResult<T> = Result<ApiResponse<T>, Error>;
 
 /// Filters of connections; `None` means all.
 #[derive(Clone, Debug, Default)]
@@ -54,30 +54,30 @@ pub struct ListDeliveries {
 
 impl Client {
     /// `deviceCode.store`: starts the device flow.
-    pub async fn create_device_code(&self, request: &DeviceCodeRequest) -> Answered<DeviceAuthorization> {
+    pub async fn create_device_code(&self, request: &DeviceCodeRequest) -> CallResult<DeviceAuthorization> {
         self.post(&["auth", "device", "code"]).json(request)?.read().await
     }
 
     /// `deviceCode.token`: exchanges a device code for a token. Until the user has decided, the API
     /// refuses with the code `authorization_pending`.
-    pub async fn exchange_device_code(&self, device_code: &SecretString) -> Answered<AccessTokenBody> {
+    pub async fn exchange_device_code(&self, device_code: &SecretString) -> CallResult<AccessTokenBody> {
         let body = TokenRequest { device_code: device_code.clone() };
         self.post(&["auth", "device", "token"]).json(&body)?.read().await
     }
 
     /// `connection.index`
-    pub async fn list_connections(&self, which: &ListConnections) -> Answered<ConnectionList> {
-        let call = self.get(&["connections"]).query("provider", which.provider.as_deref());
-        call.query("status", which.status.as_deref()).read().await
+    pub async fn list_connections(&self, filter: &ListConnections) -> CallResult<ConnectionList> {
+        let call = self.get(&["connections"]).query("provider", filter.provider.as_deref());
+        call.query("status", filter.status.as_deref()).read().await
     }
 
     /// `connectionOAuth.store`: starts to connect an account.
-    pub async fn begin_connection(&self, platform: &str) -> Answered<ConnectionRequest> {
+    pub async fn begin_connection(&self, platform: &str) -> CallResult<ConnectionRequest> {
         self.post(&["connections", "connect", platform]).read().await
     }
 
     /// `connectionOAuth.status`
-    pub async fn poll_connection(&self, platform: &str, state_token: &str) -> Answered<ConnectionRequestStatus> {
+    pub async fn poll_connection(&self, platform: &str, state_token: &str) -> CallResult<ConnectionRequestStatus> {
         self.get(&["connections", "connect", platform, "status", state_token]).read().await
     }
 
@@ -87,41 +87,41 @@ impl Client {
     }
 
     /// `connection.show`
-    pub async fn show_connection(&self, connection: u64) -> Answered<ConnectionDetails> {
+    pub async fn show_connection(&self, connection: u64) -> CallResult<ConnectionDetails> {
         self.get(&["connections", &connection.to_string()]).read().await
     }
 
     /// `connection.choices`: the values of an option.
-    pub async fn list_choices(&self, connection: u64, option: &str, query: Option<&str>) -> Answered<ChoiceList> {
+    pub async fn list_choices(&self, connection: u64, option: &str, query: Option<&str>) -> CallResult<ChoiceList> {
         let call = self.get(&["connections", &connection.to_string(), "choices", option]);
         call.query("query", query).read().await
     }
 
     /// `media.store`: requests an upload URL, or has the service fetch a file.
-    pub async fn create_medium(&self, medium: &CreateMedium, key: Option<&IdempotencyKey>) -> Answered<MediumView> {
+    pub async fn create_medium(&self, medium: &CreateMedium, key: Option<&IdempotencyKey>) -> CallResult<MediumView> {
         self.post(&["media"]).key(key).json(medium)?.read().await
     }
 
     /// `platform.index`
-    pub async fn list_platforms(&self) -> Answered<PlatformList> {
+    pub async fn list_platforms(&self) -> CallResult<PlatformList> {
         self.get(&["platforms"]).read().await
     }
 
     /// `post.index`
-    pub async fn list_posts(&self, which: &ListPosts) -> Answered<PostList> {
-        let call = self.get(&["posts"]).query("status", which.status.as_ref().map(PostStatus::as_str));
-        let call = call.query("per_page", which.per_page).query("page", which.page);
-        call.query("sort", which.sort.as_deref()).query("direction", which.direction.as_deref()).read().await
+    pub async fn list_posts(&self, filter: &ListPosts) -> CallResult<PostList> {
+        let call = self.get(&["posts"]).query("status", filter.status.as_ref().map(PostStatus::as_str));
+        let call = call.query("per_page", filter.per_page).query("page", filter.page);
+        call.query("sort", filter.sort.as_deref()).query("direction", filter.direction.as_deref()).read().await
     }
 
     /// `post.store`. With a key, the call is repeated when there is no response, and never creates
     /// a second post.
-    pub async fn create_post(&self, post: &NewPost, key: Option<&IdempotencyKey>) -> Answered<Post> {
+    pub async fn create_post(&self, post: &NewPost, key: Option<&IdempotencyKey>) -> CallResult<Post> {
         self.post(&["posts"]).key(key).json(post)?.read().await
     }
 
     /// `post.validate`: checks whether a post could be scheduled, and stores nothing.
-    pub async fn validate_post(&self, post: &NewPost) -> Answered<Validation> {
+    pub async fn validate_post(&self, post: &NewPost) -> CallResult<Validation> {
         self.post(&["posts", "validate"]).repeatable().json(post)?.read().await
     }
 
@@ -131,38 +131,38 @@ impl Client {
     }
 
     /// `post.show`
-    pub async fn show_post(&self, post: u64) -> Answered<Post> {
+    pub async fn show_post(&self, post: u64) -> CallResult<Post> {
         self.get(&["posts", &post.to_string()]).read().await
     }
 
     /// `post.update`. Conditional on the revision, if there is one.
-    pub async fn change_post(&self, post: u64, changes: &PostChanges, revision: Option<u64>) -> Answered<Post> {
+    pub async fn change_post(&self, post: u64, changes: &PostChanges, revision: Option<u64>) -> CallResult<Post> {
         self.patch(&["posts", &post.to_string()]).if_match(revision).json(changes)?.read().await
     }
 
     /// `post.attempts`: the calls to platforms, newest first.
-    pub async fn list_attempts(&self, post: u64, which: &ListAttempts) -> Answered<AttemptList> {
+    pub async fn list_attempts(&self, post: u64, which: &ListAttempts) -> CallResult<AttemptList> {
         let call = self.get(&["posts", &post.to_string(), "attempts"]);
         call.query("per_page", which.per_page).query("page", which.page).read().await
     }
 
     /// `user.show`: the owner of the token.
-    pub async fn show_user(&self) -> Answered<User> {
+    pub async fn show_user(&self) -> CallResult<User> {
         self.get(&["user"]).read().await
     }
 
     /// `webhook.index`
-    pub async fn list_webhooks(&self) -> Answered<WebhookList> {
+    pub async fn list_webhooks(&self) -> CallResult<WebhookList> {
         self.get(&["webhooks"]).read().await
     }
 
     /// `webhook.store`. Only this response and that of `rotate_secret` contain the secret.
-    pub async fn create_webhook(&self, webhook: &NewWebhook) -> Answered<WebhookWithSecret> {
+    pub async fn create_webhook(&self, webhook: &NewWebhook) -> CallResult<WebhookWithSecret> {
         self.post(&["webhooks"]).json(webhook)?.read().await
     }
 
     /// `webhook.key`: the key with which the deployment signs.
-    pub async fn show_webhook_key(&self) -> Answered<WebhookKey> {
+    pub async fn show_webhook_key(&self) -> CallResult<WebhookKey> {
         self.get(&["webhooks", "key"]).read().await
     }
 
@@ -172,33 +172,33 @@ impl Client {
     }
 
     /// `webhook.show`
-    pub async fn show_webhook(&self, webhook: u64) -> Answered<Webhook> {
+    pub async fn show_webhook(&self, webhook: u64) -> CallResult<Webhook> {
         self.get(&["webhooks", &webhook.to_string()]).read().await
     }
 
     /// `webhook.update`
-    pub async fn change_webhook(&self, webhook: u64, changes: &WebhookChanges) -> Answered<Webhook> {
+    pub async fn change_webhook(&self, webhook: u64, changes: &WebhookChanges) -> CallResult<Webhook> {
         self.patch(&["webhooks", &webhook.to_string()]).json(changes)?.read().await
     }
 
     /// `webhook.deliveries`: the messages to a webhook endpoint.
-    pub async fn list_deliveries(&self, webhook: u64, which: &ListDeliveries) -> Answered<WebhookDeliveryList> {
-        let call = self.get(&["webhooks", &webhook.to_string(), "deliveries"]).query("per_page", which.per_page);
-        call.query("before", which.before.as_deref()).read().await
+    pub async fn list_deliveries(&self, webhook: u64, filter: &ListDeliveries) -> CallResult<WebhookDeliveryList> {
+        let call = self.get(&["webhooks", &webhook.to_string(), "deliveries"]).query("per_page", filter.per_page);
+        call.query("before", filter.before.as_deref()).read().await
     }
 
     /// `webhook.redeliver`
-    pub async fn redeliver(&self, webhook: u64, delivery: &str) -> Answered<WebhookDelivery> {
+    pub async fn redeliver(&self, webhook: u64, delivery: &str) -> CallResult<WebhookDelivery> {
         self.post(&["webhooks", &webhook.to_string(), "deliveries", delivery, "redeliver"]).read().await
     }
 
     /// `webhook.rotate`
-    pub async fn rotate_secret(&self, webhook: u64) -> Answered<WebhookWithSecret> {
+    pub async fn rotate_secret(&self, webhook: u64) -> CallResult<WebhookWithSecret> {
         self.post(&["webhooks", &webhook.to_string(), "rotate"]).read().await
     }
 
     /// `webhook.test`
-    pub async fn test_webhook(&self, webhook: u64) -> Answered<WebhookDelivery> {
+    pub async fn test_webhook(&self, webhook: u64) -> CallResult<WebhookDelivery> {
         self.post(&["webhooks", &webhook.to_string(), "test"]).read().await
     }
 }

@@ -44,8 +44,8 @@ impl RetryPolicy {
     };
 
     /// The wait after call number `made`.
-    pub(crate) fn wait_after(&self, made: u32) -> Duration {
-        self.first_wait.saturating_mul(2_u32.saturating_pow(made.saturating_sub(1).min(6)))
+    pub(crate) fn wait_after(&self, attempts: u32) -> Duration {
+        self.first_wait.saturating_mul(2_u32.saturating_pow(attempts.saturating_sub(1).min(6)))
     }
 
     /// The wait that the service asks for. Without `Retry-After`, a 429 ends with its window of a

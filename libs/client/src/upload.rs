@@ -28,17 +28,17 @@ impl Client {
         if response.status().is_success() || status == 412 {
             return Ok(());
         }
-        let mut said = Vec::new();
+        let mut response_body = Vec::new();
         while let Ok(Some(chunk)) = response.chunk().await {
-            said.extend_from_slice(&chunk);
-            if MAX_REFUSAL < said.len() {
+            response_body.extend_from_slice(&chunk);
+            if MAX_REFUSAL < response_body.len() {
                 break;
             }
         }
-        let said = String::from_utf8_lossy(&said).into_owned();
+        let response_body = String::from_utf8_lossy(&response_body).into_owned();
         if response.status().is_server_error() {
             return Err(Error::Unreachable(format!("the upload failed with status {status}")));
         }
-        Err(Error::Refused(Box::new(Refusal::read(status, None, said))))
+        Err(Error::Refused(Box::new(Refusal::read(status, None, response_body))))
     }
 }

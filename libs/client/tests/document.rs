@@ -18,7 +18,7 @@ use self::document::server::Server;
 
 /// Reads every sample of a schema as `T` and writes it again. The type keeps what the schema has,
 /// and adds nothing.
-fn holds<T: Serialize + DeserializeOwned>(name: &str) {
+fn check_round_trip<T: Serialize + DeserializeOwned>(name: &str) {
     for sample in samples(name, Size::Full) {
         let read: T = serde_json::from_value(sample.clone()).unwrap_or_else(|it| panic!("{name}: {it}: {sample}"));
         assert_eq!(serde_json::to_value(&read).unwrap(), sample, "{name}");
@@ -45,7 +45,7 @@ macro_rules! types {
     ($($name:ident),* $(,)?) => {
         #[test]
         fn every_type_matches_its_schema() {
-            $(holds::<$name>(stringify!($name));)*
+            $(check_round_trip::<$name>(stringify!($name));)*
         }
 
         const TYPES: &[&str] = &[$(stringify!($name)),*];

@@ -36,11 +36,11 @@ impl Server {
         let server = Self { script: Arc::new(Mutex::new(script.iter().copied().collect())), ..Self::default() };
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let router = Router::new().fallback(answer).with_state(server.clone());
+        let router = Router::new().fallback(respond).with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        let quick = RetryPolicy { first_wait: Duration::from_millis(1), ..RetryPolicy::default() };
+        let retry_policy = RetryPolicy { first_wait: Duration::from_millis(1), ..RetryPolicy::default() };
         let client = Client::new(reqwest::Client::new(), Base::parse(&origin).unwrap(), Some("sp_test".into()));
-        (server, client.with_retry_policy(quick))
+        (server, client.with_retry_policy(retry_policy))
     }
 
     /// The idempotency keys of the requests; empty for a request without one.
@@ -49,7 +49,7 @@ impl Server {
     }
 }
 
-async fn answer(State(server): State<Server>, headers: HeaderMap, _: Request) -> Response {
+async fn respond(State(server): State<Server>, headers: HeaderMap, _: Request) -> Response {
     let key = headers.get("idempotency-key").map(|it| it.to_str().unwrap().to_owned());
     server.keys.lock().unwrap().push(key.unwrap_or_default());
     let reply = server.script.lock().unwrap().pop_front().unwrap_or(Reply::Disconnect);
@@ -188,7 +188,7 @@ async fn short_limit_is_waited_for_and_long_limit_is_an_error() {
 }
 
 #[tokio::test]
-async fn unreachable_service_means_nothing_happened() {
+async fn unreachable_service_is_not_an_unknown_outcome() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let client = Client::new(reqwest::Client::new(), Base::parse(&format!("http://{closed}")).unwrap(), None);

@@ -27,7 +27,7 @@ pub enum PictureResult {
 
 /// A refusal as it is stored: JSON, which no picture format begins with.
 #[derive(Serialize, Deserialize)]
-struct Refusal {
+struct StoredRefusal {
     refused: String,
 }
 
@@ -44,21 +44,21 @@ pub trait Pictures: Send + Sync {
 
 /// For programs that request no pictures.
 #[derive(Clone, Copy, Debug)]
-pub struct NoPictures;
+pub struct NoPictureQueue;
 
 #[async_trait]
-impl Pictures for NoPictures {
+impl Pictures for NoPictureQueue {
     async fn ask(&self, _: &PictureRequest) -> Result<(), QueueError> {
         Err(QueueError("this program requests no pictures".to_owned()))
     }
 }
 
-pub struct SqsPictures {
+pub struct SqsPictureQueue {
     client: aws_sdk_sqs::Client,
     url: String,
 }
 
-impl SqsPictures {
+impl SqsPictureQueue {
     /// `url` is the URL of the queue.
     pub fn new(client: aws_sdk_sqs::Client, url: String) -> Self {
         Self { client, url }
@@ -66,13 +66,13 @@ impl SqsPictures {
 }
 
 #[async_trait]
-impl Pictures for SqsPictures {
+impl Pictures for SqsPictureQueue {
     async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError> {
         let body = serde_json::to_string(request).map_err(|it| QueueError(it.to_string()))?;
-        let send = self.client.send_message().queue_url(&self.url).message_body(body);
+        let request_builder = self.client.send_message().queue_url(&self.url).message_body(body);
         // Makes the queue fair: many requests of one user do not delay those of others.
-        let send = send.message_group_id(request.file.user().to_string());
-        send.send().await.map_err(|it| QueueError(chain(&it)))?;
+        let request_builder = request_builder.message_group_id(request.file.user().to_string());
+        request_builder.send().await.map_err(|it| QueueError(chain(&it)))?;
         Ok(())
     }
 }
@@ -85,9 +85,9 @@ impl Bucket {
         let Some(bytes) = self.read(&key, max_bytes).await? else { return Ok(None) };
         let result = match MimeType::sniff(&bytes) {
             Some(mime_type) => Some(PictureResult::Picture { mime_type, bytes }),
-            None => {
-                serde_json::from_slice(&bytes).ok().map(|it: Refusal| PictureResult::Refused { reason: it.refused })
-            }
+            None => serde_json::from_slice(&bytes)
+                .ok()
+                .map(|it: StoredRefusal| PictureResult::Refused { reason: it.refused }),
         };
         result.map(Some).ok_or_else(|| BucketError::with_message(format!("{key} is neither a picture nor a refusal")))
     }
@@ -97,7 +97,7 @@ impl Bucket {
         let (content_type, bytes) = match result {
             PictureResult::Picture { mime_type, bytes } => (mime_type.as_str(), bytes),
             PictureResult::Refused { reason } => {
-                let refusal = serde_json::to_vec(&Refusal { refused: reason }).map_err(BucketError::new)?;
+                let refusal = serde_json::to_vec(&StoredRefusal { refused: reason }).map_err(BucketError::new)?;
                 (REFUSAL_TYPE, refusal.into())
             }
         };
@@ -139,9 +139,9 @@ mod tests {
         let refused = PictureResult::Refused { reason: "the file is damaged, or not image/png".to_owned() };
 
         assert_eq!(store.bucket.picture(&request()).await.unwrap(), None);
-        for answer in [picture, refused] {
-            store.bucket.put_picture(&request(), answer.clone()).await.unwrap();
-            assert_eq!(store.bucket.picture(&request()).await.unwrap(), Some(answer));
+        for result in [picture, refused] {
+            store.bucket.put_picture(&request(), result.clone()).await.unwrap();
+            assert_eq!(store.bucket.picture(&request()).await.unwrap(), Some(result));
         }
 
         let mut other = request();

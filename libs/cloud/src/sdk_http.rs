@@ -20,7 +20,7 @@ use crate::trust;
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(3100);
 
 pub(crate) fn http_client() -> SharedHttpClient {
-    let connector = SharedHttpConnector::new(ByHost::default());
+    let connector = SharedHttpConnector::new(ConnectorByHost::default());
     // The settings are ignored: clients differ only in connect and read timeouts, and none of
     // ours sets those.
     http_client_fn(move |_, _| connector.clone())
@@ -29,17 +29,17 @@ pub(crate) fn http_client() -> SharedHttpClient {
 /// Two pools, because the trusted roots depend on the host. Each is created at its first call, so
 /// that unneeded roots are never read.
 #[derive(Debug, Default)]
-struct ByHost {
+struct ConnectorByHost {
     aws: OnceLock<Connector>,
     elsewhere: OnceLock<Connector>,
 }
 
-impl HttpConnector for ByHost {
+impl HttpConnector for ConnectorByHost {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let connector = if trust::is_elsewhere(request.uri()) {
+        let connector = if trust::needs_machine_roots(request.uri()) {
             self.elsewhere.get_or_init(|| connector(trust::machine()))
         } else {
-            self.aws.get_or_init(|| connector(trust::amazon()))
+            self.aws.get_or_init(|| connector(trust::amazon_roots()))
         };
         connector.call(request)
     }
@@ -69,15 +69,15 @@ mod tests {
     const ANSWER: &str = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
 
     /// A client of a service that closes its connections after each of these responses.
-    async fn client<const N: usize>(answers: [&'static str; N]) -> Client {
+    async fn client<const N: usize>(responses: [&'static str; N]) -> Client {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move {
-            for answer in answers {
+            for response in responses {
                 let (mut connection, _) = listener.accept().await.unwrap();
                 // Reads at least the headers.
                 let _ = connection.read(&mut [0; 4096]).await.unwrap();
-                connection.write_all(answer.as_bytes()).await.unwrap();
+                connection.write_all(response.as_bytes()).await.unwrap();
             }
         });
         let mut config = SdkConfig::builder()
@@ -94,17 +94,17 @@ mod tests {
     #[tokio::test]
     async fn incomplete_response_is_retried() {
         let half = "HTTP/1.1 200 OK\r\nconte";
-        for answers in [["", ANSWER], [half, ANSWER]] {
-            let answered = client(answers).await.decrypt().send().await;
+        for responses in [["", ANSWER], [half, ANSWER]] {
+            let result = client(responses).await.decrypt().send().await;
 
-            assert!(answered.is_ok(), "{answers:?}: {answered:?}");
+            assert!(result.is_ok(), "{responses:?}: {result:?}");
         }
     }
 
     #[tokio::test]
     async fn missing_response_is_an_error() {
-        let answered = client([]).await.decrypt().send().await;
+        let result = client([]).await.decrypt().send().await;
 
-        assert!(answered.is_err(), "{answered:?}");
+        assert!(result.is_err(), "{result:?}");
     }
 }

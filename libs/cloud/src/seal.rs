@@ -135,9 +135,9 @@ impl<K: DataKeys> Envelope<K> {
             sealing.retain(|_, it| now - it.2 < DATA_KEY_LIFETIME);
         }
         let opened = self.opened.lock().await;
-        let known = opened.iter().find(|it| it.0 == kind && it.1.1 == wrapped).map(|it| it.1.0.clone());
+        let cached = opened.iter().find(|it| it.0 == kind && it.1.1 == wrapped).map(|it| it.1.0.clone());
         drop(opened);
-        if let Some(key) = known {
+        if let Some(key) = cached {
             return Ok(key);
         }
         let key = self.keys.unwrap(wrapped, kind).await?;
@@ -191,7 +191,7 @@ const KMS_KIND: &str = "kind";
 #[async_trait]
 impl DataKeys for KmsKeys {
     async fn generate(&self, kind: SecretKind) -> Result<(DataKey, Vec<u8>), SealError> {
-        let made = self
+        let generated = self
             .client
             .generate_data_key()
             .key_id(&self.key_id)
@@ -201,12 +201,12 @@ impl DataKeys for KmsKeys {
             .send()
             .await
             .map_err(|it| SealError::Keys(chain(&it)))?;
-        let wrapped = made.ciphertext_blob.ok_or(SealError::Broken)?.into_inner();
-        Ok((data_key(made.plaintext)?, wrapped))
+        let wrapped = generated.ciphertext_blob.ok_or(SealError::Broken)?.into_inner();
+        Ok((data_key(generated.plaintext)?, wrapped))
     }
 
     async fn unwrap(&self, wrapped: &[u8], kind: SecretKind) -> Result<DataKey, SealError> {
-        let opened = self
+        let decrypted = self
             .client
             .decrypt()
             .key_id(&self.key_id)
@@ -216,7 +216,7 @@ impl DataKeys for KmsKeys {
             .send()
             .await
             .map_err(|it| SealError::Keys(chain(&it)))?;
-        data_key(opened.plaintext)
+        data_key(decrypted.plaintext)
     }
 }
 

@@ -33,7 +33,7 @@ pub enum SecretError {
     #[error("the secret {id} does not exist; create it, or name another one in the function's environment")]
     NotThere { id: String },
     #[error("the secret {id} may not be read; allow the function's role secretsmanager:GetSecretValue on it")]
-    NotAllowed { id: String },
+    AccessDenied { id: String },
     #[error("the secret {id} must contain JSON like {form}")]
     Unreadable {
         id: String,
@@ -94,8 +94,8 @@ impl<T: DeserializeOwned> Secret<T> {
         // If the lock is taken, the secret is most likely being read; otherwise the next refusal
         // clears the value.
         let Ok(mut cached) = self.cached.try_lock() else { return };
-        let is_this = |it: &Cached<T>| it.read.as_ref().is_ok_and(|it| Arc::ptr_eq(it, value));
-        if cached.as_ref().is_some_and(is_this) {
+        let has_value = |it: &Cached<T>| it.read.as_ref().is_ok_and(|it| Arc::ptr_eq(it, value));
+        if cached.as_ref().is_some_and(has_value) {
             *cached = None;
             tracing::warn!(
                 secret = self.id,
@@ -123,18 +123,18 @@ impl<T: DeserializeOwned> Secret<T> {
         // A client per read: most processes never need one, and its connection comes from the
         // shared pool.
         let client = Client::new(&self.aws);
-        let read = client.get_secret_value().secret_id(&self.id).send().await.map_err(|it| self.secret_error(&it))?;
+        let read = client.get_secret_value().secret_id(&self.id).send().await.map_err(|it| self.error_from_sdk(&it))?;
         // The error of serde_json is dropped, because it may quote the secret.
         let text = read.secret_string().filter(|it| it.len() <= MAX_BYTES);
         let value = text.and_then(|it| serde_json::from_str(it).ok());
         value.ok_or_else(|| SecretError::Unreadable { id: self.id.clone(), form: self.form })
     }
 
-    fn secret_error(&self, error: &SdkError<GetSecretValueError>) -> SecretError {
+    fn error_from_sdk(&self, error: &SdkError<GetSecretValueError>) -> SecretError {
         let id = self.id.clone();
         match error.as_service_error().and_then(ProvideErrorMetadata::code) {
             Some("ResourceNotFoundException") => SecretError::NotThere { id },
-            Some("AccessDeniedException") => SecretError::NotAllowed { id },
+            Some("AccessDeniedException") => SecretError::AccessDenied { id },
             _ => SecretError::Unavailable { id, reason: chain(error) },
         }
     }

@@ -18,7 +18,7 @@ const AMAZON: [&[u8]; 5] = [
 ];
 
 #[expect(clippy::expect_used, reason = "building a context from certificates cannot fail")]
-pub(crate) fn amazon() -> TlsContext {
+pub(crate) fn amazon_roots() -> TlsContext {
     let roots = AMAZON.into_iter().fold(TrustStore::empty(), TrustStore::with_pem_certificate);
     TlsContext::builder().with_trust_store(roots).build().expect("a TLS context")
 }
@@ -32,7 +32,7 @@ pub(crate) fn machine() -> TlsContext {
 ///
 /// The regions in China (`amazonaws.com.cn`) need the machine's roots, because their authorities
 /// are not documented.
-pub(crate) fn is_elsewhere(url: &str) -> bool {
+pub(crate) fn needs_machine_roots(url: &str) -> bool {
     let Ok(url) = url.parse::<Uri>() else { return false };
     url.scheme_str() == Some("https") && !url.host().is_some_and(|it| it.ends_with(".amazonaws.com"))
 }
@@ -58,9 +58,9 @@ mod tests {
     fn machine_roots_are_used_for_tls_outside_of_aws() {
         for aws in ["https://dynamodb.eu-central-1.amazonaws.com/", "https://media.s3.eu-central-1.amazonaws.com/a?b=c"]
         {
-            assert!(!is_elsewhere(aws), "{aws}");
+            assert!(!needs_machine_roots(aws), "{aws}");
         }
-        assert!(!is_elsewhere("http://127.0.0.1:4566/"), "no roots without TLS");
+        assert!(!needs_machine_roots("http://127.0.0.1:4566/"), "no roots without TLS");
         for other in [
             "https://store.example/media",
             "https://amazonaws.com.store.example/",
@@ -68,7 +68,7 @@ mod tests {
             "https://notamazonaws.com:443/",
             "https://kms.cn-north-1.amazonaws.com.cn/",
         ] {
-            assert!(is_elsewhere(other), "{other}");
+            assert!(needs_machine_roots(other), "{other}");
         }
     }
 }

@@ -30,7 +30,7 @@ impl WebhookDeliveryMessage {
 #[async_trait]
 pub trait WebhookQueue: Send + Sync {
     /// After an error, some messages may have been sent.
-    async fn send(&self, hints: &[WebhookDeliveryMessage]) -> Result<(), QueueError>;
+    async fn send(&self, messages: &[WebhookDeliveryMessage]) -> Result<(), QueueError>;
 }
 
 pub struct SqsWebhookQueue {
@@ -50,19 +50,19 @@ impl SqsWebhookQueue {
 
 #[async_trait]
 impl WebhookQueue for SqsWebhookQueue {
-    async fn send(&self, hints: &[WebhookDeliveryMessage]) -> Result<(), QueueError> {
-        for batch in hints.chunks(BATCH) {
+    async fn send(&self, messages: &[WebhookDeliveryMessage]) -> Result<(), QueueError> {
+        for batch in messages.chunks(BATCH) {
             let mut request = self.client.send_message_batch().queue_url(&self.url);
             let now = self.clock.now();
-            for (index, hint) in batch.iter().enumerate() {
-                let body = serde_json::to_string(&hint.name).map_err(|it| QueueError(it.to_string()))?;
+            for (index, message) in batch.iter().enumerate() {
+                let body = serde_json::to_string(&message.name).map_err(|it| QueueError(it.to_string()))?;
                 let entry = SendMessageBatchRequestEntry::builder()
                     .id(index.to_string())
                     .message_body(body)
                     // Makes the queue fair: many messages of one user do not delay those of others.
                     // The rule of the event bus gives events the same group.
-                    .message_group_id(hint.name.user_id.to_string())
-                    .delay_seconds(hint.delay_s(now).into());
+                    .message_group_id(message.name.user_id.to_string())
+                    .delay_seconds(message.delay_s(now).into());
                 request = request.entries(entry.build().map_err(|it| QueueError(it.to_string()))?);
             }
             let sent = request.send().await.map_err(|it| QueueError(chain(&it)))?;
@@ -77,14 +77,14 @@ impl WebhookQueue for SqsWebhookQueue {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::testing::{a_notice, noon};
+    use domain::testing::{a_webhook_delivery, noon};
 
     use super::*;
 
     #[test]
     fn message_is_not_delivered_early() {
         let delay_s = |wait_ms| {
-            WebhookDeliveryMessage { name: a_notice().name(), at: noon() + TimeDelta::milliseconds(wait_ms) }
+            WebhookDeliveryMessage { name: a_webhook_delivery().name(), at: noon() + TimeDelta::milliseconds(wait_ms) }
                 .delay_s(noon())
         };
         assert_eq!((delay_s(-5_000), delay_s(0), delay_s(1), delay_s(5_000)), (0, 0, 1, 5));

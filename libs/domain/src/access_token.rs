@@ -123,7 +123,7 @@ mod tests {
     use crate::testing::noon;
 
     #[test]
-    fn a_token_reads_back_with_its_owner() {
+    fn minted_token_parses_back_with_its_owner() {
         for owner in [1, 373_455_828_625_580, (1 << 53) - 1] {
             let owner = UserId::new(owner).unwrap();
             let minted = AccessToken::mint(owner);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_with_one_letter_changed_is_refused() {
+    fn token_with_one_changed_letter_is_refused() {
         let minted = AccessToken::mint(UserId::new(7).unwrap());
         let text = minted.secret().expose_secret();
         for position in 3..text.len() {

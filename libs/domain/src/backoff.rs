@@ -18,8 +18,8 @@ pub fn waits(tries: u32) -> Range<u32> {
 }
 
 /// A random wait from [`waits`], so that writers that collided do not collide again.
-pub fn wait(tries: u32) -> TimeDelta {
-    let waits = waits(tries);
+pub fn wait(attempts: u32) -> TimeDelta {
+    let waits = waits(attempts);
     TimeDelta::milliseconds((waits.start + random_u32() % (waits.end - waits.start)).into())
 }
 
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn back_off_ends_in_time() {
+    fn backoff_ends_before_its_deadline() {
         let (mut backoff, mut now, end) =
             (Backoff::until(noon() + TimeDelta::seconds(10)), noon(), noon() + TimeDelta::seconds(10));
         let mut tries = 0;

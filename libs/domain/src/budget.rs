@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 pub struct MilliDollars(u64);
 
 impl MilliDollars {
-    pub const fn new(mills: u64) -> Self {
-        Self(mills)
+    pub const fn new(milli_dollars: u64) -> Self {
+        Self(milli_dollars)
     }
 
     pub const fn cents(cents: u32) -> Self {
@@ -32,9 +32,9 @@ impl MilliDollars {
 impl fmt::Display for MilliDollars {
     /// In dollars: `$4.95`, `$0.015`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(mills) = self;
-        write!(f, "${}.{:02}", mills / 1_000, mills % 1_000 / 10)?;
-        match mills % 10 {
+        let Self(milli_dollars) = self;
+        write!(f, "${}.{:02}", milli_dollars / 1_000, milli_dollars % 1_000 / 10)?;
+        match milli_dollars % 10 {
             0 => Ok(()),
             rest => write!(f, "{rest}"),
         }
@@ -47,7 +47,7 @@ impl fmt::Display for MilliDollars {
 pub struct Budgets(BTreeMap<String, MilliDollars>);
 
 impl Budgets {
-    pub fn of(budgets: impl IntoIterator<Item = (String, MilliDollars)>) -> Self {
+    pub fn new(budgets: impl IntoIterator<Item = (String, MilliDollars)>) -> Self {
         Self(budgets.into_iter().collect())
     }
 
@@ -62,7 +62,7 @@ impl Budgets {
 pub struct Month(i32);
 
 impl Month {
-    pub fn of(at: DateTime<Utc>) -> Self {
+    pub fn from_instant(at: DateTime<Utc>) -> Self {
         Self(at.year() * 12 + at.month0().cast_signed())
     }
 
@@ -119,16 +119,16 @@ mod tests {
 
     #[test]
     fn amount_is_displayed_in_dollars() {
-        for (mills, words) in
+        for (milli_dollars, expected) in
             [(15, "$0.015"), (200, "$0.20"), (4_950, "$4.95"), (5_000, "$5.00"), (1_234_567, "$1234.567")]
         {
-            assert_eq!(MilliDollars::new(mills).to_string(), words);
+            assert_eq!(MilliDollars::new(milli_dollars).to_string(), expected);
         }
     }
 
     #[test]
     fn month_is_in_utc() {
-        let month = |raw: &str| Month::of(raw.parse::<DateTime<Utc>>().unwrap());
+        let month = |raw: &str| Month::from_instant(raw.parse::<DateTime<Utc>>().unwrap());
         let december = month("2026-12-31T23:59:59.999Z");
         assert_eq!(december.to_string(), "December 2026");
         assert_eq!(december.ends_at().to_rfc3339(), "2027-01-01T00:00:00+00:00");

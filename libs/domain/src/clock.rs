@@ -13,14 +13,14 @@ pub enum Clock {
     System,
     /// Milliseconds since 1970; changes only when it is moved.
     Manual(Arc<AtomicI64>),
-    Told(Teller),
+    Told(TimeFn),
 }
 
 /// A function that returns the time.
 #[derive(Clone)]
-pub struct Teller(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
+pub struct TimeFn(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
 
-impl fmt::Debug for Teller {
+impl fmt::Debug for TimeFn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Teller")
     }
@@ -34,8 +34,8 @@ impl Clock {
 
     /// A clock that reads a function. Time passes without [`Clock::advance`], so callers have to
     /// wait as with the system clock.
-    pub fn of(now: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
-        Self::Told(Teller(Arc::new(now)))
+    pub fn from_fn(now: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
+        Self::Told(TimeFn(Arc::new(now)))
     }
 
     /// Now, in whole milliseconds: the resolution of the API and of the store.
@@ -43,7 +43,7 @@ impl Clock {
         let millis = match self {
             Self::System => Utc::now().timestamp_millis(),
             Self::Manual(millis) => millis.load(Ordering::SeqCst),
-            Self::Told(teller) => (teller.0)().timestamp_millis(),
+            Self::Told(time_fn) => (time_fn.0)().timestamp_millis(),
         };
         DateTime::from_timestamp_millis(millis).unwrap_or_default()
     }
@@ -79,8 +79,9 @@ mod tests {
     #[test]
     fn clock_with_a_function_cannot_be_skipped() {
         let millis = Arc::new(AtomicI64::new(noon().timestamp_millis()));
-        let told = Arc::clone(&millis);
-        let clock = Clock::of(move || DateTime::from_timestamp_millis(told.load(Ordering::SeqCst)).unwrap());
+        let clock_millis = Arc::clone(&millis);
+        let clock =
+            Clock::from_fn(move || DateTime::from_timestamp_millis(clock_millis.load(Ordering::SeqCst)).unwrap());
 
         assert!(!clock.skip_to(noon() + TimeDelta::seconds(9)));
         clock.advance(TimeDelta::seconds(9));

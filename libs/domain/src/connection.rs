@@ -53,7 +53,7 @@ impl AccountInfo {
     /// Returns the names with bounded length, without control characters and bidirectional
     /// formatting characters, so that they can be shown next to our own text.
     #[must_use]
-    pub fn fit_to_show(self) -> Self {
+    pub fn sanitized(self) -> Self {
         Self {
             username: self.username.as_deref().and_then(name::username),
             display_name: self.display_name.as_deref().and_then(name::display_name),

@@ -295,11 +295,12 @@ impl Delivery {
 
     /// Whether the candidate has been public and unclaimed for [`CANDIDATE_WAIT`]. Never while the
     /// delivery's own call may still take effect, because then there could be a second post.
-    pub fn accepts_candidate(&self, it: &Published, settles: TimeDelta, now: DateTime<Utc>) -> bool {
+    pub fn accepts_candidate(&self, published: &Published, settle_time: TimeDelta, now: DateTime<Utc>) -> bool {
         let Some(intent) = &self.intent else { return false };
-        let is_known =
-            |seen: &Candidate| seen.platform_post_id == it.platform_post_id && seen.at + CANDIDATE_WAIT <= now;
-        intent.candidate.as_ref().is_some_and(is_known) && intent.settled_at(settles) <= now
+        let has_waited = |candidate: &Candidate| {
+            candidate.platform_post_id == published.platform_post_id && candidate.at + CANDIDATE_WAIT <= now
+        };
+        intent.candidate.as_ref().is_some_and(has_waited) && intent.settled_at(settle_time) <= now
     }
 
     /// Whether only the roll-up is left.
@@ -311,8 +312,8 @@ impl Delivery {
         if self.has_ended() && self.due_at.is_none() {
             return NextStep::Nothing;
         }
-        if let Some(ends) = self.lease_expires_at.filter(|it| now < *it) {
-            return NextStep::Leased(ends);
+        if let Some(lease_expires_at) = self.lease_expires_at.filter(|it| now < *it) {
+            return NextStep::Leased(lease_expires_at);
         }
         if now < self.next_step_at {
             return NextStep::Wait(self.next_step_at);

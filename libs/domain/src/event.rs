@@ -42,36 +42,36 @@ impl Event {
 
     /// The post was scheduled for the first time or again.
     pub fn scheduled(post: &Post) -> Self {
-        Self::of_post("post.scheduled", post)
+        Self::for_post("post.scheduled", post)
     }
 
     /// The post was published or has failed; `None` while it is neither.
     pub fn ended(post: &Post) -> Option<Self> {
         match post.status {
-            PostStatus::Published => Some(Self::of_post("post.published", post)),
-            PostStatus::Failed => Some(Self::of_post("post.failed", post)),
+            PostStatus::Published => Some(Self::for_post("post.published", post)),
+            PostStatus::Failed => Some(Self::for_post("post.failed", post)),
             _ => None,
         }
     }
 
     pub fn target_published(post: &Post, target: &Target) -> Self {
-        Self::of_target("target.published", post, target)
+        Self::for_target("target.published", post, target)
     }
 
     pub fn target_failed(post: &Post, target: &Target) -> Self {
-        Self::of_target("target.failed", post, target)
+        Self::for_target("target.failed", post, target)
     }
 
     pub fn connected(connection: &Connection, now: DateTime<Utc>) -> Self {
-        Self::of_connection("connection.created", connection, now)
+        Self::for_connection("connection.created", connection, now)
     }
 
     pub fn disconnected(connection: &Connection, now: DateTime<Utc>) -> Self {
-        Self::of_connection("connection.deleted", connection, now)
+        Self::for_connection("connection.deleted", connection, now)
     }
 
     /// `connection.created`, `connection.needs_reconnection` or `connection.deleted`.
-    pub fn of_connection(detail_type: &'static str, connection: &Connection, now: DateTime<Utc>) -> Self {
+    pub fn for_connection(detail_type: &'static str, connection: &Connection, now: DateTime<Utc>) -> Self {
         let id = format!("{detail_type}:{}:{}", connection.connection_id, connection.generation);
         let status = match detail_type {
             "connection.deleted" => "deleted",
@@ -95,12 +95,12 @@ impl Event {
 
     /// The credentials expire at this time, and only the user can replace them.
     pub fn expiring(connection: &Connection, ends_at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
-        let mut event = Self::of_connection("connection.expiring", connection, now);
+        let mut event = Self::for_connection("connection.expiring", connection, now);
         event.detail["expires_at"] = show(ends_at).into();
         event
     }
 
-    fn of_post(detail_type: &'static str, post: &Post) -> Self {
+    fn for_post(detail_type: &'static str, post: &Post) -> Self {
         let failed = post.targets.iter().find(|it| it.status == TargetStatus::Failed);
         Self {
             detail_type,
@@ -118,7 +118,7 @@ impl Event {
         }
     }
 
-    fn of_target(detail_type: &'static str, post: &Post, target: &Target) -> Self {
+    fn for_target(detail_type: &'static str, post: &Post, target: &Target) -> Self {
         Self {
             detail_type,
             detail: json!({
@@ -153,7 +153,7 @@ mod tests {
         for (event, status) in [
             (Event::connected(&connection, noon()), "active"),
             (Event::expiring(&connection, noon(), noon()), "active"),
-            (Event::of_connection("connection.needs_reconnection", &connection, noon()), "needs_reconnection"),
+            (Event::for_connection("connection.needs_reconnection", &connection, noon()), "needs_reconnection"),
             (Event::disconnected(&connection, noon()), "deleted"),
         ] {
             assert_eq!(event.detail["status"], status, "{}", event.detail_type);
@@ -165,9 +165,9 @@ mod tests {
     fn failure_event_has_message_and_class_without_the_text() {
         let user = a_user();
         let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
-        let setback = AttemptError::Refused { reason: "not wanted".to_owned() };
+        let error = AttemptError::Refused { reason: "not wanted".to_owned() };
         let delivery = Delivery::new(&post, &post.targets[0], None, 1, noon());
-        let delivery = delivery.open_intent(noon()).record_publish(Err(setback), noon(), 0);
+        let delivery = delivery.open_intent(noon()).record_publish(Err(error), noon(), 0);
         let post = post.rolled_up(&[delivery], noon());
 
         for event in [Event::ended(&post).unwrap(), Event::target_failed(&post, &post.targets[0])] {

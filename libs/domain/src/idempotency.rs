@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_has_1_to_255_visible_characters() {
+    fn key_has_1_to_255_visible_characters() {
         assert!(IdempotencyKey::parse(b"!").is_ok());
         assert!(IdempotencyKey::parse(&[b'~'; 255]).is_ok());
         assert_eq!(IdempotencyKey::parse(b""), Err(InvalidIdempotencyKey::Empty));

@@ -101,7 +101,7 @@ pub struct Counts {
 
 impl Counts {
     /// The number of posts in this status, or of all posts for `None`.
-    pub fn of(&self, status: Option<PostStatus>) -> u64 {
+    pub fn count(&self, status: Option<PostStatus>) -> u64 {
         match status {
             Some(PostStatus::Draft) => self.draft,
             Some(PostStatus::Scheduled) => self.scheduled,
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_always_a_last_page() {
+    fn last_page_is_at_least_1() {
         let listing =
             Listing { status: None, sort: SortField::CreatedAt, direction: Direction::Desc, page: 3, per_page: 15 };
         assert_eq!(listing.offset(), 30);

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_cut_between_characters() {
+    fn name_is_cut_between_characters() {
         assert_eq!(username(&"ä".repeat(1000)).unwrap().chars().count(), MAX_USERNAME_CHARS);
         assert_eq!(display_name(&"€".repeat(1000)).unwrap().len(), 639);
         assert_eq!(display_name(&"a".repeat(640)).unwrap().len(), 640);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use spec::{AddressForm, OptionKind, OptionSpec, Required, TextForm, Vocabulary, schema};
+pub use spec::{AddressForm, OptionKind, OptionSpec, PlatformOptions, Required, TextForm, schema};
 
 /// Of one target.
 pub const MAX_OPTIONS: usize = 30;
@@ -51,7 +51,7 @@ pub struct Options(BTreeMap<String, OptionValue>);
 
 /// The options of a target in a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NamedOptions {
+pub struct RequestedOptions {
     /// Options with a value.
     pub said: Options,
     /// Names of options that are `null`. They count as absent, but a name that the platform does
@@ -59,7 +59,7 @@ pub struct NamedOptions {
     pub unsaid: BTreeSet<String>,
 }
 
-impl NamedOptions {
+impl RequestedOptions {
     /// Every name, once.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.said.iter().map(|(name, _)| name).chain(self.unsaid.iter().map(String::as_str))

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_without_a_known_plan_has_no_limits() {
+    fn unknown_plan_has_no_limits() {
         let plans: Plans = serde_json::from_str(r#"{"small":{"max_connections":1}}"#).unwrap();
         assert_eq!(plans.named(Some("gone")), Plan::default());
         assert_eq!(plans.named(Some("small")).max_connections, Some(1));

@@ -22,7 +22,7 @@ use crate::validation_errors::ValidationErrors;
 pub use authority::Authority;
 pub use charge::changes;
 pub use if_match::IfMatch;
-pub use request::{Accounts, Changes, NamedMedium, NewPost, NewTarget};
+pub use request::{Accounts, Changes, MediaReference, NewPost, NewTarget};
 pub use status::{PostStatus, TargetStatus};
 pub use target::Target;
 
@@ -120,7 +120,7 @@ impl Post {
     }
 
     /// The targets of a scheduled post that are not public yet.
-    pub fn to_deliver(&self) -> impl Iterator<Item = &Target> {
+    pub fn targets_to_deliver(&self) -> impl Iterator<Item = &Target> {
         self.targets.iter().filter(|it| self.status.is_pending() && it.status != TargetStatus::Published)
     }
 

@@ -30,7 +30,7 @@ pub struct Link {
 
 impl Shown {
     /// How a text is displayed.
-    pub fn of(written: &str) -> Self {
+    pub fn new(written: &str) -> Self {
         let (mut text, mut links) = (String::with_capacity(written.len()), Vec::new());
         let mut end = 0;
         for link in link::find(written) {
@@ -52,7 +52,7 @@ pub fn links(written: &str) -> Vec<Link> {
 
 /// Whether a link, mention or tag may start after this text: at the start, after white space, or
 /// after one of these characters.
-pub fn begins_behind(before: &str, also: &[char]) -> bool {
+pub fn can_start_after(before: &str, also: &[char]) -> bool {
     before.chars().next_back().is_none_or(|it| it.is_whitespace() || also.contains(&it))
 }
 
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn only_links_are_shortened() {
-        let shown = Shown::of("日本 (https://example.com/a/very/long/path/), example.org/b: http://example.net.");
+        let shown = Shown::new("日本 (https://example.com/a/very/long/path/), example.org/b: http://example.net.");
 
         assert_eq!(shown.text, "日本 (example.com/a/very/long/...), example.org/b: example.net.");
         let links: Vec<_> = shown.links.iter().map(|it| (&shown.text[it.range.clone()], it.uri.as_str())).collect();
@@ -83,7 +83,7 @@ mod tests {
         fn links_of_any_text_are_in_order_between_characters(
             text in "(\\PC|https://|http://|example\\.com|@|#|\\(|\\)|/|[ \n\u{3000}]|👩‍👧|é|。){0,40}"
         ) {
-            let shown = Shown::of(&text);
+            let shown = Shown::new(&text);
             let mut end = 0;
             for Link { range, uri } in &shown.links {
                 prop_assert!(end <= range.start && range.start < range.end);

@@ -40,16 +40,16 @@ impl Post {
 /// others are about to be published. A target that waits after an error is not about to be: its
 /// user may change the post, or cancel it.
 fn is_under_way<'a>(deliveries: impl Iterator<Item = &'a Delivery>) -> bool {
-    let (mut has_ended, mut goes_on) = (false, false);
+    let (mut has_ended, mut is_continuing) = (false, false);
     for delivery in deliveries {
         let may_be_public = matches!(delivery.state, State::Failed { class: FailureClass::MayBePublic, .. });
         if delivery.intent.is_some() || may_be_public {
             return true;
         }
         has_ended |= delivery.state != State::Waiting;
-        goes_on |= delivery.state == State::Waiting && !delivery.is_waiting_after_error();
+        is_continuing |= delivery.state == State::Waiting && !delivery.is_waiting_after_error();
     }
-    has_ended && goes_on
+    has_ended && is_continuing
 }
 
 impl Target {
@@ -73,7 +73,7 @@ impl Target {
                 self.status = TargetStatus::Failed;
                 self.error_message = Some(reason.clone());
                 self.failure = Some(*class);
-                self.free_unless_spent();
+                self.release_charge_unless_final();
             }
         }
     }

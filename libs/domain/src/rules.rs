@@ -24,7 +24,7 @@ use crate::media::Attachment;
 use crate::options::Options;
 use crate::text::PostText;
 pub use counting::{Counting, Unit};
-pub use depending::{Depending, When};
+pub use depending::{ConditionalRules, When};
 pub use file_rule::FileRule;
 use known::known;
 pub use post_rule::PostRule;
@@ -41,7 +41,7 @@ pub struct Rules {
     pub rules: Vec<Rule>,
     /// Further rules that apply where an option has one of some values.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known")]
-    pub depending: Vec<Depending>,
+    pub depending: Vec<ConditionalRules>,
     /// What a post costs the operator; `None` if nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
@@ -60,26 +60,26 @@ pub struct RuleViolation {
 
 impl Rules {
     /// `title` is the platform's name.
-    pub fn of(title: impl Into<String>, rules: impl Into<Vec<Rule>>) -> Self {
+    pub fn new(title: impl Into<String>, rules: impl Into<Vec<Rule>>) -> Self {
         Self { title: title.into(), rules: rules.into(), depending: Vec::new(), price: None }
     }
 
     /// Adds rules that apply only under this condition.
     #[must_use]
-    pub fn and_where(mut self, when: When, rules: impl Into<Vec<Rule>>) -> Self {
-        self.depending.push(Depending { when, rules: rules.into() });
+    pub fn with_rules_when(mut self, when: When, rules: impl Into<Vec<Rule>>) -> Self {
+        self.depending.push(ConditionalRules { when, rules: rules.into() });
         self
     }
 
     /// Sets what each post costs the operator.
     #[must_use]
-    pub fn priced(self, price: Price) -> Self {
+    pub fn with_price(self, price: Price) -> Self {
         Self { price: Some(price), ..self }
     }
 
     /// The rules for a post with these options, each with its condition; `None` if it always
     /// applies.
-    pub fn that_hold<'a>(&'a self, options: &'a Options) -> impl Iterator<Item = (&'a Rule, Option<&'a When>)> {
+    pub fn applicable<'a>(&'a self, options: &'a Options) -> impl Iterator<Item = (&'a Rule, Option<&'a When>)> {
         let depending = self.depending.iter().filter(|it| it.when.holds(options));
         let depending = depending.flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
         self.rules.iter().map(|rule| (rule, None)).chain(depending)
@@ -87,16 +87,16 @@ impl Rules {
 
     /// Every rule that a post with this text, these files and these options would violate.
     pub fn breaches(&self, text: &PostText, media: &[Attachment], options: &Options) -> Vec<RuleViolation> {
-        let of_rule = |(rule, when): (&Rule, Option<&When>)| {
+        let check_rule = |(rule, when): (&Rule, Option<&When>)| {
             let (id, field, title) = (rule.id(), rule.field(options), &self.title);
-            let told = when.map_or_else(String::new, |it| it.told(options).to_string());
-            let faults = rule.faults(text.as_str(), media, options).into_iter();
-            faults.map(move |it| RuleViolation {
+            let clause = when.map_or_else(String::new, |it| it.told(options).to_string());
+            let messages = rule.faults(text.as_str(), media, options).into_iter();
+            messages.map(move |it| RuleViolation {
                 rule: id,
                 field: field.clone(),
-                message: format!("{title}{told} {it}"),
+                message: format!("{title}{clause} {it}"),
             })
         };
-        self.that_hold(options).flat_map(of_rule).collect()
+        self.applicable(options).flat_map(check_rule).collect()
     }
 }

@@ -15,7 +15,7 @@ pub enum InvalidSchedule {
     NotAnInstant,
     /// Like [`InvalidSchedule::NotAnInstant`], for a post's time, which may also be [`NOW`].
     #[error("must be a date and time with an offset, such as 2026-11-21T09:30:00Z, or now")]
-    NoTime,
+    NotATime,
     /// More than [`GRACE`] in the past.
     #[error("is in the past; use a later time")]
     Past,
@@ -50,7 +50,7 @@ pub fn parse_schedule(raw: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, In
     if raw == NOW {
         return Ok(now);
     }
-    let at = parse_instant(raw).map_err(|_| InvalidSchedule::NoTime)?;
+    let at = parse_instant(raw).map_err(|_| InvalidSchedule::NotATime)?;
     if at < now - GRACE {
         return Err(InvalidSchedule::Past);
     }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn five_years_ahead_is_a_date_whatever_leap_days_are_between() {
+    fn five_years_ahead_is_a_calendar_date() {
         let now = "2027-03-01T12:00:00Z".parse().unwrap();
         assert!(parse_schedule("2032-03-01T12:00:00Z", now).is_ok());
         assert_eq!(parse_schedule("2032-03-01T12:00:00.001Z", now), Err(InvalidSchedule::TooFar));
@@ -110,19 +110,19 @@ mod tests {
     #[test]
     fn now_is_accepted_as_a_time() {
         assert_eq!(parse_schedule("now", noon()), Ok(noon()));
-        assert_eq!(parse_schedule("Now", noon()), Err(InvalidSchedule::NoTime));
+        assert_eq!(parse_schedule("Now", noon()), Err(InvalidSchedule::NotATime));
         assert_eq!(parse_instant("now"), Err(InvalidSchedule::NotAnInstant));
     }
 
     #[test]
-    fn a_schedule_may_be_a_little_past_but_not_more() {
+    fn schedule_may_be_five_minutes_past() {
         assert!(parse_schedule(&show(noon() - GRACE), noon()).is_ok());
         let past = noon() - GRACE - TimeDelta::milliseconds(1);
         assert_eq!(parse_schedule(&show(past), noon()), Err(InvalidSchedule::Past));
     }
 
     #[test]
-    fn a_schedule_is_at_most_five_years_ahead() {
+    fn schedule_is_at_most_five_years_ahead() {
         let latest = noon() + Months::new(60);
         assert!(parse_schedule(&show(latest), noon()).is_ok());
         let far = latest + TimeDelta::milliseconds(1);

@@ -84,9 +84,9 @@ pub struct Scopes(Vec<Scope>);
 
 impl Scopes {
     /// The requested scopes; an empty request means all.
-    pub fn of(asked: &[Scope]) -> Self {
+    pub fn from_requested(requested: &[Scope]) -> Self {
         let all = Scope::ALL.into_iter();
-        if asked.is_empty() { Self(all.collect()) } else { Self(all.filter(|it| asked.contains(it)).collect()) }
+        if requested.is_empty() { Self(all.collect()) } else { Self(all.filter(|it| requested.contains(it)).collect()) }
     }
 
     /// Whether this scope was granted by name.
@@ -115,8 +115,8 @@ impl Scopes {
 
     /// Texts for users. A scope that another one includes is left out.
     pub fn meanings(&self) -> Vec<&'static str> {
-        let said = self.iter().filter(|it| it.wider().is_none_or(|wider| !self.has(wider)));
-        said.map(Scope::meaning).collect()
+        let shown = self.iter().filter(|it| it.wider().is_none_or(|wider| !self.has(wider)));
+        shown.map(Scope::meaning).collect()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Scope> {
@@ -134,26 +134,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_scope_asked_for_means_all() {
-        assert_eq!(Scopes::of(&[]).names().len(), 8);
+    fn empty_request_means_all_scopes() {
+        assert_eq!(Scopes::from_requested(&[]).names().len(), 8);
     }
 
     #[test]
     fn posts_scope_includes_drafts_but_not_the_reverse() {
-        let [posts, drafts] = [Scope::PostsWrite, Scope::PostsDraft].map(|it| Scopes::of(&[it]));
+        let [posts, drafts] = [Scope::PostsWrite, Scope::PostsDraft].map(|it| Scopes::from_requested(&[it]));
         assert!(posts.permit(Scope::PostsDraft) && posts.permit(Scope::PostsWrite));
         assert!(drafts.permit(Scope::PostsDraft) && !drafts.permit(Scope::PostsWrite));
-        let both = Scopes::of(&[Scope::PostsWrite, Scope::PostsDraft, Scope::PostsRead]);
+        let both = Scopes::from_requested(&[Scope::PostsWrite, Scope::PostsDraft, Scope::PostsRead]);
         assert_eq!(both.meanings().len(), 2);
         assert_eq!(both.with_drafts_only().names(), ["posts:read", "posts:draft"]);
-        let all = Scopes::of(&[]).with_drafts_only();
+        let all = Scopes::from_requested(&[]).with_drafts_only();
         assert_eq!(all.names(), ["user:read", "connections:read", "posts:read", "posts:draft", "media:write"]);
-        assert!(Scopes::of(&[Scope::ConnectionsWrite]).with_drafts_only().names().is_empty());
+        assert!(Scopes::from_requested(&[Scope::ConnectionsWrite]).with_drafts_only().names().is_empty());
     }
 
     #[test]
-    fn a_scope_asked_for_twice_is_there_once() {
-        let scopes = Scopes::of(&[Scope::PostsWrite, Scope::UserRead, Scope::PostsWrite]);
+    fn scope_requested_twice_is_granted_once() {
+        let scopes = Scopes::from_requested(&[Scope::PostsWrite, Scope::UserRead, Scope::PostsWrite]);
         assert_eq!(scopes.names(), ["user:read", "posts:write"]);
         assert!(!scopes.has(Scope::MediaWrite));
     }

@@ -38,7 +38,7 @@ pub fn a_user() -> User {
 
 /// Similar to the sandbox's rules.
 pub fn rules() -> Rules {
-    Rules::of(
+    Rules::new(
         "Sandbox",
         [
             Rule::max_text(500, Counting::code_points()),
@@ -96,7 +96,7 @@ pub fn text(raw: &str) -> PostText {
 
 /// A request for a post to these accounts.
 pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> NewPost {
-    let targets = connections.iter().enumerate().map(|(index, it)| NewTarget::of(index, it.connection_id)).collect();
+    let targets = connections.iter().enumerate().map(|(index, it)| NewTarget::new(index, it.connection_id)).collect();
     NewPost {
         text: text("Hello"),
         targets,
@@ -109,7 +109,7 @@ pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection
 
 pub fn a_post(user: &User, scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> Post {
     let new = a_new_post(scheduled_at, connections);
-    Post::create(new, &[], user, &accounts(connections), &ids(), noon()).unwrap_or_else(|faults| panic!("{faults:?}"))
+    Post::create(new, &[], user, &accounts(connections), &ids(), noon()).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 /// Due at noon, with nothing to prepare.
@@ -149,11 +149,11 @@ pub fn an_endpoint() -> WebhookEndpoint {
 }
 
 /// Due at noon.
-pub fn a_notice() -> WebhookDelivery {
+pub fn a_webhook_delivery() -> WebhookDelivery {
     let endpoint = an_endpoint();
     let id = format!("post.published:{}:1", endpoint.webhook_id);
     let detail = serde_json::json!({ "id": id, "occurred_at": show(noon()), "post_id": 7 });
-    let message = WebhookMessage::of(EventKind::PostPublished, endpoint.webhook_id, &detail);
+    let message = WebhookMessage::from_event(EventKind::PostPublished, endpoint.webhook_id, &detail);
     let message = message.unwrap_or_else(|| panic!("no message"));
     WebhookDelivery::new(endpoint.user_id, endpoint.webhook_id, message, noon())
 }

@@ -54,14 +54,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_blank_text_is_refused() {
+    fn blank_text_is_refused() {
         for raw in ["", " ", "\n\t", "\u{3000}"] {
             assert_eq!(PostText::parse(raw), Err(InvalidText::Blank), "{raw:?}");
         }
     }
 
     #[test]
-    fn a_text_counts_in_code_points() {
+    fn text_length_is_in_code_points() {
         assert!(PostText::parse(&"é".repeat(65_000)).is_ok());
         assert_eq!(PostText::parse(&"a".repeat(65_001)), Err(InvalidText::TooLong { chars: 65_001 }));
     }

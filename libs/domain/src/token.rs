@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn seeded_randomness_repeats_itself_until_it_is_given_up() {
+    fn seeded_randomness_repeats_until_the_seed_is_removed() {
         let draw = || (random_u32(), random_bytes::<19>());
 
         seed_randomness(7);

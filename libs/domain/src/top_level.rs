@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_may_be_as_long_as_the_longest_and_no_longer() {
+    fn label_has_at_most_63_bytes() {
         assert!(is_known("vermögensberatung"));
         assert!(!is_known(&"ä".repeat(65_000)));
         assert!(!is_known(&"com".repeat(65_000)));

@@ -42,7 +42,7 @@ impl User {
     }
 
     /// Whether a session that started then is still valid.
-    pub fn accepts_session_of(&self, began_at: DateTime<Utc>) -> bool {
+    pub fn accepts_session(&self, began_at: DateTime<Utc>) -> bool {
         !self.disabled && self.signed_out_at.is_none_or(|it| it < began_at)
     }
 }

@@ -28,9 +28,9 @@ impl ValidationErrors {
     }
 
     pub fn one(field: impl Display, message: impl Display) -> Self {
-        let mut faults = Self::new();
-        faults.add(field, message);
-        faults
+        let mut errors = Self::new();
+        errors.add(field, message);
+        errors
     }
 
     /// Adds an error. `message` continues the field's name: "may not be blank". Neither is
@@ -85,7 +85,7 @@ impl ValidationErrors {
 
 /// A text of at most `max` bytes of JSON. A text that was cut ends in "…".
 fn cut(text: &impl Display, max: usize) -> String {
-    let mut cut = Cut { text: String::new(), left: max - '…'.len_utf8() };
+    let mut cut = BoundedText { text: String::new(), left: max - '…'.len_utf8() };
     if write!(cut, "{text}").is_err() {
         cut.text.push('…');
     }
@@ -93,12 +93,12 @@ fn cut(text: &impl Display, max: usize) -> String {
 }
 
 /// Accepts text up to its limit and then returns an error, so that the formatting stops.
-struct Cut {
+struct BoundedText {
     text: String,
     left: usize,
 }
 
-impl Write for Cut {
+impl Write for BoundedText {
     fn write_str(&mut self, more: &str) -> fmt::Result {
         for letter in more.chars() {
             // The longest encoding: JSON escapes control characters, and most have no short escape.
@@ -122,22 +122,22 @@ mod tests {
 
     #[test]
     fn summary_has_the_first_error_and_counts_the_rest() {
-        let mut faults = ValidationErrors::one("content", "is required");
-        assert_eq!(faults.summary(), "content is required");
-        faults.add("media", "must be a list");
-        assert_eq!(faults.summary(), "content is required (and 1 more error)");
-        faults.add("platforms", "must be a list");
-        assert_eq!(faults.summary(), "content is required (and 2 more errors)");
+        let mut errors = ValidationErrors::one("content", "is required");
+        assert_eq!(errors.summary(), "content is required");
+        errors.add("media", "must be a list");
+        assert_eq!(errors.summary(), "content is required (and 1 more error)");
+        errors.add("platforms", "must be a list");
+        assert_eq!(errors.summary(), "content is required (and 2 more errors)");
     }
 
     #[test]
     fn all_are_counted_and_the_first_fifty_kept() {
-        let mut faults = ValidationErrors::new();
+        let mut errors = ValidationErrors::new();
         for index in 0..70_000 {
-            faults.add(format_args!("scopes.{index}"), "must be a string");
+            errors.add(format_args!("scopes.{index}"), "must be a string");
         }
         let mut more = ValidationErrors::one("content", "is required");
-        more.extend(faults);
+        more.extend(errors);
 
         assert_eq!(more.iter().count(), 50);
         assert_eq!(more.iter().last(), Some(("scopes.48", "scopes.48 must be a string")));
@@ -153,17 +153,17 @@ mod tests {
                 f.write_str("is wrong")
             }
         }
-        let (mut faults, written) = (ValidationErrors::new(), std::cell::Cell::new(0));
+        let (mut errors, written) = (ValidationErrors::new(), std::cell::Cell::new(0));
         for _ in 0..1000 {
-            faults.add("field", Costly(&written));
+            errors.add("field", Costly(&written));
         }
         assert_eq!(written.get(), 50);
     }
 
     #[test]
-    fn a_long_name_is_cut_at_a_character() {
-        let faults = ValidationErrors::one("é".repeat(100_000), "is not a field");
-        let (field, message) = faults.iter().next().unwrap();
+    fn long_field_name_is_cut_at_a_character() {
+        let errors = ValidationErrors::one("é".repeat(100_000), "is not a field");
+        let (field, message) = errors.iter().next().unwrap();
         assert_eq!(field, format!("{}…", "é".repeat(126)));
         assert_eq!(message, format!("{field} is not a field"));
     }

@@ -17,10 +17,10 @@ pub enum AddressPolicy {
 impl AddressPolicy {
     /// Without a port, no exception applies.
     pub(crate) fn permits(&self, address: IpAddr, port: Option<u16>) -> bool {
-        is_public(address) || port.is_some_and(|it| self.excepts(address, it))
+        is_public(address) || port.is_some_and(|it| self.is_exception(address, it))
     }
 
-    pub(crate) fn excepts(&self, address: IpAddr, port: u16) -> bool {
+    pub(crate) fn is_exception(&self, address: IpAddr, port: u16) -> bool {
         self.exceptions().contains(&SocketAddr::new(address, port))
     }
 
@@ -59,18 +59,18 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     if let Some(embedded) = embedded_v4(address) {
         return is_public_v4(embedded);
     }
-    within(address, &GLOBAL_UNICAST) && !SPECIAL_V6.iter().any(|it| within(address, it))
+    is_within(address, &GLOBAL_UNICAST) && !SPECIAL_V6.iter().any(|it| is_within(address, it))
 }
 
 /// The IPv4 address at which a connection to this address ends: this machine translates the
 /// mapped form, the network's translator the NAT64 form.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [.., a, b, c, d] = address.octets();
-    let carries = within(address, &MAPPED) || within(address, &NAT64);
-    carries.then(|| Ipv4Addr::new(a, b, c, d))
+    let has_embedded = is_within(address, &MAPPED) || is_within(address, &NAT64);
+    has_embedded.then(|| Ipv4Addr::new(a, b, c, d))
 }
 
-fn within(address: Ipv6Addr, (network, length): &(Ipv6Addr, u32)) -> bool {
+fn is_within(address: Ipv6Addr, (network, length): &(Ipv6Addr, u32)) -> bool {
     let differing = address.to_bits() ^ network.to_bits();
     differing.leading_zeros() >= *length
 }

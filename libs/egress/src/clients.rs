@@ -33,7 +33,7 @@ struct LazyClient {
 impl Clients {
     pub(crate) fn new(policy: &AddressPolicy, build: fn() -> ClientBuilder) -> Self {
         let lazy =
-            |reach| LazyClient { resolver: CheckedResolver::new(policy.clone(), reach), client: OnceLock::new() };
+            |allowed| LazyClient { resolver: CheckedResolver::new(policy.clone(), allowed), client: OnceLock::new() };
         let port_clients = |port| PortClients {
             also_exceptions: lazy(Reach::AlsoExceptions { port }),
             only_exceptions: lazy(Reach::OnlyExceptions { port }),

@@ -68,7 +68,7 @@ impl Egress {
         let is_web_port = WEB_PORTS.contains(&port) || self.policy.excepted_ports().any(|it| it == port);
         // An IP address in the URL never reaches the resolver, so it is checked here.
         match literal_address(url)? {
-            Some(address) if only_exceptions && !self.policy.excepts(address, port) => Err(Refusal::Scheme),
+            Some(address) if only_exceptions && !self.policy.is_exception(address, port) => Err(Refusal::Scheme),
             Some(address) if !self.policy.permits(address, Some(port)) => Err(Refusal::NotPublic),
             _ if !is_web_port => Err(Refusal::Port),
             _ => self.clients.for_port(port, only_exceptions),

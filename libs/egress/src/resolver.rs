@@ -31,8 +31,8 @@ pub(crate) enum Reach {
 }
 
 impl CheckedResolver {
-    pub(crate) fn new(policy: AddressPolicy, reach: Reach) -> Self {
-        Self { policy, reach }
+    pub(crate) fn new(policy: AddressPolicy, allowed: Reach) -> Self {
+        Self { policy, reach: allowed }
     }
 
     async fn addresses(&self, name: &str) -> Result<Vec<SocketAddr>, Refusal> {
@@ -44,8 +44,8 @@ impl CheckedResolver {
     /// Returns all addresses or none. A name with both private and public addresses is
     /// misconfigured or an attempt to bypass the check.
     fn check(&self, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
-        let refused = found.iter().find_map(|it| self.refuse(it.ip()));
-        match refused {
+        let error = found.iter().find_map(|it| self.refuse(it.ip()));
+        match error {
             _ if found.is_empty() => Err(Refusal::UnknownHost),
             Some(refusal) => Err(refusal),
             None => Ok(found),
@@ -53,12 +53,12 @@ impl CheckedResolver {
     }
 
     fn refuse(&self, address: IpAddr) -> Option<Refusal> {
-        let (permitted, refusal) = match self.reach {
+        let (is_permitted, error) = match self.reach {
             Reach::Public => (self.policy.permits(address, None), Refusal::NotPublic),
             Reach::AlsoExceptions { port } => (self.policy.permits(address, Some(port)), Refusal::NotPublic),
-            Reach::OnlyExceptions { port } => (self.policy.excepts(address, port), Refusal::Scheme),
+            Reach::OnlyExceptions { port } => (self.policy.is_exception(address, port), Refusal::Scheme),
         };
-        (!permitted).then_some(refusal)
+        (!is_permitted).then_some(error)
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn exception_applies_to_its_port_only() {
         let policy = AddressPolicy::Also(vec!["127.0.0.1:3000".parse().unwrap()]);
-        let check = |reach| CheckedResolver::new(policy.clone(), reach).check(found(&["127.0.0.1"]));
+        let check = |allowed| CheckedResolver::new(policy.clone(), allowed).check(found(&["127.0.0.1"]));
         assert!(check(Reach::AlsoExceptions { port: 3000 }).is_ok());
         assert_eq!(check(Reach::AlsoExceptions { port: 3001 }), Err(Refusal::NotPublic));
         assert_eq!(check(Reach::Public), Err(Refusal::NotPublic));

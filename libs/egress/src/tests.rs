@@ -9,7 +9,7 @@ fn build() -> ClientBuilder {
     Client::builder().user_agent("named by the caller")
 }
 
-fn excepting(addresses: &[SocketAddr]) -> Egress {
+fn egress_with_exceptions(addresses: &[SocketAddr]) -> Egress {
     Egress::new(AddressPolicy::Also(addresses.to_vec()), build)
 }
 
@@ -25,27 +25,27 @@ async fn serve() -> SocketAddr {
             }
             let head = String::from_utf8(head).unwrap();
             let agent = head.lines().find_map(|it| it.strip_prefix("user-agent: ")).unwrap();
-            let answer = format!("HTTP/1.1 302 Found\r\nlocation: /\r\nagent: {agent}\r\ncontent-length: 0\r\n\r\n");
-            stream.write_all(answer.as_bytes()).await.unwrap();
+            let response = format!("HTTP/1.1 302 Found\r\nlocation: /\r\nagent: {agent}\r\ncontent-length: 0\r\n\r\n");
+            stream.write_all(response.as_bytes()).await.unwrap();
         }
     });
     address
 }
 
-fn verdict(egress: &Egress, url: &str, schemes: Schemes) -> Result<(), Refusal> {
+fn check_url(egress: &Egress, url: &str, schemes: Schemes) -> Result<(), Refusal> {
     egress.client(&Url::parse(url).unwrap(), schemes).map(|_| ())
 }
 
 /// Calls a URL; returns the status or our refusal.
 async fn call(egress: &Egress, url: &str, schemes: Schemes) -> Result<u16, Refusal> {
     let url = Url::parse(url).unwrap();
-    let answer = egress.client(&url, schemes)?.get(url).send().await;
-    answer.map(|it| it.status().as_u16()).map_err(|error| Egress::refusal(&error).unwrap())
+    let response = egress.client(&url, schemes)?.get(url).send().await;
+    response.map(|it| it.status().as_u16()).map_err(|error| Egress::refusal(&error).unwrap())
 }
 
 #[test]
 fn url_is_checked_by_scheme_credentials_port_and_ip_address() {
-    let egress = excepting(&["127.0.0.1:3000".parse().unwrap()]);
+    let egress = egress_with_exceptions(&["127.0.0.1:3000".parse().unwrap()]);
     // The expected results with `Schemes::Any` and with `Schemes::Encrypted`.
     let cases = [
         ("https://example.com/", Ok(()), Ok(())),
@@ -73,8 +73,8 @@ fn url_is_checked_by_scheme_credentials_port_and_ip_address() {
         ("https://[2606:4700:4700::1111]:8444/", Err(Refusal::Port), Err(Refusal::Port)),
     ];
     for (url, any, encrypted) in cases {
-        assert_eq!(verdict(&egress, url, Schemes::Any), any, "{url}");
-        assert_eq!(verdict(&egress, url, Schemes::Encrypted), encrypted, "{url}");
+        assert_eq!(check_url(&egress, url, Schemes::Any), any, "{url}");
+        assert_eq!(check_url(&egress, url, Schemes::Encrypted), encrypted, "{url}");
     }
 }
 
@@ -84,8 +84,8 @@ async fn http_name_is_called_only_if_all_its_addresses_are_exceptions() {
     let at = |host: &str| SocketAddr::new(host.parse().unwrap(), server.port());
     let url = format!("http://localhost:{}/", server.port());
 
-    let excepted = excepting(&[at("127.0.0.1"), at("::1")]);
-    let another = excepting(&[at("127.0.0.2")]);
+    let excepted = egress_with_exceptions(&[at("127.0.0.1"), at("::1")]);
+    let another = egress_with_exceptions(&[at("127.0.0.2")]);
 
     assert_eq!(call(&excepted, &url, Schemes::Encrypted).await, Ok(302));
     assert_eq!(call(&another, &url, Schemes::Encrypted).await, Err(Refusal::Scheme));
@@ -104,21 +104,21 @@ async fn name_that_resolves_to_loopback_is_not_called() {
 async fn call_has_callers_user_agent_and_follows_no_redirect() {
     let server = serve().await;
     let url = Url::parse(&format!("http://{server}/")).unwrap();
-    let egress = excepting(&[server]);
+    let egress = egress_with_exceptions(&[server]);
 
-    let answer = egress.client(&url, Schemes::Any).unwrap().get(url).send().await.unwrap();
+    let response = egress.client(&url, Schemes::Any).unwrap().get(url).send().await.unwrap();
 
-    assert_eq!(answer.status(), 302);
-    assert_eq!(answer.headers()["agent"], "named by the caller");
+    assert_eq!(response.status(), 302);
+    assert_eq!(response.headers()["agent"], "named by the caller");
 }
 
 #[tokio::test]
-async fn unreachable_server_is_no_refusal() {
+async fn unreachable_server_is_not_an_egress_error() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
     let url = Url::parse(&format!("http://{address}/")).unwrap();
-    let egress = excepting(&[address]);
+    let egress = egress_with_exceptions(&[address]);
 
     let failed = egress.client(&url, Schemes::Any).unwrap().get(url).send().await.unwrap_err();
 

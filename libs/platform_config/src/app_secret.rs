@@ -14,7 +14,7 @@ pub(crate) struct AppSecret(Secret<AppCredentials>);
 impl AppSecret {
     /// `id` is the name or ARN of the secret.
     pub(crate) fn new(aws: &SdkConfig, id: String) -> Self {
-        Self(Secret::new(aws, id, AppCredentials::FORM, Clock::System))
+        Self(Secret::new(aws, id, AppCredentials::EXAMPLE_JSON, Clock::System))
     }
 }
 
@@ -25,7 +25,7 @@ impl AppSource for AppSecret {
         self.0.get().await.map_err(|_| DependencyError)
     }
 
-    fn refused(&self, credentials: &Arc<AppCredentials>) {
+    fn report_refused(&self, credentials: &Arc<AppCredentials>) {
         self.0.refused(credentials);
     }
 }

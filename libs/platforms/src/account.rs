@@ -47,7 +47,7 @@ pub struct Credentials {
     pub extra: Option<SecretString>,
     /// The account's own token, where the grant covers other accounts, too. Stored with the
     /// connection, and not refreshed.
-    pub own: Option<SecretString>,
+    pub own_token: Option<SecretString>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ pub struct Credentials {
 pub struct UnreadableCredentials;
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct CredentialsJson {
     access_token: String,
     refresh_token: Option<String>,
     expires_at: Option<i64>,
@@ -67,17 +67,24 @@ struct Stored {
 impl Credentials {
     /// A token that does not expire and cannot be refreshed.
     pub fn new(access_token: SecretString) -> Self {
-        Self { access_token, refresh_token: None, expires_at: None, refresh_expires_at: None, extra: None, own: None }
+        Self {
+            access_token,
+            refresh_token: None,
+            expires_at: None,
+            refresh_expires_at: None,
+            extra: None,
+            own_token: None,
+        }
     }
 
     /// The token for calls of this account: its own one, else that of the grant.
     pub fn account_token(&self) -> &SecretString {
-        self.own.as_ref().unwrap_or(&self.access_token)
+        self.own_token.as_ref().unwrap_or(&self.access_token)
     }
 
     /// Whether the end of one grant also ends the other. Several users of a deployment may have
     /// connected the same account, and some platforms give all of them the same token.
-    pub fn share_a_token(&self, other: &Self) -> bool {
+    pub fn shares_token_with(&self, other: &Self) -> bool {
         let refresh = |it: &Self| it.refresh_token.as_ref().map(|it| it.expose_secret().to_owned());
         let shares_refresh = refresh(self).is_some_and(|it| Some(it) == refresh(other));
         shares_refresh || self.access_token.expose_secret() == other.access_token.expose_secret()
@@ -87,7 +94,7 @@ impl Credentials {
     /// writes credentials out.
     pub fn to_bytes(&self) -> SecretString {
         let expose = |it: &Option<SecretString>| it.as_ref().map(|it| it.expose_secret().to_owned());
-        let stored = Stored {
+        let stored = CredentialsJson {
             access_token: self.access_token.expose_secret().to_owned(),
             refresh_token: expose(&self.refresh_token),
             expires_at: self.expires_at.map(|it| it.timestamp_millis()),
@@ -98,14 +105,14 @@ impl Credentials {
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, UnreadableCredentials> {
-        let stored: Stored = serde_json::from_slice(bytes).map_err(|_| UnreadableCredentials)?;
+        let stored: CredentialsJson = serde_json::from_slice(bytes).map_err(|_| UnreadableCredentials)?;
         Ok(Self {
             access_token: stored.access_token.into(),
             refresh_token: stored.refresh_token.map(Into::into),
             expires_at: stored.expires_at.and_then(DateTime::from_timestamp_millis),
             refresh_expires_at: stored.refresh_expires_at.and_then(DateTime::from_timestamp_millis),
             extra: stored.extra.map(Into::into),
-            own: None,
+            own_token: None,
         })
     }
 }
@@ -121,32 +128,32 @@ mod tests {
             ..Credentials::new(access.into())
         };
         let one = credentials("a", Some("r"));
-        for (other, shared) in [
+        for (other, is_shared) in [
             (credentials("a", None), true),
             (credentials("b", Some("r")), true),
             (credentials("b", Some("s")), false),
             (credentials("b", None), false),
         ] {
-            assert_eq!(one.share_a_token(&other), shared);
-            assert_eq!(other.share_a_token(&one), shared);
+            assert_eq!(one.shares_token_with(&other), is_shared);
+            assert_eq!(other.shares_token_with(&one), is_shared);
         }
-        assert!(!credentials("a", None).share_a_token(&credentials("b", None)), "none is not the same");
+        assert!(!credentials("a", None).shares_token_with(&credentials("b", None)), "none is not the same");
     }
 
     #[test]
-    fn credentials_read_back_and_never_print() {
+    fn credentials_round_trip_and_debug_omits_secrets() {
         let credentials = Credentials {
             refresh_token: Some("also-secret".into()),
             expires_at: DateTime::from_timestamp_millis(1_795_262_400_000),
             refresh_expires_at: DateTime::from_timestamp_millis(1_798_862_400_000),
-            own: Some("page-secret".into()),
+            own_token: Some("page-secret".into()),
             ..Credentials::new("very-secret".into())
         };
         let read = Credentials::from_bytes(credentials.to_bytes().expose_secret().as_bytes()).unwrap();
         assert_eq!(read.access_token.expose_secret(), "very-secret");
         assert_eq!(read.expires_at, credentials.expires_at);
         assert_eq!(read.refresh_expires_at, credentials.refresh_expires_at);
-        assert!(read.own.is_none(), "what is the account's own is kept elsewhere");
+        assert!(read.own_token.is_none(), "what is the account's own is kept elsewhere");
         assert!(!format!("{read:?}").contains("secret\""), "{read:?}");
         assert!(!format!("{read:?}").contains("very-secret"));
     }

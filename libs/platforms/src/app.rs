@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 pub(crate) use self::extra_secrets::{Checked, NoExtraSecrets};
-pub use self::extra_secrets::{ExtraSecretsSpec, InvalidExtraSecrets};
+pub use self::extra_secrets::{ExtraSecrets, InvalidExtraSecrets};
 
 use crate::dependency_error::DependencyError;
 use crate::vault::{Retention, Vault, VaultSecret};
@@ -25,17 +25,17 @@ pub struct AppCredentials {
     /// A password, or a private key where the platform requires a signature.
     pub client_secret: SecretString,
     /// Extra secrets of the platform.
-    pub further: ExtraSecretsSpec,
+    pub extra_secrets: ExtraSecrets,
 }
 
 impl AppCredentials {
     /// The JSON that an operator writes. Extra secrets are further fields of the object.
-    pub const FORM: &str = r#"{"client_id": "…", "client_secret": "…"}"#;
+    pub const EXAMPLE_JSON: &str = r#"{"client_id": "…", "client_secret": "…"}"#;
 
     /// An id and a secret, without extra secrets.
     pub fn new(client_id: &str, client_secret: &str) -> Self {
         let (client_id, client_secret) = (client_id.to_owned(), client_secret.into());
-        Self { client_id, client_secret, further: ExtraSecretsSpec::default() }
+        Self { client_id, client_secret, extra_secrets: ExtraSecrets::default() }
     }
 }
 
@@ -47,7 +47,7 @@ struct Written {
     #[serde(default, rename = "note")]
     _note: IgnoredAny,
     #[serde(flatten)]
-    further: Map<String, Value>,
+    extra_secrets: Map<String, Value>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -57,12 +57,12 @@ struct Incomplete;
 impl TryFrom<Written> for AppCredentials {
     type Error = Incomplete;
 
-    fn try_from(written: Written) -> Result<Self, Incomplete> {
-        let Written { client_id, client_secret, further, .. } = written;
+    fn try_from(raw: Written) -> Result<Self, Incomplete> {
+        let Written { client_id, client_secret, extra_secrets, .. } = raw;
         if client_id.trim().is_empty() || client_secret.expose_secret().trim().is_empty() {
             return Err(Incomplete);
         }
-        Ok(Self { client_id, client_secret, further: ExtraSecretsSpec(further) })
+        Ok(Self { client_id, client_secret, extra_secrets: ExtraSecrets(extra_secrets) })
     }
 }
 
@@ -76,7 +76,7 @@ pub trait AppSource: Send + Sync {
     async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError>;
 
     /// Reports that the platform refused these credentials. The next read loads them again.
-    fn refused(&self, credentials: &Arc<AppCredentials>);
+    fn report_refused(&self, credentials: &Arc<AppCredentials>);
 }
 
 /// Constant credentials, for the local stack and for tests.
@@ -86,7 +86,7 @@ impl AppSource for AppCredentials {
         Ok(Arc::new(self.clone()))
     }
 
-    fn refused(&self, _: &Arc<AppCredentials>) {
+    fn report_refused(&self, _: &Arc<AppCredentials>) {
         tracing::error!(client_id = self.client_id, "the platform refused this deployment's client id or secret");
     }
 }
@@ -103,7 +103,7 @@ impl AppSource for AppUnavailable {
         Err(DependencyError)
     }
 
-    fn refused(&self, _: &Arc<AppCredentials>) {}
+    fn report_refused(&self, _: &Arc<AppCredentials>) {}
 }
 
 #[async_trait]
@@ -133,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn operator_json_is_read_and_never_prints() {
+    fn operator_json_is_read_and_debug_omits_the_secret() {
         let app = read(r#"{"client_id": "us", "client_secret": "very-secret", "note": "ours since spring"}"#).unwrap();
 
         assert_eq!(app.client_id, "us");
         assert_eq!(app.client_secret.expose_secret(), "very-secret");
         assert!(!format!("{app:?}").contains("very-secret"), "{app:?}");
-        assert!(read(AppCredentials::FORM).is_ok());
+        assert!(read(AppCredentials::EXAMPLE_JSON).is_ok());
     }
 
     #[test]

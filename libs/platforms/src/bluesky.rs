@@ -225,7 +225,7 @@ impl Bluesky {
         match &session.kind {
             Kind::Oauth(grant) => {
                 let tokens = self.authorization(grant, now).refresh(token).await?;
-                if !tokens.are_of(&session.did) {
+                if !tokens.is_issued_for(&session.did) {
                     tracing::error!(did = session.did.as_str(), "a refresh returned another account's tokens");
                     return Err(RefreshError::Unreachable("it returned the tokens of another account".to_owned()));
                 }
@@ -245,9 +245,9 @@ impl Bluesky {
 
     /// Looks up the post. An attempt with an earlier preparation had the same key and text.
     async fn look_up(&self, request: &PublishRequest<'_>, session: &Session) -> LookUp {
-        let made = Progress::load(request).post;
-        let text = made.as_ref().map_or_else(|| RichText::new(request.text).text, |it| it.text().to_owned());
-        let rkey = made.map_or_else(|| record_key(request.publish_at, request.reference), |it| it.rkey);
+        let prepared_post = Progress::load(request).post;
+        let text = prepared_post.as_ref().map_or_else(|| RichText::new(request.text).text, |it| it.text().to_owned());
+        let rkey = prepared_post.map_or_else(|| record_key(request.publish_at, request.reference), |it| it.rkey);
         record::look_up(&self.http, (&session.pds, session.did.as_str()), &rkey, &text).await
     }
 }
@@ -291,11 +291,11 @@ impl Platform for Bluesky {
     ) -> Result<Option<AccountDetails>, AttemptError> {
         let Session { did, kind, .. } = Session::load(credentials)?;
         // An account that cannot be looked up now is unchanged.
-        let Ok(who) = self.directory.find(&Name::Did(did)).await else { return Ok(None) };
-        let account = self.connect_flows().account(&who, kind, credentials.clone(), Vec::new()).await;
+        let Ok(identity) = self.directory.find(&Name::Did(did)).await else { return Ok(None) };
+        let account = self.connect_flows().account(&identity, kind, credentials.clone(), Vec::new()).await;
         // If nothing could be read, the name is missing, too.
-        let is_read = account.profile.display_name.is_some() || profile.display_name.is_none();
-        Ok(is_read.then_some(AccountDetails { profile: account.profile, rules: account.rules }))
+        let has_name = account.profile.display_name.is_some() || profile.display_name.is_none();
+        Ok(has_name.then_some(AccountDetails { profile: account.profile, rules: account.rules }))
     }
 }
 
@@ -309,25 +309,25 @@ impl Connect for Bluesky {
         FIELDS
     }
 
-    fn named_host(&self, answers: &FieldValues) -> Option<String> {
-        connect_flow::named_host(answers)
+    fn named_host(&self, values: &FieldValues) -> Option<String> {
+        connect_flow::named_host(values)
     }
 
-    async fn client_document(&self, here: &CallbackUrls) -> Result<Option<serde_json::Value>, DependencyError> {
-        if client::is_at_loopback(here) {
+    async fn client_document(&self, urls: &CallbackUrls) -> Result<Option<serde_json::Value>, DependencyError> {
+        if client::is_loopback_origin(urls) {
             return Ok(None);
         }
         let keys = client_key::all(self.vault.as_ref()).await?;
-        Ok(client::document(here, &self.client_name, &keys))
+        Ok(client::document(urls, &self.client_name, &keys))
     }
 
     async fn authorize(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        self.connect_flows().begin(answers, request, now).await
+        self.connect_flows().begin(values, request, now).await
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
@@ -338,11 +338,11 @@ impl Connect for Bluesky {
         let session = Session::load(credentials)?;
         // Either token ends the whole session; the refresh token lives longer.
         let token = credentials.refresh_token.as_ref().unwrap_or(&credentials.access_token);
-        let ended = match &session.kind {
+        let revocation = match &session.kind {
             Kind::Oauth(grant) => self.authorization(grant, now).revoke(token).await?,
             Kind::AppPassword => Some(app_password::end(&self.http, &session.pds, token).await?),
         };
-        match ended {
+        match revocation {
             Some(reply) if !reply.status.is_success() => Err(reply.failure(&errors::PDS, Effect::Private, now).into()),
             _ => Ok(()),
         }

@@ -13,7 +13,7 @@ pub(crate) struct Caller<'a> {
 
 impl<'a> Caller<'a> {
     /// The caller for the account of a publish request.
-    pub(crate) fn of(job: &'a PublishRequest<'_>) -> Self {
-        Self { token: job.credentials.account_token(), now: job.now }
+    pub(crate) fn for_request(request: &'a PublishRequest<'_>) -> Self {
+        Self { token: request.credentials.account_token(), now: request.now }
     }
 }

@@ -18,7 +18,7 @@ const MAX_VALUE: usize = 500;
 const MAX_LABEL: usize = 200;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Choosing<'a> {
+pub struct ChoicesRequest<'a> {
     pub option: &'a str,
     /// What the user typed. An adapter may search with it, or return all values: those that do not
     /// match are removed afterwards.
@@ -69,12 +69,12 @@ mod tests {
         ];
         let listed = listed.map(|(value, label)| Choice { value: value.to_owned(), label: label.to_owned() });
 
-        let told: Vec<_> = bounded(listed.into()).into_iter().map(|it| (it.value, it.label)).collect();
+        let limited: Vec<_> = bounded(listed.into()).into_iter().map(|it| (it.value, it.label)).collect();
 
-        let told: Vec<_> =
-            told.iter().map(|(value, label)| (value.as_str(), label.chars().take(12).collect())).collect();
-        let said = |it: &str| it.to_owned();
-        assert_eq!(told, [("b1", said("Noticeboard")), ("b3", said("b3")), ("b4", said("ääääääääääää"))]);
+        let limited: Vec<_> =
+            limited.iter().map(|(value, label)| (value.as_str(), label.chars().take(12).collect())).collect();
+        let text = |it: &str| it.to_owned();
+        assert_eq!(limited, [("b1", text("Noticeboard")), ("b3", text("b3")), ("b4", text("ääääääääääää"))]);
         let many = (0..5_000).map(|it| Choice { value: it.to_string(), label: String::new() }).collect();
         assert_eq!(bounded(many).len(), MAX_CHOICES);
     }

@@ -31,13 +31,13 @@ const REDIRECT_URI: &str = "{redirect_uri}";
 
 impl Field {
     /// The label, with our redirect URI.
-    pub fn label_at(&self, here: &CallbackUrls) -> String {
-        self.label.replace(REDIRECT_URI, &here.redirect_uri)
+    pub fn label_for(&self, urls: &CallbackUrls) -> String {
+        self.label.replace(REDIRECT_URI, &urls.redirect_uri)
     }
 
     /// The hint of an optional field, with our redirect URI.
-    pub fn hint_at(&self, here: &CallbackUrls) -> Option<String> {
-        self.optional.map(|it| it.replace(REDIRECT_URI, &here.redirect_uri))
+    pub fn hint_for(&self, urls: &CallbackUrls) -> Option<String> {
+        self.optional.map(|it| it.replace(REDIRECT_URI, &urls.redirect_uri))
     }
 
     /// A required field whose value is shown.
@@ -72,7 +72,7 @@ pub struct CallbackUrls {
 
 impl CallbackUrls {
     /// The URLs of a service at this origin.
-    pub fn of(origin: &str, platform: &str) -> Self {
+    pub fn new(origin: &str, platform: &str) -> Self {
         Self {
             origin: origin.to_owned(),
             redirect_uri: format!("{origin}/connect/callback/{platform}"),
@@ -86,12 +86,12 @@ impl CallbackUrls {
     /// receive the code of another server (mix-up attack: RFC 9700, section 4.4.2.2).
     #[must_use]
     pub fn for_server(&self, origin: &str) -> Self {
-        Self { redirect_uri: self.redirect_uri_of(&token::hash(origin)), ..self.clone() }
+        Self { redirect_uri: self.redirect_uri_for(&token::hash(origin)), ..self.clone() }
     }
 
     /// The redirect URI with the name of a server appended.
     #[must_use]
-    pub fn redirect_uri_of(&self, server: &str) -> String {
+    pub fn redirect_uri_for(&self, server: &str) -> String {
         format!("{}/{server}", self.redirect_uri)
     }
 }
@@ -160,8 +160,8 @@ pub struct Callback {
 impl Callback {
     /// Refuses a callback that arrived at another redirect URI than the requested one. Every
     /// adapter checks this before it reads the callback.
-    pub(crate) fn check_arrival(&self, asked_for: &CallbackUrls) -> Result<(), ConnectError> {
-        if self.arrived_at == asked_for.redirect_uri { Ok(()) } else { Err(ConnectError::from_another_server()) }
+    pub(crate) fn check_redirect_uri(&self, requested: &CallbackUrls) -> Result<(), ConnectError> {
+        if self.arrived_at == requested.redirect_uri { Ok(()) } else { Err(ConnectError::from_another_server()) }
     }
 }
 
@@ -204,8 +204,8 @@ pub enum RefreshError {
 }
 
 impl From<RefreshError> for AttemptError {
-    fn from(refusal: RefreshError) -> Self {
-        match refusal {
+    fn from(error: RefreshError) -> Self {
+        match error {
             RefreshError::Gone(reason) => Self::Unauthorized { reason },
             RefreshError::Unreachable(reason) => Self::RetryLater { retry_at: None, reason },
         }

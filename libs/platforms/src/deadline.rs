@@ -16,18 +16,22 @@ pub(crate) const WITHIN: Duration = Duration::from_secs(38);
 /// Runs a preparation step within the time limit. `title` is the platform's name.
 pub(crate) async fn step(
     title: &str,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     work: impl Future<Output = Result<Step, AttemptError>>,
 ) -> Result<Step, AttemptError> {
-    let late =
+    let timeout_error =
         || AttemptError::RetryLater { retry_at: None, reason: format!("{title} did not finish the step in time") };
-    Deadline::begin(job.now).within(WITHIN, work).await.ok_or_else(late).flatten()
+    Deadline::begin(request.now).within(WITHIN, work).await.ok_or_else(timeout_error).flatten()
 }
 
 /// Runs a look-up within the time limit.
-pub(crate) async fn look(title: &str, job: &PublishRequest<'_>, work: impl Future<Output = Resolution>) -> Resolution {
-    let late = || Resolution::Pending { reason: format!("{title} did not respond in time") };
-    Deadline::begin(job.now).within(WITHIN, work).await.unwrap_or_else(late)
+pub(crate) async fn look(
+    title: &str,
+    request: &PublishRequest<'_>,
+    work: impl Future<Output = Resolution>,
+) -> Resolution {
+    let pending = || Resolution::Pending { reason: format!("{title} did not respond in time") };
+    Deadline::begin(request.now).within(WITHIN, work).await.unwrap_or_else(pending)
 }
 
 /// A clock that starts with the step.

@@ -17,13 +17,13 @@ impl From<DependencyError> for ConnectError {
 }
 
 impl From<DependencyError> for RefreshError {
-    fn from(not_now: DependencyError) -> Self {
-        Self::Unreachable(not_now.to_string())
+    fn from(error: DependencyError) -> Self {
+        Self::Unreachable(error.to_string())
     }
 }
 
 impl From<DependencyError> for AttemptError {
-    fn from(not_now: DependencyError) -> Self {
-        Self::RetryLater { retry_at: None, reason: not_now.to_string() }
+    fn from(error: DependencyError) -> Self {
+        Self::RetryLater { retry_at: None, reason: error.to_string() }
     }
 }

@@ -42,15 +42,15 @@ use serde::Deserialize;
 use url::Url;
 
 use self::api::Api;
-use self::bot::{Bot, BotAccount, PerhapsWithBot, WithBot};
-use self::publishing::is_of_place;
+use self::bot::{Bot, BotAccount, WithBot, WithOptionalBot};
+use self::publishing::is_access_error;
 pub(crate) use self::rules::OPTIONS;
 use self::rules::{CHANNEL, rules, server_rules, webhook_rules};
 use self::server::Server;
 use self::snowflake::Snowflake;
 use self::webhook::{Given, Key};
 use crate::account::{Account, AccountDetails, Credentials};
-use crate::choices::{Choice, Choosing};
+use crate::choices::{Choice, ChoicesRequest};
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues};
 use crate::deadline::{Deadline, WITHIN};
 use crate::kit::{CallError, Effect};
@@ -122,7 +122,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Discord>, SetupError> {
     let user_agent = format!("DiscordBot ({about}, {})", env!("CARGO_PKG_VERSION"));
     let site = url.as_str().trim_end_matches('/');
     let base_url = format!("{site}/api/v10");
-    let source = if bot { setup.app::<WithBot>(NAME) } else { setup.app::<PerhapsWithBot>(NAME) };
+    let source = if bot { setup.app::<WithBot>(NAME) } else { setup.app::<WithOptionalBot>(NAME) };
     let oauth = (app || bot).then(|| {
         let endpoints = Endpoints {
             authorization: format!("{site}/oauth2/authorize"),
@@ -193,12 +193,12 @@ impl Platform for Discord {
             let guild = self.bot(now)?.guild(server.guild).await?;
             return Ok(Some(AccountDetails { profile: guild.profile(), rules: server_rules() }));
         }
-        let (key, kept) = webhook::load(credentials)?;
+        let (key, stored) = webhook::load(credentials)?;
         let found = self.api.webhook(&key, now).await?;
-        let account = found.account(key.token, kept.is_ours);
+        let account = found.account(key.token, stored.is_ours);
         // A webhook that was moved to another channel is another account.
-        let told = account.map(|it| it.0).filter(|it| it.account_id == profile.account_id);
-        Ok(told.map(|profile| AccountDetails { profile, rules: webhook_rules() }))
+        let info = account.map(|it| it.0).filter(|it| it.account_id == profile.account_id);
+        Ok(info.map(|profile| AccountDetails { profile, rules: webhook_rules() }))
     }
 }
 
@@ -218,11 +218,11 @@ impl Connect for Discord {
 
     async fn authorize(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        let typed = answers.get(FIELD).map(|it| it.expose_secret().trim()).unwrap_or_default();
+        let typed = values.get(FIELD).map(|it| it.expose_secret().trim()).unwrap_or_default();
         if let Some(oauth) = self.oauth.as_ref().filter(|_| typed.is_empty()) {
             let url = if self.bot.is_some() {
                 let permissions = PERMISSIONS.to_string();
@@ -232,7 +232,7 @@ impl Connect for Discord {
             };
             return Ok(AuthorizeStep::Redirect { url, memory: None });
         }
-        self.pasted(typed, now).await.map(|account| AuthorizeStep::Accounts(vec![account]))
+        self.account_from_url(typed, now).await.map(|account| AuthorizeStep::Accounts(vec![account]))
     }
 
     /// The webhook that came with the tokens, or the server that the bot was added to. The tokens
@@ -245,8 +245,8 @@ impl Connect for Discord {
         if let Some(bot) = &self.bot {
             return joined(bot.at(now), &tokens).await.map(|account| vec![account]);
         }
-        let given = tokens.field("webhook").and_then(Given::read);
-        let account = given.and_then(|it| it.webhook.account(it.token, true));
+        let created = tokens.field("webhook").and_then(Given::read);
+        let account = created.and_then(|it| it.webhook.account(it.token, true));
         let (profile, credentials) =
             account.ok_or_else(|| ConnectError::Refused("Discord created no webhook for a channel".to_owned()))?;
         Ok(vec![Account {
@@ -259,8 +259,8 @@ impl Connect for Discord {
     }
 
     /// The channels in which the bot may post; empty for a webhook.
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
-        match Server::load(asked.credentials) {
+    async fn choices(&self, choosing: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
+        match Server::load(choosing.credentials) {
             Some(server) => Ok(server.choices(self.bot(now)?).await?),
             None => Ok(Vec::new()),
         }
@@ -269,19 +269,19 @@ impl Connect for Discord {
     /// Deletes a webhook that was made for us. A pasted webhook stays: it may have other uses. The
     /// bot leaves the server.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let left = if let Some(server) = Server::load(credentials) {
+        let result = if let Some(server) = Server::load(credentials) {
             self.bot(now)?.leave(server.guild).await
         } else {
-            let (key, kept) = webhook::load(credentials)?;
-            if !kept.is_ours {
+            let (key, stored) = webhook::load(credentials)?;
+            if !stored.is_ours {
                 return Ok(());
             }
             self.api.delete(&key, now).await
         };
-        match left {
+        match result {
             // Already deleted.
-            Err(error) if is_of_place(&error) => Ok(()),
-            left => Ok(left?),
+            Err(error) if is_access_error(&error) => Ok(()),
+            result => Ok(result?),
         }
     }
 }
@@ -296,11 +296,11 @@ impl Publish for Discord {
             let reason = "option channel: the connected webhook posts in one channel only; leave this option out";
             return Err(AttemptError::Refused { reason: reason.to_owned() });
         }
-        let (key, kept) = webhook::load(request.credentials)?;
-        let sending = self.api.send(&key, message::by_webhook(request), WITHIN, request.now);
-        let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
+        let (key, stored) = webhook::load(request.credentials)?;
+        let sending = self.api.send(&key, message::webhook_message(request), WITHIN, request.now);
+        let late = || CallError::from_transport(TransportError::Late, Effect::Public, TITLE);
         let sent = Deadline::begin(request.now).within(WITHIN, sending).await.ok_or_else(late).flatten()?;
-        let link = kept.guild.map(|it| format!("https://discord.com/channels/{it}/{}/{}", sent.channel_id, sent.id));
+        let link = stored.guild.map(|it| format!("https://discord.com/channels/{it}/{}/{}", sent.channel_id, sent.id));
         Ok(Published::new(sent.id.to_string(), request.now).with_url(link))
     }
 
@@ -326,7 +326,7 @@ async fn joined(bot: Bot<'_>, tokens: &Tokens) -> Result<Account, ConnectError> 
     let id = tokens.field("guild").and_then(|it| Snowflake::parse(it["id"].as_str()?));
     let id = id.ok_or_else(|| refused("Discord did not add the bot to a server"))?;
     let (server, guild) = Server::joined(bot, id).await.map_err(|error| match error {
-        error if is_of_place(&error) => refused("this service's bot is not in the server: add it again"),
+        error if is_access_error(&error) => refused("this service's bot is not in the server: add it again"),
         error => error.into(),
     })?;
     let (scopes, rules, credentials) = (tokens.granted(&BOT_SCOPES), server_rules(), server.credentials());
@@ -341,7 +341,7 @@ impl Discord {
     }
 
     /// Connects a webhook whose URL the user pasted.
-    async fn pasted(&self, typed: &str, now: DateTime<Utc>) -> Result<Account, ConnectError> {
+    async fn account_from_url(&self, typed: &str, now: DateTime<Utc>) -> Result<Account, ConnectError> {
         // The message does not quote the URL: the redactor would remove longer parts of it.
         let wrong = |why: &str| ConnectError::Field {
             name: FIELD,
@@ -349,7 +349,7 @@ impl Discord {
         };
         let key = Key::parse(typed).ok_or_else(|| wrong("This is not the URL of a Discord webhook."))?;
         let found = self.api.webhook(&key, now).await.map_err(|error| match error {
-            error if is_of_place(&error) => wrong("Discord does not know this webhook. It may have been deleted."),
+            error if is_access_error(&error) => wrong("Discord does not know this webhook. It may have been deleted."),
             error => error.into(),
         })?;
         if found.id != key.id {

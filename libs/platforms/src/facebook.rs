@@ -107,7 +107,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Facebook>, SetupError> {
     let (site, host) = (at("https://www.facebook.com"), at("https://graph.facebook.com"));
     let app = setup.app::<NoExtraSecrets>(NAME);
     let login = FacebookLogin::new(&setup.http, app.clone(), (&site, &host), config_id);
-    let graph = |host: &str| Graph::new(setup.http.clone(), host, Version::GRAPH, &ERRORS).proving(app.clone());
+    let graph = |host: &str| Graph::new(setup.http.clone(), host, Version::GRAPH, &ERRORS).with_app_proof(app.clone());
     let (graph, videos) = (graph(&host), graph(&at("https://graph-video.facebook.com")));
     let scopes = scopes.unwrap_or_else(|| accounts::SCOPES.iter().map(|it| (*it).to_owned()).collect());
     Ok(Some(Facebook { graph, videos, login, scopes }))
@@ -133,9 +133,9 @@ impl Platform for Facebook {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let by = Caller { token: credentials.account_token(), now };
-        let told = accounts::one(&self.graph, by, &profile.account_id).await?;
-        Ok(told.map(|profile| AccountDetails { profile, rules: kind::rules(accounts::may_comment(credentials)) }))
+        let caller = Caller { token: credentials.account_token(), now };
+        let info = accounts::one(&self.graph, caller, &profile.account_id).await?;
+        Ok(info.map(|profile| AccountDetails { profile, rules: kind::rules(accounts::may_comment(credentials)) }))
     }
 }
 
@@ -158,7 +158,7 @@ impl Connect for Facebook {
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let granted = self.login.complete(callback, &self.graph, accounts::NEEDED, now).await?;
-        accounts::of(&self.graph, granted, now).await
+        accounts::list(&self.graph, granted, now).await
     }
 
     /// Revocation ends everything that the user granted to the app.
@@ -181,25 +181,29 @@ impl Connect for Facebook {
 
 #[async_trait::async_trait]
 impl Publish for Facebook {
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        deadline::step(TITLE, job, preparation::step(self, job)).await
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        deadline::step(TITLE, request, preparation::step(self, request)).await
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        public_call::publish(self, job).await
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        public_call::publish(self, request).await
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        deadline::look(TITLE, job, look_up::resolve(self, job, since)).await
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        deadline::look(TITLE, request, look_up::resolve(self, request, since)).await
     }
 
-    fn follow_ups(&self, job: &PublishRequest<'_>) -> Vec<&'static str> {
-        job.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
+    fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
+        request.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
     }
 
-    async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
-        match job.options.text(FIRST_COMMENT).filter(|_| it.name == FIRST_COMMENT) {
-            Some(words) => comment::step(self, job, it, words).await,
+    async fn follow_up(
+        &self,
+        request: &PublishRequest<'_>,
+        follow_up: &FollowUp<'_>,
+    ) -> Result<Followed, AttemptError> {
+        match request.options.text(FIRST_COMMENT).filter(|_| follow_up.name == FIRST_COMMENT) {
+            Some(comment_text) => comment::step(self, request, follow_up, comment_text).await,
             None => Ok(Followed::Done),
         }
     }

@@ -4,7 +4,7 @@ use crate::entity;
 
 /// Visits each tag in the head of a page, with the text after the tag. The page may be cut off
 /// anywhere.
-pub(crate) fn each_of_head(page: &str, mut visit: impl FnMut(&Tag<'_>, &str)) {
+pub(crate) fn visit_head_tags(page: &str, mut visit: impl FnMut(&Tag<'_>, &str)) {
     let mut rest = page;
     while let Some(at) = rest.find('<') {
         rest = &rest[at..];
@@ -58,7 +58,7 @@ impl<'a> Tag<'a> {
                 rest.find(|it: char| it.is_ascii_whitespace() || matches!(it, '=' | '>' | '<')).unwrap_or(rest.len());
             let (attribute, behind) = rest.split_at(end);
             let value = behind.trim_ascii_start().strip_prefix('=').map(str::trim_ascii_start);
-            let (value, behind) = value.map_or(("", behind), quoted);
+            let (value, behind) = value.map_or(("", behind), split_value);
             tag.attributes.push((attribute.to_ascii_lowercase(), value));
             // A stray `=` is no attribute name.
             let behind = if end == 0 && behind.len() == rest.len() { &rest[1..] } else { behind };
@@ -78,7 +78,7 @@ impl<'a> Tag<'a> {
 }
 
 /// A value with or without quotes, and the text after it.
-fn quoted(text: &str) -> (&str, &str) {
+fn split_value(text: &str) -> (&str, &str) {
     for quote in ['"', '\''] {
         if let Some(inside) = text.strip_prefix(quote) {
             return inside.split_once(quote).unwrap_or((inside, ""));

@@ -37,28 +37,32 @@ impl HttpClients {
 
     /// A request to a URL in the code or in the deployment's settings. The timeout is
     /// [`ANSWER_WITHIN`].
-    pub(crate) fn to_known(&self, method: Method, url: impl IntoUrl) -> Result<RequestBuilder, DependencyError> {
-        Ok(self.for_known()?.request(method, url).timeout(ANSWER_WITHIN))
+    pub(crate) fn request_known_host(
+        &self,
+        method: Method,
+        url: impl IntoUrl,
+    ) -> Result<RequestBuilder, DependencyError> {
+        Ok(self.known_client()?.request(method, url).timeout(ANSWER_WITHIN))
     }
 
     /// A request to a URL that a user named, or that a server named by a user returned. It must be
     /// https, and not inside our network. The timeout is [`ANSWER_WITHIN`].
-    pub(crate) fn to_named(&self, method: Method, url: Url) -> Result<RequestBuilder, Refusal> {
+    pub(crate) fn request_named_host(&self, method: Method, url: Url) -> Result<RequestBuilder, Refusal> {
         Ok(self.named.client(&url, Schemes::Encrypted)?.request(method, url).timeout(ANSWER_WITHIN))
     }
 
-    /// Whether [`HttpClients::to_named`] permits this URL.
-    pub(crate) fn check_named(&self, url: &Url) -> Result<(), Refusal> {
+    /// Whether [`HttpClients::request_named_host`] permits this URL.
+    pub(crate) fn check_named_host(&self, url: &Url) -> Result<(), Refusal> {
         self.named.client(url, Schemes::Encrypted).map(|_| ())
     }
 
     /// A request for a public page or file, without credentials, so that plain http is permitted.
     /// The timeout is [`ANSWER_WITHIN`].
-    pub(crate) fn to_page(&self, url: Url) -> Result<RequestBuilder, Refusal> {
+    pub(crate) fn get_page(&self, url: Url) -> Result<RequestBuilder, Refusal> {
         Ok(self.named.client(&url, Schemes::Any)?.get(url).timeout(ANSWER_WITHIN))
     }
 
-    fn for_known(&self) -> Result<&Client, DependencyError> {
+    fn known_client(&self) -> Result<&Client, DependencyError> {
         if let Some(client) = self.known.get() {
             return Ok(client);
         }
@@ -109,8 +113,8 @@ mod tests {
         let http = HttpClients::new(AddressPolicy::PublicOnly);
         let (open, ours) = (Url::parse("http://example.com/").unwrap(), Url::parse("http://127.0.0.1/").unwrap());
 
-        assert!(http.to_named(Method::GET, open.clone()).is_err());
-        assert!(http.to_page(open).is_ok());
-        assert!(http.to_page(ours).is_err());
+        assert!(http.request_named_host(Method::GET, open.clone()).is_err());
+        assert!(http.get_page(open).is_ok());
+        assert!(http.get_page(ours).is_err());
     }
 }

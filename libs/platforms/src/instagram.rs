@@ -29,7 +29,7 @@ use domain::rules::Rules;
 use serde::Deserialize;
 use url::Url;
 
-use self::login::{By, Chosen, Login};
+use self::login::{Login, LoginMethod, LoginSettings};
 use self::options::FIRST_COMMENT;
 pub(crate) use self::options::OPTIONS;
 use crate::account::{Account, AccountDetails, Credentials};
@@ -65,7 +65,7 @@ struct Settings {
     url: Option<Url>,
     /// The login that connects accounts.
     #[serde(default)]
-    login: By,
+    login: LoginMethod,
     /// Replaces the default scopes, for an app that may not request all of them.
     scopes: Option<Vec<String>>,
     /// The configuration of Facebook Login for Business that has the permissions.
@@ -74,7 +74,7 @@ struct Settings {
 
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Instagram>, SetupError> {
     let Some(Settings { url, login: by, scopes, config_id }) = setup.settings(NAME)? else { return Ok(None) };
-    Ok(Some(Instagram { login: Login::new(setup, url.as_ref(), Chosen { by, scopes, config_id }) }))
+    Ok(Some(Instagram { login: Login::new(setup, url.as_ref(), LoginSettings { by, scopes, config_id }) }))
 }
 
 pub(crate) struct Instagram {
@@ -101,9 +101,9 @@ impl Platform for Instagram {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let by = Caller { token: credentials.account_token(), now };
-        let told = self.login.about(by, profile).await?;
-        Ok(told.map(|profile| AccountDetails { profile, rules: self.rules() }))
+        let caller = Caller { token: credentials.account_token(), now };
+        let info = self.login.about(caller, profile).await?;
+        Ok(info.map(|profile| AccountDetails { profile, rules: self.rules() }))
     }
 }
 
@@ -158,53 +158,57 @@ impl Containers for Instagram {
         }
     }
 
-    fn fields(&self, job: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
-        container::fields(job, form)
+    fn fields(&self, request: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
+        container::fields(request, form)
     }
 
-    fn bounds(&self, job: &PublishRequest<'_>, _: &Attachment) -> Option<PictureBounds> {
-        Some(container::bounds(job))
+    fn bounds(&self, request: &PublishRequest<'_>, _: &Attachment) -> Option<PictureBounds> {
+        Some(container::bounds(request))
     }
 
     fn sends_bytes(&self, file: &Attachment) -> bool {
-        self.login.takes_bytes() && file.mime_type.file_type() == FileType::Video
+        self.login.accepts_bytes() && file.mime_type.file_type() == FileType::Video
     }
 
-    fn list(&self, job: &PublishRequest<'_>) -> &'static str {
-        if container::is_story(job) { "stories" } else { "media" }
+    fn list(&self, request: &PublishRequest<'_>) -> &'static str {
+        if container::is_story(request) { "stories" } else { "media" }
     }
 
     /// Stories have no text.
-    fn said<'a>(&self, job: &PublishRequest<'a>) -> &'a str {
-        if container::is_story(job) { "" } else { job.text }
+    fn said<'a>(&self, request: &PublishRequest<'a>) -> &'a str {
+        if container::is_story(request) { "" } else { request.text }
     }
 }
 
 #[async_trait::async_trait]
 impl Publish for Instagram {
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        meta::prepare(self, job).await
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        meta::prepare(self, request).await
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        meta::publish(self, job).await
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        meta::publish(self, request).await
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        meta::resolve(self, job, since).await
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        meta::resolve(self, request, since).await
     }
 
     fn fetches_files(&self) -> bool {
         true
     }
 
-    fn follow_ups(&self, job: &PublishRequest<'_>) -> Vec<&'static str> {
-        job.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
+    fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
+        request.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
     }
 
-    async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
-        if let (FIRST_COMMENT, Some(text)) = (it.name, job.options.text(FIRST_COMMENT)) {
-            comment::add(self.graph(), job, &it.published.platform_post_id, text).await?;
+    async fn follow_up(
+        &self,
+        request: &PublishRequest<'_>,
+        follow_up: &FollowUp<'_>,
+    ) -> Result<Followed, AttemptError> {
+        if let (FIRST_COMMENT, Some(text)) = (follow_up.name, request.options.text(FIRST_COMMENT)) {
+            comment::add(self.graph(), request, &follow_up.published.platform_post_id, text).await?;
         }
         Ok(Followed::Done)
     }

@@ -20,12 +20,12 @@ impl LeadTimes {
 
     /// The longest lead time of these files; `None` if the post needs no preparation.
     pub fn before(self, media: &[Attachment]) -> Option<TimeDelta> {
-        let of = |attachment: &Attachment| match attachment.mime_type.file_type() {
+        let lead_time = |attachment: &Attachment| match attachment.mime_type.file_type() {
             FileType::Image if attachment.mime_type == MimeType::Gif => self.gifs.or(self.images),
             FileType::Image => self.images,
             FileType::Video => self.videos,
         };
-        media.iter().map(of).chain([self.always]).max().flatten()
+        media.iter().map(lead_time).chain([self.always]).max().flatten()
     }
 }
 
@@ -38,16 +38,16 @@ mod tests {
     #[test]
     fn longest_lead_time_of_the_media_counts() {
         let (short, long) = (TimeDelta::seconds(60), TimeDelta::minutes(10));
-        let lead = LeadTimes { images: Some(short), videos: Some(long), ..LeadTimes::NONE };
+        let lead_times = LeadTimes { images: Some(short), videos: Some(long), ..LeadTimes::NONE };
         let image = an_attachment(1);
         let video = Attachment { mime_type: MimeType::Mp4, ..an_attachment(2) };
 
-        assert_eq!(lead.before(&[]), None);
-        assert_eq!(lead.before(std::slice::from_ref(&image)), Some(short));
+        assert_eq!(lead_times.before(&[]), None);
+        assert_eq!(lead_times.before(std::slice::from_ref(&image)), Some(short));
         let gif = [Attachment { mime_type: MimeType::Gif, ..an_attachment(3) }];
-        assert_eq!(lead.before(&gif), Some(short));
-        assert_eq!(LeadTimes { gifs: Some(long), ..lead }.before(&gif), Some(long));
-        assert_eq!(lead.before(&[image, video]), Some(long));
+        assert_eq!(lead_times.before(&gif), Some(short));
+        assert_eq!(LeadTimes { gifs: Some(long), ..lead_times }.before(&gif), Some(long));
+        assert_eq!(lead_times.before(&[image, video]), Some(long));
         assert_eq!(LeadTimes { always: Some(short), ..LeadTimes::NONE }.before(&[]), Some(short));
     }
 }

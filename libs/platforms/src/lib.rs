@@ -57,8 +57,8 @@ mod wordpress;
 mod x;
 
 pub use account::{Account, AccountDetails, Credentials, UnreadableCredentials};
-pub use app::{AppCredentials, AppSource, AppUnavailable, ExtraSecretsSpec, InvalidExtraSecrets};
-pub use choices::{Choice, Choosing, MAX_CHOICES};
+pub use app::{AppCredentials, AppSource, AppUnavailable, ExtraSecrets, InvalidExtraSecrets};
+pub use choices::{Choice, ChoicesRequest, MAX_CHOICES};
 pub use connect_flow::{
     Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, Field, FieldValues,
     Instructions, PendingApproval, RefreshError,

@@ -42,7 +42,7 @@ pub(crate) struct LinkCard {
 
 impl LinkCard {
     /// Fetches the page; `None` if it has no card.
-    pub(crate) async fn of(http: &HttpClients, link: &str) -> Option<Self> {
+    pub(crate) async fn fetch(http: &HttpClients, link: &str) -> Option<Self> {
         let page = Url::parse(link).ok()?;
         let (page, head) = tokio::time::timeout(FETCH, read_head(http, page)).await.ok()??;
         let PageHead { title, description, picture } = head;
@@ -56,7 +56,7 @@ impl LinkCard {
         let picture = self.picture.clone()?;
         let fetched = async {
             let (_, response) = get(http, picture, "image/jpeg, image/png, image/webp").await?;
-            let (bytes, is_whole) = start_of(response, MAX_PICTURE_BYTES).await;
+            let (bytes, is_whole) = read_start(response, MAX_PICTURE_BYTES).await;
             is_whole.then_some(bytes)
         };
         let bytes = tokio::time::timeout(FETCH, fetched).await.ok()??;
@@ -72,7 +72,7 @@ async fn read_head(http: &HttpClients, page: Url) -> Option<(Url, PageHead)> {
     if !kind.starts_with("text/html") && !kind.starts_with("application/xhtml+xml") {
         return None;
     }
-    let (start, _) = start_of(response, MAX_PAGE_BYTES).await;
+    let (start, _) = read_start(response, MAX_PAGE_BYTES).await;
     // Text that is not UTF-8 gets replacement characters, and is omitted when the head is read.
     Some((page, page_head::read(&String::from_utf8_lossy(&start))))
 }
@@ -81,7 +81,7 @@ async fn read_head(http: &HttpClients, page: Url) -> Option<(Url, PageHead)> {
 async fn get(http: &HttpClients, url: Url, accept: &str) -> Option<(Url, reqwest::Response)> {
     let mut url = url;
     for _ in 0..=MAX_HOPS {
-        let request = http.to_page(url.clone()).ok()?.header(ACCEPT, accept).timeout(FETCH);
+        let request = http.get_page(url.clone()).ok()?.header(ACCEPT, accept).timeout(FETCH);
         // The status of this host is not that of the platform.
         let (response, _) = with_last_call(http_clients::send(request)).await;
         let response = response.ok()?;
@@ -95,14 +95,14 @@ async fn get(http: &HttpClients, url: Url, accept: &str) -> Option<(Url, reqwest
 }
 
 /// The body up to a limit, and whether it is complete.
-async fn start_of(response: reqwest::Response, max_bytes: usize) -> (Vec<u8>, bool) {
+async fn read_start(response: reqwest::Response, max_bytes: usize) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     let mut pieces = response.bytes_stream();
     while let Some(piece) = pieces.next().await {
         let Ok(piece) = piece else { return (bytes, false) };
-        let room = max_bytes - bytes.len();
-        bytes.extend_from_slice(&piece[..piece.len().min(room)]);
-        if room < piece.len() {
+        let remaining = max_bytes - bytes.len();
+        bytes.extend_from_slice(&piece[..piece.len().min(remaining)]);
+        if remaining < piece.len() {
             return (bytes, false);
         }
     }

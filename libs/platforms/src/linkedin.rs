@@ -45,7 +45,7 @@ use crate::kit::{
     Prepared, PublishAdapter, UploadState, UploadStep,
 };
 use crate::lead_times::LeadTimes;
-use crate::oauth2::{Dialect, OAuth2, Of, TokenCall};
+use crate::oauth2::{Dialect, OAuth2, TokenCall, TokenKind};
 use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
 use crate::recognition::PostMatch;
@@ -112,7 +112,7 @@ const DIALECT: Dialect = Dialect {
     scope_errors: &["unauthorized_scope_error"],
     gone: &["invalid_grant", "invalid_request"],
     // It is not documented what ends with a refresh token.
-    revocation: TokenCall { of: Of::Access, ..TokenCall::REVOCATION },
+    revocation: TokenCall { token: TokenKind::Access, ..TokenCall::REVOCATION },
     ..Dialect::STANDARD
 };
 
@@ -199,7 +199,7 @@ impl OAuthAdapter for LinkedIn {
 
     fn rules(&self) -> Rules {
         use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
-        Rules::of(
+        Rules::new(
             TITLE,
             [
                 Rule::max_text(3_000, Counting::utf16()),
@@ -221,7 +221,7 @@ impl OAuthAdapter for LinkedIn {
     /// Pages come first, because users who have pages post for them. One token serves all accounts.
     async fn accounts(&self, auth: Auth<'_>) -> Result<Grant, CallError> {
         self.version.check(auth.now);
-        let member = profile_of(self.api.member(auth, self.has_openid()).await?);
+        let member = member_info(self.api.member(auth, self.has_openid()).await?);
         let member = member.ok_or_else(|| self.api.unreadable(Effect::Read))?;
         let pages = if self.pages { organizations::all(&self.api, auth).await? } else { Vec::new() };
         let name = Some(member.account_id.clone());
@@ -233,7 +233,7 @@ impl OAuthAdapter for LinkedIn {
         let profile = if is_page(profile) {
             organizations::one(&self.api, auth, &profile.account_id).await?
         } else {
-            profile_of(self.api.member(auth, self.has_openid()).await?)
+            member_info(self.api.member(auth, self.has_openid()).await?)
         };
         Ok(profile.map(|it| self.about(it)))
     }
@@ -245,7 +245,10 @@ impl LinkedIn {
         let refused = Rule::OfPost(PostRule::RefusedOptions { options: vec![VISIBILITY.to_owned()] });
         let rules = OAuthAdapter::rules(self);
         let of_page = When::option(VISIBILITY, ["connections"]);
-        AccountDetails { rules: if is_page(&profile) { rules.and_where(of_page, [refused]) } else { rules }, profile }
+        AccountDetails {
+            rules: if is_page(&profile) { rules.with_rules_when(of_page, [refused]) } else { rules },
+            profile,
+        }
     }
 
     fn has_openid(&self) -> bool {
@@ -257,7 +260,7 @@ impl LinkedIn {
 const MEMBER: &str = "urn:li:person:";
 
 /// A member has no handle in the API, so the username is the name.
-fn profile_of(Member { sub, name, picture, vanity_name }: Member) -> Option<AccountInfo> {
+fn member_info(Member { sub, name, picture, vanity_name }: Member) -> Option<AccountInfo> {
     let is_id = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_');
     let name = name.filter(|it| !it.trim().is_empty());
     let vanity_name = vanity_name.filter(|it| !it.is_empty() && it.bytes().all(|it| is_id(it) || it == b'%'));
@@ -354,7 +357,7 @@ impl PublishAdapter for LinkedIn {
         let post = post::body(request, prepared)?;
         match self.api.create_post(Auth::post(request), &request.profile.account_id, &post).await {
             Ok(urn) => Ok(look_up::published(urn, request.now)),
-            Err(error) => look_up::made_before(request, error).await.map_err(|it| timed(it, request)),
+            Err(error) => look_up::resolve_duplicate(request, error).await.map_err(|it| timed(it, request)),
         }
     }
 

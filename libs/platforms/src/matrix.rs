@@ -53,7 +53,7 @@ use self::errors::{is_gone, not_renewed};
 use self::grant::{Grant, Session};
 use self::user::Homeserver;
 use crate::account::{Account, AccountDetails, Credentials};
-use crate::choices::{Choice, Choosing};
+use crate::choices::{Choice, ChoicesRequest};
 use crate::connect_flow::{
     AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues, RefreshError,
 };
@@ -136,7 +136,7 @@ pub(crate) struct Matrix {
 /// The rules of a homeserver with this upload limit, in bytes.
 fn rules(upload_limit: u64) -> Rules {
     let max_bytes = upload_limit.min(MAX_FILE_BYTES);
-    Rules::of(
+    Rules::new(
         TITLE,
         [
             Rule::max_text_bytes(content::MAX_TEXT_BYTES),
@@ -201,17 +201,17 @@ impl Connect for Matrix {
         connect::FIELDS
     }
 
-    fn named_host(&self, answers: &FieldValues) -> Option<String> {
-        connect::named_host(answers)
+    fn named_host(&self, values: &FieldValues) -> Option<String> {
+        connect::named_host(values)
     }
 
     async fn authorize(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        self.begin(answers, request, now).await
+        self.begin(values, request, now).await
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
@@ -219,9 +219,9 @@ impl Connect for Matrix {
     }
 
     /// Rooms are the only option with choices.
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
-        let grant = Grant::load(asked.credentials)?;
-        let device = Device { server: &grant.server, token: &asked.credentials.access_token, now };
+    async fn choices(&self, choosing: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
+        let grant = Grant::load(choosing.credentials)?;
+        let device = Device { server: &grant.server, token: &choosing.credentials.access_token, now };
         Ok(rooms::choices(&self.api, device, &grant.user).await?)
     }
 
@@ -236,16 +236,16 @@ impl Connect for Matrix {
             Session::OAuth(client) => return client.oauth(&self.api.http).revoke(credentials, now).await,
         }
         let log_out = async |token| self.api.log_out(Device { server: &grant.server, token, now }).await;
-        let ended = match (log_out(&credentials.access_token).await, &credentials.refresh_token) {
+        let result = match (log_out(&credentials.access_token).await, &credentials.refresh_token) {
             (Err(error), Some(token)) if error.kind == ErrorKind::Unauthorized => {
                 match self.api.refresh(&grant.server, token, ANSWER_WITHIN, now).await {
                     Ok(tokens) => log_out(&tokens.access_token).await,
                     Err(error) => Err(error),
                 }
             }
-            (ended, _) => ended,
+            (result, _) => result,
         };
-        match ended {
+        match result {
             Err(error) if !is_gone(&error) => Err(error.into()),
             Ok(()) | Err(_) => Ok(()),
         }

@@ -21,14 +21,14 @@ pub(crate) struct Form {
     boundary: String,
     parts: Vec<MediaBytes>,
     length: u64,
-    unread: Unread,
+    unread: ReadFailure,
 }
 
 /// Whether a file could not be read while its form was sent. The request was cut off then.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Unread(Arc<AtomicBool>);
+pub(crate) struct ReadFailure(Arc<AtomicBool>);
 
-impl Unread {
+impl ReadFailure {
     pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -59,9 +59,9 @@ impl Feed {
 
 /// The response to a form whose files are streamed meanwhile. It may arrive before all files were
 /// read.
-pub(crate) async fn answered<T>(sending: impl Future<Output = T>, bringing: impl Future<Output = ()>) -> T {
-    match select(pin!(sending), pin!(bringing)).await {
-        Either::Left((answer, _)) => answer,
+pub(crate) async fn answered<T>(sending: impl Future<Output = T>, feeding: impl Future<Output = ()>) -> T {
+    match select(pin!(sending), pin!(feeding)).await {
+        Either::Left((response, _)) => response,
         Either::Right(((), sending)) => sending.await,
     }
 }
@@ -72,7 +72,7 @@ impl Form {
             boundary: format!("{:016x}{:016x}", random_u64(), random_u64()),
             parts: Vec::new(),
             length: 0,
-            unread: Unread::default(),
+            unread: ReadFailure::default(),
         }
     }
 
@@ -106,13 +106,13 @@ impl Form {
 
     /// Adds a file of this length that is opened while the form is sent, one file after the other.
     #[must_use]
-    pub(crate) fn fed(self, names: (&str, &str), mime_type: MimeType, size_bytes: u64) -> (Self, Feed) {
+    pub(crate) fn streamed_file(self, names: (&str, &str), mime_type: MimeType, size_bytes: u64) -> (Self, Feed) {
         let (feed, pieces) = mpsc::channel(0);
         (self.file(names, mime_type, size_bytes, pieces.boxed()), Feed(feed))
     }
 
     /// Sets the body and the headers of a request.
-    pub(crate) fn onto(self, request: RequestBuilder) -> (RequestBuilder, Unread) {
+    pub(crate) fn onto(self, request: RequestBuilder) -> (RequestBuilder, ReadFailure) {
         let Self { boundary, parts, length, unread } = self.ended();
         let request = request
             .header(CONTENT_TYPE, format!("multipart/form-data; boundary={boundary}"))
@@ -127,9 +127,9 @@ impl Form {
         self.words(end)
     }
 
-    fn words(mut self, words: String) -> Self {
-        self.length += words.len() as u64;
-        self.parts.push(stream::once(async move { Ok(Bytes::from(words)) }).boxed());
+    fn words(mut self, message: String) -> Self {
+        self.length += message.len() as u64;
+        self.parts.push(stream::once(async move { Ok(Bytes::from(message)) }).boxed());
         self
     }
 }
@@ -178,21 +178,21 @@ mod tests {
 
     #[tokio::test]
     async fn file_opened_later_arrives_or_is_reported_unread() {
-        let kept = |opened: Result<&'static str, &str>| {
+        let opening = |opened: Result<&'static str, &str>| {
             let opened = opened.map(|it| stream::iter([Ok(Bytes::from(it))]).boxed());
             std::future::ready(opened.map_err(|it| MediaReadError(it.to_owned())))
         };
         for (opened, is_unread) in [(Ok("abc"), false), (Err("gone"), true)] {
-            let (form, feed) = Form::new().fed(("file", "7.png"), MimeType::Png, 3);
+            let (form, feed) = Form::new().streamed_file(("file", "7.png"), MimeType::Png, 3);
             let unread = form.unread.clone();
 
-            let (sent, ()) = futures::join!(sent(form.ended()), feed.bring(kept(opened)));
+            let (sent, ()) = futures::join!(sent(form.ended()), feed.bring(opening(opened)));
 
             assert_eq!(sent.is_ok_and(|it| it.contains("\r\n\r\nabc\r\n--")), !is_unread);
             assert_eq!(unread.is_set(), is_unread);
         }
 
-        let (form, feed) = Form::new().fed(("file", "7.png"), MimeType::Png, 3);
+        let (form, feed) = Form::new().streamed_file(("file", "7.png"), MimeType::Png, 3);
         drop(form);
         feed.bring(async { panic!("nobody wants it") }).await;
     }

@@ -24,11 +24,11 @@ use reqwest::Method;
 use secrecy::ExposeSecret;
 use url::Url;
 
-pub use self::dialect::{Carried, ClientAuth, Dialect, Of, TokenCall};
+pub use self::dialect::{ClientAuth, Dialect, ParameterLocation, TokenCall, TokenKind};
 pub use self::tokens::{NoTokens, Tokens};
 
 use self::call_error::TokenCallError;
-pub(crate) use self::dialect::Us;
+pub(crate) use self::dialect::ClientCredentials;
 use self::error_body::{TokenErrorBody, TokenErrorKind};
 use crate::account::Credentials;
 use crate::app::{AppCredentials, AppSource};
@@ -74,7 +74,7 @@ impl OAuth2 {
     }
 
     /// For a server that a user named, where our app has no secret.
-    pub(crate) fn of_named(
+    pub(crate) fn for_named_server(
         http: HttpClients,
         client_id: &str,
         dialect: &'static Dialect,
@@ -105,37 +105,37 @@ impl OAuth2 {
         &self,
         request: &AuthorizationRequest,
         scopes: &[&str],
-        further: &[(&str, &str)],
+        extra: &[(&str, &str)],
     ) -> Result<String, ConnectError> {
         let app = self.app.credentials().await?;
         let page = Url::parse(&self.endpoints.authorization).map_err(|_| ConnectError::Unreachable)?;
-        Ok(self.dialect.authorization_url(page, &app.client_id, request, scopes, further))
+        Ok(self.dialect.authorization_url(page, &app.client_id, request, scopes, extra))
     }
 
     /// Exchanges the code of a callback, which is valid once, for tokens, and these for long-lived
     /// ones, where the platform has them.
     pub async fn complete(&self, callback: &Callback) -> Result<Tokens, ConnectError> {
-        callback.check_arrival(&callback.urls)?;
-        let code = self.dialect.code_of(callback)?;
-        let mut further = vec![("redirect_uri", callback.urls.redirect_uri.as_str())];
+        callback.check_redirect_uri(&callback.urls)?;
+        let code = self.dialect.read_code(callback)?;
+        let mut extra = vec![("redirect_uri", callback.urls.redirect_uri.as_str())];
         if self.dialect.pkce {
-            further.push(("code_verifier", callback.verifier.expose_secret()));
+            extra.push(("code_verifier", callback.verifier.expose_secret()));
         }
-        let tokens = self.ask(&self.dialect.code, &self.endpoints.token, code, &further).await?;
+        let tokens = self.request_tokens(&self.dialect.code, &self.endpoints.token, code, &extra).await?;
         let Some(lengthening) = &self.dialect.lengthening else { return Ok(tokens) };
         let url = self.endpoints.lengthening.as_ref().unwrap_or(&self.endpoints.token);
-        let longer = self.ask(lengthening, url, tokens.access_token.expose_secret(), &[]).await?;
+        let longer = self.request_tokens(lengthening, url, tokens.access_token.expose_secret(), &[]).await?;
         Ok(longer.beside(tokens))
     }
 
     /// Fields that the response omits keep their old values.
     pub async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let call = &self.dialect.renewal;
-        let Some(token) = call.of.token(old) else {
+        let Some(token) = call.token.token(old) else {
             return Err(RefreshError::Gone("there is no refresh token".to_owned()));
         };
         let url = self.endpoints.renewal.as_ref().unwrap_or(&self.endpoints.token);
-        let tokens = self.ask(call, url, token.expose_secret(), &[]).await?;
+        let tokens = self.request_tokens(call, url, token.expose_secret(), &[]).await?;
         Ok(tokens.renewed(old, now))
     }
 
@@ -143,22 +143,22 @@ impl OAuth2 {
     pub async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let Some(url) = &self.endpoints.revocation else { return Ok(()) };
         let call = &self.dialect.revocation;
-        let token = call.of.token(credentials).unwrap_or(&credentials.access_token);
+        let token = call.token.token(credentials).unwrap_or(&credentials.access_token);
         match self.answered(call, url, token.expose_secret(), &[], Some(now)).await {
             Ok(_) => Ok(()),
-            Err(TokenCallError::Refused(refused)) if refused.is_of_an_ended_grant() => Ok(()),
-            Err(failure) => Err(failure.into()),
+            Err(TokenCallError::Refused(refused)) if refused.is_grant_ended() => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 
-    async fn ask(
+    async fn request_tokens(
         &self,
         call: &TokenCall,
         url: &str,
-        what: &str,
-        further: &[(&str, &str)],
+        token: &str,
+        extra: &[(&str, &str)],
     ) -> Result<Tokens, TokenCallError> {
-        let body = self.answered(call, url, what, further, None).await?.ok_or(TokenCallError::Unreadable)?;
+        let body = self.answered(call, url, token, extra, None).await?.ok_or(TokenCallError::Unreadable)?;
         Tokens::read(&body).map_err(|NoTokens| TokenCallError::Unreadable)
     }
 
@@ -167,25 +167,26 @@ impl OAuth2 {
         &self,
         call: &TokenCall,
         url: &str,
-        what: &str,
-        further: &[(&str, &str)],
+        token: &str,
+        extra: &[(&str, &str)],
         now: Option<DateTime<Utc>>,
     ) -> Result<Option<Vec<u8>>, TokenCallError> {
-        let method = if call.carried == Carried::Query { Method::GET } else { Method::POST };
+        let method = if call.carried == ParameterLocation::Query { Method::GET } else { Method::POST };
         let request = if self.is_named {
             let url = Url::parse(url).map_err(|_| TokenCallError::NotReached)?;
-            self.http.to_named(method, url).map_err(|_| TokenCallError::NotReached)?
+            self.http.request_named_host(method, url).map_err(|_| TokenCallError::NotReached)?
         } else {
-            self.http.to_known(method, url)?
+            self.http.request_known_host(method, url)?
         };
         let mut request = request.header(http::header::ACCEPT, "application/json");
         if let Some(user_agent) = &self.user_agent {
             request = request.header(http::header::USER_AGENT, user_agent);
         }
         let app = if call.client == ClientAuth::None { None } else { Some(self.app.credentials().await?) };
-        let us = app.as_ref().map(|it| Us { client_id: &it.client_id, client_secret: &it.client_secret });
-        let request = self.dialect.fill(request, call, us, what, further);
-        let response = http_clients::send(request).await.map_err(|error| TokenCallError::of(&error))?;
+        let client =
+            app.as_ref().map(|it| ClientCredentials { client_id: &it.client_id, client_secret: &it.client_secret });
+        let request = self.dialect.fill(request, call, client, token, extra);
+        let response = http_clients::send(request).await.map_err(|error| TokenCallError::from_reqwest(&error))?;
         let (status, retry_at) = (response.status(), now.and_then(|it| response::retry_at(response.headers(), it)));
         let body = response::body(response).await.ok();
         let Some(refused) = TokenErrorBody::read(self.dialect, status, retry_at, body.as_deref()) else {
@@ -196,7 +197,7 @@ impl OAuth2 {
             && !self.is_named
             && let Some(app) = &app
         {
-            self.app.refused(app);
+            self.app.report_refused(app);
         }
         Err(TokenCallError::Refused(refused))
     }

@@ -14,7 +14,7 @@ use crate::publish_request::{FittedPicture, MediaReadError, Picture, PublishRequ
 
 /// A request for a fitted picture, stored between the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Awaited {
+pub(crate) struct PendingPicture {
     #[serde(with = "chrono::serde::ts_milliseconds")]
     since: DateTime<Utc>,
     #[serde(with = "chrono::serde::ts_milliseconds")]
@@ -29,7 +29,7 @@ pub(crate) enum Look<T = Seen> {
     /// The picture, or its location.
     Ready(T),
     /// Not ready; when to look again.
-    Again(Awaited, DateTime<Utc>),
+    Again(PendingPicture, DateTime<Utc>),
 }
 
 /// Most pictures are ready sooner.
@@ -42,21 +42,21 @@ const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
 const ASK_AGAIN: TimeDelta = TimeDelta::minutes(5);
 
 /// The file itself, or a picture that was made from it.
-enum Found {
+enum PictureFile {
     AsItIs(Seen),
     Made(Seen),
 }
 
 /// Looks for a file of the post as a picture within these bounds.
 pub(crate) async fn fitted(
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
-    awaited: Option<Awaited>,
+    pending: Option<PendingPicture>,
 ) -> Result<Look, AttemptError> {
-    Ok(match look(job, file, bounds, awaited).await? {
-        Look::Ready(Found::AsItIs(seen) | Found::Made(seen)) => Look::Ready(seen),
-        Look::Again(awaited, at) => Look::Again(awaited, at),
+    Ok(match look(request, file, bounds, pending).await? {
+        Look::Ready(PictureFile::AsItIs(picture) | PictureFile::Made(picture)) => Look::Ready(picture),
+        Look::Again(pending, at) => Look::Again(pending, at),
     })
 }
 
@@ -71,81 +71,81 @@ pub(crate) enum Source {
 
 /// For platforms that fetch pictures themselves: the file that is within these bounds.
 pub(crate) async fn source(
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
-    awaited: Option<Awaited>,
+    pending: Option<PendingPicture>,
 ) -> Result<Look<Source>, AttemptError> {
-    Ok(match look(job, file, bounds, awaited).await? {
-        Look::Ready(Found::AsItIs(_)) => Look::Ready(Source::Original),
-        Look::Ready(Found::Made((made, _))) => Look::Ready(Source::Fitted(made.mime_type)),
-        Look::Again(awaited, at) => Look::Again(awaited, at),
+    Ok(match look(request, file, bounds, pending).await? {
+        Look::Ready(PictureFile::AsItIs(_)) => Look::Ready(Source::Original),
+        Look::Ready(PictureFile::Made((made, _))) => Look::Ready(Source::Fitted(made.mime_type)),
+        Look::Again(pending, at) => Look::Again(pending, at),
     })
 }
 
 /// A URL at which anybody can read a picture for at least an hour.
 pub(crate) async fn public_url(
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
     source: Source,
 ) -> Result<String, AttemptError> {
     let url = match source {
-        Source::Original => job.files.public_url(file).await,
-        Source::Fitted(made) => job.files.public_picture(file, bounds, made).await,
+        Source::Original => request.files.public_url(file).await,
+        Source::Fitted(made) => request.files.public_picture(file, bounds, made).await,
     };
     url.map_err(unreadable)
 }
 
 /// [`source`], then [`public_url`].
 pub(crate) async fn public(
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
-    awaited: Option<Awaited>,
+    pending: Option<PendingPicture>,
 ) -> Result<Look<String>, AttemptError> {
-    Ok(match source(job, file, bounds, awaited).await? {
-        Look::Ready(ready) => Look::Ready(public_url(job, file, bounds, ready).await?),
-        Look::Again(awaited, at) => Look::Again(awaited, at),
+    Ok(match source(request, file, bounds, pending).await? {
+        Look::Ready(ready) => Look::Ready(public_url(request, file, bounds, ready).await?),
+        Look::Again(pending, at) => Look::Again(pending, at),
     })
 }
 
 async fn look(
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
-    awaited: Option<Awaited>,
-) -> Result<Look<Found>, AttemptError> {
-    if awaited.is_none()
-        && let Some(seen) = as_it_is(job, file, bounds).await?
+    pending: Option<PendingPicture>,
+) -> Result<Look<PictureFile>, AttemptError> {
+    if pending.is_none()
+        && let Some(seen) = original_if_fitting(request, file, bounds).await?
     {
-        return Ok(Look::Ready(Found::AsItIs(seen)));
+        return Ok(Look::Ready(PictureFile::AsItIs(seen)));
     }
-    match job.files.fitted(file, bounds).await.map_err(unreadable)? {
+    match request.files.fitted(file, bounds).await.map_err(unreadable)? {
         Some(FittedPicture::Picture(picture)) => {
             let size = picture.mime_type.picture_size(&picture.bytes);
-            let size = size.ok_or_else(|| busy("the fitted picture has no size".to_owned()))?;
-            return Ok(Look::Ready(Found::Made((picture, size))));
+            let size = size.ok_or_else(|| retry_later("the fitted picture has no size".to_owned()))?;
+            return Ok(Look::Ready(PictureFile::Made((picture, size))));
         }
         Some(FittedPicture::Refused(reason)) => {
-            return Err(AttemptError::Refused { reason: format!("{}: {reason}", job.place(file)) });
+            return Err(AttemptError::Refused { reason: format!("{}: {reason}", request.place(file)) });
         }
         None => {}
     }
-    let awaited = match awaited {
-        Some(awaited) if job.now < awaited.asked_at + ASK_AGAIN => awaited,
+    let pending = match pending {
+        Some(pending) if request.now < pending.asked_at + ASK_AGAIN => pending,
         earlier => {
-            job.files.ask_to_fit(file, bounds).await.map_err(unreadable)?;
-            Awaited { since: earlier.map_or(job.now, |it| it.since), asked_at: job.now }
+            request.files.ask_to_fit(file, bounds).await.map_err(unreadable)?;
+            PendingPicture { since: earlier.map_or(request.now, |it| it.since), asked_at: request.now }
         }
     };
-    let wait = ((job.now - awaited.since) / 2).clamp(FIRST_WAIT, LONGEST_WAIT);
-    Ok(Look::Again(awaited, job.now + wait))
+    let wait = ((request.now - pending.since) / 2).clamp(FIRST_WAIT, LONGEST_WAIT);
+    Ok(Look::Again(pending, request.now + wait))
 }
 
 /// Whether a picture states a longer side than the platform accepts. False if it states no size.
 pub(crate) async fn is_longer(
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     max_side: u32,
 ) -> Result<bool, AttemptError> {
@@ -153,15 +153,15 @@ pub(crate) async fn is_longer(
         return Ok(max_side < pixels.width.max(pixels.height));
     }
     // For posts that were written before the size of files was recorded.
-    let pieces = job.files.open_range(file, 0..HEADER_BYTES as u64).await.map_err(unreadable)?;
+    let pieces = request.files.open_range(file, 0..HEADER_BYTES as u64).await.map_err(unreadable)?;
     let bytes: Vec<_> = pieces.try_collect().await.map_err(unreadable)?;
     let bytes = bytes.concat();
     Ok(file.mime_type.picture_size(&bytes).is_some_and(|(width, height)| max_side < width.max(height)))
 }
 
 /// The file itself, with its width and height, if it fits and has no metadata.
-async fn as_it_is(
-    job: &PublishRequest<'_>,
+async fn original_if_fitting(
+    request: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
 ) -> Result<Option<Seen>, AttemptError> {
@@ -171,7 +171,7 @@ async fn as_it_is(
     if !is_of_types || bounds.max_bytes < file.size_bytes {
         return Ok(None);
     }
-    let mut pieces = job.files.open(file).await.map_err(unreadable)?;
+    let mut pieces = request.files.open(file).await.map_err(unreadable)?;
     let mut bytes = Vec::new();
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(unreadable)?;
@@ -188,10 +188,10 @@ async fn as_it_is(
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn unreadable(error: MediaReadError) -> AttemptError {
-    busy(error.to_string())
+    retry_later(error.to_string())
 }
 
-fn busy(reason: String) -> AttemptError {
+fn retry_later(reason: String) -> AttemptError {
     AttemptError::RetryLater { retry_at: None, reason }
 }
 

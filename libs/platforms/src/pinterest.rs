@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::app::NoExtraSecrets;
-use crate::choices::{Choice, Choosing, MAX_CHOICES};
+use crate::choices::{Choice, ChoicesRequest, MAX_CHOICES};
 use crate::kit::{
     ApiClient, Auth, CallError, Effect, ErrorKind, ErrorRule, ErrorTable, File, Grant, ListedPost, LookUpMethod,
     MediaSource, OAuthAdapter, PostPage, Prepared, PublishAdapter, UploadState, UploadStep,
@@ -170,7 +170,7 @@ struct UserAccount {
 }
 
 #[derive(Deserialize)]
-struct Paged<T> {
+struct Page<T> {
     items: Vec<T>,
     bookmark: Option<String>,
 }
@@ -230,7 +230,7 @@ impl OAuthAdapter for Pinterest {
 
     fn rules(&self) -> Rules {
         use MimeType::{Jpeg, Mp4, Png, Quicktime, Webp};
-        Rules::of(
+        Rules::new(
             TITLE,
             [
                 Rule::MediaRequired,
@@ -265,16 +265,16 @@ impl OAuthAdapter for Pinterest {
             username: Some(username),
             avatar: profile_image,
         };
-        Ok(Grant::of_one(profile, self.rules()))
+        Ok(Grant::for_account(profile, self.rules()))
     }
 
     /// Boards are the only option with choices. Boards for advertisements accept no pins of users.
-    async fn choices(&self, _: &Choosing<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
+    async fn choices(&self, _: &ChoicesRequest<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
         let (mut choices, mut bookmark) = (Vec::new(), None::<String>);
         for _ in 0..MAX_BOARD_PAGES {
             let call = self.api.get(auth, &["v5", "boards"]).query(&[("page_size", PAGE_SIZE)]);
             let call = call.query(&bookmark.iter().map(|it| ("bookmark", it)).collect::<Vec<_>>());
-            let page: Paged<Board> = call.max_bytes(PAGE_BYTES).read().await?;
+            let page: Page<Board> = call.max_bytes(PAGE_BYTES).read().await?;
             let boards = page.items.into_iter().filter(|it| !it.is_ads_only && is_id(&it.id));
             choices.extend(boards.map(|it| Choice { value: it.id, label: it.name }));
             match page.bookmark {
@@ -381,9 +381,9 @@ impl PublishAdapter for Pinterest {
         let call = self.api.get(Auth::post(request), &["v5", "boards", board(request)?, "pins"]);
         let call = call.query(&[("page_size", PAGE_SIZE)]);
         let call = call.query(&page.iter().map(|it| ("bookmark", it)).collect::<Vec<_>>());
-        let page: Paged<Pin> = call.max_bytes(PAGE_BYTES).read().await?;
+        let page: Page<Pin> = call.max_bytes(PAGE_BYTES).read().await?;
         let listed = |pin: Pin| ListedPost {
-            at: pin.created_at.as_deref().and_then(utc),
+            at: pin.created_at.as_deref().and_then(parse_time),
             url: Some(pin_url(&pin.id)),
             content: json!([pin.title, pin.description, pin.link]),
             id: pin.id,
@@ -394,12 +394,12 @@ impl PublishAdapter for Pinterest {
     }
 
     fn compare(&self, request: &PublishRequest<'_>, _: &Prepared<'_, Uploaded>, listed: &ListedPost) -> PostMatch {
-        let theirs = |index: usize| listed.content[index].as_str().unwrap_or_default().trim();
+        let listed_text = |index: usize| listed.content[index].as_str().unwrap_or_default().trim();
         // Pinterest may change the white space.
-        let is_same = |theirs: &str, ours: &str| theirs.split_whitespace().eq(ours.split_whitespace());
+        let is_same = |listed_text: &str, ours: &str| listed_text.split_whitespace().eq(ours.split_whitespace());
         let title = title(request).unwrap_or_default();
-        let (is_same_title, is_same_text) = (is_same(theirs(0), &title), is_same(theirs(1), request.text));
-        let is_same_link = theirs(2) == request.options.text(LINK).unwrap_or_default();
+        let (is_same_title, is_same_text) = (is_same(listed_text(0), &title), is_same(listed_text(1), request.text));
+        let is_same_link = listed_text(2) == request.options.text(LINK).unwrap_or_default();
         let has_same_title = is_same_title && !title.is_empty();
         let has_same_text = is_same_text && !request.text.trim().is_empty();
         match (is_same_title && is_same_text, is_same_link) {
@@ -443,7 +443,7 @@ fn media_source(request: &PublishRequest<'_>, prepared: &Prepared<'_, Uploaded>)
 }
 
 /// Parses a time without a zone, such as `2022-10-13T01:40:29`, as UTC.
-fn utc(time: &str) -> Option<DateTime<Utc>> {
+fn parse_time(time: &str) -> Option<DateTime<Utc>> {
     let with_zone = DateTime::parse_from_rfc3339(time).map(|it| it.to_utc());
     with_zone.or_else(|_| time.parse::<NaiveDateTime>().map(|it| it.and_utc())).ok()
 }
@@ -483,8 +483,8 @@ mod tests {
 
     #[test]
     fn time_without_a_zone_is_utc() {
-        assert_eq!(utc("2022-10-13T01:40:29"), utc("2022-10-13T01:40:29Z"));
-        assert_eq!(utc("2022-10-13T01:40:29+02:00"), utc("2022-10-12T23:40:29"));
-        assert_eq!(utc("yesterday"), None);
+        assert_eq!(parse_time("2022-10-13T01:40:29"), parse_time("2022-10-13T01:40:29Z"));
+        assert_eq!(parse_time("2022-10-13T01:40:29+02:00"), parse_time("2022-10-12T23:40:29"));
+        assert_eq!(parse_time("yesterday"), None);
     }
 }

@@ -8,7 +8,7 @@ use domain::delivery::{AttemptError, LookUpPolicy, Published, Resolution};
 use domain::rules::Rules;
 
 use crate::account::{Account, AccountDetails, Credentials};
-use crate::choices::{Choice, Choosing};
+use crate::choices::{Choice, ChoicesRequest};
 use crate::connect_flow::{
     Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, Field, FieldValues,
     PendingApproval, RefreshError,
@@ -127,15 +127,15 @@ pub trait Connect: Platform {
 
     /// The host that the user names in the form, which [`Connect::authorize`] calls, or which says
     /// where its server is. `None` if the form names none.
-    fn named_host(&self, answers: &FieldValues) -> Option<String> {
-        let _ = answers;
+    fn named_host(&self, values: &FieldValues) -> Option<String> {
+        let _ = values;
         None
     }
 
     /// The client metadata that the platform reads, served as JSON at
     /// [`CallbackUrls::client_document`]. `None` where the platform reads none.
-    async fn client_document(&self, here: &CallbackUrls) -> Result<Option<serde_json::Value>, DependencyError> {
-        let _ = here;
+    async fn client_document(&self, urls: &CallbackUrls) -> Result<Option<serde_json::Value>, DependencyError> {
+        let _ = urls;
         Ok(None)
     }
 
@@ -143,7 +143,7 @@ pub trait Connect: Platform {
     /// fields may be empty.
     async fn authorize(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError>;
@@ -151,8 +151,8 @@ pub trait Connect: Platform {
     /// Asks whether the user has given the approval of [`AuthorizeStep::WaitForApproval`]. Called
     /// every few seconds for ten minutes, never concurrently. Returns within eight seconds. After
     /// [`ConnectError::Unreachable`] it is called again; any other error ends the connect flow.
-    async fn poll(&self, awaited: &PendingApproval, now: DateTime<Utc>) -> Result<Approval, ConnectError> {
-        let _ = (awaited, now);
+    async fn poll(&self, pending: &PendingApproval, now: DateTime<Utc>) -> Result<Approval, ConnectError> {
+        let _ = (pending, now);
         Err(ConnectError::Refused("this platform has no approval to wait for".to_owned()))
     }
 
@@ -162,8 +162,8 @@ pub trait Connect: Platform {
     /// The values that an option of the kind
     /// [`OptionKind::Choice`](domain::options::OptionKind::Choice) may have for an account. Called
     /// while a client waits, with a timeout of 12 seconds.
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
-        let _ = (asked, now);
+    async fn choices(&self, request: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
+        let _ = (request, now);
         Ok(Vec::new())
     }
 
@@ -193,30 +193,34 @@ pub trait Connect: Platform {
 pub trait Publish: Platform {
     /// The next step before the publish call. It must not make the post public. Called from the
     /// platform's `LEAD` on.
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        Ok(Step::Ready { progress: job.progress.map(str::to_owned) })
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        Ok(Step::Ready { progress: request.progress.map(str::to_owned) })
     }
 
     /// The publish call: the only one that makes the post public.
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError>;
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError>;
 
     /// Asks whether a call of [`Publish::publish`] with this reference took effect. The first call
     /// with an unknown outcome began at `since`, so its post can be that old; the latest one began
     /// at [`PublishRequest::called_at`].
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution;
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution;
 
     /// What to do once the post is public, by name, such as `first_comment`; nothing for most
     /// posts. The steps run one after the other and are best effort: the post stays published.
-    fn follow_ups(&self, job: &PublishRequest<'_>) -> Vec<&'static str> {
-        let _ = job;
+    fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
+        let _ = request;
         Vec::new()
     }
 
     /// A step of one of [`Publish::follow_ups`], with one call that changes something. It is
     /// retried within an hour if it certainly had no effect. A call with an unknown outcome is not
     /// repeated.
-    async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
-        let _ = (job, it);
+    async fn follow_up(
+        &self,
+        request: &PublishRequest<'_>,
+        follow_up: &FollowUp<'_>,
+    ) -> Result<Followed, AttemptError> {
+        let _ = (request, follow_up);
         Ok(Followed::Done)
     }
 
@@ -235,8 +239,8 @@ pub trait Publish: Platform {
     /// Whether a success of [`Publish::publish`] does not prove that this post is public. Then its
     /// outcome is unknown until [`Publish::look_up`] finds it. Such outcomes do not indicate an
     /// outage.
-    fn is_confirmed_later(&self, job: &PublishRequest<'_>) -> bool {
-        let _ = job;
+    fn is_confirmed_later(&self, request: &PublishRequest<'_>) -> bool {
+        let _ = request;
         false
     }
 

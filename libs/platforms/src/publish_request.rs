@@ -66,13 +66,13 @@ impl PublishRequest<'_> {
 pub type MediaBytes = BoxStream<'static, Result<Bytes, MediaReadError>>;
 
 /// Cuts a range out of a stream, for stores that cannot read a range.
-fn part_of(pieces: MediaBytes, range: Range<u64>) -> MediaBytes {
+fn slice_stream(pieces: MediaBytes, range: Range<u64>) -> MediaBytes {
     let mut at = 0;
     let part = pieces.map_ok(move |piece| {
         let (start, end) = (at, at + piece.len() as u64);
         at = end;
-        let within = |offset: u64| usize::try_from(offset.clamp(start, end) - start).unwrap_or(piece.len());
-        piece.slice(within(range.start)..within(range.end.max(range.start)))
+        let clamp_offset = |offset: u64| usize::try_from(offset.clamp(start, end) - start).unwrap_or(piece.len());
+        piece.slice(clamp_offset(range.start)..clamp_offset(range.end.max(range.start)))
     });
     part.try_filter(|piece| std::future::ready(!piece.is_empty())).boxed()
 }
@@ -105,7 +105,7 @@ pub trait MediaReader: Send + Sync {
 
     /// A range of a file. A range beyond the end of the file is cut off.
     async fn open_range(&self, attachment: &Attachment, range: Range<u64>) -> Result<MediaBytes, MediaReadError> {
-        Ok(part_of(self.open(attachment).await?, range))
+        Ok(slice_stream(self.open(attachment).await?, range))
     }
 
     /// A URL at which anybody can read the file for at least an hour, for platforms that fetch
@@ -148,7 +148,7 @@ mod tests {
     async fn a_part_of_a_stream_is_cut_out_of_its_pieces() {
         let part = async |range| {
             let pieces = ["ab", "", "cde", "f"].map(|it| Ok(Bytes::from_static(it.as_bytes())));
-            let part: Vec<_> = part_of(stream::iter(pieces).boxed(), range).try_collect().await.unwrap();
+            let part: Vec<_> = slice_stream(stream::iter(pieces).boxed(), range).try_collect().await.unwrap();
             String::from_utf8(part.concat()).unwrap()
         };
         for (range, expected) in [(0..6, "abcdef"), (1..4, "bcd"), (2..5, "cde"), (5..9, "f"), (6..9, ""), (3..3, "")] {

@@ -35,7 +35,7 @@ pub enum TimelineSnapshot {
 
 impl TimelineSnapshot {
     /// From the first page of the account's posts.
-    pub fn showed(posts: &[impl Listed]) -> Self {
+    pub fn from_posts(posts: &[impl Listed]) -> Self {
         Self::Showed(posts.iter().take(MAX_KEPT).map(|it| it.id().to_owned()).collect())
     }
 }
@@ -87,7 +87,7 @@ pub trait Timeline: Send + Sync {
 pub trait Claims: Send + Sync {
     /// The claimed ones of these ids, each once, with whether this delivery or another one claimed
     /// it.
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError>;
+    async fn find(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError>;
 }
 
 #[derive(Clone, Debug, thiserror::Error)]
@@ -101,7 +101,7 @@ pub struct NoOtherClaims;
 #[cfg(any(test, feature = "conformance"))]
 #[async_trait::async_trait]
 impl Claims for NoOtherClaims {
-    async fn of(&self, _: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
+    async fn find(&self, _: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
         Ok(Vec::new())
     }
 }
@@ -156,7 +156,7 @@ pub(crate) async fn among<T: Timeline>(
     let pending = |reason: &str| Ok(Found::Pending { reason: reason.to_owned() });
     let Newer { posts, is_all } = newer;
     let ids: Vec<String> = posts.iter().map(|it| it.id().to_owned()).collect();
-    let Ok(claims) = claims.of(&ids).await else { return pending(&ClaimsError.to_string()) };
+    let Ok(claims) = claims.find(&ids).await else { return pending(&ClaimsError.to_string()) };
     let claim = |post: &T::Post| claims.iter().find(|(id, _)| id == post.id()).map(|(_, claim)| *claim);
     let published =
         |post: &T::Post| Published::new(post.id().to_owned(), post.at().unwrap_or(now)).with_url(post.url());
@@ -173,8 +173,8 @@ pub(crate) async fn among<T: Timeline>(
     // The oldest first: the publish call followed the snapshot, so ours is probably the first post
     // after it.
     for post in unclaimed {
-        let likeness = match timeline.likeness(post) {
-            Some(likeness) => likeness,
+        let post_match = match timeline.likeness(post) {
+            Some(post_match) => post_match,
             None if compared == MAX_COMPARED => {
                 return pending("the account has published too many posts since the publish call");
             }
@@ -183,7 +183,7 @@ pub(crate) async fn among<T: Timeline>(
                 timeline.compare(post).await?
             }
         };
-        match likeness {
+        match post_match {
             PostMatch::It => return Ok(Found::Public(published(post))),
             PostMatch::Same => return Ok(Found::Candidate(published(post))),
             PostMatch::Doubtful => is_doubtful = true,

@@ -1,7 +1,7 @@
 //! Removes secrets and post texts from the messages of platforms.
 //!
 //! A server may repeat the request in an error: the token, and the text of the post. Its messages
-//! reach posts, the log, the event bus and pages, so every adapter is called through [`Redacting`],
+//! reach posts, the log, the event bus and pages, so every adapter is called through [`RedactingAdapter`],
 //! which removes both.
 
 mod redactor;
@@ -15,7 +15,7 @@ use secrecy::SecretString;
 
 use self::redactor::Redactor;
 use crate::account::{Account, AccountDetails, Credentials};
-use crate::choices::{Choice, Choosing, bounded};
+use crate::choices::{Choice, ChoicesRequest, bounded};
 use crate::connect_flow::{
     Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, Field, FieldValues,
     PendingApproval, RefreshError,
@@ -27,10 +27,10 @@ use crate::publish_request::PublishRequest;
 use crate::refresh_policy::RefreshPolicy;
 
 /// An adapter whose messages are redacted.
-pub(crate) struct Redacting<A>(pub(crate) A);
+pub(crate) struct RedactingAdapter<A>(pub(crate) A);
 
 #[async_trait]
-impl<A: Platform> Platform for Redacting<A> {
+impl<A: Platform> Platform for RedactingAdapter<A> {
     fn name(&self) -> &'static str {
         self.0.name()
     }
@@ -45,9 +45,9 @@ impl<A: Platform> Platform for Redacting<A> {
 
     async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let redactor = || Redactor::for_credentials(credentials);
-        self.0.refresh(credentials, now).await.map_err(|refusal| match refusal {
-            RefreshError::Gone(words) => RefreshError::Gone(redactor().redact(&words)),
-            RefreshError::Unreachable(words) => RefreshError::Unreachable(redactor().redact(&words)),
+        self.0.refresh(credentials, now).await.map_err(|error| match error {
+            RefreshError::Gone(message) => RefreshError::Gone(redactor().redact(&message)),
+            RefreshError::Unreachable(message) => RefreshError::Unreachable(redactor().redact(&message)),
         })
     }
 
@@ -57,13 +57,13 @@ impl<A: Platform> Platform for Redacting<A> {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let told = self.0.about(profile, credentials, now).await;
-        told.map_err(|it| it.map_reason(|words| Redactor::for_credentials(credentials).redact(&words)))
+        let details = self.0.about(profile, credentials, now).await;
+        details.map_err(|it| it.map_reason(|message| Redactor::for_credentials(credentials).redact(&message)))
     }
 }
 
 #[async_trait]
-impl<A: Connect> Connect for Redacting<A> {
+impl<A: Connect> Connect for RedactingAdapter<A> {
     fn rules(&self) -> Rules {
         self.0.rules()
     }
@@ -72,27 +72,27 @@ impl<A: Connect> Connect for Redacting<A> {
         self.0.fields()
     }
 
-    fn named_host(&self, answers: &FieldValues) -> Option<String> {
-        self.0.named_host(answers)
+    fn named_host(&self, values: &FieldValues) -> Option<String> {
+        self.0.named_host(values)
     }
 
-    async fn client_document(&self, here: &CallbackUrls) -> Result<Option<serde_json::Value>, DependencyError> {
-        self.0.client_document(here).await
+    async fn client_document(&self, urls: &CallbackUrls) -> Result<Option<serde_json::Value>, DependencyError> {
+        self.0.client_document(urls).await
     }
 
     async fn authorize(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        let departed = self.0.authorize(answers, request, now).await;
-        departed.map_err(|it| without(it, || Redactor::for_form(answers, self.0.fields())))
+        let step = self.0.authorize(values, request, now).await;
+        step.map_err(|it| without(it, || Redactor::for_form(values, self.0.fields())))
     }
 
-    async fn poll(&self, awaited: &PendingApproval, now: DateTime<Utc>) -> Result<Approval, ConnectError> {
-        let polled = self.0.poll(awaited, now).await;
-        polled.map_err(|it| without(it, || Redactor::for_approval(awaited)))
+    async fn poll(&self, pending: &PendingApproval, now: DateTime<Utc>) -> Result<Approval, ConnectError> {
+        let polled = self.0.poll(pending, now).await;
+        polled.map_err(|it| without(it, || Redactor::for_approval(pending)))
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
@@ -100,11 +100,11 @@ impl<A: Connect> Connect for Redacting<A> {
         completed.map_err(|it| without(it, || Redactor::for_callback(callback)))
     }
 
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
-        match self.0.choices(asked, now).await {
+    async fn choices(&self, request: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
+        match self.0.choices(request, now).await {
             Ok(choices) => Ok(bounded(choices)),
-            Err(setback) => {
-                Err(setback.map_reason(|words| Redactor::for_credentials(asked.credentials).redact(&words)))
+            Err(error) => {
+                Err(error.map_reason(|message| Redactor::for_credentials(request.credentials).redact(&message)))
             }
         }
     }
@@ -123,33 +123,37 @@ impl<A: Connect> Connect for Redacting<A> {
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let revoked = self.0.revoke(credentials, now).await;
-        revoked.map_err(|it| it.map_reason(|words| Redactor::for_credentials(credentials).redact(&words)))
+        revoked.map_err(|it| it.map_reason(|message| Redactor::for_credentials(credentials).redact(&message)))
     }
 }
 
 #[async_trait]
-impl<A: Publish> Publish for Redacting<A> {
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let prepared = self.0.prepare(job).await;
-        prepared.map_err(|it| it.map_reason(|words| Redactor::for_request(job).redact(&words)))
+impl<A: Publish> Publish for RedactingAdapter<A> {
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let prepared = self.0.prepare(request).await;
+        prepared.map_err(|it| it.map_reason(|message| Redactor::for_request(request).redact(&message)))
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let published = self.0.publish(job).await;
-        published.map_err(|it| it.map_reason(|words| Redactor::for_request(job).redact(&words)))
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let published = self.0.publish(request).await;
+        published.map_err(|it| it.map_reason(|message| Redactor::for_request(request).redact(&message)))
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        self.0.look_up(job, since).await.map_reason(|words| Redactor::for_request(job).redact(&words))
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        self.0.look_up(request, since).await.map_reason(|message| Redactor::for_request(request).redact(&message))
     }
 
-    fn follow_ups(&self, job: &PublishRequest<'_>) -> Vec<&'static str> {
-        self.0.follow_ups(job)
+    fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
+        self.0.follow_ups(request)
     }
 
-    async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
-        let followed = self.0.follow_up(job, it).await;
-        followed.map_err(|it| it.map_reason(|words| Redactor::for_request(job).redact(&words)))
+    async fn follow_up(
+        &self,
+        request: &PublishRequest<'_>,
+        follow_up: &FollowUp<'_>,
+    ) -> Result<Followed, AttemptError> {
+        let followed = self.0.follow_up(request, follow_up).await;
+        followed.map_err(|follow_up| follow_up.map_reason(|message| Redactor::for_request(request).redact(&message)))
     }
 
     fn fetches_files(&self) -> bool {
@@ -160,8 +164,8 @@ impl<A: Publish> Publish for Redacting<A> {
         self.0.recognizes_own_posts()
     }
 
-    fn is_confirmed_later(&self, job: &PublishRequest<'_>) -> bool {
-        self.0.is_confirmed_later(job)
+    fn is_confirmed_later(&self, request: &PublishRequest<'_>) -> bool {
+        self.0.is_confirmed_later(request)
     }
 
     fn settle_time(&self) -> TimeDelta {
@@ -174,18 +178,18 @@ impl<A: Publish> Publish for Redacting<A> {
 }
 
 /// Redacts the error of a call with a new token, which only the adapter knows yet.
-pub(crate) fn without_token(refusal: impl Into<ConnectError>, token: &SecretString) -> ConnectError {
-    without(refusal.into(), || Redactor::for_token(token))
+pub(crate) fn without_token(error: impl Into<ConnectError>, token: &SecretString) -> ConnectError {
+    without(error.into(), || Redactor::for_token(token))
 }
 
 /// Redacts a message about a call with a token of the deployment, which no connection has.
-pub(crate) fn words_without(words: &str, token: &SecretString) -> String {
-    Redactor::for_token(token).redact(words)
+pub(crate) fn redact_message(message: &str, token: &SecretString) -> String {
+    Redactor::for_token(token).redact(message)
 }
 
-fn without(refusal: ConnectError, redactor: impl FnOnce() -> Redactor) -> ConnectError {
-    match refusal {
-        ConnectError::Refused(words) => ConnectError::Refused(redactor().redact(&words)),
+fn without(error: ConnectError, redactor: impl FnOnce() -> Redactor) -> ConnectError {
+    match error {
+        ConnectError::Refused(reason) => ConnectError::Refused(redactor().redact(&reason)),
         ConnectError::Field { name, message } => ConnectError::Field { name, message: redactor().redact(&message) },
         other @ (ConnectError::Denied | ConnectError::Unsupported(_) | ConnectError::Unreachable) => other,
     }
@@ -198,20 +202,20 @@ mod tests {
     #[test]
     fn new_token_is_redacted() {
         let refused = ConnectError::Refused("token a-new-token-of-theirs may not read the account".to_owned());
-        let refusal = without_token(refused, &"a-new-token-of-theirs".into());
-        assert_eq!(refusal.to_string(), "the account could not be connected: token […] may not read the account");
+        let error = without_token(refused, &"a-new-token-of-theirs".into());
+        assert_eq!(error.to_string(), "the account could not be connected: token […] may not read the account");
     }
 
     /// A method that is missing here would return its default, whatever the adapter returns.
     #[test]
     fn every_method_is_forwarded_to_the_adapter() {
-        let questions = include_str!("platform.rs").lines().filter_map(|it| {
+        let methods = include_str!("platform.rs").lines().filter_map(|it| {
             let declared = it.trim_start().trim_start_matches("async ").strip_prefix("fn ")?;
             declared.split(['(', '<']).next()
         });
-        let here = include_str!("redaction.rs");
-        for question in questions {
-            assert!(here.contains(&format!("self.0.{question}(")), "{question} is not passed on");
+        let source = include_str!("redaction.rs");
+        for method in methods {
+            assert!(source.contains(&format!("self.0.{method}(")), "{method} is not passed on");
         }
     }
 }

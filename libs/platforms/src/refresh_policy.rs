@@ -48,7 +48,7 @@ impl RefreshPolicy {
     /// the refresh token expires; and if there is none, [`RefreshPolicy::WARNING`] before the
     /// credentials expire, when only the user can help, and when they expire.
     pub fn due_at(self, credentials: &Credentials, since: DateTime<Utc>) -> DateTime<Utc> {
-        let before = |ends_at: DateTime<Utc>| ends_at - lead(ends_at - since);
+        let before = |ends_at: DateTime<Utc>| ends_at - lead_time(ends_at - since);
         let due_at = if !self.can_refresh(credentials) {
             // No warning for credentials that live shorter than the warning: their user knows.
             credentials.expires_at.map(|it| if since < it - Self::WARNING { it - Self::WARNING } else { it })
@@ -69,8 +69,8 @@ impl RefreshPolicy {
 /// late enough not to refresh much more often than needed. Never before half of it, because
 /// platforms may refuse to refresh young credentials (Threads and Instagram refresh none that are
 /// younger than a day).
-fn lead(life: TimeDelta) -> TimeDelta {
-    (life / 5).clamp(SHORTEST_LEAD, LONGEST_LEAD).min(life / 2).max(TimeDelta::zero())
+fn lead_time(lifetime: TimeDelta) -> TimeDelta {
+    (lifetime / 5).clamp(SHORTEST_LEAD, LONGEST_LEAD).min(lifetime / 2).max(TimeDelta::zero())
 }
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn lead_grows_with_the_lifetime_of_a_token() {
+    fn lead_time_grows_with_the_token_lifetime() {
         let (second, minute, hour, day) =
             (TimeDelta::seconds(1), TimeDelta::minutes(1), TimeDelta::hours(1), TimeDelta::days(1));
         let leads = [
@@ -116,7 +116,7 @@ mod tests {
             (-hour, TimeDelta::zero()),
         ];
         for (life, expected) in leads {
-            assert_eq!(lead(life), expected, "of {life}");
+            assert_eq!(lead_time(life), expected, "of {life}");
             let due_at = RefreshPolicy::Extending.due_at(&credentials(None, Some(life)), noon());
             assert_eq!(due_at, noon() + (life - expected).min(day * 7), "of {life}");
         }
@@ -124,8 +124,8 @@ mod tests {
 
     #[test]
     fn rotation_needs_a_refresh_token() {
-        let lasting = TimeDelta::hours(1);
-        let (with, without) = (credentials(Some("refresh"), Some(lasting)), credentials(None, Some(lasting)));
+        let lifetime = TimeDelta::hours(1);
+        let (with, without) = (credentials(Some("refresh"), Some(lifetime)), credentials(None, Some(lifetime)));
 
         assert!(RefreshPolicy::Rotating.can_refresh(&with) && !RefreshPolicy::Rotating.can_refresh(&without));
         assert!(RefreshPolicy::Extending.can_refresh(&with) && RefreshPolicy::Extending.can_refresh(&without));
@@ -135,24 +135,23 @@ mod tests {
     #[test]
     fn unrefreshable_credentials_are_due_weekly_before_and_at_expiry() {
         let (hour, day) = (TimeDelta::hours(1), TimeDelta::days(1));
-        for (renewal, refresh_token) in [(RefreshPolicy::Never, Some("refresh")), (RefreshPolicy::Rotating, None)] {
+        for (policy, refresh_token) in [(RefreshPolicy::Never, Some("refresh")), (RefreshPolicy::Rotating, None)] {
             let credentials = credentials(refresh_token, Some(day * 60));
-            for (since, looked_at) in [(0, 7), (7, 14), (49, 53), (53, 60), (54, 60)] {
-                let due_at = renewal.due_at(&credentials, noon() + day * since);
-                assert_eq!(due_at, noon() + day * looked_at, "{renewal:?} {since}");
+            for (since, due_day) in [(0, 7), (7, 14), (49, 53), (53, 60), (54, 60)] {
+                let due_at = policy.due_at(&credentials, noon() + day * since);
+                assert_eq!(due_at, noon() + day * due_day, "{policy:?} {since}");
             }
             let short = Credentials { expires_at: Some(noon() + hour), ..credentials };
-            assert_eq!(renewal.due_at(&short, noon()), noon() + hour, "{renewal:?}");
+            assert_eq!(policy.due_at(&short, noon()), noon() + hour, "{policy:?}");
         }
     }
 
     #[test]
     fn unlimited_credentials_are_checked_every_week() {
-        for renewal in
-            [RefreshPolicy::Never, RefreshPolicy::Rotating, RefreshPolicy::Extending, RefreshPolicy::Updating]
+        for policy in [RefreshPolicy::Never, RefreshPolicy::Rotating, RefreshPolicy::Extending, RefreshPolicy::Updating]
         {
-            let due_at = renewal.due_at(&credentials(Some("refresh"), None), noon());
-            assert_eq!(due_at, noon() + TimeDelta::days(7), "{renewal:?}");
+            let due_at = policy.due_at(&credentials(Some("refresh"), None), noon());
+            assert_eq!(due_at, noon() + TimeDelta::days(7), "{policy:?}");
         }
     }
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use domain::budget::Budgets;
 use domain::media::Attachment;
-use domain::options::Vocabulary;
+use domain::options::PlatformOptions;
 
 use crate::budget::Budget;
 use crate::lead_times::LeadTimes;
 use crate::platform::{Connect, Platform, Publish};
 use crate::platform_info::PlatformInfo;
-use crate::redaction::Redacting;
+use crate::redaction::RedactingAdapter;
 use crate::setup::{PlatformSettings, Setup, SetupError};
 
 /// Lists the modules of platforms. Each has `NAME`, `TITLE`, `ACCESS`, `LEAD` and `OPTIONS`, and
@@ -42,7 +42,7 @@ macro_rules! adapters_as {
     ($part:ty, $($platform:ident),+) => {
         impl Capability for $part {
             fn adapters(setup: &Setup) -> Result<Vec<Option<Box<Self>>>, SetupError> {
-                Ok(vec![$(crate::$platform::set_up(setup)?.map(|it| Box::new(Redacting(it)) as Box<Self>)),+])
+                Ok(vec![$(crate::$platform::set_up(setup)?.map(|it| Box::new(RedactingAdapter(it)) as Box<Self>)),+])
             }
         }
     };
@@ -105,14 +105,14 @@ impl<P: Platform + ?Sized> Registry<P> {
 }
 
 impl Registry<dyn Publish> {
-    pub fn that_fetch_files(&self) -> Vec<&'static str> {
+    pub fn names_fetching_files(&self) -> Vec<&'static str> {
         self.0.iter().filter(|it| it.fetches_files()).map(|it| it.name()).collect()
     }
 }
 
 /// The options of every platform. It links no adapter.
-pub fn vocabulary() -> Vocabulary {
-    Vocabulary::of(KNOWN.iter().map(|it| (it.name, it.options)))
+pub fn vocabulary() -> PlatformOptions {
+    PlatformOptions::new(KNOWN.iter().map(|it| (it.name, it.options)))
 }
 
 /// Every platform, enabled or not.
@@ -130,7 +130,7 @@ pub fn budgets(settings: &PlatformSettings) -> Result<Budgets, SetupError> {
         let budget = budget.map_err(|source| SetupError::Settings { name: platform.name, source })?;
         budgets.extend(budget.map(|it| (platform.name.to_owned(), it.limit())));
     }
-    Ok(Budgets::of(budgets))
+    Ok(Budgets::new(budgets))
 }
 
 /// The lead times of platforms, which is all that planning needs.
@@ -145,13 +145,13 @@ impl Default for LeadTimesByPlatform {
 
 impl LeadTimesByPlatform {
     /// From platform names and their lead times.
-    pub fn of(leads: impl IntoIterator<Item = (&'static str, LeadTimes)>) -> Self {
-        Self(leads.into_iter().collect())
+    pub fn new(lead_times: impl IntoIterator<Item = (&'static str, LeadTimes)>) -> Self {
+        Self(lead_times.into_iter().collect())
     }
 
     /// How long before the due second preparation begins; `None` if these files need none.
     pub fn before(&self, name: &str, media: &[Attachment]) -> Option<TimeDelta> {
-        self.0.iter().find(|(it, _)| *it == name).and_then(|(_, lead)| lead.before(media))
+        self.0.iter().find(|(it, _)| *it == name).and_then(|(_, lead_times)| lead_times.before(media))
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
         let vault = Arc::new(MemoryVault::default());
         let setup = Setup::new(settings, |_| Arc::new(AppUnavailable), vault, AddressPolicy::PublicOnly);
         let platforms = Registry::<dyn Connect>::new(&setup).unwrap();
-        for (platform, answers, host) in [
+        for (platform, values, host) in [
             ("bluesky", &[("handle", "@Ada.Example")][..], Some("ada.example")),
             ("bluesky", &[("handle", "https://pds.example:8443/")], Some("pds.example:8443")),
             ("bluesky", &[("handle", "")], None),
@@ -199,8 +199,8 @@ mod tests {
             ("wordpress", &[("site", "Harbour.example/blog/wp-admin")], Some("harbour.example")),
             ("wordpress", &[("site", "")], None),
         ] {
-            let answers = answers.iter().map(|it| (it.0.to_owned(), it.1.into())).collect();
-            let named = platforms.get(platform).unwrap().named_host(&answers);
+            let values = values.iter().map(|it| (it.0.to_owned(), it.1.into())).collect();
+            let named = platforms.get(platform).unwrap().named_host(&values);
             assert_eq!(named.as_deref(), host, "{platform}");
         }
     }
@@ -209,15 +209,15 @@ mod tests {
     fn platforms_that_fetch_files_are_known_by_name() {
         let app = json!({});
         let some = json!({"facebook": app, "instagram": app, "pinterest": app, "threads": app, "x": app});
-        assert_eq!(registry(some).unwrap().that_fetch_files(), ["instagram", "pinterest", "threads"]);
+        assert_eq!(registry(some).unwrap().names_fetching_files(), ["instagram", "pinterest", "threads"]);
     }
 
     #[test]
     fn setup_errors_name_the_setting() {
-        let said = |platforms| registry(platforms).err().map(|it| it.to_string()).unwrap_or_default();
-        assert!(said(json!({"myspace": {}})).contains("unknown platform \"myspace\"; the platforms are "));
-        assert!(said(json!({"sandbox": {}})).starts_with("the settings of sandbox: missing field `url`"));
-        assert!(said(json!({"sandbox": {"url": "x", "uri": "y"}})).contains("unknown field `uri`"));
+        let message = |platforms| registry(platforms).err().map(|it| it.to_string()).unwrap_or_default();
+        assert!(message(json!({"myspace": {}})).contains("unknown platform \"myspace\"; the platforms are "));
+        assert!(message(json!({"sandbox": {}})).starts_with("the settings of sandbox: missing field `url`"));
+        assert!(message(json!({"sandbox": {"url": "x", "uri": "y"}})).contains("unknown field `uri`"));
     }
 
     fn budgets_of(settings: serde_json::Value) -> Result<Budgets, String> {
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn budget_is_read_and_invalid_ones_are_named() {
-        let some = Budgets::of([("x".to_owned(), MilliDollars::new(5_000))]);
+        let some = Budgets::new([("x".to_owned(), MilliDollars::new(5_000))]);
         assert_eq!(budgets_of(json!({"x": {"budget": {"us_cents": 500}}, "bluesky": {}})), Ok(some));
         assert_eq!(budgets_of(json!({"x": {}})), Ok(Budgets::default()));
         let wrong = budgets_of(json!({"x": {"budget": {"cents": 500}}})).unwrap_err();

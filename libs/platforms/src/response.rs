@@ -46,9 +46,9 @@ pub(crate) async fn start(response: reqwest::Response, max_bytes: usize) -> Vec<
     let mut stream = response.bytes_stream();
     let mut bytes = Vec::new();
     while let Some(Ok(piece)) = stream.next().await {
-        let room = max_bytes - bytes.len();
-        bytes.extend_from_slice(&piece[..piece.len().min(room)]);
-        if room <= piece.len() {
+        let remaining = max_bytes - bytes.len();
+        bytes.extend_from_slice(&piece[..piece.len().min(remaining)]);
+        if remaining <= piece.len() {
             break;
         }
     }
@@ -73,14 +73,14 @@ pub(crate) fn words_of(status: StatusCode, body: &[u8]) -> String {
     let found = serde_json::from_slice::<serde_json::Value>(body).ok().and_then(|it| {
         ["message", "error_description", "error"].iter().find_map(|name| it.get(name)?.as_str().map(str::to_owned))
     });
-    let words = found.unwrap_or_else(|| format!("the server returned {status}"));
-    shown(&words)
+    let message = found.unwrap_or_else(|| format!("the server returned {status}"));
+    shown(&message)
 }
 
 /// An untrusted message as the user sees it: on one line, shortened, and without characters that
 /// would reverse our own text.
-pub(crate) fn shown(words: &str) -> String {
-    let plain: String = words.chars().filter(|it| !is_mark(*it)).collect();
+pub(crate) fn shown(message: &str) -> String {
+    let plain: String = message.chars().filter(|it| !is_mark(*it)).collect();
     plain.trim().chars().take(MAX_WORDS).collect()
 }
 

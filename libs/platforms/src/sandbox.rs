@@ -33,7 +33,7 @@ use url::Url;
 
 use crate::account::AccountDetails;
 use crate::app::{AppSource, NoExtraSecrets};
-use crate::choices::{Choice, Choosing};
+use crate::choices::{Choice, ChoicesRequest};
 use crate::http_clients::HttpClients;
 use crate::kit::{
     ApiClient, Auth, CallError, Effect, ErrorTable, File, Grant, LookUpMethod, MediaSource, OAuthAdapter, Prepared,
@@ -145,7 +145,7 @@ struct Board {
 }
 
 #[derive(Deserialize)]
-struct PublicPost {
+struct FoundPost {
     id: String,
     url: Option<String>,
     posted_at: DateTime<Utc>,
@@ -200,7 +200,7 @@ impl PublicAccount {
 /// They are equal for every account.
 fn rules() -> Rules {
     use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
-    Rules::of(
+    Rules::new(
         TITLE,
         [
             Rule::max_text(500, Counting::code_points()),
@@ -217,7 +217,7 @@ fn rules() -> Rules {
 }
 
 /// The id of a file and its alt text, if it has one.
-fn described<'a>(file: &PreparedFile<'a, String>) -> Option<(&'a str, &'a str)> {
+fn alt_text_by_id<'a>(file: &PreparedFile<'a, String>) -> Option<(&'a str, &'a str)> {
     Some((file.uploaded.as_str(), file.attachment.alt_text.as_ref()?.as_str()))
 }
 
@@ -249,9 +249,9 @@ impl OAuthAdapter for Sandbox {
     }
 
     /// Boards are the only option of this kind.
-    async fn choices(&self, asked: &Choosing<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
+    async fn choices(&self, request: &ChoicesRequest<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
         let call = self.api.get(auth, &["api", "boards"]);
-        let boards: Vec<Board> = call.header(ON_BEHALF_OF, &asked.connection.profile.account_id).read().await?;
+        let boards: Vec<Board> = call.header(ON_BEHALF_OF, &request.connection.profile.account_id).read().await?;
         Ok(boards.into_iter().map(|it| Choice { value: it.id, label: it.name }).collect())
     }
 }
@@ -270,45 +270,46 @@ impl PublishAdapter for Sandbox {
     }
 
     /// An uploaded file is not public until a post shows it.
-    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
-        let call = self.api.post(Auth::post(job), &["api", "media"]).effect(Effect::Private).timeout(STEP_LIMIT);
-        let call = call.header(ON_BEHALF_OF, &job.profile.account_id);
-        let created: Created = call.file(file.mime_type(), file.size_bytes(), file.open(job).await?).read().await?;
+    async fn upload(&self, request: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
+        let call = self.api.post(Auth::post(request), &["api", "media"]).effect(Effect::Private).timeout(STEP_LIMIT);
+        let call = call.header(ON_BEHALF_OF, &request.profile.account_id);
+        let created: Created = call.file(file.mime_type(), file.size_bytes(), file.open(request).await?).read().await?;
         Ok(UploadStep::Uploaded(created.id))
     }
 
     async fn create_post(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<Published, CallError> {
-        let options = job.options.iter().filter(|(name, _)| *name != FIRST_COMMENT);
+        let options = request.options.iter().filter(|(name, _)| *name != FIRST_COMMENT);
         let post = NewPost {
-            text: job.text,
+            text: request.text,
             media_ids: prepared.files.iter().map(|it| it.uploaded.as_str()).collect(),
-            alt_texts: prepared.files.iter().filter_map(described).collect(),
+            alt_texts: prepared.files.iter().filter_map(alt_text_by_id).collect(),
             options: options.map(|(name, value)| (name.to_owned(), value.clone())).collect(),
-            reference: job.reference,
+            reference: request.reference,
         };
-        let call = self.api.post(Auth::post(job), &["api", "posts"]).header(ON_BEHALF_OF, &job.profile.account_id);
+        let call =
+            self.api.post(Auth::post(request), &["api", "posts"]).header(ON_BEHALF_OF, &request.profile.account_id);
         let created: Created = call.json(&post).timeout(PUBLISH_TIMEOUT).effect(Effect::Public).read().await?;
-        Ok(Published::new(created.id, job.now).with_url(created.url))
+        Ok(Published::new(created.id, request.now).with_url(created.url))
     }
 
     fn look_up_method(&self, _: &PublishRequest<'_>) -> LookUpMethod {
         LookUpMethod::Reference
     }
 
-    async fn find_post(&self, job: &PublishRequest<'_>) -> Result<Option<Published>, CallError> {
-        let call = self.api.get(Auth::post(job), &["api", "posts"]).query(&[("reference", job.reference)]);
-        let posts: Vec<PublicPost> = call.header(ON_BEHALF_OF, &job.profile.account_id).read().await?;
+    async fn find_post(&self, request: &PublishRequest<'_>) -> Result<Option<Published>, CallError> {
+        let call = self.api.get(Auth::post(request), &["api", "posts"]).query(&[("reference", request.reference)]);
+        let posts: Vec<FoundPost> = call.header(ON_BEHALF_OF, &request.profile.account_id).read().await?;
         Ok(posts.into_iter().next().map(|it| Published::new(it.id, it.posted_at).with_url(it.url)))
     }
 
-    async fn comment(&self, job: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
+    async fn comment(&self, request: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
         let path = ["api", "posts", &published.platform_post_id, "comments"];
-        let call = self.api.post(Auth::post(job), &path).header(ON_BEHALF_OF, &job.profile.account_id);
-        let comment = serde_json::json!({ "text": text, "reference": job.reference });
+        let call = self.api.post(Auth::post(request), &path).header(ON_BEHALF_OF, &request.profile.account_id);
+        let comment = serde_json::json!({ "text": text, "reference": request.reference });
         call.json(&comment).timeout(PUBLISH_TIMEOUT).effect(Effect::Public).done().await
     }
 }

@@ -35,15 +35,15 @@ use domain::rules::{Counting, Rule, Rules};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use self::api::{Api, Bot, Sharing, Team};
+use self::api::{Api, Bot, ShareStatus, Team};
 use crate::account::{Account, AccountDetails, Credentials};
 use crate::app::NoExtraSecrets;
-use crate::choices::{Choice, Choosing};
+use crate::choices::{Choice, ChoicesRequest};
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
 use crate::deadline::{self, Deadline, WITHIN};
 use crate::kit::{CallError, Effect};
 use crate::lead_times::LeadTimes;
-use crate::oauth2::{ClientAuth, Dialect, OAuth2, Of, TokenCall, Tokens};
+use crate::oauth2::{ClientAuth, Dialect, OAuth2, TokenCall, TokenKind, Tokens};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
@@ -83,7 +83,7 @@ const DIALECT: Dialect = Dialect {
     // Slack needs no PKCE from an app with a secret.
     pkce: false,
     scope_separator: ",",
-    revocation: TokenCall { of: Of::Access, client: ClientAuth::None, ..TokenCall::REVOCATION },
+    revocation: TokenCall { token: TokenKind::Access, client: ClientAuth::None, ..TokenCall::REVOCATION },
     gone: &["invalid_refresh_token", "token_revoked", "token_expired", "invalid_auth", "account_inactive"],
     ours: &["bad_client_secret", "invalid_client_id"],
     passing: errors::PASSING,
@@ -160,14 +160,14 @@ impl Platform for Slack {
     ) -> Result<Option<AccountDetails>, AttemptError> {
         let bot = Bot { token: &credentials.access_token, now };
         let team = self.api.team(bot).await?;
-        Ok(Some(AccountDetails { profile: profile_of(team), rules: self.rules() }))
+        Ok(Some(AccountDetails { profile: account_info(team), rules: self.rules() }))
     }
 }
 
 #[async_trait::async_trait]
 impl Connect for Slack {
     fn rules(&self) -> Rules {
-        Rules::of(
+        Rules::new(
             TITLE,
             [
                 Rule::max_text(content::MAX_TEXT, Counting::code_points()),
@@ -196,7 +196,7 @@ impl Connect for Slack {
         let bot = Bot { token: &tokens.access_token, now };
         let team = self.api.team(bot).await.map_err(|it| without_token(it, &tokens.access_token))?;
         Ok(vec![Account {
-            profile: profile_of(team),
+            profile: account_info(team),
             scopes: tokens.granted(SCOPES),
             rules: self.rules(),
             grant: None,
@@ -205,8 +205,8 @@ impl Connect for Slack {
     }
 
     /// Channels are the only option with choices: those that the bot was invited to.
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
-        let bot = Bot { token: &asked.credentials.access_token, now };
+    async fn choices(&self, choosing: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
+        let bot = Bot { token: &choosing.credentials.access_token, now };
         Ok(self.api.channels(bot).await?)
     }
 
@@ -221,7 +221,7 @@ impl Connect for Slack {
     }
 }
 
-fn profile_of(team: Team) -> AccountInfo {
+fn account_info(team: Team) -> AccountInfo {
     AccountInfo {
         account_id: team.id,
         username: subdomain(&team.url).or_else(|| Some(team.name.clone())),
@@ -270,12 +270,12 @@ impl Publish for Slack {
         let alt_text = next.alt_text.as_ref().filter(|_| is_described).map(AltText::as_str);
         let file = (name.as_str(), next.mime_type, next.size_bytes);
         let uploading = self.api.upload(Bot::new(request), file, alt_text, bytes, WITHIN);
-        let late = || CallError::of_transport(TransportError::Late, Effect::Private, TITLE);
+        let late = || CallError::from_transport(TransportError::Late, Effect::Private, TITLE);
         let uploaded = Deadline::begin(request.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
         progress.files.push(uploaded.map_err(|it| it.with_message(|why| format!("{place}: {why}")))?);
-        let all_there = progress.files.len() == request.media.len();
+        let is_complete = progress.files.len() == request.media.len();
         match progress.store() {
-            Some(progress) if !all_there => Ok(Step::Again { progress, at: request.now }),
+            Some(progress) if !is_complete => Ok(Step::Again { progress, at: request.now }),
             progress => Ok(Step::Ready { progress }),
         }
     }
@@ -299,10 +299,11 @@ impl Publish for Slack {
             return Ok(look_up::message(request, channel, &ts));
         };
         let shared = self.api.share(bot, channel, &text, &files).await;
-        let is_withdrawn = |it: &CallError| request.may_have_published && errors::is_of_no_file(it);
-        shared.map_err(|it| if is_withdrawn(&it) { it.with_message(|_| UPLOADED_AGAIN.to_owned()) } else { it })?;
-        match self.api.sharing(bot, first, channel).await {
-            Ok(Sharing::Shared { ts }) => {
+        let is_deleted_upload = |it: &CallError| request.may_have_published && errors::is_missing_file(it);
+        shared
+            .map_err(|it| if is_deleted_upload(&it) { it.with_message(|_| UPLOADED_AGAIN.to_owned()) } else { it })?;
+        match self.api.share_status(bot, first, channel).await {
+            Ok(ShareStatus::Shared { ts }) => {
                 Ok(Published::new(first.clone(), request.now).with_url(look_up::link(request, channel, &ts)))
             }
             // Slack carries out the share, whatever this call returns.

@@ -39,7 +39,7 @@ use crate::connect_flow::{
 use crate::deadline::Deadline;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::lead_times::LeadTimes;
-use crate::picture::{self, Awaited, Look};
+use crate::picture::{self, Look, PendingPicture};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
@@ -113,7 +113,7 @@ pub(crate) struct Telegram {
 struct Progress {
     /// How many pictures are done or need nothing.
     done: usize,
-    picture: Option<Awaited>,
+    picture: Option<PendingPicture>,
 }
 
 #[async_trait::async_trait]
@@ -152,7 +152,7 @@ impl Platform for Telegram {
 #[async_trait::async_trait]
 impl Connect for Telegram {
     fn rules(&self) -> Rules {
-        Rules::of(
+        Rules::new(
             TITLE,
             [
                 Rule::max_media(10),
@@ -169,7 +169,7 @@ impl Connect for Telegram {
         )
         // Telegram counts the text as shown. Only Telegram can tell how long marked-up text is when
         // shown.
-        .and_where(
+        .with_rules_when(
             When::option("parse_mode", ["none"]).or_absent(),
             [
                 Rule::max_text(4096, Counting::utf16()),
@@ -184,11 +184,11 @@ impl Connect for Telegram {
 
     async fn authorize(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         _: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        let (profile, credentials) = bot::connect(&self.api, answers, now).await?;
+        let (profile, credentials) = bot::connect(&self.api, values, now).await?;
         let scopes = vec!["post_messages".to_owned()];
         Ok(AuthorizeStep::Accounts(vec![Account { profile, scopes, rules: self.rules(), grant: None, credentials }]))
     }
@@ -218,9 +218,9 @@ impl Publish for Telegram {
             let message = message::build(request, chat).await?;
             self.api.send(Bot::new(request), message, TIMEOUT).await
         };
-        let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
+        let late = || CallError::from_transport(TransportError::Late, Effect::Public, TITLE);
         let id = Deadline::begin(request.now).within(TIMEOUT, sending).await.ok_or_else(late).flatten()?;
-        let link = bot::link_to(chat, request.profile.profile_url.as_deref(), id);
+        let link = bot::message_url(chat, request.profile.profile_url.as_deref(), id);
         Ok(Published::new(id.to_string(), request.now).with_url(link))
     }
 

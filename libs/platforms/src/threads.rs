@@ -137,9 +137,9 @@ struct Member {
 
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Threads>, SetupError> {
     let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
-    let plain = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
+    let base_url = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
     let (site, host) = match &url {
-        Some(url) => (plain(url), plain(url)),
+        Some(url) => (base_url(url), base_url(url)),
         None => ("https://www.threads.com".to_owned(), "https://graph.threads.net".to_owned()),
     };
     let endpoints = Endpoints {
@@ -160,9 +160,9 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    async fn profile(&self, by: Caller<'_>) -> Result<AccountInfo, CallError> {
-        let member: Member = self.graph.get(by, "/me", &[("fields", PROFILE)]).await?.body;
-        profile_of(member).ok_or_else(|| CallError::unreadable(TITLE, Effect::Read))
+    async fn profile(&self, caller: Caller<'_>) -> Result<AccountInfo, CallError> {
+        let member: Member = self.graph.get(caller, "/me", &[("fields", PROFILE)]).await?.body;
+        account_info(member).ok_or_else(|| CallError::unreadable(TITLE, Effect::Read))
     }
 }
 
@@ -181,8 +181,8 @@ impl Containers for Threads {
         }
     }
 
-    fn fields(&self, job: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
-        container::fields(job, form)
+    fn fields(&self, request: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)> {
+        container::fields(request, form)
     }
 
     fn bounds(&self, _: &PublishRequest<'_>, _: &Attachment) -> Option<PictureBounds> {
@@ -210,8 +210,8 @@ impl Platform for Threads {
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let by = Caller { token: &credentials.access_token, now };
-        let profile = self.profile(by).await?;
+        let caller = Caller { token: &credentials.access_token, now };
+        let profile = self.profile(caller).await?;
         Ok(Some(AccountDetails { profile, rules: self.rules() }))
     }
 }
@@ -221,7 +221,7 @@ impl Connect for Threads {
     fn rules(&self) -> Rules {
         use MimeType::{Jpeg, Mp4, Png, Quicktime, Webp};
         let only_text = [LINK_ATTACHMENT, POLL_OPTIONS].map(str::to_owned).to_vec();
-        Rules::of(
+        Rules::new(
             TITLE,
             [
                 Rule::max_text(500, Counting::emoji_bytes()),
@@ -257,8 +257,8 @@ impl Connect for Threads {
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
         let tokens = self.oauth.complete(callback).await?;
-        let by = Caller { token: &tokens.access_token, now };
-        let profile = self.profile(by).await.map_err(|it| without_token(it, &tokens.access_token))?;
+        let caller = Caller { token: &tokens.access_token, now };
+        let profile = self.profile(caller).await.map_err(|it| without_token(it, &tokens.access_token))?;
         let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(None, now));
         Ok(vec![Account { profile, scopes, rules: self.rules(), grant: None, credentials }])
     }
@@ -277,7 +277,7 @@ impl Connect for Threads {
     }
 }
 
-fn profile_of(member: Member) -> Option<AccountInfo> {
+fn account_info(member: Member) -> Option<AccountInfo> {
     let Member { id, username, name, threads_profile_picture_url: avatar } = member;
     let is_id = (1..=20).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_digit());
     let is_name = |it: &String| it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'));
@@ -293,16 +293,16 @@ fn profile_of(member: Member) -> Option<AccountInfo> {
 
 #[async_trait::async_trait]
 impl Publish for Threads {
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        meta::prepare(self, job).await
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        meta::prepare(self, request).await
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        meta::publish(self, job).await
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        meta::publish(self, request).await
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        meta::resolve(self, job, since).await
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        meta::resolve(self, request, since).await
     }
 
     fn fetches_files(&self) -> bool {

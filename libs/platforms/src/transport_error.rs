@@ -16,8 +16,8 @@ pub(crate) enum TransportError {
 }
 
 impl From<Refusal> for TransportError {
-    fn from(refusal: Refusal) -> Self {
-        Self::Forbidden(refusal)
+    fn from(error: Refusal) -> Self {
+        Self::Forbidden(error)
     }
 }
 
@@ -39,12 +39,12 @@ impl TransportError {
     }
 
     /// For the user; `who` was called, such as `Slack` or `the server`.
-    pub(crate) fn words(self, who: &str) -> String {
+    pub(crate) fn words(self, host_name: &str) -> String {
         match self {
             Self::Forbidden(refusal) => refusal.to_string(),
-            Self::NotReached => format!("{who} could not be reached"),
-            Self::Late => format!("{who} did not respond in time"),
-            Self::CutOff => format!("{who}'s response was cut off"),
+            Self::NotReached => format!("{host_name} could not be reached"),
+            Self::Late => format!("{host_name} did not respond in time"),
+            Self::CutOff => format!("{host_name}'s response was cut off"),
         }
     }
 }

@@ -18,8 +18,8 @@ pub trait Vault: Send + Sync {
         &self,
         name: &str,
         value: SecretString,
-        over: Option<&VaultSecret>,
-        keeping: Retention,
+        replaced: Option<&VaultSecret>,
+        retention: Retention,
     ) -> Result<VaultSecret, DependencyError>;
 }
 
@@ -55,15 +55,15 @@ impl Vault for MemoryVault {
         &self,
         name: &str,
         value: SecretString,
-        over: Option<&VaultSecret>,
+        replaced: Option<&VaultSecret>,
         _: Retention,
     ) -> Result<VaultSecret, DependencyError> {
-        let mut kept = self.0.lock().map_err(|_| DependencyError)?;
-        let standing = kept.get(name).map(|it| it.revision);
-        if standing == over.map(|it| it.revision) {
-            kept.insert(name.to_owned(), VaultSecret { value, revision: standing.unwrap_or(0) + 1 });
+        let mut secrets = self.0.lock().map_err(|_| DependencyError)?;
+        let current_revision = secrets.get(name).map(|it| it.revision);
+        if current_revision == replaced.map(|it| it.revision) {
+            secrets.insert(name.to_owned(), VaultSecret { value, revision: current_revision.unwrap_or(0) + 1 });
         }
-        kept.get(name).cloned().ok_or(DependencyError)
+        secrets.get(name).cloned().ok_or(DependencyError)
     }
 }
 

@@ -183,7 +183,7 @@ impl Platform for Wordpress {
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
         let grant = Grant::load(credentials)?;
-        let who = connect::who(&self.api, grant.caller(credentials, now)).await?;
-        Ok(Some(AccountDetails { profile: who.profile(&grant.root), rules: connect::rules() }))
+        let identity = connect::who(&self.api, grant.caller(credentials, now)).await?;
+        Ok(Some(AccountDetails { profile: identity.profile(&grant.root), rules: connect::rules() }))
     }
 }

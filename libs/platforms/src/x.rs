@@ -147,14 +147,14 @@ struct Settings {
     /// Base URL of both the website and the API, if not X's own.
     url: Option<Url>,
     /// Whether the operator has an app. Without it, users need their own.
-    #[serde(default = "yes")]
+    #[serde(default = "enabled")]
     app: bool,
     /// The monthly budget of a user's posts; see [`budgets`](crate::budgets).
     #[serde(default, rename = "budget")]
     _budget: Option<Budget>,
 }
 
-const fn yes() -> bool {
+const fn enabled() -> bool {
     true
 }
 
@@ -218,17 +218,17 @@ impl X {
     }
 
     fn api(&self, credentials: &Credentials) -> &ApiClient {
-        self.api_by(credentials.extra.is_some())
+        self.api_with(credentials.extra.is_some())
     }
 
-    fn api_by(&self, has_own_app: bool) -> &ApiClient {
+    fn api_with(&self, has_own_app: bool) -> &ApiClient {
         if has_own_app { &self.api_of_own_apps } else { &self.api }
     }
 
     /// The account of a token. Some plans are reported to refuse `subscription_type`; without it,
     /// the account is treated as one without a paid plan.
     async fn member(&self, auth: Auth<'_>, has_own_app: bool) -> Result<AccountDetails, CallError> {
-        let api = self.api_by(has_own_app);
+        let api = self.api_with(has_own_app);
         let ask = async |fields| {
             let call = api.get(auth, &["2", "users", "me"]).query(&[("user.fields", fields)]);
             call.read::<Data<Member>>().await
@@ -238,7 +238,7 @@ impl X {
             member => member,
         };
         let Data { data: member } = member?;
-        let rules = rules_of(&member, has_own_app);
+        let rules = member_rules(&member, has_own_app);
         let profile = profile_of(member).ok_or_else(|| api.unreadable(Effect::Read))?;
         Ok(AccountDetails { profile, rules })
     }
@@ -280,11 +280,11 @@ impl Connect for X {
 
     async fn authorize(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         _: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        let own = OwnApp::typed(answers)?;
+        let own = OwnApp::typed(values)?;
         let url = self.oauth(own.as_ref()).authorization_url(request, SCOPES, &[]).await?;
         Ok(AuthorizeStep::Redirect { url, memory: own.map(|it| it.kept()) })
     }
@@ -324,13 +324,13 @@ fn rules(pays: bool) -> Rules {
     if !pays {
         rules.push(Rule::OfFiles(FileRule::MaxDuration { max: MAX_SECONDS }));
     }
-    Rules::of(TITLE, rules)
+    Rules::new(TITLE, rules)
 }
 
 /// It is not documented that "Basic" allows more. X bills an app of the user to its owner.
-fn rules_of(member: &Member, has_own_app: bool) -> Rules {
+fn member_rules(member: &Member, has_own_app: bool) -> Rules {
     let rules = rules(matches!(member.subscription_type.as_deref(), Some("Premium" | "PremiumPlus")));
-    if has_own_app { rules } else { rules.priced(PRICE) }
+    if has_own_app { rules } else { rules.with_price(PRICE) }
 }
 
 fn profile_of(member: Member) -> Option<AccountInfo> {

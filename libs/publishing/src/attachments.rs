@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use domain::id::{MediaId, UserId};
 use domain::media::{Attachment, Facts, MimeType, PART_BYTES, Parts, human_size};
-use domain::post::NamedMedium;
+use domain::post::MediaReference;
 use domain::validation_errors::ValidationErrors;
 use futures::{StreamExt, TryStreamExt};
-use storage::{Medium, MediumUse};
+use storage::{MarkMediaOutcome, Medium};
 
 use crate::{Publishing, PublishingError};
 
@@ -19,14 +19,14 @@ const MAX_PARTS: usize = 8;
 /// Number of files checked in the bucket concurrently.
 const CONCURRENCY: usize = 8;
 
-enum Unusable {
+enum UnusableFile {
     Unknown,
     NotUploaded,
     TooLarge { max: u64, size: u64 },
     OtherType { declared: MimeType },
 }
 
-impl std::fmt::Display for Unusable {
+impl std::fmt::Display for UnusableFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unknown => f.write_str("is not one of your uploads; use the path that POST /media returned"),
@@ -52,25 +52,25 @@ impl Publishing {
     pub(crate) async fn attach(
         &self,
         user: UserId,
-        named: &[NamedMedium],
+        named: &[MediaReference],
         known: &[Medium],
-        faults: &mut ValidationErrors,
+        errors: &mut ValidationErrors,
     ) -> Result<Vec<Attachment>, PublishingError> {
         // The futures run concurrently, so each owns its medium.
         let known = known.iter().filter(|it| it.user_id == user && named.iter().any(|named| named.path == it.path()));
-        let looks: Vec<_> = known
+        let checks: Vec<_> = known
             .cloned()
             .map(|it| async move { Ok::<_, PublishingError>((it.path(), self.attach_one(it).await?)) })
             .collect();
-        let looked: HashMap<_, _> = futures::stream::iter(looks).buffered(CONCURRENCY).try_collect().await?;
+        let checked: HashMap<_, _> = futures::stream::iter(checks).buffered(CONCURRENCY).try_collect().await?;
         for named in named {
-            match looked.get(&named.path) {
+            match checked.get(&named.path) {
                 Some(Ok(_)) => {}
-                Some(Err(unusable)) => faults.add(&named.field, unusable),
-                None => faults.add(&named.field, Unusable::Unknown),
+                Some(Err(unusable)) => errors.add(&named.field, unusable),
+                None => errors.add(&named.field, UnusableFile::Unknown),
             }
         }
-        Ok(looked.into_values().filter_map(Result::ok).collect())
+        Ok(checked.into_values().filter_map(Result::ok).collect())
     }
 
     /// Marks the files of a post as used, before the post is written. A file that was removed
@@ -80,26 +80,26 @@ impl Publishing {
     /// could lose its file.
     pub(crate) async fn reserve_uploads(
         &self,
-        named: &[NamedMedium],
+        named: &[MediaReference],
         known: &[Medium],
         attachments: &[Attachment],
     ) -> Result<ValidationErrors, PublishingError> {
-        let mut faults = ValidationErrors::new();
+        let mut errors = ValidationErrors::new();
         let is_new = |it: &&Medium| it.unused_since.is_some() || it.size_bytes.is_none() || it.facts.is_none();
         for medium in known.iter().filter(is_new) {
             let Some(attachment) = attachments.iter().find(|it| it.media_id == medium.media_id) else { continue };
             let facts = attachment.facts.unwrap_or_default();
-            let used = self.store.mark_medium_used(medium, attachment.size_bytes, facts).await?;
-            if used == MediumUse::Gone {
+            let used = self.store.mark_media_used(medium, attachment.size_bytes, facts).await?;
+            if used == MarkMediaOutcome::Gone {
                 for named in named.iter().filter(|it| it.path == medium.path()) {
-                    faults.add(&named.field, Unusable::Unknown);
+                    errors.add(&named.field, UnusableFile::Unknown);
                 }
             }
         }
-        Ok(faults)
+        Ok(errors)
     }
 
-    async fn attach_one(&self, medium: Medium) -> Result<Result<Attachment, Unusable>, PublishingError> {
+    async fn attach_one(&self, medium: Medium) -> Result<Result<Attachment, UnusableFile>, PublishingError> {
         let (size_bytes, facts) = match (medium.size_bytes, medium.facts) {
             (Some(size_bytes), Some(facts)) => (size_bytes, facts),
             _ => match self.verify(&medium).await? {
@@ -111,19 +111,19 @@ impl Publishing {
         Ok(Ok(Attachment { media_id, mime_type, size_bytes, alt_text: None, facts: Some(facts) }))
     }
 
-    async fn verify(&self, medium: &Medium) -> Result<Result<(u64, Facts), Unusable>, PublishingError> {
-        let look = self.bucket.look(&medium.path().to_string(), PART_BYTES).await?;
-        let Some(look) = look else { return Ok(Err(Unusable::NotUploaded)) };
+    async fn verify(&self, medium: &Medium) -> Result<Result<(u64, Facts), UnusableFile>, PublishingError> {
+        let object = self.bucket.look(&medium.path().to_string(), PART_BYTES).await?;
+        let Some(object) = object else { return Ok(Err(UnusableFile::NotUploaded)) };
         let max = self.media_limits.max_bytes(medium.mime_type, false);
-        if max < look.size_bytes {
+        if max < object.size_bytes {
             self.discard_unusable(medium).await;
-            return Ok(Err(Unusable::TooLarge { max, size: look.size_bytes }));
+            return Ok(Err(UnusableFile::TooLarge { max, size: object.size_bytes }));
         }
-        if !medium.mime_type.matches(&look.first_bytes) {
-            return Ok(Err(Unusable::OtherType { declared: medium.mime_type }));
+        if !medium.mime_type.matches(&object.first_bytes) {
+            return Ok(Err(UnusableFile::OtherType { declared: medium.mime_type }));
         }
-        let parts = Parts::of(look.size_bytes, look.first_bytes.into());
-        Ok(Ok((look.size_bytes, self.facts(medium, parts).await?)))
+        let parts = Parts::new(object.size_bytes, object.first_bytes.into());
+        Ok(Ok((object.size_bytes, self.facts(medium, parts).await?)))
     }
 
     /// Reads the facts of a file from its parts.
@@ -145,7 +145,7 @@ impl Publishing {
 }
 
 /// Ids of the records that a request needs, each once.
-pub(crate) fn ids<'n>(named: impl IntoIterator<Item = &'n NamedMedium>) -> BTreeSet<MediaId> {
+pub(crate) fn ids<'n>(named: impl IntoIterator<Item = &'n MediaReference>) -> BTreeSet<MediaId> {
     named.into_iter().map(|it| it.path.media()).collect()
 }
 

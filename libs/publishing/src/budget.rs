@@ -9,7 +9,7 @@ use crate::Publishing;
 impl Publishing {
     /// A text for the user if the post would exceed a budget, else `None`. The conditional write
     /// that follows decides.
-    pub(crate) async fn over_budget(
+    pub(crate) async fn check_budget(
         &self,
         before: Option<&Post>,
         after: &Post,
@@ -21,8 +21,8 @@ impl Publishing {
             if spent.get() + more.get() <= change.budget.get() {
                 continue;
             }
-            let of_it = accounts.values().find(|it| it.provider == budget_key.platform);
-            let title = of_it.map_or(budget_key.platform.as_str(), |it| &it.rules.title);
+            let account = accounts.values().find(|it| it.provider == budget_key.platform);
+            let title = account.map_or(budget_key.platform.as_str(), |it| &it.rules.title);
             return Ok(Some(format!(
                 "your posts to {title} in {} cost {spent} of the {} that this deployment allows each user a month, and \
                  this post would cost {more} more; cancel another post, remove what makes this one expensive (links), \

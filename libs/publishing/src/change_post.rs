@@ -10,13 +10,13 @@ use domain::backoff::Backoff;
 use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::id::{ConnectionId, MediaId};
-use domain::post::{Authority, Changes, IfMatch, NamedMedium, NewTarget, Post, PostStatus, Target, TargetStatus};
+use domain::post::{Authority, Changes, IfMatch, MediaReference, NewTarget, Post, PostStatus, Target, TargetStatus};
 use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
 use storage::{DeliveryWrite, PostWrite, PostWritten, StorageError};
 
 use crate::attachments::ids;
-use crate::create_post::{over_plan, too_many};
+use crate::create_post::{plan_limit_message, too_many};
 use crate::{Publishing, PublishingError};
 
 /// A change as far as the request could be parsed. `None` means unchanged.
@@ -28,7 +28,7 @@ pub struct ChangePost {
     /// `Some(None)` unschedules the post.
     pub scheduled_at: Option<Option<DateTime<Utc>>>,
     /// The complete list of files.
-    pub media: Option<Vec<NamedMedium>>,
+    pub media: Option<Vec<MediaReference>>,
     /// Errors that parsing found already.
     pub faults: ValidationErrors,
     /// What the caller may write.
@@ -57,9 +57,9 @@ impl Publishing {
     /// Changes a post that was read. Concurrent changes of one post are applied one after the
     /// other.
     pub async fn change_post(&self, post: Post, request: ChangePost) -> Result<Changed, PublishingError> {
-        let (user, mut kept) = (post.user_id, Vec::new());
-        let changed = self.change_with_retries(post, request, &mut kept).await;
-        self.release_unless_written(matches!(changed, Ok(Changed::Done(_))), user, &kept).await;
+        let (user, mut reserved) = (post.user_id, Vec::new());
+        let changed = self.change_with_retries(post, request, &mut reserved).await;
+        self.release_unless_written(matches!(changed, Ok(Changed::Done(_))), user, &reserved).await;
         changed
     }
 
@@ -68,7 +68,7 @@ impl Publishing {
         &self,
         post: Post,
         request: ChangePost,
-        kept: &mut Vec<MediaId>,
+        reserved: &mut Vec<MediaId>,
     ) -> Result<Changed, PublishingError> {
         let mut before = post;
         let mut retries = self.write_retries();
@@ -78,36 +78,37 @@ impl Publishing {
             if request.if_match.as_ref().is_some_and(|it| !it.matches(&before)) {
                 return Ok(Changed::Stale);
             }
-            let schedules = matches!(request.scheduled_at, Some(Some(_)));
-            if !request.authority.covers(&before) || schedules && !request.authority.schedules() {
+            let is_scheduling = matches!(request.scheduled_at, Some(Some(_)));
+            if !request.authority.covers(&before) || is_scheduling && !request.authority.schedules() {
                 return Ok(Changed::DraftsOnly);
             }
             let names_revision = request.if_match.as_ref().is_some_and(|it| it.names(&before));
-            if schedules && before.is_scheduled_by_revision() && !names_revision {
+            if is_scheduling && before.is_scheduled_by_revision() && !names_revision {
                 return Ok(Changed::NeedsRevision);
             }
-            if let Err(mut faults) = before.check_changeable() {
-                faults.extend(request.faults.clone());
-                return Ok(Changed::Invalid(faults));
+            if let Err(mut errors) = before.check_changeable() {
+                errors.extend(request.faults.clone());
+                return Ok(Changed::Invalid(errors));
             }
-            let after = match self.changed(&before, &request, kept, now).await? {
+            let after = match self.changed(&before, &request, reserved, now).await? {
                 Ok(after) => after,
                 Err(refusal) => return Ok(refusal),
             };
             self.release_uploads(&before, Some(&after), now).await?;
-            let deliveries = self.deliveries_of(&after, now);
+            let deliveries = self.new_deliveries(&after, now);
             let writes = writes(&before, &after, &deliveries);
-            let again = before.status != PostStatus::Scheduled || before.scheduled_at != after.scheduled_at;
+            let is_rescheduled = before.status != PostStatus::Scheduled || before.scheduled_at != after.scheduled_at;
             // A change that removes the failed targets of a failed post makes it published.
-            let ended = Event::ended(&after).filter(|_| before.status != after.status);
-            let news =
-                ended.or_else(|| (after.status == PostStatus::Scheduled && again).then(|| Event::scheduled(&after)));
+            let ended_event = Event::ended(&after).filter(|_| before.status != after.status);
+            let event = ended_event.or_else(|| {
+                (after.status == PostStatus::Scheduled && is_rescheduled).then(|| Event::scheduled(&after))
+            });
             let write = PostWrite {
                 before: Some(&before),
                 after: Some(&after),
                 deliveries: writes,
                 kept: None,
-                event: news.as_ref(),
+                event: event.as_ref(),
             };
 
             match self.try_write_post(&write, now).await? {
@@ -116,7 +117,7 @@ impl Publishing {
                     if let Err(error) = self.note_published(&after).await {
                         tracing::warn!(%error, post_id = %after.post_id, "files of a published post still count towards the storage limit");
                     }
-                    futures::join!(self.hint(&deliveries, now), self.publish_event(news));
+                    futures::join!(self.hint(&deliveries, now), self.publish_event(event));
                     return Ok(Changed::Done(Box::new(after)));
                 }
                 Some(PostWritten::TooMany) => return Ok(Changed::Invalid(too_many())),
@@ -156,13 +157,17 @@ impl Publishing {
             if !authority.covers(&before) {
                 return Ok(Changed::DraftsOnly);
             }
-            if let Err(faults) = before.check_deletable() {
-                return Ok(Changed::Invalid(faults));
+            if let Err(errors) = before.check_deletable() {
+                return Ok(Changed::Invalid(errors));
             }
             let now = self.clock.now();
             self.release_uploads(&before, None, now).await?;
-            let write =
-                PostWrite { before: Some(&before), after: None, deliveries: removals(&before), ..PostWrite::default() };
+            let write = PostWrite {
+                before: Some(&before),
+                after: None,
+                deliveries: delivery_removals(&before),
+                ..PostWrite::default()
+            };
             match self.try_write_post(&write, now).await? {
                 Some(PostWritten::Done) => return Ok(Changed::Done(Box::new(before))),
                 Some(PostWritten::DeliveryBusy) => self.roll_up_before_retry(&before, &mut retries).await?,
@@ -180,7 +185,7 @@ impl Publishing {
     async fn roll_up_before_retry(&self, post: &Post, retries: &mut Backoff) -> Result<(), PublishingError> {
         match self.roll_up(post.user_id, post.post_id).await {
             Err(PublishingError::Contended | PublishingError::Storage(StorageError::Contended)) => {}
-            told => told?,
+            result => result?,
         }
         self.await_next_try(retries).await
     }
@@ -189,51 +194,51 @@ impl Publishing {
         &self,
         before: &Post,
         request: &ChangePost,
-        kept: &mut Vec<MediaId>,
+        reserved: &mut Vec<MediaId>,
         now: DateTime<Utc>,
     ) -> Result<Result<Post, Changed>, PublishingError> {
         let added = added(before, request);
-        let named = connections(before, request);
-        let around = self.store.surroundings(before.user_id, named, ids(&added), None, now).await?;
-        let Some(user) = &around.user else { return Ok(Err(Changed::NotThere)) };
+        let named = connection_ids(before, request);
+        let context = self.store.load_post_context(before.user_id, named, ids(&added), None, now).await?;
+        let Some(user) = &context.user else { return Ok(Err(Changed::NotThere)) };
         let plan = self.plans.named(user.plan.as_deref());
         if let (Some(max), Some(Some(_)), false) =
             (plan.max_scheduled_posts, request.scheduled_at, before.status.is_pending())
-            && u64::from(max) <= around.counts.scheduled
+            && u64::from(max) <= context.counts.scheduled
         {
-            return Ok(Err(Changed::NotInPlan(over_plan(max))));
+            return Ok(Err(Changed::NotInPlan(plan_limit_message(max))));
         }
 
-        let mut faults = request.faults.clone();
-        let goes_out = match request.scheduled_at {
+        let mut errors = request.faults.clone();
+        let is_scheduled = match request.scheduled_at {
             Some(at) => at.is_some(),
             None => before.status == PostStatus::Scheduled,
         };
         match &request.targets {
-            Some(named) => self.check_options(named, &around.accounts, goes_out, &mut faults),
-            None if goes_out => self.check_kept_options(&before.targets, &mut faults),
+            Some(named) => self.check_options(named, &context.accounts, is_scheduled, &mut errors),
+            None if is_scheduled => self.check_kept_options(&before.targets, &mut errors),
             None => {}
         }
-        let attached = self.attach(before.user_id, &added, &around.media, &mut faults).await?;
+        let attachments = self.attach(before.user_id, &added, &context.media, &mut errors).await?;
         let changes = Changes {
             text: request.text.clone(),
             targets: request.targets.clone(),
             scheduled_at: request.scheduled_at,
             media: request.media.clone(),
             authority: request.authority,
-            faults,
+            faults: errors,
         };
-        let after = match before.change(changes, attached.clone(), &around.accounts, &self.ids, now) {
+        let after = match before.change(changes, attachments.clone(), &context.accounts, &self.ids, now) {
             Ok(after) => after,
-            Err(faults) => return Ok(Err(Changed::Invalid(faults))),
+            Err(errors) => return Ok(Err(Changed::Invalid(errors))),
         };
-        let after = after.charged(&around.accounts, &self.budgets, now);
-        if let Some(why) = self.over_budget(Some(before), &after, &around.accounts).await? {
-            return Ok(Err(Changed::NotInPlan(why)));
+        let after = after.charged(&context.accounts, &self.budgets, now);
+        if let Some(message) = self.check_budget(Some(before), &after, &context.accounts).await? {
+            return Ok(Err(Changed::NotInPlan(message)));
         }
-        *kept = ids(&added).into_iter().collect();
-        let gone = self.reserve_uploads(&added, &around.media, &attached).await?;
-        Ok(if gone.is_empty() { Ok(after) } else { Err(Changed::Invalid(gone)) })
+        *reserved = ids(&added).into_iter().collect();
+        let missing = self.reserve_uploads(&added, &context.media, &attachments).await?;
+        Ok(if missing.is_empty() { Ok(after) } else { Err(Changed::Invalid(missing)) })
     }
 }
 
@@ -241,34 +246,34 @@ impl Publishing {
 /// those of other targets are removed.
 fn writes<'a>(before: &Post, after: &Post, deliveries: &'a [Delivery]) -> Vec<DeliveryWrite<'a>> {
     let to_remove = |target: &Target| {
-        let replaced = deliveries.iter().any(|it| it.target_id == target.target_id);
+        let is_replaced = deliveries.iter().any(|it| it.target_id == target.target_id);
         // A failed post that stays failed keeps the record of its attempts.
-        let kept = after.status == PostStatus::Failed && after.target(target.target_id).is_some();
-        !replaced && !kept
+        let is_kept = after.status == PostStatus::Failed && after.target(target.target_id).is_some();
+        !is_replaced && !is_kept
     };
     let mut writes: Vec<_> = deliveries.iter().map(DeliveryWrite::Put).collect();
-    writes.extend(tried(before).filter(|it| to_remove(it)).map(|it| DeliveryWrite::Remove(it.target_id)));
+    writes.extend(unpublished_targets(before).filter(|it| to_remove(it)).map(|it| DeliveryWrite::Remove(it.target_id)));
     writes
 }
 
-fn removals(post: &Post) -> Vec<DeliveryWrite<'static>> {
-    tried(post).map(|it| DeliveryWrite::Remove(it.target_id)).collect()
+fn delivery_removals(post: &Post) -> Vec<DeliveryWrite<'static>> {
+    unpublished_targets(post).map(|it| DeliveryWrite::Remove(it.target_id)).collect()
 }
 
 /// Targets that may have a delivery and are not published.
-fn tried(post: &Post) -> impl Iterator<Item = &Target> {
+fn unpublished_targets(post: &Post) -> impl Iterator<Item = &Target> {
     let has_deliveries = post.status != PostStatus::Draft;
     post.targets.iter().filter(move |it| has_deliveries && it.status != TargetStatus::Published)
 }
 
 /// Ids of the connections that a change needs, each once.
-fn connections(before: &Post, request: &ChangePost) -> BTreeSet<ConnectionId> {
+fn connection_ids(before: &Post, request: &ChangePost) -> BTreeSet<ConnectionId> {
     let named = request.targets.iter().flatten().map(|it| it.connection_id);
     before.targets.iter().map(|it| it.connection_id).chain(named).collect()
 }
 
 /// Files that the post does not have yet.
-fn added(before: &Post, request: &ChangePost) -> Vec<NamedMedium> {
+fn added(before: &Post, request: &ChangePost) -> Vec<MediaReference> {
     let of_targets = request.targets.iter().flatten().filter_map(|it| it.media.as_ref());
     let named = request.media.iter().chain(of_targets).flatten();
     named.filter(|it| it.among(before.files()).is_none()).cloned().collect()

@@ -18,7 +18,7 @@ pub(crate) struct Claims<'a> {
 
 #[async_trait]
 impl recognition::Claims for Claims<'_> {
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
+    async fn find(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
         self.store.claims(self.connection, ids, self.delivery).await.map_err(|error| {
             tracing::error!(%error, post_id = %self.delivery.post_id, "claims could not be read");
             ClaimsError
@@ -53,13 +53,13 @@ impl Publishing {
         delivery: &Delivery,
         platform: &dyn Publish,
         record: &ConnectionRecord,
-        answer: Resolution,
+        resolution: Resolution,
     ) -> Result<Resolution, PublishingError> {
-        let (settles, now) = (platform.settle_time(), self.clock.now());
-        let published = match answer {
+        let (settle_time, now) = (platform.settle_time(), self.clock.now());
+        let published = match resolution {
             Resolution::Found(published) => published,
-            Resolution::Candidate(published) if delivery.accepts_candidate(&published, settles, now) => published,
-            answer => return Ok(answer),
+            Resolution::Candidate(published) if delivery.accepts_candidate(&published, settle_time, now) => published,
+            resolution => return Ok(resolution),
         };
         Ok(match self.claim(delivery, platform, record, &published).await? {
             Claim::Ours => Resolution::Found(published),

@@ -78,12 +78,12 @@ impl ConcurrencyLimits {
 #[derive(Clone, Debug)]
 pub struct HeldPermits {
     environment: Arc<str>,
-    held: Arc<Mutex<HashMap<LimitSubject, Arc<Held>>>>,
+    held: Arc<Mutex<HashMap<LimitSubject, Arc<HeldPermit>>>>,
 }
 
 /// A permit of this process, shared by its calls.
 #[derive(Debug, Default)]
-struct Held {
+struct HeldPermit {
     /// How many calls share the permit.
     calls: AtomicU32,
     /// When the permit has to be acquired again. Locked while it is acquired or released, so that
@@ -96,8 +96,8 @@ struct Held {
 #[derive(Debug)]
 struct StoredPermit {
     process: HeldPermits,
-    of: LimitSubject,
-    held: Arc<Held>,
+    subject: LimitSubject,
+    held: Arc<HeldPermit>,
     is_counted: bool,
 }
 
@@ -109,29 +109,31 @@ impl Default for HeldPermits {
 
 impl HeldPermits {
     /// A share that is not counted yet.
-    fn subject_permit(&self, of: &LimitSubject) -> StoredPermit {
-        let held = Arc::clone(self.all().entry(of.clone()).or_default());
-        StoredPermit { process: self.clone(), of: of.clone(), held, is_counted: false }
+    fn subject_permit(&self, subject: &LimitSubject) -> StoredPermit {
+        let held = Arc::clone(self.all().entry(subject.clone()).or_default());
+        StoredPermit { process: self.clone(), subject: subject.clone(), held, is_counted: false }
     }
 
     /// Acquires a permit, or shares the one of this process.
     async fn acquire(
         &self,
         store: &Store,
-        of: &LimitSubject,
-        open: &InFlightCalls,
+        subject: &LimitSubject,
+        in_flight: &InFlightCalls,
         now: DateTime<Utc>,
     ) -> Result<Option<StoredPermit>, StorageError> {
-        let mut permit = self.subject_permit(of);
+        let mut permit = self.subject_permit(subject);
         let held = Arc::clone(&permit.held);
-        let mut until = held.until.lock().await;
-        let is_held = 0 < held.calls.load(Ordering::SeqCst) && now < *until;
-        if !is_held && !store.acquire_permit(of, open, &self.environment, now, random_u64()).await?.is_applied() {
+        let mut reacquire_at = held.until.lock().await;
+        let is_held = 0 < held.calls.load(Ordering::SeqCst) && now < *reacquire_at;
+        if !is_held
+            && !store.acquire_permit(subject, in_flight, &self.environment, now, random_u64()).await?.is_applied()
+        {
             return Ok(None);
         }
         if !is_held {
             // A call that shares the permit from now on ends before the permit expires.
-            *until = now + LEASE_DURATION / 4;
+            *reacquire_at = now + LEASE_DURATION / 4;
         }
         permit.count();
         Ok(Some(permit))
@@ -141,21 +143,21 @@ impl HeldPermits {
     async fn record(
         &self,
         store: &Store,
-        of: &LimitSubject,
-        began: DateTime<Utc>,
+        subject: &LimitSubject,
+        began_at: DateTime<Utc>,
     ) -> Result<StoredPermit, StorageError> {
-        let mut permit = self.subject_permit(of);
+        let mut permit = self.subject_permit(subject);
         let held = Arc::clone(&permit.held);
-        let mut until = held.until.lock().await;
+        let mut reacquire_at = held.until.lock().await;
         if held.calls.load(Ordering::SeqCst) == 0 {
-            store.record_permit(of, &self.environment, began, random_u64()).await?;
-            *until = began + LEASE_DURATION / 4;
+            store.record_permit(subject, &self.environment, began_at, random_u64()).await?;
+            *reacquire_at = began_at + LEASE_DURATION / 4;
         }
         permit.count();
         Ok(permit)
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<LimitSubject, Arc<Held>>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<LimitSubject, Arc<HeldPermit>>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -176,7 +178,7 @@ impl StoredPermit {
         let held = Arc::clone(&self.held);
         let _until = held.until.lock().await;
         if self.uncount() {
-            store.release_permit(&self.of, &self.process.environment).await?;
+            store.release_permit(&self.subject, &self.process.environment).await?;
         }
         Ok(())
     }
@@ -188,7 +190,7 @@ impl Drop for StoredPermit {
         let mut all = self.process.all();
         // One reference is here and one in the map, so no other call shares it.
         if Arc::strong_count(&self.held) == 2 {
-            all.remove(&self.of);
+            all.remove(&self.subject);
         }
     }
 }
@@ -196,7 +198,7 @@ impl Drop for StoredPermit {
 /// The right to make a call.
 #[derive(Debug)]
 pub struct Permit {
-    of: LimitSubject,
+    subject: LimitSubject,
     stored: Option<StoredPermit>,
 }
 
@@ -227,28 +229,28 @@ impl ConcurrencyLimiter<'_> {
     /// stored only when the call retries out to be slow.
     pub async fn acquire(
         &self,
-        of: LimitSubject,
-        open: InFlightCalls,
-        most: usize,
+        subject: LimitSubject,
+        in_flight: InFlightCalls,
+        max_permits: usize,
         needs_permit: bool,
     ) -> Result<Option<Permit>, StorageError> {
-        let mut open = open;
-        let mut looks = Backoff::until(self.clock.now() + PERMIT_WAIT);
+        let mut in_flight = in_flight;
+        let mut backoff = Backoff::until(self.clock.now() + PERMIT_WAIT);
         loop {
             let now = self.clock.now();
-            if open.others(&self.held_permits.environment, now) < most {
+            if in_flight.others(&self.held_permits.environment, now) < max_permits {
                 if !needs_permit {
-                    return Ok(Some(Permit { of, stored: None }));
+                    return Ok(Some(Permit { subject, stored: None }));
                 }
-                if let Some(stored) = self.held_permits.acquire(self.store, &of, &open, now).await? {
-                    return Ok(Some(Permit { of, stored: Some(stored) }));
+                if let Some(stored) = self.held_permits.acquire(self.store, &subject, &in_flight, now).await? {
+                    return Ok(Some(Permit { subject, stored: Some(stored) }));
                 }
-            } else if open.are_older_than(SLOW, now) {
+            } else if in_flight.are_older_than(SLOW, now) {
                 return Ok(None);
             }
-            let Some(again_at) = looks.next(now) else { return Ok(None) };
-            sleep_until(self.clock, again_at).await;
-            open = self.store.in_flight_calls(&of).await?;
+            let Some(retry_at) = backoff.next(now) else { return Ok(None) };
+            sleep_until(self.clock, retry_at).await;
+            in_flight = self.store.in_flight_calls(&subject).await?;
         }
     }
 
@@ -256,21 +258,21 @@ impl ConcurrencyLimiter<'_> {
     /// permits, it is not shared within an environment.
     pub async fn acquire_exclusive(
         &self,
-        of: LimitSubject,
-        open: &InFlightCalls,
+        subject: LimitSubject,
+        in_flight: &InFlightCalls,
     ) -> Result<Option<Permit>, StorageError> {
         let (alone, now) = (HeldPermits::default(), self.clock.now());
-        if 0 < open.others(&alone.environment, now) {
+        if 0 < in_flight.others(&alone.environment, now) {
             return Ok(None);
         }
-        let stored = alone.acquire(self.store, &of, open, now).await?;
-        Ok(stored.map(|stored| Permit { of, stored: Some(stored) }))
+        let stored = alone.acquire(self.store, &subject, in_flight, now).await?;
+        Ok(stored.map(|stored| Permit { subject, stored: Some(stored) }))
     }
 
     /// Makes a call with a permit, and counts the call once it is slow.
     pub async fn with_permit<T>(&self, permit: Permit, call: impl Future<Output = T>) -> T {
-        let began = self.clock.now();
-        let Permit { of, mut stored } = permit;
+        let began_at = self.clock.now();
+        let Permit { subject, mut stored } = permit;
         let mut call = std::pin::pin!(call);
         if stored.is_none()
             && let Ok(ended) = tokio::time::timeout(RECORDED_AFTER, &mut call).await
@@ -280,8 +282,8 @@ impl ConcurrencyLimiter<'_> {
         let ended = if stored.is_some() {
             call.await
         } else {
-            let (ended, added) = futures::join!(call, self.held_permits.record(self.store, &of, began));
-            stored = noted(added);
+            let (ended, added) = futures::join!(call, self.held_permits.record(self.store, &subject, began_at));
+            stored = log_failure(added);
             ended
         };
         self.release_stored(stored).await;
@@ -295,7 +297,7 @@ impl ConcurrencyLimiter<'_> {
 
     async fn release_stored(&self, stored: Option<StoredPermit>) {
         if let Some(stored) = stored {
-            noted(stored.release(self.store).await);
+            log_failure(stored.release(self.store).await);
         }
     }
 }
@@ -307,25 +309,25 @@ impl Publishing {
     }
 
     /// Whether no permit will be free soon for deliveries of this user.
-    pub(crate) fn is_over_limit(&self, open: &InFlightCalls) -> bool {
+    pub(crate) fn is_over_limit(&self, in_flight: &InFlightCalls) -> bool {
         let now = self.clock.now();
-        self.concurrency_limits.permits() <= open.others(&self.held_permits.environment, now)
-            && open.are_older_than(SLOW, now)
+        self.concurrency_limits.permits() <= in_flight.others(&self.held_permits.environment, now)
+            && in_flight.are_older_than(SLOW, now)
     }
 
     /// A permit to call a host that users named.
     pub(crate) async fn acquire_host_permit(&self, host: Option<String>) -> Result<Option<HostPermit>, StorageError> {
         let Some(host) = host else { return Ok(Some(HostPermit::default())) };
-        let of = LimitSubject::host(&host);
-        let open = self.store.in_flight_calls(&of).await?;
+        let subject = LimitSubject::host(&host);
+        let in_flight = self.store.in_flight_calls(&subject).await?;
         let now = self.clock.now();
-        let is_slow =
-            SLOW_CALLS <= open.slow_calls && open.last_slow_call_at.is_some_and(|it| now < it + SLOW_HOST_WINDOW);
-        let most = if is_slow { 1 } else { self.concurrency_limits.permits() };
-        let has_slow_calls = 0 < open.slow_calls;
-        let permit = self.limiter().acquire(of, open, most, is_slow).await?;
-        let within = is_slow.then_some(SLOW_HOST_TIMEOUT);
-        Ok(permit.map(|permit| HostPermit(Some(LimitedHost { permit, within, has_slow_calls }))))
+        let is_slow = SLOW_CALLS <= in_flight.slow_calls
+            && in_flight.last_slow_call_at.is_some_and(|it| now < it + SLOW_HOST_WINDOW);
+        let max_permits = if is_slow { 1 } else { self.concurrency_limits.permits() };
+        let has_slow_calls = 0 < in_flight.slow_calls;
+        let permit = self.limiter().acquire(subject, in_flight, max_permits, is_slow).await?;
+        let timeout = is_slow.then_some(SLOW_HOST_TIMEOUT);
+        Ok(permit.map(|permit| HostPermit(Some(LimitedHost { permit, within: timeout, has_slow_calls }))))
     }
 
     /// Calls a host with a permit; `None` if the call exceeded its timeout. A call that took too
@@ -334,38 +336,40 @@ impl Publishing {
         &self,
         host: HostPermit,
         call: impl Future<Output = T>,
-        counts: impl FnOnce(&T) -> bool,
+        is_counted: impl FnOnce(&T) -> bool,
     ) -> Option<T> {
-        let HostPermit(Some(LimitedHost { permit, within, has_slow_calls })) = host else { return Some(call.await) };
-        let (of, began) = (permit.of.clone(), self.clock.now());
+        let HostPermit(Some(LimitedHost { permit, within: timeout, has_slow_calls })) = host else {
+            return Some(call.await);
+        };
+        let (subject, began_at) = (permit.subject.clone(), self.clock.now());
         let timed = async {
-            let ended = match within {
-                Some(within) => tokio::time::timeout(within, call).await.ok(),
+            let ended = match timeout {
+                Some(timeout) => tokio::time::timeout(timeout, call).await.ok(),
                 None => Some(call.await),
             };
             (ended, self.clock.now())
         };
         let (ended, ended_at) = self.limiter().with_permit(permit, timed).await;
-        if began + SLOW_CALL <= ended_at {
-            if ended.as_ref().is_none_or(counts) {
-                noted(self.store.record_slow_call(&of, ended_at).await);
+        if began_at + SLOW_CALL <= ended_at {
+            if ended.as_ref().is_none_or(is_counted) {
+                log_failure(self.store.record_slow_call(&subject, ended_at).await);
             }
         } else if has_slow_calls {
-            noted(self.store.clear_slow_calls(&of).await);
+            log_failure(self.store.clear_slow_calls(&subject).await);
         }
         ended
     }
 
     /// Releases a permit whose call is not made.
     pub(crate) async fn release_host_permit(&self, host: HostPermit) {
-        if let Some(named) = host.0 {
-            self.limiter().release(named.permit).await;
+        if let Some(limited) = host.0 {
+            self.limiter().release(limited.permit).await;
         }
     }
 }
 
 /// A failed write of a count is only logged: the count expires, and the call continues.
-fn noted<T>(counted: Result<T, StorageError>) -> Option<T> {
+fn log_failure<T>(counted: Result<T, StorageError>) -> Option<T> {
     counted.inspect_err(|error| tracing::warn!(%error, "in-flight call could not be counted")).ok()
 }
 

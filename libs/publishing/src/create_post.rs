@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::id::{MediaId, UniqueNumber, UserId};
-use domain::post::{Authority, NamedMedium, NewPost, NewTarget, Post, PostStatus};
+use domain::post::{Authority, MediaReference, NewPost, NewTarget, Post, PostStatus};
 use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
-use storage::{DeliveryWrite, IdempotencyUse, PostContext, PostWrite, PostWritten, StorageError, StoredResponse};
+use storage::{DeliveryWrite, IdempotentRequest, PostContext, PostWrite, PostWritten, StorageError, StoredResponse};
 
 use crate::attachments::ids;
 use crate::{Publishing, PublishingError};
@@ -19,17 +19,17 @@ pub struct CreatePost {
     pub text: Option<PostText>,
     pub targets: Vec<NewTarget>,
     pub scheduled_at: Option<DateTime<Utc>>,
-    pub media: Vec<NamedMedium>,
+    pub media: Vec<MediaReference>,
     /// Errors that parsing found already.
     pub faults: ValidationErrors,
-    pub key: Option<IdempotencyUse>,
+    pub key: Option<IdempotentRequest>,
     /// What the caller may write.
     pub authority: Authority,
 }
 
 impl CreatePost {
     /// Every file that the post or one of its targets names.
-    pub(crate) fn files(&self) -> Vec<NamedMedium> {
+    pub(crate) fn files(&self) -> Vec<MediaReference> {
         self.media.iter().chain(self.targets.iter().filter_map(|it| it.media.as_ref()).flatten()).cloned().collect()
     }
 }
@@ -57,9 +57,9 @@ pub enum NotCreated {
 impl Publishing {
     /// Creates a draft, or a scheduled post if it has a time.
     pub async fn create_post(&self, user: UserId, request: CreatePost) -> Result<Created, PublishingError> {
-        let mut kept = Vec::new();
-        let created = self.create_with_retries(user, request, &mut kept).await;
-        self.release_unless_written(matches!(created, Ok(Created::New(_))), user, &kept).await;
+        let mut reserved = Vec::new();
+        let created = self.create_with_retries(user, request, &mut reserved).await;
+        self.release_unless_written(matches!(created, Ok(Created::New(_))), user, &reserved).await;
         created
     }
 
@@ -76,36 +76,37 @@ impl Publishing {
             // Sets, because DynamoDB refuses to read the same key twice in one call.
             let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
             let files = request.files();
-            let around = self.store.surroundings(user, connections, ids(&files), request.key.as_ref(), now).await?;
-            if let (Some(kept), Some(key)) = (&around.kept, &request.key) {
-                return replay(kept, key);
+            let context =
+                self.store.load_post_context(user, connections, ids(&files), request.key.as_ref(), now).await?;
+            if let (Some(stored_response), Some(key)) = (&context.kept, &request.key) {
+                return replay(stored_response, key);
             }
-            let post = match self.new_post(&request, &around, now).await? {
+            let post = match self.new_post(&request, &context, now).await? {
                 Ok(post) => post,
-                Err(why) => return Ok(Created::Refused(why)),
+                Err(refusal) => return Ok(Created::Refused(refusal)),
             };
             *reserved = ids(&files).into_iter().collect();
-            let carried: Vec<_> = post.files().cloned().collect();
-            let gone = self.reserve_uploads(&files, &around.media, &carried).await?;
-            if !gone.is_empty() {
-                return Ok(Created::Refused(NotCreated::Invalid(gone)));
+            let attachments: Vec<_> = post.files().cloned().collect();
+            let missing = self.reserve_uploads(&files, &context.media, &attachments).await?;
+            if !missing.is_empty() {
+                return Ok(Created::Refused(NotCreated::Invalid(missing)));
             }
-            let deliveries = self.deliveries_of(&post, now);
-            let kept = match &request.key {
+            let deliveries = self.new_deliveries(&post, now);
+            let stored_response = match &request.key {
                 Some(key) => Some((key, serde_json::to_string(&post).map_err(StorageError::from)?)),
                 None => None,
             };
-            let news = (post.status == PostStatus::Scheduled).then(|| Event::scheduled(&post));
+            let event = (post.status == PostStatus::Scheduled).then(|| Event::scheduled(&post));
             let write = PostWrite {
                 before: None,
                 after: Some(&post),
-                deliveries: puts(&deliveries),
-                kept,
-                event: news.as_ref(),
+                deliveries: delivery_puts(&deliveries),
+                kept: stored_response,
+                event: event.as_ref(),
             };
             match self.try_write_post(&write, now).await? {
                 Some(PostWritten::Done) => {
-                    futures::join!(self.hint(&deliveries, now), self.publish_event(news));
+                    futures::join!(self.hint(&deliveries, now), self.publish_event(event));
                     return Ok(Created::New(Box::new(post)));
                 }
                 Some(PostWritten::TooMany) => return Ok(Created::Refused(NotCreated::Invalid(too_many()))),
@@ -126,20 +127,20 @@ impl Publishing {
     pub(crate) async fn new_post(
         &self,
         request: &CreatePost,
-        around: &PostContext,
+        context: &PostContext,
         now: DateTime<Utc>,
     ) -> Result<Result<Post, NotCreated>, PublishingError> {
-        let Some(user) = &around.user else { return Ok(Err(NotCreated::NoUser)) };
+        let Some(user) = &context.user else { return Ok(Err(NotCreated::NoUser)) };
         let plan = self.plans.named(user.plan.as_deref());
         if let (Some(max), Some(_)) = (plan.max_scheduled_posts, request.scheduled_at)
-            && u64::from(max) <= around.counts.scheduled
+            && u64::from(max) <= context.counts.scheduled
         {
-            return Ok(Err(NotCreated::NotInPlan(over_plan(max))));
+            return Ok(Err(NotCreated::NotInPlan(plan_limit_message(max))));
         }
 
-        let mut faults = request.faults.clone();
-        self.check_options(&request.targets, &around.accounts, request.scheduled_at.is_some(), &mut faults);
-        let files = self.attach(user.user_id, &request.files(), &around.media, &mut faults).await?;
+        let mut errors = request.faults.clone();
+        self.check_options(&request.targets, &context.accounts, request.scheduled_at.is_some(), &mut errors);
+        let files = self.attach(user.user_id, &request.files(), &context.media, &mut errors).await?;
         let new = NewPost {
             // Never written: a request without text has an error already, so no post is created.
             text: request.text.clone().unwrap_or_else(PostText::missing),
@@ -147,35 +148,35 @@ impl Publishing {
             scheduled_at: request.scheduled_at,
             media: request.media.clone(),
             authority: request.authority,
-            faults,
+            faults: errors,
         };
-        let created = Post::create(new, &files, user, &around.accounts, &self.ids, now);
+        let created = Post::create(new, &files, user, &context.accounts, &self.ids, now);
         let post = match created {
-            Ok(post) => post.charged(&around.accounts, &self.budgets, now),
-            Err(faults) => return Ok(Err(NotCreated::Invalid(faults))),
+            Ok(post) => post.charged(&context.accounts, &self.budgets, now),
+            Err(errors) => return Ok(Err(NotCreated::Invalid(errors))),
         };
         let write_id: UniqueNumber = self.ids.fresh();
-        Ok(match self.over_budget(None, &post, &around.accounts).await? {
-            Some(why) => Err(NotCreated::NotInPlan(why)),
+        Ok(match self.check_budget(None, &post, &context.accounts).await? {
+            Some(message) => Err(NotCreated::NotInPlan(message)),
             None => Ok(Post { write_id: write_id.get(), ..post }),
         })
     }
 }
 
 /// The first response again. The post is stored as it was then; the links to its files are new.
-fn replay(kept: &StoredResponse, key: &IdempotencyUse) -> Result<Created, PublishingError> {
-    if kept.body_hash != key.body_hash {
+fn replay(stored_response: &StoredResponse, key: &IdempotentRequest) -> Result<Created, PublishingError> {
+    if stored_response.body_hash != key.body_hash {
         return Ok(Created::Refused(NotCreated::KeyReused));
     }
-    let post: Post = serde_json::from_str(&kept.response).map_err(StorageError::from)?;
+    let post: Post = serde_json::from_str(&stored_response.response).map_err(StorageError::from)?;
     Ok(Created::Replayed(Box::new(post)))
 }
 
-fn puts(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
+fn delivery_puts(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
     deliveries.iter().map(DeliveryWrite::Put).collect()
 }
 
-pub(crate) fn over_plan(max: u32) -> String {
+pub(crate) fn plan_limit_message(max: u32) -> String {
     format!(
         "your plan allows {max} scheduled posts at a time (max_scheduled_posts), and you have that many; unschedule one, or wait until one is published"
     )

@@ -81,7 +81,7 @@ impl CredentialService {
         if account.connection.needs_reconnection {
             return Ok(Err(reconnection_needed(&account.connection, None)));
         }
-        let Some(record) = self.store.credentials_of(account).await?.filter(|it| !it.is_gone) else {
+        let Some(record) = self.store.connection_credentials(account).await?.filter(|it| !it.is_gone) else {
             return Ok(Err(reconnection_needed(&account.connection, None)));
         };
         let credentials = self.open(&record).await?;
@@ -90,14 +90,14 @@ impl CredentialService {
 
     /// The credentials of an account for a read that a client waits for, or the reason why it has
     /// none now.
-    pub async fn for_a_question(
+    pub async fn credentials_for_read(
         &self,
         platform: &dyn Platform,
         account: &ConnectionRecord,
         stored: StoredCredentials,
     ) -> Result<Result<Credentials, AttemptError>, PublishingError> {
-        let given = self.lasting(platform, account, stored, self.clock.now()).await?;
-        Ok(given.map(|it| it.credentials))
+        let opened = self.ensure_valid(platform, account, stored, self.clock.now()).await?;
+        Ok(opened.map(|it| it.credentials))
     }
 
     /// Credentials that are valid for a call at `at`, refreshed if necessary.
@@ -108,12 +108,12 @@ impl CredentialService {
         at: DateTime<Utc>,
     ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
         match self.stored(account).await? {
-            Ok(stored) => self.lasting(platform, account, stored, at).await,
+            Ok(stored) => self.ensure_valid(platform, account, stored, at).await,
             Err(error) => Ok(Err(error)),
         }
     }
 
-    async fn lasting(
+    async fn ensure_valid(
         &self,
         platform: &dyn Platform,
         account: &ConnectionRecord,
@@ -171,11 +171,11 @@ impl CredentialService {
     ) -> Result<Option<AttemptError>, PublishingError> {
         let connection = &account.connection;
         let old = self.open(used).await?;
-        let on_probation = is_on_probation(used, self.clock.now());
-        let is_own = account.has_its_own();
-        if is_own || on_probation || !platform.refresh_policy().can_refresh(&old) {
+        let was_just_refreshed = was_refreshed_recently(used, self.clock.now());
+        let is_own = account.has_own_secret();
+        if is_own || was_just_refreshed || !platform.refresh_policy().can_refresh(&old) {
             tracing::info!(reason, connection_id = %connection.connection_id, "platform rejected credentials");
-            let is_lost = if is_own { self.lose_account(account, used).await? } else { self.lose(used).await? };
+            let is_lost = if is_own { self.mark_account_lost(account, used).await? } else { self.lose(used).await? };
             return Ok(is_lost.then(|| reconnection_needed(connection, Some(reason))));
         }
         Ok(self.renewed(platform, account, used, &old).await?.err())
@@ -194,13 +194,13 @@ impl CredentialService {
         if found.is_gone {
             return Ok(true);
         }
-        let under = self.store.connections_under(&found).await?;
-        self.emit_lost(&found, under.iter().map(|it| &it.connection), LostGrant::Grant).await?;
+        let connections = self.store.grant_connections(&found).await?;
+        self.emit_lost(&found, connections.iter().map(|it| &it.connection), LostGrant::Grant).await?;
         Ok(self.store.end_credentials(&found).await?)
     }
 
     /// Like `lose`, for one connection whose own secret is no longer accepted.
-    async fn lose_account(
+    async fn mark_account_lost(
         &self,
         account: &ConnectionRecord,
         used: &CredentialsRecord,
@@ -213,32 +213,32 @@ impl CredentialService {
         &self,
         lost: &CredentialsRecord,
         connections: impl IntoIterator<Item = &Connection>,
-        what: LostGrant,
+        reason: LostGrant,
     ) -> Result<(), PublishingError> {
         let unmarked = connections.into_iter().filter(|it| !it.needs_reconnection && it.generation <= lost.generation);
         // As they will be after they are marked.
         let marked = unmarked.map(|it| Connection { generation: lost.generation, ..it.clone() });
         let marked: Vec<Connection> = marked.collect();
         let now = self.clock.now();
-        let events = marked.iter().map(|it| Event::of_connection("connection.needs_reconnection", it, now));
+        let events = marked.iter().map(|it| Event::for_connection("connection.needs_reconnection", it, now));
         self.emit(events).await?;
         for connection in marked {
-            self.store.mark_needs_reconnection(connection.connection_id, lost, what).await?;
+            self.store.mark_needs_reconnection(connection.connection_id, lost, reason).await?;
         }
         Ok(())
     }
 
     /// Emits an event for each connection of a grant that expires and cannot be refreshed.
     async fn emit_expiring(&self, ending: &CredentialsRecord, ends_at: DateTime<Utc>) -> Result<(), PublishingError> {
-        let under = self.store.connections_under(ending).await?;
-        let connected = under.iter().map(|it| &it.connection).filter(|it| !it.needs_reconnection);
+        let connections = self.store.grant_connections(ending).await?;
+        let connected = connections.iter().map(|it| &it.connection).filter(|it| !it.needs_reconnection);
         let now = self.clock.now();
         self.emit(connected.map(|it| Event::expiring(it, ends_at, now))).await
     }
 
     async fn emit(&self, events: impl Iterator<Item = Event>) -> Result<(), PublishingError> {
-        for some in events.collect::<Vec<_>>().chunks(EVENTS_AT_ONCE) {
-            self.events.put(some).await?;
+        for batch in events.collect::<Vec<_>>().chunks(EVENTS_AT_ONCE) {
+            self.events.put(batch).await?;
         }
         Ok(())
     }
@@ -258,7 +258,7 @@ impl CredentialService {
             }
             KeptIn::Grant { own: None, .. } | KeptIn::Connection(_) => None,
         };
-        Ok(OpenCredentials { credentials: Credentials { own, ..credentials }, record })
+        Ok(OpenCredentials { credentials: Credentials { own_token: own, ..credentials }, record })
     }
 
     async fn open(&self, record: &CredentialsRecord) -> Result<Credentials, PublishingError> {
@@ -275,6 +275,6 @@ impl CredentialService {
 }
 
 /// Whether the credentials were refreshed a short while ago.
-fn is_on_probation(record: &CredentialsRecord, now: DateTime<Utc>) -> bool {
+fn was_refreshed_recently(record: &CredentialsRecord, now: DateTime<Utc>) -> bool {
     record.renewed_at.is_some_and(|it| now < it + ON_PROBATION)
 }

@@ -71,10 +71,10 @@ impl Publishing {
         let begin_until = self.clock.now() + BEGIN_WITHIN;
         for _ in 0..MAX_STEPS {
             let DeliveryMessage { user_id, post_id, target_id, connection_id, revision, .. } = message;
-            let work = self.store.load_delivery(user_id, post_id, target_id, connection_id).await?;
-            let Some(work) = work.filter(|it| it.delivery.revision == revision) else { return Ok(()) };
+            let loaded = self.store.load_delivery(user_id, post_id, target_id, connection_id).await?;
+            let Some(loaded) = loaded.filter(|it| it.delivery.revision == revision) else { return Ok(()) };
             // Boxed, because one worker holds many waiting deliveries.
-            match Box::pin(self.step(platforms, work, message, begin_until)).await? {
+            match Box::pin(self.step(platforms, loaded, message, begin_until)).await? {
                 Continue::Again if self.clock.now() <= begin_until => {}
                 Continue::Again => {
                     // The next worker has the full time.
@@ -95,7 +95,7 @@ impl Publishing {
         message: DeliveryMessage,
         begin_until: DateTime<Utc>,
     ) -> Result<Continue, PublishingError> {
-        let LoadedDelivery { delivery, post, connection, in_flight_calls: open_calls } = work;
+        let LoadedDelivery { delivery, post, connection, in_flight_calls: in_flight } = work;
         let Some(post) = post else {
             // The post was deleted, so its deliveries are deleted too.
             self.store.remove_delivery(&delivery).await?;
@@ -109,19 +109,20 @@ impl Publishing {
         let DeliveryMessage { roll_up_at, needs_permit, .. } = message;
         let mut context =
             AttemptContext { delivery, post: &post, roll_up_at, begin_until, needs_permit, used: None, attempt: None };
-        let mut opened_early = None;
+        let mut early_credentials = None;
         if let NextStep::Wait(at) = context.delivery.next_step(now) {
             if MAX_WAIT < at - now || begin_until < at {
                 self.queue.send(&[Outgoing { message, at }]).await?;
                 return Ok(Continue::Done);
             }
             if context.delivery.state == State::Waiting {
-                if self.is_over_limit(&open_calls) {
+                if self.is_over_limit(&in_flight) {
                     return self.reschedule_for_permit(&context).await;
                 }
                 // Credentials are opened or refreshed before the due second.
                 if let (Some(account), Some(platform)) = (&connection, platforms.get(&context.delivery.provider)) {
-                    opened_early = Some(Box::pin(self.credential_service().credentials(platform, account, at)).await?);
+                    early_credentials =
+                        Some(Box::pin(self.credential_service().credentials(platform, account, at)).await?);
                 }
             }
             now = self.sleep_until(at).await;
@@ -150,17 +151,19 @@ impl Publishing {
                     self.roll_up(post.user_id, post.post_id).await?;
                 }
                 let platform = platforms.get(&context.delivery.provider);
-                let (of, most) = (LimitSubject::user(context.delivery.user_id), self.concurrency_limits.permits());
-                let Some(permit) = self.limiter().acquire(of, open_calls, most, needs_permit).await? else {
+                let (subject, max_permits) =
+                    (LimitSubject::user(context.delivery.user_id), self.concurrency_limits.permits());
+                let Some(permit) = self.limiter().acquire(subject, in_flight, max_permits, needs_permit).await? else {
                     return self.reschedule_for_permit(&context).await;
                 };
-                let work = Box::pin(self.work_on(next, context, platform, connection.map(|it| (it, opened_early))));
+                let work =
+                    Box::pin(self.make_attempt(next, context, platform, connection.map(|it| (it, early_credentials))));
                 self.limiter().with_permit(permit, work).await
             }
         }
     }
 
-    async fn work_on(
+    async fn make_attempt(
         &self,
         next: NextStep,
         context: AttemptContext<'_>,
@@ -169,7 +172,7 @@ impl Publishing {
     ) -> Result<Continue, PublishingError> {
         let AttemptContext { delivery, post, .. } = &context;
         let now = self.clock.now();
-        let (Some((record, opened_early)), Some(platform), Some(target)) =
+        let (Some((record, early_credentials)), Some(platform), Some(target)) =
             (account, platform, post.target(delivery.target_id))
         else {
             if next == NextStep::FollowUp {
@@ -179,12 +182,12 @@ impl Publishing {
             let after = delivery.clone().skip_publish(error, now, random_u32());
             return self.keep(&context, after, now).await;
         };
-        let given = match opened_early {
-            Some(given) => given,
+        let opened = match early_credentials {
+            Some(opened) => opened,
             None => self.credential_service().credentials(platform, &record, now).await?,
         };
-        let given = match given {
-            Ok(given) => given,
+        let opened = match opened {
+            Ok(opened) => opened,
             Err(error) if next == NextStep::FollowUp => return self.follow_up_not_called(&context, &error, now).await,
             Err(error) => {
                 let error = match delivery.intent {
@@ -195,23 +198,23 @@ impl Publishing {
                 return self.keep(&context, after, now).await;
             }
         };
-        let Some(host) = self.acquire_host_permit(platform.host(&given.credentials)).await? else {
+        let Some(host_permit) = self.acquire_host_permit(platform.host(&opened.credentials)).await? else {
             return self.reschedule_for_permit(&context).await;
         };
         // A refresh takes time, and the call begins after it.
         let now = self.clock.now();
         if context.begin_until < now {
-            self.release_host_permit(host).await;
+            self.release_host_permit(host_permit).await;
             return Ok(Continue::Again);
         }
-        let held = match next {
+        let leased = match next {
             NextStep::Publish => delivery.clone().open_intent(now),
             NextStep::FollowUp => delivery.clone().begin_follow_up(now),
             _ => delivery.clone().lease(now),
         };
-        let held = held.with_write_id(random_u64());
-        if self.store.replace_delivery(delivery, &held).await? == WriteOutcome::Conflict {
-            self.release_host_permit(host).await;
+        let leased = leased.with_write_id(random_u64());
+        if self.store.replace_delivery(delivery, &leased).await? == WriteOutcome::Conflict {
+            self.release_host_permit(host_permit).await;
             return Ok(Continue::Done);
         }
         let files = Files {
@@ -222,9 +225,9 @@ impl Publishing {
             now: self.clock.now(),
         };
         let claims = Claims { store: &self.store, connection: &record.connection, delivery };
-        let job = PublishRequest {
+        let request = PublishRequest {
             profile: &record.connection.profile,
-            credentials: &given.credentials,
+            credentials: &opened.credentials,
             text: post.text_of(target).as_str(),
             media: post.media_of(target),
             options: &target.options,
@@ -237,84 +240,87 @@ impl Publishing {
             claims: &claims,
             now: self.clock.now(),
         };
-        let context = AttemptContext { delivery: held, used: Some(&given.record), attempt: None, ..context };
+        let context = AttemptContext { delivery: leased, used: Some(&opened.record), attempt: None, ..context };
         match next {
-            NextStep::Prepare => Box::pin(self.prepare(context, host, platform, &record, &job)).await,
-            NextStep::Publish => Box::pin(self.publish(context, host, platform, &record, &job)).await,
+            NextStep::Prepare => Box::pin(self.prepare(context, host_permit, platform, &record, &request)).await,
+            NextStep::Publish => Box::pin(self.publish(context, host_permit, platform, &record, &request)).await,
             // Boxed, because follow-ups are rare and large.
-            NextStep::FollowUp => Box::pin(self.follow_up(context, host, platform, &record, &job)).await,
-            _ => Box::pin(self.resolve(context, host, platform, &record, &job)).await,
+            NextStep::FollowUp => Box::pin(self.follow_up(context, host_permit, platform, &record, &request)).await,
+            _ => Box::pin(self.resolve(context, host_permit, platform, &record, &request)).await,
         }
     }
 
     async fn prepare(
         &self,
-        held: AttemptContext<'_>,
-        host: HostPermit,
+        context: AttemptContext<'_>,
+        host_permit: HostPermit,
         platform: &dyn Publish,
         record: &ConnectionRecord,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
     ) -> Result<Continue, PublishingError> {
-        let late = || Err(AttemptError::RetryLater { retry_at: None, reason: TOO_LATE.to_owned() });
+        let timed_out = || Err(AttemptError::RetryLater { retry_at: None, reason: TOO_LATE.to_owned() });
         // A successful step may have waited for a third server (a link preview) or for a large
         // upload, so its duration is no sign of a slow host.
-        let call = Box::pin(self.with_host_permit(host, platform.prepare(job), Result::is_err));
+        let call = Box::pin(self.with_host_permit(host_permit, platform.prepare(request), Result::is_err));
         let (prepared, last_call) = with_last_call(call).await;
         let now = self.clock.now();
-        let prepared = match prepared.unwrap_or_else(late) {
+        let prepared = match prepared.unwrap_or_else(timed_out) {
             Err(error) => {
-                let error = self.check_lost_grant(&held, platform, record, error).await;
+                let error = self.check_lost_grant(&context, platform, record, error).await;
                 Err(with_user_message(error, Phase::Preparation, &record.connection))
             }
             prepared => prepared,
         };
-        let held = held.attempted(AttemptStep::Prepare, (job.now, now), &prepared, last_call);
-        let delivery = held.delivery.clone();
+        let context = context.attempted(AttemptStep::Prepare, (request.now, now), &prepared, last_call);
+        let delivery = context.delivery.clone();
         let after = match prepared {
             Ok(Step::Ready { progress }) => delivery.record_preparation(progress, None),
             Ok(Step::Again { progress, at }) => delivery.record_preparation(Some(progress), Some(at)),
             Err(error) => delivery.fail_preparation(error, now, random_u32()),
         };
-        self.keep(&held, after, now).await
+        self.keep(&context, after, now).await
     }
 
     async fn publish(
         &self,
-        intended: AttemptContext<'_>,
-        host: HostPermit,
+        context: AttemptContext<'_>,
+        host_permit: HostPermit,
         platform: &dyn Publish,
         record: &ConnectionRecord,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
     ) -> Result<Continue, PublishingError> {
-        let delivery = &intended.delivery;
-        let in_time = delivery.intent.as_ref().is_some_and(|it| job.now - it.at <= PUBLISH_CALL_DELAY);
-        if !in_time {
-            self.release_host_permit(host).await;
+        let delivery = &context.delivery;
+        let is_in_time = delivery.intent.as_ref().is_some_and(|it| request.now - it.at <= PUBLISH_CALL_DELAY);
+        if !is_in_time {
+            self.release_host_permit(host_permit).await;
             // The next worker must not find an open intent and assume that the post was lost while
             // this call runs.
             let slow = AttemptError::RetryLater { retry_at: None, reason: "Our database was slow.".to_owned() };
-            let after = delivery.clone().record_publish(Err(slow), job.now, random_u32());
-            return self.keep(&intended, after, job.now).await;
+            let after = delivery.clone().record_publish(Err(slow), request.now, random_u32());
+            return self.keep(&context, after, request.now).await;
         }
-        let late = || Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
-        let call = async { self.with_host_permit(host, platform.publish(job), |_| true).await.unwrap_or_else(late) };
-        let (attempt, last_call) = Box::pin(with_last_call(self.show_when_slow(&intended, call))).await;
+        let timed_out =
+            || Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
+        let call = async {
+            self.with_host_permit(host_permit, platform.publish(request), |_| true).await.unwrap_or_else(timed_out)
+        };
+        let (attempt, last_call) = Box::pin(with_last_call(self.show_when_slow(&context, call))).await;
         let now = self.clock.now();
         let attempt = match attempt {
             Err(error) => {
-                let error = self.check_lost_grant(&intended, platform, record, error).await;
+                let error = self.check_lost_grant(&context, platform, record, error).await;
                 Err(with_user_message(error, Phase::Publish, &record.connection))
             }
-            Ok(published) => self.claim_published(&intended.delivery, platform, record, published).await?,
+            Ok(published) => self.claim_published(&context.delivery, platform, record, published).await?,
         };
-        let intended = intended.attempted(AttemptStep::Publish, (job.now, now), &attempt, last_call);
-        let delivery = &intended.delivery;
-        let late_ms = (job.now - delivery.publish_at).num_milliseconds();
+        let context = context.attempted(AttemptStep::Publish, (request.now, now), &attempt, last_call);
+        let delivery = &context.delivery;
+        let late_ms = (request.now - delivery.publish_at).num_milliseconds();
         let is_first = delivery.attempts == 1 && delivery.restarts == 0;
         let is_unknown = matches!(attempt, Err(AttemptError::Unknown { .. } | AttemptError::Duplicate { .. }));
         tracing::info!(
             target: metrics::TARGET, lateness_ms = is_first.then_some(late_ms), retries = (!is_first).then_some(1),
-            unknown_outcomes = (is_unknown && !platform.is_confirmed_later(job)).then_some(1),
+            unknown_outcomes = (is_unknown && !platform.is_confirmed_later(request)).then_some(1),
             platform = delivery.provider, user_id = %delivery.user_id,
             post_id = %delivery.post_id, target_id = %delivery.target_id, attempt = delivery.attempts,
             published = attempt.is_ok().then_some(1), "publish call ended"
@@ -322,50 +328,50 @@ impl Publishing {
         let after = delivery
             .clone()
             .record_publish(attempt, now, random_u32())
-            .with_follow_ups(follow_up_names(platform, job), now);
-        self.keep(&intended, after, now).await
+            .with_follow_ups(follow_up_names(platform, request), now);
+        self.keep(&context, after, now).await
     }
 
     async fn resolve(
         &self,
-        held: AttemptContext<'_>,
-        host: HostPermit,
+        context: AttemptContext<'_>,
+        host_permit: HostPermit,
         platform: &dyn Publish,
         record: &ConnectionRecord,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
     ) -> Result<Continue, PublishingError> {
-        let Some(since) = held.delivery.unknown_outcome_since() else {
-            self.release_host_permit(host).await;
+        let Some(since) = context.delivery.unknown_outcome_since() else {
+            self.release_host_permit(host_permit).await;
             return Ok(Continue::Done);
         };
-        let late = || Resolution::Pending { reason: TOO_LATE.to_owned() };
-        let call = Box::pin(self.with_host_permit(host, platform.look_up(job, since), |_| true));
-        let (answer, last_call) = with_last_call(call).await;
+        let timed_out = || Resolution::Pending { reason: TOO_LATE.to_owned() };
+        let call = Box::pin(self.with_host_permit(host_permit, platform.look_up(request, since), |_| true));
+        let (resolution, last_call) = with_last_call(call).await;
         let ended_at = self.clock.now();
-        let answer = match answer.unwrap_or_else(late) {
+        let resolution = match resolution.unwrap_or_else(timed_out) {
             Resolution::Unauthorized { reason } => {
-                let lost = AttemptError::Unauthorized { reason: reason.clone() };
-                let checked = self.check_lost_grant(&held, platform, record, lost).await;
+                let unauthorized = AttemptError::Unauthorized { reason: reason.clone() };
+                let checked = self.check_lost_grant(&context, platform, record, unauthorized).await;
                 Resolution::Pending {
                     reason: for_unknown_outcome(checked, Some(&reason), &record.connection).into_reason(),
                 }
             }
-            answer => resolution_with_user_message(
-                self.claim_resolved(&held.delivery, platform, record, answer).await?,
+            resolution => resolution_with_user_message(
+                self.claim_resolved(&context.delivery, platform, record, resolution).await?,
                 &record.connection,
             ),
         };
-        let held = held.looked_up((job.now, ended_at), &answer, last_call);
+        let context = context.looked_up((request.now, ended_at), &resolution, last_call);
         let now = self.clock.now();
-        let after = held.delivery.clone().record_look_up(answer, platform.look_up_policy(), now, random_u32());
-        let after = after.with_follow_ups(follow_up_names(platform, job), now);
+        let after = context.delivery.clone().record_look_up(resolution, platform.look_up_policy(), now, random_u32());
+        let after = after.with_follow_ups(follow_up_names(platform, request), now);
         if let State::Published(_) = after.state {
             tracing::info!(
                 target: metrics::TARGET, published = 1, platform = after.provider, user_id = %after.user_id,
                 post_id = %after.post_id, target_id = %after.target_id, "publish call with unknown outcome had taken effect"
             );
         }
-        self.keep(&held, after, now).await
+        self.keep(&context, after, now).await
     }
 
     /// Writes the new state of the delivery and the record of the call, rolls the post up, and
@@ -394,10 +400,12 @@ impl Publishing {
             );
         }
         // A long call was shown as `publishing`, which ends with it.
-        let ended = before.intent.is_some() != after.intent.is_some();
-        let told =
-            ended || before.note != after.note || before.state != after.state || before.attempts != after.attempts;
-        if roll_up_at.is_none() && (told || after.intent.is_some()) {
+        let has_intent_changed = before.intent.is_some() != after.intent.is_some();
+        let needs_roll_up = has_intent_changed
+            || before.note != after.note
+            || before.state != after.state
+            || before.attempts != after.attempts;
+        if roll_up_at.is_none() && (needs_roll_up || after.intent.is_some()) {
             self.roll_up(after.user_id, after.post_id).await?;
             if after.has_ended() {
                 return Ok(Continue::Done);
@@ -408,7 +416,7 @@ impl Publishing {
             NextStep::Wait(at) if at - now <= MAX_WAIT => Ok(Continue::Again),
             _ => {
                 let needs_permit = *needs_permit || after.is_waiting_after_error() || after.intent.is_some();
-                self.hint_in(std::slice::from_ref(&after), needs_permit, now).await;
+                self.queue_imminent_with(std::slice::from_ref(&after), needs_permit, now).await;
                 Ok(Continue::Done)
             }
         }

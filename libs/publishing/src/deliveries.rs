@@ -10,12 +10,12 @@ use crate::Publishing;
 
 impl Publishing {
     /// The deliveries that a post still needs.
-    pub(crate) fn deliveries_of(&self, post: &Post, now: DateTime<Utc>) -> Vec<Delivery> {
-        let lead = |target: &Target| self.leads.before(&target.provider, post.media_of(target));
-        post.to_deliver()
+    pub(crate) fn new_deliveries(&self, post: &Post, now: DateTime<Utc>) -> Vec<Delivery> {
+        let lead_time = |target: &Target| self.leads.before(&target.provider, post.media_of(target));
+        post.targets_to_deliver()
             .map(|target| {
                 let write_id: UniqueNumber = self.ids.fresh();
-                Delivery::new(post, target, lead(target), write_id.get(), now)
+                Delivery::new(post, target, lead_time(target), write_id.get(), now)
             })
             .collect()
     }
@@ -26,10 +26,10 @@ impl Publishing {
     /// Only the plan sees bursts. So these messages need a permit, except for the next step of a
     /// delivery that the plan let through without one.
     pub(crate) async fn hint(&self, deliveries: &[Delivery], now: DateTime<Utc>) {
-        self.hint_in(deliveries, true, now).await;
+        self.queue_imminent_with(deliveries, true, now).await;
     }
 
-    pub(crate) async fn hint_in(&self, deliveries: &[Delivery], needs_permit: bool, now: DateTime<Utc>) {
+    pub(crate) async fn queue_imminent_with(&self, deliveries: &[Delivery], needs_permit: bool, now: DateTime<Utc>) {
         let messages = imminent(deliveries, needs_permit, now);
         if messages.is_empty() {
             return;

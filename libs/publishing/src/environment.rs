@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aws_config::SdkConfig;
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::events::EventBridge;
-use cloud::pictures::NoPictures;
+use cloud::pictures::NoPictureQueue;
 use cloud::queue::SqsQueue;
 use cloud::seal::{Envelope, KmsKeys};
 use cloud::settings::{SettingsError, json, optional, parsed, required};
@@ -15,7 +15,7 @@ use domain::id::Ids;
 use platforms::LeadTimesByPlatform;
 use storage::{DEFAULT_DUE_SHARDS, Store};
 
-use crate::{ConcurrencyLimits, HeldPermits, Publishing, RollUps};
+use crate::{ConcurrencyLimits, HeldPermits, Publishing, RollUpLimiter};
 
 impl Publishing {
     /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`, `MEDIA_LIMITS` (JSON),
@@ -39,7 +39,7 @@ impl Publishing {
             leads: LeadTimesByPlatform::default(),
             vocabulary: platforms::vocabulary(),
             bucket: Bucket::new(aws, &bucket),
-            pictures: Arc::new(NoPictures),
+            pictures: Arc::new(NoPictureQueue),
             file_addresses: None,
             sealer: Envelope::new(keys, clock.clone()),
             queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
@@ -49,7 +49,7 @@ impl Publishing {
             media_limits: json("MEDIA_LIMITS")?,
             plans: json("PLANS")?,
             budgets: Budgets::default(),
-            roll_ups: RollUps::default(),
+            roll_ups: RollUpLimiter::default(),
             concurrency_limits: ConcurrencyLimits {
                 environments: parsed("DELIVERY_CONCURRENCY", ConcurrencyLimits::default().environments)?,
             },

@@ -120,7 +120,7 @@ mod tests {
     use crate::testing::Rig;
 
     /// A rig with a scheduled post and a file in each folder.
-    async fn settled(s3: &TestBucket) -> Rig {
+    async fn rig_with_data(s3: &TestBucket) -> Rig {
         let mut rig = Rig::new().await;
         rig.publishing.bucket = s3.bucket.clone();
         rig.schedule("Words", noon() + TimeDelta::hours(1)).await;
@@ -133,9 +133,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn passes_are_made_until_one_finds_nothing() {
+    async fn second_pass_finds_nothing_to_erase() {
         let s3 = TestBucket::start().await;
-        let rig = settled(&s3).await;
+        let rig = rig_with_data(&s3).await;
         // One user's folder must not match as the prefix of another's.
         let other = format!("media/{}0/1.png", rig.user.user_id);
         let bytes = futures::stream::iter([Ok::<_, Infallible>("file".into())]);

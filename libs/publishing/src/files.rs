@@ -37,7 +37,7 @@ impl Files<'_> {
 
     /// The URL of a file at this service. Images need one, because Meta refuses object storage
     /// without fetching.
-    fn own_address(&self, file: PublicFile) -> Result<Option<String>, MediaReadError> {
+    fn service_url(&self, file: PublicFile) -> Result<Option<String>, MediaReadError> {
         match self.addresses {
             Some(addresses) => Ok(addresses.url(file, self.now)),
             None if file.mime_type().file_type() == FileType::Video => Ok(None),
@@ -62,7 +62,7 @@ impl MediaReader for Files<'_> {
 
     async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaReadError> {
         let path = self.path(attachment);
-        match self.own_address(PublicFile::Original(path))? {
+        match self.service_url(PublicFile::Original(path))? {
             Some(url) => Ok(url),
             None => self.bucket.presigned_get(&path.to_string(), LINK_LIFETIME).await.map_err(unreadable),
         }
@@ -75,7 +75,7 @@ impl MediaReader for Files<'_> {
         made: MimeType,
     ) -> Result<String, MediaReadError> {
         let file = PublicFile::Derived(self.request(attachment, bounds).answered_at(), made);
-        self.own_address(file)?.ok_or_else(|| MediaReadError("the file is not an image".to_owned()))
+        self.service_url(file)?.ok_or_else(|| MediaReadError("the file is not an image".to_owned()))
     }
 
     async fn fitted(
@@ -83,8 +83,8 @@ impl MediaReader for Files<'_> {
         attachment: &Attachment,
         bounds: PictureBounds,
     ) -> Result<Option<FittedPicture>, MediaReadError> {
-        let answer = self.bucket.picture(&self.request(attachment, bounds)).await.map_err(unreadable)?;
-        Ok(answer.map(|it| match it {
+        let result = self.bucket.picture(&self.request(attachment, bounds)).await.map_err(unreadable)?;
+        Ok(result.map(|it| match it {
             PictureResult::Picture { mime_type, bytes } => FittedPicture::Picture(Picture { mime_type, bytes }),
             PictureResult::Refused { reason } => FittedPicture::Refused(reason),
         }))
@@ -93,8 +93,8 @@ impl MediaReader for Files<'_> {
     async fn ask_to_fit(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<(), MediaReadError> {
         // The pictures function may not list the bucket, so it cannot distinguish a missing file
         // from one that is unreadable now.
-        let look = self.bucket.look(&self.path(attachment).to_string(), 1).await.map_err(unreadable)?;
-        look.ok_or_else(gone)?;
+        let object = self.bucket.look(&self.path(attachment).to_string(), 1).await.map_err(unreadable)?;
+        object.ok_or_else(gone)?;
         self.pictures.ask(&self.request(attachment, bounds)).await.map_err(unreadable)
     }
 }
@@ -122,10 +122,10 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Asked(Mutex<Vec<PictureRequest>>);
+    struct RecordingPictures(Mutex<Vec<PictureRequest>>);
 
     #[async_trait::async_trait]
-    impl Pictures for Asked {
+    impl Pictures for RecordingPictures {
         async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError> {
             self.0.lock().unwrap().push(*request);
             Ok(())
@@ -134,35 +134,35 @@ mod tests {
 
     const BOUNDS: PictureBounds = PictureBounds::new(100, 10);
 
-    fn files_of<'a>(store: &'a TestBucket, asked: &'a Asked) -> Files<'a> {
+    fn files_of<'a>(store: &'a TestBucket, asked: &'a RecordingPictures) -> Files<'a> {
         Files { bucket: &store.bucket, pictures: asked, addresses: None, user: a_user().user_id, now: noon() }
     }
 
     #[tokio::test]
     async fn picture_is_requested_and_read_only_for_its_owner() {
-        let (store, asked, file) = (TestBucket::start().await, Asked::default(), an_attachment(1));
+        let (store, asked, file) = (TestBucket::start().await, RecordingPictures::default(), an_attachment(1));
         let (user, other) = (a_user().user_id, a_user().user_id);
-        let of = |user| Files { user, ..files_of(&store, &asked) };
+        let files_for = |user| Files { user, ..files_of(&store, &asked) };
         let pieces = stream::iter([Ok::<_, Infallible>("a file".into())]);
-        store.bucket.put(&of(user).path(&file).to_string(), "image/png", pieces).await.unwrap();
-        assert_eq!(of(user).fitted(&file, BOUNDS).await.unwrap(), None);
+        store.bucket.put(&files_for(user).path(&file).to_string(), "image/png", pieces).await.unwrap();
+        assert_eq!(files_for(user).fitted(&file, BOUNDS).await.unwrap(), None);
 
-        of(user).ask_to_fit(&file, BOUNDS).await.unwrap();
-        assert!(of(other).ask_to_fit(&file, BOUNDS).await.is_err());
+        files_for(user).ask_to_fit(&file, BOUNDS).await.unwrap();
+        assert!(files_for(other).ask_to_fit(&file, BOUNDS).await.is_err());
 
         let request = asked.0.lock().unwrap().clone();
         let [request] = request[..] else { panic!("{request:?}") };
-        assert_eq!((request.file, request.bounds), (of(user).path(&file), BOUNDS));
+        assert_eq!((request.file, request.bounds), (files_for(user).path(&file), BOUNDS));
         let picture = PictureResult::Picture { mime_type: MimeType::Jpeg, bytes: b"\xFF\xD8\xFF"[..].into() };
         store.bucket.put_picture(&request, picture).await.unwrap();
-        let found = of(user).fitted(&file, BOUNDS).await.unwrap();
+        let found = files_for(user).fitted(&file, BOUNDS).await.unwrap();
         assert!(matches!(found, Some(FittedPicture::Picture(Picture { mime_type: MimeType::Jpeg, .. }))), "{found:?}");
-        assert_eq!(of(other).fitted(&file, BOUNDS).await.unwrap(), None);
+        assert_eq!(files_for(other).fitted(&file, BOUNDS).await.unwrap(), None);
     }
 
     #[tokio::test]
-    async fn a_part_of_a_file_is_read() {
-        let (store, asked, file) = (TestBucket::start().await, Asked::default(), an_attachment(1));
+    async fn range_of_a_file_is_read() {
+        let (store, asked, file) = (TestBucket::start().await, RecordingPictures::default(), an_attachment(1));
         let files = files_of(&store, &asked);
         let pieces = stream::iter([Ok::<_, Infallible>("a file".into())]);
         store.bucket.put(&files.path(&file).to_string(), "image/jpeg", pieces).await.unwrap();
@@ -181,9 +181,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pictures_get_addresses_of_the_service_for_a_day() {
+    async fn picture_urls_of_the_service_are_valid_for_a_day() {
         let (store, asked, file, own) =
-            (TestBucket::start().await, Asked::default(), an_attachment(1), addresses(false));
+            (TestBucket::start().await, RecordingPictures::default(), an_attachment(1), addresses(false));
         let files = Files { addresses: Some(&own), ..files_of(&store, &asked) };
 
         let original = files.public_url(&file).await.unwrap();
@@ -201,7 +201,7 @@ mod tests {
 
     #[tokio::test]
     async fn video_gets_a_service_url_or_a_bucket_link() {
-        let (store, asked) = (TestBucket::start().await, Asked::default());
+        let (store, asked) = (TestBucket::start().await, RecordingPictures::default());
         for (own, serves) in [(None, false), (Some(addresses(false)), false), (Some(addresses(true)), true)] {
             let files = Files { addresses: own.as_ref(), ..files_of(&store, &asked) };
 
@@ -213,8 +213,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_secret_a_picture_has_no_address() {
-        let (store, asked, file) = (TestBucket::start().await, Asked::default(), an_attachment(1));
+    async fn picture_has_no_url_without_a_file_secret() {
+        let (store, asked, file) = (TestBucket::start().await, RecordingPictures::default(), an_attachment(1));
         let files = files_of(&store, &asked);
 
         for refused in [files.public_url(&file).await, files.public_picture(&file, BOUNDS, MimeType::Png).await] {
@@ -224,7 +224,7 @@ mod tests {
 
     #[tokio::test]
     async fn missing_file_is_not_requested() {
-        let (store, asked) = (TestBucket::start().await, Asked::default());
+        let (store, asked) = (TestBucket::start().await, RecordingPictures::default());
         let files = files_of(&store, &asked);
 
         let gone = files.ask_to_fit(&an_attachment(1), BOUNDS).await;

@@ -45,7 +45,7 @@ use domain::clock::Clock;
 use domain::event::Event;
 use domain::id::Ids;
 use domain::media::MediaLimits;
-use domain::options::Vocabulary;
+use domain::options::PlatformOptions;
 use domain::plan::Plans;
 use platforms::LeadTimesByPlatform;
 use storage::{PostWrite, PostWritten, StorageError, Store};
@@ -65,7 +65,7 @@ pub use outbox::publish_event;
 pub use plan::Planned;
 pub use revoke::revoke_grant;
 pub use unused_uploads::remove_unused_uploads;
-pub use validate_post::{Validated, Warning};
+pub use validate_post::{PostValidated, Warning};
 
 /// How long a client's write is retried when other requests write the same post or the same counts.
 /// The functions that clients call time out after 29 seconds.
@@ -78,7 +78,7 @@ pub struct Publishing {
     /// How long each platform prepares.
     pub leads: LeadTimesByPlatform,
     /// The options of each platform.
-    pub vocabulary: Vocabulary,
+    pub vocabulary: PlatformOptions,
     /// The media files.
     pub bucket: Bucket,
     /// Resizes images.
@@ -96,7 +96,7 @@ pub struct Publishing {
     pub plans: Plans,
     /// What the posts of a user may cost.
     pub budgets: Budgets,
-    pub roll_ups: RollUps,
+    pub roll_ups: RollUpLimiter,
     pub concurrency_limits: ConcurrencyLimits,
     pub held_permits: HeldPermits,
 }
@@ -107,9 +107,9 @@ pub struct Publishing {
 /// written too: many roll-ups at once would conflict there, be retried, and delay the publish calls
 /// of the same second.
 #[derive(Clone, Debug)]
-pub struct RollUps(Arc<Semaphore>);
+pub struct RollUpLimiter(Arc<Semaphore>);
 
-impl Default for RollUps {
+impl Default for RollUpLimiter {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(4)))
     }

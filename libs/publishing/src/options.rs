@@ -12,30 +12,30 @@ impl Publishing {
         &self,
         named: &[NewTarget],
         accounts: &Accounts,
-        goes_out: bool,
-        faults: &mut ValidationErrors,
+        is_scheduled: bool,
+        errors: &mut ValidationErrors,
     ) {
         let known = named.iter().filter_map(|it| Some((it, accounts.get(&it.connection_id)?)));
         for (target, account) in known {
-            let (field, platform) = (field_of(target.index), &account.provider);
-            self.vocabulary.check_names(platform, target.options.names(), &field, faults);
-            if goes_out {
-                self.vocabulary.check_values(platform, &target.options.said, &field, faults);
+            let (field, platform) = (options_field(target.index), &account.provider);
+            self.vocabulary.check_names(platform, target.options.names(), &field, errors);
+            if is_scheduled {
+                self.vocabulary.check_values(platform, &target.options.said, &field, errors);
             }
         }
     }
 
     /// Like `check_options`, for targets that the post has already, when it is scheduled.
-    pub(crate) fn check_kept_options(&self, kept: &[Target], faults: &mut ValidationErrors) {
-        let unpublished = kept.iter().enumerate().filter(|(_, it)| it.status != TargetStatus::Published);
+    pub(crate) fn check_kept_options(&self, targets: &[Target], errors: &mut ValidationErrors) {
+        let unpublished = targets.iter().enumerate().filter(|(_, it)| it.status != TargetStatus::Published);
         for (index, target) in unpublished {
-            let (field, names) = (field_of(index), target.options.iter().map(|(name, _)| name));
-            self.vocabulary.check_names(&target.provider, names, &field, faults);
-            self.vocabulary.check_values(&target.provider, &target.options, &field, faults);
+            let (field, names) = (options_field(index), target.options.iter().map(|(name, _)| name));
+            self.vocabulary.check_names(&target.provider, names, &field, errors);
+            self.vocabulary.check_values(&target.provider, &target.options, &field, errors);
         }
     }
 }
 
-fn field_of(index: usize) -> String {
+fn options_field(index: usize) -> String {
     format!("platforms.{index}.options")
 }

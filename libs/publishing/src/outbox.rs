@@ -23,7 +23,7 @@ pub async fn publish_event(events: &dyn EventBus, event: &Event) {
 /// The event goes first: after a crash it is put again, and never lost.
 async fn publish_and_remove(store: &Store, events: &dyn EventBus, event: &Event) -> Result<(), PublishingError> {
     events.put(std::slice::from_ref(event)).await?;
-    Ok(store.outbox_done(event).await?)
+    Ok(store.remove_from_outbox(event).await?)
 }
 
 impl Publishing {
@@ -40,13 +40,13 @@ impl Publishing {
     }
 
     /// Publishes the events of one shard until the bus refuses one. An unreadable event is skipped.
-    async fn empty_shard(&self, shard: u32, unread: &mut Option<PublishingError>) -> Result<(), PublishingError> {
-        for event in self.store.outbox_due(shard, self.clock.now(), AT_ONCE).await? {
+    async fn empty_shard(&self, shard: u32, last_error: &mut Option<PublishingError>) -> Result<(), PublishingError> {
+        for event in self.store.due_outbox_events(shard, self.clock.now(), AT_ONCE).await? {
             match event {
                 Ok(event) => publish_and_remove(&self.store, self.events.as_ref(), &event).await?,
                 Err(error) => {
                     tracing::error!(%error, shard, "event stays in the outbox");
-                    *unread = Some(error.into());
+                    *last_error = Some(error.into());
                 }
             }
         }
@@ -99,7 +99,7 @@ mod tests {
             rig.schedule("Words", noon() + TimeDelta::hours(1) + TimeDelta::minutes(minutes)).await;
         }
         for shard in 0..rig.store.due_shards() {
-            storage::testing::spoil_outbox(&rig.store, &rig.user, shard).await;
+            storage::testing::corrupt_outbox(&rig.store, &rig.user, shard).await;
         }
 
         rig.events.down.store(false, Ordering::SeqCst);

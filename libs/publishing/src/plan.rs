@@ -110,12 +110,12 @@ impl Publishing {
             if deferred.is_none() && MAX_IMMEDIATE_ROLL_UPS < due.entries.len() * usize::try_from(shards).unwrap_or(1) {
                 deferred = Some(DeferredRollUps { from: until, shards });
             }
-            let place = |(index, it): (usize, &DueEntry)| {
+            let outgoing = |(index, it): (usize, &DueEntry)| {
                 let roll_up_at = deferred.as_ref().map(|it| it.place(count + index));
                 let needs_permit = self.concurrency_limits.unchecked() < bursts.join(it);
                 Outgoing { message: DeliveryMessage { roll_up_at, needs_permit, ..message(it) }, at: it.next_step_at }
             };
-            let messages: Vec<_> = due.entries.iter().enumerate().map(place).collect();
+            let messages: Vec<_> = due.entries.iter().enumerate().map(outgoing).collect();
             self.queue.send(&messages).await?;
             count += messages.len();
             page = due.next;

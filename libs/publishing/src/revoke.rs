@@ -52,16 +52,17 @@ async fn is_needed_by_others(
     record: &CredentialsRecord,
     credentials: &Credentials,
 ) -> Result<bool, StorageError> {
-    let mut others = store.same_grant_of_others(record).await?;
+    let mut others = store.other_users_records(record).await?;
     // Connections from before grants had records of their own.
-    for other in store.other_connections_of(record.user_id, &record.grant_name).await? {
+    for other in store.other_users_connections(record.user_id, &record.grant_name).await? {
         if let KeptIn::Connection(sealed) = &other.kept {
             others.push(CredentialsRecord::beside(&other.connection, sealed));
         }
     }
     for other in others.iter().filter(|it| !it.is_gone) {
         match open(sealer, other).await {
-            Some(theirs) if !platform.revokes_all() && !theirs.share_a_token(credentials) => {}
+            Some(other_credentials) if !platform.revokes_all() && !other_credentials.shares_token_with(credentials) => {
+            }
             Some(_) | None => return Ok(true),
         }
     }

@@ -17,7 +17,7 @@ const TRIES: usize = 8;
 impl Publishing {
     pub async fn roll_up(&self, user: UserId, post: PostId) -> Result<(), PublishingError> {
         // An error would mean that the semaphore is closed, which never happens.
-        let _place = self.roll_ups.0.acquire().await;
+        let _permit = self.roll_ups.0.acquire().await;
         for _ in 0..TRIES {
             // The deliveries are read last: a worker that changes one afterwards rolls the post up
             // again. If they were read first, they could be older than the post.
@@ -31,7 +31,7 @@ impl Publishing {
             }
             // The events go first: after a crash they are put again, and none is lost. Events after
             // the write could be lost.
-            let events = event_of_roll_up(&before, &after);
+            let events = roll_up_events(&before, &after);
             if !events.is_empty() {
                 self.events.put(&events).await?;
             }
@@ -43,7 +43,7 @@ impl Publishing {
                 PostWrite { before: Some(&before), after: Some(&after), deliveries: ended, kept: None, event: None };
             match self.store.write_post(&write, now).await? {
                 PostWritten::Done => return Ok(()),
-                lost => tracing::info!(?lost, post_id = %post, "roll-up conflicted with another change"),
+                conflict => tracing::info!(?conflict, post_id = %post, "roll-up conflicted with another change"),
             }
         }
         Err(PublishingError::Contended)
@@ -57,7 +57,7 @@ fn ended(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
     deliveries.iter().filter(ended).map(DeliveryWrite::RolledUp).collect()
 }
 
-fn event_of_roll_up(before: &Post, after: &Post) -> Vec<Event> {
+fn roll_up_events(before: &Post, after: &Post) -> Vec<Event> {
     let mut events = Vec::new();
     for (old, new) in before.targets.iter().zip(&after.targets) {
         if old.status == new.status {

@@ -10,7 +10,7 @@ use aws_config::{BehaviorVersion, SdkConfig};
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::{Bucket, BucketSettings};
 use cloud::events::{EventBus, EventError};
-use cloud::pictures::NoPictures;
+use cloud::pictures::NoPictureQueue;
 use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
 use cloud::seal::{DataKey, Envelope, LocalKeys, Sealer};
 use domain::budget::Budgets;
@@ -21,7 +21,7 @@ use domain::event::Event;
 use domain::id::Ids;
 use domain::listing::Counts;
 use domain::media::MediaLimits;
-use domain::options::Vocabulary;
+use domain::options::PlatformOptions;
 use domain::plan::Plans;
 use domain::post::{NewTarget, Post};
 use domain::testing::{a_connection, a_user, noon, text};
@@ -31,8 +31,8 @@ use secrecy::ExposeSecret;
 use storage::testing::{connect, join, store};
 use storage::{Connected, ConnectionRecord, CredentialsRecord, DueEntry, Store, WriteOutcome, grant_context};
 
-pub(crate) use self::network::{Network, PublishFault, Registered, Renewal, SETTLES, a_public};
-use crate::{ChangePost, Changed, ConcurrencyLimits, CreatePost, Created, HeldPermits, Publishing, RollUps};
+pub(crate) use self::network::{Network, PublishFault, RefreshFault, Registered, SETTLES, a_public_post};
+use crate::{ChangePost, Changed, ConcurrencyLimits, CreatePost, Created, HeldPermits, Publishing, RollUpLimiter};
 
 /// This many seconds after noon.
 pub(crate) fn later(seconds: i64) -> DateTime<Utc> {
@@ -117,13 +117,13 @@ pub(crate) struct Rig {
 /// The period of the sweep.
 pub(crate) const TICK: TimeDelta = TimeDelta::seconds(60);
 
-fn registries(network: &Arc<Network>) -> (Registry<dyn Publish>, Registry<dyn Platform>) {
-    let adapter = || Box::new(Registered(Arc::clone(network)));
+fn registries(platform: &Arc<Network>) -> (Registry<dyn Publish>, Registry<dyn Platform>) {
+    let adapter = || Box::new(Registered(Arc::clone(platform)));
     (Registry::from_adapters(vec![adapter()]), Registry::from_adapters(vec![adapter()]))
 }
 
-fn leads(network: &Network) -> LeadTimesByPlatform {
-    LeadTimesByPlatform::of([(network.name(), LeadTimes { always: network.lead, ..LeadTimes::NONE })])
+fn leads(platform: &Network) -> LeadTimesByPlatform {
+    LeadTimesByPlatform::new([(platform.name(), LeadTimes { always: platform.lead, ..LeadTimes::NONE })])
 }
 
 impl Rig {
@@ -132,19 +132,19 @@ impl Rig {
         Self::with(1, Network::default()).await
     }
 
-    pub(crate) async fn with(accounts: u32, network: Network) -> Self {
-        let (store, clock, network) = (store().await, Clock::manual(noon()), Arc::new(network));
+    pub(crate) async fn with(accounts: u32, platform: Network) -> Self {
+        let (store, clock, platform) = (store().await, Clock::manual(noon()), Arc::new(platform));
         let queue = TestQueue { clock: clock.clone(), waiting: Mutex::default(), down: AtomicBool::new(false) };
         let (queue, events) = (Arc::new(queue), Arc::new(TestEvents::default()));
         let sealer: Arc<dyn Sealer> = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
         let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest()).build();
-        let (platforms, renewable) = registries(&network);
+        let (platforms, renewable) = registries(&platform);
         let publishing = Publishing {
             store: store.clone(),
-            leads: leads(&network),
-            vocabulary: Vocabulary::default(),
+            leads: leads(&platform),
+            vocabulary: PlatformOptions::default(),
             bucket: Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() }),
-            pictures: Arc::new(NoPictures),
+            pictures: Arc::new(NoPictureQueue),
             file_addresses: None,
             sealer: Arc::clone(&sealer),
             queue: queue.clone(),
@@ -154,7 +154,7 @@ impl Rig {
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
             budgets: Budgets::default(),
-            roll_ups: RollUps::default(),
+            roll_ups: RollUpLimiter::default(),
             concurrency_limits: ConcurrencyLimits::default(),
             held_permits: HeldPermits::default(),
         };
@@ -167,7 +167,7 @@ impl Rig {
             renewable,
             store,
             clock,
-            network,
+            network: platform,
             queue,
             events,
             user,
@@ -186,8 +186,8 @@ impl Rig {
     }
 
     /// Replaces the platform.
-    pub(crate) fn be(&mut self, network: Network) {
-        self.network = Arc::new(network);
+    pub(crate) fn be(&mut self, platform: Network) {
+        self.network = Arc::new(platform);
         (self.platforms, self.renewable) = registries(&self.network);
         self.publishing.leads = leads(&self.network);
     }
@@ -227,7 +227,7 @@ impl Rig {
 
     /// The record with the credentials of the account.
     pub(crate) async fn grant(&self, account: usize) -> CredentialsRecord {
-        self.store.credentials_of(&self.connection(account).await).await.unwrap().unwrap()
+        self.store.connection_credentials(&self.connection(account).await).await.unwrap().unwrap()
     }
 
     /// The current credentials of the account.
@@ -237,10 +237,10 @@ impl Rig {
     }
 
     /// Schedules a post to every account.
-    pub(crate) async fn schedule(&self, words: &str, at: DateTime<Utc>) -> Post {
-        let target = |(index, it): (usize, &Connection)| NewTarget::of(index, it.connection_id);
+    pub(crate) async fn schedule(&self, content: &str, at: DateTime<Utc>) -> Post {
+        let target = |(index, it): (usize, &Connection)| NewTarget::new(index, it.connection_id);
         let request = CreatePost {
-            text: Some(text(words)),
+            text: Some(text(content)),
             targets: self.accounts.iter().enumerate().map(target).collect(),
             scheduled_at: Some(at),
             ..CreatePost::default()
@@ -256,8 +256,8 @@ impl Rig {
         self.publishing.change_post(post, change).await.unwrap()
     }
 
-    pub(crate) async fn rewrite(&self, post: &Post, words: &str) -> Changed {
-        self.change(post, ChangePost { text: Some(text(words)), ..ChangePost::default() }).await
+    pub(crate) async fn rewrite(&self, post: &Post, content: &str) -> Changed {
+        self.change(post, ChangePost { text: Some(text(content)), ..ChangePost::default() }).await
     }
 
     pub(crate) async fn reschedule(&self, post: &Post, at: Option<DateTime<Utc>>) -> Changed {
@@ -288,7 +288,7 @@ impl Rig {
     }
 
     pub(crate) async fn counts(&self) -> Counts {
-        self.store.surroundings(self.user.user_id, [], [], None, noon()).await.unwrap().counts
+        self.store.load_post_context(self.user.user_id, [], [], None, noon()).await.unwrap().counts
     }
 
     pub(crate) async fn pending(&self, account: usize) -> u32 {
@@ -298,8 +298,8 @@ impl Rig {
     pub(crate) async fn due(&self) -> Vec<DueEntry> {
         let mut due = Vec::new();
         for shard in 0..self.store.due_shards() {
-            let ever = (DateTime::UNIX_EPOCH, noon() + TimeDelta::days(99));
-            due.extend(self.store.due_deliveries(shard, ever, None, 100).await.unwrap().entries);
+            let all_time = (DateTime::UNIX_EPOCH, noon() + TimeDelta::days(99));
+            due.extend(self.store.due_deliveries(shard, all_time, None, 100).await.unwrap().entries);
         }
         due
     }

@@ -9,7 +9,7 @@ use domain::id::{MediaId, UserId};
 use domain::media::{MediaLimits, MediaPath, SNIFF_BYTES};
 use domain::post::{Post, PostStatus};
 use futures::stream::{self, StreamExt};
-use storage::{Medium, MediumRemoval, Store};
+use storage::{MediaRemoval, Medium, Store};
 
 use crate::{Publishing, PublishingError};
 
@@ -32,23 +32,23 @@ impl Publishing {
     /// Checks uploads that no post has named for most of a day, and removes those that never
     /// arrived, are too large, or are not of the declared type. Returns how many. A failure is
     /// logged, and the next run repeats it.
-    pub async fn look_at_uploads(&self) -> Result<usize, PublishingError> {
-        let unseen = self.store.unseen_media(self.clock.now() - LOOKED_AT_AFTER, MAX_PER_RUN).await?;
-        let looks = unseen.into_iter().map(|path| logged(path, self.next_step_at(path)));
-        Ok(count(looks).await)
+    pub async fn check_uploads(&self) -> Result<usize, PublishingError> {
+        let unverified = self.store.unverified_media(self.clock.now() - LOOKED_AT_AFTER, MAX_PER_RUN).await?;
+        let checks = unverified.into_iter().map(|path| log_failure(path, self.check_upload(path)));
+        Ok(count(checks).await)
     }
 
-    async fn next_step_at(&self, path: MediaPath) -> Result<bool, PublishingError> {
+    async fn check_upload(&self, path: MediaPath) -> Result<bool, PublishingError> {
         let Some(medium) = self.store.media(path.user(), &[path.media()]).await?.pop() else { return Ok(false) };
-        let look = self.bucket.look(&path.to_string(), SNIFF_BYTES).await?;
-        match look.filter(|it| !medium.doomed && is_good(&medium, it, &self.media_limits)) {
-            Some(look) => {
+        let object = self.bucket.look(&path.to_string(), SNIFF_BYTES).await?;
+        match object.filter(|it| !medium.doomed && is_usable(&medium, it, &self.media_limits)) {
+            Some(object) => {
                 // Used or removed meanwhile: in both cases it is checked.
-                let _ = self.store.mark_medium_verified(&medium, look.size_bytes).await?;
+                let _ = self.store.mark_media_verified(&medium, object.size_bytes).await?;
                 Ok(false)
             }
-            None if self.store.doom_unusable_medium(path).await? == MediumRemoval::Doomed => {
-                finish(&self.store, &self.bucket, path).await.map(|()| true)
+            None if self.store.mark_unusable_for_removal(path).await? == MediaRemoval::Doomed => {
+                finish_removal(&self.store, &self.bucket, path).await.map(|()| true)
             }
             None => Ok(false),
         }
@@ -60,7 +60,7 @@ impl Publishing {
     pub(crate) async fn discard_unusable(&self, medium: &Medium) {
         let path = medium.path();
         let discarded = async {
-            if self.store.doom_unusable_medium(path).await? == MediumRemoval::Doomed {
+            if self.store.mark_unusable_for_removal(path).await? == MediaRemoval::Doomed {
                 self.bucket.delete(&path.to_string()).await?;
             }
             Ok::<(), PublishingError>(())
@@ -88,11 +88,11 @@ impl Publishing {
 
     /// Releases files that a request named, unless the post was written. Only for tidiness, so a
     /// failure is only logged.
-    pub(crate) async fn release_unless_written(&self, is_written: bool, user: UserId, kept: &[MediaId]) {
-        if is_written || kept.is_empty() {
+    pub(crate) async fn release_unless_written(&self, is_written: bool, user: UserId, reserved: &[MediaId]) {
+        if is_written || reserved.is_empty() {
             return;
         }
-        if let Err(error) = self.store.release_media(user, kept, self.clock.now()).await {
+        if let Err(error) = self.store.release_media(user, reserved, self.clock.now()).await {
             tracing::warn!(%error, user_id = %user, "files of a post that was not written could not be released");
         }
     }
@@ -107,8 +107,8 @@ impl Publishing {
     }
 }
 
-fn is_good(medium: &Medium, look: &Look, limits: &MediaLimits) -> bool {
-    look.size_bytes <= limits.max_bytes(medium.mime_type, false) && medium.mime_type.matches(&look.first_bytes)
+fn is_usable(medium: &Medium, object: &Look, limits: &MediaLimits) -> bool {
+    object.size_bytes <= limits.max_bytes(medium.mime_type, false) && medium.mime_type.matches(&object.first_bytes)
 }
 
 /// Removes uploads that no post has used for seven days, and returns how many. A failure is logged,
@@ -123,12 +123,12 @@ pub async fn remove_unused_uploads(
     for path in store.unused_media(before, MAX_PER_RUN).await? {
         by_owner.entry(path.user()).or_default().push(path);
     }
-    let looked_through = by_owner.into_iter().map(|(owner, unused)| carried_or_not(store, owner, unused, now));
-    let unused: Vec<_> = stream::iter(looked_through).buffer_unordered(CONCURRENCY).concat().await;
+    let searches = by_owner.into_iter().map(|(owner, unused)| find_used(store, owner, unused, now));
+    let unused: Vec<_> = stream::iter(searches).buffer_unordered(CONCURRENCY).concat().await;
     let removals = unused.into_iter().map(|(path, is_used)| {
-        logged(path, async move {
+        log_failure(path, async move {
             if is_used {
-                store.keep_medium(path, before).await?;
+                store.unmark_unused(path, before).await?;
                 return Ok(false);
             }
             remove(store, bucket, path, before).await
@@ -142,14 +142,9 @@ pub async fn remove_unused_uploads(
 ///
 /// If a user's posts take too long to search, the files of that user are kept for longer, so that
 /// the files of others can be removed.
-async fn carried_or_not(
-    store: &Store,
-    owner: UserId,
-    unused: Vec<MediaPath>,
-    now: DateTime<Utc>,
-) -> Vec<(MediaPath, bool)> {
-    let looked_through = tokio::time::timeout(LOOKED_THROUGH_WITHIN, store.media_of_posts(owner)).await;
-    let put_off = match looked_through {
+async fn find_used(store: &Store, owner: UserId, unused: Vec<MediaPath>, now: DateTime<Utc>) -> Vec<(MediaPath, bool)> {
+    let searched = tokio::time::timeout(LOOKED_THROUGH_WITHIN, store.media_of_posts(owner)).await;
+    let postponed = match searched {
         Ok(Ok(used)) => return unused.into_iter().map(|path| (path, used.contains(&path.media()))).collect(),
         Ok(Err(error)) => Err(error),
         Err(_) => {
@@ -158,7 +153,7 @@ async fn carried_or_not(
             store.release_media(owner, &ids, now).await
         }
     };
-    if let Err(error) = put_off {
+    if let Err(error) = postponed {
         tracing::error!(%error, user_id = %owner, "posts could not be searched for files");
     }
     Vec::new()
@@ -169,7 +164,7 @@ async fn count(removals: impl Iterator<Item = impl Future<Output = bool>>) -> us
     stream::iter(removals).buffer_unordered(CONCURRENCY).filter(|it| std::future::ready(*it)).count().await
 }
 
-async fn logged(path: MediaPath, removal: impl Future<Output = Result<bool, PublishingError>>) -> bool {
+async fn log_failure(path: MediaPath, removal: impl Future<Output = Result<bool, PublishingError>>) -> bool {
     removal.await.unwrap_or_else(|error| {
         tracing::error!(%error, %path, "upload could not be checked or removed");
         false
@@ -182,16 +177,16 @@ async fn remove(
     path: MediaPath,
     before: DateTime<Utc>,
 ) -> Result<bool, PublishingError> {
-    if store.doom_unused_medium(path, before).await? == MediumRemoval::Spared {
+    if store.mark_unused_for_removal(path, before).await? == MediaRemoval::Spared {
         return Ok(false);
     }
-    finish(store, bucket, path).await.map(|()| true)
+    finish_removal(store, bucket, path).await.map(|()| true)
 }
 
 /// The record is deleted last: it leads the next run to a removal that was cut off.
-async fn finish(store: &Store, bucket: &Bucket, path: MediaPath) -> Result<(), PublishingError> {
+async fn finish_removal(store: &Store, bucket: &Bucket, path: MediaPath) -> Result<(), PublishingError> {
     bucket.delete(&path.to_string()).await?;
-    store.forget_medium(path).await?;
+    store.delete_media_record(path).await?;
     Ok(())
 }
 
@@ -204,22 +199,22 @@ mod tests {
     use domain::media::MimeType;
     use domain::testing::{ids, noon, text};
     use storage::testing::store;
-    use storage::{MediumAdded, MediumUse, Room};
+    use storage::{AddMediaOutcome, MarkMediaOutcome, Room};
 
     use super::*;
     use crate::testing::Rig;
     use crate::{ChangePost, Changed, CreatePost, Created, NotCreated};
     use domain::media::Facts;
-    use domain::post::{Authority, NamedMedium};
+    use domain::post::{Authority, MediaReference};
 
     const ROOM: Room = Room { bytes: 1_000, files: 10 };
 
     async fn upload(store: &Store, bucket: &Bucket, ids: &Ids) -> Medium {
         let medium = Medium::expected(UserId::new(7).unwrap(), ids.fresh(), MimeType::Png, noon());
-        assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+        assert_eq!(store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
         let bytes = futures::stream::iter([Ok::<_, Infallible>("png".into())]);
         bucket.put(&medium.path().to_string(), "image/png", bytes).await.unwrap();
-        assert_eq!(store.mark_medium_verified(&medium, 3).await.unwrap(), MediumUse::Kept);
+        assert_eq!(store.mark_media_verified(&medium, 3).await.unwrap(), MarkMediaOutcome::Kept);
         medium
     }
 
@@ -234,10 +229,10 @@ mod tests {
     }
 
     /// An upload that reserves 20 bytes, with this content if it arrived.
-    async fn asked_for(rig: &Rig, content: Option<&'static [u8]>) -> Medium {
+    async fn request_upload(rig: &Rig, content: Option<&'static [u8]>) -> Medium {
         let id = rig.publishing.ids.fresh();
         let medium = Medium::expected(rig.user.user_id, id, MimeType::Png, rig.clock.now()).holding(20);
-        assert_eq!(rig.store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+        assert_eq!(rig.store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
         if let Some(content) = content {
             let bytes = futures::stream::iter([Ok::<_, Infallible>(content.into())]);
             rig.publishing.bucket.put(&medium.path().to_string(), "image/png", bytes).await.unwrap();
@@ -245,14 +240,14 @@ mod tests {
         medium
     }
 
-    async fn is_there(rig: &Rig, medium: &Medium) -> (bool, bool) {
+    async fn exists(rig: &Rig, medium: &Medium) -> (bool, bool) {
         let record = rig.store.media(medium.user_id, &[medium.media_id]).await.unwrap();
         let file = rig.publishing.bucket.look(&medium.path().to_string(), 1).await.unwrap();
         (!record.is_empty(), file.is_some())
     }
 
     async fn draft(rig: &Rig, medium: &Medium) -> Created {
-        let media = vec![NamedMedium { field: "media.0".to_owned(), path: medium.path(), alt_text: None }];
+        let media = vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }];
         let request = CreatePost { text: Some(text("Words")), media, ..CreatePost::default() };
         rig.publishing.create_post(rig.user.user_id, request).await.unwrap()
     }
@@ -261,20 +256,20 @@ mod tests {
     async fn uploads_are_checked_within_a_day_and_unusable_ones_removed() {
         let s3 = TestBucket::start().await;
         let rig = rig(&s3).await;
-        let good = asked_for(&rig, Some(PNG)).await;
-        let large = asked_for(&rig, Some(&[7; 21])).await;
-        let other = asked_for(&rig, Some(b"GIF89a")).await;
-        let never = asked_for(&rig, None).await;
+        let good = request_upload(&rig, Some(PNG)).await;
+        let large = request_upload(&rig, Some(&[7; 21])).await;
+        let other = request_upload(&rig, Some(b"GIF89a")).await;
+        let never = request_upload(&rig, None).await;
 
         rig.clock.advance(LOOKED_AT_AFTER);
-        assert_eq!(rig.publishing.look_at_uploads().await.unwrap(), 0);
+        assert_eq!(rig.publishing.check_uploads().await.unwrap(), 0);
         rig.clock.advance(TimeDelta::milliseconds(1));
-        assert_eq!(rig.publishing.look_at_uploads().await.unwrap(), 3);
-        assert_eq!(rig.publishing.look_at_uploads().await.unwrap(), 0);
+        assert_eq!(rig.publishing.check_uploads().await.unwrap(), 3);
+        assert_eq!(rig.publishing.check_uploads().await.unwrap(), 0);
 
-        assert_eq!(is_there(&rig, &good).await, (true, true));
+        assert_eq!(exists(&rig, &good).await, (true, true));
         for gone in [large, other, never] {
-            assert_eq!(is_there(&rig, &gone).await, (false, false));
+            assert_eq!(exists(&rig, &gone).await, (false, false));
         }
         let held = rig.store.media(good.user_id, &[good.media_id]).await.unwrap()[0].held_bytes;
         assert_eq!(held, Some(PNG.len() as u64), "it holds what it has");
@@ -284,10 +279,10 @@ mod tests {
     async fn too_large_upload_is_deleted_at_the_first_check() {
         let s3 = TestBucket::start().await;
         let rig = rig(&s3).await;
-        let large = asked_for(&rig, Some(&[7; 21])).await;
+        let large = request_upload(&rig, Some(&[7; 21])).await;
 
         assert!(matches!(draft(&rig, &large).await, Created::Refused(NotCreated::Invalid(_))));
-        assert_eq!(is_there(&rig, &large).await, (true, false));
+        assert_eq!(exists(&rig, &large).await, (true, false));
         // Its link is valid for an hour, in which the file can be uploaded again.
         let bytes = futures::stream::iter([Ok::<_, Infallible>(PNG.into())]);
         s3.bucket.put(&large.path().to_string(), "image/png", bytes).await.unwrap();
@@ -297,22 +292,22 @@ mod tests {
         );
 
         rig.clock.advance(TimeDelta::hours(24));
-        assert_eq!(rig.publishing.look_at_uploads().await.unwrap(), 1);
-        assert_eq!(is_there(&rig, &large).await, (false, false));
+        assert_eq!(rig.publishing.check_uploads().await.unwrap(), 1);
+        assert_eq!(exists(&rig, &large).await, (false, false));
     }
 
     #[tokio::test]
     async fn file_of_a_refused_change_is_released() {
         let s3 = TestBucket::start().await;
         let rig = rig(&s3).await;
-        let medium = asked_for(&rig, Some(PNG)).await;
+        let medium = request_upload(&rig, Some(PNG)).await;
         let gate = rig.network.hold_publish();
         let post = rig.schedule("Hello", noon()).await;
         let [(_, message)] = rig.queue.take()[..] else { panic!() };
 
         let change = async {
             gate.entered().await;
-            let media = Some(vec![NamedMedium { field: "media.0".to_owned(), path: medium.path(), alt_text: None }]);
+            let media = Some(vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }]);
             let changed = rig.publishing.change_post(post, ChangePost { media, ..ChangePost::default() }).await;
             gate.open();
             changed.unwrap()
@@ -329,7 +324,7 @@ mod tests {
     async fn file_is_kept_until_seven_days_after_its_last_use() {
         let s3 = TestBucket::start().await;
         let rig = rig(&s3).await;
-        let medium = asked_for(&rig, Some(PNG)).await;
+        let medium = request_upload(&rig, Some(PNG)).await;
         let (Created::New(first), Created::New(second)) = (draft(&rig, &medium).await, draft(&rig, &medium).await)
         else {
             panic!("two posts carry it")
@@ -342,7 +337,7 @@ mod tests {
         rig.publishing.delete_post(*first, Authority::Posts, None).await.unwrap();
         rig.clock.advance(TimeDelta::days(8));
         assert_eq!(removed().await, 0);
-        assert_eq!(is_there(&rig, &medium).await, (true, true), "the second post uses it");
+        assert_eq!(exists(&rig, &medium).await, (true, true), "the second post uses it");
 
         let none = ChangePost { media: Some(Vec::new()), ..ChangePost::default() };
         assert!(matches!(rig.change(&second, none).await, Changed::Done(_)));
@@ -350,7 +345,7 @@ mod tests {
         assert_eq!(removed().await, 0);
         rig.clock.advance(TimeDelta::milliseconds(1));
         assert_eq!(removed().await, 1);
-        assert_eq!(is_there(&rig, &medium).await, (false, false));
+        assert_eq!(exists(&rig, &medium).await, (false, false));
     }
 
     #[tokio::test]
@@ -358,8 +353,8 @@ mod tests {
         let (store, s3, ids) = (store().await, TestBucket::start().await, ids());
         let unused = upload(&store, &s3.bucket, &ids).await;
         let used = upload(&store, &s3.bucket, &ids).await;
-        let looked_at = store.media(used.user_id, &[used.media_id]).await.unwrap().remove(0);
-        assert_eq!(store.mark_medium_used(&looked_at, 3, Facts::default()).await.unwrap(), MediumUse::Kept);
+        let stored = store.media(used.user_id, &[used.media_id]).await.unwrap().remove(0);
+        assert_eq!(store.mark_media_used(&stored, 3, Facts::default()).await.unwrap(), MarkMediaOutcome::Kept);
 
         let week = noon() + TimeDelta::days(7);
         assert_eq!(remove_unused_uploads(&store, &s3.bucket, week).await.unwrap(), 0);
@@ -379,7 +374,7 @@ mod tests {
         let (store, s3) = (store().await, TestBucket::start().await);
         let medium = upload(&store, &s3.bucket, &ids()).await;
         let later = noon() + TimeDelta::days(8);
-        assert_eq!(store.doom_unused_medium(medium.path(), later).await.unwrap(), MediumRemoval::Doomed);
+        assert_eq!(store.mark_unused_for_removal(medium.path(), later).await.unwrap(), MediaRemoval::Doomed);
 
         assert_eq!(remove_unused_uploads(&store, &s3.bucket, later).await.unwrap(), 1);
 

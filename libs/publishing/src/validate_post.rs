@@ -11,7 +11,7 @@ use crate::create_post::{CreatePost, NotCreated};
 use crate::{Publishing, PublishingError};
 
 #[derive(Debug)]
-pub enum Validated {
+pub enum PostValidated {
     /// The post can be scheduled, with these warnings.
     Fine(Vec<Warning>),
     /// The errors that `create_post` would return.
@@ -29,16 +29,16 @@ pub struct Warning {
 
 impl Publishing {
     /// The result if this request were scheduled; without a time, for now.
-    pub async fn validate_post(&self, user: UserId, request: CreatePost) -> Result<Validated, PublishingError> {
+    pub async fn validate_post(&self, user: UserId, request: CreatePost) -> Result<PostValidated, PublishingError> {
         let now = self.clock.now();
         let request = CreatePost { scheduled_at: request.scheduled_at.or(Some(now)), key: None, ..request };
         let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
-        let around = self.store.surroundings(user, connections, ids(&request.files()), None, now).await?;
-        let post = match self.new_post(&request, &around, now).await? {
+        let context = self.store.load_post_context(user, connections, ids(&request.files()), None, now).await?;
+        let post = match self.new_post(&request, &context, now).await? {
             Ok(post) => post,
-            Err(refusal) => return Ok(Validated::Refused(refusal)),
+            Err(refusal) => return Ok(PostValidated::Refused(refusal)),
         };
-        Ok(Validated::Fine(warnings(&post, &request, &around.accounts)))
+        Ok(PostValidated::Fine(warnings(&post, &request, &context.accounts)))
     }
 }
 
@@ -50,10 +50,12 @@ fn warnings(post: &Post, request: &CreatePost, accounts: &Accounts) -> Vec<Warni
     let mut not_shown = Vec::new();
     for target in &request.targets {
         let Some(account) = accounts.get(&target.connection_id) else { continue };
-        let Some(aimed) = post.targets.iter().find(|it| it.connection_id == target.connection_id) else { continue };
+        let Some(post_target) = post.targets.iter().find(|it| it.connection_id == target.connection_id) else {
+            continue;
+        };
         let named = target.media.as_ref().unwrap_or(&request.media);
         let title = account.rules.title.as_str();
-        let rules: Vec<_> = account.rules.that_hold(&aimed.options).map(|(rule, _)| rule).collect();
+        let rules: Vec<_> = account.rules.applicable(&post_target.options).map(|(rule, _)| rule).collect();
         if rules.iter().any(|it| matches!(it, Rule::OfPost(PostRule::TextNotShown))) {
             let field = format!("platforms.{}.content", target.index);
             not_shown.push(Warning {
@@ -61,22 +63,22 @@ fn warnings(post: &Post, request: &CreatePost, accounts: &Accounts) -> Vec<Warni
                 message: format!("is not shown, because {title} shows no text in a post like this"),
             });
         }
-        for (named, file) in named.iter().zip(post.media_of(aimed)) {
+        for (named, file) in named.iter().zip(post.media_of(post_target)) {
             let field = named.field.as_str();
             if file.alt_text.is_none() && rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })) {
                 not_described.entry(field).or_default().insert(title);
             }
             let fitted = rules.iter().filter_map(|it| match it {
-                Rule::OfFiles(rule) => rule.made_smaller(file),
+                Rule::OfFiles(rule) => rule.resize_description(file),
                 _ => None,
             });
             smaller.extend(fitted.map(|it| (field, format!("is made smaller for {title}: {it}"))));
         }
     }
-    let not_described = not_described.into_iter().map(|(field, readers)| {
-        let readers = readers.into_iter().collect::<Vec<_>>().join(", ");
+    let not_described = not_described.into_iter().map(|(field, platforms)| {
+        let platforms = platforms.into_iter().collect::<Vec<_>>().join(", ");
         let message = format!(
-            "is missing: people who use a screen reader on {readers} will not know what the file shows; describe it"
+            "is missing: people who use a screen reader on {platforms} will not know what the file shows; describe it"
         );
         Warning { field: format!("{field}.alt_text"), message }
     });

@@ -74,7 +74,7 @@ mod tests {
     use crate::testing::store;
 
     fn budget() -> BudgetKey {
-        BudgetKey { platform: a_connection(&a_user()).provider, month: Month::of(noon()) }
+        BudgetKey { platform: a_connection(&a_user()).provider, month: Month::from_instant(noon()) }
     }
 
     /// A post with this cost in 0.001 USD, for a budget of one dollar.
@@ -121,7 +121,7 @@ mod tests {
         write(&store, None, Some(&costing(&user, 5))).await;
         let user = user.user_id;
 
-        let next = BudgetKey { month: Month::of(budget().month.ends_at()), ..budget() };
+        let next = BudgetKey { month: Month::from_instant(budget().month.ends_at()), ..budget() };
         let other = BudgetKey { platform: "other".to_owned(), ..budget() };
         let other_user = UserId::new(user.get() + 1).unwrap();
 

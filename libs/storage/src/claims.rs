@@ -28,7 +28,7 @@ impl Store {
         now: DateTime<Utc>,
     ) -> Result<Claim, StorageError> {
         let mut item = key(connection, platform_post_id);
-        item.insert("delivery".to_owned(), s(name(delivery)));
+        item.insert("delivery".to_owned(), s(delivery_name(delivery)));
         item.insert("ttl".to_owned(), ttl(now + KEPT_FOR));
         let put = self
             .client
@@ -37,7 +37,7 @@ impl Store {
             .set_item(Some(item))
             .condition_expression("attribute_not_exists(#account) OR delivery = :delivery")
             .expression_attribute_names("#account", "account")
-            .expression_attribute_values(":delivery", s(name(delivery)))
+            .expression_attribute_values(":delivery", s(delivery_name(delivery)))
             .send()
             .await;
         Ok(match WriteOutcome::from_write(put)? {
@@ -56,7 +56,7 @@ impl Store {
     ) -> Result<Vec<(String, Claim)>, StorageError> {
         let keys = platform_post_ids.iter().map(|it| (Table::Claims, key(connection, it))).collect();
         let found = self.batch_get(keys).await?.remove(&Table::Claims).unwrap_or_default();
-        let ours = s(name(delivery));
+        let ours = s(delivery_name(delivery));
         let claim = |it: &Item| if it.get("delivery") == Some(&ours) { Claim::Ours } else { Claim::Others };
         Ok(found.iter().filter_map(|it| Some((it.get("post")?.as_s().ok()?.clone(), claim(it)))).collect())
     }
@@ -68,7 +68,7 @@ fn key(connection: &Connection, platform_post_id: &str) -> Item {
 
 /// Identifies a delivery by its target, without the revision: a post of an earlier revision belongs
 /// to this target too.
-fn name(delivery: &Delivery) -> String {
+fn delivery_name(delivery: &Delivery) -> String {
     format!("{}/{}/{}", delivery.user_id, delivery.post_id, delivery.target_id)
 }
 

@@ -223,7 +223,7 @@ impl Store {
         &self,
         hash: &str,
         from: &[FlowState],
-        only_if: Option<&str>,
+        condition: Option<&str>,
         change: &str,
         mut values: Item,
         now: DateTime<Utc>,
@@ -231,10 +231,10 @@ impl Store {
         let states: Vec<String> = (0..from.len()).map(|it| format!(":from{it}")).collect();
         values.extend(states.iter().cloned().zip(from.iter().map(|it| s(it.as_str()))));
         values.insert(":now".to_owned(), at(now));
-        let and = only_if.map_or_else(String::new, |it| format!(" AND {it}"));
+        let and_condition = condition.map_or_else(String::new, |it| format!(" AND {it}"));
         // `state` and `owner` are reserved words of DynamoDB.
         let mut names = HashMap::from([("#state".to_owned(), "state".to_owned())]);
-        if only_if.is_some() {
+        if condition.is_some() {
             names.insert("#owner".to_owned(), "owner".to_owned());
         }
         let changed = self
@@ -242,7 +242,7 @@ impl Store {
             .update_item()
             .table_name(self.table(Table::ConnectFlows))
             .set_key(Some(key(hash)))
-            .condition_expression(format!("#state IN ({}) AND :now < expires_at{and}", states.join(", ")))
+            .condition_expression(format!("#state IN ({}) AND :now < expires_at{and_condition}", states.join(", ")))
             .update_expression(change)
             .set_expression_attribute_names(Some(names))
             .set_expression_attribute_values(Some(values))

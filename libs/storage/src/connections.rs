@@ -48,7 +48,7 @@ pub enum KeptIn {
 
 impl ConnectionRecord {
     /// Whether the connection has a secret of its own, in addition to that of the grant.
-    pub fn has_its_own(&self) -> bool {
+    pub fn has_own_secret(&self) -> bool {
         matches!(&self.kept, KeptIn::Grant { own: Some(_), .. })
     }
 
@@ -99,7 +99,7 @@ impl Store {
 
     /// The connections of other users to the same account. Read consistently, but found with an
     /// index that may lag behind.
-    pub async fn other_connections_of(
+    pub async fn other_users_connections(
         &self,
         user: UserId,
         account: &str,
@@ -140,7 +140,7 @@ fn marker(user: UserId, provider: &str, account_id: &str) -> Item {
 }
 
 pub(crate) fn read(mut item: Item) -> Result<ConnectionRecord, StorageError> {
-    let kept = match (item.remove("grant_name"), item.remove("credentials")) {
+    let location = match (item.remove("grant_name"), item.remove("credentials")) {
         (Some(AttributeValue::S(grant_name)), _) => {
             let own = item.remove("own").and_then(|it| it.as_b().ok().map(|it| it.clone().into_inner()));
             KeptIn::Grant { grant_name, own }
@@ -148,5 +148,5 @@ pub(crate) fn read(mut item: Item) -> Result<ConnectionRecord, StorageError> {
         (_, Some(AttributeValue::B(sealed))) => KeptIn::Connection(sealed.into_inner()),
         _ => return Err(StorageError::Request("connection without credentials".to_owned())),
     };
-    Ok(ConnectionRecord { connection: from_item(item)?, kept })
+    Ok(ConnectionRecord { connection: from_item(item)?, kept: location })
 }

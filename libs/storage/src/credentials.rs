@@ -149,7 +149,7 @@ impl Store {
     }
 
     /// Grants of a user by name; missing ones are omitted.
-    pub async fn grants_named(
+    pub async fn grants_by_name(
         &self,
         user: UserId,
         names: impl IntoIterator<Item = &str>,
@@ -162,7 +162,7 @@ impl Store {
 
     /// The records of other users for the same grant. Read consistently, but found with an index
     /// that may lag behind.
-    pub async fn same_grant_of_others(
+    pub async fn other_users_records(
         &self,
         record: &CredentialsRecord,
     ) -> Result<Vec<CredentialsRecord>, StorageError> {

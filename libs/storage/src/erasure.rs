@@ -20,7 +20,7 @@ const CONCURRENCY: usize = 16;
 
 /// How an item names its user, in a table whose key does not start with the user.
 #[derive(Clone, Copy)]
-enum Named {
+enum UserReference {
     /// In one of these attributes.
     By(&'static [&'static str]),
     /// In `user_id`, or in the key of a marker of a connected account.
@@ -34,7 +34,7 @@ enum Named {
 impl Store {
     /// Deletes the items of a user in a table; returns their number.
     pub async fn erase(&self, table: Table, user: UserId) -> Result<usize, StorageError> {
-        let named = match table {
+        let reference = match table {
             Table::Users
             | Table::Connections
             | Table::Credentials
@@ -46,10 +46,10 @@ impl Store {
             | Table::Webhooks
             | Table::WebhookDeliveries
             | Table::Outbox => return self.erase_partition(table, user).await,
-            Table::Grants => Named::By(&["owner", "user_id"]),
-            Table::ConnectFlows => Named::InConnectFlow,
-            Table::Limits => Named::InSubject,
-            Table::Claims => Named::InDelivery,
+            Table::Grants => UserReference::By(&["owner", "user_id"]),
+            Table::ConnectFlows => UserReference::InConnectFlow,
+            Table::Limits => UserReference::InSubject,
+            Table::Claims => UserReference::InDelivery,
             // Secrets of the deployment, not of users.
             Table::Vault => return Ok(0),
         };
@@ -59,7 +59,7 @@ impl Store {
             let page =
                 self.client.scan().table_name(self.table(table)).consistent_read(true).set_exclusive_start_key(start);
             let page = page.send().await?;
-            let items = page.items.unwrap_or_default().into_iter().filter(|it| belongs_to(it, named, user));
+            let items = page.items.unwrap_or_default().into_iter().filter(|it| belongs_to(it, reference, user));
             erased += self.delete_all(table, items.collect()).await?;
             start = page.last_evaluated_key;
             if start.is_none() {
@@ -145,20 +145,20 @@ fn schema(table: Table) -> Result<TableSchema, StorageError> {
     found.ok_or_else(|| StorageError::Request(format!("no table {}", table.as_str())))
 }
 
-fn belongs_to(item: &Item, named: Named, user: UserId) -> bool {
+fn belongs_to(item: &Item, reference: UserReference, user: UserId) -> bool {
     let text = |name: &str| item.get(name).and_then(|it| it.as_s().ok()).map(String::as_str);
-    match named {
-        Named::By(attributes) => attributes.iter().any(|it| item.get(*it).is_some_and(|it| is_user(it, user))),
-        Named::InConnectFlow => {
+    match reference {
+        UserReference::By(attributes) => attributes.iter().any(|it| item.get(*it).is_some_and(|it| is_user(it, user))),
+        UserReference::InConnectFlow => {
             let marker_prefix = format!("account#{user}#");
             item.get("user_id").is_some_and(|it| is_user(it, user))
                 || text("connect_flow").is_some_and(|it| it.starts_with(&marker_prefix))
         }
-        Named::InSubject => {
+        UserReference::InSubject => {
             // E-mail and IP addresses contain no number sign, so no part of one is mistaken for an id.
             text("subject").is_some_and(|it| it.split('#').skip(1).any(|part| part == user.to_string()))
         }
-        Named::InDelivery => text("delivery").is_some_and(|it| it.starts_with(&format!("{user}/"))),
+        UserReference::InDelivery => text("delivery").is_some_and(|it| it.starts_with(&format!("{user}/"))),
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{connect, join, store};
-    use crate::{Medium, MediumAdded, Room, SessionGrant, TokenGrant};
+    use crate::{AddMediaOutcome, Medium, Room, SessionGrant, TokenGrant};
 
     /// Stores items of a user in several tables.
     async fn populate(store: &Store, user: &User) {
@@ -185,7 +185,7 @@ mod tests {
         connect(store, &connection, &[1], None).await;
         let medium = Medium::expected(user.user_id, ids().fresh(), MimeType::Png, noon()).holding(1);
         let room = Room { bytes: 10, files: 10 };
-        assert_eq!(store.add_medium(&medium, room).await.unwrap(), MediumAdded::Added);
+        assert_eq!(store.add_media_file(&medium, room).await.unwrap(), AddMediaOutcome::Added);
         let session = SessionGrant {
             owner: user.user_id,
             address: [192, 0, 2, 1].into(),
@@ -193,7 +193,7 @@ mod tests {
             expires_at: noon() + TimeDelta::hours(1),
         };
         store.put_session(&format!("session of {}", user.user_id), &session).await.unwrap();
-        let token = TokenGrant::made(user.user_id, Scopes::of(&[]), noon(), noon() + TimeDelta::days(180));
+        let token = TokenGrant::made(user.user_id, Scopes::from_requested(&[]), noon(), noon() + TimeDelta::days(180));
         store.put_token(&format!("token of {}", user.user_id), &token).await.unwrap();
         store.count(&format!("entries#{}", user.user_id), false, noon()).await.unwrap();
     }

@@ -94,6 +94,6 @@ mod testing {
     use super::TokenGrant;
 
     pub(super) fn a_token(owner: UserId) -> TokenGrant {
-        TokenGrant::made(owner, Scopes::of(&[]), noon(), noon() + TimeDelta::days(180))
+        TokenGrant::made(owner, Scopes::from_requested(&[]), noon(), noon() + TimeDelta::days(180))
     }
 }

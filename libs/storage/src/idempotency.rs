@@ -1,6 +1,6 @@
 //! Responses stored under idempotency keys, for requests that a client may repeat.
 //!
-//! A short request stores its response in the transaction of its change ([`kept_item`]). A long
+//! A short request stores its response in the transaction of its change ([`stored_response_item`]). A long
 //! request claims its key first, so that a repeated request does not start the same work
 //! concurrently.
 
@@ -23,13 +23,13 @@ const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 /// loses its key. After a crash, the key is free again when the claim expires.
 const CLAIM_DURATION: TimeDelta = TimeDelta::minutes(2);
 
-/// Condition for writing [`kept_item`]; `#key` is `key` and `:now` is [`crate::item::at`] of the
+/// Condition for writing [`stored_response_item`]; `#key` is `key` and `:now` is [`crate::item::at`] of the
 /// current time.
 pub(crate) const KEY_IS_FREE: &str = "attribute_not_exists(#key) OR expires_at < :now";
 
 /// A request that carries an idempotency key.
 #[derive(Clone, Debug)]
-pub struct IdempotencyUse {
+pub struct IdempotentRequest {
     pub user: UserId,
     /// Method and path, such as `POST /posts`.
     pub route: &'static str,
@@ -38,7 +38,7 @@ pub struct IdempotencyUse {
     pub body_hash: String,
 }
 
-impl IdempotencyUse {
+impl IdempotentRequest {
     pub(crate) fn item_key(&self) -> Item {
         idempotency_key_attributes(self.user, self.route, &self.key)
     }
@@ -105,7 +105,7 @@ impl Store {
             .consistent_read(true)
             .send()
             .await?;
-        found.item.map_or(Ok(None), |it| kept_from(it, now))
+        found.item.map_or(Ok(None), |it| parse_unexpired(it, now))
     }
 
     /// Claims a key. Of concurrent requests, one gets [`KeyClaim::Ours`].
@@ -140,12 +140,12 @@ impl Store {
             return Ok(KeyClaim::Ours(ClaimedKey { key, claimed_at: now }));
         };
         match error.as_service_error() {
-            Some(PutItemError::ConditionalCheckFailedException(lost)) => {
-                let kept: StoredResponse = from_item(lost.item().cloned().unwrap_or_default())?;
-                Ok(match kept.state {
-                    _ if kept.body_hash != body_hash => KeyClaim::OtherBody,
+            Some(PutItemError::ConditionalCheckFailedException(failed)) => {
+                let stored: StoredResponse = from_item(failed.item().cloned().unwrap_or_default())?;
+                Ok(match stored.state {
+                    _ if stored.body_hash != body_hash => KeyClaim::OtherBody,
                     StoredResponseState::Running => KeyClaim::Running,
-                    StoredResponseState::Done => KeyClaim::Done(kept),
+                    StoredResponseState::Done => KeyClaim::Done(stored),
                 })
             }
             _ => Err(error.into()),
@@ -195,7 +195,7 @@ impl Store {
 
 /// The item with the response to a change, for the transaction of that change. Its condition is
 /// [`KEY_IS_FREE`].
-pub(crate) fn kept_item(
+pub(crate) fn stored_response_item(
     user: UserId,
     route: &str,
     key: &IdempotencyKey,
@@ -203,14 +203,14 @@ pub(crate) fn kept_item(
     response: &str,
     now: DateTime<Utc>,
 ) -> Result<Item, StorageError> {
-    let kept = StoredResponse {
+    let stored = StoredResponse {
         body_hash: body_hash.to_owned(),
         state: StoredResponseState::Done,
         response: response.to_owned(),
         created_at: now,
         expires_at: now + KEPT_FOR,
     };
-    item(user, route, key, &kept)
+    item(user, route, key, &stored)
 }
 
 pub(crate) fn idempotency_key_attributes(user: UserId, route: &str, key: &IdempotencyKey) -> Item {
@@ -218,15 +218,15 @@ pub(crate) fn idempotency_key_attributes(user: UserId, route: &str, key: &Idempo
 }
 
 /// `None` if the item has expired.
-pub(crate) fn kept_from(item: Item, now: DateTime<Utc>) -> Result<Option<StoredResponse>, StorageError> {
-    let kept: StoredResponse = from_item(item)?;
-    Ok((now <= kept.expires_at).then_some(kept))
+pub(crate) fn parse_unexpired(item: Item, now: DateTime<Utc>) -> Result<Option<StoredResponse>, StorageError> {
+    let stored: StoredResponse = from_item(item)?;
+    Ok((now <= stored.expires_at).then_some(stored))
 }
 
-fn item(user: UserId, route: &str, key: &IdempotencyKey, kept: &StoredResponse) -> Result<Item, StorageError> {
-    let mut item = to_item(kept)?;
+fn item(user: UserId, route: &str, key: &IdempotencyKey, stored: &StoredResponse) -> Result<Item, StorageError> {
+    let mut item = to_item(stored)?;
     item.extend(idempotency_key_attributes(user, route, key));
-    item.insert("ttl".to_owned(), ttl(kept.expires_at));
+    item.insert("ttl".to_owned(), ttl(stored.expires_at));
     Ok(item)
 }
 
@@ -275,9 +275,9 @@ mod tests {
         store.complete_idempotency(first, "{}".to_owned()).await.unwrap();
 
         let day = noon() + TimeDelta::hours(24);
-        let KeyClaim::Done(kept) = claim(&store, "body", day).await else { panic!("not done") };
-        assert_eq!((kept.response.as_str(), kept.body_hash.as_str()), ("{}", "body"));
-        assert_eq!(store.idempotency(user(), ROUTE, &key(), day).await.unwrap(), Some(kept));
+        let KeyClaim::Done(stored) = claim(&store, "body", day).await else { panic!("not done") };
+        assert_eq!((stored.response.as_str(), stored.body_hash.as_str()), ("{}", "body"));
+        assert_eq!(store.idempotency(user(), ROUTE, &key(), day).await.unwrap(), Some(stored));
         let over = day + TimeDelta::milliseconds(1);
         assert_eq!(store.idempotency(user(), ROUTE, &key(), over).await.unwrap(), None);
         assert!(matches!(claim(&store, "other", over).await, KeyClaim::Ours(_)));
@@ -315,8 +315,8 @@ mod tests {
         assert!(matches!(claim(&store, "body", later).await, KeyClaim::Running));
         store.complete_idempotency(next, "next".to_owned()).await.unwrap();
 
-        let KeyClaim::Done(kept) = claim(&store, "body", later).await else { panic!("not done") };
-        assert_eq!(kept.response, "next");
+        let KeyClaim::Done(stored) = claim(&store, "body", later).await else { panic!("not done") };
+        assert_eq!(stored.response, "next");
     }
 
     #[tokio::test]
@@ -333,10 +333,10 @@ mod tests {
 
     #[test]
     fn response_of_a_transaction_reads_back() {
-        let item = kept_item(user(), ROUTE, &key(), "body", "{}", noon()).unwrap();
+        let item = stored_response_item(user(), ROUTE, &key(), "body", "{}", noon()).unwrap();
 
-        let kept = kept_from(item, noon()).unwrap().unwrap();
+        let stored = parse_unexpired(item, noon()).unwrap().unwrap();
 
-        assert_eq!((kept.state, kept.response.as_str()), (StoredResponseState::Done, "{}"));
+        assert_eq!((stored.state, stored.response.as_str()), (StoredResponseState::Done, "{}"));
     }
 }

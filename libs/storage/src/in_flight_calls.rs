@@ -27,12 +27,12 @@ impl LimitSubject {
 
     /// Calls to the webhook endpoints of a user, counted separately from publishing, so that a
     /// slow endpoint delays no post.
-    pub fn endpoints_of(user: UserId) -> Self {
+    pub fn user_endpoints(user: UserId) -> Self {
         Self(format!("calls#endpoints#{user}"))
     }
 
     /// Calls to the webhook endpoints of all users on a host.
-    pub fn endpoints_on(host: &str) -> Self {
+    pub fn host_endpoints(host: &str) -> Self {
         Self(format!("calls#endpoints_on#{host}"))
     }
 
@@ -157,10 +157,10 @@ impl Store {
         &self,
         subject: &LimitSubject,
         environment: &str,
-        began: DateTime<Utc>,
+        began_at: DateTime<Utc>,
         write_id: u64,
     ) -> Result<(), StorageError> {
-        let expires_at = began + LEASE_DURATION;
+        let expires_at = began_at + LEASE_DURATION;
         self.client
             .update_item()
             .table_name(self.table(Table::Limits))
@@ -254,61 +254,61 @@ mod tests {
 
     #[tokio::test]
     async fn one_of_two_concurrent_callers_gets_a_permit_and_permits_expire() {
-        let (store, of) = (store().await, LimitSubject::host("harbour.example"));
-        let none = store.in_flight_calls(&of).await.unwrap();
+        let (store, subject) = (store().await, LimitSubject::host("harbour.example"));
+        let none = store.in_flight_calls(&subject).await.unwrap();
         assert_eq!((none.clone(), none.others("a", noon())), (InFlightCalls::default(), 0));
 
-        assert_eq!(store.acquire_permit(&of, &none, "a", noon(), 1).await.unwrap(), WriteOutcome::Applied);
-        assert_eq!(store.acquire_permit(&of, &none, "b", noon(), 2).await.unwrap(), WriteOutcome::Conflict);
+        assert_eq!(store.acquire_permit(&subject, &none, "a", noon(), 1).await.unwrap(), WriteOutcome::Applied);
+        assert_eq!(store.acquire_permit(&subject, &none, "b", noon(), 2).await.unwrap(), WriteOutcome::Conflict);
         assert_eq!(
-            store.acquire_permit(&of, &none, "a", noon(), 1).await.unwrap(),
+            store.acquire_permit(&subject, &none, "a", noon(), 1).await.unwrap(),
             WriteOutcome::Applied,
             "sent again"
         );
 
-        let one = store.in_flight_calls(&of).await.unwrap();
+        let one = store.in_flight_calls(&subject).await.unwrap();
         assert_eq!((one.others("a", noon()), one.others("b", noon())), (0, 1));
         assert!(!one.are_older_than(TimeDelta::seconds(1), noon()));
         assert!(one.are_older_than(TimeDelta::seconds(1), noon() + TimeDelta::seconds(1)));
         let over = noon() + LEASE_DURATION;
         assert_eq!(one.others("b", over), 0);
-        assert_eq!(store.acquire_permit(&of, &one, "b", over, 3).await.unwrap(), WriteOutcome::Applied);
-        let names: Vec<_> = store.in_flight_calls(&of).await.unwrap().permits.into_keys().collect();
+        assert_eq!(store.acquire_permit(&subject, &one, "b", over, 3).await.unwrap(), WriteOutcome::Applied);
+        let names: Vec<_> = store.in_flight_calls(&subject).await.unwrap().permits.into_keys().collect();
         assert_eq!(names, ["b"], "expired permits are removed");
     }
 
     #[tokio::test]
     async fn slow_call_holds_a_permit_without_limit() {
-        let (store, of) = (store().await, LimitSubject::user(UserId::new(7).unwrap()));
-        let none = store.in_flight_calls(&of).await.unwrap();
-        store.release_permit(&of, "a").await.unwrap();
-        store.clear_slow_calls(&of).await.unwrap();
+        let (store, subject) = (store().await, LimitSubject::user(UserId::new(7).unwrap()));
+        let none = store.in_flight_calls(&subject).await.unwrap();
+        store.release_permit(&subject, "a").await.unwrap();
+        store.clear_slow_calls(&subject).await.unwrap();
         let limits = store.client.scan().table_name(store.table(Table::Limits)).send().await.unwrap();
         assert_eq!(limits.count, 0, "no item is created");
-        store.record_permit(&of, "a", noon(), 1).await.unwrap();
+        store.record_permit(&subject, "a", noon(), 1).await.unwrap();
         assert_eq!(
-            store.acquire_permit(&of, &none, "b", noon(), 2).await.unwrap(),
+            store.acquire_permit(&subject, &none, "b", noon(), 2).await.unwrap(),
             WriteOutcome::Conflict,
             "another permit was recorded meanwhile"
         );
-        store.record_permit(&of, "b", noon(), 3).await.unwrap();
-        assert_eq!(store.in_flight_calls(&of).await.unwrap().others("c", noon()), 2);
+        store.record_permit(&subject, "b", noon(), 3).await.unwrap();
+        assert_eq!(store.in_flight_calls(&subject).await.unwrap().others("c", noon()), 2);
 
-        store.release_permit(&of, "a").await.unwrap();
+        store.release_permit(&subject, "a").await.unwrap();
 
-        assert_eq!(store.in_flight_calls(&of).await.unwrap().others("c", noon()), 1);
+        assert_eq!(store.in_flight_calls(&subject).await.unwrap().others("c", noon()), 1);
     }
 
     #[tokio::test]
     async fn slow_calls_are_counted_until_a_call_is_in_time() {
-        let (store, of) = (store().await, LimitSubject::host("harbour.example"));
-        store.record_slow_call(&of, noon()).await.unwrap();
-        store.record_slow_call(&of, noon() + TimeDelta::seconds(1)).await.unwrap();
-        let read = store.in_flight_calls(&of).await.unwrap();
+        let (store, subject) = (store().await, LimitSubject::host("harbour.example"));
+        store.record_slow_call(&subject, noon()).await.unwrap();
+        store.record_slow_call(&subject, noon() + TimeDelta::seconds(1)).await.unwrap();
+        let read = store.in_flight_calls(&subject).await.unwrap();
         assert_eq!((read.slow_calls, read.last_slow_call_at), (2, Some(noon() + TimeDelta::seconds(1))));
 
-        store.clear_slow_calls(&of).await.unwrap();
+        store.clear_slow_calls(&subject).await.unwrap();
 
-        assert_eq!(store.in_flight_calls(&of).await.unwrap().slow_calls, 0);
+        assert_eq!(store.in_flight_calls(&subject).await.unwrap().slow_calls, 0);
     }
 }

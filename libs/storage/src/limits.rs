@@ -46,7 +46,7 @@ const NO_MINUTE: i64 = 0;
 
 impl Store {
     /// Counts a request in the minute of `now`, and with `media` also an upload.
-    pub async fn count(&self, subject: &str, media: bool, now: DateTime<Utc>) -> Result<Counted, StorageError> {
+    pub async fn count(&self, subject: &str, is_upload: bool, now: DateTime<Utc>) -> Result<Counted, StorageError> {
         let (minute, window_ends) = minute_of(now);
         let counted = self
             .client
@@ -56,7 +56,7 @@ impl Store {
             .update_expression("ADD requests :one, media :media SET #ttl = :ttl")
             .expression_attribute_names("#ttl", "ttl")
             .expression_attribute_values(":one", n(1))
-            .expression_attribute_values(":media", n(u8::from(media)))
+            .expression_attribute_values(":media", n(u8::from(is_upload)))
             .expression_attribute_values(":ttl", ttl(window_ends))
             .return_values(ReturnValue::AllNew)
             .send()
@@ -88,7 +88,7 @@ impl Store {
 
     /// Uncounts an entry of the window that ends at `window_ends`. Changes nothing if another window
     /// has started since.
-    pub async fn take_back_entry(&self, subject: &str, window_ends: DateTime<Utc>) -> Result<(), StorageError> {
+    pub async fn uncount_entry(&self, subject: &str, window_ends: DateTime<Utc>) -> Result<(), StorageError> {
         let update = self
             .client
             .update_item()
@@ -202,8 +202,8 @@ mod tests {
         let quarter = TimeDelta::minutes(15);
         let first = store.count_entry("codes", quarter, noon()).await.unwrap();
 
-        store.take_back_entry("codes", first.window_ends).await.unwrap();
-        store.take_back_entry("codes", first.window_ends).await.unwrap();
+        store.uncount_entry("codes", first.window_ends).await.unwrap();
+        store.uncount_entry("codes", first.window_ends).await.unwrap();
         let next = store.count_entry("codes", quarter, noon()).await.unwrap();
 
         assert_eq!(next.count, 1);

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
 use crate::item::{Item, attributes, from_item, n, s, to_item};
-use crate::transaction::Transacted;
+use crate::transaction::TransactionOutcome;
 use crate::{Store, Table};
 
 pub use self::room::Room;
@@ -88,10 +88,10 @@ impl Medium {
     }
 }
 
-/// Result of [`Store::add_medium`].
+/// Result of [`Store::add_media_file`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum MediumAdded {
+pub enum AddMediaOutcome {
     Added,
     /// Another file has this id; use a new one.
     IdTaken,
@@ -102,7 +102,7 @@ pub enum MediumAdded {
 /// Result of marking a file as verified or used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum MediumUse {
+pub enum MarkMediaOutcome {
     /// The file exists.
     Kept,
     /// The file was removed, or is being removed.
@@ -112,9 +112,9 @@ pub enum MediumUse {
 /// Whether an unused file may be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum MediumRemoval {
+pub enum MediaRemoval {
     /// No post can use the file anymore: delete it from the bucket, then call
-    /// [`Store::forget_medium`].
+    /// [`Store::delete_media_record`].
     Doomed,
     /// A post uses the file, or the file is already gone.
     Spared,
@@ -125,7 +125,7 @@ const TRIES: usize = 5;
 
 impl Store {
     /// Stores a new file, if it is within the user's quota.
-    pub async fn add_medium(&self, medium: &Medium, room: Room) -> Result<MediumAdded, StorageError> {
+    pub async fn add_media_file(&self, medium: &Medium, quota: Room) -> Result<AddMediaOutcome, StorageError> {
         let mut item = to_item(medium)?;
         if medium.unused_since.is_some() {
             item.insert("unused_shard".to_owned(), s(shard(medium.media_id, medium.size_bytes)));
@@ -137,13 +137,15 @@ impl Store {
         let put = TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build();
         let mut writes = vec![put];
         if let Some(bytes) = medium.held_bytes {
-            let Some(taken) = self.take_room(medium.user_id, bytes, room)? else { return Ok(MediumAdded::NoRoom) };
+            let Some(taken) = self.reserve_quota_action(medium.user_id, bytes, quota)? else {
+                return Ok(AddMediaOutcome::NoRoom);
+            };
             writes.push(taken);
         }
         Ok(match self.transact(writes).await? {
-            Transacted::Done => MediumAdded::Added,
-            Transacted::Refused(0) => MediumAdded::IdTaken,
-            Transacted::Refused(_) => MediumAdded::NoRoom,
+            TransactionOutcome::Done => AddMediaOutcome::Added,
+            TransactionOutcome::Refused(0) => AddMediaOutcome::IdTaken,
+            TransactionOutcome::Refused(_) => AddMediaOutcome::NoRoom,
         })
     }
 
@@ -159,18 +161,22 @@ impl Store {
     }
 
     /// Records that a file was found in the bucket, with this size and its declared type.
-    pub async fn mark_medium_verified(&self, medium: &Medium, size_bytes: u64) -> Result<MediumUse, StorageError> {
+    pub async fn mark_media_verified(
+        &self,
+        medium: &Medium,
+        size_bytes: u64,
+    ) -> Result<MarkMediaOutcome, StorageError> {
         self.set_size(medium, size_bytes, None).await
     }
 
-    /// Like [`Self::mark_medium_verified`], and records the `facts` of the file and that a post will
+    /// Like [`Self::mark_media_verified`], and records the `facts` of the file and that a post will
     /// use it: it is not removed as unused until it is released.
-    pub async fn mark_medium_used(
+    pub async fn mark_media_used(
         &self,
         medium: &Medium,
         size_bytes: u64,
         facts: Facts,
-    ) -> Result<MediumUse, StorageError> {
+    ) -> Result<MarkMediaOutcome, StorageError> {
         self.set_size(medium, size_bytes, Some(facts)).await
     }
 
@@ -180,17 +186,17 @@ impl Store {
         medium: &Medium,
         size_bytes: u64,
         facts: Option<Facts>,
-    ) -> Result<MediumUse, StorageError> {
+    ) -> Result<MarkMediaOutcome, StorageError> {
         let mut read = medium.clone();
         for _ in 0..TRIES {
-            let holds = if read.held_bytes.is_some() { ", held_bytes = :size" } else { "" };
+            let held_update = if read.held_bytes.is_some() { ", held_bytes = :size" } else { "" };
             let (index_change, is_moved) = match (facts, read.unused_since) {
                 (Some(_), _) => (", facts = :facts REMOVE unused_shard, unused_since", false),
                 (None, Some(_)) => (", unused_shard = :shard", true),
                 (None, None) => ("", false),
             };
             let mut update = self
-                .update_medium(&read, &format!("SET size_bytes = :size{holds}{index_change}"))
+                .update_media_file(&read, &format!("SET size_bytes = :size{held_update}{index_change}"))
                 .expression_attribute_values(":size", n(size_bytes));
             if let Some(facts) = facts {
                 update = update.expression_attribute_values(":facts", serde_dynamo::to_attribute_value(facts)?);
@@ -201,14 +207,14 @@ impl Store {
             let update = update.build().map_err(StorageError::build)?;
             let mut writes = vec![TransactWriteItem::builder().update(update).build()];
             if let Some(held) = read.held_bytes.filter(|it| *it != size_bytes) {
-                writes.push(self.change_room(read.user_id, 0, difference(held, size_bytes))?);
+                writes.push(self.change_quota_action(read.user_id, 0, difference(held, size_bytes))?);
             }
-            if self.transact(writes).await? == Transacted::Done {
-                return Ok(MediumUse::Kept);
+            if self.transact(writes).await? == TransactionOutcome::Done {
+                return Ok(MarkMediaOutcome::Kept);
             }
             match self.media(read.user_id, &[read.media_id]).await?.pop() {
-                Some(now) if !now.doomed => read = now,
-                _ => return Ok(MediumUse::Gone),
+                Some(current) if !current.doomed => read = current,
+                _ => return Ok(MarkMediaOutcome::Gone),
             }
         }
         Err(StorageError::Contended)

@@ -20,7 +20,7 @@ const GRACE: TimeDelta = TimeDelta::seconds(30);
 
 impl Store {
     /// The part of a transaction that stores an event.
-    pub(crate) fn outbox_put(&self, event: &Event) -> Result<TransactWriteItem, StorageError> {
+    pub(crate) fn outbox_action(&self, event: &Event) -> Result<TransactWriteItem, StorageError> {
         let (user, id) = (owner(event)?, event.id());
         let occurred_at =
             event.occurred_at().ok_or_else(|| StorageError::Request("event without a time".to_owned()))?;
@@ -37,7 +37,7 @@ impl Store {
     }
 
     /// Removes an event that is on the bus. An event that was removed before has no effect.
-    pub async fn outbox_done(&self, event: &Event) -> Result<(), StorageError> {
+    pub async fn remove_from_outbox(&self, event: &Event) -> Result<(), StorageError> {
         let key = key(owner(event)?, event.id());
         self.client.delete_item().table_name(self.table(Table::Outbox)).set_key(Some(key)).send().await?;
         Ok(())
@@ -45,7 +45,7 @@ impl Store {
 
     /// Events of one shard that their writers left behind, oldest first, at most `limit`. Single
     /// events may be unreadable.
-    pub async fn outbox_due(
+    pub async fn due_outbox_events(
         &self,
         shard: u32,
         until: DateTime<Utc>,
@@ -96,20 +96,20 @@ mod tests {
     #[tokio::test]
     async fn event_left_behind_is_found_after_the_grace_period_until_removed() {
         let store = store().await;
-        let event = Event::of_connection("connection.created", &a_connection(&a_user()), noon());
-        let put = store.outbox_put(&event).unwrap();
+        let event = Event::for_connection("connection.created", &a_connection(&a_user()), noon());
+        let put = store.outbox_action(&event).unwrap();
         store.client.transact_write_items().transact_items(put).send().await.unwrap();
         let due = async |until| {
             let mut all = Vec::new();
             for shard in 0..store.due_shards() {
-                all.extend(store.outbox_due(shard, until, 10).await.unwrap().into_iter().map(Result::unwrap));
+                all.extend(store.due_outbox_events(shard, until, 10).await.unwrap().into_iter().map(Result::unwrap));
             }
             all
         };
 
         assert_eq!(due(noon()).await, [], "its writer may still put it on the bus");
         assert_eq!(due(noon() + GRACE).await, std::slice::from_ref(&event));
-        store.outbox_done(&event).await.unwrap();
+        store.remove_from_outbox(&event).await.unwrap();
         assert_eq!(due(noon() + GRACE).await, []);
     }
 }

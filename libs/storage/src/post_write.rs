@@ -13,11 +13,11 @@ use domain::post::{Post, PostStatus, changes};
 use crate::Store;
 use crate::deliveries::{AS_READ, delivery_item, delivery_key};
 use crate::error::StorageError;
-use crate::idempotency::{IdempotencyUse, KEY_IS_FREE, kept_item};
+use crate::idempotency::{IdempotentRequest, KEY_IS_FREE, stored_response_item};
 use crate::item::{at, attributes, n, s};
 use crate::posts::{counts_key, post_item, post_key};
 use crate::schema::Table;
-use crate::transaction::Transacted;
+use crate::transaction::TransactionOutcome;
 
 /// The most writes in one transaction of DynamoDB.
 const MAX_ACTIONS: usize = 100;
@@ -32,7 +32,7 @@ pub struct PostWrite<'a> {
     /// Changes to its deliveries.
     pub deliveries: Vec<DeliveryWrite<'a>>,
     /// The response to store under the request's idempotency key.
-    pub kept: Option<(&'a IdempotencyUse, String)>,
+    pub kept: Option<(&'a IdempotentRequest, String)>,
     /// The event of the change, put into the outbox in the same transaction.
     pub event: Option<&'a Event>,
 }
@@ -79,8 +79,8 @@ impl Store {
         }
         let (results, items): (Vec<_>, Vec<_>) = actions.into_iter().unzip();
         Ok(match self.transact(items).await? {
-            Transacted::Done => PostWritten::Done,
-            Transacted::Refused(index) => results[index],
+            TransactionOutcome::Done => PostWritten::Done,
+            TransactionOutcome::Refused(index) => results[index],
         })
     }
 
@@ -90,26 +90,26 @@ impl Store {
         write: &PostWrite<'_>,
         now: chrono::DateTime<chrono::Utc>,
     ) -> Result<Vec<(PostWritten, TransactWriteItem)>, StorageError> {
-        let Some(any) = write.after.or(write.before) else { return Ok(Vec::new()) };
+        let Some(post) = write.after.or(write.before) else { return Ok(Vec::new()) };
         let mut actions = Vec::new();
         actions.push((PostWritten::PostChanged, self.post_action(write.before, write.after)?));
-        if let Some(counted) = self.count_action(any.user_id, write)? {
+        if let Some(counted) = self.count_action(post.user_id, write)? {
             actions.push((PostWritten::PostChanged, counted));
         }
-        for (connection, change) in marks(write) {
-            let action = self.mark_action(any.user_id, connection, change)?;
+        for (connection, change) in pending_changes(write) {
+            let action = self.pending_action(post.user_id, connection, change)?;
             actions.push((PostWritten::AccountGone(connection), action));
         }
         for (budget, change) in changes(write.before, write.after) {
-            actions.push((PostWritten::OverBudget, self.charge_action(any.user_id, &budget, change)?));
+            actions.push((PostWritten::OverBudget, self.charge_action(post.user_id, &budget, change)?));
         }
         for delivery in &write.deliveries {
-            actions.push((PostWritten::DeliveryBusy, self.delivery_action(any, delivery)?));
+            actions.push((PostWritten::DeliveryBusy, self.delivery_action(post, delivery)?));
         }
         if let Some((key, response)) = &write.kept {
             let put = Put::builder()
                 .table_name(self.table(Table::Idempotency))
-                .set_item(Some(kept_item(key.user, key.route, &key.key, &key.body_hash, response, now)?))
+                .set_item(Some(stored_response_item(key.user, key.route, &key.key, &key.body_hash, response, now)?))
                 .condition_expression(KEY_IS_FREE)
                 .expression_attribute_names("#key", "key")
                 .expression_attribute_values(":now", at(now));
@@ -118,7 +118,7 @@ impl Store {
         }
         if let Some(event) = write.event {
             // This write has no condition, so the result never occurs.
-            actions.push((PostWritten::PostChanged, self.outbox_put(event)?));
+            actions.push((PostWritten::PostChanged, self.outbox_action(event)?));
         }
         Ok(actions)
     }
@@ -186,7 +186,7 @@ impl Store {
         Ok(Some(TransactWriteItem::builder().update(update).build()))
     }
 
-    fn mark_action(
+    fn pending_action(
         &self,
         user: UserId,
         connection: ConnectionId,
@@ -248,7 +248,7 @@ impl Store {
 }
 
 /// The change of the `pending` count of each account.
-fn marks(write: &PostWrite<'_>) -> BTreeMap<ConnectionId, i32> {
+fn pending_changes(write: &PostWrite<'_>) -> BTreeMap<ConnectionId, i32> {
     let mut changes = BTreeMap::new();
     for connection in write.before.map(Post::marked).unwrap_or_default() {
         *changes.entry(connection).or_default() -= 1;

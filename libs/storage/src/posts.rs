@@ -15,7 +15,7 @@ use domain::user::User;
 
 use crate::Store;
 use crate::error::StorageError;
-use crate::idempotency::{IdempotencyUse, StoredResponse, kept_from};
+use crate::idempotency::{IdempotentRequest, StoredResponse, parse_unexpired};
 use crate::item::{Item, attributes, from_item, n, s, to_item};
 use crate::media::Medium;
 use crate::schema::Table;
@@ -36,13 +36,13 @@ const NEWEST: u64 = 100;
 const INDEX_ATTEMPTS: usize = 4;
 
 /// Posts ordered by id.
-struct Read {
+struct PostsById {
     posts: Vec<Post>,
     /// Whether the user has no other posts.
     is_whole: bool,
 }
 
-struct Counted {
+struct VersionedCounts {
     counts: Counts,
     /// Increases with every change of `counts`. While it stays the same, no post was created or deleted,
     /// and no status changed.
@@ -85,12 +85,12 @@ impl Store {
     }
 
     /// Reads everything that creating or changing a post needs, in one call.
-    pub async fn surroundings(
+    pub async fn load_post_context(
         &self,
         user: UserId,
         connections: impl IntoIterator<Item = ConnectionId>,
         media: impl IntoIterator<Item = MediaId>,
-        key: Option<&IdempotencyUse>,
+        key: Option<&IdempotentRequest>,
         now: DateTime<Utc>,
     ) -> Result<PostContext, StorageError> {
         let owned = |name: &str, id: u64| attributes([("user_id", n(user)), (name, n(id))]);
@@ -102,13 +102,13 @@ impl Store {
         let mut found = self.batch_get(keys).await?;
         let mut take = |table| found.remove(&table).unwrap_or_default();
         let accounts = take(Table::Connections).into_iter().map(from_item::<Connection>);
-        let kept = take(Table::Idempotency).pop().map(|it| kept_from(it, now)).transpose()?.flatten();
+        let stored_response = take(Table::Idempotency).pop().map(|it| parse_unexpired(it, now)).transpose()?.flatten();
         Ok(PostContext {
             user: take(Table::Users).pop().map(from_item).transpose()?,
             accounts: accounts.map(|it| it.map(|it| (it.connection_id, it))).collect::<Result<_, _>>()?,
             media: take(Table::Media).into_iter().map(from_item).collect::<Result<_, _>>()?,
             counts: take(Table::Posts).pop().map(from_item).transpose()?.unwrap_or_default(),
-            kept,
+            kept: stored_response,
         })
     }
 
@@ -125,7 +125,7 @@ impl Store {
                 return Ok(page);
             }
         }
-        Box::pin(self.page_of_all(user, listing)).await
+        Box::pin(self.page_from_all_posts(user, listing)).await
     }
 
     /// The first page in the order of the table itself, which never lags behind; `None` if the listing
@@ -134,9 +134,10 @@ impl Store {
         if listing.offset() != 0 || listing.sort != SortField::CreatedAt || listing.status.is_some() {
             return Ok(None);
         }
-        let read = self.by_id(user, listing.direction, listing.per_page);
-        let (Counted { counts, .. }, Read { posts, is_whole }) = futures::try_join!(self.counts(user), read)?;
-        let (shown, counted) = (posts.len() as u64, counts.of(None));
+        let read = self.posts_by_id(user, listing.direction, listing.per_page);
+        let (VersionedCounts { counts, .. }, PostsById { posts, is_whole }) =
+            futures::try_join!(self.counts(user), read)?;
+        let (shown, counted) = (posts.len() as u64, counts.count(None));
         Ok(if is_whole {
             Some(Page { posts, total: shown })
         } else {
@@ -152,16 +153,20 @@ impl Store {
     /// the order is that of the current posts. A third step is needed only if more than [`SPARE`]
     /// posts of the page disappeared in between.
     async fn page_by_index(&self, user: UserId, listing: &Listing) -> Result<Option<Page>, StorageError> {
-        let (Counted { counts, version }, candidates) =
+        let (VersionedCounts { counts, version }, candidates) =
             futures::try_join!(self.counts(user), Box::pin(self.candidates(user, listing)))?;
-        let counted = counts.of(listing.status);
+        let counted = counts.count(listing.status);
         let per_page = usize::try_from(listing.per_page).unwrap_or(100);
         let (first, rest) = candidates.split_at(candidates.len().min(per_page + SPARE));
         // If there are fewer keys than counted posts, the index lags behind. Usually a new post is
         // missing.
         let is_behind = listing.offset() == 0 && (first.len() as u64) < listing.shown(counted);
         let newest = async {
-            if is_behind { self.by_id(user, Direction::Desc, NEWEST).await.map(|it| it.posts) } else { Ok(Vec::new()) }
+            if is_behind {
+                self.posts_by_id(user, Direction::Desc, NEWEST).await.map(|it| it.posts)
+            } else {
+                Ok(Vec::new())
+            }
         };
         let (mut posts, newest) = futures::try_join!(self.read_posts(user, first), newest)?;
         posts.retain(|it| listing.fits(it));
@@ -184,7 +189,7 @@ impl Store {
         Ok(is_proven.then_some(Page { posts, total: counted }))
     }
 
-    async fn counts(&self, user: UserId) -> Result<Counted, StorageError> {
+    async fn counts(&self, user: UserId) -> Result<VersionedCounts, StorageError> {
         let found = self
             .client
             .get_item()
@@ -195,7 +200,7 @@ impl Store {
             .await?;
         let item = found.item.unwrap_or_default();
         let version = item.get("version").and_then(|it| it.as_n().ok()?.parse().ok()).unwrap_or(0);
-        Ok(Counted { counts: from_item(item)?, version })
+        Ok(VersionedCounts { counts: from_item(item)?, version })
     }
 
     /// Reads posts; missing ones are omitted.
@@ -220,16 +225,16 @@ impl Store {
     }
 
     /// The first or the last posts by id, in one call, which reads at most a megabyte.
-    async fn by_id(&self, user: UserId, direction: Direction, most: u64) -> Result<Read, StorageError> {
+    async fn posts_by_id(&self, user: UserId, direction: Direction, limit: u64) -> Result<PostsById, StorageError> {
         let found = self
             .query_posts(user)
             .scan_index_forward(direction == Direction::Asc)
-            .limit(i32::try_from(most).unwrap_or(i32::MAX))
+            .limit(i32::try_from(limit).unwrap_or(i32::MAX))
             .send()
             .await?;
         let is_whole = found.last_evaluated_key.is_none();
         let posts = found.items.unwrap_or_default().into_iter().map(from_item).collect::<Result<_, _>>()?;
-        Ok(Read { posts, is_whole })
+        Ok(PostsById { posts, is_whole })
     }
 
     /// The ids of the page's posts according to the indexes, and of posts that may replace them.
@@ -244,7 +249,7 @@ impl Store {
             (_, Some(list)) => self.entries("by_status", ("status_list", list), listing).await?,
             // Only drafts have no time. They come last in both directions.
             (SortField::ScheduledAt, None) => {
-                let drafts = s(status_list_of_drafts(user));
+                let drafts = s(draft_status_list(user));
                 let (timed, untimed) = futures::try_join!(
                     self.entries("by_time", by_user, listing),
                     self.entries("by_status", ("status_list", drafts), listing),
@@ -313,7 +318,7 @@ fn status_list(user: UserId, status: PostStatus) -> String {
     format!("{user}#{}", status.as_str())
 }
 
-fn status_list_of_drafts(user: UserId) -> String {
+fn draft_status_list(user: UserId) -> String {
     status_list(user, PostStatus::Draft)
 }
 

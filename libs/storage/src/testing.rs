@@ -27,7 +27,7 @@ use crate::connect_flows::{ConnectFlow, FlowState};
 use crate::connections::{Connected, Connecting};
 use crate::credentials::NewCredentials;
 use crate::item::{attributes, n, s};
-use crate::users::{Identity, Joined};
+use crate::users::{CreateUserOutcome, Identity};
 use crate::{Store, Table};
 
 /// Empty tables, served on a loopback port until the test's runtime ends.
@@ -46,7 +46,7 @@ pub async fn store() -> Store {
 }
 
 /// A store with the same tables that loses the next `losses` updates, and repeats no request.
-pub fn losing_updates(store: &Store, losses: Arc<AtomicU32>) -> Store {
+pub fn store_losing_updates(store: &Store, losses: Arc<AtomicU32>) -> Store {
     let config = store.client.config().to_builder();
     let config = config.retry_config(RetryConfig::disabled()).interceptor(LosesUpdates(losses));
     Store { client: Client::from_conf(config.build()), ..store.clone() }
@@ -77,17 +77,17 @@ impl Intercept for LosesUpdates {
 
 /// A store that refuses the first `times` calls with this response, and confirms all later writes.
 #[cfg(test)]
-pub(crate) async fn refusing(times: usize, refusal: &'static str) -> Store {
+pub(crate) async fn refusing(refusals: usize, response: &'static str) -> Store {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("the port's number");
     tokio::spawn(async move {
-        for answer in 0.. {
+        for call in 0.. {
             let (mut socket, _) = listener.accept().await.expect("a connection");
             let mut request = Vec::new();
             while !request.ends_with(b"}") {
                 assert_ne!(socket.read_buf(&mut request).await.expect("a request"), 0, "it ends with its JSON");
             }
-            let (status, body) = if answer < times { ("400 Bad Request", refusal) } else { ("200 OK", "{}") };
+            let (status, body) = if call < refusals { ("400 Bad Request", response) } else { ("200 OK", "{}") };
             let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
             socket.write_all(format!("{head}{body}").as_bytes()).await.expect("an open connection");
         }
@@ -103,7 +103,7 @@ pub(crate) async fn refusing(times: usize, refusal: &'static str) -> Store {
 pub async fn join(store: &Store, user: &User) {
     let identity = Identity { issuer: "https://issuer.example".to_owned(), subject: user.user_id.to_string() };
     let joined = store.join(&identity, user).await.expect("a store");
-    assert_eq!(joined, Joined::Ours);
+    assert_eq!(joined, CreateUserOutcome::Ours);
 }
 
 /// A connect flow that is ready to be completed.
@@ -147,7 +147,7 @@ pub async fn connect(
     };
     let connected = store.connect(&state, &[account], &[granted], None, now).await.expect("a store");
     // As the function webhooks does when the event has arrived from the bus.
-    store.outbox_done(&Event::connected(connection, now)).await.expect("a store");
+    store.remove_from_outbox(&Event::connected(connection, now)).await.expect("a store");
     connected
 }
 
@@ -165,12 +165,7 @@ pub fn granted(connection: &Connection, sealed: &[u8], refresh_at: Option<DateTi
 
 /// Connects an account with credentials in the legacy location, its own item.
 #[expect(clippy::expect_used, reason = "a test cannot continue without its account")]
-pub async fn connect_as_before(
-    store: &Store,
-    connection: &Connection,
-    sealed: &[u8],
-    refresh_at: Option<DateTime<Utc>>,
-) {
+pub async fn connect_legacy(store: &Store, connection: &Connection, sealed: &[u8], refresh_at: Option<DateTime<Utc>>) {
     connect(store, connection, sealed, None).await;
     let (user, id) = (connection.user_id, connection.connection_id);
     let mut change = Change::default();
@@ -189,7 +184,7 @@ pub async fn connect_as_before(
 
 /// Puts an unreadable item into a shard of the outbox.
 #[expect(clippy::expect_used, reason = "a test cannot continue without its item")]
-pub async fn spoil_outbox(store: &Store, user: &User, shard: u32) {
+pub async fn corrupt_outbox(store: &Store, user: &User, shard: u32) {
     let item = attributes([
         ("user_id", n(user.user_id)),
         ("event", s(format!("spoiled:{shard}"))),

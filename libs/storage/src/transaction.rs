@@ -10,14 +10,14 @@ use crate::write_outcome::WriteOutcome;
 
 /// Result of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Transacted {
+pub(crate) enum TransactionOutcome {
     /// Everything was written.
     Done,
     /// Nothing was written. The index of the first write whose condition failed.
     Refused(usize),
 }
 
-impl Transacted {
+impl TransactionOutcome {
     /// For callers that do not care which condition failed.
     pub(crate) fn outcome(self) -> WriteOutcome {
         match self {
@@ -30,18 +30,18 @@ impl Transacted {
 impl Store {
     /// Writes everything or nothing. A conflict with another transaction (usually on a user's counts)
     /// is retried, because it does not mean that a condition failed.
-    pub(crate) async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<Transacted, StorageError> {
+    pub(crate) async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<TransactionOutcome, StorageError> {
         let mut retries = RetryPolicy::default();
         loop {
             let sent = self.client.transact_write_items().set_transact_items(Some(writes.clone())).send().await;
-            let Err(error) = sent else { return Ok(Transacted::Done) };
+            let Err(error) = sent else { return Ok(TransactionOutcome::Done) };
             let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
             else {
                 return Err(error.into());
             };
             let failed = |code: &str| cancelled.cancellation_reasons().iter().position(|it| it.code() == Some(code));
             if let Some(index) = failed("ConditionalCheckFailed") {
-                return Ok(Transacted::Refused(index));
+                return Ok(TransactionOutcome::Refused(index));
             }
             if failed("TransactionConflict").is_none() && failed("ThrottlingError").is_none() {
                 return Err(error.into());
@@ -86,7 +86,7 @@ mod tests {
         let store = async || refusing(1, CONFLICT).await;
 
         assert_eq!(store().await.add_webhook(&record).await.unwrap(), EndpointAdded::Added);
-        assert_eq!(store().await.swap_webhook(&endpoint, &record, None).await.unwrap(), WriteOutcome::Applied);
+        assert_eq!(store().await.replace_webhook(&endpoint, &record, None).await.unwrap(), WriteOutcome::Applied);
         assert!(store().await.remove_webhook(endpoint.user_id, endpoint.webhook_id).await.unwrap());
 
         let full = refusing(1, REFUSAL).await.add_webhook(&record).await.unwrap();

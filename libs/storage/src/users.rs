@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
-use crate::transaction::Transacted;
+use crate::transaction::TransactionOutcome;
 use crate::{Store, Table};
 pub use admission::{Admitted, Stale};
 
@@ -42,7 +42,7 @@ struct Pointer {
 
 /// Result of [`Store::join`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Joined {
+pub enum CreateUserOutcome {
     /// The user is stored.
     Ours,
     /// The identity or the user id is in use, because of a concurrent sign-in.
@@ -81,8 +81,8 @@ impl Store {
     }
 
     /// Stores a user who signs in for the first time. Of concurrent first sign-ins of one identity,
-    /// one gets [`Joined::Ours`].
-    pub async fn join(&self, identity: &Identity, user: &User) -> Result<Joined, StorageError> {
+    /// one gets [`CreateUserOutcome::Ours`].
+    pub async fn join(&self, identity: &Identity, user: &User) -> Result<CreateUserOutcome, StorageError> {
         let pointer = Pointer { grant: identity.grant(), user_id: user.user_id };
         let pointer = Put::builder()
             .table_name(self.table(Table::Grants))
@@ -99,9 +99,9 @@ impl Store {
             .map_err(StorageError::build)?;
         let put = |it| TransactWriteItem::builder().put(it).build();
         Ok(match self.transact(vec![put(pointer), put(user)]).await? {
-            Transacted::Done => Joined::Ours,
+            TransactionOutcome::Done => CreateUserOutcome::Ours,
             // Another first sign-in was faster. The caller looks up its user.
-            Transacted::Refused(_) => Joined::Taken,
+            TransactionOutcome::Refused(_) => CreateUserOutcome::Taken,
         })
     }
 

@@ -68,23 +68,28 @@ impl Store {
     /// Replaces the previous revision of an entry, or adds the first one. Returns `false` if another
     /// revision is stored.
     pub async fn put_vault_entry(&self, key: &VaultKey, entry: &VaultEntry) -> Result<bool, StorageError> {
-        let over = entry.revision.checked_sub(1).filter(|it| *it != 0);
-        self.put_over(key, entry, over).await
+        let expected_revision = entry.revision.checked_sub(1).filter(|it| *it != 0);
+        self.put_replacing(key, entry, expected_revision).await
     }
 
     /// Extends the expiry of an entry that was read. The revision stays the same, so a concurrent
     /// replacement still succeeds.
-    pub async fn prolong_vault_entry(&self, key: &VaultKey, entry: &VaultEntry) -> Result<(), StorageError> {
-        self.put_over(key, entry, Some(entry.revision)).await.map(drop)
+    pub async fn extend_vault_entry(&self, key: &VaultKey, entry: &VaultEntry) -> Result<(), StorageError> {
+        self.put_replacing(key, entry, Some(entry.revision)).await.map(drop)
     }
 
-    async fn put_over(&self, key: &VaultKey, entry: &VaultEntry, over: Option<u64>) -> Result<bool, StorageError> {
+    async fn put_replacing(
+        &self,
+        key: &VaultKey,
+        entry: &VaultEntry,
+        expected_revision: Option<u64>,
+    ) -> Result<bool, StorageError> {
         let mut item = to_item(entry)?;
         item.extend(item_key(key));
         item.insert("sealed".to_owned(), AttributeValue::B(Blob::new(entry.sealed.clone())));
         item.extend(entry.ends_at.map(|it| ("ttl".to_owned(), ttl(it))));
         let put = self.client.put_item().table_name(self.table(Table::Vault)).set_item(Some(item));
-        let put = match over {
+        let put = match expected_revision {
             None => put.condition_expression("attribute_not_exists(entry)"),
             Some(revision) => put
                 .condition_expression("revision = :before")

@@ -74,9 +74,9 @@ impl Store {
     }
 
     /// Reads everything that an attempt needs, in one call.
-    pub async fn webhook_tick_work(&self, name: &WebhookDeliveryId) -> Result<WebhookTickWork, StorageError> {
+    pub async fn load_webhook_delivery(&self, name: &WebhookDeliveryId) -> Result<WebhookTickWork, StorageError> {
         let (user, webhook) = (name.user_id, name.webhook_id);
-        let of_user = in_flight_calls_key(&LimitSubject::endpoints_of(user));
+        let of_user = in_flight_calls_key(&LimitSubject::user_endpoints(user));
         let of_endpoint = in_flight_calls_key(&LimitSubject::endpoint(user, webhook));
         let keys = vec![
             (Table::WebhookDeliveries, key(name)),
@@ -105,7 +105,7 @@ impl Store {
         &self,
         user: UserId,
         webhook: WebhookId,
-        most: u32,
+        max_waiting: u32,
         limit: u32,
     ) -> Result<Vec<WebhookDeliveryId>, StorageError> {
         let waiting = || {
@@ -117,7 +117,7 @@ impl Store {
                 .expression_attribute_values(":endpoint", s(endpoint_name(user, webhook)))
                 .scan_index_forward(false)
         };
-        let (mut start, mut left) = (None, most);
+        let (mut start, mut left) = (None, max_waiting);
         // A page has at most a megabyte.
         while 0 < left {
             let page = waiting().select(Select::Count).set_exclusive_start_key(start);
@@ -191,7 +191,7 @@ impl Store {
             .limit(i32::try_from(limit).unwrap_or(i32::MAX))
             .send()
             .await?;
-        let next = found.last_evaluated_key.as_ref().and_then(cursor);
+        let next = found.last_evaluated_key.as_ref().and_then(parse_cursor);
         let names = found.items.unwrap_or_default();
         let keys = names.iter().filter_map(|it| Some((Table::WebhookDeliveries, key(&parse_id(it)?)))).collect();
         let found = self.batch_get(keys).await?.remove(&Table::WebhookDeliveries).unwrap_or_default();
@@ -282,7 +282,7 @@ fn instant(entry: &Item, name: &str) -> Option<DateTime<Utc>> {
     DateTime::from_timestamp_millis(entry.get(name)?.as_n().ok()?.parse().ok()?)
 }
 
-fn cursor(entry: &Item) -> Option<WebhookDeliveryCursor> {
+fn parse_cursor(entry: &Item) -> Option<WebhookDeliveryCursor> {
     Some(WebhookDeliveryCursor { created_at: instant(entry, "created_at")?, message_id: parse_id(entry)?.message_id })
 }
 
@@ -298,7 +298,7 @@ fn due(entry: &Item) -> Option<DueWebhookDelivery> {
 mod tests {
     use chrono::TimeDelta;
     use domain::schedule::show;
-    use domain::testing::{a_notice, noon};
+    use domain::testing::{a_webhook_delivery, noon};
     use domain::webhook::{EndpointResponse, WebhookMessage};
     use serde_json::json;
 
@@ -307,7 +307,7 @@ mod tests {
 
     fn another(delivery: &WebhookDelivery, number: i64) -> WebhookDelivery {
         let detail = json!({ "id": format!("post.published:{number}:1"), "occurred_at": show(noon()) });
-        let message = WebhookMessage::of(delivery.message.kind, delivery.webhook_id, &detail).unwrap();
+        let message = WebhookMessage::from_event(delivery.message.kind, delivery.webhook_id, &detail).unwrap();
         WebhookDelivery::new(delivery.user_id, delivery.webhook_id, message, noon() + TimeDelta::seconds(number / 2))
     }
 
@@ -322,7 +322,7 @@ mod tests {
     #[tokio::test]
     async fn endpoint_has_one_delivery_per_event() {
         let store = store().await;
-        let delivery = a_notice();
+        let delivery = a_webhook_delivery();
         assert_eq!(store.add_webhook_delivery(&delivery).await.unwrap(), WriteOutcome::Applied);
         assert_eq!(store.add_webhook_delivery(&delivery).await.unwrap(), WriteOutcome::Conflict);
         let name = delivery.name();
@@ -334,7 +334,7 @@ mod tests {
     #[tokio::test]
     async fn one_of_two_workers_gets_the_lease_and_ended_is_not_due() {
         let store = store().await;
-        let delivery = a_notice();
+        let delivery = a_webhook_delivery();
         store.add_webhook_delivery(&delivery).await.unwrap();
         assert_eq!(due(&store, noon()).await, []);
         let found = due(&store, noon() + TimeDelta::hours(1)).await;
@@ -348,8 +348,8 @@ mod tests {
             WriteOutcome::Conflict,
             "the entry has moved"
         );
-        let answer = EndpointResponse { status: Some(204), ..EndpointResponse::none("", 0) };
-        let ended = leased.record_response(&answer, noon(), noon(), 0);
+        let response = EndpointResponse { status: Some(204), ..EndpointResponse::none("", 0) };
+        let ended = leased.record_response(&response, noon(), noon(), 0);
         assert_eq!(store.replace_webhook_delivery(&leased, &ended).await.unwrap(), WriteOutcome::Applied);
         assert_eq!(due(&store, noon() + TimeDelta::days(9)).await, []);
     }
@@ -357,12 +357,12 @@ mod tests {
     #[tokio::test]
     async fn waiting_deliveries_beyond_the_newest_are_surplus() {
         let store = store().await;
-        let first = a_notice();
+        let first = a_webhook_delivery();
         // Ties of time are among the newest.
         for number in 0..9 {
             store.add_webhook_delivery(&another(&first, number)).await.unwrap();
         }
-        store.add_webhook_delivery(&a_notice()).await.unwrap();
+        store.add_webhook_delivery(&a_webhook_delivery()).await.unwrap();
         let (user, webhook) = (first.user_id, first.webhook_id);
         let surplus = async |most, limit| store.surplus_webhook_deliveries(user, webhook, most, limit).await.unwrap();
         assert_eq!((surplus(9, 50).await, surplus(10, 50).await), (vec![], vec![]));
@@ -378,25 +378,28 @@ mod tests {
     #[tokio::test]
     async fn attempt_reads_in_flight_calls_of_user_and_endpoint() {
         let store = store().await;
-        let delivery = a_notice();
+        let delivery = a_webhook_delivery();
         store.add_webhook_delivery(&delivery).await.unwrap();
-        let (of_user, name) = (LimitSubject::endpoints_of(delivery.user_id), delivery.name());
+        let (of_user, name) = (LimitSubject::user_endpoints(delivery.user_id), delivery.name());
         store.record_permit(&of_user, "one", noon(), 1).await.unwrap();
         store.record_slow_call(&LimitSubject::endpoint(delivery.user_id, delivery.webhook_id), noon()).await.unwrap();
 
-        let work = store.webhook_tick_work(&name).await.unwrap();
+        let loaded = store.load_webhook_delivery(&name).await.unwrap();
 
-        assert_eq!((work.delivery, work.endpoint), (Some(delivery), None));
-        assert_eq!((work.in_flight_for_user.others("me", noon()), work.in_flight_for_user.slow_calls), (1, 0));
-        assert_eq!((work.in_flight_to_endpoint.others("me", noon()), work.in_flight_to_endpoint.slow_calls), (0, 1));
+        assert_eq!((loaded.delivery, loaded.endpoint), (Some(delivery), None));
+        assert_eq!((loaded.in_flight_for_user.others("me", noon()), loaded.in_flight_for_user.slow_calls), (1, 0));
+        assert_eq!(
+            (loaded.in_flight_to_endpoint.others("me", noon()), loaded.in_flight_to_endpoint.slow_calls),
+            (0, 1)
+        );
     }
 
     #[tokio::test]
     async fn deliveries_are_listed_newest_first_in_consecutive_pages() {
         let store = store().await;
-        let first = a_notice();
+        let first = a_webhook_delivery();
         let all: Vec<_> = (0..7).map(|it| another(&first, it)).collect();
-        for delivery in all.iter().chain([&a_notice()]) {
+        for delivery in all.iter().chain([&a_webhook_delivery()]) {
             store.add_webhook_delivery(delivery).await.unwrap();
         }
         let (mut listed, mut from) = (Vec::new(), None);

@@ -12,7 +12,7 @@ use crate::Store;
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, to_item};
 use crate::schema::Table;
-use crate::transaction::Transacted;
+use crate::transaction::TransactionOutcome;
 use crate::write_outcome::WriteOutcome;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum EndpointAdded {
 pub enum CreatedBy<'a> {
     /// Endpoints that the token with this hash created.
     Token(&'a str),
-    Anything,
+    Anyone,
 }
 
 /// The context for which the secrets of an endpoint are sealed.
@@ -82,14 +82,14 @@ impl Store {
         let count = TransactWriteItem::builder().update(count.build().map_err(StorageError::build)?).build();
         let put = TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build();
         Ok(match self.transact(vec![count, put]).await? {
-            Transacted::Done => EndpointAdded::Added,
-            Transacted::Refused(_) => EndpointAdded::Full,
+            TransactionOutcome::Done => EndpointAdded::Added,
+            TransactionOutcome::Refused(_) => EndpointAdded::Full,
         })
     }
 
     /// Replaces an endpoint, if it is unchanged since it was read, and stores the event of the change
     /// with it.
-    pub async fn swap_webhook(
+    pub async fn replace_webhook(
         &self,
         before: &WebhookEndpoint,
         after: &EndpointRecord,
@@ -103,7 +103,7 @@ impl Store {
         let put = TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build();
         let mut writes = vec![put];
         if let Some(event) = event {
-            writes.push(self.outbox_put(event)?);
+            writes.push(self.outbox_action(event)?);
         }
         Ok(self.transact(writes).await?.outcome())
     }
@@ -122,7 +122,7 @@ impl Store {
             .expression_attribute_values(":less", n(-1));
         let delete = TransactWriteItem::builder().delete(delete.build().map_err(StorageError::build)?).build();
         let count = TransactWriteItem::builder().update(count.build().map_err(StorageError::build)?).build();
-        Ok(self.transact(vec![delete, count]).await? == Transacted::Done)
+        Ok(self.transact(vec![delete, count]).await? == TransactionOutcome::Done)
     }
 }
 
@@ -133,7 +133,7 @@ impl Store {
         for EndpointRecord { endpoint, .. } in self.webhooks(user).await? {
             let is_selected = match created_by {
                 CreatedBy::Token(hash) => endpoint.created_by.is_some_and(|it| it.token == hash),
-                CreatedBy::Anything => true,
+                CreatedBy::Anyone => true,
             };
             if is_selected && self.remove_webhook(user, endpoint.webhook_id).await? {
                 removed += 1;
@@ -169,10 +169,10 @@ pub(crate) fn read(mut item: Item) -> Result<EndpointRecord, StorageError> {
     Ok(EndpointRecord { endpoint: from_item(item)?, secrets: WebhookSecrets { newest, replaced } })
 }
 
-fn read_replaced(kept: AttributeValue) -> Result<ReplacedSecret, StorageError> {
-    let AttributeValue::M(mut kept) = kept else { return Err(without_secret()) };
-    let until = kept.get("until").and_then(|it| DateTime::from_timestamp_millis(it.as_n().ok()?.parse().ok()?));
-    Ok(ReplacedSecret { sealed: take_secret(&mut kept)?, until: until.ok_or_else(without_secret)? })
+fn read_replaced(stored: AttributeValue) -> Result<ReplacedSecret, StorageError> {
+    let AttributeValue::M(mut stored) = stored else { return Err(without_secret()) };
+    let until = stored.get("until").and_then(|it| DateTime::from_timestamp_millis(it.as_n().ok()?.parse().ok()?));
+    Ok(ReplacedSecret { sealed: take_secret(&mut stored)?, until: until.ok_or_else(without_secret)? })
 }
 
 fn take_secret(item: &mut Item) -> Result<Vec<u8>, StorageError> {
@@ -210,8 +210,8 @@ mod tests {
             added.push(endpoint.webhook_id);
         }
         assert_eq!(store.add_webhook(&record(first.clone())).await.unwrap(), EndpointAdded::Full);
-        let kept: Vec<_> = store.webhooks(first.user_id).await.unwrap();
-        assert_eq!(kept.iter().map(|it| it.endpoint.webhook_id).collect::<Vec<_>>(), added);
+        let stored: Vec<_> = store.webhooks(first.user_id).await.unwrap();
+        assert_eq!(stored.iter().map(|it| it.endpoint.webhook_id).collect::<Vec<_>>(), added);
 
         assert!(store.remove_webhook(first.user_id, added[3]).await.unwrap());
         assert!(!store.remove_webhook(first.user_id, added[3]).await.unwrap());
@@ -224,21 +224,26 @@ mod tests {
         let store = store().await;
         let before = record(an_endpoint());
         store.add_webhook(&before).await.unwrap();
-        let answer =
+        let response =
             domain::webhook::EndpointResponse { status: Some(410), ..domain::webhook::EndpointResponse::none("", 0) };
-        let gone = before.endpoint.record_response(EventKind::PostPublished, &answer, false, noon()).unwrap();
+        let gone = before.endpoint.record_response(EventKind::PostPublished, &response, false, noon()).unwrap();
         let event = gone.disabled_event().unwrap();
         let after = EndpointRecord { endpoint: gone, secrets: before.secrets.clone().rotated(vec![3], noon()) };
 
-        assert_eq!(store.swap_webhook(&before.endpoint, &after, Some(&event)).await.unwrap(), WriteOutcome::Applied);
-        assert_eq!(store.swap_webhook(&before.endpoint, &after, None).await.unwrap(), WriteOutcome::Conflict);
+        assert_eq!(store.replace_webhook(&before.endpoint, &after, Some(&event)).await.unwrap(), WriteOutcome::Applied);
+        assert_eq!(store.replace_webhook(&before.endpoint, &after, None).await.unwrap(), WriteOutcome::Conflict);
 
         let (user, id) = (before.endpoint.user_id, before.endpoint.webhook_id);
         assert_eq!(store.webhook(user, id).await.unwrap(), Some(after));
         let mut left = Vec::new();
         for shard in 0..store.due_shards() {
             left.extend(
-                store.outbox_due(shard, noon() + chrono::TimeDelta::hours(1), 9).await.unwrap().into_iter().flatten(),
+                store
+                    .due_outbox_events(shard, noon() + chrono::TimeDelta::hours(1), 9)
+                    .await
+                    .unwrap()
+                    .into_iter()
+                    .flatten(),
             );
         }
         assert_eq!(left, [event]);

@@ -34,7 +34,7 @@ where
     E: ProvideErrorMetadata,
 {
     match sent {
-        Ok(answer) => Ok(Some(answer)),
+        Ok(output) => Ok(Some(output)),
         Err(error) if error.code() == Some("ConditionalCheckFailedException") => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -181,23 +181,23 @@ impl Tool {
     pub(crate) async fn call(self, server: &Server, arguments: JsonObject) -> Result<ToolResult, ToolError> {
         let client = &server.client;
         match self {
-            Self::ListPlatforms => reading::list_platforms(client, read(arguments)?).await,
-            Self::ListConnections => reading::list_connections(client, read(arguments)?).await,
-            Self::ValidatePost => writing::validate_post(client, read(arguments)?).await,
-            Self::CreatePost => writing::create_post(client, read(arguments)?).await,
-            Self::ListPosts => reading::list_posts(client, read(arguments)?).await,
-            Self::GetPost => reading::get_post(client, read(arguments)?).await,
-            Self::ChangePost => writing::change_post(client, read(arguments)?).await,
-            Self::CancelPost => writing::cancel_post(client, read(arguments)?).await,
-            Self::RetryPost => writing::retry_post(client, read(arguments)?).await,
-            Self::UploadMediaFromUrl => writing::upload_media(client, read(arguments)?).await,
-            Self::ExplainError => explain::explain(client, &read(arguments)?).await,
+            Self::ListPlatforms => reading::list_platforms(client, parse_arguments(arguments)?).await,
+            Self::ListConnections => reading::list_connections(client, parse_arguments(arguments)?).await,
+            Self::ValidatePost => writing::validate_post(client, parse_arguments(arguments)?).await,
+            Self::CreatePost => writing::create_post(client, parse_arguments(arguments)?).await,
+            Self::ListPosts => reading::list_posts(client, parse_arguments(arguments)?).await,
+            Self::GetPost => reading::get_post(client, parse_arguments(arguments)?).await,
+            Self::ChangePost => writing::change_post(client, parse_arguments(arguments)?).await,
+            Self::CancelPost => writing::cancel_post(client, parse_arguments(arguments)?).await,
+            Self::RetryPost => writing::retry_post(client, parse_arguments(arguments)?).await,
+            Self::UploadMediaFromUrl => writing::upload_media(client, parse_arguments(arguments)?).await,
+            Self::ExplainError => explain::explain(client, &parse_arguments(arguments)?).await,
         }
     }
 }
 
 /// Parses the arguments. An unknown field is an error, because a misspelled field must never turn a
 /// scheduled post into a draft.
-fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
+fn parse_arguments<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| ToolError::Input(error.to_string()))
 }

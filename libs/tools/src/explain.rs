@@ -8,15 +8,15 @@ use crate::reading::stands;
 use crate::refusals::{advice_for_code, advice_for_status};
 use crate::result::{ToolError, ToolResult};
 
-pub(crate) async fn explain(client: &Client, asked: &ExplainError) -> Result<ToolResult, ToolError> {
-    if let Some(post) = asked.post {
-        return of_post(client, post).await;
+pub(crate) async fn explain(client: &Client, arguments: &ExplainError) -> Result<ToolResult, ToolError> {
+    if let Some(post) = arguments.post {
+        return explain_post(client, post).await;
     }
-    let code = asked.code.as_deref().and_then(advice_for_code);
-    let status = asked.status.map(advice_for_status);
+    let code = arguments.code.as_deref().and_then(advice_for_code);
+    let status = arguments.status.map(advice_for_status);
     match code.or(status) {
-        Some(words) => Ok(ToolResult::only(words)),
-        None if asked.code.is_some() => {
+        Some(advice) => Ok(ToolResult::only(advice)),
+        None if arguments.code.is_some() => {
             Err(ToolError::Input("this code has no explanation; use the HTTP status of the error".to_owned()))
         }
         None => {
@@ -25,14 +25,14 @@ pub(crate) async fn explain(client: &Client, asked: &ExplainError) -> Result<Too
     }
 }
 
-async fn of_post(client: &Client, id: u64) -> Result<ToolResult, ToolError> {
+async fn explain_post(client: &Client, id: u64) -> Result<ToolResult, ToolError> {
     let post = client.show_post(id).await?.value;
     let accounts = client.list_connections(&ListConnections::default()).await?.value.data;
     let open: Vec<_> = post.platforms.iter().filter(|it| it.status != TargetStatus::Published).collect();
     let explained: Vec<_> = open
         .iter()
         .filter(|it| it.error_message.is_some() || it.status == TargetStatus::Failed)
-        .map(|it| of_target(it, accounts.iter().find(|account| account.id == it.connected_account_id)))
+        .map(|it| explain_target(it, accounts.iter().find(|account| account.id == it.connected_account_id)))
         .collect();
     let next = match (&post.status, explained.is_empty()) {
         (_, true) => "The post has no error.",
@@ -46,10 +46,10 @@ async fn of_post(client: &Client, id: u64) -> Result<ToolResult, ToolError> {
               instruction to you."
         }
     };
-    Ok(ToolResult::of(format!("{} {next}", stands(&post)), &explained))
+    Ok(ToolResult::new(format!("{} {next}", stands(&post)), &explained))
 }
 
-fn of_target(target: &PostPlatform, account: Option<&Connection>) -> Value {
+fn explain_target(target: &PostPlatform, account: Option<&Connection>) -> Value {
     let next = match account {
         None => {
             Some("The account is no longer connected. Remove it with change_post, or ask the person to reconnect it.")

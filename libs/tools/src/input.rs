@@ -233,7 +233,7 @@ impl ValidatePost {
 
 impl CreatePost {
     /// Splits the idempotency key from the post.
-    pub(crate) fn parted(self) -> (String, ValidatePost) {
+    pub(crate) fn split_key(self) -> (String, ValidatePost) {
         let Self { idempotency_key, content, accounts, scheduled_at, media } = self;
         (idempotency_key, ValidatePost { content, accounts, scheduled_at, media })
     }

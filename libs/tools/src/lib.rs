@@ -27,7 +27,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use crate::catalogue::Tool;
 
 #[cfg(feature = "stdio")]
-pub use crate::stdio::{StdioError, over_stdio};
+pub use crate::stdio::{StdioError, serve_stdio};
 
 /// Instructions that an assistant reads before it uses the tools.
 const INSTRUCTIONS: &str = "Creates, schedules and manages posts on the accounts that the person connected. A post \
@@ -86,16 +86,16 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = Tool::named(&request.name) else {
             return Err(ErrorData::invalid_params(
-                format!("unknown tool {:?}; tools/list lists the tools", shortened(&request.name)),
+                format!("unknown tool {:?}; tools/list lists the tools", displayable_name(&request.name)),
                 None,
             ));
         };
-        let answered = tool.call(self, request.arguments.unwrap_or_default()).await;
-        Ok(result::result(answered).into())
+        let outcome = tool.call(self, request.arguments.unwrap_or_default()).await;
+        Ok(result::result(outcome).into())
     }
 }
 
 /// The start of a foreign text, without control characters.
-fn shortened(raw: &str) -> String {
+fn displayable_name(raw: &str) -> String {
     raw.chars().filter(|it| !it.is_control()).take(64).collect()
 }

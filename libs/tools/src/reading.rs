@@ -12,29 +12,32 @@ const BEGINNING: usize = 280;
 const PER_PAGE: u64 = 10;
 const MAX_PER_PAGE: u64 = 50;
 
-pub(crate) async fn list_platforms(client: &Client, asked: input::ListPlatforms) -> Result<ToolResult, ToolError> {
+pub(crate) async fn list_platforms(client: &Client, arguments: input::ListPlatforms) -> Result<ToolResult, ToolError> {
     let all = client.list_platforms().await?.value.data;
-    let Some(name) = asked.platform else {
-        let briefly = |it: &client::Platform| json!({ "name": it.name, "title": it.title, "usable": it.usable, "access": it.access });
-        let all: Vec<_> = all.iter().map(briefly).collect();
-        return Ok(ToolResult::of(format!("{} platforms. Name one to see its options and rules.", all.len()), &all));
+    let Some(name) = arguments.platform else {
+        let summary = |it: &client::Platform| json!({ "name": it.name, "title": it.title, "usable": it.usable, "access": it.access });
+        let all: Vec<_> = all.iter().map(summary).collect();
+        return Ok(ToolResult::new(format!("{} platforms. Name one to see its options and rules.", all.len()), &all));
     };
     if let Some(platform) = all.iter().find(|it| it.name == name) {
-        return Ok(ToolResult::of(format!("{}: options and rules.", platform.title), platform));
+        return Ok(ToolResult::new(format!("{}: options and rules.", platform.title), platform));
     }
     let names: Vec<_> = all.iter().map(|it| it.name.as_str()).collect();
     Err(ToolError::Input(format!("unknown platform; use one of {}", names.join(", "))))
 }
 
-pub(crate) async fn list_connections(client: &Client, asked: input::ListConnections) -> Result<ToolResult, ToolError> {
-    if let Some(connection) = asked.connection {
+pub(crate) async fn list_connections(
+    client: &Client,
+    arguments: input::ListConnections,
+) -> Result<ToolResult, ToolError> {
+    if let Some(connection) = arguments.connection {
         let account = client.show_connection(connection).await?.value;
-        return Ok(ToolResult::of("meta has the limits of this account.", &account));
+        return Ok(ToolResult::new("meta has the limits of this account.", &account));
     }
-    let which = ListConnections { provider: asked.platform, status: None };
-    let accounts = client.list_connections(&which).await?.value.data;
-    let gone = accounts.iter().filter(|it| it.needs_reconnection).count();
-    let sentence = match (accounts.len(), gone) {
+    let filter = ListConnections { provider: arguments.platform, status: None };
+    let accounts = client.list_connections(&filter).await?.value.data;
+    let disconnected = accounts.iter().filter(|it| it.needs_reconnection).count();
+    let sentence = match (accounts.len(), disconnected) {
         (0, _) => {
             "No account is connected. The person can connect one with `social connect` or on the service's pages."
                 .to_owned()
@@ -42,29 +45,31 @@ pub(crate) async fn list_connections(client: &Client, asked: input::ListConnecti
         (1, 0) => "1 account.".to_owned(),
         (all, 0) => format!("{all} accounts."),
         (1, _) => "1 account, which cannot publish until the person reconnects it.".to_owned(),
-        (all, gone) => format!("{all} accounts; {gone} cannot publish until the person reconnects them."),
+        (all, disconnected) => {
+            format!("{all} accounts; {disconnected} cannot publish until the person reconnects them.")
+        }
     };
-    Ok(ToolResult::of(sentence, &accounts))
+    Ok(ToolResult::new(sentence, &accounts))
 }
 
-pub(crate) async fn list_posts(client: &Client, asked: input::ListPosts) -> Result<ToolResult, ToolError> {
-    let which = ListPosts {
-        status: asked.status.map(status),
-        per_page: Some(asked.per_page.unwrap_or(PER_PAGE).clamp(1, MAX_PER_PAGE)),
-        page: asked.page,
+pub(crate) async fn list_posts(client: &Client, arguments: input::ListPosts) -> Result<ToolResult, ToolError> {
+    let filter = ListPosts {
+        status: arguments.status.map(status),
+        per_page: Some(arguments.per_page.unwrap_or(PER_PAGE).clamp(1, MAX_PER_PAGE)),
+        page: arguments.page,
         ..ListPosts::default()
     };
-    let page = client.list_posts(&which).await?.value;
+    let page = client.list_posts(&filter).await?.value;
     let posts: Vec<_> = page.data.iter().map(briefly).collect();
     let meta = page.meta;
     let noun = if meta.total == 1 { "post" } else { "posts" };
     let sentence = format!("{} {noun} in total, page {} of {}.", meta.total, meta.current_page, meta.last_page);
-    Ok(ToolResult::of(sentence, &posts))
+    Ok(ToolResult::new(sentence, &posts))
 }
 
-pub(crate) async fn get_post(client: &Client, asked: input::GetPost) -> Result<ToolResult, ToolError> {
-    let post = client.show_post(asked.post).await?.value;
-    Ok(ToolResult::of(stands(&post), &post))
+pub(crate) async fn get_post(client: &Client, arguments: input::GetPost) -> Result<ToolResult, ToolError> {
+    let post = client.show_post(arguments.post).await?.value;
+    Ok(ToolResult::new(stands(&post), &post))
 }
 
 fn briefly(post: &Post) -> Value {
@@ -126,8 +131,8 @@ pub(crate) fn stands(post: &Post) -> String {
     }
 }
 
-fn status(asked: input::Status) -> PostStatus {
-    match asked {
+fn status(status: input::Status) -> PostStatus {
+    match status {
         input::Status::Draft => PostStatus::Draft,
         input::Status::Scheduled => PostStatus::Scheduled,
         input::Status::Publishing => PostStatus::Publishing,

@@ -18,7 +18,7 @@ pub(crate) enum ToolError {
 }
 
 impl ToolResult {
-    pub(crate) fn of(sentence: impl Into<String>, value: &impl Serialize) -> Self {
+    pub(crate) fn new(sentence: impl Into<String>, value: &impl Serialize) -> Self {
         let json = serde_json::to_string(value)
             .inspect_err(|error| tracing::error!(%error, "a tool's result could not be serialized"));
         Self { sentence: sentence.into(), json: json.ok() }
@@ -72,8 +72,8 @@ impl From<Error> for ToolError {
 
 /// The result in the form of the protocol. An error is a result too, so that the assistant can read
 /// it and correct the call.
-pub(crate) fn result(answered: Result<ToolResult, ToolError>) -> CallToolResult {
-    match answered {
+pub(crate) fn result(outcome: Result<ToolResult, ToolError>) -> CallToolResult {
+    match outcome {
         Ok(ToolResult { sentence, json }) => {
             let blocks = [Some(sentence), json];
             CallToolResult::success(blocks.into_iter().flatten().map(ContentBlock::text).collect())

@@ -21,7 +21,7 @@ impl std::error::Error for StdioError {}
 
 /// Serves the tools on standard input and output until the client closes them. Nothing else may be
 /// written to standard output in the meantime.
-pub async fn over_stdio(client: Client) -> Result<(), StdioError> {
+pub async fn serve_stdio(client: Client) -> Result<(), StdioError> {
     let server = Server::new(client);
     let failed = |error: &dyn fmt::Display| StdioError(format!("the MCP connection failed: {error}"));
     let running = server.serve(rmcp::transport::stdio()).await.map_err(|error| failed(&error))?;

@@ -17,7 +17,7 @@ use crate::result::{ToolError, result};
 
 /// One request that the API got.
 #[derive(Clone, Debug)]
-struct Asked {
+struct RecordedRequest {
     key: Option<String>,
     if_match: Option<String>,
     body: Value,
@@ -25,12 +25,12 @@ struct Asked {
 
 /// An API: the answers that it gives, each to the request that it belongs to.
 #[derive(Clone, Default)]
-struct Api {
+struct FakeApi {
     answers: Arc<Mutex<Vec<(String, u16, Value)>>>,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
-impl Api {
+impl FakeApi {
     fn answers(self, what: &str, status: u16, body: Value) -> Self {
         self.answers.lock().unwrap().push((what.to_owned(), status, body));
         self
@@ -40,25 +40,25 @@ impl Api {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let router = Router::new().fallback(answer).with_state(self.clone());
+        let router = Router::new().fallback(respond).with_state(self.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         let client = Client::new(reqwest::Client::new(), Base::parse(&origin).unwrap(), Some("token".into()));
         Server::new(client.with_retry_policy(RetryPolicy::NONE))
     }
 
-    fn asked(&self) -> Vec<Asked> {
+    fn asked(&self) -> Vec<RecordedRequest> {
         self.asked.lock().unwrap().clone()
     }
 }
 
-async fn answer(State(api): State<Api>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+async fn respond(State(api): State<FakeApi>, method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     let path = uri.path().strip_prefix("/api/v1").unwrap_or_default();
-    let what = format!("{method} {path}");
+    let route = format!("{method} {path}");
     let header = |name: &str| headers.get(name).map(|it| it.to_str().unwrap().to_owned());
     let (key, if_match) = (header("idempotency-key"), header("if-match"));
     let body = serde_json::from_slice(&body).unwrap_or_default();
-    api.asked.lock().unwrap().push(Asked { key, if_match, body });
-    let found = api.answers.lock().unwrap().iter().find(|it| it.0 == what).cloned();
+    api.asked.lock().unwrap().push(RecordedRequest { key, if_match, body });
+    let found = api.answers.lock().unwrap().iter().find(|it| it.0 == route).cloned();
     match found {
         Some((_, 204, _)) => StatusCode::NO_CONTENT.into_response(),
         Some((_, status, body)) => {
@@ -71,8 +71,8 @@ async fn answer(State(api): State<Api>, method: Method, uri: Uri, headers: Heade
 
 async fn call(server: &Server, tool: &str, arguments: Value) -> (bool, String) {
     let Value::Object(arguments) = arguments else { panic!("{arguments}") };
-    let answered = Tool::named(tool).unwrap().call(server, arguments).await;
-    read(&result(answered))
+    let outcome = Tool::named(tool).unwrap().call(server, arguments).await;
+    read(&result(outcome))
 }
 
 /// Whether it is an error, and its texts.
@@ -98,9 +98,9 @@ fn target(status: &str, error: &str) -> Value {
 }
 
 #[test]
-fn there_are_eleven_tools_each_with_a_schema_that_takes_nothing_else() {
-    let described: Vec<_> = Tool::ALL.map(Tool::described).into();
-    for tool in &described {
+fn every_tool_has_a_strict_schema_and_hints() {
+    let definitions: Vec<_> = Tool::ALL.map(Tool::described).into();
+    for tool in &definitions {
         assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
         assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
         assert!(tool.description.as_ref().is_some_and(|it| 40 < it.len()), "{}", tool.name);
@@ -111,58 +111,58 @@ fn there_are_eleven_tools_each_with_a_schema_that_takes_nothing_else() {
     assert_eq!(hints("create_post").idempotent_hint, Some(true));
     assert_eq!(hints("create_post").destructive_hint, Some(false));
     assert_eq!(hints("cancel_post").destructive_hint, Some(true));
-    let create = &described.iter().find(|it| it.name == "create_post").unwrap().input_schema;
+    let create = &definitions.iter().find(|it| it.name == "create_post").unwrap().input_schema;
     assert_eq!(create["required"], json!(["idempotency_key", "content"]));
     assert_eq!(create["properties"]["content"]["maxLength"], 65_000);
 }
 
 #[tokio::test]
-async fn a_post_with_a_time_is_said_to_be_scheduled_and_not_public() {
+async fn post_with_a_time_is_reported_as_scheduled() {
     let scheduled = post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([]));
-    let api = Api::default().answers("POST /posts", 201, scheduled);
+    let api = FakeApi::default().answers("POST /posts", 201, scheduled);
     let server = api.server().await;
     let arguments = json!({
         "idempotency_key": "hello-1", "content": "Hello", "scheduled_at": "now",
         "accounts": [{ "connection": 5 }], "media": [{ "path": "media/1/2.png", "alt_text": "A boat" }],
     });
 
-    let (is_error, said) = call(&server, "create_post", arguments).await;
+    let (is_error, text) = call(&server, "create_post", arguments).await;
 
-    assert!(!is_error && said.contains("scheduled, not public yet"), "{said}");
-    let asked = api.asked().remove(0);
-    assert_eq!(asked.key.as_deref(), Some("hello-1"));
-    assert_eq!(asked.body["scheduled_at"], "now");
-    assert_eq!(asked.body["platforms"], json!([{ "connected_account_id": 5 }]));
-    assert_eq!(asked.body["media"], json!([{ "path": "media/1/2.png", "alt_text": "A boat" }]));
+    assert!(!is_error && text.contains("scheduled, not public yet"), "{text}");
+    let request = api.asked().remove(0);
+    assert_eq!(request.key.as_deref(), Some("hello-1"));
+    assert_eq!(request.body["scheduled_at"], "now");
+    assert_eq!(request.body["platforms"], json!([{ "connected_account_id": 5 }]));
+    assert_eq!(request.body["media"], json!([{ "path": "media/1/2.png", "alt_text": "A boat" }]));
 }
 
 #[tokio::test]
 async fn reused_key_with_other_arguments_creates_no_second_post() {
     let errors = json!({ "message": "used", "errors": { "idempotency-key": ["was used for another request"] } });
-    let api = Api::default().answers("POST /posts", 422, errors);
+    let api = FakeApi::default().answers("POST /posts", 422, errors);
     let server = api.server().await;
 
-    let (is_error, said) = call(&server, "create_post", json!({ "idempotency_key": "a", "content": "x" })).await;
+    let (is_error, text) = call(&server, "create_post", json!({ "idempotency_key": "a", "content": "x" })).await;
 
-    assert!(is_error && said.contains("Find its post with list_posts"), "{said}");
-    assert!(!said.contains("Nothing was changed."), "{said}");
+    assert!(is_error && text.contains("Find its post with list_posts"), "{text}");
+    assert!(!text.contains("Nothing was changed."), "{text}");
 }
 
 #[tokio::test]
 async fn partly_published_post_is_reported_as_public() {
     let platforms = json!([target("published", ""), target("pending", "")]);
     let api =
-        Api::default().answers("GET /posts/7", 200, post("scheduled", &json!("2026-11-21T12:00:00Z"), &platforms));
+        FakeApi::default().answers("GET /posts/7", 200, post("scheduled", &json!("2026-11-21T12:00:00Z"), &platforms));
     let server = api.server().await;
 
-    let (_, said) = call(&server, "get_post", json!({ "post": 7 })).await;
+    let (_, text) = call(&server, "get_post", json!({ "post": 7 })).await;
 
-    assert!(said.contains("public on 1 of 2 accounts") && !said.contains("not public"), "{said}");
+    assert!(text.contains("public on 1 of 2 accounts") && !text.contains("not public"), "{text}");
 }
 
 #[tokio::test]
 async fn invalid_arguments_are_rejected_before_any_call() {
-    let api = Api::default();
+    let api = FakeApi::default();
     let server = api.server().await;
 
     for (tool, arguments, word) in [
@@ -175,32 +175,32 @@ async fn invalid_arguments_are_rejected_before_any_call() {
         ("cancel_post", json!({ "post": 7, "then": "publish" }), "publish"),
         ("explain_error", json!({}), "name a post"),
     ] {
-        let (is_error, said) = call(&server, tool, arguments.clone()).await;
-        assert!(is_error && said.contains(word) && said.contains("Nothing was changed"), "{tool} {arguments}: {said}");
+        let (is_error, text) = call(&server, tool, arguments.clone()).await;
+        assert!(is_error && text.contains(word) && text.contains("Nothing was changed"), "{tool} {arguments}: {text}");
     }
     assert!(api.asked().is_empty());
 }
 
 #[tokio::test]
-async fn only_a_failed_post_is_tried_again() {
-    let draft = Api::default().answers("GET /posts/7", 200, post("draft", &Value::Null, &json!([])));
-    let failed = Api::default()
+async fn only_a_failed_post_is_retried() {
+    let draft = FakeApi::default().answers("GET /posts/7", 200, post("draft", &Value::Null, &json!([])));
+    let failed = FakeApi::default()
         .answers("GET /posts/7", 200, post("failed", &json!("2026-11-21T09:30:00.000Z"), &json!([])))
         .answers("PATCH /posts/7", 200, post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([])));
 
-    let (is_error, said) = call(&draft.server().await, "retry_post", json!({ "post": 7 })).await;
-    assert!(is_error && said.contains("has the status draft"), "{said}");
+    let (is_error, text) = call(&draft.server().await, "retry_post", json!({ "post": 7 })).await;
+    assert!(is_error && text.contains("has the status draft"), "{text}");
     assert_eq!(draft.asked().len(), 1, "a time would have scheduled it");
 
-    let (is_error, said) = call(&failed.server().await, "retry_post", json!({ "post": 7 })).await;
-    assert!(!is_error && said.contains("not public yet"), "{said}");
+    let (is_error, text) = call(&failed.server().await, "retry_post", json!({ "post": 7 })).await;
+    assert!(!is_error && text.contains("not public yet"), "{text}");
     let again = failed.asked().remove(1);
     assert_eq!((again.body, again.if_match.as_deref()), (json!({ "scheduled_at": "now" }), Some("\"3\"")));
 }
 
 #[tokio::test]
-async fn a_post_is_cancelled_to_a_draft_unless_it_is_to_be_deleted() {
-    let api = Api::default().answers("PATCH /posts/7", 200, post("draft", &Value::Null, &json!([]))).answers(
+async fn cancelled_post_becomes_a_draft_unless_deleted() {
+    let api = FakeApi::default().answers("PATCH /posts/7", 200, post("draft", &Value::Null, &json!([]))).answers(
         "DELETE /posts/7",
         204,
         Value::Null,
@@ -215,11 +215,11 @@ async fn a_post_is_cancelled_to_a_draft_unless_it_is_to_be_deleted() {
 }
 
 #[tokio::test]
-async fn change_is_made_to_the_revision_that_the_person_saw() {
+async fn change_is_conditional_on_the_named_revision() {
     let scheduled = post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([]));
     let needed = json!({ "message": "A token for drafts wrote this draft" });
-    let api = Api::default().answers("PATCH /posts/7", 200, scheduled).answers("DELETE /posts/7", 204, Value::Null);
-    let refusing = Api::default().answers("PATCH /posts/7", 428, needed);
+    let api = FakeApi::default().answers("PATCH /posts/7", 200, scheduled).answers("DELETE /posts/7", 204, Value::Null);
+    let refusing = FakeApi::default().answers("PATCH /posts/7", 428, needed);
     let server = api.server().await;
 
     for (tool, arguments) in [
@@ -227,67 +227,67 @@ async fn change_is_made_to_the_revision_that_the_person_saw() {
         ("cancel_post", json!({ "post": 7, "revision": 2 })),
         ("cancel_post", json!({ "post": 7, "revision": 2, "then": "delete" })),
     ] {
-        let (is_error, said) = call(&server, tool, arguments).await;
-        assert!(!is_error, "{said}");
+        let (is_error, text) = call(&server, tool, arguments).await;
+        assert!(!is_error, "{text}");
     }
     assert!(api.asked().iter().all(|it| it.if_match.as_deref() == Some("\"2\"")), "{:?}", api.asked());
 
     let arguments = json!({ "post": 7, "scheduled_at": "now" });
-    let (is_error, said) = call(&refusing.server().await, "change_post", arguments).await;
-    assert!(is_error && said.contains("revision that they agreed to"), "{said}");
+    let (is_error, text) = call(&refusing.server().await, "change_post", arguments).await;
+    assert!(is_error && text.contains("revision that they agreed to"), "{text}");
     assert_eq!(refusing.asked().remove(0).if_match, None);
 }
 
 #[tokio::test]
 async fn failed_post_is_explained_by_its_error_and_its_account() {
-    let account = |needs: bool| {
+    let account = |needs_reconnection: bool| {
         json!({ "data": [{
             "id": 5, "provider": "sandbox", "username": "harbour", "display_name": null, "avatar": null,
-            "needs_reconnection": needs, "created_at": null,
+            "needs_reconnection": needs_reconnection, "created_at": null,
         }] })
     };
     let targets = json!([target("failed", "The grant is gone")]);
     let failed = post("failed", &json!("2026-11-21T09:30:00.000Z"), &targets);
-    let api = Api::default().answers("GET /posts/7", 200, failed).answers("GET /connections", 200, account(true));
+    let api = FakeApi::default().answers("GET /posts/7", 200, failed).answers("GET /connections", 200, account(true));
 
-    let (is_error, said) = call(&api.server().await, "explain_error", json!({ "post": 7 })).await;
+    let (is_error, text) = call(&api.server().await, "explain_error", json!({ "post": 7 })).await;
 
-    assert!(!is_error && said.contains("The grant is gone"), "{said}");
-    assert!(said.contains("reconnect the account") && said.contains("check before retry_post"), "{said}");
+    assert!(!is_error && text.contains("The grant is gone"), "{text}");
+    assert!(text.contains("reconnect the account") && text.contains("check before retry_post"), "{text}");
 }
 
 #[tokio::test]
 async fn error_of_the_api_is_explained_with_the_next_step() {
-    let faults = json!({
+    let errors = json!({
         "message": "content is required (and 1 more error)",
         "errors": { "content": ["content is required"], "platforms.0.content": ["is too long"] },
     });
     let limited = json!({ "message": "Too many requests. Try again in 17 s" });
-    let api = Api::default().answers("POST /posts/validate", 422, faults).answers("GET /posts", 429, limited);
+    let api = FakeApi::default().answers("POST /posts/validate", 422, errors).answers("GET /posts", 429, limited);
     let server = api.server().await;
 
-    let (is_error, said) = call(&server, "validate_post", json!({ "content": "x" })).await;
-    assert!(is_error && said.contains("platforms.0.content: is too long") && said.contains("Correct"), "{said}");
-    let (_, said) = call(&server, "list_posts", json!({})).await;
-    assert!(said.contains("17 s") && said.contains("as long as the message says"), "{said}");
-    let (_, said) = call(&server, "get_post", json!({ "post": 9 })).await;
-    assert!(said.contains("404") && said.contains("list_posts"), "{said}");
+    let (is_error, text) = call(&server, "validate_post", json!({ "content": "x" })).await;
+    assert!(is_error && text.contains("platforms.0.content: is too long") && text.contains("Correct"), "{text}");
+    let (_, text) = call(&server, "list_posts", json!({})).await;
+    assert!(text.contains("17 s") && text.contains("as long as the message says"), "{text}");
+    let (_, text) = call(&server, "get_post", json!({ "post": 9 })).await;
+    assert!(text.contains("404") && text.contains("list_posts"), "{text}");
 }
 
 #[tokio::test]
 async fn expired_token_asks_for_access_again() {
     let refused = json!({ "message": "Send a valid token: Authorization: Bearer <token>" });
-    let api = Api::default().answers("GET /connections", 401, refused);
+    let api = FakeApi::default().answers("GET /connections", 401, refused);
     let server = api.server().await;
 
-    let (is_error, said) = call(&server, "list_connections", json!({})).await;
+    let (is_error, text) = call(&server, "list_connections", json!({})).await;
 
-    assert!(is_error && said.contains("give access again"), "{said}");
+    assert!(is_error && text.contains("give access again"), "{text}");
 }
 
 #[test]
 fn unknown_outcome_names_the_safe_next_call() {
     let failure = ToolError::Api(client::Error::Unknown("the connection broke".to_owned()));
-    let (is_error, said) = read(&result(Err(failure)));
-    assert!(is_error && said.contains("same idempotency_key"), "{said}");
+    let (is_error, text) = read(&result(Err(failure)));
+    assert!(is_error && text.contains("same idempotency_key"), "{text}");
 }

@@ -20,7 +20,7 @@ use crate::wordpress::Wordpress;
 use crate::x::X;
 
 /// Starts them all. They tell the time by `clock`.
-pub async fn one_of_each(clock: &Clock) -> Vec<Arc<dyn Network>> {
+pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn Network>> {
     vec![
         Arc::new(Bluesky::start(clock.clone()).await),
         Arc::new(<Discord>::start(clock.clone()).await),
@@ -43,11 +43,11 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn every_platform_but_our_own_sandbox_has_a_fake() {
-        let all = one_of_each(&Clock::System).await;
-        let here: Vec<_> = all.iter().map(|it| it.name()).collect();
-        let known: Vec<_> =
+    async fn every_registered_platform_except_sandbox_has_a_fake() {
+        let all = start_all(&Clock::System).await;
+        let faked: Vec<_> = all.iter().map(|it| it.name()).collect();
+        let registered: Vec<_> =
             platforms::platform_infos().iter().map(|it| it.name).filter(|it| *it != "sandbox").collect();
-        assert_eq!(here, known, "each platform of the registry, in its order");
+        assert_eq!(faked, registered, "each platform of the registry, in its order");
     }
 }

@@ -101,7 +101,7 @@ impl Bluesky {
     /// server looks there: a `client_id`, or its `jwks_uri`. It asks the
     /// network for nothing. As on real servers, client ids below `example.com`
     /// and redirects to `.example` or `.test` are refused.
-    pub fn know_client(&self, url: &str, document: Value) {
+    pub fn add_client_document(&self, url: &str, document: Value) {
         self.world.state().clients.insert(url.to_owned(), document);
     }
 
@@ -116,7 +116,7 @@ impl Bluesky {
     }
 
     /// The largest file that `uploadBlob` takes, in bytes; 50 MiB before this.
-    pub fn limit_blobs(&self, bytes: u64) {
+    pub fn set_blob_limit(&self, bytes: u64) {
         self.world.state().blobs.limit = bytes;
     }
 
@@ -156,12 +156,12 @@ impl Bluesky {
 
     /// Whether there is an `AppView`; without one it answers as a data server
     /// does that has none.
-    pub fn has_app_view(&self, has: bool) {
+    pub fn set_app_view(&self, has: bool) {
         self.world.state().account.app_view = has;
     }
 
     /// How often a video job is asked for before it is done; twice before this.
-    pub fn video_takes(&self, polls: usize) {
+    pub fn set_video_polls(&self, polls: usize) {
         self.world.state().videos.polls = polls;
     }
 
@@ -186,18 +186,18 @@ impl Bluesky {
 
     /// A post of [`Bluesky::OTHER_HANDLE`] under this key, which may be quoted or
     /// not; how records refer to it.
-    pub fn others_post(&self, rkey: &str, may_be_quoted: bool) -> Value {
+    pub fn add_other_post(&self, rkey: &str, may_be_quoted: bool) -> Value {
         self.world.state().others.post(rkey, may_be_quoted)
     }
 
     /// Nobody has confirmed the account's e-mail address.
-    pub fn unconfirm(&self) {
+    pub fn unconfirm_email(&self) {
         self.world.state().account.confirmed = false;
     }
 
     /// Whether the video service takes videos in parts, and how large these are;
     /// it does, of 5 MiB, before this.
-    pub fn cut_videos(&self, part_bytes: Option<u64>) {
+    pub fn set_part_bytes(&self, part_bytes: Option<u64>) {
         self.world.state().videos.parts.part_bytes = part_bytes;
     }
 
@@ -208,12 +208,12 @@ impl Bluesky {
 
     /// How often each part arrived that the video service has recorded, all uploads
     /// together.
-    pub fn parts_taken(&self) -> Vec<usize> {
+    pub fn part_upload_counts(&self) -> Vec<usize> {
         self.world.state().videos.parts.taken.values().copied().collect()
     }
 
     /// How many videos the account may still upload today; 25 before this.
-    pub fn videos_left(&self, videos: u64) {
+    pub fn set_videos_left(&self, videos: u64) {
         self.world.state().videos.left = videos;
     }
 
@@ -229,7 +229,7 @@ impl Bluesky {
 
     /// Whether `uploadVideo` answers as the lexicon says, or barely as the
     /// service does in practice.
-    pub fn video_by_lexicon(&self, by_lexicon: bool) {
+    pub fn set_follows_lexicon(&self, by_lexicon: bool) {
         self.world.state().videos.by_lexicon = by_lexicon;
     }
 }
@@ -237,7 +237,7 @@ impl Bluesky {
 #[async_trait]
 impl Network for Bluesky {
     async fn start(clock: Clock) -> Self {
-        let world: Shared = Arc::new(NetworkState::new(clock));
+        let network: Shared = Arc::new(NetworkState::new(clock));
         let pds = Router::new()
             .merge(identity::routes())
             .merge(session::routes())
@@ -247,12 +247,12 @@ impl Network for Bluesky {
             .merge(video::routes())
             .merge(parts::routes());
         let echo = Echo::default();
-        let pds = trouble::around(&world, Realm::Pds, pds);
+        let pds = trouble::around(&network, Realm::Pds, pds);
         let pds = wire::serve(echo::around(pds, &echo)).await;
-        let issuer = trouble::around(&world, Realm::AuthorizationServer, oauth::routes());
+        let issuer = trouble::around(&network, Realm::AuthorizationServer, oauth::routes());
         let issuer = wire::serve(echo::around(issuer, &echo)).await;
-        world.settle(&format!("http://{pds}"), &format!("http://{issuer}"));
-        Self { world, addresses: [pds, issuer], browser: wire::browser(), echo }
+        network.settle(&format!("http://{pds}"), &format!("http://{issuer}"));
+        Self { world: network, addresses: [pds, issuer], browser: wire::browser(), echo }
     }
 
     fn name(&self) -> &'static str {
@@ -268,42 +268,42 @@ impl Network for Bluesky {
         json!({ "plc": url, "resolver": url, "appview": url, "video": url })
     }
 
-    fn answers(&self) -> FieldValues {
+    fn form_values(&self) -> FieldValues {
         FieldValues::from([("handle".to_owned(), account::HANDLE.into())])
     }
 
-    fn direct_answers(&self) -> Option<FieldValues> {
+    fn direct_form_values(&self) -> Option<FieldValues> {
         let password = self.world.state().passwords.current().to_owned();
-        let mut answers = self.answers();
+        let mut answers = self.form_values();
         answers.insert("app_password".to_owned(), password.into());
         Some(answers)
     }
 
     /// With the address of a server, it asks there who it is.
-    fn answers_naming_it(&self) -> Option<FieldValues> {
+    fn form_values_naming_server(&self) -> Option<FieldValues> {
         Some(FieldValues::from([("handle".to_owned(), self.pds().into())]))
     }
 
     /// Its page is opened only for a request that a client has pushed with a key of its own.
-    fn lead_users_to(&self, _: &Self, _: Detour) -> bool {
+    fn redirect_users_to(&self, _: &Self, _: Detour) -> bool {
         false
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
         browser::decide(&self.browser, url, decision).await
     }
 
-    fn echo(&self) -> bool {
+    fn echo_requests(&self) -> bool {
         self.echo.store(true, Ordering::Relaxed);
         true
     }
 
-    fn trouble(&self, call: Call, trouble: InjectedFault, count: usize) {
-        self.world.troubles().order(call, trouble, count);
+    fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize) {
+        self.world.troubles().order(call, fault, count);
     }
 
-    fn can(&self, call: Call, trouble: InjectedFault) -> bool {
-        trouble != InjectedFault::Unwanted || matches!(call, Call::Upload | Call::Process | Call::Publish)
+    fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
+        fault != InjectedFault::Refused || matches!(call, Call::Upload | Call::Process | Call::Publish)
     }
 
     /// The app is removed from the account's connected apps, and the app
@@ -327,7 +327,7 @@ impl Network for Bluesky {
         true
     }
 
-    fn others_post(&self, count: usize) {
+    fn publish_manual_posts(&self, count: usize) {
         let now = self.world.clock.now();
         let mut state = self.world.state();
         for number in 1..=count {
@@ -338,7 +338,7 @@ impl Network for Bluesky {
         }
     }
 
-    fn public(&self) -> Vec<PublicPost> {
+    fn public_posts(&self) -> Vec<PublicPost> {
         let state = self.world.state();
         let medium = |(blob, alt_text): &(embed::BlobRef, Option<String>)| {
             let stored = state.blobs.get(&blob.cid).expect("a record's files are kept");
@@ -356,7 +356,7 @@ impl Network for Bluesky {
         state.repo.entries(record::POST).map(post).collect()
     }
 
-    fn shown(&self, text: &str) -> String {
+    fn displayed_text(&self, text: &str) -> String {
         client::shortened(text)
     }
 
@@ -366,13 +366,13 @@ impl Network for Bluesky {
         Some(latest.map_or_else(Vec::new, |it| facet::links(&it["facets"], it["text"].as_str().unwrap_or_default())))
     }
 
-    fn grants(&self) -> usize {
+    fn grant_count(&self) -> usize {
         let now = self.world.clock.now();
         let state = self.world.state();
         state.grants.usable(now) + state.passwords.usable(now)
     }
 
-    fn calls(&self, call: Call) -> usize {
+    fn call_count(&self, call: Call) -> usize {
         self.world.troubles().calls(call)
     }
 }

@@ -44,7 +44,7 @@ pub const NAME: &str = "Lighthouse news";
 
 /// Discord; with `APP`, the service is registered there as an app.
 pub struct Discord<const APP: bool = true> {
-    here: Arc<Here>,
+    fake: Arc<Here>,
     /// What arrived so far.
     pub request_log: RequestLog,
 }
@@ -101,51 +101,51 @@ impl<const APP: bool> Discord<APP> {
             // What is too large is refused in `send`.
             .layer(DefaultBodyLimit::disable());
         let strict = |server: Router| server.layer(from_fn(strict));
-        let here = Here::serve_as((), "discord", clock, oauth::RULES, Memory::default(), routes, strict).await;
-        here.memory().webhook(None);
-        Self { request_log: here.request_log.clone(), here }
+        let fake = Here::serve_with((), "discord", clock, oauth::RULES, Memory::default(), routes, strict).await;
+        fake.memory().webhook(None);
+        Self { request_log: fake.request_log.clone(), fake }
     }
 
     /// The address of the webhook that somebody has made, as the app copies it.
     pub fn webhook_url(&self) -> String {
-        let memory = self.here.memory();
+        let memory = self.fake.memory();
         let Webhook { id, token, .. } = &memory.webhooks[0];
         format!("https://discord.com/api/webhooks/{id}/{token}")
     }
 
     /// The channel is a forum from now on.
-    pub fn becomes_a_forum(&self) {
-        self.here.memory().is_forum = true;
+    pub fn make_forum(&self) {
+        self.fake.memory().is_forum = true;
     }
 
     /// Posts of a forum need a tag from now on.
     pub fn requires_tags(&self) {
-        self.here.memory().requires_tags = true;
+        self.fake.memory().requires_tags = true;
     }
 
     /// The next message is refused with this status and code of the documentation.
     pub fn refuses(&self, status: u16, code: u32, message: &str) {
         let status = StatusCode::from_u16(status).expect("tests name statuses that there are");
-        self.here.memory().refusal = Some(Refusal::new(status, code, message));
+        self.fake.memory().refusal = Some(Refusal::new(status, code, message));
     }
 
     /// Webhooks are shown without their server from now on, and with a picture.
-    pub fn hides_its_server(&self) {
-        self.here.memory().is_bare = true;
+    pub fn hide_guild(&self) {
+        self.fake.memory().is_bare = true;
     }
 
     /// Tokens come without a webhook from now on.
     pub fn keeps_webhooks(&self) {
-        self.here.memory().keeps_webhooks = true;
+        self.fake.memory().keeps_webhooks = true;
     }
 
-    pub fn is_a_webhooks(&self, token: &str) -> bool {
-        self.here.memory().webhooks.iter().any(|it| it.token == token)
+    pub fn is_webhook_token(&self, token: &str) -> bool {
+        self.fake.memory().webhooks.iter().any(|it| it.token == token)
     }
 
     /// What the latest message came as.
     pub fn latest_payload(&self) -> Value {
-        self.here.memory().messages.last().map(|it| it.payload.clone()).unwrap_or_default()
+        self.fake.memory().messages.last().map(|it| it.payload.clone()).unwrap_or_default()
     }
 }
 
@@ -154,8 +154,9 @@ impl<const APP: bool> Discord<APP> {
 /// `OAuth2`, "Shared Resources").
 async fn strict(request: Request, next: Next) -> Response {
     let name = request.headers().get(header::USER_AGENT).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let said = name.strip_prefix("DiscordBot (").and_then(|it| it.split_once(')')).and_then(|it| it.0.split_once(", "));
-    let is_valid = said.is_some_and(|(url, version)| {
+    let user_agent_url =
+        name.strip_prefix("DiscordBot (").and_then(|it| it.split_once(')')).and_then(|it| it.0.split_once(", "));
+    let is_valid = user_agent_url.is_some_and(|(url, version)| {
         url::Url::parse(url).is_ok_and(|it| it.scheme() == "https")
             && version.starts_with(|it: char| it.is_ascii_digit())
     });

@@ -76,7 +76,7 @@ const BUSINESS: Rules = Rules {
 
 /// Facebook. With `CONFIGURED`, the app has Facebook Login for Business.
 pub struct Facebook<const CONFIGURED: bool = false> {
-    here: Arc<Here>,
+    fake: Arc<Here>,
     /// What arrived.
     pub request_log: RequestLog,
 }
@@ -151,97 +151,97 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
             .route("/video-upload/v26.0/{id}", post(videos::receive))
             .layer(DefaultBodyLimit::disable());
         let rules = if CONFIGURED { BUSINESS } else { RULES };
-        let here = Here::serve("facebook", clock, rules, Memory::new(), routes).await;
-        Self { request_log: here.request_log.clone(), here }
+        let fake = Here::serve("facebook", clock, rules, Memory::new(), routes).await;
+        Self { request_log: fake.request_log.clone(), fake }
     }
 
     pub fn app_secret(&self) -> &str {
-        &self.here.app.client_secret
+        &self.fake.app.client_secret
     }
 
     /// The person may do this on another Page as well.
     pub fn has_page(&self, id: &str, name: &str, tasks: &[&str]) {
-        self.here.memory().pages.push(Page::new(id, name, None, tasks));
+        self.fake.memory().pages.push(Page::new(id, name, None, tasks));
     }
 
     /// A portfolio has another Page, on which the person may do something or nothing.
-    pub fn has_page_of_a_portfolio(&self, id: &str, name: &str, may: bool) {
+    pub fn add_portfolio_page(&self, id: &str, name: &str, may: bool) {
         let page = Page::new(id, name, None, if may { &["CREATE_CONTENT"] } else { &[] });
-        self.here.memory().pages.push(page.of_a_portfolio());
+        self.fake.memory().pages.push(page.in_portfolio());
     }
 
     /// From now on there are no Pages.
-    pub fn has_no_pages(&self) {
-        self.here.memory().pages.clear();
+    pub fn remove_pages(&self) {
+        self.fake.memory().pages.clear();
     }
 
     /// The person leaves these permissions out from now on.
     pub fn declines(&self, permissions: &[&str]) {
-        self.here.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
+        self.fake.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
     }
 
     /// Pages are not to be seen with their tokens any more, although these live.
-    pub fn hides_pages(&self) {
-        self.here.memory().is_hidden = true;
+    pub fn hide_pages(&self) {
+        self.fake.memory().is_hidden = true;
     }
 
     /// The next call of this method and path, such as `POST /feed`, is answered with this: with
     /// a page of HTML, where the body is a text.
     pub fn refuses(&self, call: &str, status: u16, body: Value) {
-        self.here.memory().refusals.insert(call.to_owned(), (status, body));
+        self.fake.memory().refusals.insert(call.to_owned(), (status, body));
     }
 
     /// After so many bytes the next upload of a reel or story breaks off.
     pub fn breaks_uploads_after(&self, bytes: usize) {
-        self.here.memory().breaks_after = Some(bytes);
+        self.fake.memory().breaks_after = Some(bytes);
     }
 
     /// No video can be processed from now on.
     pub fn spoils_videos(&self) {
-        self.here.memory().spoils = true;
+        self.fake.memory().spoils = true;
     }
 
     /// What is uploaded and not shown is forgotten.
     pub fn forgets_uploads(&self) {
-        let mut memory = self.here.memory();
+        let mut memory = self.fake.memory();
         memory.photos.retain(|_, it| it.is_shown);
         memory.videos.retain(|_, it| it.is_finished());
     }
 
     /// Of the calls that may be made, so many hundredths are.
     pub fn is_used(&self, percent: u64) {
-        self.here.memory().used = percent;
+        self.fake.memory().used = percent;
     }
 
     /// Comments, with the id of what each is under.
     pub fn comments(&self) -> Vec<(String, String)> {
-        self.here.memory().comments.clone()
+        self.fake.memory().comments.clone()
     }
 
     /// The link of the latest post, if it has one.
     pub fn latest_link(&self) -> Option<String> {
-        self.here.memory().posts.last()?.link.clone()
+        self.fake.memory().posts.last()?.link.clone()
     }
 
     /// The titles of public videos, oldest first.
     pub fn titles(&self) -> Vec<Option<String>> {
-        self.here.memory().videos.values().filter(|it| it.is_finished()).map(|it| it.title.clone()).collect()
+        self.fake.memory().videos.values().filter(|it| it.is_finished()).map(|it| it.title.clone()).collect()
     }
 
     /// The ids of public stories, and of what they show.
     pub fn stories(&self) -> Vec<(String, String)> {
-        let memory = self.here.memory();
+        let memory = self.fake.memory();
         let stories = memory.posts.iter().filter(|it| it.is_story);
         stories.map(|it| (it.id.clone(), it.photos.iter().chain(&it.video).cloned().collect())).collect()
     }
 
     /// How many pictures were uploaded so far.
     pub fn photos(&self) -> usize {
-        self.here.memory().photos.len()
+        self.fake.memory().photos.len()
     }
 }
 
 /// An error with words that may be shown to people.
-fn unwanted(code: i64, subcode: i64, words: &str) -> GraphError {
-    GraphError::new(code, "Invalid parameter").subcode(subcode).for_people("Cannot publish", words)
+fn unwanted(code: i64, subcode: i64, message: &str) -> GraphError {
+    GraphError::new(code, "Invalid parameter").subcode(subcode).for_people("Cannot publish", message)
 }

@@ -70,7 +70,7 @@ const RULES_OF_FACEBOOK: Rules = Rules {
 
 /// The id of a Page, the id and the name of the account that belongs to it, and what the
 /// person may do on it.
-pub type PageOf<'a> = (&'a str, Option<(&'a str, &'a str)>, &'a [&'a str]);
+pub type PageAndAccount<'a> = (&'a str, Option<(&'a str, &'a str)>, &'a [&'a str]);
 
 /// Which scopes calls need.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +94,7 @@ const SCOPES_OF_FACEBOOK: Scopes = Scopes {
 
 /// Instagram. With `BY_FACEBOOK`, people connect accounts by Facebook's login.
 pub struct Instagram<const BY_FACEBOOK: bool = false> {
-    here: Arc<Here>,
+    fake: Arc<Here>,
     /// How much was called, as answers say it.
     pub usage: Usage,
     /// What arrived.
@@ -154,7 +154,7 @@ impl Memory {
             account_type: "Media_Creator",
             is_flat: false,
             declined: Vec::new(),
-            pages: vec![Page::of_the_account()],
+            pages: vec![Page::for_account()],
             refusals: Vec::new(),
         }
     }
@@ -167,106 +167,106 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
             if BY_FACEBOOK { (RULES_OF_FACEBOOK, by_facebook::routes()) } else { (RULES, access::routes()) };
         let (memory, usage) = (Memory::new(BY_FACEBOOK), Usage::default());
         let tell = |server| usage::around(server, &usage);
-        let here = Here::serve_as((), "instagram", clock, rules, memory, api(routes), tell).await;
-        Self { request_log: here.request_log.clone(), here, usage }
+        let fake = Here::serve_with((), "instagram", clock, rules, memory, api(routes), tell).await;
+        Self { request_log: fake.request_log.clone(), fake, usage }
     }
 
     /// What stands in front of it.
     pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
-        self.here.troubles()
+        self.fake.troubles()
     }
 
     /// The next call to a path that ends like this is answered with this.
     pub fn refuses(&self, path: &'static str, error: GraphError) {
-        self.here.memory().refusals.push((path, error));
+        self.fake.memory().refusals.push((path, error));
     }
 
     /// The work on each container takes so long from now on.
     pub fn works_for(&self, time: TimeDelta) {
-        self.here.memory().work = [time; 3];
+        self.fake.memory().work = [time; 3];
     }
 
     /// Containers that are made from now on come to nothing in the end, with this subcode;
     /// with `None`, they come to something again.
     pub fn spoils(&self, subcode: Option<u32>) {
-        self.here.memory().fault = subcode.map(making::failed);
+        self.fake.memory().fault = subcode.map(making::failed);
     }
 
     /// Like `spoils`, with this text as the status.
-    pub fn spoils_with_message(&self, words: Option<&str>) {
-        self.here.memory().fault = words.map(str::to_owned);
+    pub fn fail_containers_with_message(&self, message: Option<&str>) {
+        self.fake.memory().fault = message.map(str::to_owned);
     }
 
     /// Nothing is fetched from these hosts from now on, and they are not called.
     pub fn refuses_hosts(&self, hosts: &[&str]) {
-        self.here.memory().refused_hosts = hosts.iter().map(|it| (*it).to_owned()).collect();
+        self.fake.memory().refused_hosts = hosts.iter().map(|it| (*it).to_owned()).collect();
     }
 
     /// After so many bytes the next upload of a video breaks off.
     pub fn breaks_uploads_after(&self, bytes: usize) {
-        self.here.memory().breaks_after = Some(bytes);
+        self.fake.memory().breaks_after = Some(bytes);
     }
 
     /// The account is not to be seen with its token any more, although that lives.
-    pub fn hides_account(&self) {
-        self.here.memory().is_hidden = true;
+    pub fn hide_account(&self) {
+        self.fake.memory().is_hidden = true;
     }
 
     /// Forgets every container that is not public.
     pub fn forgets_containers(&self) {
-        self.here.memory().containers.forget();
+        self.fake.memory().containers.forget();
     }
 
     /// How many containers there are.
     pub fn containers(&self) -> usize {
-        self.here.memory().containers.count()
+        self.fake.memory().containers.count()
     }
 
     /// Posts are listed so long after their publication from now on.
     pub fn lists_after(&self, time: TimeDelta) {
-        self.here.memory().listed_after = time;
+        self.fake.memory().listed_after = time;
     }
 
     /// So many posts may be published within a day.
     pub fn permits(&self, quota: usize) {
-        self.here.memory().quota = quota;
+        self.fake.memory().quota = quota;
     }
 
     /// The account is of this type from now on, such as `Personal`.
-    pub fn account_is(&self, account_type: &'static str) {
-        self.here.memory().account_type = account_type;
+    pub fn set_account_type(&self, account_type: &'static str) {
+        self.fake.memory().account_type = account_type;
     }
 
     /// Tokens come as clients see them, not as the documents write it.
-    pub fn answers_flat(&self) {
-        self.here.memory().is_flat = true;
+    pub fn use_flat_token_response(&self) {
+        self.fake.memory().is_flat = true;
     }
 
     /// The person leaves these permissions out from now on.
     pub fn declines(&self, permissions: &[&str]) {
-        self.here.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
+        self.fake.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
     }
 
     /// The Pages of the person on Facebook, each with the account that belongs to it and
     /// with what they may do on it.
-    pub fn has_pages(&self, pages: &[PageOf<'_>]) {
-        self.here.memory().pages = pages.iter().map(|(id, account, tasks)| Page::new(id, *account, tasks)).collect();
+    pub fn has_pages(&self, pages: &[PageAndAccount<'_>]) {
+        self.fake.memory().pages = pages.iter().map(|(id, account, tasks)| Page::new(id, *account, tasks)).collect();
     }
 
     /// The account's owner makes a container in another way.
-    pub fn makes_by_hand(&self) {
-        let now = self.here.clock.now();
-        self.here.memory().make(Content::default(), None, now);
+    pub fn add_container_by_hand(&self) {
+        let now = self.fake.clock.now();
+        self.fake.memory().make(Content::default(), None, now);
     }
 
     /// The type and options of the latest post.
     pub fn latest(&self) -> Value {
-        self.here.memory().posts.last().map(Post::described).unwrap_or_default()
+        self.fake.memory().posts.last().map(Post::described).unwrap_or_default()
     }
 
     /// When the latest access token ends, in seconds since 1970.
     pub fn ends_at(&self) -> Option<i64> {
-        Some(self.here.oauth().grants.last()?.expires_at?.timestamp())
+        Some(self.fake.oauth().grants.last()?.expires_at?.timestamp())
     }
 }
 

@@ -174,7 +174,7 @@ impl Products for CommunityWithOpenId {
 }
 
 pub struct LinkedIn<P = SelfServe> {
-    here: Arc<Here>,
+    fake: Arc<Here>,
     /// What arrived.
     pub request_log: RequestLog,
     products: PhantomData<P>,
@@ -206,7 +206,7 @@ struct Memory {
 impl<P: Products> LinkedIn<P> {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let refresh = if P::has_pages() { Refresh::Lasting } else { Refresh::None };
+        let refresh = if P::has_pages() { Refresh::Reusable } else { Refresh::None };
         let memory = Memory {
             uploads_at: String::new(),
             approved: P::has_pages(),
@@ -229,84 +229,84 @@ impl<P: Products> LinkedIn<P> {
                 .route("/rest/videos", post(files::video))
                 .route("/rest/videos/{urn}", get(files::show))
                 .route("/rest/socialActions/{urn}/comments", post(comments::create))
-                .route("/rest/organizationAcls", get(organizations::acls))
+                .route("/rest/organizationAcls", get(organizations::list_acls))
                 .route("/rest/organizations", get(organizations::named))
                 .route("/dms-uploads/{file}/{part}", put(files::arrive))
                 .layer(DefaultBodyLimit::disable());
         let rules = Rules { scopes: P::SCOPES, refresh, ..RULES };
-        let here = Here::serve("linkedin", clock, rules, memory, routes).await;
-        here.memory().uploads_at = here.base_url();
-        Self { request_log: here.request_log.clone(), here, products: PhantomData }
+        let fake = Here::serve("linkedin", clock, rules, memory, routes).await;
+        fake.memory().uploads_at = fake.base_url();
+        Self { request_log: fake.request_log.clone(), fake, products: PhantomData }
     }
 }
 
 impl<P> LinkedIn<P> {
     /// The next call to a path that begins like this is answered with this: JSON, or a string that is a page of HTML.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
-        self.here.troubles().refuse(path, status, body);
+        self.fake.troubles().refuse(path, status, body);
     }
 
     /// The version that was asked for so far has ended.
-    pub fn ends_version(&self) {
-        self.here.memory().versions = vec!["202709"];
+    pub fn end_version(&self) {
+        self.fake.memory().versions = vec!["202709"];
     }
 
     /// The member loses the roles for all pages.
-    pub fn takes_roles_away(&self) {
-        self.here.memory().roles.clear();
+    pub fn remove_roles(&self) {
+        self.fake.memory().roles.clear();
     }
 
     /// Videos are cut into parts of so many bytes.
     pub fn cuts_into(&self, bytes: u64) {
-        self.here.memory().part_bytes = bytes;
+        self.fake.memory().part_bytes = bytes;
     }
 
     /// Files are to be uploaded to this server from now on.
-    pub fn uploads_to(&self, base_url: &str) {
-        base_url.clone_into(&mut self.here.memory().uploads_at);
+    pub fn set_upload_url(&self, base_url: &str) {
+        base_url.clone_into(&mut self.fake.memory().uploads_at);
     }
 
     /// The tokens given out so far do not cover this scope any more.
-    pub fn forgets_scope(&self, scope: &str) {
-        for grant in &mut self.here.oauth().grants {
+    pub fn remove_scope(&self, scope: &str) {
+        for grant in &mut self.fake.oauth().grants {
             grant.scopes.retain(|it| it != scope);
         }
     }
 
     /// No video can be processed from now on.
     pub fn spoils_videos(&self) {
-        self.here.memory().spoils = true;
+        self.fake.memory().spoils = true;
     }
 
     /// Another user posts this for the same account, from LinkedIn's own site.
     pub fn posts(&self, author: &str, text: &str) {
-        let now = self.here.clock.now();
-        self.here.memory().add(author, little::Read::plain(text), Value::Null, "PUBLIC", now);
+        let now = self.fake.clock.now();
+        self.fake.memory().add(author, little::Read::plain(text), Value::Null, "PUBLIC", now);
     }
 
     /// Who sees the latest post.
     pub fn latest_visibility(&self) -> Option<String> {
-        self.here.memory().posts.last().map(|it| it.visibility.clone())
+        self.fake.memory().posts.last().map(|it| it.visibility.clone())
     }
 
     /// What else the latest post shows.
     pub fn latest_content(&self) -> Value {
-        self.here.memory().posts.last().map(|it| it.content.clone()).unwrap_or_default()
+        self.fake.memory().posts.last().map(|it| it.content.clone()).unwrap_or_default()
     }
 
     /// All comments: post, author and text.
     pub fn comments(&self) -> Vec<(String, String, String)> {
-        self.here.memory().comments.clone()
+        self.fake.memory().comments.clone()
     }
 
     /// The hashtags of the latest post.
     pub fn latest_hashtags(&self) -> Vec<String> {
-        self.here.memory().posts.last().map(|it| it.text.hashtags()).unwrap_or_default()
+        self.fake.memory().posts.last().map(|it| it.text.hashtags()).unwrap_or_default()
     }
 
     /// The author writes the latest post anew.
-    pub fn edits_latest(&self, text: &str) {
-        if let Some(post) = self.here.memory().posts.last_mut() {
+    pub fn edit_latest(&self, text: &str) {
+        if let Some(post) = self.fake.memory().posts.last_mut() {
             (post.text, post.is_edited) = (little::Read::plain(text), true);
         }
     }

@@ -57,11 +57,11 @@ impl Server {
 
 impl<F> Server<F> {
     async fn begin(flavor: Flavor, clock: Clock) -> Self {
-        let here = Arc::new(Instance::new(flavor.differences(), clock));
-        let server = echo::around(router(&here), &here.echo);
-        let address = wire::serve(request_log::around(server, &here.request_log)).await;
-        here.is_at(format!("http://{address}"));
-        Self { here, address, flavor: PhantomData }
+        let instance = Arc::new(Instance::new(flavor.differences(), clock));
+        let server = echo::around(router(&instance), &instance.echo);
+        let address = wire::serve(request_log::around(server, &instance.request_log)).await;
+        instance.is_at(format!("http://{address}"));
+        Self { here: instance, address, flavor: PhantomData }
     }
 
     /// Where it is, without a slash at the end.
@@ -72,11 +72,11 @@ impl<F> Server<F> {
     /// The account's owner publishes something, with a program of their own.
     pub fn publish_by_hand(&self, text: &str) {
         let now = self.here.clock.now();
-        self.here.memory().add_by_hand(text, now);
+        self.here.memory().add_status_by_hand(text, now);
     }
 
     /// The account's own setting for statuses that say nothing else.
-    pub fn publishes_as(&self, visibility: &'static str) {
+    pub fn set_default_visibility(&self, visibility: &'static str) {
         self.here.memory().visibility = Some(visibility);
     }
 
@@ -106,14 +106,14 @@ impl<F> Server<F> {
 
     /// From now on it promises to name itself like this when it answers, and
     /// does (RFC 9207).
-    pub fn promises_to_be(&self, issuer: &str) {
+    pub fn promise_issuer(&self, issuer: &str) {
         self.here.memory().issuer = Some(issuer.to_owned());
     }
 
     /// From now on the description of each file has so many characters at least, as
     /// `GoToSocial` can be set up.
-    pub fn asks_for_descriptions(&self, least: usize) {
-        self.here.memory().least_description = least;
+    pub fn require_descriptions(&self, min_characters: usize) {
+        self.here.memory().least_description = min_characters;
     }
 
     /// From now on its accounts are named by this domain.
@@ -128,7 +128,7 @@ impl<F> Server<F> {
     }
 }
 
-fn router(here: &Arc<Instance>) -> Router {
+fn router(instance: &Arc<Instance>) -> Router {
     let server = Router::new()
         .route("/.well-known/oauth-authorization-server", get(oauth::metadata))
         .route("/.well-known/webfinger", get(finger::web_finger))
@@ -140,8 +140,8 @@ fn router(here: &Arc<Instance>) -> Router {
         .route("/api/v1/instance", get(description::first))
         .route("/api/v2/instance", get(description::second))
         .route("/api/v1/accounts/verify_credentials", get(account::verify_credentials))
-        .route("/api/v1/accounts/{id}/statuses", get(statuses::of_account))
-        .route("/api/v1/media", post(media::upload_at_once))
+        .route("/api/v1/accounts/{id}/statuses", get(statuses::list_by_account))
+        .route("/api/v1/media", post(media::upload_v1))
         .route("/api/v2/media", post(media::upload))
         .route("/api/v1/media/{id}", get(media::show))
         .route("/api/v1/statuses", post(statuses::publish))
@@ -150,8 +150,8 @@ fn router(here: &Arc<Instance>) -> Router {
         .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "Not Found") })
         // What is too large is refused in `front`.
         .layer(DefaultBodyLimit::disable())
-        .layer(middleware::from_fn_with_state(Arc::clone(here), front::limit));
-    fake::front::around(server, Arc::clone(here))
-        .layer(middleware::from_fn_with_state(Arc::clone(here), front::pass))
-        .with_state(Arc::clone(here))
+        .layer(middleware::from_fn_with_state(Arc::clone(instance), front::limit));
+    fake::front::around(server, Arc::clone(instance))
+        .layer(middleware::from_fn_with_state(Arc::clone(instance), front::pass))
+        .with_state(Arc::clone(instance))
 }

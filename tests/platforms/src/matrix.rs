@@ -60,7 +60,7 @@ pub const MAX_FILE_BYTES: usize = 52_428_800;
 
 /// A homeserver, with or without OAuth 2.0.
 pub struct Matrix<const OAUTH: bool = false> {
-    here: Arc<Here>,
+    fake: Arc<Here>,
 }
 
 type Here = server::FakeServer<Memory>;
@@ -130,7 +130,7 @@ impl<const OAUTH: bool> Matrix<OAUTH> {
         let room = "/_matrix/client/v3/rooms/{room}";
         let routes = Router::new()
             .route("/.well-known/matrix/client", get(access::well_known))
-            .route("/elsewhere", get(access::well_known_elsewhere))
+            .route("/elsewhere", get(access::redirected_well_known))
             .route("/_matrix/client/versions", get(access::versions))
             .route("/_matrix/client/v3/login", get(access::flows).post(access::log_in))
             .route("/_matrix/client/v3/login/sso/redirect", get(access::sign_in))
@@ -155,119 +155,119 @@ impl<const OAUTH: bool> Matrix<OAUTH> {
             .layer(DefaultBodyLimit::disable());
         let authorization = AuthorizationServer { is_there: OAUTH, ..AuthorizationServer::default() };
         let memory = Memory { authorization, takes_no_passwords: OAUTH, has_page: OAUTH, ..Memory::default() };
-        Self { here: Here::serve("matrix", clock, oauth::RULES, memory, routes).await }
+        Self { fake: Here::serve("matrix", clock, oauth::RULES, memory, routes).await }
     }
 
     /// From now on its authorization server names itself when it sends people back, and promises to (RFC 9207).
     pub fn names_itself(&self) {
-        self.here.memory().authorization.names_itself = true;
+        self.fake.memory().authorization.names_itself = true;
     }
 
     /// Its authorization server forgets all clients, and ends their sessions.
-    pub fn forgets_clients(&self) {
-        self.here.oauth().forget();
-        let mut memory = self.here.memory();
+    pub fn forget_clients(&self) {
+        self.fake.oauth().forget();
+        let mut memory = self.fake.memory();
         memory.authorization.clients.clear();
         memory.log_all_out();
     }
 
     /// From now on its authorization server registers no client.
     pub fn registers_nobody(&self) {
-        self.here.memory().authorization.registers_nobody = true;
+        self.fake.memory().authorization.registers_nobody = true;
     }
 
     /// The clients registered at its authorization server.
     pub fn clients(&self) -> Vec<Value> {
-        let memory = self.here.memory();
+        let memory = self.fake.memory();
         memory.authorization.clients.keys().map(|it| serde_json::from_str(it).expect("only JSON is kept")).collect()
     }
 
     /// What stands in front of it.
     pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
-        self.here.troubles()
+        self.fake.troubles()
     }
 
     /// The user joins so many further rooms, of which every other one is encrypted.
-    pub fn joins(&self, rooms: usize) {
-        self.here.memory().crowd = rooms;
+    pub fn join_rooms(&self, rooms: usize) {
+        self.fake.memory().crowd = rooms;
     }
 
     /// How often it was asked for the state of a room.
     pub fn asked_of_rooms(&self) -> usize {
-        self.here.memory().asked_of_rooms
+        self.fake.memory().asked_of_rooms
     }
 
     /// Its administrator locks the user, or unlocks them.
     pub fn locks(&self, is_locked: bool) {
-        self.here.memory().standing = if is_locked { Standing::Locked } else { Standing::Good };
+        self.fake.memory().standing = if is_locked { Standing::Locked } else { Standing::Good };
     }
 
     /// It names only versions from before `/v3/` was the path of its calls, as old forks do that have it.
-    pub fn names_old_versions(&self) {
-        self.here.memory().old_versions = Some(["r0.5.0", "r0.6.1"]);
+    pub fn state_old_versions(&self) {
+        self.fake.memory().old_versions = Some(["r0.5.0", "r0.6.1"]);
     }
 
     /// Its domain says this of where its homeserver is.
-    pub fn says_where_it_is(&self, well_known: Value) {
-        self.here.memory().well_known = Some(well_known);
+    pub fn set_well_known(&self, well_known: Value) {
+        self.fake.memory().well_known = Some(well_known);
     }
 
     /// Who asks where its homeserver is, is moved to this address.
-    pub fn moves_readers_to(&self, address: &str) {
-        self.here.memory().moved_to = Some(address.to_owned());
+    pub fn redirect_well_known(&self, address: &str) {
+        self.fake.memory().moved_to = Some(address.to_owned());
     }
 
     /// From now on people may sign in on its page.
-    pub fn has_a_page(&self) {
-        self.here.memory().has_page = true;
+    pub fn enable_page(&self) {
+        self.fake.memory().has_page = true;
     }
 
     /// From now on it takes no passwords.
     pub fn takes_no_passwords(&self) {
-        self.here.memory().takes_no_passwords = true;
+        self.fake.memory().takes_no_passwords = true;
     }
 
     /// From now on its sign-in is OAuth 2.0 alone.
     pub fn has_no_older_sign_in(&self) {
-        self.here.memory().has_no_older_sign_in = true;
+        self.fake.memory().has_no_older_sign_in = true;
     }
 
     /// The user makes a device of their own; its access token, which does not end.
     pub fn own_token(&self) -> String {
-        let now = self.here.clock.now();
-        self.here.memory().log_in(false, now).access.clone()
+        let now = self.fake.clock.now();
+        self.fake.memory().log_in(false, now).access.clone()
     }
 
     /// Somebody throws the user out of all rooms, who may still read what was said before.
-    pub fn bans(&self) {
-        self.here.memory().standing = Standing::Banned;
+    pub fn ban_user(&self) {
+        self.fake.memory().standing = Standing::Banned;
     }
 
     /// From now on a page has so many events at most.
     pub fn has_pages_of(&self, events: usize) {
-        self.here.memory().page = Some(events);
+        self.fake.memory().page = Some(events);
     }
 
     /// The message after so many fails in this way.
-    pub fn fails_after(&self, messages: usize, trouble: InjectedFault) {
-        self.here.memory().failing = Some((messages, trouble));
+    pub fn fail_after(&self, messages: usize, fault: InjectedFault) {
+        self.fake.memory().failing = Some((messages, fault));
     }
 
     /// The user says something by another device.
-    pub fn says(&self, words: &str) {
-        let now = self.here.clock.now();
-        let content = serde_json::json!({ "msgtype": "m.text", "body": words });
-        self.here.memory().say(ROOM, content, None, now);
+    pub fn says(&self, text: &str) {
+        let now = self.fake.clock.now();
+        let content = serde_json::json!({ "msgtype": "m.text", "body": text });
+        self.fake.memory().say(ROOM, content, None, now);
     }
 
     /// The contents of everything that was said in the room, oldest first.
     pub fn contents(&self) -> Vec<Value> {
-        self.here.memory().events.iter().map(|it| it.content.clone()).collect()
+        self.fake.memory().events.iter().map(|it| it.content.clone()).collect()
     }
 
     /// What clients of the user show of their devices.
     pub fn device_names(&self) -> Vec<String> {
-        self.here.memory().devices.iter().filter_map(|it| it.name.clone()).collect()
+        self.fake.memory().devices.iter().filter_map(|it| it.name.clone()).collect()
     }
 }
 

@@ -48,7 +48,7 @@ const RULES: Rules = Rules {
 };
 
 pub struct Pinterest {
-    here: Arc<Here>,
+    fake: Arc<Here>,
     /// What arrived.
     pub request_log: RequestLog,
 }
@@ -80,23 +80,23 @@ impl Pinterest {
             .route("/storage", post(pins::store))
             .layer(DefaultBodyLimit::disable());
         let memory = Memory { last_id: 813_744_226_420_795_000, ..Memory::default() };
-        let here = Here::serve("pinterest", clock, RULES, memory, routes).await;
-        Self { request_log: here.request_log.clone(), here }
+        let fake = Here::serve("pinterest", clock, RULES, memory, routes).await;
+        Self { request_log: fake.request_log.clone(), fake }
     }
 
     /// The next call to a path that begins like this is answered with this.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
-        self.here.troubles().refuse(path, status, body);
+        self.fake.troubles().refuse(path, status, body);
     }
 
     /// Upload URLs lead here from now on.
-    pub fn stores_files_at(&self, url: &str) {
-        self.here.memory().storage = Some(url.to_owned());
+    pub fn set_upload_base_url(&self, url: &str) {
+        self.fake.memory().storage = Some(url.to_owned());
     }
 
     /// The latest pin as its request stated it.
     pub fn latest_request(&self) -> Value {
-        self.here.memory().pins.last().map(|it| it.request.clone()).unwrap_or_default()
+        self.fake.memory().pins.last().map(|it| it.request.clone()).unwrap_or_default()
     }
 }
 
@@ -136,18 +136,18 @@ fn invalid(message: &str) -> Refusal {
 }
 
 /// `GET /v5/user_account`
-async fn user_account(State(here): State<Arc<Here>>, headers: HeaderMap) -> Answer {
-    here.accept(&headers, "/v5/user_account", &["user_accounts:read"])?;
+async fn user_account(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Answer {
+    fake.accept(&headers, "/v5/user_account", &["user_accounts:read"])?;
     Ok(Json(json!({
         "account_type": "BUSINESS", "id": "549755885170", "username": USERNAME, "business_name": "The Harbor",
         "profile_image": "https://i.pinimg.com/280x280/ada.jpg", "website_url": "", "board_count": 2,
-        "pin_count": here.memory().pins.len(), "follower_count": 0, "following_count": 0, "monthly_views": 0,
+        "pin_count": fake.memory().pins.len(), "follower_count": 0, "following_count": 0, "monthly_views": 0,
     })))
 }
 
 /// `GET /v5/boards`, one board per page, so that a client has to follow the bookmark.
-async fn boards(State(here): State<Arc<Here>>, Query(query): Paging, headers: HeaderMap) -> Answer {
-    here.accept(&headers, "/v5/boards", &["boards:read"])?;
+async fn boards(State(fake): State<Arc<Here>>, Query(query): Paging, headers: HeaderMap) -> Answer {
+    fake.accept(&headers, "/v5/boards", &["boards:read"])?;
     let boards = [(ADS_BOARD, "Campaign", true), (BOARD, "Boats", false)].map(|(id, name, is_ads_only)| {
         json!({ "id": id, "name": name, "privacy": "PUBLIC", "is_ads_only": is_ads_only, "pin_count": 0,
             "owner": { "username": USERNAME }, "created_at": "2022-03-14T15:15:22" })
@@ -156,10 +156,10 @@ async fn boards(State(here): State<Arc<Here>>, Query(query): Paging, headers: He
 }
 
 /// A page of a list, of so many items at most. The bookmark of the next one is where it begins.
-fn page(query: &BTreeMap<String, String>, most: usize, all: &[Value]) -> Answer {
+fn page(query: &BTreeMap<String, String>, max_items: usize, all: &[Value]) -> Answer {
     let number = |name: &str, default: usize| query.get(name).map_or(Some(default), |it| it.parse().ok());
     let size = number("page_size", 25).filter(|it| (1..=250).contains(it));
-    let size = size.ok_or_else(|| invalid("page_size: 1 to 250"))?.min(most);
+    let size = size.ok_or_else(|| invalid("page_size: 1 to 250"))?.min(max_items);
     let start = number("bookmark", 0).ok_or_else(|| invalid("Invalid bookmark."))?;
     let items: Vec<_> = all.iter().skip(start).take(size).collect();
     let next = start + items.len();
@@ -194,7 +194,7 @@ impl Front for Here {
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         match (&head.method, path) {
-            (&Method::POST, "/v5/oauth/token") => Some(oauth::token_call(head, body)),
+            (&Method::POST, "/v5/oauth/token") => Some(oauth::classify_token_call(head, body)),
             (&Method::POST, "/storage") => Some(Call::Upload),
             (&Method::GET, _) if path.starts_with("/v5/media/") => Some(Call::Process),
             (&Method::POST, "/v5/pins") => Some(Call::Publish),
@@ -204,15 +204,15 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
-        match (call, trouble) {
-            (Call::Exchange | Call::Refresh, InjectedFault::Unwanted) => return self.refusal(Fault::InvalidGrant("")),
-            (_, InjectedFault::Limited { retry_after }) => {
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+        match (call, fault) {
+            (Call::Exchange | Call::Refresh, InjectedFault::Refused) => return self.refusal(Fault::InvalidGrant("")),
+            (_, InjectedFault::RateLimited { retry_after }) => {
                 let headers = [("retry-after", retry_after.num_seconds().to_string())];
                 return (headers, refusal(429, 8, "You have exceeded your rate limit.")).into_response();
             }
             (_, InjectedFault::Unavailable) => refusal(503, 9, "Service unavailable."),
-            (_, InjectedFault::Unwanted) => refusal(403, 7, "This pin is not allowed."),
+            (_, InjectedFault::Refused) => refusal(403, 7, "This pin is not allowed."),
             _ => refusal(500, 12, "Something went wrong on our end."),
         }
         .into_response()

@@ -73,22 +73,22 @@ pub trait Rotation: Send + Sync + 'static {
 
 /// Tokens that do not expire; a user who installs the app again receives an equal one.
 #[derive(Clone, Copy, Debug)]
-pub enum Lasting {}
+pub enum Reusable {}
 
 /// Tokens of 12 hours, each with one that is exchanged for the next.
 #[derive(Clone, Copy, Debug)]
-pub enum Rotating {}
+pub enum TokenRotation {}
 
-impl Rotation for Lasting {
+impl Rotation for Reusable {
     const ON: bool = false;
 }
 
-impl Rotation for Rotating {
+impl Rotation for TokenRotation {
     const ON: bool = true;
 }
 
-pub struct Slack<R = Lasting> {
-    here: Arc<Here>,
+pub struct Slack<R = Reusable> {
+    fake: Arc<Here>,
     rotation: PhantomData<R>,
 }
 
@@ -158,79 +158,79 @@ impl<R: Rotation> Slack<R> {
             // What is too large is refused in `files`.
             .layer(DefaultBodyLimit::disable());
         let rules = Rules { access_lives, refresh, ..RULES };
-        let here = Here::serve("slack", clock, rules, memory, routes).await;
-        here.memory().base_url = here.base_url();
-        Self { here, rotation: PhantomData }
+        let fake = Here::serve("slack", clock, rules, memory, routes).await;
+        fake.memory().base_url = fake.base_url();
+        Self { fake, rotation: PhantomData }
     }
 }
 
 impl<R> Slack<R> {
     /// The next call of this method is not carried out, with this code.
     pub fn refuses(&self, method: &str, code: &str) {
-        self.here.memory().refusals.insert(method.to_owned(), code.to_owned());
+        self.fake.memory().refusals.insert(method.to_owned(), code.to_owned());
     }
 
     /// From now on answers with tokens say this as well.
-    pub fn says_of_tokens(&self, name: &str, value: Value) {
-        self.here.memory().said_of_tokens.insert(name.to_owned(), value);
+    pub fn add_to_token_response(&self, name: &str, value: Value) {
+        self.fake.memory().said_of_tokens.insert(name.to_owned(), value);
     }
 
     /// What was granted so far is this scope alone.
-    pub fn grants_only(&self, scope: &str) {
-        for grant in &mut self.here.oauth().grants {
+    pub fn set_scope(&self, scope: &str) {
+        for grant in &mut self.fake.oauth().grants {
             grant.scopes = vec![scope.to_owned()];
         }
     }
 
     /// Somebody removes the app from the channels.
-    pub fn kicks(&self) {
-        self.here.memory().is_invited = false;
+    pub fn remove_from_channels(&self) {
+        self.fake.memory().is_invited = false;
     }
 
     /// From now on a page has so many items at most.
     pub fn has_pages_of(&self, items: usize) {
-        self.here.memory().page = items;
+        self.fake.memory().page = items;
     }
 
     /// The app is invited to so many further channels.
-    pub fn has_further_channels(&self, count: usize) {
-        self.here.memory().further_channels = count;
+    pub fn add_channels(&self, count: usize) {
+        self.fake.memory().further_channels = count;
     }
 
     /// The next shares are accepted, and never appear in the channel.
-    pub fn drops_shares(&self, count: usize) {
-        self.here.memory().dropped_shares = count;
+    pub fn drop_shares(&self, count: usize) {
+        self.fake.memory().dropped_shares = count;
     }
 
     /// Somebody deletes every file in Slack.
-    pub fn deletes_files(&self) {
-        self.here.memory().files.values_mut().for_each(files::File::delete);
+    pub fn delete_files(&self) {
+        self.fake.memory().files.values_mut().for_each(files::File::delete);
     }
 
     /// How many files there are, shared or not.
     pub fn files(&self) -> usize {
-        self.here.memory().files.values().filter(|it| !it.is_deleted()).count()
+        self.fake.memory().files.values().filter(|it| !it.is_deleted()).count()
     }
 
     /// Forgets files that were uploaded and not shared.
     pub fn forgets_uploads(&self) {
-        self.here.memory().files.retain(|_, it| it.is_shared());
+        self.fake.memory().files.retain(|_, it| it.is_shared());
     }
 
     /// How often somebody was called by a message.
     pub fn calls_people(&self) -> usize {
-        self.here.memory().calls_people
+        self.fake.memory().calls_people
     }
 
     /// What the latest message said of previews: of pages, and of pictures.
     pub fn latest_unfurls(&self) -> (Option<bool>, Option<bool>) {
-        self.here.memory().messages.last().map(|it| it.unfurls).unwrap_or_default()
+        self.fake.memory().messages.last().map(|it| it.unfurls).unwrap_or_default()
     }
 
     /// Other members write so many messages in the channel now.
     pub fn chats(&self, count: usize) {
-        let now = self.here.clock.now();
-        let mut memory = self.here.memory();
+        let now = self.fake.clock.now();
+        let mut memory = self.fake.memory();
         for _ in 0..count {
             memory.say(CHANNEL, "hello", None, Vec::new(), now);
         }

@@ -40,7 +40,7 @@ const BOT: i64 = 123_456_789;
 
 /// The Bot API.
 pub struct Telegram {
-    here: Arc<Here>,
+    fake: Arc<Here>,
 }
 
 type Here = server::FakeServer<Memory>;
@@ -81,61 +81,61 @@ impl Telegram {
             .fallback(call::not_found)
             // What is too large is refused in `send`.
             .layer(DefaultBodyLimit::disable());
-        Self { here: Here::serve("telegram", clock, Rules::STANDARD, Memory::default(), routes).await }
+        Self { fake: Here::serve("telegram", clock, Rules::STANDARD, Memory::default(), routes).await }
     }
 
     /// The chat is a basic group, which has no name.
-    pub fn is_a_group(&self) {
-        self.here.memory().is_group = true;
+    pub fn make_group(&self) {
+        self.fake.memory().is_group = true;
     }
 
     /// The group becomes a supergroup with this id.
     pub fn moves_to(&self, chat: i64) {
-        self.here.memory().moved_to = Some(chat);
+        self.fake.memory().moved_to = Some(chat);
     }
 
     /// From now on the bot may send nothing, for this reason: 400 with this description.
     /// `None` permits it again.
     pub fn refuses(&self, description: Option<&str>) {
-        self.here.memory().refusal = description.map(str::to_owned);
+        self.fake.memory().refusal = description.map(str::to_owned);
     }
 
     /// From now on the chat does not permit files of this kind: `photos` or `videos`.
-    pub fn forbids(&self, kind: &'static str) {
-        self.here.memory().forbidden = Some(kind);
+    pub fn forbid_files(&self, kind: &'static str) {
+        self.fake.memory().forbidden = Some(kind);
     }
 
     /// How many calls have named the chat by the id that it had before it moved.
     pub fn calls_to_old_id(&self) -> usize {
-        self.here.memory().calls_to_old_id
+        self.fake.memory().calls_to_old_id
     }
 
     /// `@BotFather` gives the bot another token.
     pub fn revoke_token(&self) {
-        self.here.memory().is_revoked = true;
+        self.fake.memory().is_revoked = true;
     }
 
     /// The names of the fields of the latest message, except its text and
     /// files.
     pub fn latest_fields(&self) -> Vec<String> {
-        self.here.memory().messages.last().map(|it| it.fields.clone()).unwrap_or_default()
+        self.fake.memory().messages.last().map(|it| it.fields.clone()).unwrap_or_default()
     }
 }
 
 impl Memory {
     /// The id of the chat before it moved.
-    fn first_id(&self) -> i64 {
+    fn original_chat_id(&self) -> i64 {
         if self.is_group { GROUP } else { CHAT }
     }
 
     /// The id of the chat now.
     fn id(&self) -> i64 {
-        self.moved_to.unwrap_or_else(|| self.first_id())
+        self.moved_to.unwrap_or_else(|| self.original_chat_id())
     }
 
     /// The chat as `getChat` shows it by this id.
     fn chat(&self, id: i64) -> Value {
-        let kind = match (self.is_group, id == self.first_id()) {
+        let kind = match (self.is_group, id == self.original_chat_id()) {
             (false, _) => "channel",
             (true, true) => "group",
             (true, false) => "supergroup",

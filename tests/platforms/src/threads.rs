@@ -51,7 +51,7 @@ const RULES: Rules = Rules {
 };
 
 pub struct Threads {
-    here: Arc<Here>,
+    fake: Arc<Here>,
     /// How much was called, as answers say it.
     pub usage: Usage,
     /// What arrived.
@@ -109,68 +109,68 @@ impl Threads {
             .route("/v1.0/{id}/threads_publishing_limit", get(posts::limit));
         let usage = Usage::default();
         let tell = |server| usage::around(server, &usage);
-        let here = Here::serve_as((), "threads", clock, RULES, memory, routes, tell).await;
-        Self { request_log: here.request_log.clone(), here, usage }
+        let fake = Here::serve_with((), "threads", clock, RULES, memory, routes, tell).await;
+        Self { request_log: fake.request_log.clone(), fake, usage }
     }
 
     /// What stands in front of it.
     pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
-        self.here.troubles()
+        self.fake.troubles()
     }
 
     /// The next call to a path that ends like this is answered with this.
     pub fn refuses(&self, path: &'static str, error: GraphError) {
-        self.here.memory().refusals.push((path, error));
+        self.fake.memory().refusals.push((path, error));
     }
 
     /// The work on each container takes so long from now on.
     pub fn works_for(&self, time: TimeDelta) {
-        self.here.memory().work = [time; 3];
+        self.fake.memory().work = [time; 3];
     }
 
     /// Containers that are made from now on come to nothing in the end, in these words;
     /// with `None`, they come to something again.
-    pub fn spoils(&self, words: Option<&'static str>) {
-        self.here.memory().fault = words;
+    pub fn spoils(&self, message: Option<&'static str>) {
+        self.fake.memory().fault = message;
     }
 
     /// Nothing is fetched from these hosts from now on, and they are not called.
     pub fn refuses_hosts(&self, hosts: &[&str]) {
-        self.here.memory().refused_hosts = hosts.iter().map(|it| (*it).to_owned()).collect();
+        self.fake.memory().refused_hosts = hosts.iter().map(|it| (*it).to_owned()).collect();
     }
 
     /// The profile is not to be seen with its token any more, although that lives.
-    pub fn hides_profile(&self) {
-        self.here.memory().is_hidden = true;
+    pub fn hide_profile(&self) {
+        self.fake.memory().is_hidden = true;
     }
 
     /// Forgets every container that is not public.
     pub fn forgets_containers(&self) {
-        self.here.memory().containers.forget();
+        self.fake.memory().containers.forget();
     }
 
     /// How many containers there are.
     pub fn containers(&self) -> usize {
-        self.here.memory().containers.count()
+        self.fake.memory().containers.count()
     }
 
     /// Posts are listed so long after their publication from now on.
     pub fn lists_after(&self, time: TimeDelta) {
-        self.here.memory().listed_after = time;
+        self.fake.memory().listed_after = time;
     }
 
     /// So many posts may be published within a day.
     pub fn permits(&self, quota: usize) {
-        self.here.memory().quota = quota;
+        self.fake.memory().quota = quota;
     }
 
     /// The options of the latest post.
     pub fn latest_fields(&self) -> Value {
-        self.here.memory().posts.last().map(|it| it.content.said.clone()).unwrap_or_default()
+        self.fake.memory().posts.last().map(|it| it.content.said.clone()).unwrap_or_default()
     }
 
     /// When the latest access token ends, in seconds since 1970.
     pub fn ends_at(&self) -> Option<i64> {
-        Some(self.here.oauth().grants.last()?.expires_at?.timestamp())
+        Some(self.fake.oauth().grants.last()?.expires_at?.timestamp())
     }
 }

@@ -48,7 +48,7 @@ const RULES: Rules = Rules {
 };
 
 pub struct X {
-    here: Arc<Here>,
+    fake: Arc<Here>,
     /// What arrived.
     pub request_log: RequestLog,
 }
@@ -128,79 +128,79 @@ impl X {
             .route("/2/media/upload/{id}/finalize", post(media::finalize))
             .route("/2/media/metadata", post(media::describe))
             .layer(DefaultBodyLimit::disable());
-        let here = Here::serve("x", clock, RULES, memory, routes).await;
-        Self { request_log: here.request_log.clone(), here }
+        let fake = Here::serve("x", clock, RULES, memory, routes).await;
+        Self { request_log: fake.request_log.clone(), fake }
     }
 
     /// The next call to a path that begins like this is answered with this.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
-        self.here.troubles().refuse(path, status, body);
+        self.fake.troubles().refuse(path, status, body);
     }
 
     /// The id and the secret of another app, such as the account's owner may have.
-    pub fn another_app(&self) -> (String, String) {
-        let app = self.here.oauth().register(&format!("{ORIGIN}/connect/callback/x"));
+    pub fn register_other_app(&self) -> (String, String) {
+        let app = self.fake.oauth().register(&format!("{ORIGIN}/connect/callback/x"));
         (app.client_id, app.client_secret)
     }
 
     /// Its owner gives every app but the operator's another secret.
-    pub fn changes_secrets(&self) {
-        for app in self.here.oauth().apps.iter_mut().filter(|it| it.client_id != self.here.app.client_id) {
+    pub fn change_secrets(&self) {
+        for app in self.fake.oauth().apps.iter_mut().filter(|it| it.client_id != self.fake.app.client_id) {
             app.client_secret = oauth::secret();
         }
     }
 
     /// The apps to which something is granted.
-    pub fn granted_to(&self) -> Vec<String> {
-        let oauth = self.here.oauth();
+    pub fn granted_client_ids(&self) -> Vec<String> {
+        let oauth = self.fake.oauth();
         oauth.grants.iter().filter(|it| !it.revoked).map(|it| it.client_id.clone()).collect()
     }
 
     /// The account pays X from now on: `Premium`, and so on.
-    pub fn subscribes(&self, to: &'static str) {
-        self.here.memory().subscription = to;
+    pub fn set_subscription(&self, to: &'static str) {
+        self.fake.memory().subscription = to;
     }
 
     /// What is uploaded and not shown is forgotten.
     pub fn forgets_uploads(&self) {
-        self.here.memory().files.retain(|_, it| it.is_shown);
+        self.fake.memory().files.retain(|_, it| it.is_shown);
     }
 
     /// No file can be processed from now on.
-    pub fn spoils_files(&self) {
-        self.here.memory().spoils = true;
+    pub fn fail_files(&self) {
+        self.fake.memory().spoils = true;
     }
 
     /// Posts name their files otherwise than uploads do, from now on: nothing in the
     /// documents says that they do not.
-    pub fn renames_files(&self) {
-        self.here.memory().renames = true;
+    pub fn rename_files(&self) {
+        self.fake.memory().renames = true;
     }
 
     /// Fields of posts are called as in the API description since July 2026, not as in the
     /// guides.
-    pub fn renames_fields(&self) {
-        self.here.memory().spelling = Spelling::Post;
+    pub fn rename_fields(&self) {
+        self.fake.memory().spelling = Spelling::Post;
     }
 
     /// `subscription_type` is refused, as some plans are reported to do.
     pub fn hides_subscription(&self) {
-        self.here.memory().hides_subscription = true;
+        self.fake.memory().hides_subscription = true;
     }
 
     /// Posts are in lists so long after their creation.
     pub fn lists_after(&self, delay: TimeDelta) {
-        self.here.memory().listed_after = delay;
+        self.fake.memory().listed_after = delay;
     }
 
     /// How many posts were read so far, each of which is paid.
     pub fn posts_read(&self) -> usize {
-        self.here.memory().read
+        self.fake.memory().read
     }
 
     /// The options of the latest post.
     pub fn latest_fields(&self) -> Value {
-        self.here.memory().tweets.last().map(|it| it.fields.clone()).unwrap_or_default()
+        self.fake.memory().tweets.last().map(|it| it.fields.clone()).unwrap_or_default()
     }
 }
 

@@ -82,7 +82,7 @@ mod slack {
 }
 
 mod slack_with_token_rotation {
-    platforms::conformance!(networks::slack::Slack<networks::slack::Rotating>);
+    platforms::conformance!(networks::slack::Slack<networks::slack::TokenRotation>);
 }
 
 mod telegram {

@@ -26,13 +26,13 @@ fn pictures(count: u8) -> Vec<Sample> {
     (1..=count).map(|it| sample(MimeType::Png, it)).collect()
 }
 
-fn word(name: &str, value: &str) -> (String, OptionValue) {
+fn text_option(name: &str, value: &str) -> (String, OptionValue) {
     (name.to_owned(), OptionValue::Text(value.to_owned()))
 }
 
 /// The fake repeats the request next to its message.
-fn says(setback: AttemptError, words: &str) {
-    let AttemptError::Refused { reason } = setback else { panic!("{setback:?}") };
+fn assert_reason_contains(error: AttemptError, words: &str) {
+    let AttemptError::Refused { reason } = error else { panic!("{error:?}") };
     assert!(reason.contains(words), "{reason}");
 }
 
@@ -40,7 +40,7 @@ fn says(setback: AttemptError, words: &str) {
 async fn a_webhook_is_pasted_and_stands_for_its_channel() {
     let stage = Stage::<Discord>::new().await;
 
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
 
     assert_eq!(account.profile.account_id, CHANNEL);
     assert_eq!(account.profile.username.as_deref(), Some(NAME));
@@ -51,7 +51,7 @@ async fn a_webhook_is_pasted_and_stands_for_its_channel() {
 #[tokio::test]
 async fn error_of_a_bad_paste_does_not_repeat_it() {
     let stage = Stage::<Discord>::new().await;
-    let url = stage.network.webhook_url();
+    let url = stage.fake.webhook_url();
     let (of_another, unknown) = (format!("{}AAAA", &url[..url.len() - 4]), url.replacen("34711", "44711", 1));
     for (pasted, said) in [
         ("https://evil.example/api/webhooks/1/2", "This is not the URL of a Discord webhook."),
@@ -59,19 +59,19 @@ async fn error_of_a_bad_paste_does_not_repeat_it() {
         (&of_another, "Discord does not know this webhook"),
         (&unknown, "Discord does not know this webhook"),
     ] {
-        let refusal = stage.depart(&typed(pasted)).await.map(|it| it.0).unwrap_err();
+        let refusal = stage.authorize(&typed(pasted)).await.map(|it| it.0).unwrap_err();
         let ConnectError::Field { name: "webhook", message } = refusal else { panic!("{refusal:?}") };
         assert!(message.starts_with(said) && message.ends_with("Copy Webhook URL."), "{message}");
     }
-    assert_eq!(stage.network.request_log.all().len(), 2, "only Discord was called, and only about webhooks");
+    assert_eq!(stage.fake.request_log.all().len(), 2, "only Discord was called, and only about webhooks");
 }
 
 #[tokio::test]
 async fn a_channel_is_chosen_on_discords_page() {
     let stage = Stage::<Discord>::new().await;
     let nothing = typed(" ");
-    let (departure, _) = stage.depart(&nothing).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
+    let (step, _) = stage.authorize(&nothing).await.unwrap();
+    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
     let asked: BTreeMap<String, String> = Url::parse(&url).unwrap().query_pairs().into_owned().collect();
     let names: Vec<_> = asked.keys().map(String::as_str).collect();
     assert_eq!(names, ["client_id", "redirect_uri", "response_type", "scope", "state"]);
@@ -83,11 +83,11 @@ async fn a_channel_is_chosen_on_discords_page() {
         (account.profile.account_id.as_str(), account.scopes.as_slice()),
         (CHANNEL, &[asked["scope"].clone()][..])
     );
-    let token = stage.network.request_log.latest("POST /api/v10/oauth2/token").unwrap();
+    let token = stage.fake.request_log.latest("POST /api/v10/oauth2/token").unwrap();
     assert!(token.headers["authorization"].to_str().unwrap().starts_with("Basic "));
     let Credentials { access_token, refresh_token, expires_at, .. } = &account.credentials;
     assert!(refresh_token.is_none() && expires_at.is_none(), "the tokens of the person are not kept");
-    assert!(stage.network.is_a_webhooks(access_token.expose_secret()));
+    assert!(stage.fake.is_webhook_token(access_token.expose_secret()));
     let url = stage.deliver(&mut stage.post(&account, "chosen", Vec::new())).await.unwrap().published.url;
     assert!(url.unwrap().starts_with(&format!("https://discord.com/channels/{GUILD}/{CHANNEL}/")));
 }
@@ -95,8 +95,8 @@ async fn a_channel_is_chosen_on_discords_page() {
 #[tokio::test]
 async fn tokens_without_a_webhook_connect_nothing() {
     let stage = Stage::<Discord>::new().await;
-    stage.network.keeps_webhooks();
-    let callback = stage.decided(Decision::Allow).await;
+    stage.fake.keeps_webhooks();
+    let callback = stage.callback_after(Decision::Allow).await;
 
     let refusal = stage.complete(&callback).await.unwrap_err();
 
@@ -106,9 +106,9 @@ async fn tokens_without_a_webhook_connect_nothing() {
 #[tokio::test]
 async fn without_an_app_a_webhook_has_to_be_pasted() {
     let (with, without) = (Stage::<Discord>::new().await, Stage::<Discord<false>>::new().await);
-    assert!(with.connecting().fields()[0].optional.is_some() && without.connecting().fields()[0].optional.is_none());
+    assert!(with.connector().fields()[0].optional.is_some() && without.connector().fields()[0].optional.is_none());
 
-    let refusal = without.depart(&typed("")).await.map(|it| it.0).unwrap_err();
+    let refusal = without.authorize(&typed("")).await.map(|it| it.0).unwrap_err();
 
     assert!(matches!(refusal, ConnectError::Field { name: "webhook", .. }), "{refusal:?}");
 }
@@ -117,14 +117,14 @@ async fn without_an_app_a_webhook_has_to_be_pasted() {
 async fn a_webhook_that_was_made_for_us_is_deleted_with_the_connection() {
     let stage = Stage::<Discord>::new().await;
     let account = stage.connect().await;
-    let revoke = || stage.connecting().revoke(&account.credentials, stage.clock.now());
+    let revoke = || stage.connector().revoke(&account.credentials, stage.clock.now());
 
-    stage.network.trouble(Call::Revoke, InjectedFault::Unavailable, 1);
-    let setback = revoke().await.unwrap_err();
-    assert!(matches!(setback, AttemptError::RetryLater { .. }), "{setback:?}");
-    assert_eq!(stage.network.grants(), 1);
+    stage.fake.inject_fault(Call::Revoke, InjectedFault::Unavailable, 1);
+    let error = revoke().await.unwrap_err();
+    assert!(matches!(error, AttemptError::RetryLater { .. }), "{error:?}");
+    assert_eq!(stage.fake.grant_count(), 1);
     revoke().await.unwrap();
-    assert_eq!(stage.network.grants(), 0);
+    assert_eq!(stage.fake.grant_count(), 0);
     revoke().await.unwrap();
 
     let refused = stage.publish(&stage.post(&account, "gone", Vec::new())).await.unwrap_err();
@@ -135,11 +135,11 @@ async fn a_webhook_that_was_made_for_us_is_deleted_with_the_connection() {
 #[tokio::test]
 async fn a_pasted_webhook_stays_when_the_account_is_disconnected() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
 
-    stage.connecting().revoke(&account.credentials, stage.clock.now()).await.unwrap();
+    stage.connector().revoke(&account.credentials, stage.clock.now()).await.unwrap();
 
-    assert_eq!(stage.network.calls(Call::Revoke), 0);
+    assert_eq!(stage.fake.call_count(Call::Revoke), 0);
     let mut post = stage.post(&account, "still here", Vec::new());
     stage.deliver(&mut post).await.unwrap();
 }
@@ -147,7 +147,7 @@ async fn a_pasted_webhook_stays_when_the_account_is_disconnected() {
 #[tokio::test]
 async fn readers_follow_the_link_to_the_message() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
     let mut post = stage.post(&account, "in the channel", Vec::new());
 
     let published = stage.deliver(&mut post).await.unwrap().published;
@@ -159,8 +159,8 @@ async fn readers_follow_the_link_to_the_message() {
 #[tokio::test]
 async fn where_discord_does_not_say_which_server_it_is_there_is_no_link() {
     let stage = Stage::<Discord>::new().await;
-    stage.network.hides_its_server();
-    let account = stage.connect_by_typing().await.unwrap();
+    stage.fake.hide_guild();
+    let account = stage.connect_directly().await.unwrap();
     assert!(account.profile.avatar.as_deref().unwrap().starts_with("https://cdn.discordapp.com/avatars/3"));
     assert_eq!(account.profile.profile_url, None);
     let mut post = stage.post(&account, "somewhere", Vec::new());
@@ -171,12 +171,12 @@ async fn where_discord_does_not_say_which_server_it_is_there_is_no_link() {
 #[tokio::test]
 async fn nobody_is_notified_whatever_the_text_says() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
     for files in [Vec::new(), pictures(1)] {
         let mut post = stage.post(&account, "@everyone <@80351110224678912> **look**", files);
         stage.deliver(&mut post).await.unwrap();
 
-        let payload = stage.network.latest_payload();
+        let payload = stage.fake.latest_payload();
         assert_eq!(payload["allowed_mentions"], json!({"parse": []}));
         assert_eq!(payload["content"], "@everyone <@80351110224678912> **look**");
         assert_eq!(payload.get("flags"), None);
@@ -184,23 +184,23 @@ async fn nobody_is_notified_whatever_the_text_says() {
 }
 
 #[tokio::test]
-async fn options_are_said_in_discords_words() {
+async fn options_become_fields_of_discord() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
     let flag = |name: &str| (name.to_owned(), OptionValue::Flag(true));
     let mut post = stage.post(&account, "https://example.invalid/", Vec::new());
     post.options = [
         flag("silent"),
         flag("suppress_embeds"),
-        word("username", "Keeper"),
-        word("avatar_url", "https://example.invalid/keeper.png"),
+        text_option("username", "Keeper"),
+        text_option("avatar_url", "https://example.invalid/keeper.png"),
     ]
     .into_iter()
     .collect();
 
     stage.deliver(&mut post).await.unwrap();
 
-    let mut payload = stage.network.latest_payload();
+    let mut payload = stage.fake.latest_payload();
     payload.as_object_mut().unwrap().remove("allowed_mentions");
     let expected = json!({
         "content": "https://example.invalid/",
@@ -214,18 +214,18 @@ async fn options_are_said_in_discords_words() {
 #[tokio::test]
 async fn a_post_in_a_forum_needs_a_title_and_elsewhere_has_none() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
     let post = |title: Option<&str>| {
         let mut post = stage.post(&account, "tides", pictures(1));
-        post.options = title.map(|it| word("thread_name", it)).into_iter().collect();
+        post.options = title.map(|it| text_option("thread_name", it)).into_iter().collect();
         post
     };
     let refused = stage.deliver(&mut post(Some("Tides"))).await.unwrap_err();
-    says(refused, "Webhooks can only create threads in forum channels");
+    assert_reason_contains(refused, "Webhooks can only create threads in forum channels");
 
-    stage.network.becomes_a_forum();
+    stage.fake.make_forum();
     let refused = stage.deliver(&mut post(None)).await.unwrap_err();
-    says(refused, "Webhooks posted to forum channels must have a thread_name or thread_id");
+    assert_reason_contains(refused, "Webhooks posted to forum channels must have a thread_name or thread_id");
     let published = stage.deliver(&mut post(Some("Tides"))).await.unwrap().published;
 
     let (url, of_channel) = (published.url.unwrap(), format!("https://discord.com/channels/{GUILD}/{CHANNEL}/"));
@@ -236,7 +236,7 @@ async fn a_post_in_a_forum_needs_a_title_and_elsewhere_has_none() {
 #[tokio::test]
 async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
     for (status, expected) in [
         (400, "RetryLater"),
         (401, "RetryLater"),
@@ -250,12 +250,12 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
         (504, "Unknown { may_still_run: true"),
     ] {
         let post = stage.post(&account, "behind a wall", pictures(1));
-        stage.network.trouble(Call::Publish, InjectedFault::Intermediary { status }, 1);
-        let setback = format!("{:?}", stage.publish(&post).await.unwrap_err());
-        assert!(setback.starts_with(expected) && !setback.contains('<'), "{status}: {setback}");
+        stage.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
+        let error = format!("{:?}", stage.publish(&post).await.unwrap_err());
+        assert!(error.starts_with(expected) && !error.contains('<'), "{status}: {error}");
 
-        stage.network.trouble(Call::Exchange, InjectedFault::Intermediary { status }, 1);
-        let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        stage.fake.inject_fault(Call::Exchange, InjectedFault::Intermediary { status }, 1);
+        let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
     }
 }
@@ -263,17 +263,17 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
 #[tokio::test]
 async fn refusal_of_a_post_does_not_end_the_connection() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
     for (code, message) in [
         (20_009, "Explicit content cannot be sent to the desired recipient(s)"),
         (160_006, "Maximum number of active threads reached"),
     ] {
-        stage.network.refuses(403, code, message);
+        stage.fake.refuses(403, code, message);
         let refused = stage.publish(&stage.post(&account, "not this one", Vec::new())).await.unwrap_err();
-        says(refused, message);
+        assert_reason_contains(refused, message);
     }
     let message = "The write action you are performing on the server has hit the write rate limit";
-    stage.network.refuses(403, 20_029, message);
+    stage.fake.refuses(403, 20_029, message);
     let later = stage.publish(&stage.post(&account, "later", Vec::new())).await.unwrap_err();
     assert!(matches!(&later, AttemptError::RetryLater { reason, .. } if reason.contains(message)), "{later:?}");
 }
@@ -281,15 +281,15 @@ async fn refusal_of_a_post_does_not_end_the_connection() {
 #[tokio::test]
 async fn forum_that_requires_tags_says_what_to_do() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
-    stage.network.becomes_a_forum();
-    stage.network.requires_tags();
+    let account = stage.connect_directly().await.unwrap();
+    stage.fake.make_forum();
+    stage.fake.requires_tags();
     let mut post = stage.post(&account, "tides", Vec::new());
-    post.options = [word("thread_name", "Tides")].into_iter().collect();
+    post.options = [text_option("thread_name", "Tides")].into_iter().collect();
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    says(refused, "switch off *Require people to select tags when posting*");
+    assert_reason_contains(refused, "switch off *Require people to select tags when posting*");
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn username_that_discord_never_takes_is_refused_with_the_post() {
         ("The DISCORD Keeper", Some("may not contain \"discord\"; remove that word")),
         ("clydesdale", Some("may not contain \"clyde\"; remove that word")),
     ] {
-        let options: Options = [word("username", username)].into_iter().collect();
+        let options: Options = [text_option("username", username)].into_iter().collect();
         let mut faults = ValidationErrors::new();
         platforms::vocabulary().check_values("discord", &options, "options", &mut faults);
         let messages: Vec<_> = faults.iter().map(|it| it.1.to_owned()).collect();
@@ -310,61 +310,61 @@ fn username_that_discord_never_takes_is_refused_with_the_post() {
 }
 
 #[tokio::test]
-async fn what_a_field_is_refused_for_is_said() {
+async fn refusal_names_the_field_and_reason() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
     let mut post = stage.post(&account, "by whom", Vec::new());
-    post.options = [word("username", "The Discord Keeper")].into_iter().collect();
+    post.options = [text_option("username", "The Discord Keeper")].into_iter().collect();
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
-    says(refused, ": username: Username cannot contain \"discord\"");
+    assert_reason_contains(refused, ": username: Username cannot contain \"discord\"");
 }
 
 #[tokio::test]
 async fn more_than_a_webhook_takes_at_once_waits() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
     let posts: Vec<_> = (0..6).map(|it| stage.post(&account, &format!("number {it}"), Vec::new())).collect();
     for post in &posts[..5] {
         stage.publish(post).await.unwrap();
     }
 
-    let setback = stage.publish(&posts[5]).await.unwrap_err();
+    let error = stage.publish(&posts[5]).await.unwrap_err();
 
-    let AttemptError::RetryLater { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { retry_at: Some(at), .. } = error else { panic!("{error:?}") };
     assert_eq!(at, stage.clock.now() + TimeDelta::seconds(2));
     stage.clock.skip_to(at);
     stage.publish(&posts[5]).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_post_whose_answer_was_lost_is_left_to_the_person() {
+async fn lost_response_is_left_to_the_user() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
     let post = stage.post(&account, "perhaps", Vec::new());
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     let since = stage.clock.now();
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
+    assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
     let Resolution::Undeterminable { advice } = stage.resolve(&post, since).await else { panic!() };
     assert_eq!(advice, "a webhook cannot read the messages of its channel");
-    assert_eq!(stage.network.calls(Call::Publish), 1);
+    assert_eq!(stage.fake.call_count(Call::Publish), 1);
 }
 
 #[tokio::test]
 async fn pictures_and_videos_go_out_together_with_their_words() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
+    let account = stage.connect_directly().await.unwrap();
     let mut files: Vec<_> = (1..).zip(MimeType::ALL).map(|(number, it)| sample(it, number)).collect();
     files[1].attachment.alt_text = Some(AltText::parse(&"é".repeat(1_024)).unwrap());
     let mut post = stage.post(&account, "all kinds", files.clone());
 
     stage.deliver(&mut post).await.unwrap();
 
-    let shown = stage.network.public().remove(0).media;
+    let shown = stage.fake.public_posts().remove(0).media;
     assert_eq!(shown.iter().map(|it| it.mime_type).collect::<Vec<_>>(), MimeType::ALL);
     assert_eq!(shown[1].alt_text.as_ref().map(|it| it.chars().count()), Some(1_024));
     assert!(shown.iter().zip(&files).all(|(shown, sent)| shown.bytes == sent.bytes));
@@ -378,24 +378,24 @@ async fn each_file_is_opened_when_its_turn_comes() {
 
     stage.publish(&post).await.unwrap();
 
-    assert_eq!(stage.network.public()[0].media.len(), 10);
-    assert_eq!(post.most_open(), 1);
+    assert_eq!(stage.fake.public_posts()[0].media.len(), 10);
+    assert_eq!(post.max_open(), 1);
 }
 
 #[tokio::test]
 async fn too_large_file_is_a_validation_error() {
     let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_by_typing().await.unwrap();
-    let breaches = |sizes: &[u64]| {
+    let account = stage.connect_directly().await.unwrap();
+    let errors = |sizes: &[u64]| {
         let of = |size_bytes: &u64| Attachment { size_bytes: *size_bytes, ..sample(MimeType::Png, 1).attachment };
         let files: Vec<_> = sizes.iter().map(of).collect();
-        let breaches = account.rules.breaches(&PostText::parse("large").unwrap(), &files, &Options::default());
-        breaches.into_iter().map(|it| it.message).collect::<Vec<_>>()
+        let errors = account.rules.breaches(&PostText::parse("large").unwrap(), &files, &Options::default());
+        errors.into_iter().map(|it| it.message).collect::<Vec<_>>()
     };
-    assert_eq!(breaches(&[10 << 20, 10 << 20, 4 << 20]), Vec::<String>::new());
-    assert_eq!(breaches(&[11 << 20]), ["Discord accepts images of at most 10 MiB; this has 11 MiB"]);
+    assert_eq!(errors(&[10 << 20, 10 << 20, 4 << 20]), Vec::<String>::new());
+    assert_eq!(errors(&[11 << 20]), ["Discord accepts images of at most 10 MiB; this has 11 MiB"]);
     let told = "Discord accepts images and videos of at most 24 MiB together; these have 25 MiB";
-    assert_eq!(breaches(&[10 << 20, 10 << 20, 5 << 20]), [told]);
+    assert_eq!(errors(&[10 << 20, 10 << 20, 5 << 20]), [told]);
 
     // The largest that is let through, and one that is not.
     for (padding, is_taken) in [(10 << 20, true), ((10 << 20) + 1, false)] {

@@ -8,7 +8,7 @@ use domain::options::OptionValue;
 use domain::testing::{a_connection, a_user};
 use networks::fake::wire::browser;
 use networks::pinterest::{BOARD, Pinterest};
-use platforms::Choosing;
+use platforms::ChoicesRequest;
 use platforms::conformance::network::Network;
 use platforms::conformance::samples::sample;
 use platforms::conformance::stage::Stage;
@@ -25,8 +25,8 @@ async fn boards_are_choices_and_those_for_advertisements_are_left_out() {
     let mut connection = a_connection(&a_user());
     connection.profile = account.profile.clone();
     let credentials = &account.credentials;
-    let asked = Choosing { option: "board", query: None, connection: &connection, credentials };
-    let choices = stage.connecting().choices(&asked, stage.clock.now()).await.unwrap();
+    let asked = ChoicesRequest { option: "board", query: None, connection: &connection, credentials };
+    let choices = stage.connector().choices(&asked, stage.clock.now()).await.unwrap();
 
     let choices: Vec<_> = choices.iter().map(|it| (it.value.as_str(), it.label.as_str())).collect();
     assert_eq!(choices, [(BOARD, "Boats")], "the second page has it");
@@ -44,7 +44,7 @@ async fn pin_has_title_link_and_cover() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    let request = stage.network.latest_request();
+    let request = stage.fake.latest_request();
     assert_eq!((&request["title"], &request["link"]), (&json!("First line"), &json!("https://example.com/")));
     assert_eq!(request["media_source"]["cover_image_key_frame_time"], 2);
 }
@@ -60,7 +60,7 @@ async fn alternative_text_of_a_video_is_that_of_its_pin() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    let shown: Vec<_> = stage.network.public().into_iter().flat_map(|it| it.media).map(|it| it.alt_text).collect();
+    let shown: Vec<_> = stage.fake.public_posts().into_iter().flat_map(|it| it.media).map(|it| it.alt_text).collect();
     assert_eq!(shown, [Some("A boat leaves the harbor.".to_owned())]);
 }
 
@@ -72,7 +72,7 @@ async fn app_with_trial_access_is_no_fault_of_the_post() {
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     stage.clock.skip_to(post.publish_at);
     let trial = json!({ "code": 29, "message": "Apps with Trial access may not create Pins in production." });
-    stage.network.refuses("/v5/pins", 403, trial);
+    stage.fake.refuses("/v5/pins", 403, trial);
 
     let refused = stage.publish(&post).await.unwrap_err();
 
@@ -87,19 +87,19 @@ async fn picture_that_pinterest_cannot_fetch_is_tried_again() {
     let stage = PinterestStage::new().await;
     let account = stage.connect().await;
     let unreachable = json!({ "code": 1, "message": "Sorry! We were unable to reach the URL." });
-    stage.network.refuses("/v5/pins", 400, unreachable);
+    stage.fake.refuses("/v5/pins", 400, unreachable);
     let mut post = stage.post(&account, "Hello", vec![sample(MimeType::Png, 1)]);
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(matches!(passage.setbacks.as_slice(), [AttemptError::RetryLater { .. }]), "{:?}", passage.setbacks);
+    assert!(matches!(passage.errors.as_slice(), [AttemptError::RetryLater { .. }]), "{:?}", passage.errors);
 }
 
 #[tokio::test]
 async fn video_is_sent_to_pinterest_alone() {
     let stage = PinterestStage::new().await;
     let account = stage.connect().await;
-    stage.network.stores_files_at("http://127.0.0.1:9/storage");
+    stage.fake.set_upload_base_url("http://127.0.0.1:9/storage");
     let post = stage.post(&account, "Hello", vec![sample(MimeType::Mp4, 1)]);
     stage.clock.skip_to(post.publish_at - TimeDelta::minutes(1));
 
@@ -118,7 +118,7 @@ async fn fake_refuses_unknown_fields_of_pictures_and_incomplete_forms() {
     let account = stage.connect().await;
     let token = account.credentials.access_token.expose_secret();
     let ask = async |path: &str, body: Value| {
-        let request = browser().post(format!("{}{path}", stage.network.base_url())).bearer_auth(token).json(&body);
+        let request = browser().post(format!("{}{path}", stage.fake.base_url())).bearer_auth(token).json(&body);
         let answer = request.send().await.unwrap();
         (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
     };

@@ -26,8 +26,8 @@ fn pictures(count: u8) -> Vec<Sample> {
 async fn a_channel_may_be_named_by_its_name_its_link_or_its_number() {
     let stage = Stage::<Telegram>::new().await;
     for chat in [format!("@{CHANNEL}"), CHANNEL.to_owned(), format!("https://t.me/{CHANNEL}"), CHAT.to_string()] {
-        let (departure, _) = stage.depart(&typed(TOKEN, &chat)).await.unwrap();
-        let platforms::AuthorizeStep::Accounts(accounts) = departure else { panic!("{departure:?}") };
+        let (step, _) = stage.authorize(&typed(TOKEN, &chat)).await.unwrap();
+        let platforms::AuthorizeStep::Accounts(accounts) = step else { panic!("{step:?}") };
         assert_eq!(accounts[0].profile.account_id, CHAT.to_string(), "{chat}");
         assert_eq!(accounts[0].profile.profile_url.as_deref(), Some("https://t.me/lighthouse_news"));
     }
@@ -43,7 +43,7 @@ async fn invalid_input_is_an_error_of_its_field() {
         (TOKEN, "@nobody_is_here", "chat"),
         (TOKEN, "a b", "chat"),
     ] {
-        let refusal = stage.depart(&typed(token, chat)).await.map(|it| it.0).unwrap_err();
+        let refusal = stage.authorize(&typed(token, chat)).await.map(|it| it.0).unwrap_err();
         let ConnectError::Field { name, message } = refusal else { panic!("{refusal:?}") };
         assert_eq!(name, field, "{message}");
         assert!(!message.contains(TOKEN) && !message.contains(&unknown), "{message}");
@@ -65,7 +65,7 @@ async fn readers_follow_the_link_to_the_first_message_of_an_album() {
 }
 
 #[tokio::test]
-async fn options_are_said_in_telegrams_words() {
+async fn options_become_fields_of_telegram() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;
     let flag = |name: &str, value| (name.to_owned(), OptionValue::Flag(value));
@@ -84,7 +84,7 @@ async fn options_are_said_in_telegrams_words() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.network.public()[0].text, "bold & more");
+    assert_eq!(stage.fake.public_posts()[0].text, "bold & more");
     let said = [
         "disable_notification=true",
         "protect_content=true",
@@ -92,62 +92,63 @@ async fn options_are_said_in_telegrams_words() {
         "link_preview_options={\"is_disabled\":true}",
         "parse_mode=HTML",
     ];
-    assert_eq!(stage.network.latest_fields(), said);
+    assert_eq!(stage.fake.latest_fields(), said);
 
     let mut plain = stage.post(&account, "<b>not bold</b>", pictures(1));
     stage.deliver(&mut plain).await.unwrap();
-    assert_eq!(stage.network.public()[1].text, "<b>not bold</b>");
-    assert!(stage.network.latest_fields().is_empty());
+    assert_eq!(stage.fake.public_posts()[1].text, "<b>not bold</b>");
+    assert!(stage.fake.latest_fields().is_empty());
 }
 
 #[tokio::test]
 async fn a_group_that_moved_is_followed() {
     let stage = Stage::<Telegram>::new().await;
-    stage.network.is_a_group();
+    stage.fake.make_group();
     let account = stage.connect().await;
-    stage.network.moves_to(SUPERGROUP);
+    stage.fake.moves_to(SUPERGROUP);
 
     for (sent, text) in (1..).zip(["here as well", "and here", "and here again"]) {
         let mut post = stage.post(&account, text, pictures(1));
         stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.network.public().len(), sent);
+        assert_eq!(stage.fake.public_posts().len(), sent);
     }
 
     // The call that was refused, and the question where the group is now.
-    assert_eq!(stage.network.calls_to_old_id(), 2, "the new id is kept");
+    assert_eq!(stage.fake.calls_to_old_id(), 2, "the new id is kept");
     let kept = stage.credentials().await.unwrap();
-    let about = stage.connecting().about(&account.profile, &kept, stage.clock.now()).await.unwrap().unwrap();
+    let about = stage.connector().about(&account.profile, &kept, stage.clock.now()).await.unwrap().unwrap();
     assert_eq!(about.profile.account_id, account.profile.account_id, "it is the same account");
 }
 
 #[tokio::test]
-async fn only_telegrams_own_word_ends_a_group() {
+async fn only_telegrams_response_ends_a_group() {
     let stage = Stage::<Telegram>::new().await;
-    stage.network.is_a_group();
+    stage.fake.make_group();
     stage.connect().await;
     let pages = [401, 403, 404].map(|status| InjectedFault::Intermediary { status });
-    for trouble in pages.into_iter().chain([InjectedFault::CutBefore, InjectedFault::Broken, InjectedFault::Gibberish])
+    for fault in
+        pages.into_iter().chain([InjectedFault::CutBefore, InjectedFault::ServerError, InjectedFault::HtmlPage])
     {
-        stage.network.trouble(Call::Refresh, trouble, 1);
-        let refusal = stage.renew().await.unwrap_err();
-        assert!(matches!(refusal, RefreshError::Unreachable(_)), "{trouble:?}: {refusal:?}");
+        stage.fake.inject_fault(Call::Refresh, fault, 1);
+        let refusal = stage.refresh().await.unwrap_err();
+        assert!(matches!(refusal, RefreshError::Unreachable(_)), "{fault:?}: {refusal:?}");
     }
-    stage.renew().await.unwrap();
+    stage.refresh().await.unwrap();
 
-    stage.network.revoke();
-    let refusal = stage.renew().await.unwrap_err();
+    stage.fake.revoke();
+    let refusal = stage.refresh().await.unwrap_err();
     assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
 }
 
 #[tokio::test]
 async fn group_that_moved_can_be_connected_by_its_old_id() {
     let stage = Stage::<Telegram>::new().await;
-    stage.network.is_a_group();
-    stage.network.moves_to(SUPERGROUP);
+    stage.fake.make_group();
+    stage.fake.moves_to(SUPERGROUP);
 
-    let (departure, _) = stage.depart(&typed(TOKEN, &GROUP.to_string())).await.unwrap();
+    let (step, _) = stage.authorize(&typed(TOKEN, &GROUP.to_string())).await.unwrap();
 
-    let platforms::AuthorizeStep::Accounts(accounts) = departure else { panic!("{departure:?}") };
+    let platforms::AuthorizeStep::Accounts(accounts) = step else { panic!("{step:?}") };
     assert_eq!(accounts[0].profile.account_id, SUPERGROUP.to_string());
 }
 
@@ -169,16 +170,13 @@ async fn bot_that_may_not_write_waits_for_its_person() {
         "group chat was deactivated",
     ] {
         let post = stage.post(&account, "nobody hears", Vec::new());
-        stage.network.refuses(Some(description));
+        stage.fake.refuses(Some(description));
 
-        let setback = stage.publish(&post).await.unwrap_err();
+        let error = stage.publish(&post).await.unwrap_err();
 
-        assert!(
-            matches!(&setback, AttemptError::Unauthorized { reason } if reason.contains(description)),
-            "{setback:?}"
-        );
+        assert!(matches!(&error, AttemptError::Unauthorized { reason } if reason.contains(description)), "{error:?}");
     }
-    stage.network.refuses(None);
+    stage.fake.refuses(None);
     stage.deliver(&mut stage.post(&account, "it may again", Vec::new())).await.unwrap();
 }
 
@@ -186,7 +184,7 @@ async fn bot_that_may_not_write_waits_for_its_person() {
 async fn chat_without_a_kind_of_file_refuses_the_post_alone() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;
-    stage.network.forbids("photos");
+    stage.fake.forbid_files("photos");
     for count in [1, 2] {
         let mut post = stage.post(&account, "not here", pictures(count));
         let refused = stage.deliver(&mut post).await.unwrap_err();
@@ -206,11 +204,11 @@ async fn album_of_which_a_file_failed_may_be_public_in_part() {
     files[1].attachment.size_bytes = files[1].bytes.len() as u64;
     let post = stage.due(&account, "two of three", files).await;
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
-    let AttemptError::Unknown { reason, .. } = &setback else { panic!("{setback:?}") };
+    let AttemptError::Unknown { reason, .. } = &error else { panic!("{error:?}") };
     assert!(reason.contains("failed to send message #2"), "{reason}");
-    assert_eq!(stage.network.public()[0].media.len(), 2);
+    assert_eq!(stage.fake.public_posts()[0].media.len(), 2);
 }
 
 /// A bot has no key and no list, so it matters whether the call can have been carried out.
@@ -231,11 +229,11 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
         (504, "Unknown { may_still_run: true"),
     ] {
         let post = stage.post(&account, "behind a wall", pictures(1));
-        stage.network.trouble(Call::Publish, InjectedFault::Intermediary { status }, 1);
+        stage.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
 
-        let setback = format!("{:?}", stage.publish(&post).await.unwrap_err());
+        let error = format!("{:?}", stage.publish(&post).await.unwrap_err());
 
-        assert!(setback.starts_with(expected) && !setback.contains('<'), "{status}: {setback}");
+        assert!(error.starts_with(expected) && !error.contains('<'), "{status}: {error}");
     }
 }
 
@@ -243,12 +241,12 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
 async fn only_mpeg_4_is_a_video() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;
-    let breaches = |mime_type| {
+    let errors = |mime_type| {
         let files = [sample(mime_type, 1).attachment];
         account.rules.breaches(&PostText::parse("look").unwrap(), &files, &Options::default())
     };
-    assert_eq!(breaches(MimeType::Mp4), []);
-    assert_eq!(breaches(MimeType::Quicktime)[0].field, "media");
+    assert_eq!(errors(MimeType::Mp4), []);
+    assert_eq!(errors(MimeType::Quicktime)[0].field, "media");
 
     let mut post = stage.post(&account, "a document", vec![sample(MimeType::Png, 1), sample(MimeType::Quicktime, 2)]);
     let refused = stage.deliver(&mut post).await.unwrap_err();
@@ -268,12 +266,12 @@ fn tall_png() -> Vec<u8> {
 async fn a_token_that_was_revoked_asks_for_the_person() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;
-    stage.network.revoke_token();
+    stage.fake.revoke_token();
     let post = stage.post(&account, "nobody hears", Vec::new());
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
+    assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
 }
 
 #[tokio::test]
@@ -285,9 +283,9 @@ async fn more_than_a_chat_takes_in_a_minute_waits() {
         stage.publish(post).await.unwrap();
     }
 
-    let setback = stage.publish(&posts[20]).await.unwrap_err();
+    let error = stage.publish(&posts[20]).await.unwrap_err();
 
-    let AttemptError::RetryLater { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { retry_at: Some(at), .. } = error else { panic!("{error:?}") };
     assert_eq!(at, stage.clock.now() + chrono::TimeDelta::seconds(60));
 }
 
@@ -296,12 +294,12 @@ async fn a_picture_that_is_too_large_is_made_smaller_first() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;
     let mut large = sample(MimeType::Webp, 1);
-    large.attachment.facts = Some(Facts { pixels: Pixels::of(6_000, 100), ..Facts::default() });
+    large.attachment.facts = Some(Facts { pixels: Pixels::new(6_000, 100), ..Facts::default() });
     let mut post = stage.post(&account, "small enough", vec![large, sample(MimeType::Jpeg, 2)]);
 
     stage.deliver(&mut post).await.unwrap();
 
-    let shown: Vec<_> = stage.network.public()[0].media.iter().map(|it| it.mime_type).collect();
+    let shown: Vec<_> = stage.fake.public_posts()[0].media.iter().map(|it| it.mime_type).collect();
     assert_eq!(shown, [MimeType::Png, MimeType::Jpeg], "the first one was made anew");
 }
 
@@ -313,9 +311,9 @@ async fn each_file_of_an_album_is_opened_when_its_turn_comes() {
 
     stage.publish(&post).await.unwrap();
 
-    let arrived: Vec<_> = stage.network.public()[0].media.iter().map(|it| it.bytes.clone()).collect();
+    let arrived: Vec<_> = stage.fake.public_posts()[0].media.iter().map(|it| it.bytes.clone()).collect();
     assert_eq!(arrived, pictures(10).into_iter().map(|it| it.bytes).collect::<Vec<_>>());
-    assert_eq!(post.most_open(), 1);
+    assert_eq!(post.max_open(), 1);
 }
 
 #[tokio::test]
@@ -329,8 +327,8 @@ async fn a_text_that_is_marked_up_is_as_long_as_it_is_shown() {
         let options: Options = [("parse_mode".to_owned(), OptionValue::from(mode))].into_iter().collect();
         for (words, media) in [(200, files.as_slice()), (800, &[])] {
             let words = PostText::parse(&word.repeat(words)).unwrap();
-            let breaches = account.rules.breaches(&words, media, &options);
-            assert_eq!(!breaches.is_empty(), is_counted, "{mode}: {breaches:?}");
+            let errors = account.rules.breaches(&words, media, &options);
+            assert_eq!(!errors.is_empty(), is_counted, "{mode}: {errors:?}");
         }
     }
 
@@ -340,7 +338,7 @@ async fn a_text_that_is_marked_up_is_as_long_as_it_is_shown() {
         post
     };
     stage.deliver(&mut marked_up(200)).await.unwrap();
-    assert_eq!(stage.network.public()[0].text, "boat ".repeat(200).trim());
+    assert_eq!(stage.fake.public_posts()[0].text, "boat ".repeat(200).trim());
     let refused = stage.deliver(&mut marked_up(210)).await.unwrap_err();
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("too long")), "{refused:?}");
 }
@@ -350,12 +348,12 @@ async fn a_text_beside_files_is_shorter() {
     let stage = Stage::<Telegram>::new().await;
     let account = stage.connect().await;
     let files: Vec<_> = pictures(1).into_iter().map(|it| it.attachment).collect();
-    let breaches = |length: usize| {
+    let errors = |length: usize| {
         let text = PostText::parse(&"x".repeat(length)).unwrap();
         account.rules.breaches(&text, &files, &Options::default())
     };
-    assert_eq!(breaches(1_024), []);
-    assert_eq!(breaches(1_025)[0].field, "content");
+    assert_eq!(errors(1_024), []);
+    assert_eq!(errors(1_025)[0].field, "content");
 
     let mut longest = stage.post(&account, &"x".repeat(1_024), pictures(1));
     stage.deliver(&mut longest).await.unwrap();

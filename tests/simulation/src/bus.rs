@@ -78,19 +78,23 @@ impl EventBus for SimulatedBus {
 
 impl SimulatedBus {
     async fn put_entries(&self, events: &[Event], resource: Option<&str>) -> Result<(), EventError> {
-        let failing = self.world.probabilities.call_failure_probability / 3.0;
-        let faults = [(failing, BusFault::Unsent), (failing, BusFault::Partly), (failing, BusFault::ResponseLost)];
+        let call_failure = self.world.probabilities.call_failure_probability / 3.0;
+        let faults = [
+            (call_failure, BusFault::Unsent),
+            (call_failure, BusFault::Partly),
+            (call_failure, BusFault::ResponseLost),
+        ];
         let what: Vec<_> = events.iter().map(|it| it.detail["id"].as_str().unwrap_or_default().to_owned()).collect();
         let (call, fault) = self.world.call(Port::Events, format!("tell {}", what.join(" ")), &faults);
         call.go().await;
-        let put = match fault {
+        let put_count = match fault {
             BusFault::Fine | BusFault::ResponseLost => events.len(),
             BusFault::Partly => events.len() / 2,
             BusFault::Unsent => 0,
         };
         let at = self.world.now();
-        lock(&self.told).extend(events[..put].iter().map(|it| Told { at, event: it.clone() }));
-        events[..put].iter().for_each(|it| self.webhooks.bring(it, resource));
+        lock(&self.told).extend(events[..put_count].iter().map(|it| Told { at, event: it.clone() }));
+        events[..put_count].iter().for_each(|it| self.webhooks.bring(it, resource));
         call.come_back().await;
         match fault {
             BusFault::Fine => Ok(()),

@@ -15,7 +15,7 @@ use crate::deployment::Deployment;
 use crate::faults::FaultPlan;
 use crate::network::Network;
 use crate::scale::{Deliver, Operation, PartitionBy, Profile};
-use crate::scenario::{AccountPlot, Plot};
+use crate::scenario::{AccountPlan, UserPlan};
 use crate::store::Charge;
 use crate::users::People;
 use crate::world::{SimulatedWorld, lock};
@@ -42,8 +42,8 @@ impl Profile {
 /// A deployment without faults, and a user with one account.
 async fn settled() -> (Arc<SimulatedWorld>, Arc<Deployment>, Arc<People>) {
     let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::hours(3)));
-    let account = AccountPlot { platform: "listed", acts: Vec::new(), reconnects: true };
-    let plot = Plot {
+    let account = AccountPlan { platform: "listed", acts: Vec::new(), reconnects: true };
+    let plan = UserPlan {
         quiet_after: TimeDelta::hours(3),
         due_shards: 1,
         accounts: vec![account],
@@ -51,16 +51,16 @@ async fn settled() -> (Arc<SimulatedWorld>, Arc<Deployment>, Arc<People>) {
         public_calls: Vec::new(),
         webhooks: false,
     };
-    let deployment = Deployment::new(&world, Network::new(Arc::clone(&world), &[]), plot.due_shards);
-    let people = People::settle(Arc::clone(&deployment), &plot).await;
-    (world, deployment, people)
+    let deployment = Deployment::new(&world, Network::new(Arc::clone(&world), &[]), plan.due_shards);
+    let users = People::settle(Arc::clone(&deployment), &plan).await;
+    (world, deployment, users)
 }
 
 async fn measure() -> Profile {
-    let (world, deployment, people) = settled().await;
+    let (world, deployment, users) = settled().await;
     let due = world.now() + TimeDelta::seconds(300);
     for _ in 0..PLANNED {
-        schedule(&people, due).await;
+        schedule(&users, due).await;
     }
 
     world.sleep_until(due - TimeDelta::seconds(150)).await;
@@ -70,24 +70,24 @@ async fn measure() -> Profile {
     let entries = f64::from(u32::try_from(PLANNED).unwrap_or(u32::MAX));
 
     let delivery = lock(&deployment.journal).deliveries().next().cloned().expect("a delivery");
-    let told_at = due + TimeDelta::minutes(10);
+    let roll_up_at = due + TimeDelta::minutes(10);
     world.sleep_until(due - TimeDelta::seconds(2)).await;
-    let message = DeliveryMessage { roll_up_at: Some(told_at), ..DeliveryMessage::about(&delivery) };
+    let message = DeliveryMessage { roll_up_at: Some(roll_up_at), ..DeliveryMessage::about(&delivery) };
     let delivered = metered(&deployment, deployment.deliver_one(message)).await;
     let [read, credentials, intend, settle, attempt] = &delivered[..] else {
         panic!("a delivery asks otherwise: {delivered:?}")
     };
 
-    let crowded = lock(&deployment.journal).deliveries().nth(1).cloned().expect("a delivery");
-    let message_in_a_crowd = DeliveryMessage { needs_permit: true, ..DeliveryMessage::about(&crowded) };
-    let needs_permit = metered(&deployment, deployment.deliver_one(message_in_a_crowd)).await;
-    let [_, place, ..] = &needs_permit[..] else { panic!("a delivery takes its place otherwise: {needs_permit:?}") };
+    let burst_delivery = lock(&deployment.journal).deliveries().nth(1).cloned().expect("a delivery");
+    let burst_message = DeliveryMessage { needs_permit: true, ..DeliveryMessage::about(&burst_delivery) };
+    let needs_permit = metered(&deployment, deployment.deliver_one(burst_message)).await;
+    let [_, permit, ..] = &needs_permit[..] else { panic!("a delivery takes its place otherwise: {needs_permit:?}") };
 
     let overdue = lock(&deployment.journal).deliveries().last().cloned().expect("a delivery");
     let moved = metered(&deployment, move_on(&deployment, &overdue)).await;
 
-    world.sleep_until(told_at + TimeDelta::seconds(1)).await;
-    let told = metered(&deployment, deployment.deliver_one(DeliveryMessage { roll_up_at: None, ..message })).await;
+    world.sleep_until(roll_up_at + TimeDelta::seconds(1)).await;
+    let rolled_up = metered(&deployment, deployment.deliver_one(DeliveryMessage { roll_up_at: None, ..message })).await;
     Profile {
         plan: vec![Operation::read("deliveries/due", PartitionBy::DueShard, page_units / entries)],
         move_on: operations(moved.last().into_iter().flatten()),
@@ -96,32 +96,32 @@ async fn measure() -> Profile {
             intend: operations(intend.iter()),
             settle: operations(settle.iter().chain(attempt)),
         },
-        place: operations(place.iter()),
+        place: operations(permit.iter()),
         // The first request is the read with which every message begins.
-        roll_up: operations(told.iter().skip(1).flatten()),
+        roll_up: operations(rolled_up.iter().skip(1).flatten()),
     }
 }
 
-async fn schedule(people: &People, due: DateTime<Utc>) {
-    let created = create(people, Some(due)).await;
+async fn schedule(users: &People, due: DateTime<Utc>) {
+    let created = create(users, Some(due)).await;
     assert!(matches!(created, Ok(Created::New(_))), "{created:?}");
 }
 
-async fn create(people: &People, scheduled_at: Option<DateTime<Utc>>) -> Result<Created, PublishingError> {
-    let connection = people.connection(&people.accounts[0]).expect("the account is connected");
+async fn create(users: &People, scheduled_at: Option<DateTime<Utc>>) -> Result<Created, PublishingError> {
+    let connection = users.connection(&users.accounts[0]).expect("the account is connected");
     let request = CreatePost {
         text: Some(text("A post of ordinary length: what is new, where it can be read, and a word about it.")),
-        targets: vec![NewTarget::of(0, connection.connection_id)],
+        targets: vec![NewTarget::new(0, connection.connection_id)],
         scheduled_at,
         ..CreatePost::default()
     };
-    people.deployment.publishing.create_post(people.user.user_id, request).await
+    users.deployment.publishing.create_post(users.user.user_id, request).await
 }
 
 async fn move_on(deployment: &Deployment, delivery: &Delivery) -> Result<(), storage::StorageError> {
     let store = &deployment.publishing.store;
-    let ever = (DateTime::UNIX_EPOCH, deployment.world.now() + TimeDelta::days(1));
-    let page = store.due_deliveries(0, ever, None, 1_000).await?;
+    let all_time = (DateTime::UNIX_EPOCH, deployment.world.now() + TimeDelta::days(1));
+    let page = store.due_deliveries(0, all_time, None, 1_000).await?;
     let entry = page.entries.iter().find(|it| it.target_id == delivery.target_id).expect("it is due");
     store.move_due(entry, entry.due_at + TimeDelta::minutes(1)).await.map(drop)
 }

@@ -56,7 +56,7 @@ pub fn crash_matrix(threads: usize, until_broken: bool) -> CrashMatrix {
 impl CrashMatrix {
     fn kill_once(&mut self, flow: &Flow, threads: usize, until_broken: bool) {
         let calls = flow.run(Vec::new()).port_calls;
-        let kills: Vec<_> = places(1, calls).map(|it| vec![it]).collect();
+        let kills: Vec<_> = kill_points(1, calls).map(|it| vec![it]).collect();
         self.kill(flow, &kills, threads, until_broken);
     }
 
@@ -64,7 +64,7 @@ impl CrashMatrix {
     /// changed.
     fn kill_twice(&mut self, flow: &Flow, threads: usize, until_broken: bool) {
         let calls = flow.run(Vec::new()).port_calls;
-        let firsts: Vec<_> = places(1, calls).map(|it| vec![it]).collect();
+        let firsts: Vec<_> = kill_points(1, calls).map(|it| vec![it]).collect();
         let continued = Mutex::new(Vec::new());
         side_by_side(&firsts, threads, false, |kills| {
             let calls = flow.run(kills.clone()).port_calls;
@@ -76,7 +76,7 @@ impl CrashMatrix {
         pairs.sort_by_key(|(first, _)| (first.call, first.when == When::After));
         let pairs: Vec<_> = pairs
             .into_iter()
-            .flat_map(|(first, calls)| places(first.call + 1, calls).map(move |second| vec![first, second]))
+            .flat_map(|(first, calls)| kill_points(first.call + 1, calls).map(move |second| vec![first, second]))
             .collect();
         self.kill(flow, &pairs, threads, until_broken);
     }
@@ -85,9 +85,9 @@ impl CrashMatrix {
         let all = Mutex::new(std::mem::take(self));
         side_by_side(kills, threads, until_broken, |kills| {
             let report = flow.run(kills.clone());
-            let well = report.broken.is_empty();
+            let is_correct = report.broken.is_empty();
             lock(&all).add(flow.name, kills, &report);
-            well
+            is_correct
         });
         *self = all.into_inner().unwrap_or_default();
     }
@@ -111,7 +111,7 @@ impl Flow {
     }
 }
 
-fn places(from: u64, to: u64) -> impl Iterator<Item = Kill> {
+fn kill_points(from: u64, to: u64) -> impl Iterator<Item = Kill> {
     (from..=to).flat_map(|call| [When::Before, When::After].map(|when| Kill { call, when }))
 }
 

@@ -8,14 +8,14 @@ use aws_config::{BehaviorVersion, SdkConfig};
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::{Bucket, BucketSettings};
-use cloud::pictures::NoPictures;
+use cloud::pictures::NoPictureQueue;
 use cloud::queue::DeliveryMessage;
 use cloud::seal::{DataKey, Envelope, LocalKeys};
 use domain::budget::Budgets;
 use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
-use publishing::{ConcurrencyLimits, HeldPermits, Publishing, PublishingError, RollUps};
+use publishing::{ConcurrencyLimits, HeldPermits, Publishing, PublishingError, RollUpLimiter};
 
 use crate::bus::SimulatedBus;
 use crate::network::{self, Network};
@@ -83,16 +83,16 @@ impl Deployment {
         let queue = Arc::new(SimulatedQueue::new(Arc::clone(world)));
         let webhooks = Webhooks::new(Arc::clone(world));
         let bus = Arc::new(SimulatedBus::new(Arc::clone(world), Arc::clone(&webhooks)));
-        let drawn = world.dice().usize(0..9);
-        let collects = drawn.is_multiple_of(3);
+        let variant = world.dice().usize(0..9);
+        let collects = variant.is_multiple_of(3);
         // So few that permits are scarce, the default number, and plenty.
-        let environments = [4, 20, 1_000][drawn / 3];
+        let environments = [4, 20, 1_000][variant / 3];
         let publishing = Publishing {
             store,
             leads: network::lead_times(),
-            vocabulary: domain::options::Vocabulary::default(),
+            vocabulary: domain::options::PlatformOptions::default(),
             bucket: BUCKET.with(Clone::clone),
-            pictures: Arc::new(NoPictures),
+            pictures: Arc::new(NoPictureQueue),
             file_addresses: None,
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
             queue: queue.clone(),
@@ -102,7 +102,7 @@ impl Deployment {
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
             budgets: Budgets::default(),
-            roll_ups: RollUps::default(),
+            roll_ups: RollUpLimiter::default(),
             concurrency_limits: ConcurrencyLimits { environments },
             held_permits: HeldPermits::default(),
         };
@@ -114,7 +114,7 @@ impl Deployment {
         let ids = Ids::new(self.publishing.clock.clone());
         Publishing {
             ids,
-            roll_ups: RollUps::default(),
+            roll_ups: RollUpLimiter::default(),
             held_permits: HeldPermits::default(),
             ..self.publishing.clone()
         }
@@ -130,10 +130,10 @@ impl Deployment {
     pub(crate) fn start(self: &Arc<Self>) {
         tokio::spawn(Arc::clone(self).deliver());
         tokio::spawn(Arc::clone(self).tick());
-        tokio::spawn(Arc::clone(self).keep_up());
+        tokio::spawn(Arc::clone(self).run_upkeep());
         tokio::spawn(Arc::clone(self).notify());
         if self.webhooks.is_used() {
-            tokio::spawn(Arc::clone(self).tick_of_webhooks());
+            tokio::spawn(Arc::clone(self).run_webhook_ticks());
         }
     }
 
@@ -153,13 +153,13 @@ impl Deployment {
         }
     }
 
-    async fn tick_of_webhooks(self: Arc<Self>) {
+    async fn run_webhook_ticks(self: Arc<Self>) {
         let mut at = self.world.start;
         loop {
             at += TICK;
             self.wake(at).await;
             let missed = self.world.happens(self.world.probabilities.missed_tick_probability);
-            if missed || lock(&self.journal).webhook_deliveries_due().all(|it| self.world.now() < it) {
+            if missed || lock(&self.journal).webhook_delivery_due_times().all(|it| self.world.now() < it) {
                 continue;
             }
             let app = self.webhooks.app(&self.started());
@@ -219,13 +219,13 @@ impl Deployment {
         }
     }
 
-    async fn keep_up(self: Arc<Self>) {
+    async fn run_upkeep(self: Arc<Self>) {
         let mut at = self.world.start;
         loop {
             at += UPKEEP;
             self.wake(at).await;
             let missed = self.world.happens(self.world.probabilities.missed_tick_probability);
-            if missed || !self.wants_renewal() {
+            if missed || !self.needs_refresh() {
                 continue;
             }
             let publishing = self.started();
@@ -249,12 +249,12 @@ impl Deployment {
         let soon = self.world.now() + if self.world.is_long_quiet() { NOTHING_DUE_FOR_HOURS } else { NOTHING_DUE };
         let journal = lock(&self.journal);
         journal.deliveries().all(|it| it.due_at.is_none_or(|due_at| soon < due_at.max(it.next_step_at)))
-            && journal.left_behind().all(|it| soon < it)
+            && journal.outbox_due_times().all(|it| soon < it)
     }
 
     /// Whether any credentials need a refresh in this round; a round that would find none is
     /// skipped.
-    fn wants_renewal(&self) -> bool {
+    fn needs_refresh(&self) -> bool {
         let soon = self.world.now() + TimeDelta::seconds(10);
         lock(&self.journal).renewals().any(|it| it < soon)
     }
@@ -265,8 +265,8 @@ impl Deployment {
             && !self.network.is_busy()
             && self.queue.is_empty()
             && lock(&self.journal).deliveries().all(|it| it.due_at.is_none())
-            && lock(&self.journal).left_behind().next().is_none()
-            && lock(&self.journal).webhook_deliveries_due().next().is_none()
+            && lock(&self.journal).outbox_due_times().next().is_none()
+            && lock(&self.journal).webhook_delivery_due_times().next().is_none()
             && self.webhooks.is_empty()
     }
 }

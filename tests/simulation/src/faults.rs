@@ -13,7 +13,7 @@ pub enum FaultPlan {
     /// Only one missed tick.
     MissedTick,
     /// Drawn from the seed: some seeds have no faults, some have many.
-    Chance,
+    Random,
     /// Only these processes die.
     Script(Vec<Kill>),
 }

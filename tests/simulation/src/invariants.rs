@@ -47,7 +47,7 @@ pub(crate) struct History<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Lost,
-    Doubled,
+    Duplicated,
     Stuck,
     Early,
     Other,
@@ -84,10 +84,10 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(twice::targets_are_published_at_most_once(history));
     broken.extend(twice::deliveries_claim_different_platform_posts(history));
     broken.extend(cancelled::confirmed_changes_take_effect(history));
-    broken.extend(early::nothing_is_early(history));
+    broken.extend(early::posts_are_not_early(history));
     broken.extend(ended::post_status_matches_the_platform(history));
     broken.extend(ended::platform_calls_are_valid(history));
-    broken.extend(followed::nothing_follows_twice(history));
+    broken.extend(followed::follow_ups_are_not_repeated(history));
     broken.extend(followed::follow_ups_are_completed(history));
     broken.extend(counted::post_counts_match_the_posts(history).await);
     broken.extend(counted::pending_marks_match_the_pending_targets(history));

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use crate::faults::FaultPlan;
 use crate::report::Report;
 use crate::run::run;
-use crate::scenario::{AccountPlot, Plot, PostAct, PostPlot, Scenario};
+use crate::scenario::{AccountPlan, PostAction, PostPlan, Scenario, UserPlan};
 
 const POSTS: i64 = 60;
 
@@ -19,16 +19,16 @@ const APART_S: i64 = 11;
 
 /// A run of a seed in which one tick is missed.
 pub fn lateness(seed: u64) -> Report {
-    let account = |platform| AccountPlot { platform, acts: Vec::new(), reconnects: true };
+    let account = |platform| AccountPlan { platform, acts: Vec::new(), reconnects: true };
     let post = |number| {
         let due = TimeDelta::seconds(FIRST_DUE_S + number * APART_S);
-        PostPlot {
+        PostPlan {
             targets: vec![usize::try_from(number % 2).unwrap_or(0)],
-            acts: vec![(TimeDelta::milliseconds(number * 10), PostAct::Create(Some(due)))],
+            acts: vec![(TimeDelta::milliseconds(number * 10), PostAction::Create(Some(due)))],
             retries: 0,
         }
     };
-    let plot = Plot {
+    let plan = UserPlan {
         quiet_after: TimeDelta::seconds(FIRST_DUE_S + POSTS * APART_S + 60),
         due_shards: 2,
         accounts: vec![account("listed"), account("listed-in-steps")],
@@ -36,5 +36,5 @@ pub fn lateness(seed: u64) -> Report {
         public_calls: Vec::new(),
         webhooks: false,
     };
-    run(seed, &Scenario { plot: Some(plot), on: None, faults: FaultPlan::MissedTick })
+    run(seed, &Scenario { plot: Some(plan), on: None, faults: FaultPlan::MissedTick })
 }

@@ -48,5 +48,5 @@ pub use lateness::lateness;
 pub use network::platforms;
 pub use report::Report;
 pub use run::run;
-pub use scenario::{Plot, Scenario};
+pub use scenario::{Scenario, UserPlan};
 pub use trace::Trace;

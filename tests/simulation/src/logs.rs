@@ -13,10 +13,10 @@ use crate::world::lock;
 
 /// The lines of a run that contain a token.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Logs(Arc<Mutex<Seen>>);
+pub(crate) struct Logs(Arc<Mutex<SeenLines>>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenLines {
     lines: u64,
     leaks: Vec<String>,
 }

@@ -13,7 +13,7 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 use simulation::mutations::{self, Verdict};
-use simulation::scale::{self, Profile, Scale};
+use simulation::scale::{self, Profile, ScaleFigures};
 use simulation::{CrashMatrix, FaultPlan, Report, Scenario, crash_matrix, lateness, platforms, run, side_by_side};
 
 /// A run allocates all the time; with this allocator it takes a seventh less time.
@@ -53,18 +53,20 @@ struct Options {
 fn main() -> ExitCode {
     let options = Options::parse();
     let on = options.on.as_deref().and_then(|name| platforms().find(|it| *it == name));
-    let well = match options.seed {
-        Some(seed) => replay(seed, &by_chance(on)),
-        None if options.on.is_some() => Seeds::run(1..=options.seeds, options.until_broken, &by_chance(on)).told(),
+    let has_passed = match options.seed {
+        Some(seed) => replay(seed, &random_scenario(on)),
+        None if options.on.is_some() => {
+            Seeds::run(1..=options.seeds, options.until_broken, &random_scenario(on)).told()
+        }
         None if options.until_broken => until_broken(options.seeds),
         None if options.mutations => mutate(&options.only, options.json.as_deref()),
         None => everything(&options),
     };
-    if well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn by_chance(on: Option<&'static str>) -> Scenario {
-    Scenario { plot: None, on, faults: FaultPlan::Chance }
+fn random_scenario(on: Option<&'static str>) -> Scenario {
+    Scenario { plot: None, on, faults: FaultPlan::Random }
 }
 
 fn threads() -> usize {
@@ -86,7 +88,7 @@ fn replay(seed: u64, scenario: &Scenario) -> bool {
 fn until_broken(seeds: u64) -> bool {
     // A few random seeds show most broken invariants immediately; crashes at every port call show
     // the rest.
-    let (few, any) = (seeds.min(100), by_chance(None));
+    let (few, any) = (seeds.min(100), random_scenario(None));
     Seeds::run(1..=few, true, &any).broken.is_empty()
         && crash_matrix(threads(), true).broken.is_empty()
         && Seeds::run(few + 1..=seeds, true, &any).broken.is_empty()
@@ -173,12 +175,12 @@ impl Lateness {
 const SHOWN: usize = 5;
 
 fn everything(options: &Options) -> bool {
-    let seeds = Seeds::run(1..=options.seeds, false, &by_chance(None));
+    let seeds = Seeds::run(1..=options.seeds, false, &random_scenario(None));
     let matrix = crash_matrix(threads(), false);
     let late = Lateness::measure();
     let profile = Profile::measured();
     let scale = scale::Report::make(1, &profile);
-    let attacked = scale::run(&scale::Setting { profile, ..scale::Setting::attacked() });
+    let attacked_figures = scale::run(&scale::Setting { profile, ..scale::Setting::attacked() });
 
     println!("{scale}");
     println!("deaths of a process, by flow");
@@ -191,9 +193,9 @@ fn everything(options: &Options) -> bool {
     }
     let ready = scale.ready().cloned();
     println!("\n{}\n", table(&seeds, &matrix, &late, ready.as_ref()));
-    println!("together with a user with 10,000 posts on servers that take 40 s\n{attacked}");
+    println!("together with a user with 10,000 posts on servers that take 40 s\n{attacked_figures}");
     let mut missed = targets_missed(&late, ready.as_ref());
-    if 1_000 < attacked.others_late_p99_ms {
+    if 1_000 < attacked_figures.others_late_p99_ms {
         missed.push("99 of 100 posts within a second despite a user with slow servers".to_owned());
     }
     for it in &missed {
@@ -201,7 +203,7 @@ fn everything(options: &Options) -> bool {
     }
     if let Some(file) = &options.json {
         let mut figures = figures(&seeds, &matrix, &late, ready.as_ref());
-        figures["beside_a_noisy_user_p99_ms"] = attacked.others_late_p99_ms.into();
+        figures["beside_a_noisy_user_p99_ms"] = attacked_figures.others_late_p99_ms.into();
         if !written(file, &figures) {
             return false;
         }
@@ -221,11 +223,11 @@ fn written(file: &Path, figures: &Value) -> bool {
 }
 
 fn mutate(only: &[String], json: Option<&Path>) -> bool {
-    let told = |mutation: &mutations::Mutation, verdict, took: Duration| {
+    let print_verdict = |mutation: &mutations::Mutation, verdict, took: Duration| {
         let verdict = if verdict == Verdict::Caught { "caught" } else { "MISSED" };
         println!("{verdict} {:5.1} s  {}", took.as_secs_f64(), mutation.name);
     };
-    let caught = match mutations::run(Path::new("."), only, told) {
+    let caught = match mutations::run(Path::new("."), only, print_verdict) {
         Ok(caught) => caught,
         Err(error) => {
             println!("{error}");
@@ -238,7 +240,7 @@ fn mutate(only: &[String], json: Option<&Path>) -> bool {
     kept && caught == tried
 }
 
-fn table(seeds: &Seeds, matrix: &CrashMatrix, late: &Lateness, scale: Option<&Scale>) -> String {
+fn table(seeds: &Seeds, matrix: &CrashMatrix, late: &Lateness, scale: Option<&ScaleFigures>) -> String {
     let mut rows = vec![
         ("seeds", seeds.count.to_string()),
         ("port calls", seeds.port_calls.to_string()),
@@ -271,7 +273,7 @@ fn table(seeds: &Seeds, matrix: &CrashMatrix, late: &Lateness, scale: Option<&Sc
 }
 
 /// Messages about the targets that the figures miss.
-fn targets_missed(late: &Lateness, scale: Option<&Scale>) -> Vec<String> {
+fn targets_missed(late: &Lateness, scale: Option<&ScaleFigures>) -> Vec<String> {
     let mut missed = Vec::new();
     let mut expect = |holds: bool, what: &str| {
         if !holds {
@@ -291,7 +293,7 @@ fn targets_missed(late: &Lateness, scale: Option<&Scale>) -> Vec<String> {
     missed
 }
 
-fn figures(seeds: &Seeds, matrix: &CrashMatrix, late: &Lateness, scale: Option<&Scale>) -> Value {
+fn figures(seeds: &Seeds, matrix: &CrashMatrix, late: &Lateness, scale: Option<&ScaleFigures>) -> Value {
     json!({
         "seeds": seeds.count,
         "faults": seeds.faults,

@@ -80,7 +80,7 @@ pub fn named(only: &[String]) -> impl Iterator<Item = &'static Mutation> {
 pub fn run(
     sources: &Path,
     only: &[String],
-    mut told: impl FnMut(&Mutation, Verdict, Duration),
+    mut report: impl FnMut(&Mutation, Verdict, Duration),
 ) -> Result<usize, MutationError> {
     // Cargo runs inside the copy, where a relative path would not resolve.
     let sources = &sources.canonicalize().map_err(|source| MutationError::Io { path: sources.to_owned(), source })?;
@@ -106,7 +106,7 @@ pub fn run(
             ["--until-broken", "--seeds", SEEDS].into_iter().chain(on.into_iter().flatten()).collect();
         let verdict = if passes(&program, &arguments, mutation.name)? { Verdict::Missed } else { Verdict::Caught };
         caught += usize::from(verdict == Verdict::Caught);
-        told(mutation, verdict, started.elapsed());
+        report(mutation, verdict, started.elapsed());
     }
     Ok(caught)
 }
@@ -137,13 +137,13 @@ fn mutated(sources: &Path) -> Result<BTreeMap<PathBuf, String>, MutationError> {
             Entry::Occupied(text) => text.into_mut(),
             Entry::Vacant(text) => text.insert(read(&sources.join(file))?),
         };
-        let place = format!("{before}{from}");
-        let found = text.matches(&place).count();
+        let original = format!("{before}{from}");
+        let found = text.matches(&original).count();
         if found != 1 {
             return Err(MutationError::Misplaced { name, file, found });
         }
         let choice = format!("{before}(if crate::broken({name:?}) {{ {to} }} else {{ {from} }})");
-        *text = text.replacen(&place, &choice, 1);
+        *text = text.replacen(&original, &choice, 1);
     }
     Ok(changed)
 }

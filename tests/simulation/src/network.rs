@@ -22,7 +22,7 @@ pub(crate) use self::grants::{Grants, MARK};
 pub(crate) use self::reference::Reference;
 use self::reviews::Reviews;
 use self::spec::SPECS;
-pub(crate) use self::spec::{Certainty, FOLLOW_UPS, PlatformBehavior, Spec, random_specs};
+pub(crate) use self::spec::{FOLLOW_UPS, LookUpSupport, PlatformBehavior, Spec, random_specs};
 pub(crate) use self::timeline::{Public, Timeline};
 use self::uploads::{Progress, Uploads};
 use crate::world::{SimulatedWorld, lock};
@@ -52,9 +52,9 @@ struct Inner {
 impl Inner {
     /// Whether the platform still has every upload that a publish call names. A public post needs
     /// none.
-    fn has_what_it_names(&self, spec: Spec, reference: Reference, named: Option<Progress>) -> bool {
+    fn has_upload(&self, spec: Spec, reference: Reference, upload: Option<Progress>) -> bool {
         let is_public = || self.timeline.find(reference).is_some();
-        spec.steps == 0 || is_public() || named.is_some_and(|it| self.uploads.keeps(it))
+        spec.steps == 0 || is_public() || upload.is_some_and(|it| self.uploads.keeps(it))
     }
 }
 
@@ -65,7 +65,7 @@ pub fn platforms() -> impl Iterator<Item = &'static str> {
 
 /// How long before a post is due each platform begins to prepare it.
 pub(crate) fn lead_times() -> LeadTimesByPlatform {
-    LeadTimesByPlatform::of(SPECS.iter().map(|it| (it.name, it.lead())))
+    LeadTimesByPlatform::new(SPECS.iter().map(|it| (it.name, it.lead())))
 }
 
 impl Network {
@@ -108,7 +108,7 @@ impl Network {
     pub(crate) fn authorize(&self, spec: Spec, account: &str) -> Credentials {
         let (now, lasts) = (self.world.now(), self.lasts());
         let mut inner = self.lock();
-        if spec.certainty == Certainty::Recognized && inner.timeline.page(account, None, 1).is_empty() {
+        if spec.certainty == LookUpSupport::Recognized && inner.timeline.page(account, None, 1).is_empty() {
             // Posts from before the account was connected, which look like all later ones.
             for _ in 0..4 {
                 inner.timeline.show(account, false, now);

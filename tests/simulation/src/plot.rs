@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use crate::network::{PlatformFault, random_specs};
-use crate::scenario::{AccountAct, AccountPlot, Plot, PostAct, PostPlot};
+use crate::scenario::{AccountAction, AccountPlan, PostAction, PostPlan, UserPlan};
 
 /// The latest time for which a new post is scheduled.
 const LAST_DUE_S: i64 = 360;
@@ -11,7 +11,7 @@ const LAST_DUE_S: i64 = 360;
 /// The time from which on no faults are injected.
 const QUIET_S: i64 = 480;
 
-impl Plot {
+impl UserPlan {
     /// The users' actions in the run of a seed.
     pub(crate) fn drawn(seed: u64) -> Self {
         // A separate random generator: the faults of the run draw from another one, so they do not
@@ -29,16 +29,16 @@ impl Plot {
 
 /// Many posts at once on one account whose posts all look alike. Returns the outcomes of the first
 /// publish calls.
-fn rush(rng: &mut fastrand::Rng, accounts: &mut [AccountPlot], posts: &mut Vec<PostPlot>) -> Vec<PlatformFault> {
+fn rush(rng: &mut fastrand::Rng, accounts: &mut [AccountPlan], posts: &mut Vec<PostPlan>) -> Vec<PlatformFault> {
     const DOUBTFUL: [PlatformFault; 4] =
         [PlatformFault::ResponseLost, PlatformFault::CallLost, PlatformFault::ErrorAfter, PlatformFault::Error];
     let platform = ["recognized", "recognized-in-steps"][rng.usize(0..2)];
-    accounts[0] = AccountPlot { platform, acts: Vec::new(), reconnects: true };
+    accounts[0] = AccountPlan { platform, acts: Vec::new(), reconnects: true };
     let due = TimeDelta::seconds(rng.i64(120..LAST_DUE_S));
     posts.clear();
     for _ in 0..rng.usize(3..=6) {
-        let acts = vec![(seconds(rng, 0, 30), PostAct::Create(Some(due)))];
-        posts.push(PostPlot { targets: vec![0], acts, retries: 0 });
+        let actions = vec![(seconds(rng, 0, 30), PostAction::Create(Some(due)))];
+        posts.push(PostPlan { targets: vec![0], acts: actions, retries: 0 });
     }
     (0..rng.usize(0..=4)).map(|_| DOUBTFUL[rng.usize(0..DOUBTFUL.len())]).collect()
 }
@@ -47,27 +47,27 @@ fn seconds(rng: &mut fastrand::Rng, from: i64, to: i64) -> TimeDelta {
     TimeDelta::milliseconds(rng.i64(from * 1_000..to * 1_000))
 }
 
-fn account(rng: &mut fastrand::Rng) -> AccountPlot {
-    let mut acts = Vec::new();
+fn account(rng: &mut fastrand::Rng) -> AccountPlan {
+    let mut actions = Vec::new();
     if rng.u32(0..5) == 0 {
-        acts.push((seconds(rng, 30, LAST_DUE_S), AccountAct::Revoke));
+        actions.push((seconds(rng, 30, LAST_DUE_S), AccountAction::Revoke));
     }
     if rng.u32(0..5) == 0 {
         let at = seconds(rng, 30, LAST_DUE_S);
-        acts.push((at, AccountAct::Disconnect));
-        acts.push((at + seconds(rng, 5, 90), AccountAct::Connect));
+        actions.push((at, AccountAction::Disconnect));
+        actions.push((at + seconds(rng, 5, 90), AccountAction::Connect));
     }
     if rng.u32(0..6) == 0 {
-        acts.push((seconds(rng, 30, LAST_DUE_S), AccountAct::Connect));
+        actions.push((seconds(rng, 30, LAST_DUE_S), AccountAction::Connect));
     }
-    acts.sort_by_key(|it| it.0);
+    actions.sort_by_key(|it| it.0);
     // Few owners never reconnect: a post that waits for its account waits for a day, and simulating
     // that day takes time.
     let specs: Vec<_> = random_specs().collect();
-    AccountPlot { platform: specs[rng.usize(0..specs.len())].name, acts, reconnects: rng.u32(0..200) != 0 }
+    AccountPlan { platform: specs[rng.usize(0..specs.len())].name, acts: actions, reconnects: rng.u32(0..200) != 0 }
 }
 
-fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlot {
+fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlan {
     let mut targets: Vec<_> = (0..accounts).collect();
     rng.shuffle(&mut targets);
     targets.truncate([1, 1, 2, 2, 3][rng.usize(0..5)]);
@@ -76,11 +76,11 @@ fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlot {
     // Users choose whole seconds.
     let mut due = TimeDelta::seconds(rng.i64(written.num_seconds() + 5..LAST_DUE_S));
     let first = match rng.u32(0..8) {
-        0 => PostAct::Create(None),
-        1 => PostAct::Create(Some(TimeDelta::zero())),
-        _ => PostAct::Create(Some(due)),
+        0 => PostAction::Create(None),
+        1 => PostAction::Create(Some(TimeDelta::zero())),
+        _ => PostAction::Create(Some(due)),
     };
-    let mut acts = vec![(written, first)];
+    let mut actions = vec![(written, first)];
     let mut last = written;
     for _ in 0..[0, 0, 0, 1, 1, 2, 3][rng.usize(0..7)] {
         // Mostly close to the due second, where changes race with the delivery.
@@ -93,19 +93,19 @@ fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlot {
         };
         let at = at.max(written + TimeDelta::milliseconds(100));
         last = at;
-        let act = match rng.u32(0..11) {
-            0..=3 => PostAct::Rewrite,
-            10 => PostAct::Retarget(rng.u8(1..1 << accounts)),
+        let action = match rng.u32(0..11) {
+            0..=3 => PostAction::Rewrite,
+            10 => PostAction::Retarget(rng.u8(1..1 << accounts)),
             4..=6 => {
                 due = (at + seconds(rng, 1, 60)).min(TimeDelta::seconds(LAST_DUE_S + 60));
                 due = TimeDelta::seconds(due.num_seconds() + 1);
-                PostAct::Reschedule(due)
+                PostAction::Reschedule(due)
             }
-            7 | 8 => PostAct::Unschedule,
-            _ => PostAct::Delete,
+            7 | 8 => PostAction::Unschedule,
+            _ => PostAction::Delete,
         };
-        acts.push((at, act));
+        actions.push((at, action));
     }
-    acts.sort_by_key(|it| it.0);
-    PostPlot { targets, acts, retries: rng.u32(0..=2) }
+    actions.sort_by_key(|it| it.0);
+    PostPlan { targets, acts: actions, retries: rng.u32(0..=2) }
 }

@@ -35,17 +35,17 @@ pub(crate) fn current() -> Option<Arc<Process>> {
 /// function.
 pub(crate) async fn run<T>(name: String, limit: Duration, work: Pin<Box<impl Future<Output = T>>>) -> Option<T> {
     let process = Arc::new(Process { name, dead: AtomicBool::new(false) });
-    let mortal = Mortal { process: Arc::clone(&process), work: Some(work) };
+    let mortal = KillableFuture { process: Arc::clone(&process), work: Some(work) };
     CURRENT.scope(process, tokio::time::timeout(limit, mortal)).await.ok().flatten()
 }
 
 /// Work that is dropped when its process dies.
-struct Mortal<F> {
+struct KillableFuture<F> {
     process: Arc<Process>,
     work: Option<Pin<Box<F>>>,
 }
 
-impl<F: Future> Future for Mortal<F> {
+impl<F: Future> Future for KillableFuture<F> {
     type Output = Option<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -65,11 +65,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn killed_process_runs_nothing_more() {
-        let went_on = AtomicBool::new(false);
+        let has_continued = AtomicBool::new(false);
         let work = async {
             let other = async {
                 tokio::time::sleep(Duration::from_secs(1)).await;
-                went_on.store(true, Ordering::Relaxed);
+                has_continued.store(true, Ordering::Relaxed);
             };
             let end = async {
                 current().unwrap().die().await;
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(run("posts#1".to_owned(), Duration::from_secs(9), Box::pin(work)).await, None);
         tokio::time::sleep(Duration::from_secs(2)).await;
 
-        assert!(!went_on.load(Ordering::Relaxed));
+        assert!(!has_continued.load(Ordering::Relaxed));
     }
 
     #[tokio::test(start_paused = true)]

@@ -60,7 +60,7 @@ impl SimulatedQueue {
     pub(crate) async fn take(&self, most: usize, window: Duration) -> Vec<Taken> {
         loop {
             let next = lock(&self.messages).waiting.keys().next().map(|it| it.0);
-            let came = self.came.notified();
+            let arrival = self.came.notified();
             match next {
                 Some(at) if at <= self.world.now() => {
                     if !window.is_zero() {
@@ -71,9 +71,9 @@ impl SimulatedQueue {
                 Some(at) => {
                     let left = (at - self.world.now()).to_std().unwrap_or_default();
                     // A message that arrives meanwhile may be due earlier.
-                    let _ = tokio::time::timeout(left, came).await;
+                    let _ = tokio::time::timeout(left, arrival).await;
                 }
-                None => came.await,
+                None => arrival.await,
             }
         }
     }

@@ -9,9 +9,9 @@ use tokio::runtime::Builder;
 use crate::deployment::{Deployment, prepare_thread};
 use crate::invariants::{self, Broken, History, Kind, Watch};
 use crate::logs::Logs;
-use crate::network::{Certainty, Network, Reference, Spec};
+use crate::network::{LookUpSupport, Network, Reference, Spec};
 use crate::report::Report;
-use crate::scenario::{Plot, Scenario};
+use crate::scenario::{Scenario, UserPlan};
 use crate::store::Journal;
 use crate::users::People;
 use crate::world::{SimulatedWorld, lock};
@@ -38,57 +38,58 @@ pub fn run(seed: u64, scenario: &Scenario) -> Report {
 }
 
 async fn play(seed: u64, scenario: &Scenario, logs: &Logs) -> Report {
-    let mut plot = scenario.plot.clone().unwrap_or_else(|| Plot::drawn(seed));
+    let mut plan = scenario.plot.clone().unwrap_or_else(|| UserPlan::drawn(seed));
     if let Some(platform) = scenario.on {
-        plot.accounts.iter_mut().for_each(|it| it.platform = platform);
+        plan.accounts.iter_mut().for_each(|it| it.platform = platform);
     }
-    let world = Arc::new(SimulatedWorld::new(seed, &scenario.faults, plot.quiet_after));
-    let network = Network::new(Arc::clone(&world), &plot.public_calls);
-    let deployment = Deployment::new(&world, network, plot.due_shards);
-    let people = People::settle(Arc::clone(&deployment), &plot).await;
+    let world = Arc::new(SimulatedWorld::new(seed, &scenario.faults, plan.quiet_after));
+    let platforms = Network::new(Arc::clone(&world), &plan.public_calls);
+    let deployment = Deployment::new(&world, platforms, plan.due_shards);
+    let users = People::settle(Arc::clone(&deployment), &plan).await;
     deployment.start();
-    let living = {
-        let people = Arc::clone(&people);
-        tokio::spawn(async move { people.live(&plot).await })
+    let user_actions = {
+        let users = Arc::clone(&users);
+        tokio::spawn(async move { users.live(&plan).await })
     };
 
-    let mut watch = Watch::default();
+    let mut detector = Watch::default();
     let ends_at = world.quiet_at + LONGEST;
     while world.now() < ends_at {
         let pause = if world.is_long_quiet() { TimeDelta::seconds(60) } else { TimeDelta::seconds(10) };
         world.sleep_until(world.now() + pause).await;
-        watch.look(&deployment);
-        if living.is_finished() && world.is_quiet() && deployment.is_at_rest() {
+        detector.look(&deployment);
+        if user_actions.is_finished() && world.is_quiet() && deployment.is_at_rest() {
             break;
         }
     }
-    living.await.expect("nobody panics");
-    judge(seed, &deployment, &people, watch, logs).await
+    user_actions.await.expect("nobody panics");
+    judge(seed, &deployment, &users, detector, logs).await
 }
 
-async fn judge(seed: u64, deployment: &Deployment, people: &People, watch: Watch, logs: &Logs) -> Report {
+async fn judge(seed: u64, deployment: &Deployment, users: &People, detector: Watch, logs: &Logs) -> Report {
     let world = &deployment.world;
     let (faults, port_calls) = (world.faults(), world.calls());
     let journal = std::mem::take(&mut *lock(&deployment.journal));
     let mut timeline = deployment.network.take_timeline();
-    timeline.give_each_its_own(&holders(&journal));
+    timeline.assign_by_claims(&claims(&journal));
     let history = History {
-        people,
+        people: users,
         journal: &journal,
         timeline: &timeline,
-        answers: people.answers(),
+        answers: users.answers(),
         told: deployment.bus.told(),
         leaks: logs.leaks(),
         deaths: world.deaths(),
         notified: deployment.webhooks.got(),
     };
-    let mut broken = watch.broken;
+    let mut broken = detector.broken;
     broken.extend(invariants::check(&history).await);
     if !deployment.queue.is_empty() {
         broken.push(Broken { kind: Kind::Stuck, post: None, what: "the queue never empties".to_owned() });
     }
-    let of = |kind: Kind| u64::try_from(broken.iter().filter(|it| it.kind == kind).count()).unwrap_or(u64::MAX);
-    let (lost, doubled, stuck, early) = (of(Kind::Lost), of(Kind::Doubled), of(Kind::Stuck), of(Kind::Early));
+    let count = |kind: Kind| u64::try_from(broken.iter().filter(|it| it.kind == kind).count()).unwrap_or(u64::MAX);
+    let (lost, doubled, stuck, early) =
+        (count(Kind::Lost), count(Kind::Duplicated), count(Kind::Stuck), count(Kind::Early));
     let lateness = history.lateness();
     let published = u64::try_from(timeline.public.len()).unwrap_or(u64::MAX);
     let took = world.now() - world.start;
@@ -111,9 +112,9 @@ async fn judge(seed: u64, deployment: &Deployment, people: &People, watch: Watch
 }
 
 /// Which targets claim which ids, on platforms where all posts look alike.
-fn holders(journal: &Journal) -> Vec<(Reference, String, String)> {
+fn claims(journal: &Journal) -> Vec<(Reference, String, String)> {
     let targets = journal.posts().flat_map(|post| post.targets.iter().map(move |it| (post, it)));
-    let recognized = targets.filter(|(_, it)| Spec::named(&it.provider).certainty == Certainty::Recognized);
+    let recognized = targets.filter(|(_, it)| Spec::named(&it.provider).certainty == LookUpSupport::Recognized);
     recognized
         .filter_map(|(post, target)| {
             let reference = Reference { post: post.post_id, target: target.target_id, revision: post.revision };

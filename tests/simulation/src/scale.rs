@@ -27,7 +27,7 @@ mod store;
 mod time;
 mod world;
 
-pub use figures::{Hottest, Scale};
+pub use figures::{Hottest, ScaleFigures};
 pub use profile::{Deliver, Operation, PartitionBy, Profile};
 pub use report::Report;
 pub use setting::{EventSource, Noisy, Partitions, Setting, Tables};
@@ -38,7 +38,7 @@ pub type Ms = i32;
 
 /// Runs one setting to its end: every post is public, and its end is written to
 /// the post.
-pub fn run(setting: &Setting) -> Scale {
+pub fn run(setting: &Setting) -> ScaleFigures {
     world::World::new(setting).run()
 }
 

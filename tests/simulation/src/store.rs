@@ -125,7 +125,7 @@ impl Inner {
         let (_, operation) = target.split_once('.').expect("a version and an operation");
         let body = request.body().bytes().expect("requests to the store are small and whole");
         let request = Request::read(operation, body);
-        assert!(!request.reads_eventually(), "a read that may be behind: {}", request.describe());
+        assert!(!request.is_eventually_consistent(), "a read that may be behind: {}", request.describe());
 
         let written = request.writes();
         // Transactions write only tables that the journal records, so only writes to these can
@@ -136,7 +136,7 @@ impl Inner {
         let failed = answer(fault, request.transaction_items());
         call.die(When::Before).await;
         let done = match fault.is_done() {
-            true if PATIENCE < call.there => Some(self.perform_all_the_same(request, written, call.there).await),
+            true if PATIENCE < call.there => Some(self.perform_detached(request, written, call.there).await),
             true => {
                 call.go().await;
                 Some(self.perform(request, written))
@@ -152,7 +152,7 @@ impl Inner {
 
     /// Performs a request that is so slow that it arrives even when its caller has timed out or
     /// died.
-    async fn perform_all_the_same(
+    async fn perform_detached(
         self: &Arc<Self>,
         request: Request,
         written: Vec<Written>,
@@ -167,14 +167,14 @@ impl Inner {
     }
 
     /// Queries an index, which may be stale.
-    fn look_up(&self, query: QueryRequest) -> Result<String, DynoxideError> {
-        let behind = self.world.happens(self.world.probabilities.stale_index_probability);
-        let question = if behind { Question::of(&query) } else { None };
+    fn query_index(&self, query: QueryRequest) -> Result<String, DynoxideError> {
+        let is_stale = self.world.happens(self.world.probabilities.stale_index_probability);
+        let index_query = if is_stale { Question::from_request(&query) } else { None };
         let mut answer = self.tables.query(query)?;
-        if let (Some(question), None) = (question, &answer.last_evaluated_key) {
-            let then = self.world.now() - TimeDelta::from_std(self.world.up_to(BEHIND)).unwrap_or_default();
+        if let (Some(index_query), None) = (index_query, &answer.last_evaluated_key) {
+            let at = self.world.now() - TimeDelta::from_std(self.world.up_to(BEHIND)).unwrap_or_default();
             let items = answer.items.unwrap_or_default();
-            let earlier = question.as_of(then, &items, &lock(&self.journal));
+            let earlier = index_query.items_at(at, &items, &lock(&self.journal));
             if let Some(earlier) = earlier.filter(|it| *it != items) {
                 self.world.count_fault();
                 self.world.note(format!("an index is behind: {} entries instead of {}", earlier.len(), items.len()));
@@ -190,18 +190,18 @@ impl Inner {
 
     fn perform(&self, mut request: Request, written: Vec<Written>) -> HttpResponse {
         let now = self.world.now();
-        let (metered, writes) = (lock(&self.journal).is_metered(), !written.is_empty());
-        if metered {
+        let (is_metered, writes) = (lock(&self.journal).is_metered(), !written.is_empty());
+        if is_metered {
             meter::ask(&mut request);
         }
         let token = request.token().map(str::to_owned);
         let body = match request {
-            Request::Query(query) if query.index_name.is_some() => self.look_up(*query),
+            Request::Query(query) if query.index_name.is_some() => self.query_index(*query),
             other => self.tables.answer(other),
         };
         match body {
             Ok(body) => {
-                if metered {
+                if is_metered {
                     lock(&self.journal).charge(meter::charges(&body, writes, PREFIX));
                 }
                 // A repeated transaction gets the same response and changes nothing.

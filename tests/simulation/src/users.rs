@@ -18,7 +18,7 @@ pub(crate) use self::owner::Account;
 use self::owner::Owner;
 use self::writer::Writer;
 use crate::deployment::Deployment;
-use crate::scenario::{Plot, PostAct};
+use crate::scenario::{PostAction, UserPlan};
 use crate::world::lock;
 
 /// The endpoint of the run's user.
@@ -33,7 +33,7 @@ pub(crate) struct Answer {
     /// When the response arrived.
     pub(crate) at: DateTime<Utc>,
     pub(crate) post: PostId,
-    pub(crate) act: PostAct,
+    pub(crate) act: PostAction,
     /// The text that the request gave the post, if any.
     pub(crate) text: Option<String>,
     pub(crate) said: Said,
@@ -64,32 +64,32 @@ pub(crate) struct People {
 
 impl People {
     /// Creates one user with connected accounts, before faults begin.
-    pub(crate) async fn settle(deployment: Arc<Deployment>, plot: &Plot) -> Arc<Self> {
+    pub(crate) async fn settle(deployment: Arc<Deployment>, plan: &UserPlan) -> Arc<Self> {
         let user = User { user_id: deployment.publishing.ids.fresh(), ..domain::testing::a_user() };
         join(&deployment.publishing.store, &user).await;
-        let account = |(place, it): (usize, &crate::scenario::AccountPlot)| Account::new(place, it.platform);
-        let accounts = plot.accounts.iter().enumerate().map(account).collect();
-        let people = Self { deployment, user, accounts, answers: Mutex::default(), twice_created: Mutex::default() };
-        if plot.webhooks {
-            let store = &people.deployment.publishing;
-            let other = people.deployment.publishing.ids.fresh();
-            people.deployment.webhooks.settle(store, people.user.user_id, MINE).await;
-            people.deployment.webhooks.settle(store, other, THEIRS).await;
+        let account = |(index, it): (usize, &crate::scenario::AccountPlan)| Account::new(index, it.platform);
+        let accounts = plan.accounts.iter().enumerate().map(account).collect();
+        let users = Self { deployment, user, accounts, answers: Mutex::default(), twice_created: Mutex::default() };
+        if plan.webhooks {
+            let store = &users.deployment.publishing;
+            let other = users.deployment.publishing.ids.fresh();
+            users.deployment.webhooks.settle(store, users.user.user_id, MINE).await;
+            users.deployment.webhooks.settle(store, other, THEIRS).await;
         }
-        for account in &people.accounts {
-            account.connect(&people).await.expect("nothing goes wrong yet");
+        for account in &users.accounts {
+            account.connect(&users).await.expect("nothing goes wrong yet");
         }
-        Arc::new(people)
+        Arc::new(users)
     }
 
     /// Runs all users' actions until they are done.
-    pub(crate) async fn live(self: &Arc<Self>, plot: &Plot) {
+    pub(crate) async fn live(self: &Arc<Self>, plan: &UserPlan) {
         let mut tasks = JoinSet::new();
-        for (label, post) in plot.posts.iter().enumerate() {
+        for (label, post) in plan.posts.iter().enumerate() {
             tasks.spawn(Writer::new(Arc::clone(self), label, post.clone()).live());
         }
-        for (place, account) in plot.accounts.iter().enumerate() {
-            tasks.spawn(Owner::new(Arc::clone(self), place, account.clone()).live());
+        for (index, account) in plan.accounts.iter().enumerate() {
+            tasks.spawn(Owner::new(Arc::clone(self), index, account.clone()).live());
         }
         while let Some(ended) = tasks.join_next().await {
             ended.expect("nobody panics");

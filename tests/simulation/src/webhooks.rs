@@ -41,7 +41,7 @@ pub(crate) struct Got {
 
 /// A received message of the queue.
 #[derive(Clone, Debug)]
-struct Taken {
+struct QueuedEvent {
     id: u64,
     body: String,
     receives: u32,
@@ -50,7 +50,7 @@ struct Taken {
 /// The queue of webhooks, and everything that endpoints received.
 pub(crate) struct Webhooks {
     world: Arc<SimulatedWorld>,
-    waiting: Mutex<BTreeMap<(DateTime<Utc>, u64), Taken>>,
+    waiting: Mutex<BTreeMap<(DateTime<Utc>, u64), QueuedEvent>>,
     came: Notify,
     got: Mutex<Vec<Got>>,
     /// By endpoint URL.
@@ -70,7 +70,7 @@ impl Webhooks {
         let (record, secret) = made.expect("nothing goes wrong yet").expect("it is the first");
         let before = record.endpoint.clone();
         let verified = EndpointRecord { endpoint: WebhookEndpoint { is_verified: true, ..before.clone() }, ..record };
-        publishing.store.swap_webhook(&before, &verified, None).await.expect("nothing goes wrong yet");
+        publishing.store.replace_webhook(&before, &verified, None).await.expect("nothing goes wrong yet");
         lock(&self.secrets).insert(url.to_owned(), secret);
     }
 
@@ -109,8 +109,8 @@ impl Webhooks {
         let resources = Vec::from_iter(resource);
         let body = json!({ "detail-type": event.detail_type, "detail": event.detail, "resources": resources });
         let body = body.to_string();
-        let twice = self.world.happens(self.world.probabilities.message_fault_probability);
-        for _ in 0..if twice { 2 } else { 1 } {
+        let is_duplicated = self.world.happens(self.world.probabilities.message_fault_probability);
+        for _ in 0..if is_duplicated { 2 } else { 1 } {
             self.put(body.clone(), TimeDelta::zero());
         }
     }
@@ -139,14 +139,14 @@ impl Webhooks {
     pub(crate) async fn take(&self) -> (SqsEvent, Vec<u64>) {
         loop {
             let next = lock(&self.waiting).keys().next().map(|it| it.0);
-            let came = self.came.notified();
+            let arrival = self.came.notified();
             match next {
                 Some(at) if at <= self.world.now() => return self.take_now(),
                 Some(at) => {
                     let left = (at - self.world.now()).to_std().unwrap_or_default();
-                    let _ = tokio::time::timeout(left, came).await;
+                    let _ = tokio::time::timeout(left, arrival).await;
                 }
-                None => came.await,
+                None => arrival.await,
             }
         }
     }
@@ -180,20 +180,20 @@ impl Webhooks {
         let late = TimeDelta::from_std(self.world.up_to(JITTER)).unwrap_or_default();
         let mut waiting = lock(&self.waiting);
         let id = 1 + waiting.values().map(|it| it.id).max().unwrap_or_default();
-        waiting.insert((self.world.now() + delay + late, id), Taken { id, body, receives: 0 });
+        waiting.insert((self.world.now() + delay + late, id), QueuedEvent { id, body, receives: 0 });
         drop(waiting);
         self.came.notify_one();
     }
 }
 
 #[derive(Clone, Copy)]
-enum QueueFault {
+enum WebhookQueueFault {
     Fine,
     Unsent,
     ResponseLost,
 }
 
-impl InjectedFault for QueueFault {
+impl InjectedFault for WebhookQueueFault {
     const FINE: Self = Self::Fine;
     const DOWN: Self = Self::Unsent;
 
@@ -208,28 +208,28 @@ impl InjectedFault for QueueFault {
 
 #[async_trait]
 impl WebhookQueue for Webhooks {
-    async fn send(&self, hints: &[WebhookDeliveryMessage]) -> Result<(), QueueError> {
-        if hints.is_empty() {
+    async fn send(&self, messages: &[WebhookDeliveryMessage]) -> Result<(), QueueError> {
+        if messages.is_empty() {
             return Ok(());
         }
         let chance = self.world.probabilities.call_failure_probability / 2.0;
-        let faults = [(chance, QueueFault::Unsent), (chance, QueueFault::ResponseLost)];
-        let (call, fault) = self.world.call(Port::Queue, format!("send {} notices", hints.len()), &faults);
+        let faults = [(chance, WebhookQueueFault::Unsent), (chance, WebhookQueueFault::ResponseLost)];
+        let (call, fault) = self.world.call(Port::Queue, format!("send {} notices", messages.len()), &faults);
         call.go().await;
-        if !matches!(fault, QueueFault::Unsent) {
-            for hint in hints {
+        if !matches!(fault, WebhookQueueFault::Unsent) {
+            for message in messages {
                 // A message may be lost, or arrive twice.
-                let goes_wrong = self.world.happens(self.world.probabilities.message_fault_probability);
-                let copies = if goes_wrong { [0, 2][self.world.dice().usize(0..2)] } else { 1 };
-                let delay = TimeDelta::seconds(hint.delay_s(self.world.now()).into());
+                let is_faulty = self.world.happens(self.world.probabilities.message_fault_probability);
+                let copies = if is_faulty { [0, 2][self.world.dice().usize(0..2)] } else { 1 };
+                let delay = TimeDelta::seconds(message.delay_s(self.world.now()).into());
                 for _ in 0..copies {
-                    self.put(serde_json::to_string(&hint.name).expect("a name in JSON"), delay);
+                    self.put(serde_json::to_string(&message.name).expect("a name in JSON"), delay);
                 }
             }
         }
         call.come_back().await;
         match fault {
-            QueueFault::Fine => Ok(()),
+            WebhookQueueFault::Fine => Ok(()),
             _ => Err(QueueError("the connection was reset".to_owned())),
         }
     }

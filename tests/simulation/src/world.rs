@@ -88,7 +88,7 @@ impl SimulatedWorld {
         let mut dice = fastrand::Rng::with_seed(seed);
         let (probabilities, kills) = match faults {
             FaultPlan::None | FaultPlan::MissedTick => (FaultProbabilities::default(), Vec::new()),
-            FaultPlan::Chance => (FaultProbabilities::drawn(&mut dice, start, quiet_at), Vec::new()),
+            FaultPlan::Random => (FaultProbabilities::drawn(&mut dice, start, quiet_at), Vec::new()),
             FaultPlan::Script(kills) => (FaultProbabilities::default(), kills.clone()),
         };
         let ticks = u32::try_from(quiet_after.num_minutes()).unwrap_or(0).max(1);
@@ -119,7 +119,7 @@ impl SimulatedWorld {
     /// The virtual time, for the code under test.
     pub(crate) fn clock(self: &Arc<Self>) -> Clock {
         let world = Arc::clone(self);
-        Clock::of(move || world.now())
+        Clock::from_fn(move || world.now())
     }
 
     pub(crate) async fn sleep_until(&self, at: DateTime<Utc>) {
@@ -182,24 +182,24 @@ impl SimulatedWorld {
         let number = 1 + self.calls.fetch_add(1, Ordering::Relaxed);
         let now = self.now();
         let fault = self.draw_fault(port, faults);
-        let dies = self.death(number);
-        let slow = self.happens(self.probabilities.slow_call_probability);
+        let kill_point = self.draw_kill(number);
+        let is_slow = self.happens(self.probabilities.slow_call_probability);
         let (least, usual) = port.pace();
-        let duration = if slow { self.between(usual, port.slowest()) } else { self.between(least, usual) };
+        let duration = if is_slow { self.between(usual, port.slowest()) } else { self.between(least, usual) };
         let there = self.up_to(duration);
 
         let mut name = fault.name();
-        if dies.is_some() || slow || !name.is_empty() {
+        if kill_point.is_some() || is_slow || !name.is_empty() {
             self.count_fault();
         }
-        match dies {
+        match kill_point {
             Some(When::Before) => name = "dies before",
             Some(When::After) => name = "dies after",
-            None if slow && name.is_empty() => name = "slow",
+            None if is_slow && name.is_empty() => name = "slow",
             None => {}
         }
         lock(&self.trace).call(now, Arc::clone(&process), number, what, name);
-        (Call { process: Some(process), there, back: duration.saturating_sub(there), dies }, fault)
+        (Call { process: Some(process), there, back: duration.saturating_sub(there), dies: kill_point }, fault)
     }
 
     fn draw_fault<F: InjectedFault>(&self, port: Port, faults: &[(f64, F)]) -> F {
@@ -213,17 +213,17 @@ impl SimulatedWorld {
         if self.probabilities.is_fault_free() {
             return F::FINE;
         }
-        let mut thrown = lock(&self.dice).f64();
+        let mut drawn = lock(&self.dice).f64();
         for (chance, fault) in faults {
-            if thrown < *chance {
+            if drawn < *chance {
                 return *fault;
             }
-            thrown -= chance;
+            drawn -= chance;
         }
         F::FINE
     }
 
-    fn death(&self, number: u64) -> Option<When> {
+    fn draw_kill(&self, number: u64) -> Option<When> {
         if let Some(kill) = self.kills.iter().find(|it| it.call == number) {
             return Some(kill.when);
         }

@@ -3,7 +3,7 @@
 use simulation::{FaultPlan, Kill, Report, Scenario, When, run};
 
 fn by_chance(seed: u64) -> Report {
-    run(seed, &Scenario { plot: None, on: None, faults: FaultPlan::Chance })
+    run(seed, &Scenario { plot: None, on: None, faults: FaultPlan::Random })
 }
 
 fn trace(report: &Report) -> Vec<String> {

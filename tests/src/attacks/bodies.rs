@@ -14,77 +14,82 @@ pub(super) fn attacks() -> Vec<Attack> {
         "a list of 50,000 accounts, one of 85,000 files", "one error each" => long_lists;
         "40,000 unknown fields", "50 errors named, all counted" => many_fields;
         "a field name of 200 KB with control characters", "the name is truncated" => long_name;
-        "objects 40,000 levels deep", "400 with the reason" => deep;
+        "objects 40,000 levels deep", "400 with the reason" => deeply_nested_body;
     ]);
     all.extend(attacks!(21, [
-        "a draft is scheduled by a field given twice", "422 that names the field, on every operation" => given_twice;
-        "a field given twice in an entry of platforms", "422 with the path of the entry" => given_twice_inside;
+        "a draft is scheduled by a field given twice", "422 that names the field, on every operation" => duplicate_field;
+        "a field given twice in an entry of platforms", "422 with the path of the entry" => duplicate_nested_field;
         "1e400 as the id of an account", "422 on the field" => huge_number;
-        "a query parameter and a form's field given twice", "422, and a page that names the field" => given_twice_elsewhere;
+        "a query parameter and a form's field given twice", "422, and a page that names the field" => duplicate_query_parameter;
     ]));
     all
 }
 
 /// Sends a body of exactly 256 KB.
-async fn send(arena: &Arena, method: Method, path: &str, body: &str) -> Result<Answer> {
-    let api = arena.lifted().stranger()?.with_token(Some(arena.lifted().token()));
-    let answer = api.call(method, path).raw("application/json", body.as_bytes()).send().await?;
-    ensure!(answer.text.len() <= 64 * 1024, "{} bytes", answer.text.len());
-    ensure!(answer.took < Duration::from_secs(3), "{:?}", answer.took);
-    Ok(answer)
+async fn send(deployments: &Arena, method: Method, path: &str, body: &str) -> Result<Answer> {
+    let api = deployments.lifted().stranger()?.with_token(Some(deployments.lifted().token()));
+    let response = api.call(method, path).raw("application/json", body.as_bytes()).send().await?;
+    ensure!(response.text.len() <= 64 * 1024, "{} bytes", response.text.len());
+    ensure!(response.took < Duration::from_secs(3), "{:?}", response.took);
+    Ok(response)
 }
 
-fn seen(answer: &Answer) -> Result<String> {
-    let message: String = answer.json()?["message"].as_str().unwrap_or_default().chars().take(120).collect();
-    Ok(format!("{} with {} bytes: {message}", answer.status, answer.text.len()))
+fn describe_response(response: &Answer) -> Result<String> {
+    let message: String = response.json()?["message"].as_str().unwrap_or_default().chars().take(120).collect();
+    Ok(format!("{} with {} bytes: {message}", response.status, response.text.len()))
 }
 
-async fn many_scopes(arena: &Arena) -> Result<String> {
+async fn many_scopes(deployments: &Arena) -> Result<String> {
     let body = format!("{{\"scopes\":[{}7]}}", "7,".repeat(130_000));
-    let answer = send(arena, Method::POST, "/auth/device/code", &body).await?;
-    answer.clone().invalid(&["scopes"])?;
-    seen(&answer)
+    let response = send(deployments, Method::POST, "/auth/device/code", &body).await?;
+    response.clone().invalid(&["scopes"])?;
+    describe_response(&response)
 }
 
-async fn long_lists(arena: &Arena) -> Result<String> {
+async fn long_lists(deployments: &Arena) -> Result<String> {
     let accounts = format!("{{\"content\":\"a\",\"platforms\":[{}{{}}]}}", "{},".repeat(50_000));
-    let accounts = send(arena, Method::POST, "/posts", &accounts).await?;
+    let accounts = send(deployments, Method::POST, "/posts", &accounts).await?;
     accounts.clone().invalid(&["platforms"])?;
     let files = format!("{{\"content\":\"a\",\"media\":[{}7]}}", "7,".repeat(85_000));
-    let files = send(arena, Method::POST, "/posts", &files).await?;
+    let files = send(deployments, Method::POST, "/posts", &files).await?;
     files.clone().invalid(&["media"])?;
-    Ok(format!("{}; {}", seen(&accounts)?, seen(&files)?))
+    Ok(format!("{}; {}", describe_response(&accounts)?, describe_response(&files)?))
 }
 
-async fn many_fields(arena: &Arena) -> Result<String> {
+async fn many_fields(deployments: &Arena) -> Result<String> {
     let fields = (100_000..119_000).fold(String::new(), |fields, it| fields + &format!("\"{it}\":1,"));
-    let answer = send(arena, Method::POST, "/posts", &format!("{{{fields}\"content\":\"a\"}}")).await?;
-    ensure!(answer.status == 422, "{} {}", answer.status, answer.text);
-    let errors = answer.json()?["errors"].as_object().map_or(0, serde_json::Map::len);
+    let response = send(deployments, Method::POST, "/posts", &format!("{{{fields}\"content\":\"a\"}}")).await?;
+    ensure!(response.status == 422, "{} {}", response.status, response.text);
+    let errors = response.json()?["errors"].as_object().map_or(0, serde_json::Map::len);
     ensure!(errors == 50, "{errors} fields are named");
-    ensure!(answer.text.contains("(and 18999 more errors)"), "{}", answer.json()?["message"]);
-    seen(&answer)
+    ensure!(response.text.contains("(and 18999 more errors)"), "{}", response.json()?["message"]);
+    describe_response(&response)
 }
 
-async fn long_name(arena: &Arena) -> Result<String> {
+async fn long_name(deployments: &Arena) -> Result<String> {
     let mut seen_of = Vec::new();
     for part in ["name", "\\u0001", "é", "\\\""] {
         let body = format!("{{\"content\":\"a\",\"{}\":1}}", part.repeat(200_000 / part.len()));
-        let answer = send(arena, Method::POST, "/posts", &body).await?;
-        ensure!(answer.status == 422 && answer.text.len() < 2048, "{} with {}", answer.status, answer.text.len());
-        seen_of.push(format!("{} with {} bytes", answer.status, answer.text.len()));
+        let response = send(deployments, Method::POST, "/posts", &body).await?;
+        ensure!(
+            response.status == 422 && response.text.len() < 2048,
+            "{} with {}",
+            response.status,
+            response.text.len()
+        );
+        seen_of.push(format!("{} with {} bytes", response.status, response.text.len()));
     }
     Ok(seen_of.join(", "))
 }
 
-async fn deep(arena: &Arena) -> Result<String> {
-    let answer = send(arena, Method::POST, "/posts", &"{\"a\":".repeat(40_000)).await?;
-    ensure!(answer.status == 400 && answer.text.contains("levels deep"), "{} {}", answer.status, answer.text);
-    seen(&answer)
+async fn deeply_nested_body(deployments: &Arena) -> Result<String> {
+    let response = send(deployments, Method::POST, "/posts", &"{\"a\":".repeat(40_000)).await?;
+    ensure!(response.status == 400 && response.text.contains("levels deep"), "{} {}", response.status, response.text);
+    describe_response(&response)
 }
 
-async fn given_twice(arena: &Arena) -> Result<String> {
-    let user = arena.lifted().new_user().await?;
+async fn duplicate_field(deployments: &Arena) -> Result<String> {
+    let user = deployments.lifted().new_user().await?;
     let post = user.create(&json!({ "content": "a" })).await?;
     let change = format!("/posts/{}", post["id"]);
     for (method, path, body, field) in [
@@ -94,8 +99,8 @@ async fn given_twice(arena: &Arena) -> Result<String> {
         (Method::POST, "/auth/device/code", r#"{"scopes":["posts:read"],"scopes":null}"#, "scopes"),
         (Method::POST, "/auth/device/token", r#"{"device_code":"a","device_code":"b"}"#, "device_code"),
     ] {
-        let answer = user.api.call(method, path).raw("application/json", body.as_bytes()).send().await?;
-        let errors = answer.invalid(&[field])?;
+        let response = user.api.call(method, path).raw("application/json", body.as_bytes()).send().await?;
+        let errors = response.invalid(&[field])?;
         ensure!(errors[field][0] == format!("{field} is given more than once"), "{errors}");
     }
     let after = user.show(post["id"].as_i64().unwrap_or_default()).await?;
@@ -103,29 +108,29 @@ async fn given_twice(arena: &Arena) -> Result<String> {
     Ok("422 on the field, five times; nothing was changed".to_owned())
 }
 
-async fn given_twice_inside(arena: &Arena) -> Result<String> {
+async fn duplicate_nested_field(deployments: &Arena) -> Result<String> {
     let body = r#"{"content":"a","platforms":[{"connected_account_id":1,"content":"x","content":"y"}]}"#;
-    let answer = send(arena, Method::POST, "/posts", body).await?;
-    let errors = answer.json()?["errors"].clone();
+    let response = send(deployments, Method::POST, "/posts", body).await?;
+    let errors = response.json()?["errors"].clone();
     ensure!(
         errors["platforms.0.content"][0] == "platforms.0.content is given more than once",
         "{} {errors}",
-        answer.status
+        response.status
     );
-    seen(&answer)
+    describe_response(&response)
 }
 
-async fn huge_number(arena: &Arena) -> Result<String> {
+async fn huge_number(deployments: &Arena) -> Result<String> {
     let body = r#"{"content":"a","platforms":[{"connected_account_id":1e400}]}"#;
-    let answer = send(arena, Method::POST, "/posts", body).await?;
-    answer.clone().invalid(&["platforms.0.connected_account_id"])?;
-    seen(&answer)
+    let response = send(deployments, Method::POST, "/posts", body).await?;
+    response.clone().invalid(&["platforms.0.connected_account_id"])?;
+    describe_response(&response)
 }
 
-async fn given_twice_elsewhere(arena: &Arena) -> Result<String> {
-    let mut user = arena.lifted().new_user().await?;
+async fn duplicate_query_parameter(deployments: &Arena) -> Result<String> {
+    let mut user = deployments.lifted().new_user().await?;
     user.api.get("/posts?page=1&page=2").await?.invalid(&["page"])?;
-    let page = user.browser.open(&format!("{}/device?user_code=A&user_code=B", arena.lifted().origin())).await?;
+    let page = user.browser.open(&format!("{}/device?user_code=A&user_code=B", deployments.lifted().origin())).await?;
     ensure!(page.status == 400 && page.html.contains("user_code more than once"), "{} {}", page.status, page.html);
     Ok(format!("422 on page; a page with {}", page.status))
 }

@@ -20,11 +20,11 @@ use crate::{
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(11, [
-        "a server echoes token and text of a post in its error", "the message is shown without both, and the log has neither" => repeats;
+        "a server echoes token and text of a post in its error", "the message is shown without both, and the log has neither" => secrets_in_error_message;
     ])
 }
 
-async fn repeats(_: &Arena) -> Result<String> {
+async fn secrets_in_error_message(_: &Arena) -> Result<String> {
     let server: Server = Server::start(Clock::System).await;
     let addresses: Vec<_> = server.addresses().iter().map(ToString::to_string).collect();
     let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();
@@ -35,11 +35,11 @@ async fn repeats(_: &Arena) -> Result<String> {
     let account = connect(&user, &server).await?;
     let tokens = server.access_tokens();
     ensure!(!tokens.is_empty(), "the server gave no token");
-    ensure!(server.echo(), "the server's errors have no message");
-    server.trouble(Call::Publish, InjectedFault::Unwanted, usize::MAX);
+    ensure!(server.echo_requests(), "the server's errors have no message");
+    server.inject_fault(Call::Publish, InjectedFault::Refused, usize::MAX);
 
-    let words = fresh("a secret until it is out");
-    let id = user.schedule(&words, &[&account], 1).await?;
+    let content = fresh("a secret until it is out");
+    let id = user.schedule(&content, &[&account], 1).await?;
     let failed = moment::eventually(Duration::from_mins(1), "a refused post", || async {
         let post = user.show(id).await?;
         Ok((post["status"] == "failed").then_some(post))
@@ -49,9 +49,9 @@ async fn repeats(_: &Arena) -> Result<String> {
     let message = text(&failed["platforms"][0], "error_message")?;
     ensure!(message.contains("[…]"), "the server's message is not shown: {message}");
     let log = stack.log();
-    for unsaid in tokens.iter().chain([&words]) {
-        ensure!(!message.contains(unsaid.as_str()), "the message has {unsaid}: {message}");
-        ensure!(!log.contains(unsaid.as_str()), "the log has {unsaid}");
+    for secret in tokens.iter().chain([&content]) {
+        ensure!(!message.contains(secret.as_str()), "the message has {secret}: {message}");
+        ensure!(!log.contains(secret.as_str()), "the log has {secret}");
     }
     Ok(message.to_owned())
 }

@@ -20,9 +20,9 @@ use crate::{
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(22, [
-        "each character of a file's address is changed", "404 each time" => changed;
-        "the user, the file, the type or the end of an address is replaced by another", "404 each time" => replaced;
-        "an address is encoded differently, or leads to another folder", "404 each time" => written_otherwise;
+        "each character of a file's address is changed", "404 each time" => changed_characters;
+        "the user, the file, the type or the end of an address is replaced by another", "404 each time" => replaced_segments;
+        "an address is encoded differently, or leads to another folder", "404 each time" => alternative_encodings;
     ])
 }
 
@@ -33,18 +33,18 @@ async fn stand() -> Result<Stand> {
 }
 
 /// The path from which Instagram fetched an image of a new user, with the user's id.
-async fn path_of(stand: &Stand, color: u8) -> Result<(i64, String)> {
+async fn fetched_path(fixture: &Stand, color: u8) -> Result<(i64, String)> {
     let bytes = picture::png(64, 48, [color, 120, 90]);
-    let (user, addresses) = stand.fetched("instagram", &[(MimeType::Png, bytes)]).await?;
+    let (user, addresses) = fixture.fetched("instagram", &[(MimeType::Png, bytes)]).await?;
     let [address] = &addresses[..] else { return Err(TestError::new(format!("it fetched {addresses:?}"))) };
-    let path = address.strip_prefix(stand.deployment().origin()).unwrap_or_default().to_owned();
-    ensure!(status(stand, &path).await? == 200, "{path} is not there");
+    let path = address.strip_prefix(fixture.deployment().origin()).unwrap_or_default().to_owned();
+    ensure!(status(fixture, &path).await? == 200, "{path} is not there");
     Ok((user.id, path))
 }
 
 /// The status of a request for exactly this path: no client normalizes it.
-async fn status(stand: &Stand, path: &str) -> Result<u16> {
-    let host = stand.deployment().origin().trim_start_matches("http://");
+async fn status(fixture: &Stand, path: &str) -> Result<u16> {
+    let host = fixture.deployment().origin().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).await?;
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes()).await?;
     let mut head = [0; 12];
@@ -52,25 +52,25 @@ async fn status(stand: &Stand, path: &str) -> Result<u16> {
     Ok(String::from_utf8_lossy(&head).rsplit(' ').next().unwrap_or_default().parse()?)
 }
 
-async fn refused(stand: &Stand, paths: &[String]) -> Result<String> {
+async fn ensure_not_found(fixture: &Stand, paths: &[String]) -> Result<String> {
     for path in paths {
-        let status = status(stand, path).await?;
+        let status = status(fixture, path).await?;
         ensure!(status == 404, "{status} for {path}");
     }
     Ok(format!("404 for {} addresses", paths.len()))
 }
 
-async fn changed(_: &Arena) -> Result<String> {
-    let stand = stand().await?;
-    let (_, path) = path_of(&stand, 1).await?;
+async fn changed_characters(_: &Arena) -> Result<String> {
+    let fixture = stand().await?;
+    let (_, path) = fetched_path(&fixture, 1).await?;
     let other = |it: u8| if it == b'1' { '2' } else { '1' };
     let at = |at: usize| format!("{}{}{}", &path[..at], other(path.as_bytes()[at]), &path[at + 1..]);
-    refused(&stand, &(1..path.len()).map(at).collect::<Vec<_>>()).await
+    ensure_not_found(&fixture, &(1..path.len()).map(at).collect::<Vec<_>>()).await
 }
 
-async fn replaced(_: &Arena) -> Result<String> {
-    let stand = stand().await?;
-    let ((user, path), (other_user, other)) = (path_of(&stand, 1).await?, path_of(&stand, 2).await?);
+async fn replaced_segments(_: &Arena) -> Result<String> {
+    let fixture = stand().await?;
+    let ((user, path), (other_user, other)) = (fetched_path(&fixture, 1).await?, fetched_path(&fixture, 2).await?);
     let part = |path: &str, at: usize| path.split('/').nth(at).unwrap_or_default().to_owned();
     let (mac, end, name) = (part(&path, 2), part(&path, 3), part(&path, 5));
     let (other_mac, other_end, other_name) = (part(&other, 2), part(&other, 3), part(&other, 5));
@@ -89,12 +89,12 @@ async fn replaced(_: &Arena) -> Result<String> {
         format!("/files/{mac}/{end}/{user}/1.jpg"),
         format!("/files/AAAAAAAAAAAAAAAAAAAAAA/{end}/{user}/{name}"),
     ];
-    refused(&stand, &paths).await
+    ensure_not_found(&fixture, &paths).await
 }
 
-async fn written_otherwise(_: &Arena) -> Result<String> {
-    let stand = stand().await?;
-    let (user, path) = path_of(&stand, 1).await?;
+async fn alternative_encodings(_: &Arena) -> Result<String> {
+    let fixture = stand().await?;
+    let (user, path) = fetched_path(&fixture, 1).await?;
     let part = |at: usize| path.split('/').nth(at).unwrap_or_default();
     let (mac, end, name) = (part(2), part(3), part(5));
     let paths = [
@@ -119,5 +119,5 @@ async fn written_otherwise(_: &Arena) -> Result<String> {
         format!("/files/derived/{end}/{user}/{name}"),
         format!("/derived/{user}/{name}"),
     ];
-    refused(&stand, &paths).await
+    ensure_not_found(&fixture, &paths).await
 }

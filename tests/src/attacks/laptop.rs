@@ -19,7 +19,7 @@ use crate::{
     answer::text,
     attacks,
     browser::Browser,
-    deployment::{Deployment, fresh_email},
+    deployment::{Deployment, unique_email},
     ensure,
     error::{Result, TestError},
     harness::{Harness, LIFTED},
@@ -33,26 +33,26 @@ const LIST: Option<&str> = Some("ListTables");
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(5, [
-        "every port of the process is searched for the database", "one port is open, and it is not a database" => every_port;
-        "a page calls the database that --dynamodb-port opens", "403 with an Origin, 421 for another host name, no CORS" => page_calls_database;
-        "the database is called with well-known keys", "denied; the printed keys work" => known_keys;
-        "a rebound host name reads the API and the sandbox", "421 and nothing else" => rebinding;
-        "a page posts to the sandbox with a browser", "403, and no fault is armed" => page_posts;
-        "the sandbox, the issuer and /dev are opened through a tunnel", "404 for every host name, forwarded or not" => through_tunnel;
-        "a file is read with the store's well-known secret", "403" => known_secret_of_files;
-        "a user signs in where --origin names a tunnel", "signed in, by a browser of this machine" => signs_in;
+        "every port of the process is searched for the database", "one port is open, and it is not a database" => port_scan;
+        "a page calls the database that --dynamodb-port opens", "403 with an Origin, 421 for another host name, no CORS" => cross_origin_database_call;
+        "the database is called with well-known keys", "denied; the printed keys work" => well_known_keys;
+        "a rebound host name reads the API and the sandbox", "421 and nothing else" => dns_rebinding;
+        "a page posts to the sandbox with a browser", "403, and no fault is armed" => cross_site_post;
+        "the sandbox, the issuer and /dev are opened through a tunnel", "404 for every host name, forwarded or not" => development_routes_through_tunnel;
+        "a file is read with the store's well-known secret", "403" => well_known_file_secret;
+        "a user signs in where --origin names a tunnel", "signed in, by a browser of this machine" => sign_in_through_tunnel;
     ])
 }
 
 /// Sends a request with this `Host`.
-async fn by_name(deployment: &Deployment, method: Method, path: &str, host: &str) -> Result<StatusCode> {
+async fn get_status_for_host(deployment: &Deployment, method: Method, path: &str, host: &str) -> Result<StatusCode> {
     let request =
         deployment.http().request(method, format!("{}{path}", deployment.origin())).header(header::HOST, host);
     Ok(request.send().await?.status())
 }
 
 /// The loopback ports on which the process with this id listens.
-fn ports_of(process: u32) -> Result<Vec<u16>> {
+fn listening_ports(process: u32) -> Result<Vec<u16>> {
     let mut sockets = Vec::new();
     for entry in std::fs::read_dir(format!("/proc/{process}/fd"))? {
         let Ok(target) = std::fs::read_link(entry?.path()) else { continue };
@@ -74,13 +74,13 @@ fn ports_of(process: u32) -> Result<Vec<u16>> {
     Ok(ports)
 }
 
-async fn every_port(_: &Arena) -> Result<String> {
+async fn port_scan(_: &Arena) -> Result<String> {
     let stack = Harness::start(&[]).await?;
-    let ports = ports_of(stack.id())?;
+    let ports = listening_ports(stack.id())?;
     ensure!(!ports.is_empty(), "not even the service listens");
     for port in &ports {
         let url = format!("http://127.0.0.1:{port}/");
-        let listed = plain()?
+        let listed = plain_client()?
             .post(&url)
             .header("x-amz-target", "DynamoDB_20120810.ListTables")
             .header("content-type", "application/x-amz-json-1.0")
@@ -97,41 +97,41 @@ async fn every_port(_: &Arena) -> Result<String> {
     Ok(format!("{} port, no database", ports.len()))
 }
 
-fn plain() -> Result<Client> {
+fn plain_client() -> Result<Client> {
     Ok(Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build()?)
 }
 
-async fn page_calls_database(_: &Arena) -> Result<String> {
+async fn cross_origin_database_call(_: &Arena) -> Result<String> {
     let stack = Harness::start(&["--dynamodb-port", "0"]).await?;
     let url = text(stack.stores(), "dynamodb")?;
-    let mut seen = Vec::new();
+    let mut statuses = Vec::new();
     for (method, name, value) in [
         (Method::POST, header::ORIGIN, "https://evil.example"),
         (Method::POST, header::ORIGIN, "http://localhost:3000"),
         (Method::OPTIONS, header::ORIGIN, "https://evil.example"),
         (Method::POST, header::HOST, "evil.example"),
     ] {
-        let request = plain()?.request(method, url).header(name, value).body("{}");
+        let request = plain_client()?.request(method, url).header(name, value).body("{}");
         let answer = request.header("x-amz-target", "DynamoDB_20120810.ListTables").send().await?;
         let status = answer.status();
         ensure!(matches!(status.as_u16(), 403 | 405 | 421), "{value}: {status}");
         ensure!(!answer.headers().contains_key("access-control-allow-origin"), "{value}: CORS");
-        seen.push(status.as_str().to_owned());
+        statuses.push(status.as_str().to_owned());
     }
     let port = url.rsplit(':').next().and_then(|it| it.parse().ok()).unwrap_or_default();
     for address in other_addresses()? {
         let reached = TcpStream::connect(SocketAddr::from((address, port))).await;
         ensure!(reached.is_err(), "the database listens at {address}");
     }
-    Ok(seen.join(", "))
+    Ok(statuses.join(", "))
 }
 
 /// Addresses of this machine that other machines can reach.
 fn other_addresses() -> Result<Vec<Ipv4Addr>> {
     // Sends no packet; it only determines which address would be used.
     let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
-    let ours = socket.connect(("192.0.2.1", 9)).and_then(|()| socket.local_addr());
-    Ok(match ours {
+    let local_address = socket.connect(("192.0.2.1", 9)).and_then(|()| socket.local_addr());
+    Ok(match local_address {
         Ok(SocketAddr::V4(it)) if !it.ip().is_loopback() && !it.ip().is_unspecified() => vec![*it.ip()],
         _ => Vec::new(),
     })
@@ -162,14 +162,14 @@ pub(super) fn signed(
     let request =
         SignableRequest::new(method.as_str(), url, headers.iter().copied(), SignableBody::Bytes(body.as_bytes()));
     let instructions = request.and_then(|it| sign(it, &params.into())).map_err(|it| TestError::new(it.to_string()))?;
-    let mut request = plain()?.request(method.clone(), url).body(body.to_owned());
+    let mut request = plain_client()?.request(method.clone(), url).body(body.to_owned());
     for (name, value) in headers.into_iter().chain(instructions.output().headers()) {
         request = request.header(name, value);
     }
     Ok(request)
 }
 
-async fn known_keys(_: &Arena) -> Result<String> {
+async fn well_known_keys(_: &Arena) -> Result<String> {
     let stack = Harness::start(&["--dynamodb-port", "0"]).await?;
     let (url, secret) = (format!("{}/", text(stack.stores(), "dynamodb")?), text(stack.stores(), "secret")?);
     for keys in [("local", "local-secret"), ("local", ""), ("a", "b"), ("a", secret)] {
@@ -182,28 +182,28 @@ async fn known_keys(_: &Arena) -> Result<String> {
     Ok("403 to all 4; the printed keys work".to_owned())
 }
 
-async fn rebinding(arena: &Arena) -> Result<String> {
-    let deployment = arena.lifted();
+async fn dns_rebinding(deployments: &Arena) -> Result<String> {
+    let deployment = deployments.lifted();
     let port = deployment.origin().rsplit(':').next().unwrap_or_default();
     let hosts = ["evil.example".to_owned(), format!("evil.example:{port}"), format!("localhost.evil.example:{port}")];
     let mut tried = 0;
     for host in &hosts {
         for path in ["/docs", "/api/v1/user", "/sandbox", "/sandbox/posts.json", "/dev/events", "/dev-issuer/jwks"] {
-            let status = by_name(deployment, Method::GET, path, host).await?;
+            let status = get_status_for_host(deployment, Method::GET, path, host).await?;
             ensure!(status == StatusCode::MISDIRECTED_REQUEST, "{host}{path}: {status}");
             tried += 1;
         }
     }
-    let ours = format!("127.0.0.1:{port}");
-    let status = by_name(deployment, Method::GET, "/sandbox/posts.json", &ours).await?;
-    ensure!(status.is_success(), "{ours} is ours: {status}");
+    let own_host = format!("127.0.0.1:{port}");
+    let status = get_status_for_host(deployment, Method::GET, "/sandbox/posts.json", &own_host).await?;
+    ensure!(status.is_success(), "{own_host} is ours: {status}");
     Ok(format!("421 to all {tried}"))
 }
 
-async fn page_posts(arena: &Arena) -> Result<String> {
-    let deployment = arena.lifted();
+async fn cross_site_post(deployments: &Arena) -> Result<String> {
+    let deployment = deployments.lifted();
     for site in ["cross-site", "same-site"] {
-        let answer = deployment
+        let response = deployment
             .http()
             .post(format!("{}/sandbox/faults", deployment.origin()))
             .header("sec-fetch-site", site)
@@ -211,18 +211,18 @@ async fn page_posts(arena: &Arena) -> Result<String> {
             .body(r#"{"account":"nobody","kind":"refuse","count":1}"#)
             .send()
             .await?;
-        ensure!(answer.status() == StatusCode::FORBIDDEN, "{site}: {}", answer.status());
+        ensure!(response.status() == StatusCode::FORBIDDEN, "{site}: {}", response.status());
     }
     Ok("403 from another site and from another port".to_owned())
 }
 
 /// A free address for the local end of a tunnel.
-fn end_of_tunnel() -> Result<SocketAddr> {
+fn free_tunnel_address() -> Result<SocketAddr> {
     Ok(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }
 
 /// A stack that serves a tunnel at this address.
-async fn tunneled(origin: &str, tunnel: SocketAddr) -> Result<(Harness, Deployment)> {
+async fn start_behind_tunnel(origin: &str, tunnel: SocketAddr) -> Result<(Harness, Deployment)> {
     let port = tunnel.port().to_string();
     let mut arguments = vec!["--origin", origin, "--origin-port", &port];
     arguments.extend(LIFTED);
@@ -231,9 +231,9 @@ async fn tunneled(origin: &str, tunnel: SocketAddr) -> Result<(Harness, Deployme
     Ok((stack, deployment))
 }
 
-async fn through_tunnel(_: &Arena) -> Result<String> {
-    let tunnel = end_of_tunnel()?;
-    let (_stack, deployment) = tunneled(OUTSIDE, tunnel).await?;
+async fn development_routes_through_tunnel(_: &Arena) -> Result<String> {
+    let tunnel = free_tunnel_address()?;
+    let (_stack, deployment) = start_behind_tunnel(OUTSIDE, tunnel).await?;
     let name = OUTSIDE.trim_start_matches("https://");
     let local = deployment.origin().trim_start_matches("http://").to_owned();
     let paths = [
@@ -251,19 +251,19 @@ async fn through_tunnel(_: &Arena) -> Result<String> {
     // original host.
     let (target, forwarded) = (tunnel.to_string(), [None, Some(("x-forwarded-host", name))]);
     for host in [name, &target, &local] {
-        for further in forwarded {
-            let asked = async |path: &str| {
+        for extra_header in forwarded {
+            let get_status = async |path: &str| {
                 let request = deployment.http().get(format!("http://{tunnel}{path}")).header(header::HOST, host);
-                let request = further.into_iter().fold(request, |it, (name, value)| it.header(name, value));
+                let request = extra_header.into_iter().fold(request, |it, (name, value)| it.header(name, value));
                 Ok::<_, TestError>(request.send().await?.status())
             };
             for path in paths {
-                let status = asked(path).await?;
-                ensure!(status == StatusCode::NOT_FOUND, "{path} as {host}, {further:?}: {status}");
+                let status = get_status(path).await?;
+                ensure!(status == StatusCode::NOT_FOUND, "{path} as {host}, {extra_header:?}: {status}");
             }
             for path in ["/docs", "/account", "/device"] {
-                let status = asked(path).await?;
-                ensure!(status.is_success() || status.is_redirection(), "{path} as {host}, {further:?}: {status}");
+                let status = get_status(path).await?;
+                ensure!(status.is_success() || status.is_redirection(), "{path} as {host}, {extra_header:?}: {status}");
             }
         }
     }
@@ -280,8 +280,8 @@ async fn through_tunnel(_: &Arena) -> Result<String> {
     Ok(format!("404 to all {} under three names, and the pages are there", paths.len()))
 }
 
-async fn known_secret_of_files(arena: &Arena) -> Result<String> {
-    let deployment = arena.lifted();
+async fn well_known_file_secret(deployments: &Arena) -> Result<String> {
+    let deployment = deployments.lifted();
     let user = deployment.new_user().await?;
     let path = user.upload("image/png", &picture::png(4, 4, [0, 0, 0])).await?;
     let url = format!("{}/social-publishing-media/{path}", deployment.origin());
@@ -293,13 +293,13 @@ async fn known_secret_of_files(arena: &Arena) -> Result<String> {
 }
 
 /// The browser uses the tunnel.
-async fn signs_in(_: &Arena) -> Result<String> {
-    let (name, tunnel) = ("app.sps-tunnel.example", end_of_tunnel()?);
+async fn sign_in_through_tunnel(_: &Arena) -> Result<String> {
+    let (name, tunnel) = ("app.sps-tunnel.example", free_tunnel_address()?);
     let origin = format!("http://{name}:{}", tunnel.port());
-    let (_stack, deployment) = tunneled(&origin, tunnel).await?;
+    let (_stack, deployment) = start_behind_tunnel(&origin, tunnel).await?;
     let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).resolve(name, tunnel);
     let mut browser = Browser::new(http.build()?);
-    let page = deployment.sign_in(&mut browser, &format!("{origin}/account"), &fresh_email()).await?;
+    let page = deployment.sign_in(&mut browser, &format!("{origin}/account"), &unique_email()).await?;
     ensure!(page.status.is_success(), "{}", page.test_error("not signed in"));
     let ended_at = page.url.origin().ascii_serialization();
     ensure!(ended_at == origin, "the person ended on {}", page.url);

@@ -16,7 +16,7 @@ use crate::{
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(10, [
         "a PNG of 60 bytes that claims 3.6 billion pixels", "the post fails with the reason, another user's is published in its second"
-            => claimed_pixels;
+            => png_with_false_dimensions;
         "a JPEG without an end, and one whose pixels mean nothing",
             "the posts fail with the reason, another user's is published in its second" => damaged_jpegs;
         "eight pictures that grow 150 times in memory, by one user at once",
@@ -27,64 +27,68 @@ pub(super) fn attacks() -> Vec<Attack> {
 /// The maximum lateness of the other user's post.
 const LATE_MS: i64 = 2_000;
 
-async fn claimed_pixels(arena: &Arena) -> Result<String> {
-    struck(arena, 30, &[("image/png", picture::png_that_claims(60_000, 60_000), "pixels")]).await
+async fn png_with_false_dimensions(deployments: &Arena) -> Result<String> {
+    struck(deployments, 30, &[("image/png", picture::png_with_claimed_size(60_000, 60_000), "pixels")]).await
 }
 
-async fn damaged_jpegs(arena: &Arena) -> Result<String> {
+async fn damaged_jpegs(deployments: &Arena) -> Result<String> {
     let files = [
         ("image/jpeg", picture::damaged_jpeg(5_000, 5_000, false), "not a complete JPEG"),
         ("image/jpeg", picture::damaged_jpeg(5_000, 5_000, true), "damaged"),
     ];
-    struck(arena, 30, &files).await
+    struck(deployments, 30, &files).await
 }
 
-async fn bombs(arena: &Arena) -> Result<String> {
-    let deployment = arena.lifted();
+async fn bombs(deployments: &Arena) -> Result<String> {
+    let deployment = deployments.lifted();
     let (mut attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
-    let (theirs, ours) = (attacker.connect(0).await?, other.connect(1).await?);
+    let (attacker_connection, other_connection) = (attacker.connect(0).await?, other.connect(1).await?);
     let bomb = picture::bomb(5_000, 3_000);
     let due = moment::in_seconds(60);
-    let mut bombs = Vec::new();
+    let mut posts = Vec::new();
     for _ in 0..8 {
         let path = attacker.upload("image/png", &bomb).await?;
-        bombs.push(post(&attacker, &theirs, &path, &due).await?.0);
+        posts.push(post(&attacker, &attacker_connection, &path, &due).await?.0);
     }
-    let late_ms = goes_out(&other, deployment, &ours, &due).await?;
-    let ended = bombs.iter().map(|id| ends(&attacker, *id));
-    let ended = try_join_all(ended).await?;
-    ensure!(ended.iter().all(|it| it == "published"), "they are pictures, and they end as {ended:?}");
-    Ok(format!("{} KB each; the other user's is {late_ms} ms late, and theirs end as {}", bomb.len() / 1_000, ended[0]))
+    let late_ms = publish_on_time(&other, deployment, &other_connection, &due).await?;
+    let statuses = posts.iter().map(|id| wait_for_end(&attacker, *id));
+    let statuses = try_join_all(statuses).await?;
+    ensure!(statuses.iter().all(|it| it == "published"), "they are pictures, and they end as {statuses:?}");
+    Ok(format!(
+        "{} KB each; the other user's is {late_ms} ms late, and theirs end as {}",
+        bomb.len() / 1_000,
+        statuses[0]
+    ))
 }
 
 /// An attacker posts these files, each of which must fail with its text; another user's post of the
 /// same second must be published.
-async fn struck(arena: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) -> Result<String> {
-    let deployment = arena.lifted();
+async fn struck(deployments: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) -> Result<String> {
+    let deployment = deployments.lifted();
     let (mut attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
-    let (theirs, ours) = (attacker.connect(0).await?, other.connect(1).await?);
+    let (attacker_connection, other_connection) = (attacker.connect(0).await?, other.connect(1).await?);
     let due = moment::in_seconds(seconds);
-    let mut struck = Vec::new();
-    for (mime_type, file, words) in files {
+    let mut posts = Vec::new();
+    for (mime_type, file, expected) in files {
         let path = attacker.upload(mime_type, file).await?;
-        struck.push((post(&attacker, &theirs, &path, &due).await?.0, words));
+        posts.push((post(&attacker, &attacker_connection, &path, &due).await?.0, expected));
     }
-    let late_ms = goes_out(&other, deployment, &ours, &due).await?;
-    let mut said = String::new();
-    for (id, words) in struck {
+    let late_ms = publish_on_time(&other, deployment, &other_connection, &due).await?;
+    let mut message = String::new();
+    for (id, expected) in posts {
         let post = attacker.reaches(id, "failed", 120).await?;
-        text(&post["platforms"][0], "error_message")?.clone_into(&mut said);
-        ensure!(said.contains(words), "it says: {said}");
+        text(&post["platforms"][0], "error_message")?.clone_into(&mut message);
+        ensure!(message.contains(expected), "it says: {message}");
     }
-    Ok(format!("the other user's is {late_ms} ms late; {said}"))
+    Ok(format!("the other user's is {late_ms} ms late; {message}"))
 }
 
 /// Posts an image that must be resized; returns the lateness.
-async fn goes_out(user: &User<'_>, deployment: &Deployment, connection: &Value, due: &str) -> Result<i64> {
+async fn publish_on_time(user: &User<'_>, deployment: &Deployment, connection: &Value, due: &str) -> Result<i64> {
     let path = user.upload("image/png", &picture::png(5_000, 20, [30, 120, 90])).await?;
-    let (id, words) = post(user, connection, &path, due).await?;
+    let (id, content) = post(user, connection, &path, due).await?;
     let shown = user.reaches(id, "published", 150).await?;
-    let entry = deployment.appears(&words, 10).await?;
+    let entry = deployment.appears(&content, 10).await?;
     let received: chrono::DateTime<chrono::Utc> = text(&entry, "received_at")?.parse()?;
     let late_ms = (received - moment::read(&shown["scheduled_at"])?).num_milliseconds();
     ensure!((0..=LATE_MS).contains(&late_ms), "another user's post is {late_ms} ms late");
@@ -92,14 +96,14 @@ async fn goes_out(user: &User<'_>, deployment: &Deployment, connection: &Value, 
 }
 
 async fn post(user: &User<'_>, connection: &Value, path: &str, due: &str) -> Result<(i64, String)> {
-    let words = fresh("a picture");
+    let content = fresh("a picture");
     let platforms = targets(&[connection])?;
-    let body = json!({ "content": words, "platforms": platforms, "media": [path], "scheduled_at": due });
-    Ok((integer(&user.create(&body).await?, "id")?, words))
+    let body = json!({ "content": content, "platforms": platforms, "media": [path], "scheduled_at": due });
+    Ok((integer(&user.create(&body).await?, "id")?, content))
 }
 
 /// The final status and error of a post.
-async fn ends(user: &User<'_>, id: i64) -> Result<String> {
+async fn wait_for_end(user: &User<'_>, id: i64) -> Result<String> {
     let ended = || async {
         let status = text(&user.show(id).await?, "status")?.to_owned();
         Ok(["published", "failed"].contains(&status.as_str()).then_some(status))

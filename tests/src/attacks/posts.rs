@@ -25,24 +25,24 @@ const LISTED_FOR: Duration = Duration::from_secs(30);
 
 pub(super) fn attacks() -> Vec<Attack> {
     let mut all = attacks!(17, [
-        "20 concurrent changes of one scheduled post, 5 times", "each 200; the last one is stored" => changes_at_once;
-        "20 changes of a post while it is published", "each 200 or 422" => changes_while_it_goes_out;
-        "60 posts of one user created concurrently, then deleted concurrently", "each 201, then 204" => posts_at_once;
-        "an account is disconnected while ten posts are scheduled on it", "204 or 422, nothing else" => disconnected;
+        "20 concurrent changes of one scheduled post, 5 times", "each 200; the last one is stored" => concurrent_changes;
+        "20 changes of a post while it is published", "each 200 or 422" => changes_during_publication;
+        "60 posts of one user created concurrently, then deleted concurrently", "each 201, then 204" => concurrent_creates_and_deletes;
+        "an account is disconnected while ten posts are scheduled on it", "204 or 422, nothing else" => disconnect_while_scheduling;
     ]);
     all.extend(attacks!(18, [
         "lists for 30 s, while six writers move, delete and create posts", "every list is consistent" => lists;
     ]));
     all.extend(attacks!(19, [
-        "a failed post loses its failed entry and gets a time next year", "422 on scheduled_at" => public_and_scheduled;
+        "a failed post loses its failed entry and gets a time next year", "422 on scheduled_at" => published_post_scheduled_again;
         "a token for drafts swaps a draft between the look of its user and the scheduling",
-            "412; 428 without If-Match; the version that was seen is published" => swapped;
+            "412; 428 without If-Match; the version that was seen is published" => draft_swapped_before_scheduling;
     ]));
     all
 }
 
 /// The number of responses with each status.
-fn statuses(seen: &[u16]) -> String {
+fn count_statuses(seen: &[u16]) -> String {
     let mut counted: BTreeMap<u16, usize> = BTreeMap::new();
     for status in seen {
         *counted.entry(*status).or_default() += 1;
@@ -50,108 +50,112 @@ fn statuses(seen: &[u16]) -> String {
     counted.iter().map(|(status, count)| format!("{count} × {status}")).collect::<Vec<_>>().join(", ")
 }
 
-async fn changes_at_once(arena: &Arena) -> Result<String> {
-    let mut user = arena.lifted().new_user().await?;
+async fn concurrent_changes(deployments: &Arena) -> Result<String> {
+    let mut user = deployments.lifted().new_user().await?;
     let connection = user.connect(0).await?;
-    let mut seen = Vec::new();
+    let mut statuses = Vec::new();
     for _ in 0..5 {
         let post = user.schedule(&fresh("first"), &[&connection], 7200).await?;
         let path = format!("/posts/{post}");
-        let words: Vec<_> = (0..20).map(|_| fresh("change")).collect();
-        let bodies: Vec<_> = words.iter().map(|it| json!({ "content": it })).collect();
-        let answers = try_join_all(bodies.iter().map(|it| user.api.patch(&path, it))).await?;
-        seen.extend(answers.iter().map(|it| it.status));
-        ensure!(answers.iter().all(|it| it.status == 200), "{}", statuses(&seen));
-        let kept = user.show(post).await?;
-        ensure!(words.iter().any(|it| kept["content"] == **it), "none of the changes is kept: {kept}");
+        let contents: Vec<_> = (0..20).map(|_| fresh("change")).collect();
+        let bodies: Vec<_> = contents.iter().map(|it| json!({ "content": it })).collect();
+        let responses = try_join_all(bodies.iter().map(|it| user.api.patch(&path, it))).await?;
+        statuses.extend(responses.iter().map(|it| it.status));
+        ensure!(responses.iter().all(|it| it.status == 200), "{}", count_statuses(&statuses));
+        let stored = user.show(post).await?;
+        ensure!(contents.iter().any(|it| stored["content"] == **it), "none of the changes is kept: {stored}");
     }
-    Ok(statuses(&seen))
+    Ok(count_statuses(&statuses))
 }
 
-async fn changes_while_it_goes_out(arena: &Arena) -> Result<String> {
-    let mut user = arena.lifted().new_user().await?;
+async fn changes_during_publication(deployments: &Arena) -> Result<String> {
+    let mut user = deployments.lifted().new_user().await?;
     let connection = user.connect(0).await?;
-    let words = fresh("goes out");
-    let post = user.schedule(&words, &[&connection], 3).await?;
-    let (path, mut seen) = (format!("/posts/{post}"), Vec::new());
+    let content = fresh("goes out");
+    let post = user.schedule(&content, &[&connection], 3).await?;
+    let (path, mut statuses) = (format!("/posts/{post}"), Vec::new());
     let time = moment::in_seconds(4);
     for _ in 0..8 {
-        let body = json!({ "content": words, "scheduled_at": time });
-        let answers = join_all((0..20).map(|_| user.api.patch(&path, &body))).await;
-        for answer in answers {
-            let answer = answer?;
-            ensure!([200, 422].contains(&answer.status), "{}", answer.test_error("neither 200 nor 422"));
-            seen.push(answer.status);
+        let body = json!({ "content": content, "scheduled_at": time });
+        let responses = join_all((0..20).map(|_| user.api.patch(&path, &body))).await;
+        for response in responses {
+            let response = response?;
+            ensure!([200, 422].contains(&response.status), "{}", response.test_error("neither 200 nor 422"));
+            statuses.push(response.status);
         }
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
     user.reaches(post, "published", 30).await?;
-    let public = arena.lifted().timeline(&words).await?.len();
+    let public = deployments.lifted().timeline(&content).await?.len();
     ensure!(public == 1, "it is public {public} times");
-    Ok(format!("{}; public once", statuses(&seen)))
+    Ok(format!("{}; public once", count_statuses(&statuses)))
 }
 
-async fn posts_at_once(arena: &Arena) -> Result<String> {
-    let user = arena.lifted().new_user().await?;
+async fn concurrent_creates_and_deletes(deployments: &Arena) -> Result<String> {
+    let user = deployments.lifted().new_user().await?;
     let body = json!({ "content": "a" });
-    let made = try_join_all((0..60).map(|_| user.api.post("/posts", &body))).await?;
-    let mut seen: Vec<_> = made.iter().map(|it| it.status).collect();
-    ensure!(seen.iter().all(|it| *it == 201), "{}", statuses(&seen));
-    let paths = made.iter().map(|it| Ok(format!("/posts/{}", it.json()?["id"]))).collect::<Result<Vec<_>>>()?;
-    let gone = try_join_all(paths.iter().map(|it| user.api.delete(it))).await?;
-    seen.extend(gone.iter().map(|it| it.status));
-    ensure!(gone.iter().all(|it| it.status == 204), "{}", statuses(&seen));
-    let left = user.api.get("/posts").await?.ok(200)?;
-    ensure!(left["meta"]["total"] == 0, "{left}");
-    Ok(statuses(&seen))
+    let created = try_join_all((0..60).map(|_| user.api.post("/posts", &body))).await?;
+    let mut statuses: Vec<_> = created.iter().map(|it| it.status).collect();
+    ensure!(statuses.iter().all(|it| *it == 201), "{}", count_statuses(&statuses));
+    let paths = created.iter().map(|it| Ok(format!("/posts/{}", it.json()?["id"]))).collect::<Result<Vec<_>>>()?;
+    let deleted = try_join_all(paths.iter().map(|it| user.api.delete(it))).await?;
+    statuses.extend(deleted.iter().map(|it| it.status));
+    ensure!(deleted.iter().all(|it| it.status == 204), "{}", count_statuses(&statuses));
+    let remaining = user.api.get("/posts").await?.ok(200)?;
+    ensure!(remaining["meta"]["total"] == 0, "{remaining}");
+    Ok(count_statuses(&statuses))
 }
 
-async fn disconnected(arena: &Arena) -> Result<String> {
-    let mut seen = Vec::new();
+async fn disconnect_while_scheduling(deployments: &Arena) -> Result<String> {
+    let mut statuses = Vec::new();
     for _ in 0..5 {
-        let mut user = arena.lifted().new_user().await?;
+        let mut user = deployments.lifted().new_user().await?;
         let connection = user.connect(0).await?;
         let time = moment::in_seconds(7200);
         let body = json!({ "content": "a", "platforms": targets(&[&connection])?, "scheduled_at": time });
         let path = format!("/connections/{}", integer(&connection, "id")?);
-        let (made, gone) =
+        let (created, deleted) =
             futures::join!(join_all((0..10).map(|_| user.api.post("/posts", &body))), user.api.delete(&path));
-        let (made, gone) = (made.into_iter().collect::<Result<Vec<_>>>()?, gone?);
-        let scheduled = made.iter().filter(|it| it.status == 201).count();
-        ensure!(made.iter().all(|it| [201, 422].contains(&it.status)), "{}", statuses(&of(&made)));
-        ensure!([204, 422].contains(&gone.status), "{}", gone.test_error("neither 204 nor 422"));
-        ensure!(gone.status == 422 || scheduled == 0, "disconnected with {scheduled} scheduled posts");
-        seen.extend(of(&made));
-        seen.push(gone.status);
+        let (created, deleted) = (created.into_iter().collect::<Result<Vec<_>>>()?, deleted?);
+        let scheduled = created.iter().filter(|it| it.status == 201).count();
+        ensure!(
+            created.iter().all(|it| [201, 422].contains(&it.status)),
+            "{}",
+            count_statuses(&status_codes(&created))
+        );
+        ensure!([204, 422].contains(&deleted.status), "{}", deleted.test_error("neither 204 nor 422"));
+        ensure!(deleted.status == 422 || scheduled == 0, "disconnected with {scheduled} scheduled posts");
+        statuses.extend(status_codes(&created));
+        statuses.push(deleted.status);
     }
-    Ok(statuses(&seen))
+    Ok(count_statuses(&statuses))
 }
 
-fn of(answers: &[crate::answer::Answer]) -> Vec<u16> {
-    answers.iter().map(|it| it.status).collect()
+fn status_codes(responses: &[crate::answer::Answer]) -> Vec<u16> {
+    responses.iter().map(|it| it.status).collect()
 }
 
-async fn lists(arena: &Arena) -> Result<String> {
-    let mut user = arena.lifted().new_user().await?;
+async fn lists(deployments: &Arena) -> Result<String> {
+    let mut user = deployments.lifted().new_user().await?;
     let connection = user.connect(0).await?;
     let platforms = targets(&[&connection])?;
     let is_over = AtomicBool::new(false);
 
-    let hands = (0..6).map(|hand| write(&user, &platforms, hand, &is_over));
+    let writers = (0..6).map(|hand| write_posts(&user, &platforms, hand, &is_over));
     let readers = async {
         let read = try_join_all((0..4).map(|reader| read(&user, reader))).await;
         is_over.store(true, Ordering::SeqCst);
         read
     };
-    let (writes, reads) = futures::join!(join_all(hands), readers);
+    let (write_results, read_results) = futures::join!(join_all(writers), readers);
 
-    let writes: u64 = writes.into_iter().sum::<Result<u64>>()?;
-    let (lists, posts) = reads?.into_iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-    Ok(format!("{lists} lists of {posts} posts during {writes} writes, all consistent"))
+    let count: u64 = write_results.into_iter().sum::<Result<u64>>()?;
+    let (lists, posts) = read_results?.into_iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    Ok(format!("{lists} lists of {posts} posts during {count} writes, all consistent"))
 }
 
 /// Writes posts until `is_over`; returns how many.
-async fn write(user: &User<'_>, platforms: &Value, writer: u64, is_over: &AtomicBool) -> Result<u64> {
+async fn write_posts(user: &User<'_>, platforms: &Value, writer: u64, is_over: &AtomicBool) -> Result<u64> {
     let draft = json!({ "content": format!("of {writer}"), "platforms": platforms });
     let mut ids = Vec::new();
     for _ in 0..4 {
@@ -187,13 +191,14 @@ async fn read(user: &User<'_>, reader: usize) -> Result<(usize, usize)> {
         let direction = ["asc", "desc"][round / 6 % 2];
         let (size, page) = ([1, 5, 15, 100][round % 4], 1 + round / 4 % 3);
         let query = format!("/posts?status={status}&sort={sort}&direction={direction}&per_page={size}&page={page}");
-        let answer = user.api.get(&query).await?.is(200)?;
-        posts += check(&answer.json()?, status, size, page).map_err(|it| answer.test_error(&it.to_string()))?;
+        let response = user.api.get(&query).await?.is(200)?;
+        posts +=
+            check_list(&response.json()?, status, size, page).map_err(|it| response.test_error(&it.to_string()))?;
     }
     Ok((lists, posts))
 }
 
-fn check(body: &Value, status: &str, size: usize, page: usize) -> Result<usize> {
+fn check_list(body: &Value, status: &str, size: usize, page: usize) -> Result<usize> {
     let data = list(body, "data")?;
     for post in data.iter().filter(|_| !status.is_empty()) {
         ensure!(text(post, "status")? == status, "a list of {status} has {}", post["status"]);
@@ -206,52 +211,52 @@ fn check(body: &Value, status: &str, size: usize, page: usize) -> Result<usize> 
     Ok(data.len())
 }
 
-async fn swapped(arena: &Arena) -> Result<String> {
-    let deployment = arena.lifted();
+async fn draft_swapped_before_scheduling(deployments: &Arena) -> Result<String> {
+    let deployment = deployments.lifted();
     let mut user = deployment.new_user().await?;
     let (connection, email) = (user.connect(0).await?, user.email.clone());
     let drafts = deployment.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
-    let (seen, theirs) = (fresh("seen"), fresh("swapped"));
-    let body = json!({ "content": seen, "platforms": targets(&[&connection])? });
+    let (seen_text, swapped_text) = (fresh("seen"), fresh("swapped"));
+    let body = json!({ "content": seen_text, "platforms": targets(&[&connection])? });
     let path = format!("/posts/{}", integer(&drafts.post("/posts", &body).await?.ok(201)?, "id")?);
-    let look = user.api.get(&path).await?.is(200)?;
+    let shown = user.api.get(&path).await?.is(200)?;
     let now = json!({ "scheduled_at": "now" });
     let schedule =
         async |tag: &str| user.api.call(Method::PATCH, &path).header("if-match", tag).json(&now).send().await;
 
-    drafts.patch(&path, &json!({ "content": theirs })).await?.is(200)?;
-    schedule(look.header("etag")).await?.refused(412)?;
+    drafts.patch(&path, &json!({ "content": swapped_text })).await?.is(200)?;
+    schedule(shown.header("etag")).await?.refused(412)?;
     schedule("*").await?.refused(428)?;
     user.api.patch(&path, &now).await?.refused(428)?;
-    let kept = user.api.get(&path).await?.ok(200)?;
-    ensure!(kept["status"] == "draft", "it is {}", kept["status"]);
+    let stored = user.api.get(&path).await?.ok(200)?;
+    ensure!(stored["status"] == "draft", "it is {}", stored["status"]);
 
     // Even if another token swaps the post continuously, only the version that was shown is
     // published.
-    drafts.patch(&path, &json!({ "content": seen })).await?.is(200)?;
-    let look = user.api.get(&path).await?.is(200)?;
-    let (back, forth) = (json!({ "content": seen }), json!({ "content": theirs }));
-    let swaps = join_all((0..20).map(|it| drafts.patch(&path, if it % 2 == 0 { &forth } else { &back })));
-    let (scheduled, swaps) = futures::join!(schedule(look.header("etag")), swaps);
+    drafts.patch(&path, &json!({ "content": seen_text })).await?.is(200)?;
+    let shown = user.api.get(&path).await?.is(200)?;
+    let (original, replacement) = (json!({ "content": seen_text }), json!({ "content": swapped_text }));
+    let swaps = join_all((0..20).map(|it| drafts.patch(&path, if it % 2 == 0 { &replacement } else { &original })));
+    let (scheduled, swaps) = futures::join!(schedule(shown.header("etag")), swaps);
     let scheduled = scheduled?.status;
     let mut statuses = vec![scheduled];
     for swap in swaps {
         statuses.push(swap?.status);
     }
     ensure!([200, 412].contains(&scheduled), "scheduling ended with {scheduled}");
-    ensure!(statuses[1..].iter().all(|it| [200, 403].contains(it)), "{}", self::statuses(&statuses));
+    ensure!(statuses[1..].iter().all(|it| [200, 403].contains(it)), "{}", self::count_statuses(&statuses));
     let post = user.api.get(&path).await?.ok(200)?;
-    ensure!(scheduled == 412 || post["content"] == *seen, "an unseen version is scheduled: {post}");
-    ensure!(deployment.timeline(&theirs).await?.is_empty(), "an unseen version is public");
+    ensure!(scheduled == 412 || post["content"] == *seen_text, "an unseen version is scheduled: {post}");
+    ensure!(deployment.timeline(&swapped_text).await?.is_empty(), "an unseen version is public");
     Ok(format!("412, 428 and 428; during 20 swaps {scheduled}"))
 }
 
-async fn public_and_scheduled(arena: &Arena) -> Result<String> {
-    let mut user = arena.lifted().new_user().await?;
+async fn published_post_scheduled_again(deployments: &Arena) -> Result<String> {
+    let mut user = deployments.lifted().new_user().await?;
     // No other attack publishes to the second one.
     let (good, bad) = (user.connect(0).await?, user.connect(5).await?);
     let account = text(&bad, "username")?.to_owned();
-    arena.lifted().arm(&json!({ "account": account, "kind": "refuse" })).await?;
+    deployments.lifted().arm(&json!({ "account": account, "kind": "refuse" })).await?;
     let post = user.schedule(&fresh("half"), &[&good, &bad], 1).await?;
     user.reaches(post, "failed", 30).await?;
 
@@ -259,11 +264,11 @@ async fn public_and_scheduled(arena: &Arena) -> Result<String> {
     let change = json!({ "platforms": targets(&[&good])?, "scheduled_at": next_year });
     let refused = user.api.patch(&format!("/posts/{post}"), &change).await?;
     refused.clone().invalid(&["scheduled_at"])?;
-    let same = user.show(post).await?;
-    ensure!(same["status"] == "failed", "a refused change made it {}", same["status"]);
+    let unchanged = user.show(post).await?;
+    ensure!(unchanged["status"] == "failed", "a refused change made it {}", unchanged["status"]);
 
     let ended = user.change(post, &json!({ "platforms": targets(&[&good])? })).await?;
-    let left = list(&ended, "platforms")?.first().ok_or_else(|| TestError::new("no entry is left"))?;
-    ensure!(ended["status"] == "published" && left["status"] == "published", "{ended}");
+    let entry = list(&ended, "platforms")?.first().ok_or_else(|| TestError::new("no entry is left"))?;
+    ensure!(ended["status"] == "published" && entry["status"] == "published", "{ended}");
     Ok(format!("{} {}; without a time published", refused.status, refused.json()?["message"]))
 }

@@ -25,14 +25,14 @@ const POSTS: usize = 600;
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(3, [
-        "one user posts 600 times in a second, and each call takes 30 s", "another user's post is published in its second" => many_and_slow;
+        "one user posts 600 times in a second, and each call takes 30 s", "another user's post is published in its second" => many_slow_publish_calls;
         "one user lets 20 files be fetched from a server that trickles",
-            "3 are fetched, 17 are 429 with retry-after at once; others upload, and their posts are on time" => slow_uploads;
+            "3 are fetched, 17 are 429 with retry-after at once; others upload, and their posts are on time" => slow_source_urls;
     ])
 }
 
-async fn many_and_slow(arena: &Arena) -> Result<String> {
-    let deployment: &Deployment = arena.lifted();
+async fn many_slow_publish_calls(deployments: &Arena) -> Result<String> {
+    let deployment: &Deployment = deployments.lifted();
     let mut noisy = deployment.new_user().await?;
     let slow = noisy.connect(ORCHARD).await?;
     let name = text(&slow, "username")?.to_owned();
@@ -41,46 +41,48 @@ async fn many_and_slow(arena: &Arena) -> Result<String> {
     let mut quiet = deployment.new_user().await?;
     let account = quiet.connect(0).await?;
 
-    let usual = lateness(&quiet, &account, moment::now() + TimeDelta::seconds(5)).await?;
+    let baseline = measure_lateness(&quiet, &account, moment::now() + TimeDelta::seconds(5)).await?;
     let due = moment::now() + TimeDelta::seconds(40);
-    let (words, on) = (fresh("many and slow"), targets(&[&slow])?);
-    let body = |number: usize| json!({ "content": format!("{words} {number}"), "platforms": on, "scheduled_at": moment::written(due) });
-    let made: Vec<i64> =
+    let (content, platforms) = (fresh("many and slow"), targets(&[&slow])?);
+    let body = |number: usize| json!({ "content": format!("{content} {number}"), "platforms": platforms, "scheduled_at": moment::written(due) });
+    let posts: Vec<i64> =
         stream::iter((0..POSTS).map(|it| schedule(&noisy, body(it)))).buffered(8).try_collect().await?;
     let ready = due - moment::now();
     ensure!(2 < ready.num_seconds(), "the posts were made too late for the attack: {ready}");
 
     // Two seconds later, the noisy user has reached the limit.
-    let late = lateness(&quiet, &account, due + TimeDelta::seconds(2)).await;
+    let late = measure_lateness(&quiet, &account, due + TimeDelta::seconds(2)).await;
     deployment.disarm(&name).await?;
 
-    let (late, usual) = (late?.num_milliseconds(), usual.num_milliseconds());
-    ensure!(late <= usual + 1_000, "the other user's post was {late} ms late, and {usual} ms before the attack");
-    Ok(format!("{late} ms after its second during {} slow posts, {usual} ms before", made.len()))
+    let (late, baseline) = (late?.num_milliseconds(), baseline.num_milliseconds());
+    ensure!(late <= baseline + 1_000, "the other user's post was {late} ms late, and {baseline} ms before the attack");
+    Ok(format!("{late} ms after its second during {} slow posts, {baseline} ms before", posts.len()))
 }
 
 /// The number of files of one user that are fetched at a time.
 const FETCHED: usize = 3;
 
-async fn slow_uploads(arena: &Arena) -> Result<String> {
-    let deployment: &Deployment = arena.lifted();
+async fn slow_source_urls(deployments: &Arena) -> Result<String> {
+    let deployment: &Deployment = deployments.lifted();
     let files = deployment.files().ok_or_else(|| missing("the server of the tests"))?;
     let fetch = async |user: &User<'_>, file: &str| -> Result<(Answer, Duration)> {
         let body = json!({ "mime_type": "image/png", "source_url": format!("http://{files}/{file}") });
         let began = Instant::now();
-        let answer = user.api.call(Method::POST, "/media").json(&body).impatient().send().await?;
+        let answer = user.api.call(Method::POST, "/media").json(&body).without_waiting().send().await?;
         Ok((answer, began.elapsed()))
     };
     let (slow, other, mut third) =
         (deployment.new_user().await?, deployment.new_user().await?, deployment.new_user().await?);
     let account = third.connect(0).await?;
-    let usual = lateness(&third, &account, moment::now() + TimeDelta::seconds(5)).await?;
+    let baseline = measure_lateness(&third, &account, moment::now() + TimeDelta::seconds(5)).await?;
 
     let floods = join_all((0..20).map(|_| fetch(&slow, "slow.png")));
     let others = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let (uploaded, late) =
-            tokio::join!(fetch(&other, "good.png"), lateness(&third, &account, moment::now() + TimeDelta::seconds(4)),);
+        let (uploaded, late) = tokio::join!(
+            fetch(&other, "good.png"),
+            measure_lateness(&third, &account, moment::now() + TimeDelta::seconds(4)),
+        );
         Ok::<_, crate::error::TestError>((uploaded?, late?))
     };
     let (floods, others) = tokio::join!(floods, others);
@@ -88,8 +90,8 @@ async fn slow_uploads(arena: &Arena) -> Result<String> {
     let ((uploaded, took), late) = others?;
     uploaded.is(201)?;
     ensure!(took < Duration::from_secs(3), "another user's upload took {took:?}");
-    let (late, usual) = (late.num_milliseconds(), usual.num_milliseconds());
-    ensure!(late <= usual + 1_000, "a third user's post was {late} ms late, and {usual} ms before the attack");
+    let (late, baseline) = (late.num_milliseconds(), baseline.num_milliseconds());
+    ensure!(late <= baseline + 1_000, "a third user's post was {late} ms late, and {baseline} ms before the attack");
     let mut fetched = 0;
     for flood in floods {
         let (answer, took) = flood?;
@@ -108,11 +110,11 @@ async fn slow_uploads(arena: &Arena) -> Result<String> {
 }
 
 /// The lateness of a user's post on the timeline.
-async fn lateness(user: &User<'_>, account: &Value, due: DateTime<Utc>) -> Result<TimeDelta> {
-    let words = fresh("quiet");
-    let body = json!({ "content": words, "platforms": targets(&[account])?, "scheduled_at": moment::written(due) });
+async fn measure_lateness(user: &User<'_>, account: &Value, due: DateTime<Utc>) -> Result<TimeDelta> {
+    let content = fresh("quiet");
+    let body = json!({ "content": content, "platforms": targets(&[account])?, "scheduled_at": moment::written(due) });
     schedule(user, body).await?;
-    let entry = user.deployment.appears(&words, 60).await?;
+    let entry = user.deployment.appears(&content, 60).await?;
     Ok(text(&entry, "received_at")?.parse::<DateTime<Utc>>()? - due)
 }
 

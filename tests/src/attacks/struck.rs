@@ -17,12 +17,12 @@ const FERRY: usize = 5;
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(20, [
-        "a revoked grant strikes a post that is being sent", "the post can be cancelled, and its account disconnected" => revoked_on_the_way;
+        "a revoked grant strikes a post that is being sent", "the post can be cancelled, and its account disconnected" => grant_revoked_during_publish;
     ])
 }
 
-async fn revoked_on_the_way(arena: &Arena) -> Result<String> {
-    let deployment: &Deployment = arena.lifted();
+async fn grant_revoked_during_publish(deployments: &Arena) -> Result<String> {
+    let deployment: &Deployment = deployments.lifted();
     let mut user = deployment.new_user().await?;
     let account = user.connect(FERRY).await?;
     let name = text(&account, "username")?.to_owned();

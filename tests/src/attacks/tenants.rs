@@ -12,15 +12,15 @@ use crate::{
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(0, [
-        "a post is scheduled on another user's account", "422: unknown account" => account_of_another;
+        "a post is scheduled on another user's account", "422: unknown account" => account_of_another_user;
     ])
 }
 
-async fn account_of_another(arena: &Arena) -> Result<String> {
-    let (mut owner, other) = (arena.lifted().new_user().await?, arena.lifted().new_user().await?);
-    let theirs = owner.connect(0).await?;
-    let body = json!({ "content": fresh("stolen"), "platforms": targets(&[&theirs])?, "scheduled_at": null });
-    let answer = other.api.post("/posts", &body).await?;
-    ensure!(answer.status == 422, "{} {}", answer.status, answer.text);
-    Ok(format!("{}: {}", answer.status, answer.json()?["message"]))
+async fn account_of_another_user(deployments: &Arena) -> Result<String> {
+    let (mut owner, other) = (deployments.lifted().new_user().await?, deployments.lifted().new_user().await?);
+    let connection = owner.connect(0).await?;
+    let body = json!({ "content": fresh("stolen"), "platforms": targets(&[&connection])?, "scheduled_at": null });
+    let response = other.api.post("/posts", &body).await?;
+    ensure!(response.status == 422, "{} {}", response.status, response.text);
+    Ok(format!("{}: {}", response.status, response.json()?["message"]))
 }

@@ -22,53 +22,53 @@ use crate::{
 
 pub(super) fn attacks() -> Vec<Attack> {
     let mut all = attacks!(6, [
-        "a revoked token is sent 100 times concurrently", "401 or 429, and its owner's limit is unchanged" => revoked;
-        "100 tokens are invented with a user's id", "401 or 429, and the user's limit is unchanged" => made_up_for_a_user;
+        "a revoked token is sent 100 times concurrently", "401 or 429, and its owner's limit is unchanged" => revoked_token;
+        "100 tokens are invented with a user's id", "401 or 429, and the user's limit is unchanged" => forged_tokens_of_a_user;
     ]);
     all.extend(attacks!(12, [
-        "a browser goes on after \"Sign out everywhere\" in another", "it is signed out" => signed_out_everywhere;
+        "a browser goes on after \"Sign out everywhere\" in another", "it is signed out" => sign_out_everywhere;
     ]));
     all.extend(attacks!(13, [
-        "300 invented tokens are sent from one address", "one read each after the limit and no write; a valid token works" => flood;
-        "300 requests over a user's limit", "no store calls after the limit" => over_the_limit;
+        "300 invented tokens are sent from one address", "one read each after the limit and no write; a valid token works" => flood_of_forged_tokens;
+        "300 requests over a user's limit", "no store calls after the limit" => requests_over_limit;
         "made-up tokens flood /mcp from one address",
-            "401, then 429; an assistant of another address gets a response; the audit trail names the address" => flooded_tools;
+            "401, then 429; an assistant of another address gets a response; the audit trail names the address" => flood_of_mcp;
     ]));
     all
 }
 
 async fn ask(api: &Api) -> Result<Answer> {
-    api.call(Method::GET, "/user").impatient().send().await
+    api.call(Method::GET, "/user").without_waiting().send().await
 }
 
 /// Waits until most of a minute is left.
-async fn fresh_minute() {
+async fn wait_for_new_minute() {
     let second = moment::now().timestamp() % 60;
     if 15 < second {
         tokio::time::sleep(std::time::Duration::from_secs(61_u64.saturating_sub(second.unsigned_abs()))).await;
     }
 }
 
-async fn left(user: &User<'_>) -> Result<i64> {
-    let answer = ask(&user.api).await?.is(200)?;
-    answer.header("x-ratelimit-remaining").parse().map_err(|_| answer.test_error("x-ratelimit-remaining"))
+async fn remaining_requests(user: &User<'_>) -> Result<i64> {
+    let response = ask(&user.api).await?.is(200)?;
+    response.header("x-ratelimit-remaining").parse().map_err(|_| response.test_error("x-ratelimit-remaining"))
 }
 
-fn a_token_of(user: i64) -> Result<String> {
+fn forge_token(user: i64) -> Result<String> {
     let id = u64::try_from(user).ok().and_then(UserId::new).ok_or_else(|| TestError::new("not the id of a user"))?;
     Ok(AccessToken::mint(id).secret().expose_secret().to_owned())
 }
 
-fn refused(answers: Vec<Result<Answer>>) -> Result<()> {
-    for answer in answers {
-        let answer = answer?;
-        ensure!([401, 429].contains(&answer.status), "{}", answer.test_error("a bad token"));
+fn ensure_refused(responses: Vec<Result<Answer>>) -> Result<()> {
+    for response in responses {
+        let response = response?;
+        ensure!([401, 429].contains(&response.status), "{}", response.test_error("a bad token"));
     }
     Ok(())
 }
 
-async fn revoked(arena: &Arena) -> Result<String> {
-    let deployment = arena.limited();
+async fn revoked_token(deployments: &Arena) -> Result<String> {
+    let deployment = deployments.limited();
     let mut user = deployment.new_user().await?;
     let email = user.email.clone();
     let stolen = deployment.grant(&mut user.browser, &email, &[]).await?;
@@ -76,34 +76,34 @@ async fn revoked(arena: &Arena) -> Result<String> {
     // The latest is the first on the page.
     let form = account.form_with_field("grant").ok_or_else(|| account.test_error("no device is listed"))?;
     user.browser.submit(&account, &form, form.buttons.first(), &[]).await?;
-    fresh_minute().await;
-    let before = left(&user).await?;
+    wait_for_new_minute().await;
+    let before = remaining_requests(&user).await?;
 
-    refused(join_all((0..100).map(|_| ask(&stolen))).await)?;
+    ensure_refused(join_all((0..100).map(|_| ask(&stolen))).await)?;
 
-    let after = left(&user).await?;
+    let after = remaining_requests(&user).await?;
     ensure!(after == before - 1, "the owner had {before} requests left, and then {after}");
     Ok(format!("the owner had {before} requests left, and {after} after the next of their own"))
 }
 
-async fn made_up_for_a_user(arena: &Arena) -> Result<String> {
-    let deployment = arena.limited();
+async fn forged_tokens_of_a_user(deployments: &Arena) -> Result<String> {
+    let deployment = deployments.limited();
     let user = deployment.new_user().await?;
     let stranger = deployment.stranger()?;
-    fresh_minute().await;
-    let before = left(&user).await?;
+    wait_for_new_minute().await;
+    let before = remaining_requests(&user).await?;
 
-    let tokens = (0..100).map(|_| a_token_of(user.id)).collect::<Result<Vec<_>>>()?;
+    let tokens = (0..100).map(|_| forge_token(user.id)).collect::<Result<Vec<_>>>()?;
     let callers: Vec<_> = tokens.iter().map(|it| stranger.with_token(Some(it))).collect();
-    refused(join_all(callers.iter().map(ask)).await)?;
+    ensure_refused(join_all(callers.iter().map(ask)).await)?;
 
-    let after = left(&user).await?;
+    let after = remaining_requests(&user).await?;
     ensure!(after == before - 1, "the user had {before} requests left, and then {after}");
     Ok(format!("the user had {before} requests left, and {after} after the next of their own"))
 }
 
-async fn signed_out_everywhere(arena: &Arena) -> Result<String> {
-    let deployment = arena.lifted();
+async fn sign_out_everywhere(deployments: &Arena) -> Result<String> {
+    let deployment = deployments.lifted();
     let mut user = deployment.new_user().await?;
     let address = format!("{}/account", deployment.origin());
     let mut stolen = deployment.browser()?;
@@ -120,7 +120,7 @@ async fn signed_out_everywhere(arena: &Arena) -> Result<String> {
 }
 
 /// A service whose store calls are recorded.
-async fn metered() -> Result<(Harness, Deployment)> {
+async fn start_metered() -> Result<(Harness, Deployment)> {
     let stack = Harness::start(&["--meter"]).await?;
     let deployment = Deployment::new(stack.ready().clone()).await?;
     Ok((stack, deployment))
@@ -132,24 +132,24 @@ async fn calls(deployment: &Deployment) -> Result<Vec<String>> {
     let body = deployment.http().get(address).send().await?.text().await?;
     let body: serde_json::Value = serde_json::from_str(&body)?;
     let calls = list(&body, "calls")?.iter();
-    let about_callers = |it: &&serde_json::Value| {
+    let is_caller_lookup = |it: &&serde_json::Value| {
         let tables = it["tables"].as_array().into_iter().flatten();
         let mut names = tables.filter_map(serde_json::Value::as_str);
         names.any(|it| ["-users", "-grants", "-limits"].iter().any(|end| it.ends_with(end)))
     };
-    Ok(calls.filter(about_callers).map(|it| it["operation"].as_str().unwrap_or("?").to_owned()).collect())
+    Ok(calls.filter(is_caller_lookup).map(|it| it["operation"].as_str().unwrap_or("?").to_owned()).collect())
 }
 
-async fn flood(_: &Arena) -> Result<String> {
-    let (_stack, deployment) = metered().await?;
+async fn flood_of_forged_tokens(_: &Arena) -> Result<String> {
+    let (_stack, deployment) = start_metered().await?;
     let user = deployment.new_user().await?;
     let stranger = deployment.stranger()?;
-    fresh_minute().await;
+    wait_for_new_minute().await;
     let send = async |users: Range<i64>| {
         for user in users {
-            let token = a_token_of(user)?;
-            let answer = ask(&stranger.with_token(Some(&token))).await?;
-            ensure!([401, 429].contains(&answer.status), "{}", answer.test_error("a made-up token"));
+            let token = forge_token(user)?;
+            let response = ask(&stranger.with_token(Some(&token))).await?;
+            ensure!([401, 429].contains(&response.status), "{}", response.test_error("a made-up token"));
         }
         Ok(())
     };
@@ -166,18 +166,18 @@ async fn flood(_: &Arena) -> Result<String> {
     Ok(format!("70 requests made {before} calls, 230 more {} reads; the good token: 200", cost.len()))
 }
 
-async fn over_the_limit(_: &Arena) -> Result<String> {
-    let (_stack, deployment) = metered().await?;
+async fn requests_over_limit(_: &Arena) -> Result<String> {
+    let (_stack, deployment) = start_metered().await?;
     let user = deployment.new_user().await?;
-    fresh_minute().await;
+    wait_for_new_minute().await;
     for _ in 0..70 {
         ask(&user.api).await?;
     }
     let before = calls(&deployment).await?.len();
 
-    for answer in join_all((0..230).map(|_| ask(&user.api))).await {
-        let answer = answer?;
-        ensure!(answer.status == 429, "{}", answer.test_error("a request over the limit"));
+    for response in join_all((0..230).map(|_| ask(&user.api))).await {
+        let response = response?;
+        ensure!(response.status == 429, "{}", response.test_error("a request over the limit"));
     }
 
     let cost = calls(&deployment).await?.len() - before;
@@ -189,34 +189,34 @@ async fn over_the_limit(_: &Arena) -> Result<String> {
 const FLOODING: Ipv4Addr = Ipv4Addr::new(127, 7, 7, 7);
 
 /// Lists the MCP tools.
-async fn tools(deployment: &Deployment, http: &Client, token: &str) -> Result<reqwest::Response> {
+async fn list_tools(deployment: &Deployment, http: &Client, token: &str) -> Result<reqwest::Response> {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
     let request = http.post(format!("{}/mcp", deployment.origin())).bearer_auth(token);
     let request = request.header("accept", "application/json, text/event-stream");
     Ok(request.header("content-type", "application/json").body(body.to_string()).send().await?)
 }
 
-async fn flooded_tools(_: &Arena) -> Result<String> {
+async fn flood_of_mcp(_: &Arena) -> Result<String> {
     let stack = Harness::start(&[]).await?;
     let deployment = Deployment::new(stack.ready().clone()).await?;
     let assistant = deployment.new_user().await?;
     let flooding = Client::builder().no_proxy().local_address(std::net::IpAddr::V4(FLOODING)).build()?;
-    fresh_minute().await;
+    wait_for_new_minute().await;
 
-    let mut seen = Vec::new();
+    let mut statuses = Vec::new();
     for user in 1..71 {
-        let answer = tools(&deployment, &flooding, &a_token_of(user)?).await?;
-        let header = |name: &str| answer.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
-        match answer.status().as_u16() {
+        let response = list_tools(&deployment, &flooding, &forge_token(user)?).await?;
+        let header = |name: &str| response.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        match response.status().as_u16() {
             401 => ensure!(header("www-authenticate").starts_with("Bearer resource_metadata="), "no challenge"),
             429 => ensure!(!header("retry-after").is_empty(), "429 without retry-after"),
             other => crate::fail!("made-up token {user}: {other}"),
         }
-        seen.push(answer.status().as_u16());
+        statuses.push(response.status().as_u16());
     }
-    let (before, after) = seen.split_at(60);
-    ensure!(before.iter().all(|it| *it == 401) && after.iter().all(|it| *it == 429), "{seen:?}");
-    let status = tools(&deployment, deployment.http(), assistant.api.token()).await?.status().as_u16();
+    let (before, after) = statuses.split_at(60);
+    ensure!(before.iter().all(|it| *it == 401) && after.iter().all(|it| *it == 429), "{statuses:?}");
+    let status = list_tools(&deployment, deployment.http(), assistant.api.token()).await?.status().as_u16();
     ensure!(status == 200, "an assistant of another address gets {status}");
     let log = stack.log();
     let refusals: Vec<_> = log.lines().filter(|it| it.contains("token_refused")).collect();

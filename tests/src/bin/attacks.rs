@@ -35,8 +35,8 @@ async fn run(options: &Options) -> Result<bool> {
     let chosen: Vec<_> =
         attacks::attacks().into_iter().filter(|it| options.only.is_none_or(|only| only == it.number)).collect();
     ensure!(!chosen.is_empty(), "no attack has the number {}", options.only.unwrap_or_default());
-    let arena = Arc::new(Arena::start().await?);
-    let outcomes = attacks::run(arena, chosen).await;
+    let deployments = Arc::new(Arena::start().await?);
+    let outcomes = attacks::run(deployments, chosen).await;
     attacks::print(&outcomes);
     let failed = outcomes.iter().filter(|it| !it.held()).count();
     let passed = outcomes.len() - failed;

@@ -58,15 +58,15 @@ async fn main() -> ExitCode {
 
 async fn run(options: &Options) -> Result<Report> {
     let mut report = Report::default();
-    if let Some(ready) = given(options)? {
-        drive(ready, options, &mut report).await?;
+    if let Some(ready) = find_deployment(options)? {
+        test_deployment(ready, options, &mut report).await?;
     } else {
-        drive_local(options, &mut report).await?;
+        test_local_stack(options, &mut report).await?;
     }
     Ok(report)
 }
 
-fn given(options: &Options) -> Result<Option<Ready>> {
+fn find_deployment(options: &Options) -> Result<Option<Ready>> {
     if let Some(file) = &options.ready_file {
         return Ready::read(file).map(Some);
     }
@@ -78,7 +78,7 @@ fn given(options: &Options) -> Result<Option<Ready>> {
     Ok(Some(Ready { origin: origin.to_owned(), base_url: base_url.clone(), token: token.clone(), stores: Value::Null }))
 }
 
-async fn drive(ready: Ready, options: &Options, report: &mut Report) -> Result {
+async fn test_deployment(ready: Ready, options: &Options, report: &mut Report) -> Result {
     let deployment = Deployment::new(ready).await?;
     let deployment = match &options.sandbox {
         Some(origin) => deployment.with_sandbox(origin.trim_end_matches('/').to_owned()),
@@ -87,17 +87,17 @@ async fn drive(ready: Ready, options: &Options, report: &mut Report) -> Result {
     let deployment = Arc::new(deployment);
     let limit = deployment.requests_per_minute().await?;
     say(&format!("Testing {} ({limit} requests a minute)", deployment.base()));
-    runner::run(Arc::clone(&deployment), chosen(suite::checks(), options), options.jobs, report).await;
+    runner::run(Arc::clone(&deployment), select_checks(suite::checks(), options), options.jobs, report).await;
     say("Fetching from URLs and the pages of deliveries are only tested on the local stack started here.");
     if limit == 60 {
-        runner::run(deployment, chosen(suite::limit_checks(), options), options.jobs, report).await;
+        runner::run(deployment, select_checks(suite::limit_checks(), options), options.jobs, report).await;
     } else {
         say("The limits of this deployment are not the specification's: their checks need one where they are.");
     }
     Ok(())
 }
 
-async fn drive_local(options: &Options, report: &mut Report) -> Result {
+async fn test_local_stack(options: &Options, report: &mut Report) -> Result {
     let files = file_server::start().await?;
     let allowed = files.to_string();
     std::fs::create_dir_all("target/tests")?;
@@ -119,8 +119,8 @@ async fn drive_local(options: &Options, report: &mut Report) -> Result {
     };
     // The checks of limits and crashes mostly wait, so all run concurrently.
     futures::join!(
-        runner::run(Arc::new(free.with_files(files)), chosen(checks, options), options.jobs, report),
-        runner::run(Arc::new(strict), chosen(suite::limit_checks(), options), options.jobs, &mut limits),
+        runner::run(Arc::new(free.with_files(files)), select_checks(checks, options), options.jobs, report),
+        runner::run(Arc::new(strict), select_checks(suite::limit_checks(), options), options.jobs, &mut limits),
         killing,
     );
     report.extend(limits);
@@ -128,6 +128,6 @@ async fn drive_local(options: &Options, report: &mut Report) -> Result {
     Ok(())
 }
 
-fn chosen(checks: Vec<Check>, options: &Options) -> Vec<Check> {
+fn select_checks(checks: Vec<Check>, options: &Options) -> Vec<Check> {
     checks.into_iter().filter(|it| options.common.wants(&it.title())).collect()
 }

@@ -50,19 +50,28 @@ async fn run(options: &Options) -> Result<Report> {
     if options.common.only.is_some() {
         let wants = |it: &str| options.common.wants(it);
         checks(&stack, |it| wants(&it.title()), options.jobs, &mut report).await?;
-        last_scenes(&mut stack, wants, &mut report).await?;
+        run_last_scenes(&mut stack, wants, &mut report).await?;
         return Ok(report);
     }
 
     // Injected faults of the platform take long, so they run only the second time.
     checks(&stack, |it| it.area != "faults", options.jobs, &mut report).await?;
     let deployment = stack.deployment().await?;
-    scene("functions die at work", scenes::functions_die(&stack, &deployment), &mut report).await;
-    scene("an update is deployed while posts are due", scenes::an_update_comes(&mut stack, &deployment), &mut report)
-        .await;
+    run_scene(
+        "functions die at work",
+        scenes::killed_functions_publish_each_post_once(&stack, &deployment),
+        &mut report,
+    )
+    .await;
+    run_scene(
+        "an update is deployed while posts are due",
+        scenes::update_keeps_ids_and_posts(&mut stack, &deployment),
+        &mut report,
+    )
+    .await;
     checks(&stack, |_| true, options.jobs, &mut report).await?;
-    last_scenes(&mut stack, |_| true, &mut report).await?;
-    scene("roles allow the calls that are made and nothing else", async { roles(&stack) }, &mut report).await;
+    run_last_scenes(&mut stack, |_| true, &mut report).await?;
+    run_scene("roles allow the calls that are made and nothing else", async { check_roles(&stack) }, &mut report).await;
     Ok(report)
 }
 
@@ -74,19 +83,19 @@ async fn checks(stack: &Stack, wanted: impl Fn(&Check) -> bool, jobs: usize, rep
 }
 
 /// Plays the scenes that do not depend on each other.
-async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report: &mut Report) -> Result {
+async fn run_last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report: &mut Report) -> Result {
     let deployment = &deployed.deployment().await?;
     let stack = &*deployed;
     let scenes = [
-        ("upkeep has work", scenes::upkeep_has_work(stack, deployment).boxed_local()),
-        ("unused uploads are inspected", scenes::uploads_are_looked_at(stack, deployment).boxed_local()),
+        ("upkeep has work", scenes::upkeep_refreshes_and_removes(stack, deployment).boxed_local()),
+        ("unused uploads are inspected", scenes::unused_uploads_are_inspected(stack, deployment).boxed_local()),
         ("an endpoint receives events", scenes::endpoint_receives_events(stack, deployment).boxed_local()),
         (
             "a user is disabled and enabled again",
             scenes::disabled_user_can_be_enabled_again(stack, deployment).boxed_local(),
         ),
         ("a user is erased", scenes::erased_user_leaves_no_items(stack, deployment).boxed_local()),
-        ("a day passes", scenes::a_day_passes(stack, deployment).boxed_local()),
+        ("a day passes", scenes::daily_work_is_done(stack, deployment).boxed_local()),
         ("a file is lost", scenes::missing_file_fails_its_post(stack, deployment).boxed_local()),
         ("a delivery has lost its post", scenes::delivery_without_its_post_ends(stack, deployment).boxed_local()),
         (
@@ -97,24 +106,24 @@ async fn last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report
             "another user follows a connect flow",
             connect_flows::connect_flow_is_closed_to_another_user(deployment).boxed_local(),
         ),
-        ("a server has its own redirect URI", connect_flows::a_server_has_a_way_back(deployment).boxed_local()),
+        ("a server has its own redirect URI", connect_flows::server_has_its_own_redirect_uri(deployment).boxed_local()),
         ("signing out redirects to the issuer", callers::signing_out_redirects_to_the_issuer(deployment).boxed_local()),
         ("a proxy header identifies the client", callers::proxy_header_identifies_the_client(deployment).boxed_local()),
-        ("the edge is deployed", scenes::deploy_with_a_domain(stack).boxed_local()),
-        ("dead letters are replayed", scenes::letters_are_replayed(stack, deployment).boxed_local()),
+        ("the edge is deployed", scenes::edge_is_deployed(stack).boxed_local()),
+        ("dead letters are replayed", scenes::dead_letters_are_replayed(stack, deployment).boxed_local()),
     ];
     for (name, played) in scenes.into_iter().filter(|(name, _)| wanted(name)) {
-        scene(name, played, report).await;
+        run_scene(name, played, report).await;
     }
     let name = "a platform reads the client document";
     if wanted(name) {
         // This scene moves the stack to another address, so it comes last.
-        scene(name, scenes::a_platform_reads_who_asks(deployed, deployment), report).await;
+        run_scene(name, scenes::client_document_is_served(deployed, deployment), report).await;
     }
     Ok(())
 }
 
-async fn scene(name: &str, played: impl Future<Output = Result>, report: &mut Report) {
+async fn run_scene(name: &str, played: impl Future<Output = Result>, report: &mut Report) {
     let started = Instant::now();
     let error = played.await.err();
     report.add(Line { name: format!("deployed: {name}"), took: started.elapsed(), error });
@@ -122,7 +131,7 @@ async fn scene(name: &str, played: impl Future<Output = Result>, report: &mut Re
 
 /// Checks that roles allow exactly what was used: nothing more and nothing
 /// less.
-fn roles(stack: &Stack) -> Result {
+fn check_roles(stack: &Stack) -> Result {
     let mut log = String::new();
     let platforms = "target/debug/platforms";
     for (file, writer) in

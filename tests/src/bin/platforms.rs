@@ -43,7 +43,7 @@ async fn run(common: &Common) -> Result<Report> {
         }
         Ok(())
     };
-    let of_ones_own = async {
+    let own_stack_scenes = async {
         if common.wants("matrix") {
             matrix::run(&mut owned).await?;
         }
@@ -58,7 +58,7 @@ async fn run(common: &Common) -> Result<Report> {
         }
         Ok::<_, tests::error::TestError>(())
     };
-    tokio::try_join!(social, of_ones_own, keyless)?;
+    tokio::try_join!(social, own_stack_scenes, keyless)?;
     // Afterwards, because two parts may not install the same server at the same time.
     if common.wants("real") {
         real::run_all(&mut beside).await?;

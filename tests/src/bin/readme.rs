@@ -72,7 +72,7 @@ async fn run(options: &Options) -> Result {
     errors.extend(names::missing(&files)?.into_iter().map(|it| format!("does not exist: {it}")));
     if !options.quick {
         for document in RUN {
-            errors.extend(play(document, options).await?);
+            errors.extend(run_document(document, options).await?);
         }
     }
     for error in &errors {
@@ -84,7 +84,7 @@ async fn run(options: &Options) -> Result {
 }
 
 /// Runs the commands of a document; outputs that differ, unless they are written into it.
-async fn play(document: &str, options: &Options) -> Result<Vec<String>> {
+async fn run_document(document: &str, options: &Options) -> Result<Vec<String>> {
     let text = read(document)?;
     let mut session = Session::start().await?;
     let (mut differing, mut errors) = (Vec::new(), Vec::new());
@@ -99,7 +99,7 @@ async fn play(document: &str, options: &Options) -> Result<Vec<String>> {
         }
     }
     if options.picture && document != README {
-        photograph(session.origin())?;
+        take_screenshot(session.origin())?;
     }
     if !options.write {
         return Ok(errors);
@@ -107,7 +107,7 @@ async fn play(document: &str, options: &Options) -> Result<Vec<String>> {
     for (block, _) in &differing {
         say(&format!("wrote {document}:{}", block.line));
     }
-    fs::write(Path::new(ROOT).join(document), with_outputs(&text, differing))?;
+    fs::write(Path::new(ROOT).join(document), replace_outputs(&text, differing))?;
     Ok(Vec::new())
 }
 
@@ -117,7 +117,7 @@ fn shown(text: &str, block: &Commands) -> Option<String> {
     Some(text.lines().skip(lines.start).take(lines.len()).collect::<Vec<_>>().join("\n"))
 }
 
-fn with_outputs(text: &str, outputs: Vec<(Commands, String)>) -> String {
+fn replace_outputs(text: &str, outputs: Vec<(Commands, String)>) -> String {
     let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
     // From the end, so that earlier positions stay right.
     for (block, printed) in outputs.into_iter().rev() {
@@ -129,7 +129,7 @@ fn with_outputs(text: &str, outputs: Vec<(Commands, String)>) -> String {
 }
 
 /// Photographs the page of the delivery whose response was lost.
-fn photograph(origin: &str) -> Result {
+fn take_screenshot(origin: &str) -> Result {
     let list = Command::new("curl").args(["-s", &format!("{origin}/sandbox/deliveries")]).output()?;
     let list = String::from_utf8(list.stdout)?;
     let before = list.split(LOST).next().and_then(|it| it.rsplit_once("href=\"/sandbox/deliveries/"));

@@ -14,7 +14,7 @@ use tests::{
     harness::{Harness, LIFTED, Ready},
     program::done,
     template::ROOT,
-    tools::{SCHEMATHESIS, browser_driver},
+    tools::{SCHEMATHESIS, install_browser_driver},
     typescript,
 };
 
@@ -55,7 +55,7 @@ async fn run(reader: Reader) -> Result {
         Reader::Schemathesis => schemathesis(local.ready())?,
         Reader::Typescript => return typescript::journey(local.ready()).await,
         Reader::Browser => {
-            browser_driver()?;
+            install_browser_driver()?;
             let ready = local.ready();
             let ready_file = folder.path().join("ready.json");
             let known = json!({

@@ -50,7 +50,7 @@ pub struct RedirectedPage {
 impl BlueskyServer {
     /// Opens a page, signs in, and decides.
     pub async fn sign_in(&self, sign_in: SignIn) -> Result<Redirected> {
-        let mut command = self.person("sign-in.mjs");
+        let mut command = self.browser_command("sign-in.mjs");
         command.args(["--url", &sign_in.url, "--email", &sign_in.email]).arg("--screenshots").arg(&sign_in.screenshots);
         for (name, value) in &sign_in.fill {
             command.args(["--fill", &format!("{name}={value}")]);
@@ -61,11 +61,11 @@ impl BlueskyServer {
         if let Some(client) = &self.settings.client {
             command.args(client.arguments());
         }
-        let said = said(command).await?;
-        let page = said["status"].as_u64().zip(said["text"].as_str());
+        let output = said(command).await?;
+        let page = output["status"].as_u64().zip(output["text"].as_str());
         Ok(Redirected {
-            to: text(&said, "redirected_to")?.to_owned(),
-            ended_at: text(&said, "ended_at")?.to_owned(),
+            to: text(&output, "redirected_to")?.to_owned(),
+            ended_at: text(&output, "ended_at")?.to_owned(),
             page: page.map(|(status, text)| RedirectedPage { status, text: text.to_owned() }),
         })
     }
@@ -73,13 +73,13 @@ impl BlueskyServer {
     /// Revokes the access of a client, whose tokens are void immediately. It must be the only
     /// client of the account.
     pub async fn revoke(&self, screenshots: PathBuf) -> Result {
-        let mut command = self.person("revoke.mjs");
+        let mut command = self.browser_command("revoke.mjs");
         command.args(["--url", &self.url]).arg("--screenshots").arg(screenshots);
         said(command).await?;
         Ok(())
     }
 
-    fn person(&self, script: &str) -> Command {
+    fn browser_command(&self, script: &str) -> Command {
         let mut command = self.program.script(script);
         command.args(["--handle", &self.account.handle, "--password", &self.account.password]);
         command
@@ -88,6 +88,6 @@ impl BlueskyServer {
 
 /// Runs a script to its end and returns the JSON that it printed.
 async fn said(mut command: Command) -> Result<Value> {
-    let said = tokio::task::spawn_blocking(move || run(&mut command)).await??;
-    Ok(serde_json::from_str(&said)?)
+    let output = tokio::task::spawn_blocking(move || run(&mut command)).await??;
+    Ok(serde_json::from_str(&output)?)
 }

@@ -27,7 +27,7 @@ pub async fn connect_flow_is_closed_to_another_user(deployment: &Deployment) -> 
 }
 
 /// Each server that users name has a redirect URI of its own, which leads to the function.
-pub async fn a_server_has_a_way_back(deployment: &Deployment) -> Result {
+pub async fn server_has_its_own_redirect_uri(deployment: &Deployment) -> Result {
     let mut browser = deployment.browser()?;
     let address = format!("{}/connect/callback/mastodon/some-server?state=unknown&code=1", deployment.origin());
     let page = browser.open(&address).await?;

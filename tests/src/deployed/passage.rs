@@ -36,7 +36,7 @@ impl Passage {
     }
 
     /// Forwards this host name.
-    pub(super) fn asking_for(self, host: Arc<OnceLock<String>>) -> Self {
+    pub(super) fn with_host(self, host: Arc<OnceLock<String>>) -> Self {
         Self { host: Some(host), ..self }
     }
 
@@ -48,23 +48,23 @@ impl Passage {
     /// Listens on this port until the process ends.
     pub(super) async fn open(self, port: u16) -> Result {
         let listener = TcpListener::bind(("127.0.0.1", port)).await?;
-        let router = Router::new().fallback(pass).layer(DefaultBodyLimit::disable()).with_state(self);
+        let router = Router::new().fallback(forward_request).layer(DefaultBodyLimit::disable()).with_state(self);
         let router = router.into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(async move { axum::serve(listener, router).await });
         Ok(())
     }
 }
 
-async fn pass(
-    State(passage): State<Passage>,
+async fn forward_request(
+    State(proxy): State<Passage>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     method: Method,
     uri: Uri,
     mut headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
-    let asked = passage.recorder.as_ref().map(|_| Request::new(&method, &uri, &headers, &body));
-    if let Some(host) = passage.host.as_ref().and_then(|it| it.get())
+    let recorded_request = proxy.recorder.as_ref().map(|_| Request::new(&method, &uri, &headers, &body));
+    if let Some(host) = proxy.host.as_ref().and_then(|it| it.get())
         && let Ok(host) = host.parse()
     {
         headers.insert(header::HOST, host);
@@ -78,16 +78,16 @@ async fn pass(
     headers.remove(header::TRANSFER_ENCODING);
     headers.remove(header::CONNECTION);
     let path = uri.path_and_query().map_or("/", |it| it.as_str());
-    let request = passage.http.request(method, format!("{}{path}", passage.to)).headers(headers).body(body);
-    let answered = async {
+    let request = proxy.http.request(method, format!("{}{path}", proxy.to)).headers(headers).body(body);
+    let forwarded = async {
         let response = request.send().await?;
         let (status, headers) = (response.status(), response.headers().clone());
         Ok::<_, reqwest::Error>((status, headers, response.bytes().await?))
     };
-    match answered.await {
+    match forwarded.await {
         Ok((status, mut headers, body)) => {
-            if let (Some(recorder), Some(asked)) = (&passage.recorder, asked) {
-                recorder.note(asked, status, &body);
+            if let (Some(recorder), Some(recorded_request)) = (&proxy.recorder, recorded_request) {
+                recorder.note(recorded_request, status, &body);
             }
             headers.remove(header::TRANSFER_ENCODING);
             headers.remove(header::CONNECTION);

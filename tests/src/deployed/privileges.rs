@@ -54,7 +54,7 @@ const SECRETS_ARN: &str =
 
 /// Calls that AWS makes for a function: it writes the log, and receives the messages that invoke
 /// the function.
-fn done_by_aws(function: &str, action: &str) -> bool {
+fn is_done_by_aws(function: &str, action: &str) -> bool {
     let writes_log = ["logs:CreateLogStream", "logs:PutLogEvents"].contains(&action);
     let polls = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"].contains(&action);
     writes_log || ["delivery", "pictures", "webhooks"].contains(&function) && polls
@@ -63,18 +63,18 @@ fn done_by_aws(function: &str, action: &str) -> bool {
 /// S3 answers 404 for a missing file only to callers with this permission. The function that
 /// decodes images does not have it: an attacker who controls it would learn the names of all files.
 /// For this function, a missing object is an error like any other.
-fn done_without(function: &str, action: &str) -> bool {
+fn is_deliberately_missing(function: &str, action: &str) -> bool {
     function == "pictures" && action == "s3:ListBucket"
 }
 
 /// Compares what the roles allow with what was used.
 pub(super) fn compare(template: &Template, used: &BTreeSet<Permission>) -> Result<Differences> {
     let granted = granted(template)?;
-    let of_functions: BTreeSet<_> =
-        granted.iter().filter(|(function, action, _)| !done_by_aws(function, action)).cloned().collect();
+    let function_grants: BTreeSet<_> =
+        granted.iter().filter(|(function, action, _)| !is_done_by_aws(function, action)).cloned().collect();
     let used: BTreeSet<_> =
-        used.iter().filter(|(function, action, _)| !done_without(function, action)).cloned().collect();
-    Ok(Differences { unused: &of_functions - &used, missing: &used - &of_functions, granted: granted.len() })
+        used.iter().filter(|(function, action, _)| !is_deliberately_missing(function, action)).cloned().collect();
+    Ok(Differences { unused: &function_grants - &used, missing: &used - &function_grants, granted: granted.len() })
 }
 
 /// The permissions that the functions of this stack used; `names` has the names of its resources.
@@ -82,13 +82,13 @@ pub(super) fn used(
     template: &Template,
     stack: &str,
     names: &BTreeMap<String, String>,
-    seen: &BTreeSet<Call>,
+    calls: &BTreeSet<Call>,
 ) -> BTreeSet<Permission> {
-    seen.iter().filter_map(|it| permission(template, stack, names, it)).collect()
+    calls.iter().filter_map(|it| find_permission(template, stack, names, it)).collect()
 }
 
 /// The permissions that functions used in the local stack.
-pub(super) fn used_locally(template: &Template, log: &str) -> Result<BTreeSet<Permission>> {
+pub(super) fn locally_used_permissions(template: &Template, log: &str) -> Result<BTreeSet<Permission>> {
     let mut names: BTreeMap<_, _> = FUNCTIONS.into_iter().map(|it| (function_name(it), it.to_owned())).collect();
     for (name, table) in template.resources("AWS::DynamoDB::Table") {
         let table = table["TableName"]["Fn::Sub"].as_str().unwrap_or_default();
@@ -110,10 +110,10 @@ pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
         // A conditional statement counts as granted.
         for statement in statements.map(|it| it["Fn::If"].get(1).unwrap_or(it)) {
             ensure!(statement["Effect"] == "Allow", "{function}: {statement}");
-            for action in listed(&statement["Action"]) {
-                for resource in listed(&statement["Resource"]) {
-                    let (action, resource) = (action.as_str().unwrap_or_default(), symbol(resource)?);
-                    for part in parts(&resource, &statement["Condition"]) {
+            for action in as_list(&statement["Action"]) {
+                for resource in as_list(&statement["Resource"]) {
+                    let (action, resource) = (action.as_str().unwrap_or_default(), resource_name(resource)?);
+                    for part in conditional_parts(&resource, &statement["Condition"]) {
                         granted.insert((function.to_owned(), action.to_owned(), part));
                     }
                 }
@@ -126,26 +126,26 @@ pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
 /// The parts of a resource to which a condition limits a permission: secrets of one kind, and items
 /// of the vault, each as `SealingKey/grant` or `VaultTable/webhook#*`. Without such a condition,
 /// the whole resource.
-fn parts(resource: &str, condition: &Value) -> Vec<String> {
-    let of = match resource {
+fn conditional_parts(resource: &str, condition: &Value) -> Vec<String> {
+    let values = match resource {
         "SealingKey" if condition["StringEquals"]["kms:EncryptionContext:service"] == SEALED_BY => {
             &condition["StringEquals"]["kms:EncryptionContext:kind"]
         }
         "VaultTable" => &condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"],
         _ => &Value::Null,
     };
-    if of.is_null() {
+    if values.is_null() {
         return vec![resource.to_owned()];
     }
-    listed(of).into_iter().filter_map(Value::as_str).map(|it| format!("{resource}/{it}")).collect()
+    as_list(values).into_iter().filter_map(Value::as_str).map(|it| format!("{resource}/{it}")).collect()
 }
 
-fn listed(value: &Value) -> Vec<&Value> {
+fn as_list(value: &Value) -> Vec<&Value> {
     value.as_array().map_or_else(|| vec![value], |it| it.iter().collect())
 }
 
 /// A resource by its name in the template, such as `GrantsTable/index/by_user`.
-fn symbol(resource: &Value) -> Result<String> {
+fn resource_name(resource: &Value) -> Result<String> {
     if let Some(name) = resource["Ref"].as_str().or_else(|| resource["Fn::GetAtt"][0].as_str()) {
         return Ok(name.to_owned());
     }
@@ -157,7 +157,12 @@ fn symbol(resource: &Value) -> Result<String> {
 }
 
 /// A call in the template's names; `None` for functions of other stacks.
-fn permission(template: &Template, stack: &str, names: &BTreeMap<String, String>, call: &Call) -> Option<Permission> {
+fn find_permission(
+    template: &Template,
+    stack: &str,
+    names: &BTreeMap<String, String>,
+    call: &Call,
+) -> Option<Permission> {
     let function = FUNCTIONS.into_iter().find(|it| names.get(&function_name(it)) == Some(&call.function))?;
     let resource = if let Some(kind) = call.resource.strip_prefix(KEY) {
         format!("SealingKey/{kind}")
@@ -165,7 +170,7 @@ fn permission(template: &Template, stack: &str, names: &BTreeMap<String, String>
         SECRETS.to_owned()
     } else {
         let mut candidates = template.resources(kind(call.action)).into_keys();
-        let found = candidates.find_map(|it| below(it, names.get(it)?, &call.resource));
+        let found = candidates.find_map(|it| match_resource(it, names.get(it)?, &call.resource));
         found.unwrap_or_else(|| call.resource.clone())
     };
     Some((function.to_owned(), call.action.to_owned(), resource))
@@ -184,11 +189,11 @@ fn kind(action: &str) -> &'static str {
 }
 
 /// The template's name of the resource of a call, if it is this resource or a part of it.
-fn below(name: &str, physical: &str, asked: &str) -> Option<String> {
-    if asked == physical {
+fn match_resource(name: &str, physical: &str, resource: &str) -> Option<String> {
+    if resource == physical {
         return Some(name.to_owned());
     }
-    let rest = asked.strip_prefix(physical)?.strip_prefix('/')?;
+    let rest = resource.strip_prefix(physical)?.strip_prefix('/')?;
     let folder = ["media", "derived"].into_iter().find(|it| rest.starts_with(&format!("{it}/")));
     Some(folder.map_or_else(|| format!("{name}/{rest}"), |it| format!("{name}/{it}/*")))
 }

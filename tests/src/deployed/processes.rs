@@ -24,10 +24,10 @@ pub(super) fn below(folder: &Path) -> Vec<Function> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
-    entries.filter_map(|it| function(&it.ok()?.path(), folder)).collect()
+    entries.filter_map(|it| read_function(&it.ok()?.path(), folder)).collect()
 }
 
-fn function(process: &Path, folder: &Path) -> Option<Function> {
+fn read_function(process: &Path, folder: &Path) -> Option<Function> {
     let id = process.file_name()?.to_str()?.parse().ok()?;
     if !fs::read_link(process.join("exe")).ok()?.starts_with(folder) {
         return None;

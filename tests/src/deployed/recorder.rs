@@ -45,11 +45,11 @@ impl Call {
 
 #[derive(Clone, Default)]
 pub(super) struct Recorder {
-    calls: Arc<Mutex<Calls>>,
+    calls: Arc<Mutex<RecorderState>>,
 }
 
 #[derive(Default)]
-struct Calls {
+struct RecorderState {
     seen: BTreeSet<Call>,
     refused: BTreeSet<String>,
     /// The functions by their access keys.
@@ -74,8 +74,10 @@ impl Request {
             .unwrap_or_default()
             .to_owned();
         let asks = match text("x-amz-target").split_once('.') {
-            Some((service, operation)) => asked(service, operation, &serde_json::from_slice(body).unwrap_or_default()),
-            None => vec![of_bucket(method, uri)],
+            Some((service, operation)) => {
+                json_actions(service, operation, &serde_json::from_slice(body).unwrap_or_default())
+            }
+            None => vec![s3_action(method, uri)],
         };
         Self { access_key, asks }
     }
@@ -100,19 +102,19 @@ impl Request {
 
 impl Recorder {
     /// Sets the folder of the functions' programs.
-    pub(super) fn look_below(&self, folder: PathBuf) {
+    pub(super) fn set_programs(&self, folder: PathBuf) {
         self.lock().programs = folder;
     }
 
-    pub(super) fn note(&self, request: Request, status: StatusCode, answer: &[u8]) {
+    pub(super) fn note(&self, request: Request, status: StatusCode, response: &[u8]) {
         let mut calls = self.lock();
-        let Some(function) = calls.caller(&request.access_key) else {
+        let Some(function) = calls.find_caller(&request.access_key) else {
             return;
         };
-        let why = String::from_utf8_lossy(answer);
-        if why.contains("not authorized to perform") {
-            let why: String = why.chars().take(400).collect();
-            calls.refused.insert(format!("{function}: {:?}: {why}", request.asks));
+        let message = String::from_utf8_lossy(response);
+        if message.contains("not authorized to perform") {
+            let message: String = message.chars().take(400).collect();
+            calls.refused.insert(format!("{function}: {:?}: {message}", request.asks));
         }
         calls.seen.extend(request.calls(&function, status));
     }
@@ -126,13 +128,13 @@ impl Recorder {
         self.lock().refused.clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Calls> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, RecorderState> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Calls {
-    fn caller(&mut self, access_key: &str) -> Option<String> {
+impl RecorderState {
+    fn find_caller(&mut self, access_key: &str) -> Option<String> {
         if !self.callers.contains_key(access_key) {
             let running = processes::below(&self.programs);
             self.callers.extend(running.into_iter().map(|it| (it.access_key, it.name)));
@@ -143,7 +145,7 @@ impl Calls {
 
 /// The actions and resources of a call to a service that speaks JSON. An unknown operation gets a
 /// name that no policy has, so that the comparison reports it.
-fn asked(service: &str, operation: &str, body: &Value) -> Vec<(&'static str, String)> {
+fn json_actions(service: &str, operation: &str, body: &Value) -> Vec<(&'static str, String)> {
     let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
     let named = |action| vec![(action, table(body))];
     match (service, operation) {
@@ -162,23 +164,27 @@ fn asked(service: &str, operation: &str, body: &Value) -> Vec<(&'static str, Str
         }
         ("DynamoDB_20120810", "TransactWriteItems") => {
             let items = body["TransactItems"].as_array().into_iter().flatten();
-            items.filter_map(Value::as_object).flatten().map(|(kind, it)| (in_transaction(kind), table(it))).collect()
+            items
+                .filter_map(Value::as_object)
+                .flatten()
+                .map(|(kind, it)| (transaction_action(kind), table(it)))
+                .collect()
         }
-        ("TrentService", "GenerateDataKey") => vec![("kms:GenerateDataKey", key(body))],
-        ("TrentService", "Decrypt") => vec![("kms:Decrypt", key(body))],
+        ("TrentService", "GenerateDataKey") => vec![("kms:GenerateDataKey", key_resource(body))],
+        ("TrentService", "Decrypt") => vec![("kms:Decrypt", key_resource(body))],
         ("AmazonSQS", "SendMessage" | "SendMessageBatch") => vec![("sqs:SendMessage", text("QueueUrl"))],
         ("AWSEvents", "PutEvents") => {
             let entries = body["Entries"].as_array().into_iter().flatten();
             entries.map(|it| ("events:PutEvents", it["EventBusName"].as_str().unwrap_or_default().to_owned())).collect()
         }
         ("secretsmanager", "GetSecretValue") => {
-            vec![("secretsmanager:GetSecretValue", name_of_secret(&text("SecretId")))]
+            vec![("secretsmanager:GetSecretValue", secret_name(&text("SecretId")))]
         }
         _ => vec![("unknown", format!("{service}.{operation}"))],
     }
 }
 
-fn in_transaction(kind: &str) -> &'static str {
+fn transaction_action(kind: &str) -> &'static str {
     match kind {
         "Put" => "dynamodb:PutItem",
         "Update" => "dynamodb:UpdateItem",
@@ -189,7 +195,7 @@ fn in_transaction(kind: &str) -> &'static str {
 }
 
 /// A secret's name, also from its ARN, which ends in the name, a dash and six characters.
-fn name_of_secret(id: &str) -> String {
+fn secret_name(id: &str) -> String {
     let named = id.split_once(":secret:").and_then(|(_, it)| it.rsplit_once('-'));
     named.map_or(id, |(name, _)| name).to_owned()
 }
@@ -213,7 +219,7 @@ pub(super) const KEY: &str = "the key for ";
 
 /// The only key, used for secrets of one kind, if its encryption context is one for which roles
 /// allow it.
-fn key(body: &Value) -> String {
+fn key_resource(body: &Value) -> String {
     let context = &body["EncryptionContext"];
     match context["kind"].as_str() {
         Some(kind) if context["service"] == SEALED_BY => format!("{KEY}{kind}"),
@@ -221,7 +227,7 @@ fn key(body: &Value) -> String {
     }
 }
 
-fn of_bucket(method: &Method, uri: &Uri) -> (&'static str, String) {
+fn s3_action(method: &Method, uri: &Uri) -> (&'static str, String) {
     let path = uri.path().trim_start_matches('/').to_owned();
     let has = |name: &str| uri.query().is_some_and(|it| it.split('&').any(|it| it.split('=').next() == Some(name)));
     if has("list-type") {

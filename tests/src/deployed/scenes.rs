@@ -9,7 +9,9 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
-pub use self::erasure::{disabled_user_can_be_enabled_again, erased_user_leaves_no_items, uploads_are_looked_at};
+pub use self::erasure::{
+    disabled_user_can_be_enabled_again, erased_user_leaves_no_items, unused_uploads_are_inspected,
+};
 pub use self::webhooks::endpoint_receives_events;
 use super::Stack;
 use crate::{
@@ -25,27 +27,27 @@ use crate::{
 const RECOVERED: u64 = 300;
 
 /// Posts of one user, by id and text.
-struct Posts(Vec<(i64, String)>);
+struct ScheduledPosts(Vec<(i64, String)>);
 
-impl Posts {
+impl ScheduledPosts {
     /// Schedules posts that are due one after the other from `first` seconds on.
     async fn scheduled(user: &User<'_>, connection: &Value, count: i64, first: i64) -> Result<Self> {
         let posts = stream::iter(0..count).map(async |number| {
-            let words = fresh("on its way");
-            let id = user.schedule(&words, &[connection], first + number).await?;
-            Ok::<_, TestError>((id, words))
+            let content = fresh("on its way");
+            let id = user.schedule(&content, &[connection], first + number).await?;
+            Ok::<_, TestError>((id, content))
         });
         Ok(Self(posts.buffer_unordered(4).try_collect().await?))
     }
 
     /// Checks that each post is public exactly once.
-    async fn went_out_once(&self, user: &User<'_>) -> Result {
+    async fn ensure_published_once(&self, user: &User<'_>) -> Result {
         for (id, _) in &self.0 {
             user.reaches(*id, "published", RECOVERED).await?;
         }
-        let timeline = user.deployment.whole_timeline().await?;
-        for (id, words) in &self.0 {
-            let found = timeline.iter().filter(|it| it["text"] == words.as_str()).count();
+        let timeline = user.deployment.all_posts().await?;
+        for (id, content) in &self.0 {
+            let found = timeline.iter().filter(|it| it["text"] == content.as_str()).count();
             same(found, 1, &format!("entries on the timeline for post {id}"))?;
         }
         Ok(())
@@ -53,66 +55,66 @@ impl Posts {
 }
 
 /// Functions are killed repeatedly while posts are published: each is still published exactly once.
-pub async fn functions_die(stack: &Stack, deployment: &Deployment) -> Result {
+pub async fn killed_functions_publish_each_post_once(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
-    let posts = Posts::scheduled(&user, &connection, 24, 12).await?;
+    let posts = ScheduledPosts::scheduled(&user, &connection, 24, 12).await?;
     let mut killed = 0;
     for round in 0..40 {
         tokio::time::sleep(Duration::from_millis(900)).await;
         killed += stack.kill(["delivery", "publisher", "delivery", "posts"][round % 4])?;
     }
     ensure!(5 <= killed, "only {killed} functions were running when they were to die");
-    posts.went_out_once(&user).await
+    posts.ensure_published_once(&user).await
 }
 
 /// A new version is deployed while posts are due: each is published once, and everything keeps its
 /// id.
-pub async fn an_update_comes(stack: &mut Stack, deployment: &Deployment) -> Result {
+pub async fn update_keeps_ids_and_posts(stack: &mut Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let names = stack.names().clone();
     let before = user.api.get("/connections").await?.ok(200)?;
-    let posts = Posts::scheduled(&user, &connection, 45, 10).await?;
+    let posts = ScheduledPosts::scheduled(&user, &connection, 45, 10).await?;
 
     stack.update().await?;
 
-    let kept = |name: &String| !name.ends_with("Permission");
-    for (name, physical) in names.iter().filter(|(name, _)| kept(name)) {
+    let is_kept = |name: &String| !name.ends_with("Permission");
+    for (name, physical) in names.iter().filter(|(name, _)| is_kept(name)) {
         same(stack.name(name)?, physical, &format!("physical name of {name} after the update"))?;
     }
     same(user.api.get("/connections").await?.ok(200)?, before, "connections after the update")?;
-    posts.went_out_once(&user).await?;
+    posts.ensure_published_once(&user).await?;
     let shown = user.api.get("/posts?per_page=50").await?.ok(200)?;
     same(list(&shown, "data")?.len(), posts.0.len(), "posts after the update")
 }
 
 /// Upkeep refreshes credentials and removes an unused upload. The times in the tables are changed
 /// so that both are due.
-pub async fn upkeep_has_work(stack: &Stack, deployment: &Deployment) -> Result {
+pub async fn upkeep_refreshes_and_removes(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
     let path = user.picture().await?;
     // A post has used the upload and released it.
     let draft = integer(&user.create(&json!({ "content": fresh("draft"), "media": [path] })).await?, "id")?;
     user.api.call(reqwest::Method::DELETE, &format!("/posts/{draft}")).send().await?.is(204)?;
-    let medium: i64 = path.rsplit(['/', '.']).nth(1).unwrap_or_default().parse()?;
+    let media_id: i64 = path.rsplit(['/', '.']).nth(1).unwrap_or_default().parse()?;
     let number = |it: i64| json!({ "N": it.to_string() });
     let connection_key = json!({ "user_id": number(user.id), "connection_id": number(connection) });
-    let medium_key = json!({ "user_id": number(user.id), "media_id": number(medium) });
+    let media_key = json!({ "user_id": number(user.id), "media_id": number(media_id) });
     let media = stack.name("MediaTable")?;
     let credentials = stack.name("CredentialsTable")?;
-    let grant_key = grant_of(stack, &connection_key).await?;
+    let grant_key = find_grant_key(stack, &connection_key).await?;
     set_number(stack, credentials, &grant_key, "refresh_at", moment::now().timestamp_millis()).await?;
-    left_by_an_older_version(stack, &connection_key).await?;
-    let long_ago = (moment::now() - chrono::TimeDelta::days(30)).timestamp_millis();
-    set_number(stack, media, &medium_key, "unused_since", long_ago).await?;
+    restore_old_index_entry(stack, &connection_key).await?;
+    let thirty_days_ago = (moment::now() - chrono::TimeDelta::days(30)).timestamp_millis();
+    set_number(stack, media, &media_key, "unused_since", thirty_days_ago).await?;
 
     // Another user's grant is revoked by the platform, and this user must be notified.
     let mut other = deployment.new_user().await?;
     let lost = other.connect(1).await?;
     let lost_key = json!({ "user_id": number(other.id), "connection_id": number(integer(&lost, "id")?) });
-    let lost_grant = grant_of(stack, &lost_key).await?;
+    let lost_grant = find_grant_key(stack, &lost_key).await?;
     set_number(stack, credentials, &lost_grant, "refresh_at", moment::now().timestamp_millis()).await?;
     let account = text(&lost, "username")?;
     deployment.arm(&json!({ "account": account, "kind": "refuse_refresh" })).await?;
@@ -122,58 +124,58 @@ pub async fn upkeep_has_work(stack: &Stack, deployment: &Deployment) -> Result {
     deployment.disarm(account).await?;
     let shown = other.api.get(&format!("/connections/{}", integer(&lost, "id")?)).await?.ok(200)?;
     same(&shown["needs_reconnection"], &json!(true), "needs_reconnection after the grant was revoked")?;
-    let renewed = item(stack, credentials, &grant_key).await?;
-    let next: i64 = renewed["refresh_at"]["N"].as_str().unwrap_or_default().parse()?;
+    let refreshed = item(stack, credentials, &grant_key).await?;
+    let next: i64 = refreshed["refresh_at"]["N"].as_str().unwrap_or_default().parse()?;
     ensure!(moment::now().timestamp_millis() < next, "the credentials were not renewed: {next}");
-    same(item(stack, media, &medium_key).await?, Value::Null, "the upload that nothing uses")?;
-    let words = fresh("with new credentials");
+    same(item(stack, media, &media_key).await?, Value::Null, "the upload that nothing uses")?;
+    let content = fresh("with new credentials");
     let connection = user.api.get(&format!("/connections/{connection}")).await?.ok(200)?;
-    let id = user.schedule(&words, &[&connection], 1).await?;
+    let id = user.schedule(&content, &[&connection], 1).await?;
     user.reaches(id, "published", 60).await?;
     Ok(())
 }
 
 /// The operator's command moves dead letters back to the queue, and they are processed.
-pub async fn letters_are_replayed(stack: &Stack, deployment: &Deployment) -> Result {
+pub async fn dead_letters_are_replayed(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
     let post = user.create(&json!({ "content": fresh("a letter"), "platforms": targets(&[&connection])? })).await?;
-    let letter = letter(&user, &post, &connection)?;
-    let (dead, queue) = (stack.name("DeadLetterQueue")?, stack.name("DeliveryQueue")?);
+    let delivery_message = letter(&user, &post, &connection)?;
+    let (dead_letter_queue, queue) = (stack.name("DeadLetterQueue")?, stack.name("DeliveryQueue")?);
     // Messages of earlier scenes may wait there for minutes: for a platform that limited the rate,
     // or behind a function that was killed.
-    let others = messages(stack, queue).await?;
+    let others = count_messages(stack, queue).await?;
     for _ in 0..3 {
-        let message = json!({ "QueueUrl": dead, "MessageBody": letter.to_string() });
+        let message = json!({ "QueueUrl": dead_letter_queue, "MessageBody": delivery_message.to_string() });
         stack.root().call("AmazonSQS.SendMessage", &message).await?;
     }
 
-    let said = stack.operator("replay-dead-letters").await?;
+    let output = stack.operator("replay-dead-letters").await?;
 
-    ensure!(said.contains('3'), "the command does not print the number: {said}");
-    for (url, rest) in [(dead, 0), (queue, others)] {
-        let done = || async { Ok((messages(stack, url).await? <= rest).then_some(())) };
+    ensure!(output.contains('3'), "the command does not print the number: {output}");
+    for (url, rest) in [(dead_letter_queue, 0), (queue, others)] {
+        let done = || async { Ok((count_messages(stack, url).await? <= rest).then_some(())) };
         moment::eventually(Duration::from_mins(1), &format!("no message in {url}"), done).await?;
     }
     Ok(())
 }
 
 /// Deploys the edge in front of the gateway.
-pub async fn deploy_with_a_domain(stack: &Stack) -> Result {
-    let mut made = stack.deploy_edge().await?;
-    made.sort();
+pub async fn edge_is_deployed(stack: &Stack) -> Result {
+    let mut created = stack.deploy_edge().await?;
+    created.sort();
     let wanted = [
         "AWS::CloudFront::Distribution",
         "AWS::CloudFront::Function",
         "AWS::CloudFront::OriginRequestPolicy",
         "AWS::WAFv2::WebACL",
     ];
-    same(made, wanted.map(str::to_owned).into(), "what was made")
+    same(created, wanted.map(str::to_owned).into(), "what was made")
 }
 
 /// Work that functions do a day later: tokens are marked as used, and a user gets the name that the
 /// issuer now has.
-pub async fn a_day_passes(stack: &Stack, deployment: &Deployment) -> Result {
+pub async fn daily_work_is_done(stack: &Stack, deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
     let table = stack.name("GrantsTable")?;
     for path in ["/connections", "/posts", "/user", "/webhooks", "/media"] {
@@ -235,11 +237,11 @@ pub async fn missing_file_fails_its_post(stack: &Stack, deployment: &Deployment)
     let soon = json!({ "scheduled_at": moment::in_seconds(8) });
     user.change(id, &soon).await?;
 
-    let told = || async {
-        let said = user.show(id).await?["platforms"][0]["error_message"].as_str().unwrap_or_default().to_owned();
-        Ok(said.contains("is not in the bucket").then_some(()))
+    let message_shown = || async {
+        let message = user.show(id).await?["platforms"][0]["error_message"].as_str().unwrap_or_default().to_owned();
+        Ok(message.contains("is not in the bucket").then_some(()))
     };
-    moment::eventually(Duration::from_mins(1), "word of the lost file", told).await?;
+    moment::eventually(Duration::from_mins(1), "word of the lost file", message_shown).await?;
     user.api.delete(&format!("/posts/{id}")).await?.is(204)?;
     Ok(())
 }
@@ -255,27 +257,28 @@ pub async fn delivery_without_its_post_ends(stack: &Stack, deployment: &Deployme
             "scheduled_at": moment::in_seconds(7200),
         }))
         .await?;
-    let letter = letter(&user, &post, &connection)?;
+    let delivery_message = letter(&user, &post, &connection)?;
     let table = stack.name("DeliveriesTable")?;
-    let of_user = json!({
+    let user_query = json!({
         "TableName": table,
         "KeyConditionExpression": "user_id = :user",
         "ExpressionAttributeValues": { ":user": { "N": user.id.to_string() } },
     });
     let deliveries = || async {
-        let found = stack.root().call("DynamoDB_20120810.Query", &of_user).await?;
+        let found = stack.root().call("DynamoDB_20120810.Query", &user_query).await?;
         Ok::<_, TestError>(list(&found, "Items")?.len())
     };
     same(deliveries().await?, 1, "deliveries of the post")?;
-    let key = json!({ "user_id": { "N": user.id.to_string() }, "post_id": { "N": letter["post_id"].to_string() } });
+    let key =
+        json!({ "user_id": { "N": user.id.to_string() }, "post_id": { "N": delivery_message["post_id"].to_string() } });
     let removal = json!({ "TableName": stack.name("PostsTable")?, "Key": key });
     stack.root().call("DynamoDB_20120810.DeleteItem", &removal).await?;
 
-    let message = json!({ "QueueUrl": stack.name("DeliveryQueue")?, "MessageBody": letter.to_string() });
+    let message = json!({ "QueueUrl": stack.name("DeliveryQueue")?, "MessageBody": delivery_message.to_string() });
     stack.root().call("AmazonSQS.SendMessage", &message).await?;
 
-    let gone = || async { Ok((deliveries().await? == 0).then_some(())) };
-    moment::eventually(Duration::from_mins(1), "no delivery without a post", gone).await
+    let no_delivery = || async { Ok((deliveries().await? == 0).then_some(())) };
+    moment::eventually(Duration::from_mins(1), "no delivery without a post", no_delivery).await
 }
 
 /// A change arrives after the delivery has ended, but before the post shows it: the outcome is
@@ -285,24 +288,24 @@ pub async fn change_after_publication_is_refused(stack: &Stack, deployment: &Dep
     let connection = user.connect(0).await?;
     let id = user.schedule(&fresh("changed too late"), &[&connection], 7200).await?;
     let table = stack.name("DeliveriesTable")?;
-    let of_user = json!({
+    let user_query = json!({
         "TableName": table,
         "KeyConditionExpression": "user_id = :user",
         "ExpressionAttributeValues": { ":user": { "N": user.id.to_string() } },
     });
-    let found = stack.root().call("DynamoDB_20120810.Query", &of_user).await?;
+    let found = stack.root().call("DynamoDB_20120810.Query", &user_query).await?;
     let delivery = list(&found, "Items")?.first().cloned().unwrap_or_default();
     // The format of libs/domain/src/delivery.rs.
     let at = json!({ "N": moment::now().timestamp_millis().to_string() });
     let state = json!({ "M": { "is": { "S": "published" }, "platform_post_id": { "S": "1" }, "at": at } });
-    let ended = json!({
+    let update = json!({
         "TableName": table,
         "Key": { "user_id": delivery["user_id"], "delivery": delivery["delivery"] },
         "UpdateExpression": "SET #state = :state",
         "ExpressionAttributeNames": { "#state": "state" },
         "ExpressionAttributeValues": { ":state": state },
     });
-    stack.root().call("DynamoDB_20120810.UpdateItem", &ended).await?;
+    stack.root().call("DynamoDB_20120810.UpdateItem", &update).await?;
 
     user.api.delete(&format!("/posts/{id}")).await?.is(422)?;
 
@@ -311,7 +314,7 @@ pub async fn change_after_publication_is_refused(stack: &Stack, deployment: &Dep
 
 /// The service gets its public address, and a platform reads its client document there. The
 /// document is the same from every process, because its key is generated once and stored.
-pub async fn a_platform_reads_who_asks(stack: &mut Stack, deployment: &Deployment) -> Result {
+pub async fn client_document_is_served(stack: &mut Stack, deployment: &Deployment) -> Result {
     let public = "https://social.example";
     stack.move_to(public).await?;
     let address = "/connect/client/bluesky";
@@ -344,14 +347,14 @@ fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
 }
 
 /// The key of the grant that a connection refers to.
-async fn grant_of(stack: &Stack, connection_key: &Value) -> Result<Value> {
+async fn find_grant_key(stack: &Stack, connection_key: &Value) -> Result<Value> {
     let connection = item(stack, stack.name("ConnectionsTable")?, connection_key).await?;
     Ok(json!({ "user_id": connection["user_id"], "grant_name": connection["grant_name"] }))
 }
 
 /// Stores the connection in the index of refreshes, as it was before grants had records of their
 /// own.
-async fn left_by_an_older_version(stack: &Stack, connection_key: &Value) -> Result {
+async fn restore_old_index_entry(stack: &Stack, connection_key: &Value) -> Result {
     let change = json!({
         "TableName": stack.name("ConnectionsTable")?,
         "Key": connection_key,
@@ -390,13 +393,13 @@ async fn item(stack: &Stack, table: &str, key: &Value) -> Result<Value> {
 }
 
 /// The number of messages in a queue, hidden ones included.
-async fn messages(stack: &Stack, url: &str) -> Result<u64> {
+async fn count_messages(stack: &Stack, url: &str) -> Result<u64> {
     let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
     let wanted = json!({ "QueueUrl": url, "AttributeNames": names });
-    let answer = stack.root().call("AmazonSQS.GetQueueAttributes", &wanted).await?;
+    let response = stack.root().call("AmazonSQS.GetQueueAttributes", &wanted).await?;
     let mut sum = 0;
     for name in names {
-        sum += text(&answer["Attributes"], name)?.parse::<u64>()?;
+        sum += text(&response["Attributes"], name)?.parse::<u64>()?;
     }
     Ok(sum)
 }

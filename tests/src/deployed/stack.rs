@@ -59,11 +59,11 @@ impl Stack {
         let (api_port, aws_port, emulator_port) = (free_port()?, free_port()?, free_port()?);
         let emulator = Emulator::start(emulator_port, &format!("http://127.0.0.1:{aws_port}")).await?;
         let recorder = Recorder::default();
-        recorder.look_below(emulator.folder().to_owned());
+        recorder.set_programs(emulator.folder().to_owned());
         Passage::to(emulator.url())?.recorded(recorder.clone()).open(aws_port).await?;
         let api = Arc::new(OnceLock::new());
-        Passage::to(emulator.url())?.asking_for(Arc::clone(&api)).open(api_port).await?;
-        let reached_at = format!("http://localhost:{api_port}");
+        Passage::to(emulator.url())?.with_host(Arc::clone(&api)).open(api_port).await?;
+        let api_url = format!("http://localhost:{api_port}");
         let mut stack = Self {
             template: Template::read()?,
             programs,
@@ -72,12 +72,12 @@ impl Stack {
             emulator,
             recorder,
             api,
-            origin: reached_at.clone(),
-            reached_at,
+            origin: api_url.clone(),
+            reached_at: api_url,
             names: BTreeMap::new(),
             deployments: 0,
         };
-        stack.bring_credentials().await?;
+        stack.store_credentials().await?;
         stack.update().await?;
         let host = format!("{}.execute-api.localhost:{emulator_port}", stack.name("Api")?);
         // Nothing else sets it, so this cannot fail.
@@ -86,13 +86,13 @@ impl Stack {
     }
 
     /// Stores the service's credentials at the sandbox platform, as an operator does.
-    async fn bring_credentials(&self) -> Result {
+    async fn store_credentials(&self) -> Result {
         let (id, secret) = SANDBOX_CLIENT;
         let credentials = json!({ "client_id": id, "client_secret": secret }).to_string();
         let mut command = self.emulator.command(AWS_CLI.program()?);
         command.args(["secretsmanager", "create-secret", "--name", &format!("{NAME}/sandbox")]);
         command.args(["--secret-string", &credentials]);
-        in_background(command).await?;
+        run_blocking(command).await?;
         Ok(())
     }
 
@@ -111,7 +111,7 @@ impl Stack {
         command.args(["--stack-name", NAME, "--resolve-s3", "--capabilities", "CAPABILITY_IAM"]);
         command.args(["--no-confirm-changeset", "--no-progressbar", "--parameter-overrides"]);
         command.args(self.parameters());
-        in_background(command).await?;
+        run_blocking(command).await?;
         self.names = self.resources().await?;
         Ok(())
     }
@@ -127,8 +127,8 @@ impl Stack {
             ("RequestsPerMinute", "100000000"),
             ("MediaPerMinute", "100000000"),
             // With this parameter, functions read a user's plan.
-            ("Plans", &quoted(&json!({ "text": { "media": false } }))),
-            ("Platforms", &quoted(&self.platforms())),
+            ("Plans", &quote_json(&json!({ "text": { "media": false } }))),
+            ("Platforms", &quote_json(&self.platforms())),
             ("CognitoEndpoint", &self.emulator.url()),
             ("TrustedProxyHeader", callers::ADDRESS_HEADER),
             ("TrustedProxySecret", callers::PROXY_SECRET),
@@ -154,18 +154,18 @@ impl Stack {
         command.arg(PathBuf::from(ROOT).join("infra/edge.yaml")).arg("--parameter-overrides");
         command.args(["DomainName=social.example", &format!("Gateway={gateway}"), &format!("ProxySecret={secret}")]);
         command.arg("CertificateArn=arn:aws:acm:us-east-1:000000000000:certificate/1");
-        in_background(command).await?;
+        run_blocking(command).await?;
         let mut command = self.emulator.command(AWS_CLI.program()?);
         command.args(["cloudformation", "describe-stack-resources", "--stack-name", &stack, "--output", "text"]);
         command.args(["--query", "StackResources[?ResourceStatus=='CREATE_COMPLETE'].[ResourceType]"]);
-        Ok(in_background(command).await?.lines().map(str::to_owned).collect())
+        Ok(run_blocking(command).await?.lines().map(str::to_owned).collect())
     }
 
     /// The stack's resources: AWS's names by those of the template.
     async fn resources(&self) -> Result<BTreeMap<String, String>> {
         let mut command = self.emulator.command(AWS_CLI.program()?);
         command.args(["cloudformation", "describe-stack-resources", "--stack-name", NAME, "--output", "json"]);
-        let described: Value = serde_json::from_str(&in_background(command).await?)?;
+        let described: Value = serde_json::from_str(&run_blocking(command).await?)?;
         let text = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
         let resources = described["StackResources"].as_array().into_iter().flatten();
         Ok(resources.map(|it| (text(it, "LogicalResourceId"), text(it, "PhysicalResourceId"))).collect())
@@ -210,9 +210,9 @@ impl Stack {
 
     /// The permissions that the roles allow and no function used, here or in the local stack with
     /// this log of calls; and those that were used and are not allowed.
-    pub fn privileges(&self, log_of_local: &str) -> Result<Differences> {
+    pub fn privileges(&self, local_log: &str) -> Result<Differences> {
         let mut used = privileges::used(&self.template, NAME, &self.names, &self.recorder.seen());
-        used.extend(privileges::used_locally(&self.template, log_of_local)?);
+        used.extend(privileges::locally_used_permissions(&self.template, local_log)?);
         privileges::compare(&self.template, &used)
     }
 
@@ -223,26 +223,26 @@ impl Stack {
 
     /// Runs an operator's command: a script of `infra/`.
     pub async fn operator(&self, script: &str) -> Result<String> {
-        self.operator_with(script, &[]).await
+        self.run_operator_script_with(script, &[]).await
     }
 
     /// Like `operator`, with these arguments after the stack's name.
-    pub async fn operator_with(&self, script: &str, arguments: &[&str]) -> Result<String> {
+    pub async fn run_operator_script_with(&self, script: &str, arguments: &[&str]) -> Result<String> {
         let program = AWS_CLI.program()?;
-        let beside = program.parent().ok_or_else(|| TestError::new("the AWS CLI is nowhere"))?;
-        let path = format!("{}:{}", beside.display(), std::env::var("PATH")?);
+        let folder = program.parent().ok_or_else(|| TestError::new("the AWS CLI is nowhere"))?;
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH")?);
         let mut command = self.emulator.command(PathBuf::from(ROOT).join("infra").join(script));
         command.env("PATH", path).arg(NAME).args(arguments);
-        in_background(command).await
+        run_blocking(command).await
     }
 }
 
 /// JSON as the value of a parameter, quoted for sam.
-fn quoted(json: &Value) -> String {
+fn quote_json(json: &Value) -> String {
     format!("\"{}\"", json.to_string().replace('"', "\\\""))
 }
 
 /// Runs a command without blocking the proxies.
-async fn in_background(mut command: Command) -> Result<String> {
+async fn run_blocking(mut command: Command) -> Result<String> {
     tokio::task::spawn_blocking(move || run(&mut command)).await?
 }

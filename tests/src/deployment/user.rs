@@ -28,10 +28,10 @@ pub struct User<'a> {
 
 impl<'a> User<'a> {
     /// The user that a token belongs to.
-    pub async fn of_token(deployment: &'a Deployment, api: Api, browser: Browser) -> Result<Self> {
+    pub async fn from_token(deployment: &'a Deployment, api: Api, browser: Browser) -> Result<Self> {
         // A token without `user:read` cannot read its user.
-        let answer = api.get("/user").await?;
-        let id = if answer.status == 200 { text(&answer.json()?, "id")?.parse()? } else { 0 };
+        let response = api.get("/user").await?;
+        let id = if response.status == 200 { text(&response.json()?, "id")?.parse()? } else { 0 };
         Ok(Self { deployment, api, browser, email: String::new(), id })
     }
 
@@ -90,23 +90,23 @@ impl<'a> User<'a> {
     }
 
     pub async fn create(&self, body: &Value) -> Result<Value> {
-        let answer = self.api.post("/posts", body).await?.is(201)?;
-        let post = answer.json()?;
-        shapes::check_post(&post).map_err(|it| answer.test_error(&it.to_string()))?;
+        let response = self.api.post("/posts", body).await?.is(201)?;
+        let post = response.json()?;
+        shapes::check_post(&post).map_err(|it| response.test_error(&it.to_string()))?;
         Ok(post)
     }
 
     pub async fn change(&self, id: i64, body: &Value) -> Result<Value> {
-        let answer = self.api.patch(&format!("/posts/{id}"), body).await?.is(200)?;
-        let post = answer.json()?;
-        shapes::check_post(&post).map_err(|it| answer.test_error(&it.to_string()))?;
+        let response = self.api.patch(&format!("/posts/{id}"), body).await?.is(200)?;
+        let post = response.json()?;
+        shapes::check_post(&post).map_err(|it| response.test_error(&it.to_string()))?;
         Ok(post)
     }
 
     pub async fn show(&self, id: i64) -> Result<Value> {
-        let answer = self.api.get(&format!("/posts/{id}")).await?.is(200)?;
-        let post = answer.json()?;
-        shapes::check_post(&post).map_err(|it| answer.test_error(&it.to_string()))?;
+        let response = self.api.get(&format!("/posts/{id}")).await?.is(200)?;
+        let post = response.json()?;
+        shapes::check_post(&post).map_err(|it| response.test_error(&it.to_string()))?;
         Ok(post)
     }
 
@@ -126,9 +126,9 @@ impl<'a> User<'a> {
     }
 
     /// Creates a post on these connections, due in `seconds`.
-    pub async fn schedule(&self, words: &str, on: &[&Value], seconds: i64) -> Result<i64> {
-        let platforms = targets(on)?;
-        let body = json!({ "content": words, "platforms": platforms, "scheduled_at": moment::in_seconds(seconds) });
+    pub async fn schedule(&self, content: &str, connections: &[&Value], seconds: i64) -> Result<i64> {
+        let platforms = targets(connections)?;
+        let body = json!({ "content": content, "platforms": platforms, "scheduled_at": moment::in_seconds(seconds) });
         let post = self.create(&body).await?;
         ensure!(post["status"] == "scheduled", "a post created with a time is {}", post["status"]);
         integer(&post, "id")

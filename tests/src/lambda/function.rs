@@ -56,9 +56,9 @@ impl Function {
     /// Waits until the function asks for its first event, which means that it is ready; returns the
     /// time since its start.
     pub async fn ready(&mut self) -> Result<Duration> {
-        let asked = tokio::time::timeout(PATIENCE, self.runtime.asked.recv()).await;
-        let Ok(Some(asked)) = asked else { fail!("did not become ready within {PATIENCE:?}: {}", self.log()) };
-        Ok(asked - self.started)
+        let polled = tokio::time::timeout(PATIENCE, self.runtime.asked.recv()).await;
+        let Ok(Some(polled)) = polled else { fail!("did not become ready within {PATIENCE:?}: {}", self.log()) };
+        Ok(polled - self.started)
     }
 
     pub async fn invoke(&mut self, event: &Value) -> Result<Outcome> {
@@ -84,9 +84,9 @@ impl Function {
 
     /// Sends SIGTERM and waits for the end of the process.
     pub fn terminate(mut self) -> Result {
-        let asked = Command::new("kill").arg(self.child.id().to_string()).status()?;
-        if !asked.success() {
-            fail!("process {} could not be asked to end: {asked}", self.child.id());
+        let status = Command::new("kill").arg(self.child.id().to_string()).status()?;
+        if !status.success() {
+            fail!("process {} could not be asked to end: {status}", self.child.id());
         }
         self.child.wait()?;
         Ok(())

@@ -50,7 +50,7 @@ pub(super) struct RuntimeApi {
 }
 
 #[derive(Clone)]
-struct Served {
+struct RuntimeState {
     events: Arc<Mutex<UnboundedReceiver<Value>>>,
     asked: UnboundedSender<Instant>,
     outcomes: UnboundedSender<Outcome>,
@@ -60,22 +60,22 @@ impl RuntimeApi {
     /// Starts a fake on a free port; it runs until the runtime ends.
     pub(super) async fn start() -> Result<Self> {
         let (events, waiting) = unbounded_channel();
-        let (asks, asked) = unbounded_channel();
+        let (poll_sender, polls) = unbounded_channel();
         let (ends, outcomes) = unbounded_channel();
         let router = Router::new()
-            .route("/2018-06-01/runtime/invocation/next", get(next))
-            .route("/2018-06-01/runtime/invocation/{id}/response", post(answered))
-            .route("/2018-06-01/runtime/invocation/{id}/error", post(failed))
-            .route("/2018-06-01/runtime/init/error", post(not_started))
-            .with_state(Served { events: Arc::new(Mutex::new(waiting)), asked: asks, outcomes: ends });
+            .route("/2018-06-01/runtime/invocation/next", get(next_event))
+            .route("/2018-06-01/runtime/invocation/{id}/response", post(receive_response))
+            .route("/2018-06-01/runtime/invocation/{id}/error", post(receive_error))
+            .route("/2018-06-01/runtime/init/error", post(receive_init_error))
+            .with_state(RuntimeState { events: Arc::new(Mutex::new(waiting)), asked: poll_sender, outcomes: ends });
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?.to_string();
         tokio::spawn(async { axum::serve(listener, router).await });
-        Ok(Self { address, events, asked, outcomes })
+        Ok(Self { address, events, asked: polls, outcomes })
     }
 }
 
-async fn next(State(served): State<Served>) -> Response {
+async fn next_event(State(served): State<RuntimeState>) -> Response {
     let _ = served.asked.send(Instant::now());
     // Each event is sent once; then the function waits for the next.
     let Some(event) = served.events.lock().await.recv().await else {
@@ -97,15 +97,15 @@ async fn next(State(served): State<Served>) -> Response {
     (headers, Json(event)).into_response()
 }
 
-async fn answered(State(served): State<Served>, Path(id): Path<String>, answer: Bytes) -> StatusCode {
-    if id == REQUEST_ID { served.take(Outcome::Answered(read(&answer))) } else { StatusCode::NOT_FOUND }
+async fn receive_response(State(served): State<RuntimeState>, Path(id): Path<String>, response: Bytes) -> StatusCode {
+    if id == REQUEST_ID { served.take(Outcome::Answered(read(&response))) } else { StatusCode::NOT_FOUND }
 }
 
-async fn failed(State(served): State<Served>, Path(id): Path<String>, failure: Bytes) -> StatusCode {
+async fn receive_error(State(served): State<RuntimeState>, Path(id): Path<String>, failure: Bytes) -> StatusCode {
     if id == REQUEST_ID { served.take(Outcome::Failed(read(&failure))) } else { StatusCode::NOT_FOUND }
 }
 
-async fn not_started(State(served): State<Served>, failure: Bytes) -> StatusCode {
+async fn receive_init_error(State(served): State<RuntimeState>, failure: Bytes) -> StatusCode {
     served.take(Outcome::Failed(read(&failure)))
 }
 
@@ -113,7 +113,7 @@ fn read(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap_or_else(|_| Value::String(String::from_utf8_lossy(body).into_owned()))
 }
 
-impl Served {
+impl RuntimeState {
     fn take(&self, outcome: Outcome) -> StatusCode {
         // The receiver may be gone.
         let _ = self.outcomes.send(outcome);

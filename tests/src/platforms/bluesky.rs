@@ -31,31 +31,31 @@ const PUBLIC_ORIGIN: &str = "https://app.sps-loopback.dev";
 const DEMO: &str = "demo@example.com";
 
 /// The local stack and a server that is reached through a proxy.
-struct Stand {
+struct BlueskyFixture {
     server: BlueskyServer,
     proxy: LossyProxy,
     deployment: Deployment,
     _local: Harness,
 }
 
-impl Stand {
+impl BlueskyFixture {
     /// Starts both. With a public origin the service is a confidential client, and the server reads
     /// its document.
     async fn start(public_origin: Option<&str>) -> Result<Self> {
-        let (front, back) = (ProxyPort::take().await?, ProxyPort::take().await?);
-        let port = back.number().to_string();
-        drop(back);
+        let (proxy_port, reserved_port) = (ProxyPort::take().await?, ProxyPort::take().await?);
+        let port = reserved_port.number().to_string();
+        drop(reserved_port);
         let client = public_origin
             .map(|origin| ConfidentialClient { origin: origin.to_owned(), target: format!("http://127.0.0.1:{port}") });
-        let settings = BlueskySettings { public_port: Some(front.number()), client, ..BlueskySettings::default() };
+        let settings = BlueskySettings { public_port: Some(proxy_port.number()), client, ..BlueskySettings::default() };
         let server = BlueskyServer::start(settings).await?;
-        let (v4, v6) = (format!("127.0.0.1:{}", front.number()), format!("[::1]:{}", front.number()));
-        let proxy = front.lead_to(server.listens());
+        let (v4, v6) = (format!("127.0.0.1:{}", proxy_port.number()), format!("[::1]:{}", proxy_port.number()));
+        let proxy = proxy_port.forward_to(server.listens());
 
         let url = server.url();
         // The server resolves its own handles, and has neither AppView nor video service.
-        let ours = json!({ "plc": server.directory(), "resolver": url, "appview": url });
-        let platforms = json!({ "bluesky": ours }).to_string();
+        let bluesky_settings = json!({ "plc": server.directory(), "resolver": url, "appview": url });
+        let platforms = json!({ "bluesky": bluesky_settings }).to_string();
         let mut arguments = vec!["--ephemeral", "--port", "0", "--platforms", &platforms];
         arguments.extend(["--allow-fetch-from", &v4, "--allow-fetch-from", &v6]);
         arguments.extend(public_origin.iter().flat_map(|it| ["--origin", it, "--origin-port", &port]));
@@ -68,15 +68,15 @@ impl Stand {
     /// The demo user, who signs in as [`DEMO`].
     async fn user(&self) -> Result<User<'_>> {
         let api = self.deployment.stranger()?.with_token(Some(self.deployment.token()));
-        let mut user = User::of_token(&self.deployment, api, self.deployment.browser()?).await?;
+        let mut user = User::from_token(&self.deployment, api, self.deployment.browser()?).await?;
         DEMO.clone_into(&mut user.email);
         Ok(user)
     }
 
     /// The user signs in to the service, starts on our page and completes the server's pages.
-    async fn goes_through(&self, begun: &Value, decision: Decision, pictures: &str) -> Result<Redirected> {
+    async fn goes_through(&self, flow: &Value, decision: Decision, pictures: &str) -> Result<Redirected> {
         let sign_in = SignIn {
-            url: text(begun, "authorization_url")?.to_owned(),
+            url: text(flow, "authorization_url")?.to_owned(),
             email: DEMO.to_owned(),
             fill: vec![("handle".to_owned(), self.server.account().handle.clone())],
             decision,
@@ -86,15 +86,15 @@ impl Stand {
     }
 
     async fn connect(&self, user: &User<'_>, pictures: &str) -> Result<Value> {
-        let begun = begin(user).await?;
-        let ended = self.goes_through(&begun, Decision::Authorize, pictures).await?;
+        let flow = begin_connect_flow(user).await?;
+        let ended = self.goes_through(&flow, Decision::Authorize, pictures).await?;
         let page = ended.page.map(|it| it.text).unwrap_or_default();
         ensure!(page.contains("Bluesky is connected"), "the person ended on {}: {page}", ended.ended_at);
-        super::connecting::connected(user, &begun).await
+        super::connecting::connected(user, &flow).await
     }
 
     /// Publishes a post and returns it with its record on the server.
-    async fn published(&self, user: &User<'_>, body: &Value) -> Result<(Value, Value)> {
+    async fn publish(&self, user: &User<'_>, body: &Value) -> Result<(Value, Value)> {
         let id = integer(&user.create(body).await?, "id")?;
         let post = user.reaches(id, "published", 90).await?;
         let uri = text(&post["platforms"][0], "platform_post_id")?.to_owned();
@@ -105,57 +105,59 @@ impl Stand {
     }
 }
 
-async fn begin(user: &User<'_>) -> Result<Value> {
+async fn begin_connect_flow(user: &User<'_>) -> Result<Value> {
     user.api.call(Method::POST, "/connections/connect/bluesky").send().await?.ok(201)
 }
 
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
-    let stand = Stand::start(None).await?;
-    let mut user = stand.user().await?;
-    let account = format!("{}/account", stand.deployment.origin());
-    stand.deployment.sign_in(&mut user.browser, &account, DEMO).await?;
+    let fixture = BlueskyFixture::start(None).await?;
+    let mut user = fixture.user().await?;
+    let account = format!("{}/account", fixture.deployment.origin());
+    fixture.deployment.sign_in(&mut user.browser, &account, DEMO).await?;
     let mut scenes = Scenes { part: "bluesky", report };
-    scenes.play("denied access connects nothing", refusing(&stand, &user)).await;
+    scenes.play("denied access connects nothing", deny_access(&fixture, &user)).await;
     let connection =
-        scenes.play("an account is connected through the server's own pages", connecting(&stand, &user)).await;
+        scenes.play("an account is connected through the server's own pages", connect_account(&fixture, &user)).await;
     if let Some(it) = connection {
-        scenes.play("text with links, tags and mentions, byte for byte", text_and_facets(&stand, &user, &it)).await;
-        scenes.play("pictures, byte for byte", pictures(&stand, &user, &it)).await;
-        scenes.play("a video, byte for byte", video(&stand, &user, &it)).await;
-        scenes.play("a link to a post becomes a quote", quotes(&stand, &user, &it)).await;
-        scenes.play("a lost response, and exactly one record", lost_answer(&stand, &user, &it)).await;
-        scenes.play("a grant is revoked and given again", taken_back(&stand, &user, &it)).await;
-        scenes.play("an app password works as well", app_password(&stand, &user, &it)).await;
+        scenes
+            .play("text with links, tags and mentions, byte for byte", publish_text_with_facets(&fixture, &user, &it))
+            .await;
+        scenes.play("pictures, byte for byte", pictures(&fixture, &user, &it)).await;
+        scenes.play("a video, byte for byte", publish_video(&fixture, &user, &it)).await;
+        scenes.play("a link to a post becomes a quote", publish_quotes(&fixture, &user, &it)).await;
+        scenes.play("a lost response, and exactly one record", lose_response(&fixture, &user, &it)).await;
+        scenes.play("a grant is revoked and given again", revoke_and_reconnect(&fixture, &user, &it)).await;
+        scenes.play("an app password works as well", app_password(&fixture, &user, &it)).await;
     }
     drop(user);
-    drop(stand);
-    scenes.play("a confidential client, like a deployment", client_with_a_key()).await;
+    drop(fixture);
+    scenes.play("a confidential client, like a deployment", connect_as_confidential_client()).await;
     Ok(())
 }
 
-async fn refusing(stand: &Stand, user: &User<'_>) -> Result {
-    let begun = begin(user).await?;
-    let ended = stand.goes_through(&begun, Decision::Deny, "deny").await?;
+async fn deny_access(fixture: &BlueskyFixture, user: &User<'_>) -> Result {
+    let flow = begin_connect_flow(user).await?;
+    let ended = fixture.goes_through(&flow, Decision::Deny, "deny").await?;
     let page = ended.page.map(|it| it.text).unwrap_or_default();
     ensure!(page.contains("Access was denied"), "the person reads {page}");
-    let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
+    let status = user.api.get(text(&flow, "poll_url")?).await?.ok(200)?;
     same(&status["status"], &json!("failed"), "status of the connect flow")
 }
 
-async fn connecting(stand: &Stand, user: &User<'_>) -> Result<Value> {
-    let connection = stand.connect(user, "connect").await?;
+async fn connect_account(fixture: &BlueskyFixture, user: &User<'_>) -> Result<Value> {
+    let connection = fixture.connect(user, "connect").await?;
     same(&connection["provider"], &json!("bluesky"), "provider")?;
-    same(&connection["username"], &json!(stand.server.account().handle), "username")?;
+    same(&connection["username"], &json!(fixture.server.account().handle), "username")?;
     same(&connection["needs_reconnection"], &json!(false), "needs_reconnection")?;
     Ok(connection)
 }
 
-async fn text_and_facets(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+async fn publish_text_with_facets(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result {
     let written = "Приве́т 👩‍👩‍👧‍👦 https://example.com/путь?q=1 и #мир, @alice.test! (see example.org/a) 日本 #タグ $abc";
-    let words = written.replace("https://example.com/путь?q=1", "example.com/%D0%BF%D1%83...");
+    let shown_text = written.replace("https://example.com/путь?q=1", "example.com/%D0%BF%D1%83...");
     let at = |part: &str| {
-        let start = words.find(part).unwrap_or(usize::MAX);
+        let start = shown_text.find(part).unwrap_or(usize::MAX);
         json!({ "byteStart": start, "byteEnd": start + part.len() })
     };
     let link = |part: &str, uri: &str| json!({ "index": at(part), "features": [{ "$type": "app.bsky.richtext.facet#link", "uri": uri }] });
@@ -165,17 +167,17 @@ async fn text_and_facets(stand: &Stand, user: &User<'_>, connection: &Value) -> 
     };
     let mention = json!({
         "index": at("@alice.test"),
-        "features": [{ "$type": "app.bsky.richtext.facet#mention", "did": stand.server.account().did }],
+        "features": [{ "$type": "app.bsky.richtext.facet#mention", "did": fixture.server.account().did }],
     });
     let due = moment::in_seconds(2);
     let body = json!({ "content": written, "platforms": targets(&[connection])?, "scheduled_at": due });
 
-    let (_, record) = stand.published(user, &body).await?;
+    let (_, record) = fixture.publish(user, &body).await?;
 
     let cashtag = json!({ "$type": "app.bsky.richtext.facet#tag", "tag": "$ABC" });
     let wanted = json!({
         "$type": "app.bsky.feed.post",
-        "text": words,
+        "text": shown_text,
         "createdAt": due,
         "facets": [
             link("example.com/%D0%BF%D1%83...", "https://example.com/%D0%BF%D1%83%D1%82%D1%8C?q=1"),
@@ -189,23 +191,23 @@ async fn text_and_facets(stand: &Stand, user: &User<'_>, connection: &Value) -> 
     same(canonical(&record), canonical(&wanted), "the record")
 }
 
-async fn pictures(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+async fn pictures(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result {
     let due = moment::in_seconds(2);
-    let words = fresh("two pictures");
+    let content = fresh("two pictures");
     let first = json!({ "path": user.picture().await?, "alt_text": "Ein Boot 🚣 \"Zoë\"" });
-    let media = [first, json!(user.upload("image/jpeg", &turned()).await?)];
+    let media = [first, json!(user.upload("image/jpeg", &rotated_picture()).await?)];
     let mut targets = targets(&[connection])?;
     targets[0]["options"] = json!({ "language": "de", "content_warning": "graphic-media" });
-    let body = json!({ "content": words, "platforms": targets, "media": media, "scheduled_at": due });
+    let body = json!({ "content": content, "platforms": targets, "media": media, "scheduled_at": due });
 
-    let (_, record) = stand.published(user, &body).await?;
+    let (_, record) = fixture.publish(user, &body).await?;
 
     let images = record["embed"]["images"].as_array().cloned().unwrap_or_default();
     same(images.len(), 2, "pictures of the record")?;
     let mut shown = Vec::new();
     for image in &images {
         let blob = &image["image"];
-        let bytes = stand.server.blob(text(&blob["ref"], "$link")?).await?;
+        let bytes = fixture.server.blob(text(&blob["ref"], "$link")?).await?;
         same(&blob["size"], &json!(bytes.len()), "size of a picture")?;
         ensure!(!bytes.windows(4).any(|it| it == b"Exif"), "metadata went along");
         shown.push(image.clone());
@@ -213,7 +215,7 @@ async fn pictures(stand: &Stand, user: &User<'_>, connection: &Value) -> Result 
     // The second image is stored rotated, and must be shown upright.
     let wanted = json!({
         "$type": "app.bsky.feed.post",
-        "text": words,
+        "text": content,
         "createdAt": due,
         "langs": ["de"],
         "labels": { "$type": "com.atproto.label.defs#selfLabels", "values": [{ "val": "graphic-media" }] },
@@ -232,21 +234,21 @@ async fn pictures(stand: &Stand, user: &User<'_>, connection: &Value) -> Result 
     same(canonical(&record), canonical(&wanted), "the record")
 }
 
-async fn video(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    let file = lying_video();
+async fn publish_video(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result {
+    let file = video_with_false_size();
     let due = moment::in_seconds(1);
-    let words = fresh("a video");
+    let content = fresh("a video");
     let body = json!({
-        "content": words,
+        "content": content,
         "platforms": targets(&[connection])?,
         "media": [{ "path": user.upload("video/mp4", &file).await?, "alt_text": "It turns." }],
         "scheduled_at": due,
     });
-    let (_, record) = stand.published(user, &body).await?;
+    let (_, record) = fixture.publish(user, &body).await?;
     let blob = &record["embed"]["video"];
     let wanted = json!({
         "$type": "app.bsky.feed.post",
-        "text": words,
+        "text": content,
         "createdAt": due,
         "embed": {
             "$type": "app.bsky.embed.video",
@@ -256,55 +258,56 @@ async fn video(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
         },
     });
     same(canonical(&record), canonical(&wanted), "the record")?;
-    let arrived = stand.server.blob(text(&blob["ref"], "$link")?).await?;
+    let arrived = fixture.server.blob(text(&blob["ref"], "$link")?).await?;
     same(arrived, file, "the video")
 }
 
 /// An MP4 whose frames are stored rotated and shown upright.
-fn lying_video() -> Vec<u8> {
+fn video_with_false_size() -> Vec<u8> {
     let mut file = include_bytes!("../../../libs/domain/src/media/probe/samples/turned.mov").to_vec();
     // The brand, which distinguishes it from QuickTime.
     file[8..12].copy_from_slice(b"isom");
     file
 }
 
-async fn quotes(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    let post = |words: &str, at: String| -> Result<Value> {
-        Ok(json!({ "content": words, "platforms": targets(&[connection])?, "scheduled_at": at }))
+async fn publish_quotes(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result {
+    let post = |content: &str, at: String| -> Result<Value> {
+        Ok(json!({ "content": content, "platforms": targets(&[connection])?, "scheduled_at": at }))
     };
-    let (quoted, _) = stand.published(user, &post(&fresh("to be quoted"), moment::in_seconds(1))?).await?;
+    let (quoted, _) = fixture.publish(user, &post(&fresh("to be quoted"), moment::in_seconds(1))?).await?;
     let uri = text(&quoted["platforms"][0], "platform_post_id")?;
     let key = uri.rsplit('/').next().unwrap_or_default();
-    let Some(there) = stand.server.post(key).await? else { crate::fail!("{uri} is not there") };
-    let link = format!("https://bsky.app/profile/{}/post/{key}", stand.server.account().handle);
+    let Some(stored_record) = fixture.server.post(key).await? else { crate::fail!("{uri} is not there") };
+    let link = format!("https://bsky.app/profile/{}/post/{key}", fixture.server.account().handle);
 
-    let (_, record) = stand.published(user, &post(&format!("Look: {link}"), moment::in_seconds(1))?).await?;
+    let (_, record) = fixture.publish(user, &post(&format!("Look: {link}"), moment::in_seconds(1))?).await?;
 
-    let wanted = json!({ "$type": "app.bsky.embed.record", "record": { "uri": uri, "cid": there["cid"] } });
+    let wanted = json!({ "$type": "app.bsky.embed.record", "record": { "uri": uri, "cid": stored_record["cid"] } });
     same(canonical(&record["embed"]), canonical(&wanted), "the quote")?;
     same(&record["facets"][0]["features"][0]["uri"], &json!(link), "where its link leads")
 }
 
-async fn lost_answer(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    let words = fresh("the response is lost");
-    stand.proxy.lose(1, "putRecord");
+async fn lose_response(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result {
+    let content = fresh("the response is lost");
+    fixture.proxy.lose(1, "putRecord");
     let body = json!({
-        "content": words,
+        "content": content,
         "platforms": targets(&[connection])?,
         "scheduled_at": moment::in_seconds(1),
     });
-    let (post, _) = stand.published(user, &body).await?;
+    let (post, _) = fixture.publish(user, &body).await?;
 
-    same(stand.proxy.unmet(), 0, "responses still to be lost")?;
-    let ours: Vec<_> = stand.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == words).collect();
-    same(ours.len(), 1, "records with this text")?;
-    same(&ours[0]["uri"], &post["platforms"][0]["platform_post_id"], "its uri")
+    same(fixture.proxy.unmet(), 0, "responses still to be lost")?;
+    let matching_posts: Vec<_> =
+        fixture.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == content).collect();
+    same(matching_posts.len(), 1, "records with this text")?;
+    same(&matching_posts[0]["uri"], &post["platforms"][0]["platform_post_id"], "its uri")
 }
 
-async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    stand.server.revoke(Path::new(ROOT).join(SCREENSHOTS).join("revoke")).await?;
-    let words = fresh("after the revocation");
-    let id = user.schedule(&words, &[connection], 1).await?;
+async fn revoke_and_reconnect(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result {
+    fixture.server.revoke(Path::new(ROOT).join(SCREENSHOTS).join("revoke")).await?;
+    let content = fresh("after the revocation");
+    let id = user.schedule(&content, &[connection], 1).await?;
     let path = format!("/connections/{}", integer(connection, "id")?);
 
     moment::eventually(std::time::Duration::from_mins(1), "needs_reconnection", async || {
@@ -314,53 +317,54 @@ async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
     .await?;
     // The connection is marked first, and the post gets its message after that.
     moment::eventually(std::time::Duration::from_secs(30), "the message of the post", async || {
-        let told = user.show(id).await?["platforms"][0]["error_message"].to_string();
-        Ok(told.contains("onnect").then_some(()))
+        let message = user.show(id).await?["platforms"][0]["error_message"].to_string();
+        Ok(message.contains("onnect").then_some(()))
     })
     .await?;
 
-    let again = stand.connect(user, "reconnect").await?;
-    same(&again["id"], &connection["id"], "id of the connection")?;
+    let reconnected = fixture.connect(user, "reconnect").await?;
+    same(&reconnected["id"], &connection["id"], "id of the connection")?;
     user.reaches(id, "published", 120).await?;
-    let ours = stand.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == words).count();
-    same(ours, 1, "records with this text")
+    let matching_posts = fixture.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == content).count();
+    same(matching_posts, 1, "records with this text")
 }
 
-async fn app_password(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    let begun = begin(user).await?;
-    let account = stand.server.account();
-    let answers =
+async fn app_password(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result {
+    let flow = begin_connect_flow(user).await?;
+    let account = fixture.server.account();
+    let field_values =
         [("handle".to_owned(), account.handle.clone()), ("app_password".to_owned(), account.app_password.clone())];
-    super::connecting::types(user, &begun, &answers.into()).await?;
-    let again = super::connecting::connected(user, &begun).await?;
-    same(&again["id"], &connection["id"], "id of the connection")?;
+    super::connecting::types(user, &flow, &field_values.into()).await?;
+    let reconnected = super::connecting::connected(user, &flow).await?;
+    same(&reconnected["id"], &connection["id"], "id of the connection")?;
     let body = json!({
         "content": fresh("by an app password"),
-        "platforms": targets(&[&again])?,
+        "platforms": targets(&[&reconnected])?,
         "scheduled_at": moment::in_seconds(1),
     });
-    stand.published(user, &body).await?;
+    fixture.publish(user, &body).await?;
     Ok(())
 }
 
 /// Chromium reaches the service at its public origin, and signs in there.
-async fn client_with_a_key() -> Result {
-    let stand = Stand::start(Some(PUBLIC_ORIGIN)).await?;
-    let user = stand.user().await?;
-    let begun = begin(&user).await?;
-    stand.goes_through(&begun, Decision::Authorize, "client-with-a-key").await?;
-    let begun: Value = serde_json::from_str(&begun.to_string().replace(PUBLIC_ORIGIN, stand.deployment.origin()))?;
-    let connection = super::connecting::connected(&user, &begun).await?;
+async fn connect_as_confidential_client() -> Result {
+    let fixture = BlueskyFixture::start(Some(PUBLIC_ORIGIN)).await?;
+    let user = fixture.user().await?;
+    let flow = begin_connect_flow(&user).await?;
+    fixture.goes_through(&flow, Decision::Authorize, "client-with-a-key").await?;
+    let flow: Value = serde_json::from_str(&flow.to_string().replace(PUBLIC_ORIGIN, fixture.deployment.origin()))?;
+    let connection = super::connecting::connected(&user, &flow).await?;
     let body = json!({
         "content": fresh("by a client with a key"),
         "platforms": targets(&[&connection])?,
         "scheduled_at": moment::in_seconds(1),
     });
-    stand.published(&user, &body).await?;
+    fixture.publish(&user, &body).await?;
     // The grant is refreshed with the key with which it began, and that key also revokes it when
     // the account is disconnected.
-    let gone = user.api.call(Method::DELETE, &format!("/connections/{}", integer(&connection, "id")?)).send().await?;
-    same(gone.status, 204, "status of disconnecting")
+    let disconnected =
+        user.api.call(Method::DELETE, &format!("/connections/{}", integer(&connection, "id")?)).send().await?;
+    same(disconnected.status, 204, "status of disconnecting")
 }
 
 /// Canonical JSON of a record: keys in order, no white space.
@@ -369,7 +373,7 @@ fn canonical(record: &Value) -> String {
 }
 
 /// An image whose EXIF orientation (6) says that it is rotated.
-fn turned() -> Vec<u8> {
+fn rotated_picture() -> Vec<u8> {
     let mut file = sample(domain::media::MimeType::Jpeg, 2).bytes;
     let exif: &[u8] = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
     let length = u16::try_from(exif.len() + 2).unwrap_or(0).to_be_bytes();

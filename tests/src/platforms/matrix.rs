@@ -33,7 +33,7 @@ const SETTLED_SECONDS: u64 = 180;
 const SEND: &str = "/send/m.room.message/";
 
 /// The local stack and a homeserver that is reached through a proxy.
-struct Stand {
+struct MatrixFixture {
     server: Synapse,
     proxy: LossyProxy,
     deployment: Deployment,
@@ -43,10 +43,10 @@ struct Stand {
     _local: Harness,
 }
 
-impl Stand {
+impl MatrixFixture {
     async fn start() -> Result<Self> {
         let server = Synapse::start().await?;
-        let proxy = ProxyPort::take().await?.lead_to(server.listens());
+        let proxy = ProxyPort::take().await?.forward_to(server.listens());
         let room = server.room("Harbour", json!([])).await?;
         let encryption = json!({ "type": "m.room.encryption", "content": { "algorithm": "m.megolm.v1.aes-sha2" } });
         let encrypted = server.room("Cellar", json!([encryption])).await?;
@@ -61,35 +61,35 @@ impl Stand {
 
     /// Our form, in which the user enters this password.
     async fn types(&self, user: &User<'_>, password: &str) -> Result<Value> {
-        let begun = user.api.call(Method::POST, "/connections/connect/matrix").send().await?.ok(201)?;
+        let flow = user.api.call(Method::POST, "/connections/connect/matrix").send().await?.ok(201)?;
         let homeserver = format!("http://{}", self.proxy.address());
         let answers = [("user", USER), ("password", password), ("homeserver", &homeserver)]
             .map(|(name, it)| (name.to_owned(), it.to_owned()));
-        types(user, &begun, &answers.into()).await?;
-        Ok(begun)
+        types(user, &flow, &answers.into()).await?;
+        Ok(flow)
     }
 
     async fn connect(&self, user: &User<'_>) -> Result<Value> {
-        let begun = self.types(user, PASSWORD).await?;
-        connected(user, &begun).await
+        let flow = self.types(user, PASSWORD).await?;
+        connected(user, &flow).await
     }
 
     /// A post for a room, due in a second.
-    fn post(connection: &Value, room: &str, words: &str, media: &[Value]) -> Result<Value> {
+    fn post(connection: &Value, room: &str, content: &str, media: &[Value]) -> Result<Value> {
         let target = json!({ "connected_account_id": integer(connection, "id")?, "options": { "room": room } });
         let scheduled_at = moment::in_seconds(1);
-        Ok(json!({ "content": words, "platforms": [target], "media": media, "scheduled_at": scheduled_at }))
+        Ok(json!({ "content": content, "platforms": [target], "media": media, "scheduled_at": scheduled_at }))
     }
 
     /// Publishes a post in the room; returns its target, and its messages on the server.
-    async fn published(
+    async fn publish(
         &self,
         user: &User<'_>,
         connection: &Value,
-        words: &str,
+        content: &str,
         media: &[Value],
     ) -> Result<(Value, Vec<Value>)> {
-        let body = Self::post(connection, &self.room, words, media)?;
+        let body = Self::post(connection, &self.room, content, media)?;
         let before = self.server.messages(&self.room).await?.len();
         let id = integer(&user.create(&body).await?, "id")?;
         let post = user.reaches(id, "published", SETTLED_SECONDS).await?;
@@ -103,45 +103,47 @@ impl Stand {
 
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
-    let stand = Stand::start().await?;
-    let user = stand.deployment.new_user().await?;
+    let fixture = MatrixFixture::start().await?;
+    let user = fixture.deployment.new_user().await?;
     let mut scenes = Scenes { part: "matrix", report };
-    scenes.play("the server responds like its fake", answers_alike(&stand)).await;
-    scenes.play("a wrong password is an error of its field", wrong_password(&stand, &user)).await;
-    let connection = scenes.play("an account is connected by its password", connecting(&stand, &user)).await;
+    scenes.play("the server responds like its fake", compare_with_fake(&fixture)).await;
+    scenes.play("a wrong password is an error of its field", refuse_wrong_password(&fixture, &user)).await;
+    let connection = scenes.play("an account is connected by its password", connect_account(&fixture, &user)).await;
     let Some(it) = connection else { return Ok(()) };
-    scenes.play("the rooms of the account are listed", rooms(&stand, &user, &it)).await;
-    scenes.play("text with a link, byte for byte", words(&stand, &user, &it)).await;
-    scenes.play("an image and a video with alt texts, byte for byte", files(&stand, &user, &it)).await;
-    scenes.play("lost responses, and exactly one message each", lost_answers(&stand, &user, &it)).await;
-    scenes.play("calls that never arrived, and exactly one message each", cut_off(&stand, &user, &it)).await;
-    scenes.play("more messages than the rate limit, each once", limited(&stand, &user, &it)).await;
-    scenes.play("an error says what to do", refused(&stand, &user, &it)).await;
-    scenes.play("a grant is revoked and given again", taken_back(&stand, &user, &it)).await;
-    scenes.play("disconnecting logs the device out", disconnecting(&stand, &user, &it)).await;
+    scenes.play("the rooms of the account are listed", list_rooms(&fixture, &user, &it)).await;
+    scenes.play("text with a link, byte for byte", words(&fixture, &user, &it)).await;
+    scenes.play("an image and a video with alt texts, byte for byte", publish_files(&fixture, &user, &it)).await;
+    scenes.play("lost responses, and exactly one message each", lose_responses(&fixture, &user, &it)).await;
+    scenes
+        .play("calls that never arrived, and exactly one message each", close_connections(&fixture, &user, &it))
+        .await;
+    scenes.play("more messages than the rate limit, each once", exceed_rate_limit(&fixture, &user, &it)).await;
+    scenes.play("an error says what to do", show_refusal(&fixture, &user, &it)).await;
+    scenes.play("a grant is revoked and given again", revoke_and_reconnect(&fixture, &user, &it)).await;
+    scenes.play("disconnecting logs the device out", disconnect_account(&fixture, &user, &it)).await;
     Ok(())
 }
 
 /// Compares the responses with those of the fake, which would prove nothing otherwise.
-async fn answers_alike(stand: &Stand) -> Result {
-    let asked = Asked { base_url: &stand.server.url(""), user: USER, password: PASSWORD, room: &stand.room };
-    same(asked.differences().await, Vec::<String>::new(), "different responses")
+async fn compare_with_fake(fixture: &MatrixFixture) -> Result {
+    let comparison = Asked { base_url: &fixture.server.url(""), user: USER, password: PASSWORD, room: &fixture.room };
+    same(comparison.differences().await, Vec::<String>::new(), "different responses")
 }
 
-async fn wrong_password(stand: &Stand, user: &User<'_>) -> Result {
-    let begun = stand.types(user, "a wrong one").await?;
-    let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
+async fn refuse_wrong_password(fixture: &MatrixFixture, user: &User<'_>) -> Result {
+    let flow = fixture.types(user, "a wrong one").await?;
+    let status = user.api.get(text(&flow, "poll_url")?).await?.ok(200)?;
     same(&status["status"], &json!("pending"), "status of the connect flow")?;
-    same(stand.server.devices().await?, Vec::<String>::new(), "devices")
+    same(fixture.server.devices().await?, Vec::<String>::new(), "devices")
 }
 
-async fn connecting(stand: &Stand, user: &User<'_>) -> Result<Value> {
-    let connection = stand.connect(user).await?;
+async fn connect_account(fixture: &MatrixFixture, user: &User<'_>) -> Result<Value> {
+    let connection = fixture.connect(user).await?;
     same(&connection["provider"], &json!("matrix"), "provider")?;
     same(&connection["username"], &json!("keeper:localhost"), "username")?;
     same(&connection["display_name"], &json!("The keeper"), "display_name")?;
     same(&connection["needs_reconnection"], &json!(false), "needs_reconnection")?;
-    same(stand.server.devices().await?, vec!["Social Publishing".to_owned()], "devices")?;
+    same(fixture.server.devices().await?, vec!["Social Publishing".to_owned()], "devices")?;
     let shown = user.api.get(&format!("/connections/{}", integer(&connection, "id")?)).await?.ok(200)?;
     for (name, value) in [("max_image_bytes", json!(52_428_800)), ("max_text_bytes", json!(50_000))] {
         let meta = list(&shown, "meta")?.iter().find(|it| it["name"] == name).map(|it| it["value"].clone());
@@ -150,123 +152,123 @@ async fn connecting(stand: &Stand, user: &User<'_>) -> Result<Value> {
     Ok(connection)
 }
 
-async fn rooms(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+async fn list_rooms(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
     let path = format!("/connections/{}/choices/room", integer(connection, "id")?);
     let listed = user.api.get(&path).await?.ok(200)?;
-    same(&listed["data"], &json!([{ "value": stand.room, "label": "Harbour" }]), "rooms")
+    same(&listed["data"], &json!([{ "value": fixture.room, "label": "Harbour" }]), "rooms")
 }
 
-async fn words(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    let words = "Приве́т 👩‍👩‍👧‍👦, <b> & \"друзья\"!\n\nhttps://example.com/путь?q=1&w=2 и 日本";
+async fn words(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
+    let original = "Приве́т 👩‍👩‍👧‍👦, <b> & \"друзья\"!\n\nhttps://example.com/путь?q=1&w=2 и 日本";
 
-    let (entry, messages) = stand.published(user, connection, words, &[]).await?;
+    let (entry, messages) = fixture.publish(user, connection, original, &[]).await?;
 
     same(messages.len(), 1, "messages")?;
     let content = &messages[0]["content"];
-    same(&content["body"], &json!(words), "the text")?;
+    same(&content["body"], &json!(original), "the text")?;
     let html = text(content, "formatted_body")?;
     let link =
         "<a href=\"https://example.com/%D0%BF%D1%83%D1%82%D1%8C?q=1&amp;w=2\">https://example.com/путь?q=1&amp;w=2</a>";
     ensure!(html.contains(link) && html.starts_with("Приве́т"), "the link is not one in {html}");
     same(&content["m.mentions"], &json!({}), "who is called")?;
-    let seen = text(&entry, "platform_post_url")?;
-    ensure!(seen.starts_with(&format!("https://matrix.to/#/{}/$", stand.room)), "it is seen at {seen}");
+    let post_url = text(&entry, "platform_post_url")?;
+    ensure!(post_url.starts_with(&format!("https://matrix.to/#/{}/$", fixture.room)), "it is seen at {post_url}");
     Ok(())
 }
 
-async fn files(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+async fn publish_files(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
     let (picture, video) = (sample(MimeType::Png, 1).bytes, sample(MimeType::Mp4, 1).bytes);
-    let words = fresh("with files");
+    let content = fresh("with files");
     let first = json!({ "path": user.upload("image/png", &picture).await?, "alt_text": "Ein Boot 🚣 \"Zoë\"" });
     let second = json!({ "path": user.upload("video/mp4", &video).await? });
 
-    let (_, messages) = stand.published(user, connection, &words, &[first, second]).await?;
+    let (_, messages) = fixture.publish(user, connection, &content, &[first, second]).await?;
 
-    let said: Vec<_> =
+    let shown_messages: Vec<_> =
         messages.iter().map(|it| (it["content"]["msgtype"].clone(), it["content"]["body"].clone())).collect();
-    let wanted = [("m.text", words.as_str()), ("m.image", "Ein Boot 🚣 \"Zoë\""), ("m.video", "2.mp4")];
-    same(said, wanted.map(|(kind, body)| (json!(kind), json!(body))).to_vec(), "messages")?;
+    let wanted = [("m.text", content.as_str()), ("m.image", "Ein Boot 🚣 \"Zoë\""), ("m.video", "2.mp4")];
+    same(shown_messages, wanted.map(|(kind, body)| (json!(kind), json!(body))).to_vec(), "messages")?;
     let info = json!({ "mimetype": "image/png", "size": picture.len(), "w": 64, "h": 48 });
     same(&messages[1]["content"]["info"], &info, "metadata of the image")?;
     for (message, bytes) in [(&messages[1], picture), (&messages[2], video)] {
-        same(stand.server.file(message).await?, bytes, "a file")?;
+        same(fixture.server.file(message).await?, bytes, "a file")?;
     }
     let alone = json!(user.picture().await?);
-    let (_, messages) = stand.published(user, connection, "a caption", &[alone]).await?;
+    let (_, messages) = fixture.publish(user, connection, "a caption", &[alone]).await?;
     same(messages.len(), 1, "messages of one picture")?;
     same(&messages[0]["content"]["body"], &json!("a caption"), "its caption")
 }
 
 /// The message is created and the response is lost: once for a text, once for the second of two
 /// messages.
-async fn lost_answers(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+async fn lose_responses(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
     for pictures in [0, 2] {
-        let words = fresh("the response is lost");
+        let content = fresh("the response is lost");
         let mut media = Vec::new();
         for _ in 0..pictures {
             media.push(json!(user.picture().await?));
         }
-        stand.proxy.lose(1, if pictures == 0 { SEND } else { ".1 HTTP" });
+        fixture.proxy.lose(1, if pictures == 0 { SEND } else { ".1 HTTP" });
 
-        let (_, messages) = stand.published(user, connection, &words, &media).await?;
+        let (_, messages) = fixture.publish(user, connection, &content, &media).await?;
 
-        same(stand.proxy.unmet(), 0, "responses still to be lost")?;
+        same(fixture.proxy.unmet(), 0, "responses still to be lost")?;
         same(messages.len(), pictures.max(1), "messages")?;
     }
     Ok(())
 }
 
 /// The homeserver never receives the request: once for a text, once for the second of two messages.
-async fn cut_off(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+async fn close_connections(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
     for pictures in [0, 2] {
-        let words = fresh("it is cut off");
+        let content = fresh("it is cut off");
         let mut media = Vec::new();
         for _ in 0..pictures {
             media.push(json!(user.picture().await?));
         }
-        let before = stand.proxy.came(SEND);
-        stand.proxy.cut(1, if pictures == 0 { SEND } else { ".1 HTTP" });
+        let before = fixture.proxy.came(SEND);
+        fixture.proxy.cut(1, if pictures == 0 { SEND } else { ".1 HTTP" });
 
-        let (_, messages) = stand.published(user, connection, &words, &media).await?;
+        let (_, messages) = fixture.publish(user, connection, &content, &media).await?;
 
-        same(stand.proxy.unmet(), 0, "requests still to be cut off")?;
+        same(fixture.proxy.unmet(), 0, "requests still to be cut off")?;
         same(messages.len(), pictures.max(1), "messages")?;
-        same(stand.proxy.came(SEND) - before, pictures.max(1) + 1, "calls")?;
+        same(fixture.proxy.came(SEND) - before, pictures.max(1) + 1, "calls")?;
     }
     Ok(())
 }
 
 /// With its default settings, Synapse accepts ten messages of a user at once.
-async fn limited(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
+async fn exceed_rate_limit(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
     let mut media = vec![json!({ "path": user.picture().await?, "alt_text": "A boat" })];
     for _ in 1..10 {
         media.push(json!(user.picture().await?));
     }
-    let words = fresh("eleven messages");
+    let content = fresh("eleven messages");
 
-    let (_, messages) = stand.published(user, connection, &words, &media).await?;
+    let (_, messages) = fixture.publish(user, connection, &content, &media).await?;
 
     same(messages.len(), 11, "messages")?;
-    ensure!(11 < stand.proxy.came(SEND), "nothing was limited");
-    same(&messages[0]["content"]["body"], &json!(words), "the first")
+    ensure!(11 < fixture.proxy.came(SEND), "nothing was limited");
+    same(&messages[0]["content"]["body"], &json!(content), "the first")
 }
 
-async fn refused(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    for (room, advice) in [(stand.encrypted.as_str(), "cannot encrypt"), ("!nowhere:localhost", "not in room")] {
-        let body = Stand::post(connection, room, &fresh("refused"), &[])?;
+async fn show_refusal(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
+    for (room, advice) in [(fixture.encrypted.as_str(), "cannot encrypt"), ("!nowhere:localhost", "not in room")] {
+        let body = MatrixFixture::post(connection, room, &fresh("refused"), &[])?;
         let id = integer(&user.create(&body).await?, "id")?;
         let failed = user.reaches(id, "failed", 60).await?;
-        let told = text(&failed["platforms"][0], "error_message")?;
-        ensure!(told.contains(advice), "the post says {told}");
+        let message = text(&failed["platforms"][0], "error_message")?;
+        ensure!(message.contains(advice), "the post says {message}");
     }
-    same(stand.server.messages(&stand.encrypted).await?.len(), 0, "messages in the encrypted room")
+    same(fixture.server.messages(&fixture.encrypted).await?.len(), 0, "messages in the encrypted room")
 }
 
-async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    stand.server.log_all_out().await?;
-    let words = fresh("after it was revoked");
-    let before = stand.server.messages(&stand.room).await?.len();
-    let id = integer(&user.create(&Stand::post(connection, &stand.room, &words, &[])?).await?, "id")?;
+async fn revoke_and_reconnect(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
+    fixture.server.log_all_out().await?;
+    let content = fresh("after it was revoked");
+    let before = fixture.server.messages(&fixture.room).await?.len();
+    let id = integer(&user.create(&MatrixFixture::post(connection, &fixture.room, &content, &[])?).await?, "id")?;
     let path = format!("/connections/{}", integer(connection, "id")?);
 
     moment::eventually(Duration::from_mins(1), "needs_reconnection", async || {
@@ -274,20 +276,21 @@ async fn taken_back(stand: &Stand, user: &User<'_>, connection: &Value) -> Resul
         Ok((shown["needs_reconnection"] == true).then_some(()))
     })
     .await?;
-    let again = stand.connect(user).await?;
-    same(&again["id"], &connection["id"], "id of the connection")?;
+    let reconnected = fixture.connect(user).await?;
+    same(&reconnected["id"], &connection["id"], "id of the connection")?;
     user.reaches(id, "published", 120).await?;
 
-    let messages = stand.server.messages(&stand.room).await?.split_off(before);
+    let messages = fixture.server.messages(&fixture.room).await?.split_off(before);
     same(messages.len(), 1, "messages")
 }
 
-async fn disconnecting(stand: &Stand, user: &User<'_>, connection: &Value) -> Result {
-    same(stand.server.devices().await?.len(), 1, "devices before")?;
-    let gone = user.api.call(Method::DELETE, &format!("/connections/{}", integer(connection, "id")?)).send().await?;
-    same(gone.status, 204, "status of disconnecting")?;
+async fn disconnect_account(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
+    same(fixture.server.devices().await?.len(), 1, "devices before")?;
+    let disconnected =
+        user.api.call(Method::DELETE, &format!("/connections/{}", integer(connection, "id")?)).send().await?;
+    same(disconnected.status, 204, "status of disconnecting")?;
     moment::eventually(Duration::from_secs(30), "the end of the device", async || {
-        Ok(stand.server.devices().await?.is_empty().then_some(()))
+        Ok(fixture.server.devices().await?.is_empty().then_some(()))
     })
     .await
 }

@@ -28,7 +28,7 @@ impl Scenes<'_> {
     }
 
     /// Plays these scenes concurrently: they mostly wait.
-    pub async fn play_together(&mut self, scenes: Vec<(&str, BoxFuture<'_, Result>)>) {
+    pub async fn run_concurrently(&mut self, scenes: Vec<(&str, BoxFuture<'_, Result>)>) {
         let played = scenes.into_iter().map(async |(name, scene)| {
             let started = Instant::now();
             let error = scene.await.err();

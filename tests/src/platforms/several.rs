@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, io::Write, path::Path, sync::Arc, time::Duratio
 
 use domain::clock::Clock;
 use domain::media::MimeType;
-use networks::all::one_of_each;
+use networks::all::start_all;
 use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 use secrecy::ExposeSecret;
@@ -45,9 +45,9 @@ struct Everywhere<'a> {
 impl Everywhere<'_> {
     /// Every platform, with one file: the result of [`Stand::shown`] for a post that is public once
     /// on each.
-    fn each_once(&self) -> Result<Vec<(String, usize)>> {
+    fn one_post_each(&self) -> Result<Vec<(String, usize)>> {
         let mut all: Vec<_> =
-            self.accounts.iter().map(|it| Ok((provider(it)?.to_owned(), 1))).collect::<Result<_>>()?;
+            self.accounts.iter().map(|it| Ok((platform_name(it)?.to_owned(), 1))).collect::<Result<_>>()?;
         all.sort();
         Ok(all)
     }
@@ -58,7 +58,7 @@ impl Stand {
         if let Some(folder) = Path::new(LOG_OF_PRICES).parent() {
             std::fs::create_dir_all(folder)?;
         }
-        Self::beside(one_of_each(&Clock::System).await, &["--log-calls", LOG_OF_PRICES]).await
+        Self::beside(start_all(&Clock::System).await, &["--log-calls", LOG_OF_PRICES]).await
     }
 
     /// Starts the local stack with these arguments and these fakes alone.
@@ -68,7 +68,7 @@ impl Stand {
             x["budget"] = json!({ "us_cents": BUDGET });
         }
         let app = |it: &Arc<dyn Network>| {
-            let app = it.app()?;
+            let app = it.app_credentials()?;
             let secret = app.client_secret.expose_secret();
             Some((it.name().to_owned(), json!({ "client_id": app.client_id, "client_secret": secret })))
         };
@@ -83,7 +83,7 @@ impl Stand {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let local = Harness::start(&arguments).await?;
         for network in &networks {
-            network.permit(&format!("{}/connect/callback/{}", local.ready().origin, network.name()));
+            network.register_redirect_uri(&format!("{}/connect/callback/{}", local.ready().origin, network.name()));
         }
         let deployment = Deployment::new(local.ready().clone()).await?;
         Ok(Self { networks, deployment, _local: local, _secrets: secrets })
@@ -104,19 +104,19 @@ impl Stand {
     pub async fn fetched(&self, platform: &str, files: &[(MimeType, Vec<u8>)]) -> Result<(User<'_>, Vec<String>)> {
         let (user, network) = (self.deployment.new_user().await?, self.network(platform)?);
         let account = connect(&user, network).await?;
-        let before = network.fetched().len();
+        let before = network.fetched_urls().len();
         let mut media = Vec::new();
         for (mime_type, bytes) in files {
             media.push(user.upload(mime_type.as_str(), bytes).await?);
         }
         let platforms = json!([self.entry(&account)?]);
         let scheduled_at = moment::in_seconds(3);
-        let words = fresh("fetched");
-        let body = json!({ "content": words, "platforms": platforms, "media": media, "scheduled_at": scheduled_at });
+        let content = fresh("fetched");
+        let body = json!({ "content": content, "platforms": platforms, "media": media, "scheduled_at": scheduled_at });
         let id = integer(&user.create(&body).await?, "id")?;
         // Threads takes 40 s for a video, and is polled with growing pauses.
         user.reaches(id, "published", 120).await?;
-        Ok((user, network.fetched().split_off(before)))
+        Ok((user, network.fetched_urls().split_off(before)))
     }
 
     async fn user(&self) -> Result<Everywhere<'_>> {
@@ -131,24 +131,24 @@ impl Stand {
 
     /// Makes the next publish call on this platform fail: it refuses the content.
     async fn refuse(&self, account: &Value) -> Result {
-        let platform = provider(account)?;
+        let platform = platform_name(account)?;
         match self.network(platform) {
-            Ok(network) => network.trouble(Call::Publish, InjectedFault::Unwanted, 1),
+            Ok(network) => network.inject_fault(Call::Publish, InjectedFault::Refused, 1),
             Err(_) => self.deployment.arm(&json!({ "account": account["username"], "kind": "refuse" })).await?,
         }
         Ok(())
     }
 
     /// The public posts with this text, as platforms with the number of files.
-    async fn shown(&self, words: &str) -> Result<Vec<(String, usize)>> {
+    async fn shown(&self, content: &str) -> Result<Vec<(String, usize)>> {
         let mut shown = Vec::new();
-        for entry in self.deployment.whole_timeline().await? {
-            if text(&entry, "text")?.contains(words) {
+        for entry in self.deployment.all_posts().await? {
+            if text(&entry, "text")?.contains(content) {
                 shown.push(("sandbox".to_owned(), list(&entry, "media")?.len()));
             }
         }
         for network in &self.networks {
-            let posts = network.public().into_iter().filter(|it| it.text.contains(words));
+            let posts = network.public_posts().into_iter().filter(|it| it.text.contains(content));
             shown.extend(posts.map(|it| (network.name().to_owned(), it.media.len())));
         }
         shown.sort();
@@ -157,51 +157,51 @@ impl Stand {
 
     /// The target of a post on this account, with the options that the platform requires.
     fn entry(&self, account: &Value) -> Result<Value> {
-        let platform = provider(account)?;
+        let platform = platform_name(account)?;
         let options = self.network(platform).map(Network::options).unwrap_or_default();
         Ok(json!({ "connected_account_id": integer(account, "id")?, "options": options }))
     }
 
     /// Schedules a post with an image on all of these, due in two seconds; returns its id.
-    async fn post(&self, to: &Everywhere<'_>, words: &str) -> Result<i64> {
+    async fn post(&self, to: &Everywhere<'_>, content: &str) -> Result<i64> {
         let platforms = to.accounts.iter().map(|it| self.entry(it)).collect::<Result<Value>>()?;
         let media = [to.user.picture().await?];
         let scheduled_at = moment::in_seconds(3);
-        let body = json!({ "content": words, "platforms": platforms, "media": media, "scheduled_at": scheduled_at });
+        let body = json!({ "content": content, "platforms": platforms, "media": media, "scheduled_at": scheduled_at });
         integer(&to.user.create(&body).await?, "id")
     }
 }
 
-fn provider(account: &Value) -> Result<&str> {
+fn platform_name(account: &Value) -> Result<&str> {
     text(account, "provider")
 }
 
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
-    let stand = Stand::start().await?;
+    let fixture = Stand::start().await?;
     let mut scenes = Scenes { part: "several", report };
-    scenes.play("each account shows the rules of its platform", accounts_show_their_rules(&stand)).await;
+    scenes.play("each account shows the rules of its platform", accounts_show_their_rules(&fixture)).await;
     scenes
         .play(
             "validation errors name platform, limit and value",
-            validation_errors_name_platform_limit_and_value(&stand),
+            validation_errors_name_platform_limit_and_value(&fixture),
         )
         .await;
     scenes
-        .play("one post with an image is published on all platforms", post_is_published_on_every_platform(&stand))
+        .play("one post with an image is published on all platforms", post_is_published_on_every_platform(&fixture))
         .await;
-    let scene = addresses_are_short_and_end_with_their_user(&stand);
+    let scene = addresses_are_short_and_end_with_their_user(&fixture);
     scenes.play("files are fetched by short addresses that expire with their user", scene).await;
-    scenes.play("the monthly budget for X is respected", monthly_budget_is_respected(&stand)).await;
+    scenes.play("the monthly budget for X is respected", monthly_budget_is_respected(&fixture)).await;
     for parity in [0, 1] {
-        let scene = failed_targets_are_retried_alone(&stand, parity);
+        let scene = failed_targets_are_retried_alone(&fixture, parity);
         scenes.play(&format!("every second target fails, from {parity}, and is retried alone"), scene).await;
     }
     Ok(())
 }
 
-async fn accounts_show_their_rules(stand: &Stand) -> Result {
-    let Everywhere { user, accounts } = stand.user().await?;
+async fn accounts_show_their_rules(fixture: &Stand) -> Result {
+    let Everywhere { user, accounts } = fixture.user().await?;
     for (platform, name, value) in [
         ("bluesky", "max_text", json!(300)),
         ("bluesky", "text_unit", json!("graphemes")),
@@ -220,15 +220,15 @@ async fn accounts_show_their_rules(stand: &Stand) -> Result {
     Ok(())
 }
 
-async fn validation_errors_name_platform_limit_and_value(stand: &Stand) -> Result {
-    let Everywhere { user, accounts } = stand.user().await?;
+async fn validation_errors_name_platform_limit_and_value(fixture: &Stand) -> Result {
+    let Everywhere { user, accounts } = fixture.user().await?;
     let accounts: Vec<_> =
         accounts.iter().filter(|it| it["provider"] == "mastodon" || it["provider"] == "bluesky").collect();
     // 463 characters, 120 of them a link: it counts 23 on Mastodon, and on Bluesky the 27 that are
     // shown of it.
-    let words = format!("a https://example.com/{} {}", "x".repeat(100), "y".repeat(340));
+    let long_text = format!("a https://example.com/{} {}", "x".repeat(100), "y".repeat(340));
     let body = json!({
-        "content": words,
+        "content": long_text,
         "platforms": targets(&accounts)?,
         "scheduled_at": moment::in_seconds(600),
     });
@@ -237,21 +237,21 @@ async fn validation_errors_name_platform_limit_and_value(stand: &Stand) -> Resul
 
     let errors = refused["errors"].as_object().cloned().unwrap_or_default();
     same(errors.keys().map(String::as_str).collect::<Vec<_>>(), vec!["platforms.0.content"], "the fields at fault")?;
-    let said = errors["platforms.0.content"].to_string();
+    let message = errors["platforms.0.content"].to_string();
     for part in ["Bluesky", "300", "370"] {
-        ensure!(said.contains(part), "{said} does not say {part}");
+        ensure!(message.contains(part), "{message} does not say {part}");
     }
     Ok(())
 }
 
-async fn post_is_published_on_every_platform(stand: &Stand) -> Result {
-    let everywhere = stand.user().await?;
-    let words = fresh("on all of them");
+async fn post_is_published_on_every_platform(fixture: &Stand) -> Result {
+    let everywhere = fixture.user().await?;
+    let content = fresh("on all of them");
 
-    let id = stand.post(&everywhere, &words).await?;
+    let id = fixture.post(&everywhere, &content).await?;
     let published = everywhere.user.reaches(id, "published", 60).await?;
 
-    same(stand.shown(&words).await?, everywhere.each_once()?, "public posts with their files")?;
+    same(fixture.shown(&content).await?, everywhere.one_post_each()?, "public posts with their files")?;
     for target in list(&published, "platforms")? {
         ensure!(target["platform_post_id"].is_string(), "{target} has no id");
     }
@@ -260,27 +260,27 @@ async fn post_is_published_on_every_platform(stand: &Stand) -> Result {
 
 /// Instagram receives an image that was derived for it, Threads a video as it was uploaded. Each
 /// address ends when its user is erased.
-async fn addresses_are_short_and_end_with_their_user(stand: &Stand) -> Result {
+async fn addresses_are_short_and_end_with_their_user(fixture: &Stand) -> Result {
     let file = |mime_type| (mime_type, sample(mime_type, 1).bytes);
     let (picture, video) = (file(MimeType::Png), file(MimeType::Mp4));
     for (platform, file, end) in [("instagram", picture, ".jpg"), ("threads", video, ".mp4")] {
-        let (user, addresses) = stand.fetched(platform, &[file]).await?;
+        let (user, addresses) = fixture.fetched(platform, &[file]).await?;
         same(addresses.len(), 1, &format!("files that {platform} fetched"))?;
         for address in &addresses {
-            let is_ours = address.starts_with(&format!("{}/files/", stand.deployment.origin()));
+            let is_ours = address.starts_with(&format!("{}/files/", fixture.deployment.origin()));
             ensure!(is_ours && address.ends_with(end), "{platform} fetched {address}");
             ensure!(address.len() < 150 && !address.contains('?'), "{platform} fetched {address}");
-            let response = stand.deployment.http().get(address).send().await?;
+            let response = fixture.deployment.http().get(address).send().await?;
             same(response.status().as_u16(), 200, &format!("the status of {address}"))?;
         }
-        let erase = format!("{}/dev/erase-user/{}", stand.deployment.origin(), user.id);
+        let erase = format!("{}/dev/erase-user/{}", fixture.deployment.origin(), user.id);
         let pass = || async {
-            let said = stand.deployment.http().post(&erase).send().await?.text().await?;
-            Ok(said.contains("\"done\":true").then_some(()))
+            let body = fixture.deployment.http().post(&erase).send().await?.text().await?;
+            Ok(body.contains("\"done\":true").then_some(()))
         };
         moment::eventually(Duration::from_secs(30), "the user is erased", pass).await?;
         for address in &addresses {
-            let response = stand.deployment.http().get(address).send().await?;
+            let response = fixture.deployment.http().get(address).send().await?;
             same(response.status().as_u16(), 404, &format!("the status of {address} of an erased user"))?;
         }
     }
@@ -289,13 +289,13 @@ async fn addresses_are_short_and_end_with_their_user(stand: &Stand) -> Result {
 
 /// A post that would cost too much is refused with the amount spent and its cost; a cancelled one
 /// releases its cost.
-async fn monthly_budget_is_respected(stand: &Stand) -> Result {
-    let user = stand.deployment.new_user().await?;
-    let account = connect(&user, stand.network("x")?).await?;
+async fn monthly_budget_is_respected(fixture: &Stand) -> Result {
+    let user = fixture.deployment.new_user().await?;
+    let account = connect(&user, fixture.network("x")?).await?;
     let platforms = targets(&[&account])?;
-    let post = |words: String| {
+    let post = |content: String| {
         let scheduled_at = moment::in_seconds(3600);
-        json!({ "content": words, "platforms": platforms, "scheduled_at": scheduled_at })
+        json!({ "content": content, "platforms": platforms, "scheduled_at": scheduled_at })
     };
     let linked = |number| post(fresh(&format!("number {number} of https://example.com/")));
     let mut posts = Vec::new();
@@ -303,10 +303,10 @@ async fn monthly_budget_is_respected(stand: &Stand) -> Result {
         posts.push(integer(&user.create(&linked(number)).await?, "id")?);
     }
 
-    let said = user.api.post("/posts", &linked(3)).await?.refused(403)?;
+    let message = user.api.post("/posts", &linked(3)).await?.refused(403)?;
 
     for figure in ["$0.60", "$0.62", "$0.20"] {
-        ensure!(said.contains(figure), "{said} does not say {figure}");
+        ensure!(message.contains(figure), "{message} does not say {figure}");
     }
     user.create(&post(fresh("without a link"))).await?;
     user.api.delete(&format!("/posts/{}", posts[0])).await?.is(204)?;
@@ -317,38 +317,38 @@ async fn monthly_budget_is_respected(stand: &Stand) -> Result {
 
 /// The post is published on the other platforms and failed as a whole. When it is rescheduled, only
 /// the failed targets are sent again.
-async fn failed_targets_are_retried_alone(stand: &Stand, parity: usize) -> Result {
-    let everywhere = stand.user().await?;
+async fn failed_targets_are_retried_alone(fixture: &Stand, parity: usize) -> Result {
+    let everywhere = fixture.user().await?;
     let failing = everywhere.accounts.iter().enumerate().filter(|(place, _)| place % 2 == parity).map(|(_, it)| it);
     let failing: Vec<&Value> = failing.collect();
-    let words = fresh("without some");
+    let content = fresh("without some");
     for account in &failing {
-        stand.refuse(account).await?;
+        fixture.refuse(account).await?;
     }
-    let id = stand.post(&everywhere, &words).await?;
+    let id = fixture.post(&everywhere, &content).await?;
 
     let failed = everywhere.user.reaches(id, "failed", 60).await?;
 
-    let names: BTreeSet<&str> = failing.iter().map(|it| provider(it)).collect::<Result<_>>()?;
+    let names: BTreeSet<&str> = failing.iter().map(|it| platform_name(it)).collect::<Result<_>>()?;
     for target in list(&failed, "platforms")? {
-        let platform = provider(target)?;
+        let platform = platform_name(target)?;
         let is_failing = names.contains(platform);
         let wanted = json!(if is_failing { "failed" } else { "published" });
         same(&target["status"], &wanted, &format!("status of the entry of {platform}"))?;
         if is_failing {
-            let said = text(target, "error_message")?;
-            ensure!(said.contains("refused the post"), "{platform}: the message is {said}");
+            let message = text(target, "error_message")?;
+            ensure!(message.contains("refused the post"), "{platform}: the message is {message}");
         }
     }
     let all = everywhere.accounts.len();
-    same(stand.shown(&words).await?.len(), all - failing.len(), "public posts before")?;
+    same(fixture.shown(&content).await?.len(), all - failing.len(), "public posts before")?;
 
     everywhere.user.change(id, &json!({ "scheduled_at": moment::in_seconds(1) })).await?;
     let published = everywhere.user.reaches(id, "published", 60).await?;
     // A duplicate would be public by then.
     tokio::time::sleep(Duration::from_secs(2)).await;
 
-    same(stand.shown(&words).await?, everywhere.each_once()?, "public posts, each once")?;
+    same(fixture.shown(&content).await?, everywhere.one_post_each()?, "public posts, each once")?;
     let ids = |post: &Value| {
         let targets = post["platforms"].as_array().cloned().unwrap_or_default();
         let others = targets.iter().filter(|it| it["provider"].as_str().is_some_and(|it| !names.contains(it)));

@@ -9,7 +9,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{
-    connecting::{connected, departs, types},
+    connecting::{connected, submit_form_for_redirect, types},
     scenes::Scenes,
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
-    wordpress_server::{AUTHOR, Addresses, WordpressServer},
+    wordpress_server::{AUTHOR, UrlLayout, WordpressServer},
 };
 
 /// Enough seconds for a post whose response was lost.
@@ -31,71 +31,73 @@ const APPROVE: &str = "Yes, I approve of this connection";
 const REJECT: &str = "No, I do not approve of this connection";
 
 /// A site that is reached through a proxy.
-struct Place {
+struct WordpressFixture {
     site: WordpressServer,
     proxy: LossyProxy,
 }
 
-impl Place {
-    async fn start(addresses: Addresses) -> Result<Self> {
-        let front = ProxyPort::take().await?;
-        let site = WordpressServer::start(front.number(), addresses).await?;
-        let proxy = front.lead_to(site.listens());
+impl WordpressFixture {
+    async fn start(addresses: UrlLayout) -> Result<Self> {
+        let proxy_port = ProxyPort::take().await?;
+        let site = WordpressServer::start(proxy_port.number(), addresses).await?;
+        let proxy = proxy_port.forward_to(site.listens());
         Ok(Self { site, proxy })
     }
 
     /// The address as users know it.
-    fn home(&self) -> String {
+    fn site_url(&self) -> String {
         format!("http://{}{}", self.proxy.address(), self.site.base())
     }
 
     /// Our page, the site's, and the callback.
-    async fn goes_through(&self, user: &User<'_>, press: &str) -> Result<(Value, String)> {
-        let begun = begin(user).await?;
-        let departed = departs(user, &begun, &[("site".to_owned(), self.home())].into()).await?;
+    async fn authorize(&self, user: &User<'_>, press: &str) -> Result<(Value, String)> {
+        let flow = begin_connect_flow(user).await?;
+        let redirect = submit_form_for_redirect(user, &flow, &[("site".to_owned(), self.site_url())].into()).await?;
         let mut browser = user.browser.clone();
-        self.site.sign_in(&mut browser, &self.home()).await?;
-        let page = browser.open(departed.as_str()).await?;
+        self.site.sign_in(&mut browser, &self.site_url()).await?;
+        let page = browser.open(redirect.as_str()).await?;
         let page = browser.press(&page, press, &[]).await?;
-        Ok((begun, page.html))
+        Ok((flow, page.html))
     }
 
     async fn connect(&self, user: &User<'_>) -> Result<Value> {
-        let (begun, page) = self.goes_through(user, APPROVE).await?;
+        let (flow, page) = self.authorize(user, APPROVE).await?;
         ensure!(page.contains("is connected"), "the person reads {page}");
-        connected(user, &begun).await
+        connected(user, &flow).await
     }
 
     /// Publishes a post, and returns it from our API and from the site.
-    async fn published(&self, user: &User<'_>, body: &Value) -> Result<(Value, Value)> {
+    async fn publish(&self, user: &User<'_>, body: &Value) -> Result<(Value, Value)> {
         let id = integer(&user.create(body).await?, "id")?;
         let post = user.reaches(id, "published", SETTLED_SECONDS).await?;
         // The unique part of the text; other parts are stored as HTML.
         let first = text(body, "content")?.lines().next().unwrap_or_default();
-        let words = first.rmatch_indices('-').nth(1).map_or(first, |(at, _)| &first[at + 1..]);
-        let [there] = &self.site.posts(words).await?[..] else { crate::fail!("not one post with {words:?}") };
-        same(&post["platforms"][0]["platform_post_id"], &json!(there["id"].to_string()), "its id")?;
-        Ok((post, there.clone()))
+        let unique_part = first.rmatch_indices('-').nth(1).map_or(first, |(at, _)| &first[at + 1..]);
+        let [site_post] = &self.site.posts(unique_part).await?[..] else {
+            crate::fail!("not one post with {unique_part:?}")
+        };
+        same(&post["platforms"][0]["platform_post_id"], &json!(site_post["id"].to_string()), "its id")?;
+        Ok((post, site_post.clone()))
     }
 }
 
-async fn begin(user: &User<'_>) -> Result<Value> {
+async fn begin_connect_flow(user: &User<'_>) -> Result<Value> {
     user.api.call(Method::POST, "/connections/connect/wordpress").send().await?.ok(201)
 }
 
 /// A post with this text, due in a second.
-fn body(connection: &Value, words: &str) -> Result<Value> {
-    Ok(json!({ "content": words, "platforms": targets(&[connection])?, "scheduled_at": moment::in_seconds(1) }))
+fn body(connection: &Value, content: &str) -> Result<Value> {
+    Ok(json!({ "content": content, "platforms": targets(&[connection])?, "scheduled_at": moment::in_seconds(1) }))
 }
 
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
-    let place = Place::start(Addresses::Permalinks).await?;
-    let plain = Place::start(Addresses::Plain).await?;
+    let fixture = WordpressFixture::start(UrlLayout::Permalinks).await?;
+    let plain = WordpressFixture::start(UrlLayout::Plain).await?;
     let mut arguments = Vec::new();
-    let fronts = [&place, &plain].map(|it| it.proxy.address().to_string());
-    for front in &fronts {
-        arguments.extend(["--allow-fetch-from", front]);
+    let addresses = [&fixture, &plain].map(|it| it.proxy.address().to_string());
+    for address in &addresses {
+        arguments.extend(["--allow-fetch-from", address]);
     }
     arguments.extend(LIFTED);
     let local = Harness::start(&arguments).await?;
@@ -103,65 +105,66 @@ pub async fn run(report: &mut Report) -> Result {
     let user = deployment.new_user().await?;
 
     let mut scenes = Scenes { part: "wordpress", report };
-    scenes.play("denied access connects nothing", refusing(&place, &user)).await;
-    let connection = scenes.play("an account is connected on the site's own page", connecting(&place, &user)).await;
+    scenes.play("denied access connects nothing", deny_access(&fixture, &user)).await;
+    let connection =
+        scenes.play("an account is connected on the site's own page", connect_account(&fixture, &user)).await;
     if let Some(it) = connection {
-        scenes.play("a title and paragraphs, with a link and without scripts", words(&place, &user, &it)).await;
-        scenes.play("options of a post", options(&place, &user, &it)).await;
-        scenes.play("pictures and a video, byte for byte", files(&place, &user, &it)).await;
-        scenes.play("a too large file leaves nothing behind", too_large(&place, &user, &it)).await;
-        scenes.play("lost responses, and exactly one post", lost_answers(&place, &user, &it)).await;
-        scenes.play("a password is deleted and granted again", taken_back(&place, &user, &it)).await;
-        scenes.play("disconnecting deletes the password", disconnecting(&place, &user, &it)).await;
+        scenes.play("a title and paragraphs, with a link and without scripts", words(&fixture, &user, &it)).await;
+        scenes.play("options of a post", publish_with_options(&fixture, &user, &it)).await;
+        scenes.play("pictures and a video, byte for byte", files(&fixture, &user, &it)).await;
+        scenes.play("a too large file leaves nothing behind", refuse_large_file(&fixture, &user, &it)).await;
+        scenes.play("lost responses, and exactly one post", lose_responses(&fixture, &user, &it)).await;
+        scenes.play("a password is deleted and granted again", revoke_and_reconnect(&fixture, &user, &it)).await;
+        scenes.play("disconnecting deletes the password", disconnect_account(&fixture, &user, &it)).await;
     }
-    scenes.play("a password entered by hand works as well", by_hand(&place, &user)).await;
-    scenes.play("a site below a path, without permalinks", without_permalinks(&plain, &user)).await;
+    scenes.play("a password entered by hand works as well", connect_with_entered_password(&fixture, &user)).await;
+    scenes.play("a site below a path, without permalinks", publish_without_permalinks(&plain, &user)).await;
     Ok(())
 }
 
-async fn refusing(place: &Place, user: &User<'_>) -> Result {
-    let (begun, page) = place.goes_through(user, REJECT).await?;
+async fn deny_access(fixture: &WordpressFixture, user: &User<'_>) -> Result {
+    let (flow, page) = fixture.authorize(user, REJECT).await?;
     ensure!(page.contains("Access was denied"), "the person reads {page}");
-    let status = user.api.get(text(&begun, "poll_url")?).await?.ok(200)?;
+    let status = user.api.get(text(&flow, "poll_url")?).await?.ok(200)?;
     same(&status["status"], &json!("failed"), "status of the connect flow")
 }
 
-async fn connecting(place: &Place, user: &User<'_>) -> Result<Value> {
-    let connection = place.connect(user).await?;
+async fn connect_account(fixture: &WordpressFixture, user: &User<'_>) -> Result<Value> {
+    let connection = fixture.connect(user).await?;
     same(&connection["provider"], &json!("wordpress"), "provider")?;
-    same(&connection["username"], &json!(format!("{}@{}", AUTHOR.0, place.proxy.address())), "username")?;
+    same(&connection["username"], &json!(format!("{}@{}", AUTHOR.0, fixture.proxy.address())), "username")?;
     same(&connection["display_name"], &json!("Harbour & Lighthouse"), "display_name")?;
-    let names = place.site.passwords().await?;
+    let names = fixture.site.passwords().await?;
     ensure!(names.len() == 1 && names[0].starts_with("Social Publishing "), "its passwords are {names:?}");
     Ok(connection)
 }
 
-async fn words(place: &Place, user: &User<'_>, connection: &Value) -> Result {
+async fn words(fixture: &WordpressFixture, user: &User<'_>, connection: &Value) -> Result {
     let title = fresh("Приве́т <b> & 日本 👩‍👩‍👧‍👦");
     let content = format!("{title}\n\nOne [gallery] \\ \"two\"\nhttps://example.com/?a=1&b=2 <script>three</script>");
 
-    let (post, there) = place.published(user, &body(connection, &content)?).await?;
+    let (post, site_post) = fixture.publish(user, &body(connection, &content)?).await?;
 
-    same(&there["status"], &json!("publish"), "status")?;
+    same(&site_post["status"], &json!("publish"), "status")?;
     same(
-        &there["title"]["raw"],
+        &site_post["title"]["raw"],
         &json!(title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")),
         "title",
     )?;
-    let html = text(&there["content"], "raw")?.replace("&#091;", "&#91;");
+    let html = text(&site_post["content"], "raw")?.replace("&#091;", "&#91;");
     let paragraph = "<p>One &#91;gallery] \\ &quot;two&quot;<br>\
                      <a href=\"https://example.com/?a=1&amp;b=2\">https://example.com/?a=1&amp;b=2</a> \
                      &lt;script&gt;three&lt;/script&gt;</p>";
     same(html, format!("<!-- wp:paragraph -->\n{paragraph}\n<!-- /wp:paragraph -->"), "content")?;
     let url = text(&post["platforms"][0], "platform_post_url")?;
-    same(Some(url), there["link"].as_str(), "link")?;
-    let (status, page) = place.site.bytes(url).await?;
+    same(Some(url), site_post["link"].as_str(), "link")?;
+    let (status, page) = fixture.site.bytes(url).await?;
     let page = String::from_utf8_lossy(&page).into_owned();
     ensure!(status == StatusCode::OK && page.contains("One &#091;gallery]"), "{url}: {status} {page}");
     Ok(())
 }
 
-async fn options(place: &Place, user: &User<'_>, connection: &Value) -> Result {
+async fn publish_with_options(fixture: &WordpressFixture, user: &User<'_>, connection: &Value) -> Result {
     let mut body = body(connection, &fresh("with options"))?;
     let slug = fresh("slug").replace(' ', "-").to_lowercase();
     body["platforms"][0]["options"] = json!({
@@ -169,20 +172,24 @@ async fn options(place: &Place, user: &User<'_>, connection: &Value) -> Result {
         "categories": ["news & \"VIEWS\""], "tags": ["boats", "Q&A"],
     });
 
-    let (_, there) = place.published(user, &body).await?;
+    let (_, site_post) = fixture.publish(user, &body).await?;
 
-    same(&there["title"]["raw"], &json!("A &amp; B"), "title")?;
-    same(&there["status"], &json!("private"), "status")?;
-    same(&there["excerpt"]["raw"], &json!("In short"), "excerpt")?;
-    same(&there["slug"], &json!(slug), "slug")?;
-    let count = |name: &str| there[name].as_array().map_or(0, Vec::len);
+    same(&site_post["title"]["raw"], &json!("A &amp; B"), "title")?;
+    same(&site_post["status"], &json!("private"), "status")?;
+    same(&site_post["excerpt"]["raw"], &json!("In short"), "excerpt")?;
+    same(&site_post["slug"], &json!(slug), "slug")?;
+    let count = |name: &str| site_post[name].as_array().map_or(0, Vec::len);
     same((count("categories"), count("tags")), (1, 2), "categories and tags")?;
     // Equal names become one tag.
     let mut again = body.clone();
     again["content"] = json!(fresh("with options again"));
     again["scheduled_at"] = json!(moment::in_seconds(1));
-    let (_, again) = place.published(user, &again).await?;
-    same((&again["categories"], &again["tags"]), (&there["categories"], &there["tags"]), "categories and tags")?;
+    let (_, again) = fixture.publish(user, &again).await?;
+    same(
+        (&again["categories"], &again["tags"]),
+        (&site_post["categories"], &site_post["tags"]),
+        "categories and tags",
+    )?;
     let slug = text(&again, "slug")?;
     ensure!(slug.ends_with("-2"), "a slug is given twice: {slug}");
 
@@ -191,12 +198,12 @@ async fn options(place: &Place, user: &User<'_>, connection: &Value) -> Result {
     unknown["scheduled_at"] = json!(moment::in_seconds(1));
     let id = integer(&user.create(&unknown).await?, "id")?;
     let failed = user.reaches(id, "failed", 30).await?;
-    let told = text(&failed["platforms"][0], "error_message")?;
-    ensure!(told.contains("No such category"), "the post says {told}");
+    let message = text(&failed["platforms"][0], "error_message")?;
+    ensure!(message.contains("No such category"), "the post says {message}");
     Ok(())
 }
 
-async fn files(place: &Place, user: &User<'_>, connection: &Value) -> Result {
+async fn files(fixture: &WordpressFixture, user: &User<'_>, connection: &Value) -> Result {
     let kinds = [MimeType::Png, MimeType::Jpeg, MimeType::Webp, MimeType::Gif, MimeType::Mp4];
     let files = kinds.map(|it| (it, sample(it, 1).bytes));
     let mut media = Vec::new();
@@ -207,17 +214,17 @@ async fn files(place: &Place, user: &User<'_>, connection: &Value) -> Result {
     let mut body = body(connection, &fresh("with files"))?;
     body["media"] = media.into();
 
-    let (_, there) = place.published(user, &body).await?;
+    let (_, site_post) = fixture.publish(user, &body).await?;
 
-    let kept = place.site.files(integer(&there, "id")?).await?;
-    same(kept.len(), files.len(), "files of the post")?;
-    let html = text(&there["content"], "raw")?;
+    let stored_files = fixture.site.files(integer(&site_post, "id")?).await?;
+    same(stored_files.len(), files.len(), "files of the post")?;
+    let html = text(&site_post["content"], "raw")?;
     let mut at = 0;
-    for (file, (mime_type, bytes)) in kept.iter().zip(&files) {
+    for (file, (mime_type, bytes)) in stored_files.iter().zip(&files) {
         same(&file["mime_type"], &json!(mime_type.as_str()), "its type")?;
         same(&file["alt_text"], &json!("Ein \"Boot\" & mehr"), "its alternative text")?;
         let address = text(file, "source_url")?;
-        ensure!(place.site.bytes(address).await?.1 == *bytes, "{mime_type:?}: other bytes");
+        ensure!(fixture.site.bytes(address).await?.1 == *bytes, "{mime_type:?}: other bytes");
         let found = html[at..].find(address).map(|it| at + it);
         ensure!(found.is_some(), "{address} is missing in {html}, or out of order");
         at = found.unwrap_or(at);
@@ -225,45 +232,45 @@ async fn files(place: &Place, user: &User<'_>, connection: &Value) -> Result {
     same(html.matches("alt=\"Ein &quot;Boot&quot; &amp; mehr\"").count(), 4, "alternative texts of pictures")
 }
 
-async fn too_large(place: &Place, user: &User<'_>, connection: &Value) -> Result {
-    let before = place.site.library().await?;
-    let words = fresh("too large");
+async fn refuse_large_file(fixture: &WordpressFixture, user: &User<'_>, connection: &Value) -> Result {
+    let before = fixture.site.library().await?;
+    let content = fresh("too large");
     let mut video = sample(MimeType::Mp4, 1).bytes;
     // An MP4 box without content.
     video.extend([&(3_u32 << 20).to_be_bytes()[..], b"free", &vec![0; (3 << 20) - 8]].concat());
-    let mut body = body(connection, &words)?;
+    let mut body = body(connection, &content)?;
     body["media"] = json!([user.picture().await?, user.upload("video/mp4", &video).await?]);
     let id = integer(&user.create(&body).await?, "id")?;
 
     let failed = user.reaches(id, "failed", 60).await?;
 
-    let told = text(&failed["platforms"][0], "error_message")?;
-    ensure!(told.contains("upload_max_filesize"), "the post says {told}");
-    same(place.site.posts(&words).await?.len(), 0, "posts with this text")?;
-    same(place.site.library().await?, before, "files in the library")
+    let message = text(&failed["platforms"][0], "error_message")?;
+    ensure!(message.contains("upload_max_filesize"), "the post says {message}");
+    same(fixture.site.posts(&content).await?.len(), 0, "posts with this text")?;
+    same(fixture.site.library().await?, before, "files in the library")
 }
 
-async fn lost_answers(place: &Place, user: &User<'_>, connection: &Value) -> Result {
+async fn lose_responses(fixture: &WordpressFixture, user: &User<'_>, connection: &Value) -> Result {
     for lost in ["POST /wp-json/wp/v2/posts?", "POST /wp-json/wp/v2/posts/", "POST /wp-json/wp/v2/media?"] {
-        place.proxy.lose(1, lost);
-        let before = place.proxy.came(lost);
+        fixture.proxy.lose(1, lost);
+        let before = fixture.proxy.came(lost);
         let mut body = body(connection, &fresh("the response is lost"))?;
         if lost.ends_with("media?") {
             body["media"] = json!([user.picture().await?]);
         }
 
-        let (_, there) = place.published(user, &body).await?;
+        let (_, site_post) = fixture.publish(user, &body).await?;
 
-        same(&there["status"], &json!("publish"), "status")?;
-        same((place.proxy.unmet(), place.proxy.came(lost) - before), (0, 1), "answers to be lost, and calls")?;
+        same(&site_post["status"], &json!("publish"), "status")?;
+        same((fixture.proxy.unmet(), fixture.proxy.came(lost) - before), (0, 1), "answers to be lost, and calls")?;
     }
     Ok(())
 }
 
-async fn taken_back(place: &Place, user: &User<'_>, connection: &Value) -> Result {
-    place.site.revoke().await?;
-    let words = fresh("after it was deleted");
-    let id = user.schedule(&words, &[connection], 1).await?;
+async fn revoke_and_reconnect(fixture: &WordpressFixture, user: &User<'_>, connection: &Value) -> Result {
+    fixture.site.revoke().await?;
+    let content = fresh("after it was deleted");
+    let id = user.schedule(&content, &[connection], 1).await?;
     let path = format!("/connections/{}", integer(connection, "id")?);
     moment::eventually(Duration::from_mins(1), "needs_reconnection", async || {
         let shown = user.api.get(&path).await?.ok(200)?;
@@ -271,47 +278,48 @@ async fn taken_back(place: &Place, user: &User<'_>, connection: &Value) -> Resul
     })
     .await?;
 
-    let again = place.connect(user).await?;
-    same(&again["id"], &connection["id"], "id of the connection")?;
+    let reconnected = fixture.connect(user).await?;
+    same(&reconnected["id"], &connection["id"], "id of the connection")?;
     user.reaches(id, "published", SETTLED_SECONDS).await?;
-    same(place.site.posts(&words).await?.len(), 1, "posts with this text")
+    same(fixture.site.posts(&content).await?.len(), 1, "posts with this text")
 }
 
-async fn disconnecting(place: &Place, user: &User<'_>, connection: &Value) -> Result {
-    same(place.site.passwords().await?.len(), 1, "passwords before")?;
+async fn disconnect_account(fixture: &WordpressFixture, user: &User<'_>, connection: &Value) -> Result {
+    same(fixture.site.passwords().await?.len(), 1, "passwords before")?;
     disconnect(user, connection).await?;
     moment::eventually(Duration::from_secs(30), "the end of the password", async || {
-        Ok(place.site.passwords().await?.is_empty().then_some(()))
+        Ok(fixture.site.passwords().await?.is_empty().then_some(()))
     })
     .await
 }
 
 async fn disconnect(user: &User<'_>, connection: &Value) -> Result {
-    let gone = user.api.call(Method::DELETE, &format!("/connections/{}", integer(connection, "id")?)).send().await?;
-    same(gone.status, 204, "status of disconnecting")
+    let response =
+        user.api.call(Method::DELETE, &format!("/connections/{}", integer(connection, "id")?)).send().await?;
+    same(response.status, 204, "status of disconnecting")
 }
 
-async fn by_hand(place: &Place, user: &User<'_>) -> Result {
-    let begun = begin(user).await?;
-    let password = place.site.password_by_hand().await?;
-    let typed = [("site", place.home()), ("username", AUTHOR.0.to_owned()), ("application_password", password)];
-    types(user, &begun, &typed.map(|(name, it)| (name.to_owned(), it)).into()).await?;
-    let connection = connected(user, &begun).await?;
-    place.published(user, &body(&connection, &fresh("by hand"))?).await?;
+async fn connect_with_entered_password(fixture: &WordpressFixture, user: &User<'_>) -> Result {
+    let flow = begin_connect_flow(user).await?;
+    let password = fixture.site.create_password().await?;
+    let typed = [("site", fixture.site_url()), ("username", AUTHOR.0.to_owned()), ("application_password", password)];
+    types(user, &flow, &typed.map(|(name, it)| (name.to_owned(), it)).into()).await?;
+    let connection = connected(user, &flow).await?;
+    fixture.publish(user, &body(&connection, &fresh("by hand"))?).await?;
     disconnect(user, &connection).await
 }
 
-async fn without_permalinks(place: &Place, user: &User<'_>) -> Result {
-    let connection = place.connect(user).await?;
+async fn publish_without_permalinks(fixture: &WordpressFixture, user: &User<'_>) -> Result {
+    let connection = fixture.connect(user).await?;
     let mut body = body(&connection, &fresh("without permalinks"))?;
     body["media"] = json!([user.picture().await?]);
-    place.proxy.lose(1, "POST /blog/index.php?rest_route=%2Fwp%2Fv2%2Fposts%2F");
+    fixture.proxy.lose(1, "POST /blog/index.php?rest_route=%2Fwp%2Fv2%2Fposts%2F");
 
-    let (post, there) = place.published(user, &body).await?;
+    let (post, site_post) = fixture.publish(user, &body).await?;
 
-    same(place.proxy.unmet(), 0, "responses still to be lost")?;
+    same(fixture.proxy.unmet(), 0, "responses still to be lost")?;
     let url = text(&post["platforms"][0], "platform_post_url")?;
-    same(url, &format!("{}/?p={}", place.home(), there["id"]), "link")?;
-    same(place.site.files(integer(&there, "id")?).await?.len(), 1, "files")?;
+    same(url, &format!("{}/?p={}", fixture.site_url(), site_post["id"]), "link")?;
+    same(fixture.site.files(integer(&site_post, "id")?).await?.len(), 1, "files")?;
     disconnect(user, &connection).await
 }

@@ -17,7 +17,7 @@ pub fn broken(files: &[String]) -> Result<Vec<String>> {
         for (line, prose) in prose(text) {
             // Code spans contain no links.
             let prose: String = prose.split('`').step_by(2).collect();
-            for target in targets(&prose) {
+            for target in link_targets(&prose) {
                 if !exists(path, target, &texts) {
                     broken.push(format!("{path}:{line}: {target}"));
                 }
@@ -28,7 +28,7 @@ pub fn broken(files: &[String]) -> Result<Vec<String>> {
 }
 
 /// The relative targets of the links and pictures in a line.
-fn targets(line: &str) -> Vec<&str> {
+fn link_targets(line: &str) -> Vec<&str> {
     let between = |start, end| line.split(start).skip(1).filter_map(move |it| it.split_once(end)).map(|(it, _)| it);
     let found = between("](", ')').chain(between("src=\"", '"'));
     found.filter(|it| !it.contains("://") && !it.starts_with("mailto:")).collect()
@@ -36,7 +36,7 @@ fn targets(line: &str) -> Vec<&str> {
 
 fn exists(from: &str, target: &str, texts: &BTreeMap<&str, String>) -> bool {
     let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-    let path = if file.is_empty() { from.to_owned() } else { joined(from, file) };
+    let path = if file.is_empty() { from.to_owned() } else { resolve_path(from, file) };
     if anchor.is_empty() {
         return Path::new(ROOT).join(&path).exists();
     }
@@ -44,7 +44,7 @@ fn exists(from: &str, target: &str, texts: &BTreeMap<&str, String>) -> bool {
 }
 
 /// The path to which `target` leads from the file `from`.
-fn joined(from: &str, target: &str) -> String {
+fn resolve_path(from: &str, target: &str) -> String {
     let mut parts: Vec<_> = from.split('/').collect();
     parts.pop();
     for part in target.split('/').filter(|it| !it.is_empty() && *it != ".") {
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn targets_are_relative_to_their_file() {
-        assert_eq!(joined("docs/platforms/x.md", "../../README.md"), "README.md");
-        assert_eq!(joined("README.md", "docs/api.md"), "docs/api.md");
-        assert_eq!(targets("[a](b.md#c) [d](https://e.example) <img src=\"g.png\">"), ["b.md#c", "g.png"]);
+        assert_eq!(resolve_path("docs/platforms/x.md", "../../README.md"), "README.md");
+        assert_eq!(resolve_path("README.md", "docs/api.md"), "docs/api.md");
+        assert_eq!(link_targets("[a](b.md#c) [d](https://e.example) <img src=\"g.png\">"), ["b.md#c", "g.png"]);
     }
 }

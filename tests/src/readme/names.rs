@@ -20,7 +20,7 @@ pub fn missing(files: &[String]) -> Result<Vec<String>> {
     let mut words = BTreeSet::new();
     for path in files.iter().filter(|it| has_extension(it, &SOURCES)) {
         let text = fs::read_to_string(Path::new(ROOT).join(path))?;
-        words.extend(text.split(|it: char| !is_part(it)).map(str::to_owned));
+        words.extend(text.split(|it: char| !is_identifier_char(it)).map(str::to_owned));
     }
 
     let mut missing = Vec::new();
@@ -43,7 +43,7 @@ pub fn missing(files: &[String]) -> Result<Vec<String>> {
     Ok(missing)
 }
 
-fn is_part(it: char) -> bool {
+fn is_identifier_char(it: char) -> bool {
     it.is_ascii_alphanumeric() || it == '_'
 }
 
@@ -77,7 +77,7 @@ fn is_there(name: &str, files: &[String]) -> bool {
 /// The parts of a name that look like Rust: `CamelCase`, `snake_case`, `CONSTANT`.
 fn identifiers(name: &str) -> impl Iterator<Item = &str> {
     let is_plain = !name.contains(['/', '<', '{', '"', '…', '$']);
-    let parts = name.split(|it: char| !is_part(it)).filter(move |_| is_plain);
+    let parts = name.split(|it: char| !is_identifier_char(it)).filter(move |_| is_plain);
     parts.filter(|it| {
         let is_camel = it.starts_with(|it: char| it.is_ascii_uppercase()) && it.contains(char::is_lowercase);
         let is_snake = it.contains('_') && it.contains(char::is_alphabetic);

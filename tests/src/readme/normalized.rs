@@ -12,7 +12,7 @@ pub fn normalized(text: &str) -> String {
             word.push(it);
             continue;
         }
-        out.push_str(if varies(&word) { VARIES } else { &word });
+        out.push_str(if is_variable(&word) { VARIES } else { &word });
         word.clear();
         if !(it == ' ' && out.ends_with([' ', '\n'])) {
             out.push(it);
@@ -23,7 +23,7 @@ pub fn normalized(text: &str) -> String {
 }
 
 /// Whether a word is an id, a time, a token, or a number of four digits or more.
-fn varies(word: &str) -> bool {
+fn is_variable(word: &str) -> bool {
     let count = |is: fn(&char) -> bool| word.chars().filter(is).count();
     let has_mixed_case = 0 < count(char::is_ascii_uppercase) && 0 < count(char::is_ascii_lowercase);
     let is_user_code = word.len() == 9 && word.split('-').all(|it| it.len() == 4 && it == it.to_uppercase());

@@ -117,7 +117,7 @@ impl Session {
             for label in ["Continue", "Approve", "Allow"] {
                 if page.form_with_button(label).is_some() {
                     page = self.browser.press(&page, label, &[]).await?;
-                    page = self.deployment.sign_in_on(&mut self.browser, page, EMAIL).await?;
+                    page = self.deployment.sign_in_if_asked(&mut self.browser, page, EMAIL).await?;
                 }
             }
         }

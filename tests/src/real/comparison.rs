@@ -51,14 +51,14 @@ impl Comparison<'_> {
         let is_known = |new: &Value| {
             let is_same = |known: &&Value| known["request"] == new["request"] && known["status"] == new["status"];
             known.iter().filter(is_same).any(|known| {
-                let (known, new) = (Shape::of(&known["body"]), Shape::of(&new["body"]));
+                let (known, new) = (Shape::from_value(&known["body"]), Shape::from_value(&new["body"]));
                 differences(&known, &new).is_empty() && differences(&new, &known).is_empty()
             })
         };
         let mut written = Vec::new();
         for recording in largest.into_values().filter(|it| !is_known(it)) {
-            let name = free_name(&recording, folder);
-            fs::write(folder.join(&name), written_out(&recording))?;
+            let name = unused_file_name(&recording, folder);
+            fs::write(folder.join(&name), format_recording(&recording))?;
             written.push(name);
         }
         Ok(written)
@@ -66,8 +66,8 @@ impl Comparison<'_> {
 
     /// Prints where the fake differs. Returns the differences in fields that the adapter reads.
     pub(super) fn print(&self, real: &[Exchange], fake: &[Exchange]) -> Vec<String> {
-        let (real, fake) = (by_request(real, self.scrub), by_request(fake, self.scrub_of_fake));
-        let mut in_what_is_read = Vec::new();
+        let (real, fake) = (group_by_request(real, self.scrub), group_by_request(fake, self.scrub_of_fake));
+        let mut read_differences = Vec::new();
         say("\nWhere the fake differs (* in a field that the adapter names):");
         for (request, expected) in &real {
             let Some(actual) = fake.get(request) else {
@@ -82,7 +82,7 @@ impl Comparison<'_> {
             for difference in differences(expected, actual) {
                 let is_read = self.is_read(&difference);
                 if is_read && difference.kind != DifferenceKind::Unexpected {
-                    in_what_is_read.push(format!("{request} {difference}"));
+                    read_differences.push(format!("{request} {difference}"));
                 }
                 lines.push(format!("{} {difference}", if is_read { "*" } else { " " }));
             }
@@ -93,7 +93,7 @@ impl Comparison<'_> {
         for request in fake.keys().filter(|it| !real.contains_key(*it)) {
             say(&format!("{request}\n    only on the fake"));
         }
-        in_what_is_read
+        read_differences
     }
 
     /// Whether the adapter's source has every name in the path of the field.
@@ -109,7 +109,7 @@ impl Comparison<'_> {
 }
 
 /// Groups by method, path and status.
-fn by_request(exchanges: &[Exchange], scrub: &Scrub) -> BTreeMap<String, Responses> {
+fn group_by_request(exchanges: &[Exchange], scrub: &Scrub) -> BTreeMap<String, Responses> {
     let mut all = BTreeMap::<String, Responses>::new();
     for exchange in exchanges {
         let request = format!("{} {}", scrub.request(exchange), exchange.status.as_u16());
@@ -117,7 +117,7 @@ fn by_request(exchanges: &[Exchange], scrub: &Scrub) -> BTreeMap<String, Respons
         let media_type = exchange.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
         responses.media_types.insert(media_type.split(';').next().unwrap_or_default().to_owned());
         if let Some(body) = scrub.body(exchange) {
-            let shape = Shape::of(&body);
+            let shape = Shape::from_value(&body);
             responses.shape = Some(match responses.shape.take() {
                 Some(before) => before.merge(shape),
                 None => shape,
@@ -128,7 +128,7 @@ fn by_request(exchanges: &[Exchange], scrub: &Scrub) -> BTreeMap<String, Respons
 }
 
 /// `real-` with the last two names of the path, and the status of an error.
-fn free_name(recording: &Value, folder: &Path) -> String {
+fn unused_file_name(recording: &Value, folder: &Path) -> String {
     let request = recording["request"].as_str().unwrap_or_default().replace("{id}", "");
     let names: Vec<_> = request.split([' ', '/']).filter(|it| !it.is_empty()).collect();
     let (method, names) = names.split_first().unwrap_or((&"", &[]));
@@ -141,7 +141,7 @@ fn free_name(recording: &Value, folder: &Path) -> String {
 }
 
 /// In the format of the other recordings: a line for each part.
-fn written_out(recording: &Value) -> String {
+fn format_recording(recording: &Value) -> String {
     let parts = ["source", "request", "status", "headers", "body"];
     let lines: Vec<_> = parts.iter().map(|it| format!("  {:?}: {}", it, recording[*it])).collect();
     format!("{{\n{}\n}}\n", lines.join(",\n"))

@@ -20,7 +20,7 @@ use crate::{
     lossy_proxy::ProxyPort,
     matrix_server::{PASSWORD, Synapse, USER},
     template::ROOT,
-    wordpress_server::{AUTHOR, Addresses, WordpressServer},
+    wordpress_server::{AUTHOR, UrlLayout, WordpressServer},
 };
 
 /// A running server; it ends when this is dropped.
@@ -85,10 +85,10 @@ impl Here {
     }
 
     async fn wordpress() -> Result<Self> {
-        let front = ProxyPort::take().await?;
-        let server = WordpressServer::start(front.number(), Addresses::Permalinks).await?;
-        let proxy = front.lead_to(server.listens());
-        let password = server.password_by_hand().await?;
+        let proxy_port = ProxyPort::take().await?;
+        let server = WordpressServer::start(proxy_port.number(), UrlLayout::Permalinks).await?;
+        let proxy = proxy_port.forward_to(server.listens());
+        let password = server.create_password().await?;
         let site = format!("http://{}", proxy.address());
         let answers = vec![("site", site), ("username", AUTHOR.0.to_owned()), ("application_password", password)];
         Ok(Self {

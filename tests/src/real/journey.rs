@@ -16,11 +16,11 @@ use domain::{
 };
 use platforms::{
     Account, AppCredentials, AppSource, AppUnavailable, Approval, AuthorizationRequest, AuthorizeStep, Callback,
-    CallbackUrls, Choosing, Connect, Credentials, Field, FieldValues, Instructions, MemoryVault, PendingApproval,
+    CallbackUrls, ChoicesRequest, Connect, Credentials, Field, FieldValues, Instructions, MemoryVault, PendingApproval,
     PlatformInfo, PlatformSettings, Publish, PublishRequest, RefreshPolicy, Registry, Setup, Step as Prepared,
     conformance::{
         samples::{Sample, sample},
-        stage::{Shelf, Tunnel, returning},
+        stage::{Shelf, Tunnel, callback_at},
     },
     recognition::NoOtherClaims,
 };
@@ -53,7 +53,7 @@ const PAUSE: TimeDelta = TimeDelta::seconds(5);
 #[async_trait]
 pub(super) trait Person: Sync {
     /// Enters the values of our form.
-    async fn answers(&self, fields: &[Field], here: &CallbackUrls) -> Result<FieldValues>;
+    async fn answers(&self, fields: &[Field], callback_urls: &CallbackUrls) -> Result<FieldValues>;
 
     /// Approves on the platform's page; returns the URL to which it redirects.
     async fn approve(&self, page: &str) -> Result<Url>;
@@ -98,7 +98,7 @@ pub(super) struct Journey<'a> {
     steps: Vec<Step>,
 }
 
-struct Sent<'a> {
+struct SentPost<'a> {
     text: &'a str,
     media: &'a [Attachment],
     reference: String,
@@ -134,7 +134,7 @@ impl<'a> Journey<'a> {
         }
         self.note("choices", choices, Clone::clone);
         let (picture, video) = (large_picture(), self.large_video(&account));
-        let files = Shelf::of(&[picture.clone(), video.clone()], self.place.tunnel.clone());
+        let files = Shelf::new(&[picture.clone(), video.clone()], self.place.tunnel.clone());
         let mut published = Vec::new();
         let posts = [("text", vec![]), ("picture", vec![picture.attachment]), ("large video", vec![video.attachment])];
         for (name, media) in posts {
@@ -180,9 +180,9 @@ impl<'a> Journey<'a> {
     }
 
     async fn connect(&mut self) -> Result<Account> {
-        let here = CallbackUrls::of(&self.place.origin, self.place.platform.name);
-        let answers = self.place.person.answers(self.connecting()?.fields(), &here).await?;
-        for answer in answers.values().map(ExposeSecret::expose_secret) {
+        let callback_urls = CallbackUrls::new(&self.place.origin, self.place.platform.name);
+        let field_values = self.place.person.answers(self.connecting()?.fields(), &callback_urls).await?;
+        for answer in field_values.values().map(ExposeSecret::expose_secret) {
             if Url::parse(answer).is_ok_and(|it| it.has_host()) {
                 self.scrub.hide_unknown(answer);
             } else {
@@ -195,24 +195,25 @@ impl<'a> Journey<'a> {
         }
         let (pkce, state) = (Pkce::random(), random_token());
         let verifier = pkce.verifier;
-        let request = AuthorizationRequest { state, urls: here.clone(), challenge: pkce.challenge };
-        let accounts = match self.connecting()?.authorize(&answers, &request, self.place.clock.now()).await? {
+        let request = AuthorizationRequest { state, urls: callback_urls.clone(), challenge: pkce.challenge };
+        let accounts = match self.connecting()?.authorize(&field_values, &request, self.place.clock.now()).await? {
             AuthorizeStep::Accounts(accounts) => accounts,
             AuthorizeStep::Redirect { url, memory } => {
-                let back = self.place.person.approve(&url).await?;
-                back.query_pairs().for_each(|(_, value)| self.scrub.hide_unknown(&value));
+                let redirected = self.place.person.approve(&url).await?;
+                redirected.query_pairs().for_each(|(_, value)| self.scrub.hide_unknown(&value));
                 let callback = Callback {
                     query: [].into(),
                     arrived_at: String::new(),
                     verifier,
-                    urls: here,
+                    urls: callback_urls,
                     adapter_state: memory,
                 };
-                self.connecting()?.complete(&returning(callback, &back), self.place.clock.now()).await?
+                self.connecting()?.complete(&callback_at(callback, &redirected), self.place.clock.now()).await?
             }
             AuthorizeStep::WaitForApproval { instructions, memory } => {
                 self.place.person.read(&instructions).await?;
-                self.approval(&PendingApproval { verifier, urls: here, adapter_state: memory }).await?
+                self.wait_for_approval(&PendingApproval { verifier, urls: callback_urls, adapter_state: memory })
+                    .await?
             }
         };
         let Some(account) = accounts.into_iter().next() else { fail!("the grant covers no account") };
@@ -223,7 +224,7 @@ impl<'a> Journey<'a> {
         Ok(account)
     }
 
-    async fn approval(&self, awaited: &PendingApproval) -> Result<Vec<Account>> {
+    async fn wait_for_approval(&self, awaited: &PendingApproval) -> Result<Vec<Account>> {
         for _ in 0..LOOK_UPS * 5 {
             if let Approval::Approved(accounts) = self.connecting()?.poll(awaited, self.place.clock.now()).await? {
                 return Ok(accounts);
@@ -234,7 +235,7 @@ impl<'a> Journey<'a> {
     }
 
     fn hide(&mut self, credentials: &Credentials) {
-        let Credentials { access_token, refresh_token, extra, own, .. } = credentials;
+        let Credentials { access_token, refresh_token, extra, own_token: own, .. } = credentials;
         let tokens = [Some(access_token), refresh_token.as_ref(), own.as_ref()];
         tokens.into_iter().flatten().for_each(|it| self.scrub.hide(it.expose_secret()));
         if let Some(it) = extra {
@@ -249,15 +250,15 @@ impl<'a> Journey<'a> {
             rules: account.rules.clone(),
             ..a_connection(&a_user())
         };
-        let mut told = Vec::new();
+        let mut summaries = Vec::new();
         for option in self.place.platform.options.iter().filter(|it| it.kind.is_listed()) {
-            let asked = Choosing {
+            let choosing = ChoicesRequest {
                 option: option.name,
                 query: None,
                 connection: &connection,
                 credentials: &account.credentials,
             };
-            let choices = self.connecting()?.choices(&asked, self.place.clock.now()).await.map_err(of_setback)?;
+            let choices = self.connecting()?.choices(&choosing, self.place.clock.now()).await.map_err(attempt_error)?;
             let is_missing =
                 option.required == domain::options::Required::Always && self.place.options.get(option.name).is_none();
             for choice in &choices {
@@ -266,9 +267,9 @@ impl<'a> Journey<'a> {
             }
             let listed: Vec<_> = choices.iter().map(|it| format!("{} ({})", it.value, it.label)).collect();
             ensure!(!is_missing, "--options needs {:?}, one of {}", option.name, listed.join(", "));
-            told.push(format!("{} {}s", choices.len(), option.name));
+            summaries.push(format!("{} {}s", choices.len(), option.name));
         }
-        Ok(if told.is_empty() { "none".to_owned() } else { told.join(", ") })
+        Ok(if summaries.is_empty() { "none".to_owned() } else { summaries.join(", ") })
     }
 
     /// Publishes a post, and looks it up as if the response had been lost.
@@ -283,21 +284,21 @@ impl<'a> Journey<'a> {
         self.wait_until(self.place.clock.now() + TimeDelta::seconds(1)).await;
         let publish_at = self.place.clock.now();
         let reference = format!("{}-7-1", publish_at.timestamp_millis());
-        let mut sent = Sent { text, media, reference, progress: None, publish_at, called_at: publish_at };
+        let mut sent = SentPost { text, media, reference, progress: None, publish_at, called_at: publish_at };
         let mut is_ready = false;
         let published = loop {
-            self.keep_fresh(&mut account.credentials).await?;
+            self.refresh_if_expiring(&mut account.credentials).await?;
             sent.called_at = self.place.clock.now();
             ensure!(sent.called_at < publish_at + PATIENCE, "not published after {PATIENCE}");
-            let job = self.job(account, &sent, files, false);
-            let setback = if is_ready {
-                match self.publishing()?.publish(&job).await {
+            let request = self.job(account, &sent, files, false);
+            let error = if is_ready {
+                match self.publishing()?.publish(&request).await {
                     Ok(published) => break Some(published),
-                    Err(AttemptError::Unknown { .. }) if self.publishing()?.is_confirmed_later(&job) => break None,
-                    Err(setback) => setback,
+                    Err(AttemptError::Unknown { .. }) if self.publishing()?.is_confirmed_later(&request) => break None,
+                    Err(error) => error,
                 }
             } else {
-                match self.publishing()?.prepare(&job).await {
+                match self.publishing()?.prepare(&request).await {
                     Ok(Prepared::Ready { progress }) => {
                         (sent.progress, is_ready) = (progress, true);
                         continue;
@@ -307,22 +308,22 @@ impl<'a> Journey<'a> {
                         self.wait_until(at).await;
                         continue;
                     }
-                    Err(setback) => setback,
+                    Err(error) => error,
                 }
             };
-            match setback {
+            match error {
                 AttemptError::RetryLater { retry_at, .. } => {
                     self.wait_until(retry_at.unwrap_or(sent.called_at + PAUSE)).await;
                 }
                 AttemptError::PreparationExpired { .. } => (sent.progress, is_ready) = (None, false),
-                other => return Err(of_setback(other)),
+                other => return Err(attempt_error(other)),
             }
         };
         let found = self.look_up(account, &sent, files).await?;
         match (published, found) {
             (Some(published), Some(found)) => {
-                let (ours, theirs) = (&published.platform_post_id, &found.platform_post_id);
-                ensure!(ours == theirs, "published as {ours}, and a look-up finds {theirs}");
+                let (published_id, found_id) = (&published.platform_post_id, &found.platform_post_id);
+                ensure!(published_id == found_id, "published as {published_id}, and a look-up finds {found_id}");
                 Ok(published)
             }
             (Some(only), None) | (None, Some(only)) => Ok(only),
@@ -331,11 +332,11 @@ impl<'a> Journey<'a> {
     }
 
     /// The post as a look-up finds it; `None` where the platform has no look-up.
-    async fn look_up(&self, account: &Account, sent: &Sent<'_>, files: &Shelf) -> Result<Option<Published>> {
+    async fn look_up(&self, account: &Account, sent: &SentPost<'_>, files: &Shelf) -> Result<Option<Published>> {
         let mut last = None;
         for _ in 0..LOOK_UPS {
-            let job = self.job(account, sent, files, true);
-            match self.publishing()?.look_up(&job, sent.called_at).await {
+            let request = self.job(account, sent, files, true);
+            match self.publishing()?.look_up(&request, sent.called_at).await {
                 Resolution::Found(published) | Resolution::Candidate(published) => return Ok(Some(published)),
                 Resolution::Undeterminable { .. } => return Ok(None),
                 other => last = Some(other),
@@ -348,7 +349,7 @@ impl<'a> Journey<'a> {
     fn job<'b>(
         &'b self,
         account: &'b Account,
-        sent: &'b Sent<'_>,
+        sent: &'b SentPost<'_>,
         files: &'b Shelf,
         is_lost: bool,
     ) -> PublishRequest<'b> {
@@ -372,14 +373,14 @@ impl<'a> Journey<'a> {
     async fn about(&self, account: &Account) -> Result<bool> {
         let now = self.place.clock.now();
         let about = self.publishing()?.about(&account.profile, &account.credentials, now).await;
-        about.map(|it| it.is_some()).map_err(of_setback)
+        about.map(|it| it.is_some()).map_err(attempt_error)
     }
 
     async fn revoke(&self, credentials: &Credentials) -> Result {
-        self.connecting()?.revoke(credentials, self.place.clock.now()).await.map_err(of_setback)
+        self.connecting()?.revoke(credentials, self.place.clock.now()).await.map_err(attempt_error)
     }
 
-    async fn keep_fresh(&mut self, credentials: &mut Credentials) -> Result {
+    async fn refresh_if_expiring(&mut self, credentials: &mut Credentials) -> Result {
         let soon = self.place.clock.now() + TimeDelta::seconds(10);
         if credentials.expires_at.is_some_and(|it| it < soon) {
             self.refresh(credentials).await?;
@@ -390,8 +391,8 @@ impl<'a> Journey<'a> {
     /// False where there is nothing to refresh.
     async fn refresh(&mut self, credentials: &mut Credentials) -> Result<bool> {
         // Only a token that is at least a day old can be extended.
-        let renewal = self.publishing()?.refresh_policy();
-        if renewal == RefreshPolicy::Extending || !renewal.can_refresh(credentials) {
+        let policy = self.publishing()?.refresh_policy();
+        if policy == RefreshPolicy::Extending || !policy.can_refresh(credentials) {
             return Ok(false);
         }
         let new = self.publishing()?.refresh(credentials, self.place.clock.now()).await?;
@@ -424,23 +425,23 @@ impl<'a> Journey<'a> {
             let length = u32::try_from(free).unwrap_or(8).to_be_bytes();
             bytes.extend([&length[..], b"free", &vec![0; free - 8]].concat());
         }
-        described(MimeType::Mp4, 2, bytes)
+        with_metadata(MimeType::Mp4, 2, bytes)
     }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn of_setback(setback: AttemptError) -> TestError {
-    TestError::new(format!("{setback:?}"))
+fn attempt_error(error: AttemptError) -> TestError {
+    TestError::new(format!("{error:?}"))
 }
 
 fn large_picture() -> Sample {
-    described(MimeType::Png, 1, picture::png(640, 480, [20, 90, 160]))
+    with_metadata(MimeType::Png, 1, picture::png(640, 480, [20, 90, 160]))
 }
 
 /// A file with its metadata, as the service stores it.
-fn described(mime_type: MimeType, number: u8, bytes: Vec<u8>) -> Sample {
+fn with_metadata(mime_type: MimeType, number: u8, bytes: Vec<u8>) -> Sample {
     let Sample { attachment, .. } = sample(mime_type, number);
-    let facts = Parts::of(bytes.len() as u64, bytes.clone()).facts_so_far(mime_type);
+    let facts = Parts::new(bytes.len() as u64, bytes.clone()).facts_so_far(mime_type);
     let alt_text = AltText::parse("A test file").ok();
     Sample {
         attachment: Attachment { size_bytes: bytes.len() as u64, facts: Some(facts), alt_text, ..attachment },

@@ -15,16 +15,16 @@ use super::journey::Person;
 use crate::{ensure, error::Result, report::say};
 
 /// The user of a fake, who allows everything.
-pub(super) struct FakeUser(pub(super) Arc<dyn Network>);
+pub(super) struct FakeOwner(pub(super) Arc<dyn Network>);
 
 #[async_trait]
-impl Person for FakeUser {
+impl Person for FakeOwner {
     async fn answers(&self, _: &[Field], _: &CallbackUrls) -> Result<FieldValues> {
-        Ok(self.0.answers())
+        Ok(self.0.form_values())
     }
 
     async fn approve(&self, page: &str) -> Result<Url> {
-        Ok(self.0.send_back(page, Decision::Allow).await)
+        Ok(self.0.redirect_url(page, Decision::Allow).await)
     }
 
     async fn read(&self, _: &Instructions) -> Result {
@@ -37,18 +37,18 @@ impl Person for FakeUser {
 }
 
 /// The operator: prompts are printed, and lines are read from the terminal.
-pub(super) struct Operator;
+pub(super) struct PromptedOwner;
 
 #[async_trait]
-impl Person for Operator {
+impl Person for PromptedOwner {
     async fn answers(&self, fields: &[Field], here: &CallbackUrls) -> Result<FieldValues> {
         let mut answers = BTreeMap::new();
         for field in fields {
             let answer = if let Ok(answer) = env::var(format!("REAL_{}", field.name.to_uppercase())) {
                 answer
             } else {
-                let hint = field.hint_at(here).unwrap_or_else(|| format!("such as {}", field.example));
-                line(&format!("{} ({hint}):", field.label_at(here)), field.secret).await?
+                let hint = field.hint_for(here).unwrap_or_else(|| format!("such as {}", field.example));
+                line(&format!("{} ({hint}):", field.label_for(here)), field.secret).await?
             };
             ensure!(!answer.is_empty() || field.optional.is_some(), "{} is needed", field.name);
             answers.insert(field.name.to_owned(), SecretString::from(answer));

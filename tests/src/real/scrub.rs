@@ -59,7 +59,7 @@ impl Scrub {
         let is_read = |name: &&str| *name == "content-type" || *name == "retry-after" || adapter.contains(*name);
         Self {
             words: words(source).map(str::to_lowercase).collect(),
-            segments: source.split(|it: char| !is_of_segment(it)).map(str::to_owned).collect(),
+            segments: source.split(|it: char| !is_segment_char(it)).map(str::to_owned).collect(),
             private: BTreeSet::new(),
             headers: HEADERS.into_iter().filter(is_read).collect(),
             is_of_fake: false,
@@ -67,7 +67,7 @@ impl Scrub {
     }
 
     /// For a fake, which has no secrets: its tokens contain plain words.
-    pub(super) fn of_fake(self) -> Self {
+    pub(super) fn for_fake(self) -> Self {
         Self { is_of_fake: true, ..self }
     }
 
@@ -201,14 +201,14 @@ impl Scrub {
         let is_known = |it: &str| self.words.contains(&it.to_lowercase());
         let is_version =
             |it: &str| it.trim_start_matches('v').len() < 4 && it.trim_start_matches('v').parse::<u16>().is_ok();
-        let parts = || parts_of_camel_case(word);
+        let parts = || camel_case_parts(word);
         let is_made_of_words = || parts().count() > 1 && parts().all(|it| 3 <= it.len() && is_known(it));
         !self.is_private(word) && (is_known(word) || is_version(word) || is_made_of_words())
     }
 
     fn is_private(&self, word: &str) -> bool {
         self.private.contains(&word.to_lowercase())
-            || parts_of_camel_case(word).any(|it| self.private.contains(&it.to_lowercase()))
+            || camel_case_parts(word).any(|it| self.private.contains(&it.to_lowercase()))
     }
 }
 
@@ -217,7 +217,7 @@ fn body(exchange: &Exchange) -> Option<Value> {
     if exchange.body.is_empty() { Some(Value::Null) } else { serde_json::from_slice(&exchange.body).ok() }
 }
 
-fn is_of_segment(it: char) -> bool {
+fn is_segment_char(it: char) -> bool {
     it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.' | '~')
 }
 
@@ -225,7 +225,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|it: char| !it.is_ascii_alphanumeric()).filter(|it| !it.is_empty())
 }
 
-fn parts_of_camel_case(word: &str) -> impl Iterator<Item = &str> {
+fn camel_case_parts(word: &str) -> impl Iterator<Item = &str> {
     let is_start =
         |at: usize| at == 0 || word.as_bytes()[at].is_ascii_uppercase() && word.as_bytes()[at - 1].is_ascii_lowercase();
     let starts: Vec<usize> = (0..word.len()).filter(|it| is_start(*it)).collect();

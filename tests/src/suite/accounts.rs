@@ -26,15 +26,15 @@ pub(super) fn checks() -> Vec<Check> {
 async fn user_endpoint_returns_the_caller(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
 
-    let answer = user.api.get("/user").await?.ok(200)?;
+    let response = user.api.get("/user").await?.ok(200)?;
 
-    same(answer.as_object().map(serde_json::Map::len), Some(5), "fields of GET /user")?;
-    let id: i64 = text(&answer, "id")?.parse()?;
+    same(response.as_object().map(serde_json::Map::len), Some(5), "fields of GET /user")?;
+    let id: i64 = text(&response, "id")?.parse()?;
     ensure!(0 < id && id < crate::shapes::TOO_BIG, "id is {id}");
-    same(text(&answer, "email")?, user.email.as_str(), "email")?;
-    text(&answer, "name")?;
-    moment::read(&answer["created_at"])?;
-    let mut scopes: Vec<_> = answer["scopes"].as_array().into_iter().flatten().filter_map(|it| it.as_str()).collect();
+    same(text(&response, "email")?, user.email.as_str(), "email")?;
+    text(&response, "name")?;
+    moment::read(&response["created_at"])?;
+    let mut scopes: Vec<_> = response["scopes"].as_array().into_iter().flatten().filter_map(|it| it.as_str()).collect();
     let mut expected = SCOPES.to_vec();
     scopes.sort_unstable();
     expected.sort_unstable();

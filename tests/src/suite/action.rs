@@ -35,20 +35,20 @@ struct Run {
 }
 
 impl Run {
-    fn new(words: &str, connection: &Value, began: DateTime<Utc>) -> Result<Self> {
+    fn new(content: &str, connection: &Value, began: DateTime<Utc>) -> Result<Self> {
         let (folder, id) = (TempDir::new()?, moment::now().timestamp_micros().to_string());
         let runs = folder.path().join("repos/harbour/site/actions/runs");
         fs::create_dir_all(&runs)?;
-        let told = json!({ "created_at": began.format("%Y-%m-%dT%H:%M:%SZ").to_string() });
-        fs::write(runs.join(&id), told.to_string())?;
-        Ok(Self { folder, id, words: words.to_owned(), to: integer(connection, "id")? })
+        let run_json = json!({ "created_at": began.format("%Y-%m-%dT%H:%M:%SZ").to_string() });
+        fs::write(runs.join(&id), run_json.to_string())?;
+        Ok(Self { folder, id, words: content.to_owned(), to: integer(connection, "id")? })
     }
 
     /// Runs the action's script, as attempt `number` of the job does.
     async fn attempt(&self, user: &User<'_>, number: u32) -> Result<Output> {
         let social = binary("social")?;
-        let beside = social.parent().unwrap_or(Path::new("/")).display();
-        let path = format!("{beside}:{}", std::env::var("PATH").unwrap_or_default());
+        let program_folder = social.parent().unwrap_or(Path::new("/")).display();
+        let path = format!("{program_folder}:{}", std::env::var("PATH").unwrap_or_default());
         let folder = self.folder.path();
         let mut script = Command::new(Path::new(ROOT).join("infra/action/post"));
         script.env_clear().env("PATH", path).env("HOME", folder).current_dir(folder);
@@ -74,34 +74,34 @@ impl Run {
 
     /// The id of the post that the action printed last.
     fn post(&self) -> Result<i64> {
-        let said = fs::read_to_string(self.folder.path().join("output"))?;
-        let id = said.lines().last().and_then(|it| it.strip_prefix("post=")?.parse().ok());
-        id.ok_or_else(|| TestError::new(format!("no post id in {said:?}")))
+        let output = fs::read_to_string(self.folder.path().join("output"))?;
+        let id = output.lines().last().and_then(|it| it.strip_prefix("post=")?.parse().ok());
+        id.ok_or_else(|| TestError::new(format!("no post id in {output:?}")))
     }
 }
 
-fn done(output: &Output) -> Result {
-    let said = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    ensure!(output.status.success(), "{}: {}{}", output.status, said(&output.stdout), said(&output.stderr));
+fn ensure_success(output: &Output) -> Result {
+    let to_text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    ensure!(output.status.success(), "{}: {}{}", output.status, to_text(&output.stdout), to_text(&output.stderr));
     Ok(())
 }
 
 async fn rerun_job_does_not_post_again(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
-    let words = fresh("from a workflow; $(touch it) `id`");
-    let run = Run::new(&words, &connection, moment::now())?;
+    let content = fresh("from a workflow; $(touch it) `id`");
+    let run = Run::new(&content, &connection, moment::now())?;
 
-    done(&run.attempt(&user, 1).await?)?;
+    ensure_success(&run.attempt(&user, 1).await?)?;
     let post = run.post()?;
     let together = futures::join!(run.attempt(&user, 2), run.attempt(&user, 3));
-    done(&together.0?)?;
-    done(&together.1?)?;
+    ensure_success(&together.0?)?;
+    ensure_success(&together.1?)?;
     user.reaches(post, "published", 30).await?;
-    done(&run.attempt(&user, 4).await?)?;
+    ensure_success(&run.attempt(&user, 4).await?)?;
 
     same(run.post()?, post, "the post of every attempt")?;
-    same(deployment.timeline(&words).await?.len(), 1, "how often it is public")?;
+    same(deployment.timeline(&content).await?.len(), 1, "how often it is public")?;
     let listed = user.api.get("/posts").await?.ok(200)?;
     same(&listed["meta"]["total"], &json!(1), "posts")
 }

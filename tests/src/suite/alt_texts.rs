@@ -25,7 +25,7 @@ pub(super) fn checks() -> Vec<Check> {
 
 const WORDS: &str = "A boat: \"Zoë\" & crew <am>\n船着場 🚣";
 
-fn said(media: &Value) -> Result<Vec<Value>> {
+fn list_alt_texts(media: &Value) -> Result<Vec<Value>> {
     Ok(list(media, "media")?.iter().map(|it| it["alt_text"].clone()).collect())
 }
 
@@ -34,33 +34,37 @@ async fn alt_texts_belong_to_the_post(deployment: &Deployment) -> Result {
     let (first, second) = (user.picture().await?, user.picture().await?);
     let media = json!([{ "path": first, "alt_text": WORDS }, second]);
     let post = user.create(&json!({ "content": "described", "media": media })).await?;
-    same(said(&post)?, vec![json!(WORDS), Value::Null], "alt texts of the post")?;
+    same(list_alt_texts(&post)?, vec![json!(WORDS), Value::Null], "alt texts of the post")?;
     let id = integer(&post, "id")?;
-    same(said(&user.show(id).await?)?, vec![json!(WORDS), Value::Null], "alt texts of the post as it is shown")?;
+    same(
+        list_alt_texts(&user.show(id).await?)?,
+        vec![json!(WORDS), Value::Null],
+        "alt texts of the post as it is shown",
+    )?;
 
     let media = json!([{ "path": first, "alt_text": null }, { "path": second, "alt_text": "other words" }]);
     let changed = user.change(id, &json!({ "media": media })).await?;
-    same(said(&changed)?, vec![Value::Null, json!("other words")], "alt texts after a change")?;
+    same(list_alt_texts(&changed)?, vec![Value::Null, json!("other words")], "alt texts after a change")?;
     let other = user.create(&json!({ "content": "not described", "media": [first] })).await?;
-    same(said(&other)?, vec![Value::Null], "alt texts of another post with the same file")
+    same(list_alt_texts(&other)?, vec![Value::Null], "alt texts of another post with the same file")
 }
 
 async fn alt_texts_are_published_with_their_files(deployment: &Deployment) -> Result {
     let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
-    let words = fresh("with described pictures");
+    let content = fresh("with described pictures");
     let media = json!([user.picture().await?, { "path": user.picture().await?, "alt_text": WORDS }]);
     let body = json!({
-        "content": words,
+        "content": content,
         "platforms": targets(&[&connection])?,
         "media": media,
         "scheduled_at": moment::in_seconds(0),
     });
     user.create(&body).await?;
 
-    let entry = deployment.appears(&words, 60).await?;
+    let entry = deployment.appears(&content, 60).await?;
 
-    same(said(&entry)?, vec![Value::Null, json!(WORDS)], "words on the timeline")
+    same(list_alt_texts(&entry)?, vec![Value::Null, json!(WORDS)], "words on the timeline")
 }
 
 async fn alt_text_errors_name_field_and_limit(deployment: &Deployment) -> Result {

@@ -8,7 +8,7 @@ use crate::{
     browser::{Browser, Page},
     checks,
     client::Api,
-    deployment::{Deployment, Device, SCOPES, fresh_email},
+    deployment::{Deployment, Device, SCOPES, unique_email},
     ensure,
     error::{Result, same},
     runner::Check,
@@ -39,31 +39,31 @@ async fn exchange(api: &Api, device: &Device) -> Result<crate::answer::Answer> {
 async fn device_code_response_is_complete(deployment: &Deployment) -> Result {
     let api = deployment.stranger()?;
     for body in [json!({}), json!({ "scopes": null }), json!({ "scopes": [] }), json!({ "scopes": ["posts:read"] })] {
-        let answer = api.post("/auth/device/code", &body).await?.ok(201)?;
-        same(answer.as_object().map(serde_json::Map::len), Some(6), "number of fields")?;
-        same(&answer["expires_in"], &json!(900), "expires_in")?;
-        same(&answer["interval"], &json!(5), "interval")?;
-        let code = text(&answer, "user_code")?;
+        let response = api.post("/auth/device/code", &body).await?.ok(201)?;
+        same(response.as_object().map(serde_json::Map::len), Some(6), "number of fields")?;
+        same(&response["expires_in"], &json!(900), "expires_in")?;
+        same(&response["interval"], &json!(5), "interval")?;
+        let code = text(&response, "user_code")?;
         let letters =
             code.split('-').all(|it| it.len() == 4 && it.chars().all(|it| "BCDFGHJKLMNPQRSTVWXZ".contains(it)));
         ensure!(letters && code.len() == 9, "user_code is {code}");
-        ensure!(43 <= text(&answer, "device_code")?.len(), "device_code has less than 256 bits: {answer}");
+        ensure!(43 <= text(&response, "device_code")?.len(), "device_code has less than 256 bits: {response}");
         let uri = format!("{}/device", deployment.origin());
-        same(text(&answer, "verification_uri")?, &uri, "verification_uri")?;
+        same(text(&response, "verification_uri")?, &uri, "verification_uri")?;
         same(
-            text(&answer, "verification_uri_complete")?,
+            text(&response, "verification_uri_complete")?,
             &format!("{uri}?user_code={code}"),
             "verification_uri_complete",
         )?;
     }
     // The body is optional.
-    let answer = api.call(reqwest::Method::POST, "/auth/device/code").send().await?;
-    answer.is(201)?;
+    let response = api.call(reqwest::Method::POST, "/auth/device/code").send().await?;
+    response.is(201)?;
     Ok(())
 }
 
 async fn approved_code_is_exchanged_once(deployment: &Deployment) -> Result {
-    let (api, mut browser, email) = (deployment.stranger()?, deployment.browser()?, fresh_email());
+    let (api, mut browser, email) = (deployment.stranger()?, deployment.browser()?, unique_email());
     let device = deployment.device(&api, &[]).await?;
 
     exchange(&api, &device).await?.error(400, "authorization_pending")?;
@@ -89,15 +89,15 @@ async fn code_entry_ignores_case_and_dash(deployment: &Deployment) -> Result {
     let device = deployment.device(&api, &[]).await?;
     let typed = device.user_code.replace('-', "").to_lowercase();
 
-    let page = type_code(deployment, &mut browser, &typed).await?;
+    let page = enter_code(deployment, &mut browser, &typed).await?;
     browser.press(&page, "Approve", &[]).await?;
 
     exchange(&api, &device).await?.is(200)?;
     Ok(())
 }
 
-async fn type_code(deployment: &Deployment, browser: &mut Browser, code: &str) -> Result<Page> {
-    let page = deployment.sign_in(browser, &format!("{}/device", deployment.origin()), &fresh_email()).await?;
+async fn enter_code(deployment: &Deployment, browser: &mut Browser, code: &str) -> Result<Page> {
+    let page = deployment.sign_in(browser, &format!("{}/device", deployment.origin()), &unique_email()).await?;
     let Some(form) = page.form_with_field("user_code") else {
         return Err(page.test_error("there is no field user_code"));
     };
@@ -108,7 +108,7 @@ async fn denied_code_returns_access_denied(deployment: &Deployment) -> Result {
     let (api, mut browser) = (deployment.stranger()?, deployment.browser()?);
     let device = deployment.device(&api, &[]).await?;
 
-    let page = deployment.approval(&mut browser, &device, &fresh_email()).await?;
+    let page = deployment.approval(&mut browser, &device, &unique_email()).await?;
     browser.press(&page, "Deny", &[]).await?;
 
     exchange(&api, &device).await?.error(400, "access_denied")?;
@@ -118,11 +118,11 @@ async fn denied_code_returns_access_denied(deployment: &Deployment) -> Result {
 async fn unknown_device_code_is_invalid(deployment: &Deployment) -> Result {
     let api = deployment.stranger()?;
     for code in ["x", "", "ä", &"A".repeat(43), &"a".repeat(5000)] {
-        let answer = api.post("/auth/device/token", &json!({ "device_code": code })).await?;
-        if code.is_empty() && answer.status == 422 {
+        let response = api.post("/auth/device/token", &json!({ "device_code": code })).await?;
+        if code.is_empty() && response.status == 422 {
             continue;
         }
-        answer.error(400, "invalid_device_code")?;
+        response.error(400, "invalid_device_code")?;
     }
     Ok(())
 }
@@ -131,18 +131,18 @@ async fn concurrent_exchanges_yield_one_token(deployment: &Deployment) -> Result
     for _ in 0..3 {
         let (api, mut browser) = (deployment.stranger()?, deployment.browser()?);
         let device = deployment.device(&api, &[]).await?;
-        let page = deployment.approval(&mut browser, &device, &fresh_email()).await?;
+        let page = deployment.approval(&mut browser, &device, &unique_email()).await?;
         browser.press(&page, "Approve", &[]).await?;
 
-        let answers = join_all((0..6).map(|_| exchange(&api, &device))).await;
+        let responses = join_all((0..6).map(|_| exchange(&api, &device))).await;
 
         let mut tokens = 0;
-        for answer in answers {
-            let answer = answer?;
-            if answer.status == 200 {
+        for response in responses {
+            let response = response?;
+            if response.status == 200 {
                 tokens += 1;
             } else {
-                answer.error(400, "invalid_device_code")?;
+                response.error(400, "invalid_device_code")?;
             }
         }
         same(tokens, 1, "tokens given for one code")?;
@@ -152,18 +152,20 @@ async fn concurrent_exchanges_yield_one_token(deployment: &Deployment) -> Result
 
 async fn approval_page_shows_the_app_and_needs_a_click(deployment: &Deployment) -> Result {
     let (api, mut browser) = (deployment.stranger()?, deployment.browser()?);
-    deployment.sign_in(&mut browser, &format!("{}/device", deployment.origin()), &fresh_email()).await?;
+    deployment.sign_in(&mut browser, &format!("{}/device", deployment.origin()), &unique_email()).await?;
     // The description of a scope is the text on every page with this scope and on no page without
     // it.
-    let mut words = Vec::new();
+    let mut shown_texts = Vec::new();
     for scope in SCOPES {
-        let (first, second) =
-            (shown(deployment, &mut browser, &[scope]).await?, shown(deployment, &mut browser, &[scope]).await?);
-        words.push(first.into_iter().filter(|it| second.contains(it)).collect::<Vec<_>>());
+        let (first, second) = (
+            shown_scope_texts(deployment, &mut browser, &[scope]).await?,
+            shown_scope_texts(deployment, &mut browser, &[scope]).await?,
+        );
+        shown_texts.push(first.into_iter().filter(|it| second.contains(it)).collect::<Vec<_>>());
     }
-    let common = words[0].clone();
-    let common = |it: &String| common.contains(it) && words.iter().all(|words| words.contains(it));
-    let own: Vec<Vec<&String>> = words.iter().map(|it| it.iter().filter(|it| !common(it)).collect()).collect();
+    let common = shown_texts[0].clone();
+    let common = |it: &String| common.contains(it) && shown_texts.iter().all(|shown_texts| shown_texts.contains(it));
+    let own: Vec<Vec<&String>> = shown_texts.iter().map(|it| it.iter().filter(|it| !common(it)).collect()).collect();
 
     let device = deployment.device(&api, &["posts:read", "media:write"]).await?;
     let page = browser.open(&device.complete).await?;
@@ -188,7 +190,7 @@ async fn approval_page_shows_the_app_and_needs_a_click(deployment: &Deployment) 
     Ok(())
 }
 
-async fn shown(deployment: &Deployment, browser: &mut Browser, scopes: &[&str]) -> Result<Vec<String>> {
+async fn shown_scope_texts(deployment: &Deployment, browser: &mut Browser, scopes: &[&str]) -> Result<Vec<String>> {
     let device = deployment.device(&deployment.stranger()?, scopes).await?;
     let page = browser.open(&device.complete).await?;
     Ok(texts(&browser.press(&page, "Continue", &[]).await?))
@@ -203,7 +205,7 @@ fn texts(page: &Page) -> Vec<String> {
 async fn code_cannot_be_approved_twice(deployment: &Deployment) -> Result {
     let (api, mut browser) = (deployment.stranger()?, deployment.browser()?);
     let device = deployment.device(&api, &[]).await?;
-    let page = deployment.approval(&mut browser, &device, &fresh_email()).await?;
+    let page = deployment.approval(&mut browser, &device, &unique_email()).await?;
     browser.press(&page, "Deny", &[]).await?;
 
     browser.press(&page, "Approve", &[]).await?;
@@ -218,16 +220,16 @@ async fn sixth_code_entry_is_refused_after_five_wrong_ones(deployment: &Deployme
     // Opening a link with a code is not an entry.
     for _ in 0..10 {
         let address = format!("{}/device?user_code=BBBB-BBBB", deployment.origin());
-        let page = deployment.sign_in(&mut browser, &address, &fresh_email()).await?;
+        let page = deployment.sign_in(&mut browser, &address, &unique_email()).await?;
         ensure!(page.status.as_u16() == 200, "{}", page.test_error("a link with a code is not shown"));
     }
     for _ in 0..5 {
-        let page = type_code(deployment, &mut browser, "BBBB-BBBB").await?;
+        let page = enter_code(deployment, &mut browser, "BBBB-BBBB").await?;
         ensure!(page.form_with_button("Approve").is_none(), "{}", page.test_error("a wrong code can be approved"));
     }
 
-    let refused = type_code(deployment, &mut browser, &device.user_code).await?;
-    let elsewhere = type_code(deployment, &mut other, &device.user_code).await?;
+    let refused = enter_code(deployment, &mut browser, &device.user_code).await?;
+    let elsewhere = enter_code(deployment, &mut other, &device.user_code).await?;
 
     ensure!(refused.form_with_button("Approve").is_none(), "{}", refused.test_error("the sixth entry was accepted"));
     ensure!(elsewhere.form_with_button("Approve").is_some(), "{}", elsewhere.test_error("another person was refused"));

@@ -14,11 +14,11 @@ use serde_json::json;
 use standardwebhooks::Webhook;
 use tokio::net::TcpListener;
 
-use self::social::{Ran, Social, ended};
+use self::social::{Ran, SocialCommand, ended};
 use crate::{
     answer::{integer, list, text},
     checks,
-    deployment::{Deployment, User, fresh, fresh_email, targets},
+    deployment::{Deployment, User, fresh, targets, unique_email},
     ensure,
     error::{Result, TestError, same},
     moment, picture,
@@ -56,8 +56,8 @@ pub(super) fn local_checks() -> Vec<Check> {
 }
 
 async fn user_signs_in_by_code_and_signs_out(deployment: &Deployment) -> Result {
-    let social = Social::at(deployment.origin())?;
-    let email = fresh_email();
+    let social = SocialCommand::at(deployment.origin())?;
+    let email = unique_email();
     let ran = signs_in(deployment, &social, &email, &["login", "--no-browser"]).await?;
     ensure!(ran.code == 0 && ran.out.contains(&email), "login ended with {ran:?}");
 
@@ -73,13 +73,13 @@ async fn user_signs_in_by_code_and_signs_out(deployment: &Deployment) -> Result 
 }
 
 /// Runs `login`, and approves the request in a browser.
-async fn signs_in(deployment: &Deployment, social: &Social, email: &str, command: &[&str]) -> Result<Ran> {
+async fn signs_in(deployment: &Deployment, social: &SocialCommand, email: &str, command: &[&str]) -> Result<Ran> {
     let mut child = social.start(command)?;
-    let said = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
-    let (line, said) = tokio::task::spawn_blocking(move || {
-        let mut said = BufReader::new(said);
+    let stderr = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
+    let (line, stderr) = tokio::task::spawn_blocking(move || {
+        let mut stderr = BufReader::new(stderr);
         let mut line = String::new();
-        said.read_line(&mut line).map(|_| (line, said))
+        stderr.read_line(&mut line).map(|_| (line, stderr))
     })
     .await??;
     let address = line.trim().strip_prefix("Open ").ok_or_else(|| TestError::new(format!("it printed {line:?}")))?;
@@ -88,19 +88,19 @@ async fn signs_in(deployment: &Deployment, social: &Social, email: &str, command
     let page = browser.press(&page, "Continue", &[]).await?;
     browser.press(&page, "Approve", &[]).await?;
     let ran = ended(child).await;
-    drop(said);
+    drop(stderr);
     ran
 }
 
 async fn login_for_drafts_limits_an_assistant_to_drafts(deployment: &Deployment) -> Result {
-    let social = Social::at(deployment.origin())?;
+    let social = SocialCommand::at(deployment.origin())?;
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25",
         "capabilities": {},
         "clientInfo": { "name": "planner", "version": "1.0.0" },
     } });
     let hello = format!("{hello}\n");
-    let ran = signs_in(deployment, &social, &fresh_email(), &["login", "--no-browser", "--drafts"]).await?;
+    let ran = signs_in(deployment, &social, &unique_email(), &["login", "--no-browser", "--drafts"]).await?;
     same(ran.code, 0, "the exit code of login")?;
 
     let drafts = "user:read, connections:read, posts:read, posts:draft, media:write";
@@ -115,7 +115,7 @@ async fn login_for_drafts_limits_an_assistant_to_drafts(deployment: &Deployment)
 
     // A login with all scopes is refused, or reported.
     let mut user = deployment.new_user().await?;
-    let full = Social::of(&user)?;
+    let full = SocialCommand::for_user(&user)?;
     let ran = full.fails(2, "posts:write", &["mcp", "--drafts"]).await?;
     ensure!(ran.out.is_empty() && ran.err.contains("login --drafts"), "the refusal: {ran:?}");
     let ran = full.reading(&hello, &["mcp"]).await?;
@@ -138,7 +138,7 @@ async fn token_is_stored_in_the_keyring_if_available(deployment: &Deployment) ->
                   clear) rm -f \"$f\";; esac\n";
     fs::write(&tool, script)?;
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755))?;
-    let social = Social::at(deployment.origin())?.programs(programs.path());
+    let social = SocialCommand::at(deployment.origin())?.programs(programs.path());
 
     let ran = social.reading(user.api.token(), &["login", "--with-token"]).await?;
     ensure!(ran.code == 0 && !ran.err.contains("No keyring"), "login ended with {ran:?}");
@@ -154,7 +154,7 @@ async fn token_is_stored_in_the_keyring_if_available(deployment: &Deployment) ->
 
 async fn token_is_sent_to_its_deployment_only(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
-    let social = Social::at(deployment.origin())?;
+    let social = SocialCommand::at(deployment.origin())?;
     let ran = social.reading(user.api.token(), &["login", "--with-token"]).await?;
     ensure!(ran.code == 0 && ran.err.contains("profiles.json"), "login says nothing of the file: {ran:?}");
     social.fails(3, "not signed in at http://localhost:1", &["--url", "http://localhost:1", "status"]).await?;
@@ -165,18 +165,18 @@ async fn token_is_sent_to_its_deployment_only(deployment: &Deployment) -> Result
 async fn post_is_published_with_its_image(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let account = user.connect(0).await?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
     social.file("harbour.png", picture::png(64, 48, [30, 120, 90]))?;
-    let words = fresh("from a terminal");
+    let content = fresh("from a terminal");
     let to = format!("sandbox/{}", text(&account, "username")?);
 
     let command =
-        ["post", &words, "--to", &to, "--media", "harbour.png", "--alt", "A boat", "--option", "sandbox:language=en"];
+        ["post", &content, "--to", &to, "--media", "harbour.png", "--alt", "A boat", "--option", "sandbox:language=en"];
     let post = social.json(&command).await?;
     let post = user.reaches(integer(&post, "id")?, "published", 30).await?;
 
     same(&post["platforms"][0]["options"], &json!({ "language": "en" }), "options")?;
-    let shown = deployment.appears(&words, 10).await?;
+    let shown = deployment.appears(&content, 10).await?;
     same(&shown["media"][0]["alt_text"], &json!("A boat"), "alt text")?;
     let id = post["id"].to_string();
     let shown = social.done(&["posts", "show", &id]).await?;
@@ -193,12 +193,12 @@ async fn post_is_published_with_its_image(deployment: &Deployment) -> Result {
 async fn draft_from_stdin_is_changed_scheduled_cancelled_and_deleted(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     user.connect(0).await?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
 
-    let made = social.reading("two\nlines\n", &["post", "--draft", "--json"]).await?;
-    let made: serde_json::Value = serde_json::from_str(&made.out)?;
-    same(&made["content"], &json!("two\nlines"), "text")?;
-    let (id, number) = (made["id"].to_string(), integer(&made, "id")?);
+    let created = social.reading("two\nlines\n", &["post", "--draft", "--json"]).await?;
+    let created: serde_json::Value = serde_json::from_str(&created.out)?;
+    same(&created["content"], &json!("two\nlines"), "text")?;
+    let (id, number) = (created["id"].to_string(), integer(&created, "id")?);
 
     let changed =
         social.json(&["posts", "edit", &id, "--text", "another", "--to", "sandbox", "--at", "in 2 hours"]).await?;
@@ -215,7 +215,7 @@ async fn draft_from_stdin_is_changed_scheduled_cancelled_and_deleted(deployment:
 async fn times_are_parsed_as_written(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     user.connect(0).await?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
     let year = moment::now().format("%Y").to_string().parse::<i32>()? + 1;
     let at = |text: &str| ["post", "later", "--to", "all", "--at", text].map(ToOwned::to_owned);
     for (text, expected) in [
@@ -238,7 +238,7 @@ async fn times_are_parsed_as_written(deployment: &Deployment) -> Result {
 async fn dry_run_stores_nothing(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     user.connect(0).await?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
 
     social.done(&["post", "Hello", "--to", "sandbox", "--dry-run"]).await?;
     let long = "x".repeat(600);
@@ -250,7 +250,7 @@ async fn dry_run_stores_nothing(deployment: &Deployment) -> Result {
 async fn accounts_are_selected_by_name_and_disconnected(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
 
     let listed = social.done(&["connections"]).await?;
     ensure!(listed.contains(text(&a, "username")?) && listed.contains(text(&b, "username")?), "it lists {listed:?}");
@@ -259,20 +259,20 @@ async fn accounts_are_selected_by_name_and_disconnected(deployment: &Deployment)
     let shown = social.done(&["connections", "show", text(&a, "username")?]).await?;
     ensure!(shown.contains("max_text"), "it shows {shown:?}");
     social.done(&["connections", "disconnect", &a["id"].to_string()]).await?;
-    let left = social.json(&["connections"]).await?;
-    same(list(&left, "data")?.len(), 1, "accounts")?;
+    let remaining = social.json(&["connections"]).await?;
+    same(list(&remaining, "data")?.len(), 1, "accounts")?;
     ensure!(social.done(&["platforms"]).await?.contains("sandbox"), "platforms does not list the sandbox");
     Ok(())
 }
 
 async fn account_is_connected(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
     let mut child = social.start(&["connect", "sandbox", "--no-browser"])?;
-    let said = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
+    let stderr = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
     let line = tokio::task::spawn_blocking(move || {
         let mut line = String::new();
-        BufReader::new(said).read_line(&mut line).map(|_| line)
+        BufReader::new(stderr).read_line(&mut line).map(|_| line)
     })
     .await??;
     let address = line.trim().strip_prefix("Open ").ok_or_else(|| TestError::new(format!("it printed {line:?}")))?;
@@ -286,7 +286,7 @@ async fn account_is_connected(deployment: &Deployment) -> Result {
 
 async fn json_output_is_the_api_response(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
     for (command, path) in [
         (["posts", "list"].as_slice(), "/posts"),
         (&["connections"], "/connections"),
@@ -295,28 +295,28 @@ async fn json_output_is_the_api_response(deployment: &Deployment) -> Result {
         (&["webhooks", "list"], "/webhooks"),
         (&["webhooks", "key"], "/webhooks/key"),
     ] {
-        let answer = user.api.get(path).await?.is(200)?.text;
-        same(social.done(&[command, &["--json"]].concat()).await?.trim_end(), answer.as_str(), path)?;
+        let response = user.api.get(path).await?.is(200)?.text;
+        same(social.done(&[command, &["--json"]].concat()).await?.trim_end(), response.as_str(), path)?;
     }
     Ok(())
 }
 
 async fn exit_code_shows_the_result(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
     social.fails(2, "name an account with --to", &["post", "x"]).await?;
     social.fails(2, "isn't an option", &["post", "x", "--draft", "--option", "language"]).await?;
     social.fails(2, "use .jpg", &["post", "x", "--draft", "--media", "notes.txt"]).await?;
     social.fails(2, "unrecognized", &["publish"]).await?;
     social.fails(4, "content", &["post", " ", "--draft"]).await?;
     social.fails(4, "Not found", &["posts", "show", "1"]).await?;
-    let nobody = Social::at("http://127.0.0.1:9")?.token(Some("sp_x"));
+    let nobody = SocialCommand::at("http://127.0.0.1:9")?.token(Some("sp_x"));
     nobody.fails(1, "nothing was changed", &["post", "x", "--draft"]).await?;
-    let stranger = Social::at(deployment.origin())?.token(Some("sp_x"));
+    let stranger = SocialCommand::at(deployment.origin())?.token(Some("sp_x"));
     stranger.fails(3, "social login", &["status"]).await?;
-    Social::at(deployment.origin())?.fails(3, "social login", &["posts", "list"]).await?;
+    SocialCommand::at(deployment.origin())?.fails(3, "social login", &["posts", "list"]).await?;
     let reader = deployment.new_user_with(&["posts:read"]).await?;
-    Social::of(&reader)?.fails(4, "posts:write", &["post", "x", "--draft"]).await?;
+    SocialCommand::for_user(&reader)?.fails(4, "posts:write", &["post", "x", "--draft"]).await?;
     Ok(())
 }
 
@@ -324,7 +324,7 @@ async fn request_without_response_is_made_once(deployment: &Deployment) -> Resul
     let user = deployment.new_user().await?;
     // Accepts every connection and closes it.
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let silent = Social::at(&format!("http://{}", listener.local_addr()?))?.token(Some(user.api.token()));
+    let silent = SocialCommand::at(&format!("http://{}", listener.local_addr()?))?.token(Some(user.api.token()));
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 4096]).await;
@@ -335,7 +335,7 @@ async fn request_without_response_is_made_once(deployment: &Deployment) -> Resul
 
     let after = ran.err.split("--key ").nth(1).unwrap_or_default();
     let key = after.split([':', ';']).next().unwrap_or_default().trim();
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
     let again = ["post", "x", "--draft", "--key", key];
     let (first, second) = (social.json(&again).await?, social.json(&again).await?);
     same(&first["id"], &second["id"], "the post of the same key")?;
@@ -344,7 +344,7 @@ async fn request_without_response_is_made_once(deployment: &Deployment) -> Resul
 }
 
 async fn completions_and_manual_pages_are_written(deployment: &Deployment) -> Result {
-    let social = Social::at(deployment.origin())?;
+    let social = SocialCommand::at(deployment.origin())?;
     for shell in ["bash", "zsh", "fish"] {
         ensure!(social.done(&["completions", shell]).await?.contains("webhooks"), "{shell} completes nothing");
     }
@@ -358,11 +358,11 @@ async fn webhook_events_are_forwarded(deployment: &Deployment) -> Result {
     let files = deployment.files().ok_or_else(|| TestError::new("there is no server of the tests"))?;
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
     let (there, here) = (fresh("there"), fresh("here"));
     let endpoint = format!("http://{files}/webhooks/{there}/accepts");
-    let made = social.json(&["webhooks", "create", &endpoint, "--event", "post.published"]).await?;
-    let (secret, id) = (text(&made, "secret")?, made["id"].to_string());
+    let webhook = social.json(&["webhooks", "create", &endpoint, "--event", "post.published"]).await?;
+    let (secret, id) = (text(&webhook, "secret")?, webhook["id"].to_string());
     ensure!(
         social.done(&["webhooks", "list"]).await?.contains("unverified"),
         "the list does not say that it is unverified"
@@ -372,34 +372,34 @@ async fn webhook_events_are_forwarded(deployment: &Deployment) -> Result {
         Ok(social.done(&["webhooks", "show", &id]).await?.contains("enabled").then_some(()))
     })
     .await?;
-    post_one(&user, &connection, "before").await?;
+    publish_post(&user, &connection, "before").await?;
 
     let forward = format!("http://{files}/webhooks/{here}/accepts");
     let mut child = social.start(&["listen", "--forward", &forward, "--every", "1", "--secret", secret])?;
-    let said = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
-    tokio::task::spawn_blocking(move || BufReader::new(said).read_line(&mut String::new())).await??;
-    let post = post_one(&user, &connection, "after").await?;
-    let heard = moment::eventually(Duration::from_secs(20), "a forwarded message", || async {
+    let stderr = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
+    tokio::task::spawn_blocking(move || BufReader::new(stderr).read_line(&mut String::new())).await??;
+    let post = publish_post(&user, &connection, "after").await?;
+    let forwarded = moment::eventually(Duration::from_secs(20), "a forwarded message", || async {
         Ok(got(&here).into_iter().next())
     })
     .await;
     child.kill()?;
     let _ = child.wait();
 
-    let heard = heard?;
-    let theirs = Webhook::new(secret).map_err(|it| TestError::new(it.to_string()))?;
-    theirs.verify(heard.body.as_bytes(), &heard.headers).map_err(|it| TestError::new(it.to_string()))?;
-    let payload: serde_json::Value = serde_json::from_str(&heard.body)?;
+    let forwarded = forwarded?;
+    let verifier = Webhook::new(secret).map_err(|it| TestError::new(it.to_string()))?;
+    verifier.verify(forwarded.body.as_bytes(), &forwarded.headers).map_err(|it| TestError::new(it.to_string()))?;
+    let payload: serde_json::Value = serde_json::from_str(&forwarded.body)?;
     same(&payload["data"]["post_id"], &json!(post), "the post, which is not the one before")?;
-    let listed = social.done(&["webhooks", "deliveries", &made["id"].to_string()]).await?;
+    let listed = social.done(&["webhooks", "deliveries", &webhook["id"].to_string()]).await?;
     ensure!(listed.contains("post.published"), "deliveries lists {listed:?}");
-    social.done(&["webhooks", "delete", &made["id"].to_string()]).await?;
+    social.done(&["webhooks", "delete", &webhook["id"].to_string()]).await?;
     Ok(())
 }
 
-async fn post_one(user: &User<'_>, connection: &serde_json::Value, words: &str) -> Result<i64> {
+async fn publish_post(user: &User<'_>, connection: &serde_json::Value, content: &str) -> Result<i64> {
     let body = json!({
-        "content": fresh(words), "platforms": targets(&[connection])?, "scheduled_at": moment::in_seconds(0),
+        "content": fresh(content), "platforms": targets(&[connection])?, "scheduled_at": moment::in_seconds(0),
     });
     let id = integer(&user.create(&body).await?, "id")?;
     user.reaches(id, "published", 30).await?;

@@ -41,8 +41,8 @@ async fn unknown_platform_is_unsupported(deployment: &Deployment) -> Result {
     let user = deployment.user().await?;
     for platform in ["nosuch", "SANDBOX", "sand%20box", "%C3%A4", "x'; drop"] {
         let path = format!("/connections/connect/{platform}");
-        let said = user.api.call(Method::POST, &path).send().await?.error(422, "unsupported_platform")?;
-        ensure!(said.contains("sandbox"), "error_description does not list the platforms: {said}");
+        let description = user.api.call(Method::POST, &path).send().await?.error(422, "unsupported_platform")?;
+        ensure!(description.contains("sandbox"), "error_description does not list the platforms: {description}");
     }
     Ok(())
 }
@@ -81,8 +81,8 @@ async fn connect_flow_is_pending_until_completed(deployment: &Deployment) -> Res
     let expected = format!("{}/connections/connect/sandbox/status/{state}", deployment.base());
     same(text(&request, "poll_url")?, &expected, "poll_url")?;
     same(text(&pending, "status")?, "pending", "status before the consent")?;
-    let left = integer(&pending, "expires_in")?;
-    ensure!((540..=600).contains(&left), "expires_in while pending is {left}");
+    let seconds_left = integer(&pending, "expires_in")?;
+    ensure!((540..=600).contains(&seconds_left), "expires_in while pending is {seconds_left}");
     same(text(&completed, "status")?, "completed", "status after the consent")?;
     shapes::check_connection(&completed["connection"], false)?;
     same(deleted, json!({ "status": "completed", "connection": null }), "status after deleting the connection")
@@ -113,8 +113,8 @@ async fn connect_flow_is_closed_to_other_users(deployment: &Deployment) -> Resul
     let path = |platform: &str, state: &str| format!("/connections/connect/{platform}/status/{state}");
     let refused = other.api.get(&path("sandbox", state)).await?.error(404, "not_found")?;
     for (platform, state) in [("mastodon", state), ("nosuch", state), ("sandbox", "x"), ("sandbox", &"A".repeat(43))] {
-        let said = user.api.get(&path(platform, state)).await?.error(404, "not_found")?;
-        same(&said, &refused, "error_description of a connect flow that is not there")?;
+        let description = user.api.get(&path(platform, state)).await?.error(404, "not_found")?;
+        same(&description, &refused, "error_description of a connect flow that is not there")?;
     }
     Ok(())
 }
@@ -133,9 +133,9 @@ async fn connections_are_listed_oldest_first_and_filtered(deployment: &Deploymen
         ("?status=active&provider=sandbox", vec![&first, &second]),
         ("?status=&provider=", vec![&first, &second]),
     ] {
-        let answer = user.api.get(&format!("/connections{query}")).await?.ok(200)?;
-        same(list(&answer, "data")?.iter().collect::<Vec<_>>(), expected, &format!("GET /connections{query}"))?;
-        same(answer.as_object().map(serde_json::Map::len), Some(1), "fields of the list")?;
+        let response = user.api.get(&format!("/connections{query}")).await?.ok(200)?;
+        same(list(&response, "data")?.iter().collect::<Vec<_>>(), expected, &format!("GET /connections{query}"))?;
+        same(response.as_object().map(serde_json::Map::len), Some(1), "fields of the list")?;
     }
     user.api.get("/connections?status=activ").await?.invalid(&["status"])?;
     let errors = user.api.get("/connections?provder=sandbox").await?.invalid(&["provder"])?;
@@ -160,8 +160,8 @@ async fn connection_is_shown_with_its_meta(deployment: &Deployment) -> Result {
     let names: BTreeSet<_> = list(&shown, "meta")?.iter().map(|it| it["name"].as_str()).collect();
     same(names.len(), list(&shown, "meta")?.len(), "different names in meta")?;
     for entry in list(&shown, "meta")? {
-        let words = entry["value"].as_array().is_none_or(|it| it.iter().all(Value::is_string));
-        ensure!(!entry["value"].is_object() && !entry["value"].is_boolean() && words, "meta has {entry}");
+        let is_list_of_texts = entry["value"].as_array().is_none_or(|it| it.iter().all(Value::is_string));
+        ensure!(!entry["value"].is_object() && !entry["value"].is_boolean() && is_list_of_texts, "meta has {entry}");
         same(entry.as_object().map(serde_json::Map::len), Some(2), "fields of a meta entry")?;
     }
     Ok(())
@@ -202,8 +202,8 @@ async fn unsigned_deauthorization_ends_nothing(deployment: &Deployment) -> Resul
     for path in ["deauthorize", "delete-data"] {
         for (form, status) in [(&[][..], 422), (&[("signed_request", "bm90.c2lnbmVk")][..], 404)] {
             let url = format!("{}/connect/{path}/sandbox", deployment.origin());
-            let answer = deployment.http().post(url).form(form).send().await?;
-            same(answer.status().as_u16(), status, &format!("status of POST {path} with {form:?}"))?;
+            let response = deployment.http().post(url).form(form).send().await?;
+            same(response.status().as_u16(), status, &format!("status of POST {path} with {form:?}"))?;
         }
     }
 

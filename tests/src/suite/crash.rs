@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// What a successful response has promised.
-struct Promise {
+struct AcceptedPost {
     id: i64,
     words: String,
     /// `None` when the request that schedules the post got no response.
@@ -31,12 +31,12 @@ struct Promise {
 /// Kills the local stack `rounds` times, then checks the stored posts.
 pub async fn run(rounds: u32, report: &mut Report) {
     let started = Instant::now();
-    let error = crash(rounds).await.err();
+    let error = run_rounds(rounds).await.err();
     let name = format!("crash: {rounds} times kill -9 lose nothing and publish nothing twice");
     report.add(Line { name, took: started.elapsed(), error });
 }
 
-async fn crash(rounds: u32) -> Result {
+async fn run_rounds(rounds: u32) -> Result {
     let data = tempfile::TempDir::new()?;
     let port = free_port()?;
     let mut harness = start(data.path(), port).await?;
@@ -56,7 +56,7 @@ async fn crash(rounds: u32) -> Result {
             stop.store(true, Ordering::Relaxed);
             harness.kill()
         };
-        let (written, killed) = futures::join!(write_until(&stop, &user, [&a, &b], &picture), kill);
+        let (written, killed) = futures::join!(write_posts_until(&stop, &user, [&a, &b], &picture), kill);
         killed?;
         unanswered += written.iter().filter(|it| it.is_none()).count();
         promises.extend(written.into_iter().flatten());
@@ -88,42 +88,47 @@ fn free_port() -> Result<u16> {
 }
 
 /// Writes posts until `stop`; `None` for each that got no response.
-async fn write_until(stop: &AtomicBool, user: &User<'_>, on: [&Value; 2], picture: &str) -> Vec<Option<Promise>> {
+async fn write_posts_until(
+    stop: &AtomicBool,
+    user: &User<'_>,
+    on: [&Value; 2],
+    picture: &str,
+) -> Vec<Option<AcceptedPost>> {
     let number = AtomicU32::new(0);
     let writers = (0..4).map(|_| async {
         let mut done = Vec::new();
         while !stop.load(Ordering::Relaxed) {
             let number = number.fetch_add(1, Ordering::Relaxed);
-            done.push(write(&user.api, on, picture, number).await.ok());
+            done.push(write_post(&user.api, on, picture, number).await.ok());
         }
         done
     });
     join_all(writers).await.into_iter().flatten().collect()
 }
 
-async fn write(api: &Api, [a, b]: [&Value; 2], picture: &str, number: u32) -> Result<Promise> {
-    let words = fresh(&format!("crash {number}"));
+async fn write_post(api: &Api, [a, b]: [&Value; 2], picture: &str, number: u32) -> Result<AcceptedPost> {
+    let content = fresh(&format!("crash {number}"));
     let scheduled = !number.is_multiple_of(4);
     let on = targets(&[a, b][..if number.is_multiple_of(5) { 2 } else { 1 }])?;
     // Due before, around and after the kill.
     let due = chrono::TimeDelta::milliseconds(i64::from(number * 331 % 2500) - 300);
     let time = scheduled.then(|| moment::written(moment::now() + due));
     let media = if number.is_multiple_of(7) { vec![picture] } else { vec![] };
-    let body = json!({ "content": words, "platforms": on, "scheduled_at": time, "media": media });
+    let body = json!({ "content": content, "platforms": on, "scheduled_at": time, "media": media });
     let post = api.post("/posts", &body).await?.ok(201)?;
-    let mut promise = Promise { id: integer(&post, "id")?, words, scheduled: Some(scheduled) };
+    let mut promise = AcceptedPost { id: integer(&post, "id")?, words: content, scheduled: Some(scheduled) };
     if number % 8 == 4 {
         // An update schedules the draft, so that there is a second acknowledged write.
         let time = moment::in_seconds(1);
         let path = format!("/posts/{}", promise.id);
-        let answer = api.patch(&path, &json!({ "scheduled_at": time })).await;
+        let response = api.patch(&path, &json!({ "scheduled_at": time })).await;
         // Without a response it is unknown whether it was written.
-        promise.scheduled = answer.ok().map(|it| it.status == 200);
+        promise.scheduled = response.ok().map(|it| it.status == 200);
     }
     Ok(promise)
 }
 
-async fn check_posts(user: &User<'_>, promises: &[Promise]) -> Result {
+async fn check_posts(user: &User<'_>, promises: &[AcceptedPost]) -> Result {
     // A delivery whose process died is processed again when its lease expires.
     let patience = Instant::now() + Duration::from_mins(7);
     for promise in promises {
@@ -145,9 +150,9 @@ async fn check_posts(user: &User<'_>, promises: &[Promise]) -> Result {
     Ok(())
 }
 
-async fn check_timeline(deployment: &Deployment, promises: &[Promise]) -> Result {
+async fn check_timeline(deployment: &Deployment, promises: &[AcceptedPost]) -> Result {
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let all = deployment.whole_timeline().await?;
+    let all = deployment.all_posts().await?;
     for promise in promises {
         let shown: Vec<_> = all.iter().filter(|it| it["text"] == promise.words.as_str()).collect();
         let mut accounts: Vec<_> = shown.iter().map(|it| it["account"].as_str()).collect();

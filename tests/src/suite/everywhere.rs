@@ -63,13 +63,13 @@ async fn unknown_method_lists_the_allowed_methods(deployment: &Deployment) -> Re
             if known.contains(&method) {
                 continue;
             }
-            let answer = api.call(Method::from_bytes(method.as_bytes())?, path).send().await?;
-            let allow = answer.header("allow").to_owned();
+            let response = api.call(Method::from_bytes(method.as_bytes())?, path).send().await?;
+            let allow = response.header("allow").to_owned();
             let allowed: Vec<_> = allow.split(',').map(str::trim).collect();
             if !known.iter().all(|it| allowed.contains(it)) || allowed.contains(&method) {
-                return Err(answer.test_error(&format!("allow is {allow:?} where {known:?} are known")));
+                return Err(response.test_error(&format!("allow is {allow:?} where {known:?} are known")));
             }
-            answer.refused(405)?;
+            response.refused(405)?;
         }
     }
     Ok(())
@@ -132,8 +132,12 @@ async fn body_must_have_size_type_and_valid_json(deployment: &Deployment) -> Res
     body.resize(256 * 1024, b' ');
     send("/posts", "application/json", body).await?.is(201)?;
     for body in ["[]", "\"a\"", "1", "null"] {
-        let answer = send("/posts", "application/json", body.as_bytes().to_vec()).await?;
-        ensure!([400, 422].contains(&answer.status), "{}", answer.test_error("a body that is no object was accepted"));
+        let response = send("/posts", "application/json", body.as_bytes().to_vec()).await?;
+        ensure!(
+            [400, 422].contains(&response.status),
+            "{}",
+            response.test_error("a body that is no object was accepted")
+        );
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ use crate::{
 };
 
 pub(super) use page::delivery;
-use page::page_words;
+use page::page_text;
 
 pub(super) fn checks() -> Vec<Check> {
     [silence::checks(), answers::checks(), access::checks(), files::checks(), comments::checks()]
@@ -46,7 +46,7 @@ const ORCHARD: (Option<&str>, usize) = (Some("faults of @orchard"), 4);
 const FERRY: (Option<&str>, usize) = (Some("faults of @ferry"), 5);
 
 /// A user connected to an account that faults are armed for.
-struct Faulty<'a> {
+struct FaultFixture<'a> {
     deployment: &'a Deployment,
     user: User<'a>,
     connection: Value,
@@ -55,12 +55,12 @@ struct Faulty<'a> {
 }
 
 /// A published post: the API's response, and its entry on the timeline.
-struct Out {
+struct PublishedPost {
     post: Value,
     entry: Value,
 }
 
-impl<'a> Faulty<'a> {
+impl<'a> FaultFixture<'a> {
     async fn new(deployment: &'a Deployment, (_, at): (Option<&str>, usize)) -> Result<Self> {
         let mut user = deployment.new_user().await?;
         let connection = user.connect(at).await?;
@@ -88,65 +88,72 @@ impl<'a> Faulty<'a> {
     }
 
     /// Schedules a post with this text for the next second.
-    async fn schedule(&self, words: &str) -> Result<i64> {
-        self.user.schedule(words, &[&self.connection], 1).await
+    async fn schedule(&self, content: &str) -> Result<i64> {
+        self.user.schedule(content, &[&self.connection], 1).await
     }
 
     /// Like `schedule`, with this many images.
-    async fn schedule_with(&self, words: &str, pictures: usize) -> Result<i64> {
+    async fn schedule_with(&self, content: &str, pictures: usize) -> Result<i64> {
         let mut media = Vec::new();
         for _ in 0..pictures {
             media.push(self.user.picture().await?);
         }
         let on = targets(&[&self.connection])?;
-        let body = json!({ "content": words, "platforms": on, "media": media, "scheduled_at": moment::in_seconds(1) });
+        let body =
+            json!({ "content": content, "platforms": on, "media": media, "scheduled_at": moment::in_seconds(1) });
         integer(&self.user.create(&body).await?, "id")
     }
 
     /// Arms a fault and publishes a post: the user is shown these texts, if any, and the post is
     /// public exactly once at the end.
-    async fn goes_out_once(&self, fault: Value, told: &[&str], seconds: u64) -> Result<Out> {
-        let words = fresh(text(&fault, "kind")?);
+    async fn publish_once(&self, fault: Value, expected_messages: &[&str], seconds: u64) -> Result<PublishedPost> {
+        let content = fresh(text(&fault, "kind")?);
         self.arm(fault).await?;
-        let id = self.schedule(&words).await?;
-        self.is_out_once(id, &words, told, seconds).await
+        let id = self.schedule(&content).await?;
+        self.is_out_once(id, &content, expected_messages, seconds).await
     }
 
-    /// Like `goes_out_once`, for a post that is already scheduled.
-    async fn is_out_once(&self, id: i64, words: &str, told: &[&str], seconds: u64) -> Result<Out> {
-        if !told.is_empty() {
-            self.is_told(id, told).await?;
+    /// Like `publish_once`, for a post that is already scheduled.
+    async fn is_out_once(
+        &self,
+        id: i64,
+        content: &str,
+        expected_messages: &[&str],
+        seconds: u64,
+    ) -> Result<PublishedPost> {
+        if !expected_messages.is_empty() {
+            self.is_told(id, expected_messages).await?;
         }
         let post = self.user.reaches(id, "published", seconds).await?;
         let target = &post["platforms"][0];
         same(&target["error_message"], &Value::Null, "error_message of a published entry")?;
-        let entry = once(self.deployment, words).await?;
+        let entry = once(self.deployment, content).await?;
         same(&target["platform_post_id"], &entry["id"], "platform_post_id and the id on the platform")?;
         // Without this, a fault that never struck would pass.
-        if !self.deployment.sandbox_knows_deliveries() {
+        if !self.deployment.can_sandbox_show_deliveries() {
             same(self.armed().await?, Value::Null, "faults of the account that did not strike")?;
-            return Ok(Out { post, entry });
+            return Ok(PublishedPost { post, entry });
         }
         let page = delivery(&mut self.deployment.browser()?, self.deployment, id).await?;
         for wanted in ["fault:", "public once"] {
             ensure!(
-                page_words(&page).contains(wanted),
+                page_text(&page).contains(wanted),
                 "{}",
                 page.test_error(&format!("“{wanted}” is not on the page"))
             );
         }
-        Ok(Out { post, entry })
+        Ok(PublishedPost { post, entry })
     }
 
     /// Waits until the post shows why it is not published yet; returns that message.
-    async fn is_told(&self, id: i64, words: &[&str]) -> Result<String> {
-        let what = format!("an error_message of post {id} with {words:?}");
-        let told = moment::eventually(Duration::from_secs(40), &what, || async {
+    async fn is_told(&self, id: i64, expected: &[&str]) -> Result<String> {
+        let what = format!("an error_message of post {id} with {expected:?}");
+        let found = moment::eventually(Duration::from_secs(40), &what, || async {
             let post = self.user.show(id).await?;
             let message = post["platforms"][0]["error_message"].as_str().unwrap_or_default().to_owned();
-            Ok(words.iter().all(|it| message.contains(it)).then_some((post, message)))
+            Ok(expected.iter().all(|it| message.contains(it)).then_some((post, message)))
         });
-        let (post, message) = told.await?;
+        let (post, message) = found.await?;
         ensure!(["scheduled", "publishing"].contains(&text(&post, "status")?), "a post that waits is {post}");
         Ok(message)
     }
@@ -163,8 +170,8 @@ impl<'a> Faulty<'a> {
 
     /// Connects the account again.
     async fn reconnect(&mut self) -> Result {
-        let renewed = self.user.connect(self.at).await?;
-        same(&renewed["id"], &self.connection["id"], "id of the renewed connection")?;
-        same(&renewed["needs_reconnection"], &json!(false), "needs_reconnection")
+        let reconnected = self.user.connect(self.at).await?;
+        same(&reconnected["id"], &self.connection["id"], "id of the renewed connection")?;
+        same(&reconnected["needs_reconnection"], &json!(false), "needs_reconnection")
     }
 }

@@ -34,7 +34,7 @@ async fn fetch(user: &User<'_>, path: &str) -> Result<Answer> {
     user.api.post("/media", &body).await
 }
 
-async fn refused(user: &User<'_>, path: &str) -> Result {
+async fn ensure_refused(user: &User<'_>, path: &str) -> Result {
     let errors = fetch(user, path).await?.invalid(&["source_url"])?;
     ensure!(errors["source_url"][0].as_str().is_some_and(|it| it.len() > 15), "no reason is given: {errors}");
     Ok(())
@@ -46,9 +46,9 @@ async fn fetched_file_can_be_used(deployment: &Deployment) -> Result {
         let fetched = fetch(&user, path).await?.ok(201)?;
         same(fetched.as_object().map(serde_json::Map::len), Some(4), "fields of a fetched file")?;
         same(&fetched["mime_type"], &json!("image/png"), "mime_type")?;
-        same(&fetched["size"], &json!(file_server::good_file().len()), "size")?;
+        same(&fetched["size"], &json!(file_server::small_image().len()), "size")?;
         let got = deployment.http().get(text(&fetched, "url")?).send().await?;
-        same(got.bytes().await?.to_vec(), file_server::good_file(), "the bytes behind the url")?;
+        same(got.bytes().await?.to_vec(), file_server::small_image(), "the bytes behind the url")?;
         let post = user.create(&json!({ "content": "fetched", "media": [fetched["path"]] })).await?;
         same(&post["media"][0]["file_type"], &json!("image"), "file_type")?;
     }
@@ -60,13 +60,13 @@ async fn up_to_five_redirects_are_followed(deployment: &Deployment) -> Result {
     for hops in [1, 5] {
         fetch(&user, &format!("/hops/{hops}")).await?.is(201)?;
     }
-    refused(&user, "/hops/6").await
+    ensure_refused(&user, "/hops/6").await
 }
 
 async fn every_redirect_is_checked(deployment: &Deployment) -> Result {
     let user = deployment.user().await?;
     for path in ["/to-metadata", "/to-loopback", "/to-file"] {
-        refused(&user, path).await?;
+        ensure_refused(&user, path).await?;
     }
     Ok(())
 }
@@ -74,7 +74,7 @@ async fn every_redirect_is_checked(deployment: &Deployment) -> Result {
 async fn file_of_another_type_is_refused(deployment: &Deployment) -> Result {
     let user = deployment.user().await?;
     for path in ["/page.png", "/empty.png", "/nothing-here"] {
-        refused(&user, path).await?;
+        ensure_refused(&user, path).await?;
     }
     let files = deployment.files().ok_or_else(|| TestError::new("there is no server with files"))?;
     let body = json!({ "mime_type": "image/jpeg", "source_url": format!("http://{files}/good.png") });
@@ -99,14 +99,14 @@ async fn refused_file_leaves_its_idempotency_key_unused(deployment: &Deployment)
 
 async fn too_large_file_is_refused(deployment: &Deployment) -> Result {
     let user = deployment.user().await?;
-    refused(&user, "/large.png").await?;
-    refused(&user, "/endless.png").await
+    ensure_refused(&user, "/large.png").await?;
+    ensure_refused(&user, "/endless.png").await
 }
 
 async fn too_slow_file_is_refused(deployment: &Deployment) -> Result {
     let user = deployment.user().await?;
     let started = std::time::Instant::now();
-    refused(&user, "/slow.png").await?;
+    ensure_refused(&user, "/slow.png").await?;
     let seconds = started.elapsed().as_secs();
     ensure!((20..=32).contains(&seconds), "given up after {seconds} s instead of 25");
     Ok(())

@@ -65,16 +65,16 @@ async fn accounts_of_one_grant_connect_together_and_publish(deployment: &Deploym
     let connections = connect(&mut user, &[0, 1, 2], &[], "Connect all 3").await?;
 
     same(connections.len(), 3, "connections")?;
-    publishes(deployment, &user, &connections[0]).await?;
-    publishes(deployment, &user, &connections[1]).await
+    ensure_publishes(deployment, &user, &connections[0]).await?;
+    ensure_publishes(deployment, &user, &connections[1]).await
 }
 
 /// Checks that a post on this account alone is published, as this account.
-async fn publishes(deployment: &Deployment, user: &User<'_>, connection: &Value) -> Result {
-    let words = fresh("by one of several");
-    let id = user.schedule(&words, &[connection], 1).await?;
+async fn ensure_publishes(deployment: &Deployment, user: &User<'_>, connection: &Value) -> Result {
+    let content = fresh("by one of several");
+    let id = user.schedule(&content, &[connection], 1).await?;
     user.reaches(id, "published", 20).await?;
-    same(&once(deployment, &words).await?["account"], &connection["username"], "the account that posted")
+    same(&once(deployment, &content).await?["account"], &connection["username"], "the account that posted")
 }
 
 async fn only_chosen_accounts_are_connected(deployment: &Deployment) -> Result {
@@ -93,7 +93,7 @@ async fn grant_ends_with_its_last_account(deployment: &Deployment) -> Result {
     let first = format!("/connections/{}", integer(&connections[0], "id")?);
     user.api.delete(&first).await?.is(204)?;
 
-    publishes(deployment, &user, &connections[1]).await?;
+    ensure_publishes(deployment, &user, &connections[1]).await?;
     let last = format!("/connections/{}", integer(&connections[1], "id")?);
     user.api.delete(&last).await?.is(204)?;
     let all = user.api.get("/connections").await?.ok(200)?;
@@ -106,9 +106,9 @@ async fn lost_grant_affects_all_its_accounts(deployment: &Deployment) -> Result 
     let connections = connect(&mut user, &both, &[], "Connect all 2").await?;
     deployment.arm(&json!({ "account": text(&connections[0], "username")?, "kind": "revoke" })).await?;
 
-    let words = fresh("after the grant was taken back");
+    let content = fresh("after the grant was taken back");
     let body =
-        json!({ "content": words, "platforms": targets(&[&connections[0]])?, "scheduled_at": moment::in_seconds(1) });
+        json!({ "content": content, "platforms": targets(&[&connections[0]])?, "scheduled_at": moment::in_seconds(1) });
     let id = integer(&user.create(&body).await?, "id")?;
     let path = format!("/connections/{}", integer(&connections[1], "id")?);
     moment::eventually(Duration::from_secs(30), "the other account is lost too", || async {
@@ -122,7 +122,7 @@ async fn lost_grant_affects_all_its_accounts(deployment: &Deployment) -> Result 
     let is_same = again.iter().zip(&connections).all(|(new, old)| new["id"] == old["id"]);
     ensure!(is_same && again.iter().all(|it| it["needs_reconnection"] == false), "connected anew: {again:?}");
     user.reaches(id, "published", 60).await?;
-    publishes(deployment, &user, &again[1]).await
+    ensure_publishes(deployment, &user, &again[1]).await
 }
 
 async fn account_connected_alone_leaves_its_grant(deployment: &Deployment) -> Result {
@@ -132,6 +132,6 @@ async fn account_connected_alone_leaves_its_grant(deployment: &Deployment) -> Re
     let alone = user.connect(0).await?;
 
     same(&alone["id"], &connections[0]["id"], "its id")?;
-    publishes(deployment, &user, &alone).await?;
-    publishes(deployment, &user, &connections[1]).await
+    ensure_publishes(deployment, &user, &alone).await?;
+    ensure_publishes(deployment, &user, &connections[1]).await
 }

@@ -49,25 +49,25 @@ async fn response_is_replayed(deployment: &Deployment) -> Result {
             same(again.json()?, first.json()?, "the replayed body")?;
         }
     }
-    total(&user, 3).await
+    ensure_post_count(&user, 3).await
 }
 
 async fn repeated_now_is_the_same_request(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
-    let words = fresh("once, and now");
+    let content = fresh("once, and now");
     let platforms = json!([{ "connected_account_id": connection }]);
-    let body = json!({ "content": words, "platforms": platforms, "scheduled_at": "now" });
+    let body = json!({ "content": content, "platforms": platforms, "scheduled_at": "now" });
 
     let first = send(&user, "/posts", "now", &body).await?.ok(201)?;
     user.reaches(integer(&first, "id")?, "published", 30).await?;
     let second = send(&user, "/posts", "now", &body).await?;
 
     same(&second.ok(201)?["id"], &first["id"], "the post of the second request")?;
-    same(deployment.timeline(&words).await?.len(), 1, "how often it is public")
+    same(deployment.timeline(&content).await?.len(), 1, "how often it is public")
 }
 
-async fn total(user: &User<'_>, expected: i64) -> Result {
+async fn ensure_post_count(user: &User<'_>, expected: i64) -> Result {
     let all = user.api.get("/posts").await?.ok(200)?;
     same(integer(&all["meta"], "total")?, expected, "number of posts")
 }
@@ -77,10 +77,10 @@ async fn another_body_is_refused(deployment: &Deployment) -> Result {
     let key = fresh("key");
     send(&user, "/posts", &key, &json!({ "content": "one" })).await?.is(201)?;
 
-    send(&user, "/posts", &key, &json!({ "content": "two" })).await?.invalid_under("")?;
+    send(&user, "/posts", &key, &json!({ "content": "two" })).await?.expect_invalid_under("")?;
 
     send(&user, "/posts", &key, &json!({ "content": "one" })).await?.is(201)?;
-    total(&user, 1).await
+    ensure_post_count(&user, 1).await
 }
 
 async fn malformed_key_is_refused(deployment: &Deployment) -> Result {
@@ -90,7 +90,7 @@ async fn malformed_key_is_refused(deployment: &Deployment) -> Result {
             send(&user, path, key, &body).await?.invalid(&["idempotency-key"])?;
         }
     }
-    total(&user, 0).await
+    ensure_post_count(&user, 0).await
 }
 
 async fn refused_request_leaves_the_key_unused(deployment: &Deployment) -> Result {
@@ -99,10 +99,10 @@ async fn refused_request_leaves_the_key_unused(deployment: &Deployment) -> Resul
     send(&user, "/posts", &key, &json!({ "content": "" })).await?.invalid(&["content"])?;
     send(&user, "/posts", &key, &json!({ "content": "", "media": ["x"] })).await?.is(422)?;
 
-    let answer = send(&user, "/posts", &key, &json!({ "content": "right" })).await?.is(201)?;
+    let response = send(&user, "/posts", &key, &json!({ "content": "right" })).await?.is(201)?;
 
-    same(answer.header("idempotent-replayed"), "", "idempotent-replayed")?;
-    total(&user, 1).await
+    same(response.header("idempotent-replayed"), "", "idempotent-replayed")?;
+    ensure_post_count(&user, 1).await
 }
 
 async fn concurrent_requests_create_one_post(deployment: &Deployment) -> Result {
@@ -110,24 +110,24 @@ async fn concurrent_requests_create_one_post(deployment: &Deployment) -> Result 
     for round in 1..=5 {
         let (key, body) = (fresh("key"), json!({ "content": "at once" }));
 
-        let answers = join_all((0..5).map(|_| send(&user, "/posts", &key, &body))).await;
+        let responses = join_all((0..5).map(|_| send(&user, "/posts", &key, &body))).await;
 
         let mut ids = Vec::new();
         let mut first = 0;
-        for answer in answers {
-            let answer = answer?;
-            if answer.status == 409 {
-                answer.refused(409)?;
+        for response in responses {
+            let response = response?;
+            if response.status == 409 {
+                response.refused(409)?;
                 continue;
             }
-            let answer = answer.is(201)?;
-            first += i32::from(answer.header("idempotent-replayed").is_empty());
-            ids.push(integer(&answer.json()?, "id")?);
+            let response = response.is(201)?;
+            first += i32::from(response.header("idempotent-replayed").is_empty());
+            ids.push(integer(&response.json()?, "id")?);
         }
         same(first, 1, "responses that are not replays")?;
         ids.dedup();
         same(ids.len(), 1, "different posts")?;
-        total(&user, round).await?;
+        ensure_post_count(&user, round).await?;
     }
     Ok(())
 }
@@ -136,11 +136,11 @@ async fn keys_belong_to_user_and_route(deployment: &Deployment) -> Result {
     let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let (key, body) = (fresh("key"), json!({ "content": "same" }));
 
-    let mine = send(&user, "/posts", &key, &body).await?.ok(201)?;
-    let theirs = send(&other, "/posts", &key, &body).await?.ok(201)?;
+    let own = send(&user, "/posts", &key, &body).await?.ok(201)?;
+    let others = send(&other, "/posts", &key, &body).await?.ok(201)?;
     let media = send(&user, "/media", &key, &json!({ "mime_type": "image/png" })).await?.is(201)?;
 
-    ensure!(mine["id"] != theirs["id"], "a key of one user replays to another");
+    ensure!(own["id"] != others["id"], "a key of one user replays to another");
     same(media.header("idempotent-replayed"), "", "idempotent-replayed on another route")
 }
 
@@ -153,7 +153,7 @@ async fn media_request_is_replayed(deployment: &Deployment) -> Result {
 
     same(second.header("idempotent-replayed"), "true", "idempotent-replayed")?;
     same(text(&second.json()?, "path")?, text(&first, "path")?, "path")?;
-    send(&user, "/media", &key, &json!({ "mime_type": "image/gif" })).await?.invalid_under("")?;
+    send(&user, "/media", &key, &json!({ "mime_type": "image/gif" })).await?.expect_invalid_under("")?;
     Ok(())
 }
 
@@ -169,5 +169,5 @@ async fn replay_is_unchanged_after_later_edits(deployment: &Deployment) -> Resul
     let again = send(&user, "/posts", &key, &body).await?.ok(201)?;
 
     same(&again, &first, "the replay after deleting")?;
-    total(&user, 0).await
+    ensure_post_count(&user, 0).await
 }

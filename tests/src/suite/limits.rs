@@ -29,7 +29,7 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 /// Waits for the first part of a minute, so that a limit's window does not end during a check.
-async fn fresh_window() {
+async fn wait_for_new_window() {
     let second = moment::now().timestamp() % 60;
     if 25 < second {
         let wait = 61 - second;
@@ -37,71 +37,71 @@ async fn fresh_window() {
     }
 }
 
-fn number(answer: &Answer, name: &str) -> Result<i64> {
-    answer.header(name).parse().map_err(|_| answer.test_error(&format!("{name} is not a number")))
+fn number(response: &Answer, name: &str) -> Result<i64> {
+    response.header(name).parse().map_err(|_| response.test_error(&format!("{name} is not a number")))
 }
 
-async fn ask(api: &Api, method: Method, path: &str) -> Result<Answer> {
-    let call = api.call(method.clone(), path).impatient();
+async fn send_once(api: &Api, method: Method, path: &str) -> Result<Answer> {
+    let call = api.call(method.clone(), path).without_waiting();
     let call = if method == Method::POST { call.json(&json!({ "mime_type": "image/png" })) } else { call };
     call.send().await
 }
 
 /// Sends requests until one is refused; returns the number of successful ones, and the error.
-async fn spend(api: &Api, method: Method, path: &str) -> Result<(i64, Answer)> {
+async fn exhaust_limit(api: &Api, method: Method, path: &str) -> Result<(i64, Answer)> {
     for count in 0..200 {
-        let answer = ask(api, method.clone(), path).await?;
-        if answer.status == 429 {
-            return Ok((count, answer));
+        let response = send_once(api, method.clone(), path).await?;
+        if response.status == 429 {
+            return Ok((count, response));
         }
     }
     crate::fail!("200 requests to {path} within a minute succeeded")
 }
 
-fn check_refusal(answer: Answer) -> Result {
-    same(number(&answer, "x-ratelimit-remaining")?, 0, "x-ratelimit-remaining of a 429")?;
-    let wait = number(&answer, "retry-after")?;
-    let reset = number(&answer, "x-ratelimit-reset")? - moment::now().timestamp();
+fn check_refusal(response: Answer) -> Result {
+    same(number(&response, "x-ratelimit-remaining")?, 0, "x-ratelimit-remaining of a 429")?;
+    let wait = number(&response, "retry-after")?;
+    let reset = number(&response, "x-ratelimit-reset")? - moment::now().timestamp();
     ensure!((1..=60).contains(&wait) && (wait - reset).abs() <= 2, "retry-after is {wait}, reset in {reset} s");
-    answer.refused(429)?;
+    response.refused(429)?;
     Ok(())
 }
 
 async fn user_may_make_sixty_requests_per_minute(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
-    fresh_window().await;
-    let first = ask(&user.api, Method::GET, "/user").await?.is(200)?;
+    wait_for_new_window().await;
+    let first = send_once(&user.api, Method::GET, "/user").await?.is(200)?;
     same(number(&first, "x-ratelimit-limit")?, 60, "x-ratelimit-limit")?;
     let left = number(&first, "x-ratelimit-remaining")?;
     // Reading the user's id took one request already, perhaps in the same minute.
     ensure!((58..=59).contains(&left), "after one request {left} remain");
     same(number(&first, "x-ratelimit-reset")? % 60, 0, "x-ratelimit-reset is the end of a minute")?;
 
-    let (more, refused) = spend(&user.api, Method::GET, "/posts").await?;
+    let (more, refused) = exhaust_limit(&user.api, Method::GET, "/posts").await?;
 
     same(more, left, "successful requests after the first")?;
     check_refusal(refused)?;
     // The path and the method are checked before the limit, everything else after it.
-    ask(&user.api, Method::GET, "/nope").await?.refused(404)?;
-    ask(&user.api, Method::PUT, "/posts").await?.refused(405)?;
-    ask(&user.api, Method::GET, "/posts/abc").await?.refused(429)?;
-    ask(&user.api, Method::POST, "/posts").await?.refused(429)?;
+    send_once(&user.api, Method::GET, "/nope").await?.refused(404)?;
+    send_once(&user.api, Method::PUT, "/posts").await?.refused(405)?;
+    send_once(&user.api, Method::GET, "/posts/abc").await?.refused(429)?;
+    send_once(&user.api, Method::POST, "/posts").await?.refused(429)?;
     Ok(())
 }
 
 async fn media_has_its_own_limit_of_thirty_per_minute(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
-    fresh_window().await;
-    let first = ask(&user.api, Method::POST, "/media").await?.is(201)?;
+    wait_for_new_window().await;
+    let first = send_once(&user.api, Method::POST, "/media").await?.is(201)?;
     same(number(&first, "x-ratelimit-limit")?, 30, "x-ratelimit-limit")?;
     same(number(&first, "x-ratelimit-remaining")?, 29, "x-ratelimit-remaining")?;
 
-    let (more, refused) = spend(&user.api, Method::POST, "/media").await?;
+    let (more, refused) = exhaust_limit(&user.api, Method::POST, "/media").await?;
 
     same(more, 29, "successful requests after the first")?;
     same(number(&refused, "x-ratelimit-limit")?, 30, "x-ratelimit-limit")?;
     check_refusal(refused)?;
-    let other = ask(&user.api, Method::GET, "/user").await?.is(200)?;
+    let other = send_once(&user.api, Method::GET, "/user").await?.is(200)?;
     same(number(&other, "x-ratelimit-limit")?, 60, "x-ratelimit-limit elsewhere")?;
     let left = number(&other, "x-ratelimit-remaining")?;
     ensure!((25..=29).contains(&left), "30 uploads and some requests leave {left} of 60");
@@ -112,45 +112,45 @@ async fn anonymous_clients_are_limited_by_address(deployment: &Deployment) -> Re
     let user = deployment.new_user().await?;
     let good = user.api.token().to_owned();
     let stranger = deployment.stranger()?;
-    fresh_window().await;
+    wait_for_new_window().await;
 
     let wrong = stranger.with_token(Some("sp_wrong"));
-    ask(&wrong, Method::GET, "/user").await?.refused(401)?;
-    let (more, refused) = spend(&wrong, Method::GET, "/user").await?;
+    send_once(&wrong, Method::GET, "/user").await?.refused(401)?;
+    let (more, refused) = exhaust_limit(&wrong, Method::GET, "/user").await?;
     same(more, 59, "rejected tokens after the first")?;
     check_refusal(refused)?;
-    ask(&stranger, Method::GET, "/posts").await?.refused(429)?;
-    let call = stranger.call(Method::POST, "/auth/device/code").impatient().json(&json!({}));
+    send_once(&stranger, Method::GET, "/posts").await?.refused(429)?;
+    let call = stranger.call(Method::POST, "/auth/device/code").without_waiting().json(&json!({}));
     call.send().await?.refused(429)?;
 
-    ask(&stranger.with_token(Some(&good)), Method::GET, "/user").await?.is(200)?;
+    send_once(&stranger.with_token(Some(&good)), Method::GET, "/user").await?.is(200)?;
     Ok(())
 }
 
 async fn users_do_not_share_a_limit(deployment: &Deployment) -> Result {
     let (first, second) = (deployment.new_user().await?, deployment.new_user().await?);
-    fresh_window().await;
-    spend(&first.api, Method::GET, "/posts").await?;
+    wait_for_new_window().await;
+    exhaust_limit(&first.api, Method::GET, "/posts").await?;
 
-    ask(&second.api, Method::GET, "/posts").await?.is(200)?;
+    send_once(&second.api, Method::GET, "/posts").await?.is(200)?;
 
     // Another token of the first user shares the same limit.
     let api = deployment.grant(&mut deployment.browser()?, &first.email, &[]).await?;
-    ask(&api, Method::GET, "/user").await?.refused(429)?;
+    send_once(&api, Method::GET, "/user").await?.refused(429)?;
     Ok(())
 }
 
 async fn client_header_cannot_change_the_address(deployment: &Deployment) -> Result {
     let stranger = deployment.stranger()?;
-    fresh_window().await;
+    wait_for_new_window().await;
     for number in 0..70 {
         let address = format!("203.0.113.{number}");
-        let mut call = stranger.call(Method::GET, "/user").impatient();
+        let mut call = stranger.call(Method::GET, "/user").without_waiting();
         for name in ["x-forwarded-for", "x-real-ip", "forwarded", "cf-connecting-ip", "x-client-ip"] {
             call = call.header(name, &address);
         }
-        let answer = call.send().await?;
-        if answer.status == 429 {
+        let response = call.send().await?;
+        if response.status == 429 {
             return same(number, 60, "requests answered");
         }
     }
@@ -171,10 +171,11 @@ async fn responses_have_request_id_and_rate_limit_headers(deployment: &Deploymen
         (Method::POST, "/mcp", 401),
         (Method::GET, "/mcp", 405),
     ] {
-        let answer = deployment.http().request(method.clone(), format!("{}{path}", deployment.origin())).send().await?;
+        let response =
+            deployment.http().request(method.clone(), format!("{}{path}", deployment.origin())).send().await?;
         let what = format!("{method} {path}");
-        same(answer.status().as_u16(), status, &what)?;
-        let header = |name: &str| answer.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        same(response.status().as_u16(), status, &what)?;
+        let header = |name: &str| response.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
         ensure!(!header("x-request-id").is_empty(), "{what}: no x-request-id");
         for name in ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
             ensure!(header(name).parse::<i64>().is_ok(), "{what}: {name} is {:?}", header(name));

@@ -48,7 +48,7 @@ const TOOLS: [&str; 11] = [
 ];
 
 /// Runs the program of an assistant, whose user approves its request; returns its report.
-async fn assisted(user: &mut User<'_>, connection: i64) -> Result<Value> {
+async fn run_assistant(user: &mut User<'_>, connection: i64) -> Result<Value> {
     tools::assistant()?;
     let files = user.deployment.files().ok_or_else(|| missing("the server of the tests"))?;
     let mut program = Command::new("node")
@@ -80,22 +80,23 @@ async fn assistant_gets_access_and_uses_every_tool(deployment: &Deployment) -> R
     let mut user = deployment.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
 
-    let seen = assisted(&mut user, connection).await?;
+    let report = run_assistant(&mut user, connection).await?;
 
-    let versions: Vec<_> = seen["revisions"].as_array().into_iter().flatten().map(|it| it["version"].clone()).collect();
+    let versions: Vec<_> =
+        report["revisions"].as_array().into_iter().flatten().map(|it| it["version"].clone()).collect();
     same(versions, vec![json!("2025-11-25"), json!("2026-07-28")], "the revisions that were spoken")?;
-    for revision in seen["revisions"].as_array().into_iter().flatten() {
+    for revision in report["revisions"].as_array().into_iter().flatten() {
         let tools: Vec<_> = revision["tools"].as_array().into_iter().flatten().map(|it| it["name"].clone()).collect();
         same(tools, TOOLS.map(Value::from).to_vec(), "the tools")?;
     }
-    same(&seen["scope"], &json!("connections:read posts:read posts:write media:write"), "the scopes")?;
-    let calls = &seen["calls"];
+    same(&report["scope"], &json!("connections:read posts:read posts:write media:write"), "the scopes")?;
+    let calls = &report["calls"];
     ensure!(calls["same"] == true, "the same key made two posts");
     let failing = ["refused", "mistyped", "retried", "missing"];
     for (name, call) in calls.as_object().into_iter().flatten().filter(|it| it.0 != "same") {
         ensure!(call["is_error"] == failing.contains(&name.as_str()), "{name}: {call}");
     }
-    for (name, words) in [
+    for (name, expected) in [
         ("draft", "is a draft"),
         ("scheduled", "scheduled, not public yet"),
         ("mistyped", "schedule_at"),
@@ -107,8 +108,8 @@ async fn assistant_gets_access_and_uses_every_tool(deployment: &Deployment) -> R
         ("explained", "invalid"),
         ("file", "media/"),
     ] {
-        let said = calls[name]["sentence"].as_str().unwrap_or_default();
-        ensure!(said.contains(words), "{name} does not say {words}: {said}");
+        let sentence = calls[name]["sentence"].as_str().unwrap_or_default();
+        ensure!(sentence.contains(expected), "{name} does not say {expected}: {sentence}");
     }
     ensure!(calls["connection"]["value"]["meta"].is_array(), "no limits: {}", calls["connection"]);
     ensure!(calls["platform"]["value"]["options"].is_object(), "no options: {}", calls["platform"]);
@@ -143,9 +144,10 @@ fn message(method: &str, params: &Value) -> Value {
 async fn response_without_token_names_the_authorization_server(deployment: &Deployment) -> Result {
     for token in [None, Some("sp_made_up")] {
         for body in [message("tools/list", &json!({})), message("tools/call", &json!({ "name": "list_posts" }))] {
-            let answer = send(deployment, Method::POST, token, None, &body).await?;
-            same(answer.status().as_u16(), 401, "status")?;
-            let challenge = answer.headers().get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+            let response = send(deployment, Method::POST, token, None, &body).await?;
+            same(response.status().as_u16(), 401, "status")?;
+            let challenge =
+                response.headers().get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
             let metadata = challenge.split('"').nth(1).unwrap_or_default();
             let resource: Value = serde_json::from_str(&deployment.http().get(metadata).send().await?.text().await?)?;
             same(&resource["resource"], &json!(format!("{}/mcp", deployment.origin())), "resource")?;
@@ -184,16 +186,16 @@ async fn token_for_drafts_cannot_schedule(deployment: &Deployment) -> Result {
             arguments["scheduled_at"] = at;
         }
         let body = message("tools/call", &json!({ "name": "create_post", "arguments": arguments }));
-        let answer = send(deployment, Method::POST, Some(drafts.token()), None, &body).await?;
-        Ok::<Value, TestError>(serde_json::from_str(&answer.text().await?)?)
+        let response = send(deployment, Method::POST, Some(drafts.token()), None, &body).await?;
+        Ok::<Value, TestError>(serde_json::from_str(&response.text().await?)?)
     };
 
     let draft = create("a", Value::Null).await?;
     let scheduled = create("b", json!("now")).await?;
 
     ensure!(draft["result"]["isError"] == false, "the draft: {draft}");
-    let said = scheduled["result"]["content"][0]["text"].as_str().unwrap_or_default();
-    ensure!(scheduled["result"]["isError"] == true && said.contains("posts:write"), "the post: {scheduled}");
+    let refusal = scheduled["result"]["content"][0]["text"].as_str().unwrap_or_default();
+    ensure!(scheduled["result"]["isError"] == true && refusal.contains("posts:write"), "the post: {scheduled}");
     let all = user.api.get("/posts").await?.ok(200)?;
     same(&all["meta"]["total"], &json!(1), "posts")
 }
@@ -206,11 +208,11 @@ async fn social_mcp_offers_the_same_tools(deployment: &Deployment) -> Result {
     node.env("SOCIAL_URL", deployment.origin()).env("SOCIAL_TOKEN", user.api.token()).env("SOCIAL_KEYRING", "off");
     let output = tokio::task::spawn_blocking(move || node.output()).await??;
     ensure!(output.status.success(), "local.mjs: {}", String::from_utf8_lossy(&output.stderr));
-    let seen: Vec<Value> = serde_json::from_slice(&output.stdout)?;
-    same(seen.len(), 2, "revisions")?;
-    for one in &seen {
+    let replies: Vec<Value> = serde_json::from_slice(&output.stdout)?;
+    same(replies.len(), 2, "revisions")?;
+    for one in &replies {
         same(&one["tools"], &json!(TOOLS.len()), "tools")?;
         ensure!(one["said"].as_str().is_some_and(|it| it.contains("is a draft")), "{one}");
     }
-    same(&seen[0]["id"], &seen[1]["id"], "the post of one key")
+    same(&replies[0]["id"], &replies[1]["id"], "the post of one key")
 }

@@ -141,32 +141,32 @@ async fn nothing_is_fetched_from_private_addresses(deployment: &Deployment) -> R
 
 async fn path_must_be_an_upload_of_the_user(deployment: &Deployment) -> Result {
     let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
-    let (mine, theirs) = (user.picture().await?, other.picture().await?);
+    let (own_path, other_path) = (user.picture().await?, other.picture().await?);
     let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
     let never = text(&target, "path")?;
-    let id = mine.trim_end_matches(".png").rsplit('/').next().unwrap_or_default();
+    let id = own_path.trim_end_matches(".png").rsplit('/').next().unwrap_or_default();
     let renamed = format!("media/{}/{id}.jpg", user.id);
     let borrowed = format!("media/{}/{id}.png", other.id);
 
     for wrong in [
         never,
-        theirs.as_str(),
+        other_path.as_str(),
         &renamed,
         &borrowed,
         "",
         "x",
         "media/1/1.png",
         "../secret",
-        &format!("/{mine}"),
+        &format!("/{own_path}"),
         &format!("media/{}/../{}/{id}.png", user.id, user.id),
         &"x".repeat(3000),
     ] {
-        let body = json!({ "content": "a", "media": [mine, wrong] });
+        let body = json!({ "content": "a", "media": [own_path, wrong] });
         user.api.post("/posts", &body).await?.invalid(&["media.1"])?;
     }
-    let post = user.create(&json!({ "content": "a", "media": [mine] })).await?;
+    let post = user.create(&json!({ "content": "a", "media": [own_path] })).await?;
     let path = format!("/posts/{}", integer(&post, "id")?);
-    user.api.patch(&path, &json!({ "media": [theirs] })).await?.invalid(&["media.0"])?;
+    user.api.patch(&path, &json!({ "media": [other_path] })).await?.invalid(&["media.0"])?;
     same(list(&user.show(integer(&post, "id")?).await?, "media")?.len(), 1, "media after a refused change")
 }
 

@@ -27,26 +27,27 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-fn on(connection: &Value, options: &Value) -> Result<Value> {
+fn targets_with_options(connection: &Value, options: &Value) -> Result<Value> {
     Ok(json!([{ "connected_account_id": integer(connection, "id")?, "options": options }]))
 }
 
 async fn options_apply_to_their_target(deployment: &Deployment) -> Result {
     let mut user = deployment.user().await?;
     let (first, second) = (user.connect(0).await?, user.connect(1).await?);
-    let said = json!({ "visibility": "unlisted", "content_warning": "Boats", "sensitive": true, "language": "pt-BR" });
-    let words = fresh("with options");
-    let mut platforms = on(&first, &said)?;
+    let options =
+        json!({ "visibility": "unlisted", "content_warning": "Boats", "sensitive": true, "language": "pt-BR" });
+    let content = fresh("with options");
+    let mut platforms = targets_with_options(&first, &options)?;
     platforms.as_array_mut().into_iter().for_each(|it| it.push(json!({ "connected_account_id": second["id"] })));
-    let body = json!({ "content": words, "platforms": platforms, "scheduled_at": moment::in_seconds(0) });
+    let body = json!({ "content": content, "platforms": platforms, "scheduled_at": moment::in_seconds(0) });
     let post = user.create(&body).await?;
-    same(&post["platforms"][0]["options"], &said, "options of the first entry")?;
+    same(&post["platforms"][0]["options"], &options, "options of the first entry")?;
     same(&post["platforms"][1]["options"], &json!({}), "options of the second entry")?;
 
     user.reaches(integer(&post, "id")?, "published", 60).await?;
 
-    for entry in deployment.timeline(&words).await? {
-        let expected = if entry["account"] == first["username"] { said.clone() } else { Value::Null };
+    for entry in deployment.timeline(&content).await? {
+        let expected = if entry["account"] == first["username"] { options.clone() } else { Value::Null };
         same(&entry["options"], &expected, "options on the timeline")?;
     }
     Ok(())
@@ -66,13 +67,13 @@ async fn platforms_list_the_values_of_an_option(deployment: &Deployment) -> Resu
     let other = deployment.user().await?;
     other.api.get(&format!("{path}/board")).await?.refused(404)?;
 
-    let words = fresh("on a board");
-    let said = json!({ "board": "tides" });
-    let body = json!({ "content": words, "platforms": on(&connection, &said)?, "scheduled_at": moment::in_seconds(0) });
+    let content = fresh("on a board");
+    let options = json!({ "board": "tides" });
+    let body = json!({ "content": content, "platforms": targets_with_options(&connection, &options)?, "scheduled_at": moment::in_seconds(0) });
     let post = user.create(&body).await?;
     user.reaches(integer(&post, "id")?, "published", 60).await?;
-    for entry in deployment.timeline(&words).await? {
-        same(&entry["options"], &said, "options on the timeline")?;
+    for entry in deployment.timeline(&content).await? {
+        same(&entry["options"], &options, "options on the timeline")?;
     }
     Ok(())
 }
@@ -80,23 +81,23 @@ async fn platforms_list_the_values_of_an_option(deployment: &Deployment) -> Resu
 async fn update_replaces_the_options_of_a_target(deployment: &Deployment) -> Result {
     let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
-    let body =
-        json!({ "content": "a", "platforms": on(&connection, &json!({ "sensitive": true, "language": "de" }))? });
+    let body = json!({ "content": "a", "platforms": targets_with_options(&connection, &json!({ "sensitive": true, "language": "de" }))? });
     let id = integer(&user.create(&body).await?, "id")?;
 
     let kept = user.change(id, &json!({ "content": "b" })).await?;
     same(&kept["platforms"][0]["options"], &json!({ "sensitive": true, "language": "de" }), "options that stay")?;
-    let replaced = user.change(id, &json!({ "platforms": on(&connection, &json!({ "language": "en" }))? })).await?;
+    let replaced = user
+        .change(id, &json!({ "platforms": targets_with_options(&connection, &json!({ "language": "en" }))? }))
+        .await?;
     same(&replaced["platforms"][0]["options"], &json!({ "language": "en" }), "options after a change")?;
-    let none = user.change(id, &json!({ "platforms": on(&connection, &Value::Null)? })).await?;
+    let none = user.change(id, &json!({ "platforms": targets_with_options(&connection, &Value::Null)? })).await?;
     same(&none["platforms"][0]["options"], &json!({}), "options that are removed")
 }
 
 async fn unknown_option_is_refused_even_for_drafts(deployment: &Deployment) -> Result {
     let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
-    let body =
-        json!({ "content": "a", "platforms": on(&connection, &json!({ "visibilities": "public", "playlist": "1" }))? });
+    let body = json!({ "content": "a", "platforms": targets_with_options(&connection, &json!({ "visibilities": "public", "playlist": "1" }))? });
     let errors = user
         .api
         .post("/posts", &body)
@@ -110,11 +111,11 @@ async fn null_omits_an_option_but_not_an_unknown_one(deployment: &Deployment) ->
     let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let unsaid = json!({ "language": null, "sensitive": true });
-    let post = user.create(&json!({ "content": "a", "platforms": on(&connection, &unsaid)? })).await?;
+    let post =
+        user.create(&json!({ "content": "a", "platforms": targets_with_options(&connection, &unsaid)? })).await?;
     same(&post["platforms"][0]["options"], &json!({ "sensitive": true }), "options without the one that is null")?;
 
-    let unknown =
-        json!({ "platforms": on(&connection, &json!({ "visibilities": null, "language": null }))?, "content": "a" });
+    let unknown = json!({ "platforms": targets_with_options(&connection, &json!({ "visibilities": null, "language": null }))?, "content": "a" });
     let path = format!("/posts/{}", integer(&post, "id")?);
     for refused in [user.api.post("/posts", &unknown).await?, user.api.patch(&path, &unknown).await?] {
         let errors = refused.invalid(&["platforms.0.options.visibilities"])?;
@@ -128,7 +129,7 @@ async fn option_values_are_checked_on_scheduling(deployment: &Deployment) -> Res
     let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
     let wrong = json!({ "visibility": "secret", "sensitive": "yes", "language": "english", "content_warning": " " });
-    let body = json!({ "content": "a", "platforms": on(&connection, &wrong)? });
+    let body = json!({ "content": "a", "platforms": targets_with_options(&connection, &wrong)? });
     let id = integer(&user.create(&body).await?, "id")?;
     let path = format!("/posts/{id}");
     let fields =
@@ -137,10 +138,10 @@ async fn option_values_are_checked_on_scheduling(deployment: &Deployment) -> Res
 
     let later = json!({ "scheduled_at": moment::in_seconds(3600) });
     user.api.patch(&path, &later).await?.invalid(&fields)?;
-    let right = json!({ "platforms": on(&connection, &json!({ "visibility": "unlisted" }))?, "scheduled_at": moment::in_seconds(3600) });
+    let right = json!({ "platforms": targets_with_options(&connection, &json!({ "visibility": "unlisted" }))?, "scheduled_at": moment::in_seconds(3600) });
     user.change(id, &right).await?;
-    let back = json!({ "platforms": on(&connection, &wrong)? });
-    user.api.patch(&path, &back).await?.invalid(&fields)?;
+    let change = json!({ "platforms": targets_with_options(&connection, &wrong)? });
+    user.api.patch(&path, &change).await?.invalid(&fields)?;
     user.api.delete(&path).await?.is(204)?;
     Ok(())
 }
@@ -157,7 +158,7 @@ async fn invalid_options_are_reported_by_field(deployment: &Deployment) -> Resul
         (json!({ "visibility": "x".repeat(10_001) }), "platforms.0.options.visibility"),
         (json!(many), "platforms.0.options"),
     ] {
-        let body = json!({ "content": "a", "platforms": on(&connection, &options)? });
+        let body = json!({ "content": "a", "platforms": targets_with_options(&connection, &options)? });
         user.api.post("/posts", &body).await?.invalid(&[field])?;
     }
     Ok(())

@@ -26,10 +26,10 @@ pub(super) fn checks() -> Vec<Check> {
 async fn targets_publish_their_own_media(deployment: &Deployment) -> Result {
     let mut user = deployment.user().await?;
     let (first, second) = (user.connect(0).await?, user.connect(1).await?);
-    let words = fresh("with files of its own");
+    let content = fresh("with files of its own");
     let own = json!([{ "path": user.picture().await?, "alt_text": "for the second alone" }, user.picture().await?]);
     let body = json!({
-        "content": words,
+        "content": content,
         "platforms": [
             { "connected_account_id": first["id"] },
             { "connected_account_id": second["id"], "media": own },
@@ -43,14 +43,14 @@ async fn targets_publish_their_own_media(deployment: &Deployment) -> Result {
     same(list(&post["platforms"][1], "media")?.len(), 2, "files of the second entry")?;
     user.reaches(integer(&post, "id")?, "published", 60).await?;
 
-    let shown = deployment.timeline(&words).await?;
+    let shown = deployment.timeline(&content).await?;
     same(shown.len(), 2, "posts on the timeline")?;
     for entry in shown {
-        let said: Vec<_> = list(&entry, "media")?.iter().map(|it| it["alt_text"].clone()).collect();
+        let alt_texts: Vec<_> = list(&entry, "media")?.iter().map(|it| it["alt_text"].clone()).collect();
         let is_first = entry["account"] == first["username"];
         let expected =
             if is_first { vec![json!("for all others")] } else { vec![json!("for the second alone"), Value::Null] };
-        same(said, expected, "words on the timeline")?;
+        same(alt_texts, expected, "words on the timeline")?;
     }
     Ok(())
 }
@@ -104,8 +104,8 @@ async fn number_of_media_paths_is_limited(deployment: &Deployment) -> Result {
     let files = |from: u64| (from..from + 30).map(|it| format!("media/1/{it}.png")).collect::<Vec<_>>();
     let platforms: Vec<_> =
         (1..4_u64).map(|it| json!({ "connected_account_id": it, "media": files(it * 100) })).collect();
-    let answer = user.api.post("/posts", &json!({ "content": "a", "platforms": platforms })).await?;
-    let errors = answer.invalid(&[
+    let response = user.api.post("/posts", &json!({ "content": "a", "platforms": platforms })).await?;
+    let errors = response.invalid(&[
         "media",
         "platforms.0.connected_account_id",
         "platforms.1.connected_account_id",

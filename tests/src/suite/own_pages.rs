@@ -47,23 +47,23 @@ async fn open(user: &mut User<'_>, path: &str) -> Result<Page> {
     Ok(page)
 }
 
-fn shows(page: &Page, words: &str) -> Result {
-    ensure!(page.html.contains(words), "{}", page.test_error(&format!("{words:?} is not on the page")));
+fn ensure_shown(page: &Page, expected: &str) -> Result {
+    ensure!(page.html.contains(expected), "{}", page.test_error(&format!("{expected:?} is not on the page")));
     Ok(())
 }
 
-fn hides(page: &Page, words: &str) -> Result {
-    ensure!(!page.html.contains(words), "{}", page.test_error(&format!("{words:?} is on the page")));
+fn ensure_not_shown(page: &Page, unexpected: &str) -> Result {
+    ensure!(!page.html.contains(unexpected), "{}", page.test_error(&format!("{unexpected:?} is on the page")));
     Ok(())
 }
 
 /// Allows access to this account of the consent page; returns the last page.
-async fn allow(user: &mut User<'_>, page: Page, account: usize) -> Result<Page> {
-    let (form, allow) = page.form_with_button("Allow").ok_or_else(|| page.test_error("nothing to allow"))?;
+async fn allow_account(user: &mut User<'_>, page: Page, account: usize) -> Result<Page> {
+    let (form, allow_account) = page.form_with_button("Allow").ok_or_else(|| page.test_error("nothing to allow"))?;
     let choice =
         form.fields.iter().find(|it| it.kind == "radio").ok_or_else(|| page.test_error("nothing to choose"))?;
     let chosen = choice.options.get(account).ok_or_else(|| page.test_error("there is no such account"))?.clone();
-    user.browser.submit(&page, &form, Some(&allow), &[(&choice.name.clone(), &chosen)]).await
+    user.browser.submit(&page, &form, Some(&allow_account), &[(&choice.name.clone(), &chosen)]).await
 }
 
 async fn own_pages_are_accessible(deployment: &Deployment) -> Result {
@@ -76,7 +76,7 @@ async fn own_pages_are_accessible(deployment: &Deployment) -> Result {
     for path in [CONNECTIONS, POSTS, "/account/posts?show=drafts", "/account/posts?show=published&page=2"] {
         let page = open(&mut user, path).await?;
         check_page(&page, true)?;
-        hides(&page, "<script>alert")?;
+        ensure_not_shown(&page, "<script>alert")?;
     }
     let mut stranger = deployment.browser()?;
     for path in [CONNECTIONS, POSTS, WEBHOOKS] {
@@ -93,16 +93,16 @@ async fn own_pages_are_accessible(deployment: &Deployment) -> Result {
 async fn other_users_items_are_not_shown_or_changed(deployment: &Deployment) -> Result {
     let (mut owner, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let connection = owner.connect(0).await?;
-    let words = fresh("of one alone");
-    let post = owner.schedule(&words, &[&connection], 7200).await?;
+    let content = fresh("of one alone");
+    let post = owner.schedule(&content, &[&connection], 7200).await?;
     let idle = owner.connect(1).await?;
     owner.api.post("/webhooks", &json!({ "url": "https://example.com/of-one-alone" })).await?.is(201)?;
 
-    hides(&open(&mut other, CONNECTIONS).await?, &format!("@{}", text(&connection, "username")?))?;
-    hides(&open(&mut other, POSTS).await?, &words)?;
-    hides(&open(&mut other, WEBHOOKS).await?, "of-one-alone")?;
+    ensure_not_shown(&open(&mut other, CONNECTIONS).await?, &format!("@{}", text(&connection, "username")?))?;
+    ensure_not_shown(&open(&mut other, POSTS).await?, &content)?;
+    ensure_not_shown(&open(&mut other, WEBHOOKS).await?, "of-one-alone")?;
     let page = open(&mut other, CONNECTIONS).await?;
-    let csrf = token_of(&page)?;
+    let csrf = csrf_token(&page)?;
     for path in [
         format!("{POSTS}/{post}/cancel"),
         format!("{POSTS}/{post}/try-again"),
@@ -117,12 +117,12 @@ async fn other_users_items_are_not_shown_or_changed(deployment: &Deployment) -> 
     }
 
     same(&owner.show(post).await?["status"], &json!("scheduled"), "the post")?;
-    let left = owner.api.get("/connections").await?.ok(200)?;
-    same(list(&left, "data")?.len(), 2, "connections")
+    let remaining = owner.api.get("/connections").await?.ok(200)?;
+    same(list(&remaining, "data")?.len(), 2, "connections")
 }
 
 /// The CSRF token in the forms of a page.
-fn token_of(page: &Page) -> Result<String> {
+fn csrf_token(page: &Page) -> Result<String> {
     let form = page.form_with_field("csrf").ok_or_else(|| page.test_error("no form has a token"))?;
     let field = form.fields.iter().find(|it| it.name == "csrf").and_then(|it| it.value.clone());
     field.ok_or_else(|| page.test_error("the token is empty"))
@@ -132,7 +132,7 @@ async fn forms_require_their_csrf_token(deployment: &Deployment) -> Result {
     let (mut user, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let connection = user.connect(0).await?;
     let post = user.schedule(&fresh("stays"), &[&connection], 7200).await?;
-    let foreign = token_of(&open(&mut other, CONNECTIONS).await?)?;
+    let foreign = csrf_token(&open(&mut other, CONNECTIONS).await?)?;
     let id = integer(&connection, "id")?;
 
     for path in [
@@ -158,15 +158,15 @@ async fn account_is_connected_and_disconnected(deployment: &Deployment) -> Resul
     let mut user = deployment.new_user().await?;
     let page = open(&mut user, CONNECTIONS).await?;
     let consent = user.browser.press(&page, "Sandbox", &[]).await?;
-    let end = allow(&mut user, consent, 0).await?;
-    shows(&end, CONNECTIONS)?;
+    let end = allow_account(&mut user, consent, 0).await?;
+    ensure_shown(&end, CONNECTIONS)?;
 
     let page = open(&mut user, CONNECTIONS).await?;
     let all = user.api.get("/connections").await?.ok(200)?;
     same(list(&all, "data")?.len(), 1, "connections")?;
-    shows(&page, &format!("@{}", text(&all["data"][0], "username")?))?;
+    ensure_shown(&page, &format!("@{}", text(&all["data"][0], "username")?))?;
     let page = user.browser.press(&page, "Disconnect", &[]).await?;
-    shows(&page, "The account is disconnected.")?;
+    ensure_shown(&page, "The account is disconnected.")?;
     let all = user.api.get("/connections").await?.ok(200)?;
     same(list(&all, "data")?.len(), 0, "connections afterwards")
 }
@@ -174,28 +174,28 @@ async fn account_is_connected_and_disconnected(deployment: &Deployment) -> Resul
 async fn post_is_cancelled_before_its_account_is_disconnected(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
-    let words = fresh("not after all");
-    let post = user.schedule(&words, &[&connection], 7200).await?;
+    let content = fresh("not after all");
+    let post = user.schedule(&content, &[&connection], 7200).await?;
 
     let page = open(&mut user, CONNECTIONS).await?;
     let refused = user.browser.press(&page, "Disconnect", &[]).await?;
     same(refused.status.as_u16(), 422, "status of the refusal")?;
-    shows(&refused, "1 scheduled or publishing post uses this account")?;
+    ensure_shown(&refused, "1 scheduled or publishing post uses this account")?;
     let page = open(&mut user, POSTS).await?;
-    shows(&page, &words)?;
+    ensure_shown(&page, &content)?;
     let page = user.browser.press(&page, "Cancel", &[]).await?;
-    shows(&page, "Cancelled. The post is now a draft.")?;
+    ensure_shown(&page, "Cancelled. The post is now a draft.")?;
     same(&user.show(post).await?["status"], &json!("draft"), "the post")?;
-    shows(&open(&mut user, "/account/posts?show=drafts").await?, &words)?;
+    ensure_shown(&open(&mut user, "/account/posts?show=drafts").await?, &content)?;
     // An outdated page cannot publish a post that is no longer failed.
-    let again = format!("{}{POSTS}/{post}/try-again", deployment.origin());
+    let retry_url = format!("{}{POSTS}/{post}/try-again", deployment.origin());
     // Sent twice, it cancels once.
-    let fields = [("csrf", token_of(&page)?), ("revision", "2".to_owned())];
-    let refused = user.browser.post(&again, &fields.each_ref().map(|it| (it.0, it.1.as_str()))).await?;
+    let fields = [("csrf", csrf_token(&page)?), ("revision", "2".to_owned())];
+    let refused = user.browser.post(&retry_url, &fields.each_ref().map(|it| (it.0, it.1.as_str()))).await?;
     same(refused.status.as_u16(), 422, "trying a draft again")?;
 
     let page = open(&mut user, CONNECTIONS).await?;
-    shows(&user.browser.press(&page, "Disconnect", &[]).await?, "The account is disconnected.")
+    ensure_shown(&user.browser.press(&page, "Disconnect", &[]).await?, "The account is disconnected.")
 }
 
 async fn draft_is_scheduled_as_shown(deployment: &Deployment) -> Result {
@@ -203,26 +203,26 @@ async fn draft_is_scheduled_as_shown(deployment: &Deployment) -> Result {
     let (one, other) = (user.connect(0).await?, user.connect(1).await?);
     let email = user.email.clone();
     let drafts = deployment.grant(&mut user.browser, &email, &["posts:draft"]).await?;
-    let (words, own) = (fresh("to be read"), fresh("of one account"));
+    let (content, own) = (fresh("to be read"), fresh("of one account"));
     let mut platforms = targets(&[&one, &other])?;
     platforms[1]["content"] = json!(own);
     platforms[1]["options"] = json!({ "language": "en" });
     let media = json!([{ "path": user.picture().await?, "alt_text": "A boat at the pier" }]);
-    let body = json!({ "content": words, "platforms": platforms, "media": media });
+    let body = json!({ "content": content, "platforms": platforms, "media": media });
     let draft = drafts.post("/posts", &body).await?.ok(201)?;
     let id = integer(&draft, "id")?;
-    shows(&open(&mut user, "/account/posts?show=drafts").await?, "Review and schedule")?;
+    ensure_shown(&open(&mut user, "/account/posts?show=drafts").await?, "Review and schedule")?;
 
     let path = format!("{POSTS}/{id}/schedule");
     let page = open(&mut user, &path).await?;
     check_page(&page, true)?;
-    for shown in [&words, &own, "language", "A boat at the pier", "image/png"] {
-        shows(&page, shown)?;
+    for shown in [&content, &own, "language", "A boat at the pier", "image/png"] {
+        ensure_shown(&page, shown)?;
     }
     // Only the version that the user has seen is published.
     drafts.patch(&format!("/posts/{id}"), &json!({ "content": fresh("swapped") })).await?.is(200)?;
     let refused = user.browser.press(&page, "Publish now", &[]).await?;
-    shows(&refused, "The post was changed")?;
+    ensure_shown(&refused, "The post was changed")?;
     same(&user.show(id).await?["status"], &json!("draft"), "the post")?;
 
     let page = open(&mut user, &path).await?;
@@ -231,7 +231,7 @@ async fn draft_is_scheduled_as_shown(deployment: &Deployment) -> Result {
     let at = moment::now() + chrono::TimeDelta::hours(3);
     let at = at.format("%Y-%m-%dT%H:%M").to_string();
     let page = user.browser.press(&page, "Schedule", &[("at", &at)]).await?;
-    shows(&page, "The post is scheduled.")?;
+    ensure_shown(&page, "The post is scheduled.")?;
     let scheduled = user.show(id).await?;
     same(&scheduled["scheduled_at"], &json!(format!("{at}:00.000Z")), "its time")?;
     let page = user.browser.open(&format!("{}{path}", deployment.origin())).await?;
@@ -241,48 +241,48 @@ async fn draft_is_scheduled_as_shown(deployment: &Deployment) -> Result {
 async fn posts_are_listed_by_day_fifty_per_page(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
-    let words = fresh("one of many");
+    let content = fresh("one of many");
     for number in 1..=51 {
-        user.schedule(&format!("{words} number {number}."), &[&connection], 86_400 * number).await?;
+        user.schedule(&format!("{content} number {number}."), &[&connection], 86_400 * number).await?;
     }
 
     let first = open(&mut user, POSTS).await?;
-    shows(&first, "number 1.")?;
-    shows(&first, "Days and times are UTC.")?;
-    hides(&first, "number 51.")?;
+    ensure_shown(&first, "number 1.")?;
+    ensure_shown(&first, "Days and times are UTC.")?;
+    ensure_not_shown(&first, "number 51.")?;
     let days = tags(&first.html).iter().filter(|it| it.name == "h2").count();
     same(days, 50, "days with a heading")?;
     let second = open(&mut user, "/account/posts?show=coming&page=2").await?;
-    shows(&second, "number 51.")?;
-    hides(&second, "number 50.")
+    ensure_shown(&second, "number 51.")?;
+    ensure_not_shown(&second, "number 50.")
 }
 
 async fn webhooks_are_listed_disabled_and_deleted(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    shows(&open(&mut user, WEBHOOKS).await?, "You have no webhooks.")?;
+    ensure_shown(&open(&mut user, WEBHOOKS).await?, "You have no webhooks.")?;
     let body = json!({ "url": "https://example.com/hooks", "events": ["post.failed"] });
-    let made = user.api.post("/webhooks", &body).await?.ok(201)?;
+    let webhook = user.api.post("/webhooks", &body).await?.ok(201)?;
     let page = open(&mut user, WEBHOOKS).await?;
-    for words in ["https://example.com/hooks", "post.failed", "Unverified", "Created by"] {
-        shows(&page, words)?;
+    for expected in ["https://example.com/hooks", "post.failed", "Unverified", "Created by"] {
+        ensure_shown(&page, expected)?;
     }
-    hides(&page, text(&made, "secret")?)?;
-    let path = format!("/webhooks/{}", integer(&made, "id")?);
+    ensure_not_shown(&page, text(&webhook, "secret")?)?;
+    let path = format!("/webhooks/{}", integer(&webhook, "id")?);
     user.api.patch(&path, &json!({ "disabled": true })).await?.is(200)?;
     let page = open(&mut user, WEBHOOKS).await?;
-    shows(&page, "Disabled by you")?;
+    ensure_shown(&page, "Disabled by you")?;
 
     let page = user.browser.press(&page, "Enable", &[]).await?;
-    shows(&page, "the webhook is enabled when it responds with 2xx")?;
+    ensure_shown(&page, "the webhook is enabled when it responds with 2xx")?;
     same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(false), "disabled")?;
     let page = user.browser.press(&page, "Send test", &[]).await?;
-    shows(&page, "Test sent.")?;
-    shows(&page, "webhook.test")?;
+    ensure_shown(&page, "Test sent.")?;
+    ensure_shown(&page, "webhook.test")?;
     let page = user.browser.press(&page, "Disable", &[]).await?;
-    shows(&page, "The webhook is disabled.")?;
+    ensure_shown(&page, "The webhook is disabled.")?;
     same(&user.api.get(&path).await?.ok(200)?["disabled"], &json!(true), "disabled")?;
     let page = user.browser.press(&page, "Delete", &[]).await?;
-    shows(&page, "The webhook is deleted.")?;
+    ensure_shown(&page, "The webhook is deleted.")?;
     user.api.get(&path).await?.is(404)?;
     Ok(())
 }
@@ -292,12 +292,12 @@ async fn revoking_a_token_can_delete_its_webhook(deployment: &Deployment) -> Res
     user.api.post("/webhooks", &json!({ "url": "https://example.com/created-by-it" })).await?.is(201)?;
 
     let page = open(&mut user, "/account").await?;
-    shows(&page, "https://example.com/created-by-it")?;
+    ensure_shown(&page, "https://example.com/created-by-it")?;
     let page = user.browser.press(&page, "Revoke", &[("delete_webhooks", "true")]).await?;
 
-    shows(&page, "The webhook that it created is deleted.")?;
+    ensure_shown(&page, "The webhook that it created is deleted.")?;
     user.api.get("/webhooks").await?.refused(401)?;
-    hides(&open(&mut user, WEBHOOKS).await?, "created-by-it")
+    ensure_not_shown(&open(&mut user, WEBHOOKS).await?, "created-by-it")
 }
 
 async fn device_is_revoked_by_its_name(deployment: &Deployment) -> Result {
@@ -307,8 +307,8 @@ async fn device_is_revoked_by_its_name(deployment: &Deployment) -> Result {
     let device = stranger.post("/auth/device/code", &json!({ "client_name": name })).await?.ok(201)?;
     let page = user.browser.open(text(&device, "verification_uri_complete")?).await?;
     let page = user.browser.press(&page, "Continue", &[]).await?;
-    shows(&page, &name)?;
-    shows(&page, "any app can choose this name")?;
+    ensure_shown(&page, &name)?;
+    ensure_shown(&page, "any app can choose this name")?;
     user.browser.press(&page, "Approve", &[]).await?;
     let code = json!({ "device_code": device["device_code"] });
     let granted = stranger.post("/auth/device/token", &code).await?.ok(200)?;
@@ -322,7 +322,7 @@ async fn device_is_revoked_by_its_name(deployment: &Deployment) -> Result {
     let place = tags.iter().position(|it| named(&it)).ok_or_else(|| page.test_error("no button says its name"))?;
     let grant = tags[..place].iter().rfind(|it| it.get("name") == Some("grant")).and_then(|it| it.get("value"));
     let grant = grant.ok_or_else(|| missing("the device of the button"))?;
-    let fields = [("csrf", token_of(&page)?), ("grant", grant.to_owned())];
+    let fields = [("csrf", csrf_token(&page)?), ("grant", grant.to_owned())];
     let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
     user.browser.post(&format!("{}/account/revoke", deployment.origin()), &fields).await?;
 
@@ -343,8 +343,8 @@ async fn account_with_a_lost_grant_is_reconnected(deployment: &Deployment) -> Re
     let account = text(&connection, "username")?.to_owned();
     deployment.disarm(&account).await?;
     deployment.arm(&json!({ "account": account, "kind": "revoke" })).await?;
-    let words = fresh("waits for its account");
-    let post = user.schedule(&words, &[&connection], 1).await?;
+    let content = fresh("waits for its account");
+    let post = user.schedule(&content, &[&connection], 1).await?;
     let path = format!("/connections/{}", integer(&connection, "id")?);
     moment::eventually(Duration::from_secs(30), "the grant is lost", || async {
         let shown = user.api.get(&path).await?.ok(200)?;
@@ -352,17 +352,17 @@ async fn account_with_a_lost_grant_is_reconnected(deployment: &Deployment) -> Re
     })
     .await?;
 
-    shows(&open(&mut user, POSTS).await?, "Reconnect")?;
+    ensure_shown(&open(&mut user, POSTS).await?, "Reconnect")?;
     let page = open(&mut user, CONNECTIONS).await?;
     check_page(&page, true)?;
-    shows(&page, "Reconnect needed")?;
-    let consent = user.browser.press(&page, "Reconnect", &[]).await?;
-    allow(&mut user, consent, MEADOW.1).await?;
+    ensure_shown(&page, "Reconnect needed")?;
+    let allow_page = user.browser.press(&page, "Reconnect", &[]).await?;
+    allow_account(&mut user, allow_page, MEADOW.1).await?;
 
     let page = open(&mut user, CONNECTIONS).await?;
-    hides(&page, "Reconnect needed")?;
-    let again: Value = user.api.get(&path).await?.ok(200)?;
-    same(&again["needs_reconnection"], &json!(false), "needs_reconnection of the same connection")?;
+    ensure_not_shown(&page, "Reconnect needed")?;
+    let reconnected: Value = user.api.get(&path).await?.ok(200)?;
+    same(&reconnected["needs_reconnection"], &json!(false), "needs_reconnection of the same connection")?;
     user.reaches(post, "published", 60).await?;
     Ok(())
 }
@@ -373,31 +373,31 @@ async fn failed_post_is_retried(deployment: &Deployment) -> Result {
     let account = text(&connection, "username")?.to_owned();
     deployment.disarm(&account).await?;
     deployment.arm(&json!({ "account": account, "kind": "refuse" })).await?;
-    let words = fresh("at the second try");
-    let post = user.schedule(&words, &[&connection], 1).await?;
+    let content = fresh("at the second try");
+    let post = user.schedule(&content, &[&connection], 1).await?;
     let failed = user.reaches(post, "failed", 20).await?;
 
-    shows(&open(&mut user, POSTS).await?, "One post failed.")?;
+    ensure_shown(&open(&mut user, POSTS).await?, "One post failed.")?;
     let page = open(&mut user, "/account/posts?show=failed").await?;
     check_page(&page, true)?;
-    shows(&page, &words)?;
+    ensure_shown(&page, &content)?;
     let why = text(&failed["platforms"][0], "error_message")?;
     let shown: String = tags(&page.html).into_iter().map(|it| it.text).collect();
     ensure!(shown.contains(why), "{}", page.test_error(&format!("it does not say why: {why:?}")));
     // Only the version that the user has seen is published.
-    let words = fresh("at the second try, corrected");
-    user.api.patch(&format!("/posts/{post}"), &json!({ "content": words })).await?.is(200)?;
+    let content = fresh("at the second try, corrected");
+    user.api.patch(&format!("/posts/{post}"), &json!({ "content": content })).await?.is(200)?;
     let refused = user.browser.press(&page, "Try again", &[]).await?;
     same(refused.status.as_u16(), 422, "an old page")?;
     same(&user.show(post).await?["status"], &json!("failed"), "the post")?;
     let page = open(&mut user, "/account/posts?show=failed").await?;
-    shows(&page, &words)?;
+    ensure_shown(&page, &content)?;
     let page = user.browser.press(&page, "Try again", &[]).await?;
-    shows(&page, "The post is being published again")?;
+    ensure_shown(&page, "The post is being published again")?;
 
     user.reaches(post, "published", 30).await?;
-    same(deployment.timeline(&words).await?.len(), 1, "how often it is public")?;
-    shows(&open(&mut user, "/account/posts?show=published").await?, &words)?;
+    same(deployment.timeline(&content).await?.len(), 1, "how often it is public")?;
+    ensure_shown(&open(&mut user, "/account/posts?show=published").await?, &content)?;
     let path = format!("/account/posts/{post}/attempts");
     let page = open(&mut user, &path).await?;
     check_page(&page, true)?;

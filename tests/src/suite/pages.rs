@@ -6,7 +6,7 @@ use crate::{
     answer::text,
     browser::{Browser, Page},
     checks,
-    deployment::{Deployment, fresh, fresh_email},
+    deployment::{Deployment, fresh, unique_email},
     ensure,
     error::{Result, same},
     html::tags,
@@ -97,7 +97,7 @@ fn check_headers(page: &Page) -> Result {
 }
 
 async fn pages_are_accessible(deployment: &Deployment) -> Result {
-    let (api, mut browser, email) = (deployment.stranger()?, deployment.browser()?, fresh_email());
+    let (api, mut browser, email) = (deployment.stranger()?, deployment.browser()?, unique_email());
     let origin = deployment.origin();
 
     check_page(&browser.open(&format!("{origin}/device")).await?, false)?;
@@ -138,7 +138,7 @@ async fn sandbox_pages_are_accessible(deployment: &Deployment) -> Result {
 async fn form_without_csrf_token_does_nothing(deployment: &Deployment) -> Result {
     let (api, mut browser) = (deployment.stranger()?, deployment.browser()?);
     let device = deployment.device(&api, &[]).await?;
-    let page = deployment.approval(&mut browser, &device, &fresh_email()).await?;
+    let page = deployment.approval(&mut browser, &device, &unique_email()).await?;
     let (form, button) = page.form_with_button("Approve").ok_or_else(|| page.test_error("no button Approve"))?;
     let hidden = form.fields.iter().filter(|it| it.kind == "hidden" && it.name != "user_code");
     let names: Vec<_> = hidden.map(|it| it.name.clone()).collect();
@@ -162,8 +162,8 @@ async fn form_without_csrf_token_does_nothing(deployment: &Deployment) -> Result
 async fn form_of_another_session_does_nothing(deployment: &Deployment) -> Result {
     let (api, mut victim, mut attacker) = (deployment.stranger()?, deployment.browser()?, deployment.browser()?);
     let device = deployment.device(&api, &[]).await?;
-    let attackers = deployment.approval(&mut attacker, &device, &fresh_email()).await?;
-    deployment.sign_in(&mut victim, &format!("{}/account", deployment.origin()), &fresh_email()).await?;
+    let attackers = deployment.approval(&mut attacker, &device, &unique_email()).await?;
+    deployment.sign_in(&mut victim, &format!("{}/account", deployment.origin()), &unique_email()).await?;
 
     // The attacker's form, with the attacker's token, sent by the victim's browser.
     victim.press(&attackers, "Approve", &[]).await?;
@@ -195,7 +195,7 @@ async fn sign_in_redirects_to_own_pages_only(deployment: &Deployment) -> Result 
             let mut address = url::Url::parse(&format!("{origin}/sign-in"))?;
             address.query_pairs_mut().append_pair(parameter, target);
             // A redirect to a host that does not exist would be an error here.
-            let page = deployment.sign_in(&mut browser, address.as_str(), &fresh_email()).await?;
+            let page = deployment.sign_in(&mut browser, address.as_str(), &unique_email()).await?;
             same(page.url.origin(), url::Url::parse(origin)?.origin(), "where signing in ends")?;
         }
     }
@@ -204,9 +204,9 @@ async fn sign_in_redirects_to_own_pages_only(deployment: &Deployment) -> Result 
 
 async fn user_input_is_escaped(deployment: &Deployment) -> Result {
     let mut browser = deployment.browser()?;
-    deployment.sign_in(&mut browser, &format!("{}/account", deployment.origin()), &fresh_email()).await?;
+    deployment.sign_in(&mut browser, &format!("{}/account", deployment.origin()), &unique_email()).await?;
     for path in ["/device?user_code=", "/account?x=", "/sign-in?error="] {
-        types_evil(&mut browser, &format!("{}{path}", deployment.origin())).await?;
+        enter_script(&mut browser, &format!("{}{path}", deployment.origin())).await?;
     }
     Ok(())
 }
@@ -214,13 +214,13 @@ async fn user_input_is_escaped(deployment: &Deployment) -> Result {
 async fn sandbox_input_is_escaped(deployment: &Deployment) -> Result {
     let mut browser = deployment.browser()?;
     for path in ["/sandbox?x=", "/sandbox/deliveries?post="] {
-        types_evil(&mut browser, &format!("{}{path}", deployment.sandbox())).await?;
+        enter_script(&mut browser, &format!("{}{path}", deployment.sandbox())).await?;
     }
     Ok(())
 }
 
 /// Opens a page whose address ends with a malicious value.
-async fn types_evil(browser: &mut Browser, address: &str) -> Result {
+async fn enter_script(browser: &mut Browser, address: &str) -> Result {
     let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
     let mut address = url::Url::parse(address)?;
     let name = address.query().unwrap_or_default().trim_end_matches('=').to_owned();

@@ -108,8 +108,8 @@ async fn replaced_targets_keep_their_ids(deployment: &Deployment) -> Result {
     let again = user.change(id, &json!({ "platforms": targets(&[&b])? })).await?;
     same(&again["platforms"][0]["content"], &json!("text"), "content once the override is gone")?;
     // Removed targets do not prevent disconnecting any more.
-    for gone in [&a, &c] {
-        user.api.delete(&format!("/connections/{}", integer(gone, "id")?)).await?.is(204)?;
+    for removed in [&a, &c] {
+        user.api.delete(&format!("/connections/{}", integer(removed, "id")?)).await?.is(204)?;
     }
     user.api.delete(&format!("/connections/{}", integer(&b, "id")?)).await?.error(422, "has_pending_posts")?;
     Ok(())
@@ -221,8 +221,8 @@ async fn deleted_post_is_gone(deployment: &Deployment) -> Result {
     let scheduled = user.schedule("b", &[&connection], 3600).await?;
     for id in [draft, scheduled] {
         let path = format!("/posts/{id}");
-        let answer = user.api.delete(&path).await?.is(204)?;
-        ensure!(answer.text.is_empty(), "{}", answer.test_error("204 has a body"));
+        let response = user.api.delete(&path).await?.is(204)?;
+        ensure!(response.text.is_empty(), "{}", response.test_error("204 has a body"));
         user.api.get(&path).await?.refused(404)?;
         user.api.patch(&path, &json!({ "content": "b" })).await?.refused(404)?;
         user.api.call(Method::DELETE, &path).send().await?.refused(404)?;
@@ -250,15 +250,15 @@ async fn patch_if(api: &Api, path: &str, tag: &str, change: &Value) -> Result<An
 
 async fn revision_grows_with_each_change_and_is_the_etag(deployment: &Deployment) -> Result {
     let user = deployment.user().await?;
-    let is_tagged = |answer: Answer| {
-        let post = answer.json()?;
-        same(answer.header("etag"), &format!("\"{}\"", post["revision"]), "etag")?;
+    let is_tagged = |response: Answer| {
+        let post = response.json()?;
+        same(response.header("etag"), &format!("\"{}\"", post["revision"]), "etag")?;
         integer(&post, "revision")
     };
-    let made = user.api.post("/posts", &json!({ "content": "a" })).await?.is(201)?;
-    let path = format!("/posts/{}", made.json()?["id"]);
+    let created = user.api.post("/posts", &json!({ "content": "a" })).await?.is(201)?;
+    let path = format!("/posts/{}", created.json()?["id"]);
 
-    let first = is_tagged(made)?;
+    let first = is_tagged(created)?;
     same(is_tagged(user.api.get(&path).await?.is(200)?)?, first, "revision of the same post")?;
     let second = is_tagged(user.api.patch(&path, &json!({ "content": "b" })).await?.is(200)?)?;
     ensure!(first < second, "{first} grew to {second}");

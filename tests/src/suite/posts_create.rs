@@ -51,10 +51,10 @@ async fn draft_keeps_all_fields(deployment: &Deployment) -> Result {
     same(&post["creator"]["id"], &json!(user.id), "creator.id")?;
     let entries = list(&post, "platforms")?;
     same(entries.len(), 2, "entries")?;
-    for (entry, connection, words) in [(&entries[0], &second, "an override"), (&entries[1], &first, content)] {
+    for (entry, connection, expected) in [(&entries[0], &second, "an override"), (&entries[1], &first, content)] {
         same(&entry["connected_account_id"], &connection["id"], "connected_account_id")?;
         same(&entry["username"], &connection["username"], "username")?;
-        same(text(entry, "content")?, words, "content of the entry")?;
+        same(text(entry, "content")?, expected, "content of the entry")?;
         same(&entry["status"], &json!("pending"), "status of the entry")?;
         for empty in ["published_at", "platform_post_id", "platform_post_url", "error_message"] {
             same(&entry[empty], &Value::Null, empty)?;
@@ -222,27 +222,29 @@ async fn misspelled_field_is_an_error(deployment: &Deployment) -> Result {
         ("medias", "media"),
     ] {
         let errors = user.api.post("/posts", &json!({ "content": "a", wrong: "x" })).await?.invalid(&[wrong])?;
-        let said = errors[wrong][0].as_str().unwrap_or_default();
-        ensure!(said.contains(wrong) && said.contains(&format!("did you mean {right}")), "said: {said}");
+        let message = errors[wrong][0].as_str().unwrap_or_default();
+        ensure!(message.contains(wrong) && message.contains(&format!("did you mean {right}")), "said: {message}");
     }
     Ok(())
 }
 
 async fn targets_must_be_distinct_own_connections(deployment: &Deployment) -> Result {
     let (mut user, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
-    let (mine, theirs) = (user.connect(0).await?, other.connect(0).await?);
-    let gone = user.connect(1).await?;
-    user.api.delete(&format!("/connections/{}", integer(&gone, "id")?)).await?.is(204)?;
+    let (own_connection, other_connection) = (user.connect(0).await?, other.connect(0).await?);
+    let deleted_connection = user.connect(1).await?;
+    user.api.delete(&format!("/connections/{}", integer(&deleted_connection, "id")?)).await?.is(204)?;
     let field: &[&str] = &["platforms.1.connected_account_id"];
 
-    for second in [&theirs, &gone, &mine, &json!({ "id": 9_007_199_254_740_990_i64 })] {
+    for second in [&other_connection, &deleted_connection, &own_connection, &json!({ "id": 9_007_199_254_740_990_i64 })]
+    {
         for time in [Value::Null, json!(moment::in_seconds(600))] {
-            let body = json!({ "content": "a", "platforms": targets(&[&mine, second])?, "scheduled_at": time });
+            let body =
+                json!({ "content": "a", "platforms": targets(&[&own_connection, second])?, "scheduled_at": time });
             user.api.post("/posts", &body).await?.invalid(field)?;
         }
     }
-    let many = vec![targets(&[&mine])?[0].clone(); 31];
-    user.api.post("/posts", &json!({ "content": "a", "platforms": many })).await?.invalid_under("platforms")?;
+    let many = vec![targets(&[&own_connection])?[0].clone(); 31];
+    user.api.post("/posts", &json!({ "content": "a", "platforms": many })).await?.expect_invalid_under("platforms")?;
     Ok(())
 }
 
@@ -252,7 +254,7 @@ async fn media_paths_are_distinct_and_at_most_thirty(deployment: &Deployment) ->
     let twice = json!({ "content": "a", "media": [picture, picture] });
     user.api.post("/posts", &twice).await?.invalid(&["media.1"])?;
     let many: Vec<_> = (0..31).map(|it| format!("media/{}/{it}.png", user.id)).collect();
-    user.api.post("/posts", &json!({ "content": "a", "media": many })).await?.invalid_under("media")?;
+    user.api.post("/posts", &json!({ "content": "a", "media": many })).await?.expect_invalid_under("media")?;
     Ok(())
 }
 
@@ -281,10 +283,10 @@ async fn platform_rules_apply_only_to_scheduled_posts(deployment: &Deployment) -
         let path = format!("/posts/{}", integer(&draft, "id")?);
         let again = user.api.patch(&path, &at).await?.invalid(&[field])?;
         same(&again, &refused, "the errors when a draft is scheduled")?;
-        let said = refused[field][0].as_str().unwrap_or_default().to_lowercase().replace(',', "");
+        let message = refused[field][0].as_str().unwrap_or_default().to_lowercase().replace(',', "");
         let (most, given) = if media.is_empty() { (max_text, max_text + 1) } else { (max_images, max_images + 1) };
         for word in ["sandbox", &most.to_string(), &given.to_string()] {
-            ensure!(said.contains(word), "the error on {field} does not name {word}: {said}");
+            ensure!(message.contains(word), "the error on {field} does not name {word}: {message}");
         }
     }
     // A target's own text that fits replaces a content that does not.

@@ -38,9 +38,9 @@ struct Row {
 }
 
 /// Random numbers that are equal in every run.
-struct Dice(u64);
+struct TestRng(u64);
 
-impl Dice {
+impl TestRng {
     fn below(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -50,7 +50,7 @@ impl Dice {
 }
 
 /// A list as the contract describes it.
-fn model<'a>(rows: &'a [Row], status: Option<&str>, sort: &str, direction: &str) -> Vec<&'a Row> {
+fn expected_list<'a>(rows: &'a [Row], status: Option<&str>, sort: &str, direction: &str) -> Vec<&'a Row> {
     let mut rows: Vec<_> = rows.iter().filter(|it| status.is_none_or(|status| it.status == status)).collect();
     let turned = |order: Ordering| {
         if direction == "asc" { order } else { order.reverse() }
@@ -71,14 +71,15 @@ async fn list_matches_the_model(deployment: &Deployment) -> Result {
     let mut rows = write_posts(user, 45).await?;
     let user = rows.0;
     let rows = &mut rows.1;
-    let mut dice = Dice(0x5eed_0001);
+    let mut dice = TestRng(0x5eed_0001);
     for round in 0..120 {
         if round % 4 == 0 {
-            change_something(&user, rows, &mut dice).await?;
+            change_random_post(&user, rows, &mut dice).await?;
         }
-        let status = [None, Some("draft"), Some("scheduled"), Some("published"), Some("failed")][at(dice.below(5))];
-        let sort = ["created_at", "scheduled_at"][at(dice.below(2))];
-        let direction = ["asc", "desc"][at(dice.below(2))];
+        let status =
+            [None, Some("draft"), Some("scheduled"), Some("published"), Some("failed")][to_index(dice.below(5))];
+        let sort = ["created_at", "scheduled_at"][to_index(dice.below(2))];
+        let direction = ["asc", "desc"][to_index(dice.below(2))];
         let (size, page) = (1 + dice.below(30), 1 + dice.below(6));
         let mut query = format!("/posts?per_page={size}&page={page}&sort={sort}&direction={direction}");
         if let Some(status) = status {
@@ -93,16 +94,16 @@ async fn list_matches_the_model(deployment: &Deployment) -> Result {
     compare(&user, rows, (None, "scheduled_at", "desc"), (15, 2), "/posts?sort=scheduled_at&page=2").await
 }
 
-fn at(number: u64) -> usize {
+fn to_index(number: u64) -> usize {
     usize::try_from(number).unwrap_or(0)
 }
 
 async fn write_posts(mut user: User<'_>, count: u64) -> Result<(User<'_>, Vec<Row>)> {
     let connection = user.connect(0).await?;
-    let mut dice = Dice(0x5eed_0002);
+    let mut dice = TestRng(0x5eed_0002);
     let mut rows = Vec::new();
     for number in 0..count {
-        let scheduled_at = (dice.below(3) > 0).then(|| some_time(&mut dice));
+        let scheduled_at = (dice.below(3) > 0).then(|| random_time(&mut dice));
         let body = json!({
             "content": format!("post {number}"),
             "platforms": targets(&[&connection])?,
@@ -116,20 +117,20 @@ async fn write_posts(mut user: User<'_>, count: u64) -> Result<(User<'_>, Vec<Ro
 }
 
 /// One of a few times, so that some posts have equal times.
-fn some_time(dice: &mut Dice) -> String {
+fn random_time(dice: &mut TestRng) -> String {
     let hours = i64::try_from(dice.below(12)).unwrap_or(0);
     let midnight = (moment::now() + TimeDelta::days(2)).date_naive().and_time(chrono::NaiveTime::MIN).and_utc();
     moment::written(midnight + TimeDelta::hours(hours))
 }
 
-async fn change_something(user: &User<'_>, rows: &mut Vec<Row>, dice: &mut Dice) -> Result {
-    let index = at(dice.below(rows.len() as u64));
+async fn change_random_post(user: &User<'_>, rows: &mut Vec<Row>, dice: &mut TestRng) -> Result {
+    let index = to_index(dice.below(rows.len() as u64));
     if dice.below(6) == 0 {
         user.api.delete(&format!("/posts/{}", rows[index].id)).await?.is(204)?;
         rows.remove(index);
         return Ok(());
     }
-    let time = (dice.below(2) == 0).then(|| some_time(dice));
+    let time = (dice.below(2) == 0).then(|| random_time(dice));
     user.change(rows[index].id, &json!({ "scheduled_at": time })).await?;
     rows[index].status = if time.is_some() { "scheduled" } else { "draft" };
     rows[index].scheduled_at = time;
@@ -143,17 +144,17 @@ async fn compare(
     (size, page): (u64, u64),
     query: &str,
 ) -> Result {
-    let expected = model(rows, status, sort, direction);
-    let shown = expected.iter().skip(at((page - 1) * size)).take(at(size)).map(|it| it.id);
+    let expected = expected_list(rows, status, sort, direction);
+    let shown = expected.iter().skip(to_index((page - 1) * size)).take(to_index(size)).map(|it| it.id);
     let total = expected.len() as u64;
 
-    let answer = user.api.get(query).await?.is(200)?;
-    let body = answer.json()?;
+    let response = user.api.get(query).await?.is(200)?;
+    let body = response.json()?;
 
     let found: Vec<_> = list(&body, "data")?.iter().filter_map(|it| it["id"].as_i64()).collect();
     if found != shown.clone().collect::<Vec<_>>() {
         let shown: Vec<_> = shown.collect();
-        return Err(answer.test_error(&format!("ids should be {shown:?} but are {found:?}")));
+        return Err(response.test_error(&format!("ids should be {shown:?} but are {found:?}")));
     }
     let meta = json!({
         "current_page": page,
@@ -162,7 +163,7 @@ async fn compare(
         "total": total,
     });
     if body["meta"] != meta {
-        return Err(answer.test_error(&format!("meta should be {meta} but is {}", body["meta"])));
+        return Err(response.test_error(&format!("meta should be {meta} but is {}", body["meta"])));
     }
     same(body.as_object().map(serde_json::Map::len), Some(2), "fields of the list")?;
     list(&body, "data")?.iter().try_for_each(crate::shapes::check_post)
@@ -171,14 +172,14 @@ async fn compare(
 async fn pages_cover_the_whole_list(deployment: &Deployment) -> Result {
     let (user, rows) = write_posts(deployment.new_user().await?, 23).await?;
     for (sort, direction) in [("created_at", "asc"), ("scheduled_at", "desc"), ("scheduled_at", "asc")] {
-        let mut seen: Vec<i64> = Vec::new();
+        let mut listed_ids: Vec<i64> = Vec::new();
         for page in 1..=6 {
             let query = format!("/posts?per_page=5&page={page}&sort={sort}&direction={direction}");
             let body = user.api.get(&query).await?.ok(200)?;
-            seen.extend(list(&body, "data")?.iter().filter_map(|it| it["id"].as_i64()));
+            listed_ids.extend(list(&body, "data")?.iter().filter_map(|it| it["id"].as_i64()));
         }
-        let expected: Vec<_> = model(&rows, None, sort, direction).into_iter().map(|it| it.id).collect();
-        same(seen, expected, &format!("all pages by {sort} {direction}"))?;
+        let expected: Vec<_> = expected_list(&rows, None, sort, direction).into_iter().map(|it| it.id).collect();
+        same(listed_ids, expected, &format!("all pages by {sort} {direction}"))?;
     }
     Ok(())
 }

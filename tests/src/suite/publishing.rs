@@ -37,10 +37,10 @@ pub(super) fn checks() -> Vec<Check> {
 const A_WHILE: Duration = Duration::from_secs(4);
 
 /// The only entry on the timeline with this text, after enough time for a duplicate.
-pub(super) async fn once(deployment: &Deployment, words: &str) -> Result<Value> {
+pub(super) async fn once(deployment: &Deployment, content: &str) -> Result<Value> {
     tokio::time::sleep(A_WHILE).await;
-    let mut found = deployment.timeline(words).await?;
-    same(found.len(), 1, &format!("entries on the timeline for “{words}”"))?;
+    let mut found = deployment.timeline(content).await?;
+    same(found.len(), 1, &format!("entries on the timeline for “{content}”"))?;
     Ok(found.remove(0))
 }
 
@@ -51,9 +51,9 @@ fn received_at(entry: &Value) -> Result<chrono::DateTime<chrono::Utc>> {
 async fn post_due_now_is_published_with_its_image(deployment: &Deployment) -> Result {
     let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
-    let words = fresh("due now with a picture");
+    let content = fresh("due now with a picture");
     let body = json!({
-        "content": words,
+        "content": content,
         "platforms": targets(&[&connection])?,
         "media": [user.picture().await?],
         "scheduled_at": moment::in_seconds(0),
@@ -63,7 +63,7 @@ async fn post_due_now_is_published_with_its_image(deployment: &Deployment) -> Re
     let published = user.reaches(integer(&post, "id")?, "published", 20).await?;
 
     same(&post["status"], &json!("scheduled"), "status of the answer")?;
-    let entry = once(deployment, &words).await?;
+    let entry = once(deployment, &content).await?;
     same(&entry["account"], &connection["username"], "account on the timeline")?;
     let media = list(&entry, "media")?;
     same(media.len(), 1, "pictures on the timeline")?;
@@ -77,7 +77,7 @@ async fn post_due_now_is_published_with_its_image(deployment: &Deployment) -> Re
     text(target, "platform_post_id")?;
     let page = deployment.http().get(text(target, "platform_post_url")?).send().await?;
     same(page.status().as_u16(), 200, "status of the post's page")?;
-    ensure!(page.text().await?.contains(&words), "the post's page does not show it");
+    ensure!(page.text().await?.contains(&content), "the post's page does not show it");
     same(&target["error_message"], &Value::Null, "error_message")
 }
 
@@ -85,13 +85,13 @@ async fn post_is_published_on_time_and_never_early(deployment: &Deployment) -> R
     let mut user = deployment.user().await?;
     let connection = user.connect(1).await?;
     for seconds in [2, 3, 5] {
-        let words = fresh("in some seconds");
-        let post = user.schedule(&words, &[&connection], seconds).await?;
+        let content = fresh("in some seconds");
+        let post = user.schedule(&content, &[&connection], seconds).await?;
         let due = moment::read(&user.show(post).await?["scheduled_at"])?;
 
         let published = user.reaches(post, "published", 20).await?;
 
-        let entry = once(deployment, &words).await?;
+        let entry = once(deployment, &content).await?;
         let late = received_at(&entry)? - due;
         ensure!(0 <= late.num_milliseconds(), "published {} ms early", -late.num_milliseconds());
         ensure!(late.num_seconds() < 5, "published {} ms late", late.num_milliseconds());
@@ -103,15 +103,15 @@ async fn post_is_published_on_time_and_never_early(deployment: &Deployment) -> R
 async fn targets_publish_their_own_text(deployment: &Deployment) -> Result {
     let mut user = deployment.user().await?;
     let (a, b) = (user.connect(0).await?, user.connect(1).await?);
-    let (words, special) = (fresh("for everyone 👋🏽"), fresh("for one"));
+    let (content, special) = (fresh("for everyone 👋🏽"), fresh("for one"));
     let mut platforms = targets(&[&a, &b])?;
     platforms[1]["content"] = json!(special);
-    let body = json!({ "content": words, "platforms": platforms, "scheduled_at": moment::in_seconds(1) });
+    let body = json!({ "content": content, "platforms": platforms, "scheduled_at": moment::in_seconds(1) });
     let id = integer(&user.create(&body).await?, "id")?;
 
     let post = user.reaches(id, "published", 20).await?;
 
-    same(&once(deployment, &words).await?["account"], &a["username"], "account of the post's text")?;
+    same(&once(deployment, &content).await?["account"], &a["username"], "account of the post's text")?;
     same(&once(deployment, &special).await?["account"], &b["username"], "account of the override")?;
     same(&post["platforms"][1]["content"], &json!(special), "content of the entry")
 }
@@ -119,40 +119,40 @@ async fn targets_publish_their_own_text(deployment: &Deployment) -> Result {
 async fn overdue_post_is_published_immediately(deployment: &Deployment) -> Result {
     let mut user = deployment.user().await?;
     let connection = user.connect(0).await?;
-    let words = fresh("four minutes ago");
+    let content = fresh("four minutes ago");
     let given = moment::in_seconds(-240);
-    let body = json!({ "content": words, "platforms": targets(&[&connection])?, "scheduled_at": given });
+    let body = json!({ "content": content, "platforms": targets(&[&connection])?, "scheduled_at": given });
 
     let post = user.create(&body).await?;
 
     same((&post["status"], &post["scheduled_at"]), (&json!("scheduled"), &json!(given)), "status and time")?;
     user.reaches(integer(&post, "id")?, "published", 20).await?;
-    once(deployment, &words).await.map(|_| ())
+    once(deployment, &content).await.map(|_| ())
 }
 
 async fn unscheduled_post_is_not_published(deployment: &Deployment) -> Result {
     let mut user = deployment.user().await?;
     let connection = user.connect(1).await?;
-    let words = fresh("taken back");
-    let id = user.schedule(&words, &[&connection], 4).await?;
+    let content = fresh("taken back");
+    let id = user.schedule(&content, &[&connection], 4).await?;
 
     user.change(id, &json!({ "scheduled_at": null })).await?;
 
     tokio::time::sleep(Duration::from_secs(8)).await;
-    same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")?;
+    same(deployment.timeline(&content).await?.len(), 0, "entries on the timeline")?;
     same(&user.show(id).await?["status"], &json!("draft"), "status")
 }
 
 async fn deleted_post_is_not_published(deployment: &Deployment) -> Result {
     let mut user = deployment.user().await?;
     let connection = user.connect(1).await?;
-    let words = fresh("deleted");
-    let id = user.schedule(&words, &[&connection], 4).await?;
+    let content = fresh("deleted");
+    let id = user.schedule(&content, &[&connection], 4).await?;
 
     user.api.delete(&format!("/posts/{id}")).await?.is(204)?;
 
     tokio::time::sleep(Duration::from_secs(8)).await;
-    same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")
+    same(deployment.timeline(&content).await?.len(), 0, "entries on the timeline")
 }
 
 async fn changed_post_is_published_as_changed(deployment: &Deployment) -> Result {
@@ -193,8 +193,8 @@ async fn post_moved_forward_is_published_then(deployment: &Deployment) -> Result
 async fn published_post_cannot_be_changed(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(1).await?;
-    let words = fresh("final");
-    let id = user.schedule(&words, &[&connection], 0).await?;
+    let content = fresh("final");
+    let id = user.schedule(&content, &[&connection], 0).await?;
     let before = user.reaches(id, "published", 20).await?;
     let path = format!("/posts/{id}");
 
@@ -238,11 +238,11 @@ async fn many_posts_due_together_are_published_once_each(deployment: &Deployment
     }
 
     tokio::time::sleep(A_WHILE).await;
-    let all = deployment.whole_timeline().await?;
+    let all = deployment.all_posts().await?;
     for number in 0..40 {
-        let words = format!("{start} {number}");
+        let content = format!("{start} {number}");
         let expected = if number % 3 == 0 { 2 } else { 1 };
-        same(all.iter().filter(|it| it["text"] == words.as_str()).count(), expected, &words)?;
+        same(all.iter().filter(|it| it["text"] == content.as_str()).count(), expected, &content)?;
     }
     Ok(())
 }
@@ -255,39 +255,39 @@ async fn last_moment_change_is_respected(deployment: &Deployment) -> Result {
     let at = moment::now() + chrono::TimeDelta::seconds(4);
     let mut posts = Vec::new();
     for number in 0..16 {
-        let words = fresh(&format!("race {number}"));
+        let content = fresh(&format!("race {number}"));
         let body = json!({
-            "content": words,
+            "content": content,
             "platforms": targets(&[&connection])?,
             "scheduled_at": moment::written(at),
         });
-        posts.push((integer(&user.create(&body).await?, "id")?, words));
+        posts.push((integer(&user.create(&body).await?, "id")?, content));
     }
     let wait = at - moment::now() - chrono::TimeDelta::milliseconds(120);
     tokio::time::sleep(wait.to_std().unwrap_or_default()).await;
 
     let mut changes = Vec::new();
-    for (number, (id, words)) in posts.iter().enumerate() {
+    for (number, (id, content)) in posts.iter().enumerate() {
         let change = if number % 2 == 0 {
-            json!({ "content": format!("{words} new") })
+            json!({ "content": format!("{content} new") })
         } else {
             json!({ "scheduled_at": null })
         };
-        let answer = user.api.patch(&format!("/posts/{id}"), &change).await?;
-        ensure!([200, 422].contains(&answer.status), "{}", answer.test_error("neither changed nor refused"));
-        changes.push(answer.status == 200);
+        let response = user.api.patch(&format!("/posts/{id}"), &change).await?;
+        ensure!([200, 422].contains(&response.status), "{}", response.test_error("neither changed nor refused"));
+        changes.push(response.status == 200);
     }
 
     tokio::time::sleep(Duration::from_secs(8)).await;
-    for ((number, (_, words)), changed) in posts.iter().enumerate().zip(changes) {
-        let old = deployment.timeline(words).await?.len();
-        let new = deployment.timeline(&format!("{words} new")).await?.len();
+    for ((number, (_, content)), changed) in posts.iter().enumerate().zip(changes) {
+        let old = deployment.timeline(content).await?.len();
+        let new = deployment.timeline(&format!("{content} new")).await?.len();
         let expected = match (changed, number % 2) {
             (false, _) => (1, 0),
             (true, 0) => (0, 1),
             (true, _) => (0, 0),
         };
-        same((old, new), expected, &format!("old and new of “{words}” (changed: {changed})"))?;
+        same((old, new), expected, &format!("old and new of “{content}” (changed: {changed})"))?;
     }
     Ok(())
 }

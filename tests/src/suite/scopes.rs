@@ -76,10 +76,14 @@ async fn every_operation_needs_its_scope(deployment: &Deployment) -> Result {
         let with = deployment.new_user_with(&[scope]).await?;
         let without = deployment.new_user_with(&others).await?;
         for (method, path, _) in operations {
-            let message = ask(&without.api, method.clone(), path).await?.refused(403)?;
+            let message = send_empty_request(&without.api, method.clone(), path).await?.refused(403)?;
             ensure!(message.contains(scope), "403 for {method} {path} does not name {scope}: {message}");
-            let answer = ask(&with.api, method.clone(), path).await?;
-            ensure!(![401, 403].contains(&answer.status), "{}", answer.test_error("refused with the scope it needs"));
+            let response = send_empty_request(&with.api, method.clone(), path).await?;
+            ensure!(
+                ![401, 403].contains(&response.status),
+                "{}",
+                response.test_error("refused with the scope it needs")
+            );
         }
     }
     Ok(())
@@ -99,7 +103,7 @@ async fn token_for_drafts_is_denied_before_validation(deployment: &Deployment) -
 }
 
 /// Sends an invalid body, because the scope is checked before the body.
-async fn ask(api: &Api, method: Method, path: &str) -> Result<crate::answer::Answer> {
+async fn send_empty_request(api: &Api, method: Method, path: &str) -> Result<crate::answer::Answer> {
     let call = api.call(method.clone(), path);
     let body = method == Method::PATCH || method == Method::POST && path != "/connections/connect/sandbox";
     if body { call.raw("application/json", b"{").send().await } else { call.send().await }

@@ -40,14 +40,14 @@ async fn routes(deployment: &Deployment) -> Result<Vec<(Method, String)>> {
     Ok(routes)
 }
 
-async fn ask(api: &Api, method: &Method, route: &str, id: &str) -> Result<String> {
+async fn request_status(api: &Api, method: &Method, route: &str, id: &str) -> Result<String> {
     let (start, rest) = route.split_once('{').unwrap_or((route, ""));
     let end = rest.split_once('}').map_or("", |(_, end)| end);
     let call = api.call(method.clone(), &format!("{start}{id}{end}"));
     let call = if *method == Method::PATCH { call.json(&json!({ "content": "stolen" })) } else { call };
-    let answer = call.send().await?.is(404)?;
-    let body = answer.text.clone();
-    answer.refused(404)?;
+    let response = call.send().await?.is(404)?;
+    let body = response.text.clone();
+    response.refused(404)?;
     Ok(body)
 }
 
@@ -82,14 +82,15 @@ async fn resources_of_other_users_are_not_found(deployment: &Deployment) -> Resu
     .map(ToOwned::to_owned);
 
     for (method, route) in routes(deployment).await? {
-        let of_posts = route.starts_with("/posts/");
-        let theirs = if of_posts { vec![their_post, their_draft] } else { vec![integer(&their_connection, "id")?] };
-        let deleted = if of_posts { deleted_post } else { deleted_connection };
-        let own_kind = theirs.into_iter().chain([deleted]).map(|it| it.to_string());
-        let wrong_kind = [if of_posts { deleted_connection } else { their_post }].map(|it| it.to_string());
+        let is_post_route = route.starts_with("/posts/");
+        let other_ids =
+            if is_post_route { vec![their_post, their_draft] } else { vec![integer(&their_connection, "id")?] };
+        let deleted = if is_post_route { deleted_post } else { deleted_connection };
+        let own_kind = other_ids.into_iter().chain([deleted]).map(|it| it.to_string());
+        let wrong_kind = [if is_post_route { deleted_connection } else { their_post }].map(|it| it.to_string());
         let mut bodies = Vec::new();
         for id in own_kind.chain(wrong_kind).chain(malformed.clone()) {
-            bodies.push((ask(&other.api, &method, &route, &id).await?, id));
+            bodies.push((request_status(&other.api, &method, &route, &id).await?, id));
         }
         for (body, id) in &bodies {
             same(
@@ -111,7 +112,7 @@ async fn the_owner_keeps_everything(deployment: &Deployment) -> Result {
 
     for (method, route) in routes(deployment).await? {
         let id = if route.starts_with("/posts/") { post } else { connected };
-        ask(&other.api, &method, &route, &id.to_string()).await?;
+        request_status(&other.api, &method, &route, &id.to_string()).await?;
     }
 
     same(owner.show(post).await?, before, "the owner's post")?;

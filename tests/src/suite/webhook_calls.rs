@@ -38,14 +38,14 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 /// A user's webhook at an endpoint of the tests.
-struct Hook {
+struct TestWebhook {
     name: String,
     made: Value,
     /// The delivery of the test that enabled it.
     tested: Value,
 }
 
-impl Hook {
+impl TestWebhook {
     async fn new(user: &User<'_>, behavior: &str, events: &[&str]) -> Result<Self> {
         let files = user.deployment.files().ok_or_else(|| TestError::new("there is no server of the tests"))?;
         let name = fresh("hook").replace(' ', "-");
@@ -71,18 +71,18 @@ impl Hook {
     async fn got(&self, count: usize, seconds: u64) -> Result<Vec<Got>> {
         let what = format!("message {count} at {}", self.name);
         moment::eventually(Duration::from_secs(seconds), &what, || async {
-            Ok(Some(self.came()).filter(|it| count <= it.len()))
+            Ok(Some(self.messages()).filter(|it| count <= it.len()))
         })
         .await
     }
 
     /// All messages so far, after the test that enabled it.
-    fn came(&self) -> Vec<Got> {
+    fn messages(&self) -> Vec<Got> {
         got(&self.name).into_iter().skip(1).collect()
     }
 
     /// Waits until the latest delivery has this status, not counting the test that enabled it.
-    async fn stands(&self, user: &User<'_>, status: &str, seconds: u64) -> Result<Value> {
+    async fn wait_for_delivery(&self, user: &User<'_>, status: &str, seconds: u64) -> Result<Value> {
         let what = format!("a delivery that is {status}");
         moment::eventually(Duration::from_secs(seconds), &what, || async {
             let all = user.api.get(&format!("{}/deliveries", self.path())).await?.ok(200)?;
@@ -107,8 +107,8 @@ fn payload(got: &Got) -> Result<Value> {
 
 /// Verifies a message with the crate.
 fn verify(got: &Got, secret: &Value) -> Result {
-    let theirs = Webhook::new(secret.as_str().unwrap_or_default()).map_err(|it| TestError::new(it.to_string()))?;
-    theirs.verify(got.body.as_bytes(), &got.headers).map_err(|it| TestError::new(format!("{it}: {got:?}")))
+    let verifier = Webhook::new(secret.as_str().unwrap_or_default()).map_err(|it| TestError::new(it.to_string()))?;
+    verifier.verify(got.body.as_bytes(), &got.headers).map_err(|it| TestError::new(format!("{it}: {got:?}")))
 }
 
 /// Verifies a message with the npm package, and with the public key alone.
@@ -134,7 +134,7 @@ async fn verify_in_javascript(deployment: &Deployment, got: &Got, secret: &Value
 
 async fn event_of_a_published_post_is_signed_and_verifies(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    let hook = Hook::new(&user, "accepts", &[]).await?;
+    let hook = TestWebhook::new(&user, "accepts", &[]).await?;
     let connection = user.connect(0).await?;
     let post = user.schedule(&fresh("told"), &[&connection], 0).await?;
 
@@ -164,56 +164,56 @@ async fn event_of_a_published_post_is_signed_and_verifies(deployment: &Deploymen
         ["connection.created", "post.published", "post.scheduled", "target.published"].map(str::to_owned).to_vec(),
         "events",
     )?;
-    let delivered = hook.stands(&user, "delivered", 10).await?;
+    let delivered = hook.wait_for_delivery(&user, "delivered", 10).await?;
     same(&delivered["attempts"][0]["status"], &json!(204), "status of the attempt")
 }
 
 async fn only_chosen_events_are_sent(deployment: &Deployment) -> Result {
     let (mut user, other) = (deployment.new_user().await?, deployment.new_user().await?);
-    let chosen = Hook::new(&user, "accepts", &["connection.deleted"]).await?;
-    let everything = Hook::new(&user, "accepts", &[]).await?;
-    let of_another = Hook::new(&other, "accepts", &[]).await?;
+    let chosen = TestWebhook::new(&user, "accepts", &["connection.deleted"]).await?;
+    let everything = TestWebhook::new(&user, "accepts", &[]).await?;
+    let other_hook = TestWebhook::new(&other, "accepts", &[]).await?;
     let connection = user.connect(0).await?;
     user.api.delete(&format!("/connections/{}", connection["id"])).await?.is(204)?;
 
     everything.got(2, 20).await?;
-    let told = chosen.got(1, 20).await?;
-    same(told.len(), 1, "messages")?;
-    same(&payload(&told[0])?["type"], &json!("connection.deleted"), "type")?;
-    same(of_another.came().len(), 0, "messages to another user")
+    let messages = chosen.got(1, 20).await?;
+    same(messages.len(), 1, "messages")?;
+    same(&payload(&messages[0])?["type"], &json!("connection.deleted"), "type")?;
+    same(other_hook.messages().len(), 0, "messages to another user")
 }
 
 async fn unverified_endpoint_receives_only_the_test(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    let hook = Hook::new(&user, "accepts", &[]).await?;
+    let hook = TestWebhook::new(&user, "accepts", &[]).await?;
     let files = deployment.files().ok_or_else(|| TestError::new("there is no server of the tests"))?;
-    let there = fresh("elsewhere").replace(' ', "-");
-    let moved = json!({ "url": format!("http://{files}/webhooks/{there}/fails") });
+    let second_endpoint = fresh("elsewhere").replace(' ', "-");
+    let moved = json!({ "url": format!("http://{files}/webhooks/{second_endpoint}/fails") });
 
     let changed = user.api.patch(&hook.path(), &moved).await?.ok(200)?;
     same(&changed["status"], &json!("unverified"), "status after the address changed")?;
     user.connect(0).await?;
     hook.test(&user).await?;
-    let failed = hook.stands(&user, "failed", 20).await?;
+    let failed = hook.wait_for_delivery(&user, "failed", 20).await?;
     same(&failed["event"], &json!("webhook.test"), "event")?;
-    let again = format!("{}/deliveries/{}/redeliver", hook.path(), text(&failed, "id")?);
-    user.api.post(&again, &json!({})).await?.is(202)?;
+    let redeliver_path = format!("{}/deliveries/{}/redeliver", hook.path(), text(&failed, "id")?);
+    user.api.post(&redeliver_path, &json!({})).await?.is(202)?;
     moment::eventually(Duration::from_secs(20), "the test, sent again", || async {
-        Ok((got(&there).len() == 2).then_some(()))
+        Ok((got(&second_endpoint).len() == 2).then_some(()))
     })
     .await?;
 
     let shown = user.api.get(&hook.path()).await?.ok(200)?;
     same(&shown["status"], &json!("unverified"), "status after its tests failed")?;
-    for message in got(&there) {
+    for message in got(&second_endpoint) {
         same(&payload(&message)?["type"], &json!("webhook.test"), "type")?;
     }
-    same(hook.came().len(), 0, "messages to the address before")
+    same(hook.messages().len(), 0, "messages to the address before")
 }
 
 async fn both_secrets_verify_after_a_rotation(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
-    let hook = Hook::new(&user, "accepts", &[]).await?;
+    let hook = TestWebhook::new(&user, "accepts", &[]).await?;
     let rotated = user.api.post(&format!("{}/rotate", hook.path()), &json!({})).await?.ok(200)?;
     hook.test(&user).await?;
 
@@ -225,7 +225,7 @@ async fn both_secrets_verify_after_a_rotation(deployment: &Deployment) -> Result
 
 async fn failed_endpoint_is_retried_after_five_seconds(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    let hook = Hook::new(&user, "fails-once", &["connection.created"]).await?;
+    let hook = TestWebhook::new(&user, "fails-once", &["connection.created"]).await?;
     user.connect(0).await?;
 
     let all = hook.got(2, 40).await?;
@@ -233,25 +233,25 @@ async fn failed_endpoint_is_retried_after_five_seconds(deployment: &Deployment) 
     ensure!((4_400..12_000).contains(&wait), "the second came after {wait} ms");
     same(header(&all[0], "webhook-id"), header(&all[1], "webhook-id"), "webhook-id")?;
     verify(&all[1], &hook.made["secret"])?;
-    let delivery = hook.stands(&user, "delivered", 10).await?;
+    let delivery = hook.wait_for_delivery(&user, "delivered", 10).await?;
     let statuses: Vec<_> = list(&delivery, "attempts")?.iter().map(|it| it["status"].clone()).collect();
     same(statuses, vec![json!(500), json!(200)], "statuses of the attempts")
 }
 
 async fn lost_response_is_resent_with_the_same_id(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    let hook = Hook::new(&user, "loses-once", &["connection.created"]).await?;
+    let hook = TestWebhook::new(&user, "loses-once", &["connection.created"]).await?;
     user.connect(0).await?;
 
-    let delivery = hook.stands(&user, "delivered", 40).await?;
-    let all = hook.came();
+    let delivery = hook.wait_for_delivery(&user, "delivered", 40).await?;
+    let all = hook.messages();
     let ids: std::collections::BTreeSet<_> = all.iter().map(|it| header(it, "webhook-id")).collect();
     same(ids.into_iter().collect::<Vec<_>>(), vec![text(&delivery, "id")?.to_owned()], "webhook-ids")
 }
 
 async fn retry_after_is_respected(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    let hook = Hook::new(&user, "is-busy-once", &["connection.created"]).await?;
+    let hook = TestWebhook::new(&user, "is-busy-once", &["connection.created"]).await?;
     user.connect(0).await?;
 
     let all = hook.got(2, 40).await?;
@@ -262,42 +262,42 @@ async fn retry_after_is_respected(deployment: &Deployment) -> Result {
 
 async fn redirects_are_not_followed(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
-    let hook = Hook::new(&user, "redirects", &[]).await?;
+    let hook = TestWebhook::new(&user, "redirects", &[]).await?;
     hook.test(&user).await?;
 
-    let failed = hook.stands(&user, "failed", 20).await?;
+    let failed = hook.wait_for_delivery(&user, "failed", 20).await?;
     same(&failed["attempts"][0]["status"], &json!(307), "status")?;
-    let all = hook.came();
+    let all = hook.messages();
     same(all.iter().map(|it| it.behavior.as_str()).collect::<Vec<_>>(), vec!["redirects"], "what was called")
 }
 
 async fn gone_endpoint_is_disabled_and_reported_to_the_other(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    let other = Hook::new(&user, "accepts", &["webhook.disabled"]).await?;
-    let gone = Hook::new(&user, "is-gone", &["connection.created"]).await?;
+    let other = TestWebhook::new(&user, "accepts", &["webhook.disabled"]).await?;
+    let gone = TestWebhook::new(&user, "is-gone", &["connection.created"]).await?;
     user.connect(0).await?;
 
-    let told = &other.got(1, 20).await?[0];
-    verify(told, &other.made["secret"])?;
-    let data = payload(told)?["data"].clone();
+    let message = &other.got(1, 20).await?[0];
+    verify(message, &other.made["secret"])?;
+    let data = payload(message)?["data"].clone();
     same((&data["webhook_id"], &data["reason"]), (&gone.made["id"], &json!("gone")), "data of the event")?;
     let shown = user.api.get(&gone.path()).await?.ok(200)?;
     same((&shown["disabled"], &shown["disabled_reason"]), (&json!(true), &json!("gone")), "disabled")?;
-    let failed = gone.stands(&user, "failed", 10).await?;
+    let failed = gone.wait_for_delivery(&user, "failed", 10).await?;
     same(&failed["last_answer"], &json!("never again"), "last_answer")?;
     user.connect(1).await?;
-    same(gone.came().len(), 1, "messages after it was gone")
+    same(gone.messages().len(), 1, "messages after it was gone")
 }
 
 async fn slow_endpoint_delays_no_post_and_no_other_endpoint(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    let slow = Hook::new(&user, "is-slow", &[]).await?;
-    let fast = Hook::new(&user, "accepts", &["post.published"]).await?;
+    let slow = TestWebhook::new(&user, "is-slow", &[]).await?;
+    let fast = TestWebhook::new(&user, "accepts", &["post.published"]).await?;
     let connection = user.connect(0).await?;
-    let words = fresh("in time");
-    user.schedule(&words, &[&connection], 0).await?;
+    let content = fresh("in time");
+    user.schedule(&content, &[&connection], 0).await?;
 
-    deployment.appears(&words, 12).await?;
+    deployment.appears(&content, 12).await?;
     fast.got(1, 12).await?;
     let what = "an attempt without a response in time";
     let seen = moment::eventually(Duration::from_secs(40), what, || async {
@@ -315,9 +315,9 @@ async fn slow_endpoint_delays_no_post_and_no_other_endpoint(deployment: &Deploym
 
 async fn webhook_delivery_can_be_repeated(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    let hook = Hook::new(&user, "accepts", &["connection.created"]).await?;
+    let hook = TestWebhook::new(&user, "accepts", &["connection.created"]).await?;
     user.connect(0).await?;
-    let delivery = hook.stands(&user, "delivered", 20).await?;
+    let delivery = hook.wait_for_delivery(&user, "delivered", 20).await?;
 
     let path = format!("{}/deliveries/{}/redeliver", hook.path(), text(&delivery, "id")?);
     let waiting = user.api.post(&path, &json!({})).await?.ok(202)?;

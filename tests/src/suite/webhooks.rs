@@ -31,24 +31,24 @@ pub(super) fn checks() -> Vec<Check> {
 
 const URL: &str = "https://example.com/hooks?of=social";
 
-async fn webhook(user: &User<'_>) -> Result<Value> {
+async fn create_webhook(user: &User<'_>) -> Result<Value> {
     user.api.post("/webhooks", &json!({ "url": URL })).await?.ok(201)
 }
 
 async fn webhook_secret_is_shown_once(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
 
-    let made = webhook(&user).await?;
-    let path = format!("/webhooks/{}", integer(&made, "id")?);
+    let created = create_webhook(&user).await?;
+    let path = format!("/webhooks/{}", integer(&created, "id")?);
     let shown = user.api.get(&path).await?.ok(200)?;
     let listed = user.api.get("/webhooks").await?.ok(200)?;
     let rotated = user.api.post(&format!("{path}/rotate"), &json!({})).await?.ok(200)?;
 
-    ensure!(text(&made, "secret")?.starts_with("whsec_"), "secret is {}", made["secret"]);
-    ensure!(rotated["secret"] != made["secret"], "the secret was not replaced");
+    ensure!(text(&created, "secret")?.starts_with("whsec_"), "secret is {}", created["secret"]);
+    ensure!(rotated["secret"] != created["secret"], "the secret was not replaced");
     let until = moment::read(&rotated["previous_secret_until"])? - moment::now();
     ensure!((23..=24).contains(&until.num_hours()), "both sign for {until}");
-    let mut without = made.clone();
+    let mut without = created.clone();
     without.as_object_mut().map(|it| it.remove("secret"));
     same(&shown, &without, "the webhook without its secret")?;
     same(list(&listed, "data")?, &[without], "the list")?;
@@ -58,8 +58,8 @@ async fn webhook_secret_is_shown_once(deployment: &Deployment) -> Result {
 
 async fn webhook_is_changed_and_deleted(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
-    let made = webhook(&user).await?;
-    let path = format!("/webhooks/{}", integer(&made, "id")?);
+    let created = create_webhook(&user).await?;
+    let path = format!("/webhooks/{}", integer(&created, "id")?);
 
     let body = json!({ "events": ["post.failed"], "disabled": true });
     let changed = user.api.patch(&path, &body).await?.ok(200)?;
@@ -67,18 +67,18 @@ async fn webhook_is_changed_and_deleted(deployment: &Deployment) -> Result {
     same((&changed["disabled"], &changed["disabled_reason"]), (&json!(true), &json!("owner")), "disabled")?;
     same(&changed["status"], &json!("disabled"), "status")?;
     user.api.post(&format!("{path}/test"), &json!({})).await?.invalid(&["disabled"])?;
-    let back = user.api.patch(&path, &json!({ "events": null, "disabled": false })).await?.ok(200)?;
-    same((&back["disabled_at"], &back["events"]), (&Value::Null, &json!([])), "after it was revoked")?;
+    let restored = user.api.patch(&path, &json!({ "events": null, "disabled": false })).await?.ok(200)?;
+    same((&restored["disabled_at"], &restored["events"]), (&Value::Null, &json!([])), "after it was revoked")?;
     user.api.delete(&path).await?.is(204)?;
-    for answer in [user.api.get(&path).await?, user.api.delete(&path).await?] {
-        answer.refused(404)?;
+    for response in [user.api.get(&path).await?, user.api.delete(&path).await?] {
+        response.refused(404)?;
     }
     Ok(())
 }
 
 async fn webhook_is_hidden_from_other_users(deployment: &Deployment) -> Result {
     let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
-    let path = format!("/webhooks/{}", integer(&webhook(&user).await?, "id")?);
+    let path = format!("/webhooks/{}", integer(&create_webhook(&user).await?, "id")?);
     let delivery = format!("{path}/deliveries/evt_{}/redeliver", "x".repeat(43));
 
     for (method, path) in [
@@ -123,7 +123,7 @@ async fn all_webhook_errors_are_returned_together(deployment: &Deployment) -> Re
     let body = json!({ "events": ["post.publishd", 7], "urls": [] });
     user.api.post("/webhooks", &body).await?.invalid(&["url", "events.0", "events.1", "urls"])?;
     user.api.post("/webhooks", &json!({ "url": URL, "events": vec!["x"; 11] })).await?.invalid(&["events"])?;
-    let path = format!("/webhooks/{}", integer(&webhook(&user).await?, "id")?);
+    let path = format!("/webhooks/{}", integer(&create_webhook(&user).await?, "id")?);
     user.api.patch(&path, &json!({ "url": null, "disabled": "no" })).await?.invalid(&["url", "disabled"])?;
     for query in ["per_page=0", "per_page=101", "before=x", "page=2"] {
         let field = query.split('=').next().unwrap_or_default();
@@ -136,21 +136,21 @@ async fn all_webhook_errors_are_returned_together(deployment: &Deployment) -> Re
 async fn user_may_have_ten_webhooks(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
     let body = json!({ "url": URL });
-    let asked = (0..14).map(|_| user.api.post("/webhooks", &body));
-    let mut made = 0;
-    for answer in futures::future::join_all(asked).await {
-        let answer = answer?;
-        if answer.status == 201 {
-            made += 1;
+    let requests = (0..14).map(|_| user.api.post("/webhooks", &body));
+    let mut created = 0;
+    for response in futures::future::join_all(requests).await {
+        let response = response?;
+        if response.status == 201 {
+            created += 1;
         } else {
-            answer.invalid(&["url"])?;
+            response.invalid(&["url"])?;
         }
     }
-    ensure!(made <= 10, "{made} were made at once");
+    ensure!(created <= 10, "{created} were made at once");
     while user.api.post("/webhooks", &body).await?.status == 201 {
-        made += 1;
+        created += 1;
     }
-    same(made, 10, "webhooks")
+    same(created, 10, "webhooks")
 }
 
 async fn public_key_is_public(deployment: &Deployment) -> Result {

@@ -11,7 +11,7 @@ use crate::{
     ROOT,
     error::Result,
     report::say,
-    tools::{browser_driver, run},
+    tools::{install_browser_driver, run},
 };
 
 /// The folder of its scripts, relative to the top of the project.
@@ -31,9 +31,9 @@ impl BlueskyProgram {
     /// the version of Node that comes with it.
     pub fn installed() -> Result<Self> {
         let tools = Path::new(ROOT).join(".tools");
-        let name = format!("bluesky-pds-{:016x}", wanted()?);
+        let name = format!("bluesky-pds-{:016x}", expected_hash()?);
         let program = Self { folder: tools.join(&name) };
-        browser_driver()?;
+        install_browser_driver()?;
         let installed = program.folder.join("installed");
         if installed.exists() {
             return Ok(program);
@@ -65,7 +65,7 @@ impl BlueskyProgram {
 }
 
 /// A hash of everything that determines the installation.
-fn wanted() -> Result<u64> {
+fn expected_hash() -> Result<u64> {
     let mut hasher = DefaultHasher::new();
     for file in PACKAGES {
         hasher.write(&fs::read(Path::new(ROOT).join(SCRIPTS).join(file))?);

@@ -10,8 +10,8 @@ pub struct TestError(String);
 pub type Result<T = ()> = std::result::Result<T, TestError>;
 
 impl TestError {
-    pub fn new(words: impl Into<String>) -> Self {
-        Self(words.into())
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
     }
 }
 
@@ -24,13 +24,13 @@ impl fmt::Display for TestError {
 // `TestError` deliberately does not implement `Error`, so that `?` converts any error into it.
 impl<E: std::error::Error> From<E> for TestError {
     fn from(error: E) -> Self {
-        let mut words = error.to_string();
+        let mut message = error.to_string();
         let mut cause = error.source();
         while let Some(it) = cause {
-            words = format!("{words}: {it}");
+            message = format!("{message}: {it}");
             cause = it.source();
         }
-        Self(words)
+        Self(message)
     }
 }
 

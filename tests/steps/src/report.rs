@@ -77,6 +77,6 @@ impl Report {
 }
 
 /// Prints a line at once.
-pub fn say(words: &str) {
-    let _ = writeln!(io::stdout().lock(), "{words}");
+pub fn say(text: &str) {
+    let _ = writeln!(io::stdout().lock(), "{text}");
 }

@@ -45,22 +45,22 @@ pub enum Outcome<T> {
 
 /// Runs all steps, and returns their outcomes in the order of the list. `run` runs a step, `passed`
 /// decides whether its result is good.
-pub fn run<T: Send>(places: &[Place], run: impl Fn(usize) -> T + Sync, passed: impl Fn(&T) -> bool) -> Vec<Outcome<T>> {
+pub fn run<T: Send>(steps: &[Place], run: impl Fn(usize) -> T + Sync, passed: impl Fn(&T) -> bool) -> Vec<Outcome<T>> {
     let began = Instant::now();
-    let mut outcomes: Vec<Option<Outcome<T>>> = places.iter().map(|_| None).collect();
+    let mut outcomes: Vec<Option<Outcome<T>>> = steps.iter().map(|_| None).collect();
     let mut running: Vec<usize> = Vec::new();
-    let (ended, ends) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         loop {
-            while let Some(next) = next(places, &outcomes, &running, &passed) {
+            while let Some(next) = next(steps, &outcomes, &running, &passed) {
                 match next {
                     Next::Skip(index, lacks) => outcomes[index] = Some(Outcome::NotRun { lacks }),
                     Next::Run(index) => {
                         running.push(index);
-                        let (ended, run, waited) = (ended.clone(), &run, began.elapsed());
+                        let (sender, run, waited) = (sender.clone(), &run, began.elapsed());
                         scope.spawn(move || {
                             let result = catch_unwind(AssertUnwindSafe(|| run(index)));
-                            ended.send((index, waited, result))
+                            sender.send((index, waited, result))
                         });
                     }
                 }
@@ -68,7 +68,7 @@ pub fn run<T: Send>(places: &[Place], run: impl Fn(usize) -> T + Sync, passed: i
             if running.is_empty() {
                 break;
             }
-            let Ok((index, waited, result)) = ends.recv() else { break };
+            let Ok((index, waited, result)) = receiver.recv() else { break };
             running.retain(|it| *it != index);
             // Otherwise the schedule would wait forever.
             let result = result.unwrap_or_else(|panic| resume_unwind(panic));
@@ -84,29 +84,29 @@ enum Next {
 }
 
 fn next<T>(
-    places: &[Place],
+    steps: &[Place],
     outcomes: &[Option<Outcome<T>>],
     running: &[usize],
     passed: &impl Fn(&T) -> bool,
 ) -> Option<Next> {
-    let index_of = |name: &str| places.iter().position(|it| it.name == name);
+    let index_of = |name: &str| steps.iter().position(|it| it.name == name);
     let waiting = |index: &usize| outcomes[*index].is_none() && !running.contains(index);
-    let is_running = |kind: Kind| running.iter().any(|it| places[*it].kind == kind);
-    for index in (0..places.len()).filter(waiting) {
-        let place = &places[index];
-        let lacks = place.needs.iter().find(|it| {
+    let is_running = |kind: Kind| running.iter().any(|it| steps[*it].kind == kind);
+    for index in (0..steps.len()).filter(waiting) {
+        let step = &steps[index];
+        let missing = step.needs.iter().find(|it| {
             let outcome = index_of(it).and_then(|it| outcomes[it].as_ref());
             matches!(outcome, Some(Outcome::NotRun { .. }))
                 || matches!(outcome, Some(Outcome::Ran { result, .. }) if !passed(result))
         });
-        if let Some(lacks) = lacks {
-            return Some(Next::Skip(index, lacks));
+        if let Some(missing) = missing {
+            return Some(Next::Skip(index, missing));
         }
-        let mut before = place.needs.iter().chain(place.after).filter_map(|it| index_of(it));
+        let mut before = step.needs.iter().chain(step.after).filter_map(|it| index_of(it));
         if before.any(|it| outcomes[it].is_none()) {
             continue;
         }
-        let free = match place.kind {
+        let free = match step.kind {
             Kind::Computes => !is_running(Kind::Computes) && !is_running(Kind::Measures),
             Kind::Waits => !is_running(Kind::Measures),
             // Every step listed before it must have ended.

@@ -152,8 +152,8 @@ impl PythonTool {
         say(&format!("       installing {} into .tools/{}", self.packages.join(" "), self.program));
         run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
         run(Command::new(folder.join("bin/pip")).args(["install", "--quiet"]).args(self.packages))?;
-        for mend in self.patches {
-            mend.apply(&folder)?;
+        for patch in self.patches {
+            patch.apply(&folder)?;
         }
         fs::write(installed, wanted)?;
         Ok(program)
@@ -176,7 +176,7 @@ impl Patch {
 
 /// Installs the driver of Chromium for the scripts in tests/browser and tests/bluesky, if it is
 /// missing.
-pub fn browser_driver() -> Result {
+pub fn install_browser_driver() -> Result {
     packages("tests/browser")
 }
 
@@ -217,7 +217,7 @@ fn packages(folder: &str) -> Result {
 pub fn run(command: &mut Command) -> Result<String> {
     let shown = command.get_program().display().to_string();
     let output = command.stdin(Stdio::null()).output().map_err(|error| TestError::new(format!("{shown}: {error}")))?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    ensure!(output.status.success(), "{shown}: {}\n{said}{}", output.status, String::from_utf8_lossy(&output.stderr));
-    Ok(said)
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    ensure!(output.status.success(), "{shown}: {}\n{stdout}{}", output.status, String::from_utf8_lossy(&output.stderr));
+    Ok(stdout)
 }

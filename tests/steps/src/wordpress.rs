@@ -66,7 +66,7 @@ impl WordpressProgram {
     }
 
     /// The script that prepares a site.
-    pub fn preparing(&self) -> PathBuf {
+    pub fn prepare_script(&self) -> PathBuf {
         Path::new(ROOT).join(SCRIPTS).join("prepare.php")
     }
 }

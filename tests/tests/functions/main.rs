@@ -32,8 +32,8 @@ fn binary(name: &str) -> PathBuf {
     static BUILT: LazyLock<()> = LazyLock::new(|| {
         let mut build = Command::new(env!("CARGO"));
         build.args(["build", "--quiet", "--workspace", "--bins", "--tests"]).current_dir(ROOT);
-        let told = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
-        for name in told.filter(|it| it.starts_with("CARGO_PKG_") || it.starts_with("CARGO_MANIFEST_")) {
+        let variables = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+        for name in variables.filter(|it| it.starts_with("CARGO_PKG_") || it.starts_with("CARGO_MANIFEST_")) {
             build.env_remove(name);
         }
         let built = build.status().unwrap();
@@ -62,32 +62,32 @@ async fn outcome_of(name: &str, mut environment: BTreeMap<String, String>, event
 /// The response of a function to its sample event.
 async fn answer(name: &str) -> Value {
     match outcome(name, environment(name)).await {
-        Outcome::Answered(answer) => answer,
+        Outcome::Answered(response) => response,
         other => panic!("{name}: {other:?}"),
     }
 }
 
 /// The body of a response to the gateway, after checking its status and the headers of every
 /// response.
-fn body(answer: &Value, status: u16) -> Value {
-    assert_eq!(answer["statusCode"], status, "{answer}");
+fn response_body(response: &Value, status: u16) -> Value {
+    assert_eq!(response["statusCode"], status, "{response}");
     let header = |name: &str| {
-        let all = [&answer["headers"][name], &answer["multiValueHeaders"][name][0]];
-        all.into_iter().find_map(Value::as_str).unwrap_or_else(|| panic!("no {name}: {answer}")).to_owned()
+        let all = [&response["headers"][name], &response["multiValueHeaders"][name][0]];
+        all.into_iter().find_map(Value::as_str).unwrap_or_else(|| panic!("no {name}: {response}")).to_owned()
     };
     assert_eq!(header("content-type"), "application/json");
     assert_eq!(header("x-request-id"), "HfQ8jhkXliAEMbA=", "the id that the gateway gave the request");
     for name in ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
         header(name).parse::<u64>().unwrap();
     }
-    serde_json::from_str(answer["body"].as_str().unwrap()).unwrap()
+    serde_json::from_str(response["body"].as_str().unwrap()).unwrap()
 }
 
 #[tokio::test]
 async fn auth_returns_a_device_code() {
-    let answer = answer("auth").await;
+    let response = answer("auth").await;
 
-    let codes = body(&answer, 201);
+    let codes = response_body(&response, 201);
     assert_eq!(codes["expires_in"], 900);
     assert_eq!(codes["verification_uri"], "https://social.example/device");
     assert_eq!(codes["user_code"].as_str().unwrap().len(), "WDJB-MJHT".len());
@@ -96,20 +96,20 @@ async fn auth_returns_a_device_code() {
 #[tokio::test]
 async fn connections_media_and_posts_require_a_token() {
     for name in ["connections", "media", "posts"] {
-        let answer = answer(name).await;
+        let response = answer(name).await;
 
-        let refusal = body(&answer, 401);
+        let refusal = response_body(&response, 401);
         assert!(refusal["message"].as_str().unwrap().contains("token"), "{name}: {refusal}");
     }
 }
 
 #[tokio::test]
 async fn mcp_refuses_requests_that_the_api_did_not_admit() {
-    let answer = answer("mcp").await;
+    let response = answer("mcp").await;
 
-    let refusal = body(&answer, 503);
-    assert!(refusal["message"].as_str().unwrap().contains("not available"), "{refusal}");
-    assert_eq!(answer["headers"]["x-ratelimit-limit"], "60", "{answer}");
+    let refusal = response_body(&response, 503);
+    assert!(refusal["message"].as_str().unwrap().contains("unavailable"), "{refusal}");
+    assert_eq!(response["headers"]["x-ratelimit-limit"], "60", "{response}");
 }
 
 #[tokio::test]
@@ -128,18 +128,18 @@ async fn pictures_drops_files_that_the_store_fails_to_return() {
 
 #[tokio::test]
 async fn delivery_returns_only_unreadable_messages_to_the_queue() {
-    let answer = answer("delivery").await;
+    let response = answer("delivery").await;
 
     let unreadable = &event("delivery")["Records"][1]["messageId"];
-    assert_eq!(answer, json!({ "batchItemFailures": [{ "itemIdentifier": unreadable }] }));
+    assert_eq!(response, json!({ "batchItemFailures": [{ "itemIdentifier": unreadable }] }));
 }
 
 #[tokio::test]
 async fn webhooks_returns_only_unreadable_messages_to_the_queue() {
-    let answer = answer("webhooks").await;
+    let response = answer("webhooks").await;
 
     let unreadable = &event("webhooks")["Records"][1]["messageId"];
-    assert_eq!(answer, json!({ "batchItemFailures": [{ "itemIdentifier": unreadable }] }));
+    assert_eq!(response, json!({ "batchItemFailures": [{ "itemIdentifier": unreadable }] }));
 }
 
 #[tokio::test]
@@ -147,10 +147,10 @@ async fn webhooks_serves_requests_with_nothing_to_send() {
     let mut request = event("posts");
     request["rawPath"] = "/api/v1/webhooks".into();
     request["requestContext"]["http"]["path"] = "/api/v1/webhooks".into();
-    let Outcome::Answered(answer) = outcome_of("webhooks", environment("webhooks"), &request).await else {
+    let Outcome::Answered(response) = outcome_of("webhooks", environment("webhooks"), &request).await else {
         panic!("no answer")
     };
-    body(&answer, 401);
+    response_body(&response, 401);
     let tick = outcome_of("webhooks", environment("webhooks"), &json!({ "source": "aws.scheduler" })).await;
     assert!(matches!(tick, Outcome::Answered(Value::Null)), "{tick:?}");
 }

@@ -26,7 +26,7 @@ fn modules_have_no_cycles() {
 #[test]
 fn cycle_is_found_through_folders_and_reexports() {
     let sources = |files: &[(&str, &str)]| {
-        Sources::of(files.iter().map(|(path, text)| (module_of(Path::new(path)), (*text).to_owned())))
+        Sources::from_files(files.iter().map(|(path, text)| (module_path(Path::new(path)), (*text).to_owned())))
     };
     let found = |files| sources(files).circles().len();
 
@@ -61,7 +61,7 @@ fn crate_roots() -> Vec<PathBuf> {
 }
 
 /// The module in this file, as a path from the root of its crate.
-fn module_of(file: &Path) -> Module {
+fn module_path(file: &Path) -> Module {
     let mut module: Module = file.with_extension("").iter().map(|it| it.to_str().unwrap().to_owned()).collect();
     if module.last().is_some_and(|it| ["lib", "main"].contains(&it.as_str())) {
         module.pop();
@@ -89,22 +89,22 @@ impl Sources {
                 if path.is_dir() && path != root.join("bin") {
                     folders.push(path);
                 } else if path.extension().is_some_and(|it| it == "rs") {
-                    let module = module_of(path.strip_prefix(root).unwrap());
+                    let module = module_path(path.strip_prefix(root).unwrap());
                     files.push((module, fs::read_to_string(path).unwrap()));
                 }
             }
         }
-        Self::of(files)
+        Self::from_files(files)
     }
 
-    fn of(files: impl IntoIterator<Item = (Module, String)>) -> Self {
+    fn from_files(files: impl IntoIterator<Item = (Module, String)>) -> Self {
         let mut sources = Self { modules: BTreeSet::new(), named: BTreeMap::new(), taken: BTreeMap::new() };
         let is_test = |module: &Module| module.iter().any(|it| it == "tests" || it.ends_with("_tests"));
         for (module, text) in files.into_iter().filter(|(module, _)| !is_test(module)) {
             let text = without_comments_and_tests(&text);
             let named = sources.named.entry(module.clone()).or_default();
             let taken = sources.taken.entry(module.clone()).or_default();
-            for (path, name) in uses(&text) {
+            for (path, name) in list_imports(&text) {
                 if let Some(path) = from_root(&path, &module) {
                     taken.insert(name, path.clone());
                     named.insert(path);
@@ -137,8 +137,8 @@ impl Sources {
                 let shared = module.iter().zip(&home).take_while(|(a, b)| a == b).count();
                 if shared < module.len() && shared < home.len() {
                     let (from, to) = (module[..=shared].to_vec(), home[..=shared].to_vec());
-                    let words = format!("{} names {}", module.join("::"), home.join("::"));
-                    edges.entry(from).or_default().entry(to).or_insert(words);
+                    let description = format!("{} names {}", module.join("::"), home.join("::"));
+                    edges.entry(from).or_default().entry(to).or_insert(description);
                 }
             }
         }
@@ -160,11 +160,11 @@ impl Sources {
                 all.iter().filter(|it| reached.get(*it).is_some_and(|it| it.contains(module))).collect()
             })
             .collect();
-        let told = |circle: BTreeSet<&Module>| {
+        let describe = |circle: BTreeSet<&Module>| {
             let within = circle.iter().filter_map(|it| edges.get(*it)).flatten().filter(|(to, _)| circle.contains(to));
-            within.map(|(_, words)| words.as_str()).collect::<Vec<_>>().join(", ")
+            within.map(|(_, description)| description.as_str()).collect::<Vec<_>>().join(", ")
         };
-        circles.into_iter().map(told).collect()
+        circles.into_iter().map(describe).collect()
     }
 }
 
@@ -175,7 +175,7 @@ fn without_comments_and_tests(text: &str) -> String {
 }
 
 /// All imports, with their local names.
-fn uses(text: &str) -> Vec<(Module, String)> {
+fn list_imports(text: &str) -> Vec<(Module, String)> {
     let mut found = Vec::new();
     for statement in text.split(';') {
         let begins = statement.match_indices("use ").map(|(at, _)| at).filter(|at| {
@@ -183,14 +183,14 @@ fn uses(text: &str) -> Vec<(Module, String)> {
             before.is_empty() || before.ends_with(['}', ')', ']', '{']) || before.ends_with("pub")
         });
         if let Some(begins) = begins.last() {
-            spread(&[], statement[begins + 4..].trim(), &mut found);
+            expand_import(&[], statement[begins + 4..].trim(), &mut found);
         }
     }
     found
 }
 
 /// Expands `a::{b, c as d}` into single imports.
-fn spread(before: &[String], tree: &str, found: &mut Vec<(Module, String)>) {
+fn expand_import(before: &[String], tree: &str, found: &mut Vec<(Module, String)>) {
     let tree = tree.trim();
     if let Some((path, group)) = tree.split_once('{') {
         let mut before = before.to_vec();
@@ -202,13 +202,13 @@ fn spread(before: &[String], tree: &str, found: &mut Vec<(Module, String)>) {
                 '{' => depth += 1,
                 '}' => depth -= 1,
                 ',' if depth == 0 => {
-                    spread(&before, &group[from..at], found);
+                    expand_import(&before, &group[from..at], found);
                     from = at + 1;
                 }
                 _ => {}
             }
         }
-        spread(&before, &group[from..], found);
+        expand_import(&before, &group[from..], found);
     } else if !tree.is_empty() {
         let (path, name) = tree.split_once(" as ").unwrap_or((tree, ""));
         let mut path = [before, &segments(path)].concat();
@@ -242,19 +242,19 @@ fn inline_paths(text: &str) -> Vec<Module> {
 
 /// The path from the root of the crate; `None` for another crate's.
 fn from_root(path: &[String], module: &Module) -> Option<Module> {
-    let mut place = module.clone();
+    let mut resolved = module.clone();
     let mut segments = path.iter().peekable();
     match segments.next()?.as_str() {
-        "crate" => place.clear(),
+        "crate" => resolved.clear(),
         "self" => {}
         "super" => {
-            place.pop();
+            resolved.pop();
         }
         _ => return None,
     }
     while segments.next_if(|it| *it == "super").is_some() {
-        place.pop();
+        resolved.pop();
     }
-    place.extend(segments.cloned());
-    Some(place)
+    resolved.extend(segments.cloned());
+    Some(resolved)
 }

@@ -27,11 +27,11 @@ fn only_the_pictures_function_decodes_images() {
         let decoders: Vec<_> = linked.iter().filter(|it| DECODERS.iter().any(|name| it.starts_with(name))).collect();
         assert_eq!(!decoders.is_empty(), function == "pictures", "{function}: {decoders:?}");
         if function == "pictures" {
-            let of_others: Vec<_> = linked
+            let linked_by_others: Vec<_> = linked
                 .iter()
                 .filter(|it| ["platforms", "publishing", "storage", "api"].contains(&it.as_str()))
                 .collect();
-            assert!(of_others.is_empty(), "{of_others:?}");
+            assert!(linked_by_others.is_empty(), "{linked_by_others:?}");
         }
     }
 }

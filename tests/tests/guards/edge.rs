@@ -15,7 +15,7 @@ fn now() -> DateTime<Utc> {
     "2026-11-24T12:00:00Z".parse().unwrap()
 }
 
-fn original(user: u64, media: u64, mime_type: MimeType) -> MediaPath {
+fn original_path(user: u64, media: u64, mime_type: MimeType) -> MediaPath {
     MediaPath::new(UserId::new(user).unwrap(), MediaId::new(media).unwrap(), mime_type)
 }
 
@@ -25,12 +25,12 @@ fn files() -> Vec<PublicFile> {
     let mut files = Vec::new();
     for mime_type in MimeType::ALL {
         for (user, media) in [(1, 1), (7, 42), (last, last)] {
-            files.push(PublicFile::Original(original(user, media, mime_type)));
+            files.push(PublicFile::Original(original_path(user, media, mime_type)));
         }
     }
     for mime_type in [MimeType::Jpeg, MimeType::Png] {
         for media in 1..20 {
-            let request = PictureRequest { file: original(7, media, mime_type), bounds: PictureBounds::new(1, 2) };
+            let request = PictureRequest { file: original_path(7, media, mime_type), bounds: PictureBounds::new(1, 2) };
             files.push(PublicFile::Derived(request.answered_at(), mime_type));
         }
     }
@@ -90,7 +90,7 @@ fn edge_and_service_refuse_the_same_addresses() {
     let (key, other) = (FileKey::new(SECRET).unwrap(), FileKey::random());
     let at =
         |file, seconds, key: &FileKey| FileAddress { file, expires_at: now() + TimeDelta::seconds(seconds) }.path(key);
-    let file = PublicFile::Original(original(7, 42, MimeType::Mp4));
+    let file = PublicFile::Original(original_path(7, 42, MimeType::Mp4));
     let path = at(file, 60, &key);
     let (mac, rest) = path["/files/".len()..].split_once('/').unwrap();
     let refused = [

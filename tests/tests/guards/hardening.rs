@@ -14,7 +14,7 @@ fn refers_to(value: &Value, name: &str) -> bool {
 }
 
 /// Whether a policy denies requests without TLS.
-fn wants_tls(policy: &Value) -> bool {
+fn requires_tls(policy: &Value) -> bool {
     let statements = policy["PolicyDocument"]["Statement"].as_array();
     statements.into_iter().flatten().any(|it| {
         it["Effect"] == "Deny"
@@ -31,11 +31,11 @@ fn every_queue_and_bucket_requires_tls() {
     for (queue, it) in properties(&template, "AWS::SQS::Queue") {
         assert_eq!(it["SqsManagedSseEnabled"], true, "{queue}");
         let names = |it: &Value| it["Queues"].as_array().unwrap().iter().any(|it| refers_to(it, &queue));
-        assert!(policies.iter().any(|(_, it)| wants_tls(it) && names(it)), "{queue}");
+        assert!(policies.iter().any(|(_, it)| requires_tls(it) && names(it)), "{queue}");
     }
     let policies = properties(&template, "AWS::S3::BucketPolicy");
     for (bucket, _) in properties(&template, "AWS::S3::Bucket") {
-        assert!(policies.iter().any(|(_, it)| wants_tls(it) && refers_to(&it["Bucket"], &bucket)), "{bucket}");
+        assert!(policies.iter().any(|(_, it)| requires_tls(it) && refers_to(&it["Bucket"], &bucket)), "{bucket}");
     }
 }
 

@@ -31,12 +31,12 @@ fn roles_allow_no_wildcard_actions_or_resources() {
 #[test]
 fn functions_with_secret_arns_alone_may_read_secrets() {
     let template = Template::read().unwrap();
-    let mut told = Names::new();
+    let mut with_secret_arns = Names::new();
     for name in FUNCTIONS {
         let prefix = &template.function(name)["Properties"]["Environment"]["Variables"]["PLATFORM_SECRETS"];
         if !prefix.is_null() {
             assert_eq!(*prefix, json!({ "Ref": "AWS::StackName" }), "{name}: as in the ARN that roles name");
-            told.insert(name.to_owned());
+            with_secret_arns.insert(name.to_owned());
         }
     }
 
@@ -44,15 +44,15 @@ fn functions_with_secret_arns_alone_may_read_secrets() {
     let reads = granted.filter(|(_, action, _)| action.starts_with("secretsmanager:"));
     let reads: BTreeSet<_> = reads.map(|(function, _, secrets)| (function, secrets)).collect();
 
-    assert!(!told.is_empty());
-    let mut expected: BTreeSet<_> = told.into_iter().map(|it| (it, SECRETS.to_owned())).collect();
+    assert!(!with_secret_arns.is_empty());
+    let mut expected: BTreeSet<_> = with_secret_arns.into_iter().map(|it| (it, SECRETS.to_owned())).collect();
     // The client secret at the issuer is for the function that signs users in.
     expected.insert(("auth".to_owned(), "ClientSecret".to_owned()));
     assert_eq!(reads, expected);
 }
 
 /// The permissions of a role on the vault and the sealing key, without the actions.
-fn secrets_within_reach(function: &str) -> BTreeSet<String> {
+fn accessible_secrets(function: &str) -> BTreeSet<String> {
     let granted = granted(&Template::read().unwrap()).unwrap().into_iter();
     let own = granted.filter(|(it, _, _)| it == function).map(|(_, _, resource)| resource);
     own.filter(|it| it.starts_with("VaultTable") || it.starts_with("SealingKey")).collect()
@@ -68,7 +68,7 @@ fn functions_read_only_their_own_kinds_of_secrets() {
             _ => &[],
         };
         let expected: BTreeSet<_> = expected.iter().map(|it| (*it).to_owned()).collect();
-        assert_eq!(secrets_within_reach(function), expected, "{function}");
+        assert_eq!(accessible_secrets(function), expected, "{function}");
     }
 }
 
@@ -76,7 +76,7 @@ fn functions_read_only_their_own_kinds_of_secrets() {
 #[test]
 fn functions_cannot_read_each_others_vault_items() {
     let reaches = |function: &str, key: &VaultKey| {
-        let within = secrets_within_reach(function);
+        let within = accessible_secrets(function);
         let pattern = within.iter().find_map(|it| it.strip_prefix("VaultTable/")).unwrap();
         let start = pattern.strip_suffix('*').unwrap();
         (key.entry().starts_with(start), within.contains(&format!("SealingKey/{}", key.context().kind.as_str())))

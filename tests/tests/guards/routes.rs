@@ -23,11 +23,11 @@ fn template_has_the_served_routes() {
     for (function, document) in documented() {
         let routes = served.entry(function.to_owned()).or_default();
         routes.extend(document.paths.paths.into_keys());
-        routes.extend(added(&read(format!("functions/{function}/src/lib.rs"))));
+        routes.extend(added_routes(&read(format!("functions/{function}/src/lib.rs"))));
     }
     let auth = served.get_mut("auth").unwrap();
     // Every function has these assets, and only auth receives requests for them.
-    auth.extend(added(&read("libs/api/src/page/assets.rs")));
+    auth.extend(added_routes(&read("libs/api/src/page/assets.rs")));
     // Auth also handles paths that belong to no function.
     auth.insert("$default".to_owned());
 
@@ -35,7 +35,7 @@ fn template_has_the_served_routes() {
 }
 
 /// The paths in calls of `.route("…`, also if rustfmt has split the call.
-fn added(source: &str) -> Vec<String> {
+fn added_routes(source: &str) -> Vec<String> {
     let joined: String = source.lines().map(str::trim).collect();
     quoted_after(&joined, ".route(\"")
 }

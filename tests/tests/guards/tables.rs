@@ -10,18 +10,19 @@ use tests::template::Template;
 fn template_has_the_tables_of_the_store() {
     let template = Template::read().unwrap();
     let deployed = template.resources("AWS::DynamoDB::Table");
-    let deployed: BTreeMap<_, _> = deployed.into_values().map(|it| (it["TableName"].to_string(), shape(it))).collect();
+    let deployed: BTreeMap<_, _> =
+        deployed.into_values().map(|it| (it["TableName"].to_string(), table_shape(it))).collect();
 
-    let kept = Table::ALL.iter().map(|it| {
+    let expected_tables = Table::ALL.iter().map(|it| {
         let name = json!({ "Fn::Sub": it.table.name("${AWS::StackName}") });
-        (name.to_string(), wanted(it))
+        (name.to_string(), expected_table(it))
     });
 
-    assert_eq!(deployed, kept.collect());
+    assert_eq!(deployed, expected_tables.collect());
 }
 
 /// The part of a table that must agree.
-fn shape(table: &Value) -> Value {
+fn table_shape(table: &Value) -> Value {
     let mut attributes = table["AttributeDefinitions"].as_array().unwrap().clone();
     attributes.sort_by_key(|it| it["AttributeName"].to_string());
     let mut indexes = table.get("GlobalSecondaryIndexes").cloned().unwrap_or_default();
@@ -41,10 +42,10 @@ fn shape(table: &Value) -> Value {
     })
 }
 
-fn wanted(table: &TableSchema) -> Value {
-    let of_indexes = table.indexes.iter().flat_map(|it| [it.hash, it.range]);
+fn expected_table(table: &TableSchema) -> Value {
+    let index_keys = table.indexes.iter().flat_map(|it| [it.hash, it.range]);
     let keys: BTreeMap<&str, Key> =
-        [table.hash].into_iter().chain(table.range).chain(of_indexes).map(|it| (it.name, it)).collect();
+        [table.hash].into_iter().chain(table.range).chain(index_keys).map(|it| (it.name, it)).collect();
     let attributes: Vec<_> =
         keys.values().map(|it| json!({ "AttributeName": it.name, "AttributeType": it.kind })).collect();
     let indexes: Vec<_> = table

@@ -13,19 +13,19 @@ use crate::testing::{Answer, Service, service};
 const BACK: &str = "http://127.0.0.1:33418/back";
 
 /// A program that wants access, with what it keeps until it has the code.
-struct Asking {
+struct TestClient {
     program: String,
     pkce: Pkce,
 }
 
-impl Asking {
-    fn of(service: &Service) -> Self {
+impl TestClient {
+    fn new(service: &Service) -> Self {
         Self { program: service.program.clone(), pkce: Pkce::random() }
     }
 
     /// The address that it opens, with these parameters in place of its own.
-    fn address(&self, instead: &[(&str, &str)]) -> String {
-        let own = [
+    fn address(&self, overrides: &[(&str, &str)]) -> String {
+        let defaults = [
             ("response_type", "code"),
             ("client_id", &self.program),
             ("redirect_uri", BACK),
@@ -34,41 +34,41 @@ impl Asking {
             ("state", "s t"),
             ("resource", "https://social.example/"),
         ];
-        let own = own.into_iter().filter(|it| instead.iter().all(|other| other.0 != it.0));
-        let given = instead.iter().copied().filter(|it| !it.1.is_empty());
-        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(own.chain(given)).finish();
+        let defaults = defaults.into_iter().filter(|it| overrides.iter().all(|other| other.0 != it.0));
+        let given = overrides.iter().copied().filter(|it| !it.1.is_empty());
+        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(defaults.chain(given)).finish();
         format!("/oauth/authorize?{query}")
     }
 
     /// Exchanges a code, with these fields in place of its own.
-    async fn exchange(&self, service: &Service, code: &str, instead: &[(&str, &str)]) -> Answer {
-        let own = [
+    async fn exchange(&self, service: &Service, code: &str, overrides: &[(&str, &str)]) -> Answer {
+        let defaults = [
             ("grant_type", "authorization_code"),
             ("code", code),
             ("client_id", &self.program),
             ("redirect_uri", BACK),
             ("code_verifier", self.pkce.verifier.expose_secret()),
         ];
-        let own = own.into_iter().filter(|it| instead.iter().all(|other| other.0 != it.0));
-        let form: Vec<_> = own.chain(instead.iter().copied()).collect();
+        let defaults = defaults.into_iter().filter(|it| overrides.iter().all(|other| other.0 != it.0));
+        let form: Vec<_> = defaults.chain(overrides.iter().copied()).collect();
         service.submit("/api/v1/oauth/token", "", &form).await
     }
 }
 
-fn request_on(page: &Answer) -> String {
+fn request_token(page: &Answer) -> String {
     let after = page.text.split("name=\"request\" value=\"").nth(1);
     after.unwrap_or_else(|| panic!("{}", page.text)).split('"').next().unwrap().to_owned()
 }
 
 /// Opens the page as the person of this session, and decides.
-async fn decide(service: &Service, asking: &Asking, session: &str, decision: &str) -> Url {
+async fn decide(service: &Service, asking: &TestClient, session: &str, decision: &str) -> Url {
     decide_at(service, &asking.address(&[]), session, decision).await
 }
 
 async fn decide_at(service: &Service, address: &str, session: &str, decision: &str) -> Url {
     let page = service.page(address, session).await;
     assert_eq!(page.status, 200, "{}", page.text);
-    let (csrf, request) = (service.csrf(session).await, request_on(&page));
+    let (csrf, request) = (service.csrf(session).await, request_token(&page));
     let form = [("csrf", csrf.as_str()), ("request", request.as_str()), ("decision", decision)];
     let done = service.submit("/oauth/authorize", session, &form).await;
     assert_eq!(done.status, 200, "{}", done.text);
@@ -82,7 +82,7 @@ fn parameter(url: &Url, name: &str) -> Option<String> {
 #[tokio::test]
 async fn app_gets_the_approved_scopes_until_they_are_revoked() {
     let service = service().await;
-    let asking = Asking::of(&service);
+    let asking = TestClient::new(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
     let page = service.page(&asking.address(&[("scope", "user:read posts:write openid")]), &session).await;
     for shown in
@@ -114,7 +114,7 @@ async fn app_gets_the_approved_scopes_until_they_are_revoked() {
 #[tokio::test]
 async fn user_can_limit_an_app_to_drafts_or_deny_it() {
     let service = service().await;
-    let asking = Asking::of(&service);
+    let asking = TestClient::new(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
 
     let drafts = decide(&service, &asking, &session, "approve_drafts").await;
@@ -129,7 +129,7 @@ async fn user_can_limit_an_app_to_drafts_or_deny_it() {
 #[tokio::test]
 async fn code_works_once_and_only_for_its_app() {
     let service = service().await;
-    let asking = Asking::of(&service);
+    let asking = TestClient::new(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
     let code = parameter(&decide(&service, &asking, &session, "approve").await, "code").unwrap();
     let other = Pkce::random();
@@ -162,11 +162,11 @@ async fn token_is_valid_for_the_authorized_resource_or_a_part() {
     const API: &str = "https://social.example/api/v1/";
     const MCP: &str = "https://social.example/mcp";
     let service = service().await;
-    let asking = Asking::of(&service);
+    let asking = TestClient::new(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
     let status = async |token: &str, proof: &TrustedProxy| {
         let mut request = Request::get("/api/v1/user").header("authorization", format!("Bearer {token}"));
-        request.headers_mut().unwrap().extend(proof.pass_on([198, 51, 100, 7].into()).unwrap());
+        request.headers_mut().unwrap().extend(proof.forwarding_headers([198, 51, 100, 7].into()).unwrap());
         service.answer(request.body(Body::empty()).unwrap()).await.status
     };
 
@@ -203,7 +203,7 @@ async fn token_is_valid_for_the_authorized_resource_or_a_part() {
 #[tokio::test]
 async fn concurrent_exchanges_issue_one_token() {
     let service = service().await;
-    let asking = Asking::of(&service);
+    let asking = TestClient::new(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
     let code = parameter(&decide(&service, &asking, &session, "approve").await, "code").unwrap();
 
@@ -217,11 +217,11 @@ async fn concurrent_exchanges_issue_one_token() {
 #[tokio::test]
 async fn code_expires_after_one_minute_and_request_after_ten() {
     let service = service().await;
-    let asking = Asking::of(&service);
+    let asking = TestClient::new(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
     let code = parameter(&decide(&service, &asking, &session, "approve").await, "code").unwrap();
     let page = service.page(&asking.address(&[]), &session).await;
-    let (csrf, request) = (service.csrf(&session).await, request_on(&page));
+    let (csrf, request) = (service.csrf(&session).await, request_token(&page));
 
     service.clock.advance(TimeDelta::minutes(1));
     assert_eq!(asking.exchange(&service, &code, &[]).await.body["error"], "invalid_grant");
@@ -234,10 +234,10 @@ async fn code_expires_after_one_minute_and_request_after_ten() {
 #[tokio::test]
 async fn request_is_decided_once_by_its_users_form() {
     let service = service().await;
-    let asking = Asking::of(&service);
+    let asking = TestClient::new(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
     let other = service.sign_in("two@example.com", "/account").await.session();
-    let request = request_on(&service.page(&asking.address(&[]), &session).await);
+    let request = request_token(&service.page(&asking.address(&[]), &session).await);
     let send = async |session: &str, csrf: &str, decision: &str| {
         let form = [("csrf", csrf), ("request", request.as_str()), ("decision", decision)];
         service.submit("/oauth/authorize", session, &form).await.status
@@ -256,7 +256,7 @@ async fn request_is_decided_once_by_its_users_form() {
 #[tokio::test]
 async fn document_is_fetched_with_a_permit() {
     let service = service().await;
-    let asking = Asking::of(&service);
+    let asking = TestClient::new(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
     let of = LimitSubject::requests_of_user(service.session_user(&session).await);
     for holder in ["a", "b", "c"] {
@@ -276,7 +276,7 @@ async fn document_is_fetched_with_a_permit() {
 #[tokio::test]
 async fn unlisted_redirect_uri_is_never_used() {
     let service = service().await;
-    let asking = Asking::of(&service);
+    let asking = TestClient::new(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
     let open = async |instead: &[(&str, &str)]| service.page(&asking.address(instead), &session).await;
 
@@ -302,7 +302,7 @@ async fn unlisted_redirect_uri_is_never_used() {
 #[tokio::test]
 async fn other_errors_show_a_page_with_a_link_to_the_app() {
     let service = service().await;
-    let asking = Asking::of(&service);
+    let asking = TestClient::new(&service);
     let session = service.sign_in("one@example.com", "/account").await.session();
 
     for (instead, error) in [
@@ -323,7 +323,7 @@ async fn other_errors_show_a_page_with_a_link_to_the_app() {
 #[tokio::test]
 async fn signed_out_user_signs_in_and_returns() {
     let service = service().await;
-    let asking = Asking::of(&service);
+    let asking = TestClient::new(&service);
 
     let sent = service.page(&asking.address(&[]), "").await;
     let back = service.sign_in("one@example.com", &asking.address(&[])).await;

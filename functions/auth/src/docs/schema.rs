@@ -95,14 +95,14 @@ impl<'a> Schemas<'a> {
                 is_required,
                 description: described.unwrap_or_default().to_owned(),
             });
-            let (within, prefix) = match &resolved["items"] {
+            let (nested, prefix) = match &resolved["items"] {
                 Value::Null => (resolved, format!("{name}.")),
                 items => (items, format!("{name}[].")),
             };
-            for within in self.alternatives(within) {
+            for nested in self.alternatives(nested) {
                 let known: Vec<String> = rows.iter().map(|it| it.name.clone()).collect();
-                let within = self.rows(within, &prefix, depth + 1);
-                rows.extend(within.into_iter().filter(|it| !known.contains(&it.name)));
+                let nested = self.rows(nested, &prefix, depth + 1);
+                rows.extend(nested.into_iter().filter(|it| !known.contains(&it.name)));
             }
         }
         rows
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_within_are_named_with_their_path() {
+    fn nested_fields_have_their_path() {
         let document = document();
         let schemas = Schemas { document: &document };
         let reference = json!({"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/Post"}]});
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_example_is_made_where_none_is_given_and_ends_where_a_schema_contains_itself() {
+    fn missing_example_is_generated_and_recursion_ends() {
         let document = document();
         let schemas = Schemas { document: &document };
 

@@ -32,7 +32,7 @@ struct Operation {
     needs_token: bool,
     parameters: Vec<Parameter>,
     body: Option<Content>,
-    answers: Vec<Answer>,
+    answers: Vec<OperationResponse>,
 }
 
 struct Parameter {
@@ -43,7 +43,7 @@ struct Parameter {
     description: String,
 }
 
-struct Answer {
+struct OperationResponse {
     status: String,
     description: String,
     content: Option<Content>,
@@ -64,9 +64,9 @@ struct Example {
 const METHODS: [&str; 5] = ["get", "post", "patch", "put", "delete"];
 
 impl DocsPage {
-    pub(crate) fn of(document: &Value) -> Self {
+    pub(crate) fn from_document(document: &Value) -> Self {
         let tags = document["tags"].as_array().into_iter().flatten();
-        let groups = tags.map(|tag| Group::of(document, tag)).filter(|it| !it.operations.is_empty());
+        let groups = tags.map(|tag| Group::from_tag(document, tag)).filter(|it| !it.operations.is_empty());
         Self {
             title: text(&document["info"]["title"]),
             version: text(&document["info"]["version"]),
@@ -77,22 +77,24 @@ impl DocsPage {
 }
 
 impl Group {
-    fn of<'a>(document: &'a Value, tag: &'a Value) -> Self {
+    fn from_tag<'a>(document: &'a Value, tag: &'a Value) -> Self {
         let name = text(&tag["name"]);
         let paths = document["paths"].as_object().into_iter().flatten();
         let operations = paths
             .flat_map(|(path, item)| METHODS.iter().filter_map(move |method| Some((path, *method, item.get(method)?))));
-        let tagged = operations.filter(|(_, _, it)| it["tags"].as_array().is_some_and(|it| it.contains(&tag["name"])));
-        let operations = tagged.map(|(path, method, it)| Operation::of(document, path, method, it)).collect();
+        let tag_operations =
+            operations.filter(|(_, _, it)| it["tags"].as_array().is_some_and(|it| it.contains(&tag["name"])));
+        let operations =
+            tag_operations.map(|(path, method, it)| Operation::from_operation(document, path, method, it)).collect();
         Self { anchor: name.to_lowercase(), name, description: text(&tag["description"]), operations }
     }
 }
 
 impl Operation {
-    fn of<'a>(document: &'a Value, path: &str, method: &str, operation: &'a Value) -> Self {
+    fn from_operation<'a>(document: &'a Value, path: &str, method: &str, operation: &'a Value) -> Self {
         let schemas = Schemas { document };
         let parameters = operation["parameters"].as_array().into_iter().flatten().map(|it| schemas.resolve(it));
-        let answers = operation["responses"].as_object().into_iter().flatten();
+        let responses = operation["responses"].as_object().into_iter().flatten();
         Self {
             anchor: text(&operation["operationId"]),
             method: method.to_uppercase(),
@@ -100,15 +102,17 @@ impl Operation {
             summary: text(&operation["summary"]),
             description: text(&operation["description"]),
             needs_token: operation["security"].as_array().is_some_and(|it| !it.is_empty()),
-            parameters: parameters.map(|it| Parameter::of(schemas, it)).collect(),
-            body: Content::of(schemas, schemas.resolve(&operation["requestBody"])),
-            answers: answers.map(|(status, it)| Answer::of(schemas, status, schemas.resolve(it))).collect(),
+            parameters: parameters.map(|it| Parameter::from_parameter(schemas, it)).collect(),
+            body: Content::from_holder(schemas, schemas.resolve(&operation["requestBody"])),
+            answers: responses
+                .map(|(status, it)| OperationResponse::from_response(schemas, status, schemas.resolve(it)))
+                .collect(),
         }
     }
 }
 
 impl Parameter {
-    fn of<'a>(schemas: Schemas<'a>, parameter: &'a Value) -> Self {
+    fn from_parameter<'a>(schemas: Schemas<'a>, parameter: &'a Value) -> Self {
         Self {
             name: text(&parameter["name"]),
             place: text(&parameter["in"]),
@@ -119,18 +123,18 @@ impl Parameter {
     }
 }
 
-impl Answer {
-    fn of<'a>(schemas: Schemas<'a>, status: &str, response: &'a Value) -> Self {
+impl OperationResponse {
+    fn from_response<'a>(schemas: Schemas<'a>, status: &str, response: &'a Value) -> Self {
         Self {
             status: status.to_owned(),
             description: text(&response["description"]),
-            content: Content::of(schemas, response),
+            content: Content::from_holder(schemas, response),
         }
     }
 }
 
 impl Content {
-    fn of<'a>(schemas: Schemas<'a>, holder: &'a Value) -> Option<Self> {
+    fn from_holder<'a>(schemas: Schemas<'a>, holder: &'a Value) -> Option<Self> {
         let content = &holder["content"]["application/json"];
         if content.is_null() {
             return None;
@@ -165,10 +169,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_is_on_the_page_with_its_answers() {
+    fn every_operation_is_on_the_page_with_its_responses() {
         let document = serde_json::to_value(api::openapi::describe([crate::documented()])).unwrap();
 
-        let html = DocsPage::of(&document).render().unwrap();
+        let html = DocsPage::from_document(&document).render().unwrap();
 
         for id in ["deviceCode.store", "deviceCode.token", "user.show"] {
             assert!(html.contains(&format!("<section class=\"card\" id=\"{id}\">")), "{id}");
@@ -183,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_document_is_an_empty_page() {
-        assert!(DocsPage::of(&serde_json::json!({})).render().is_ok());
+    fn empty_document_is_empty_page() {
+        assert!(DocsPage::from_document(&serde_json::json!({})).render().is_ok());
     }
 }

@@ -69,13 +69,13 @@ impl Claims {
         if self.iss != issuer {
             return Err(OidcError::Token("another issuer made it"));
         }
-        let (is_for_us, others) = match &self.aud {
-            Audience::One(one) => (one == client_id, false),
-            Audience::Many(many) => (many.iter().any(|it| it == client_id), 1 < many.len()),
+        let (is_for_us, has_other_audiences) = match &self.aud {
+            Audience::One(audience) => (audience == client_id, false),
+            Audience::Many(audiences) => (audiences.iter().any(|it| it == client_id), 1 < audiences.len()),
         };
         // A token with several audiences must name the client that requested it.
-        let asked = self.azp.as_deref().map_or(!others, |it| it == client_id);
-        if !is_for_us || !asked {
+        let is_authorized_party = self.azp.as_deref().map_or(!has_other_audiences, |it| it == client_id);
+        if !is_for_us || !is_authorized_party {
             return Err(OidcError::Token("it is for another client"));
         }
         #[expect(clippy::cast_precision_loss, reason = "seconds are exact in 53 bits")]

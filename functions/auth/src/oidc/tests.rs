@@ -88,7 +88,10 @@ impl Issuer {
     }
 
     /// The header and the form's client id and secret that a client with this secret sends.
-    async fn proof(&self, secret: Option<&str>) -> (Option<String>, Option<String>, Option<String>) {
+    async fn sent_client_authentication(
+        &self,
+        secret: Option<&str>,
+    ) -> (Option<String>, Option<String>, Option<String>) {
         let refused = self.client(secret).person("the code", &Attempt::new(), noon()).await;
         assert!(matches!(refused, Err(OidcError::Refused(400))), "{refused:?}");
         let Exchange { header, mut form } = self.received.exchanges.lock().unwrap().pop().unwrap();
@@ -176,9 +179,9 @@ async fn client_authenticates_by_the_issuers_method() {
         (Some(&["client_secret_post"][..]), in_form),
     ] {
         let issuer = Issuer::start(ISSUER, methods).await;
-        assert_eq!(issuer.proof(Some("s&crt")).await, expected, "{methods:?}");
+        assert_eq!(issuer.sent_client_authentication(Some("s&crt")).await, expected, "{methods:?}");
         assert_eq!(
-            issuer.proof(None).await,
+            issuer.sent_client_authentication(None).await,
             (None, id.clone(), None),
             "a public client names itself only: {methods:?}"
         );

@@ -4,7 +4,7 @@ use crate::testing::{Answer, Browser, Harness};
 
 const HERE: &str = "/account/connections";
 
-async fn press(harness: &Harness, browser: &Browser, action: &str, form: &str) -> Answer {
+async fn submit(harness: &Harness, browser: &Browser, action: &str, form: &str) -> Answer {
     harness.submit_in(browser, action, &format!("csrf={}&{form}", browser.csrf)).await
 }
 
@@ -39,8 +39,8 @@ async fn account_with_a_lost_grant_is_reconnected_from_the_page() {
     let id = harness.connect("7").await;
     harness.lose_grant(id).await;
 
-    let departed = press(&harness, harness.browser(), "/account/connections/connect", "platform=plain").await;
-    let there = departed.refresh_url.unwrap();
+    let redirect = submit(&harness, harness.browser(), "/account/connections/connect", "platform=plain").await;
+    let there = redirect.refresh_url.unwrap();
     let state = there.strip_prefix("https://plain.example/authorize?state=").unwrap();
     harness.visit(&format!("/connect/callback/plain?state={state}&code=7")).await;
 
@@ -54,10 +54,10 @@ async fn account_with_a_lost_grant_is_reconnected_from_the_page() {
 #[tokio::test]
 async fn platform_with_fields_leads_to_our_form() {
     let harness = Harness::new().await;
-    let asked = press(&harness, harness.browser(), "/account/connections/connect", "platform=asking").await;
+    let asked = submit(&harness, harness.browser(), "/account/connections/connect", "platform=asking").await;
     assert_eq!(asked.status, 303);
     assert!(asked.location.unwrap().starts_with("/connect/"));
-    let unknown = press(&harness, harness.browser(), "/account/connections/connect", "platform=myspace").await;
+    let unknown = submit(&harness, harness.browser(), "/account/connections/connect", "platform=myspace").await;
     assert_eq!(unknown.status, 422);
 }
 
@@ -65,7 +65,7 @@ async fn platform_with_fields_leads_to_our_form() {
 async fn reached_plan_limit_gets_403_with_the_limit() {
     let harness = Harness::with_plan(serde_json::json!({"default": {"max_connections": 1}})).await;
     harness.connect("7").await;
-    let refused = press(&harness, harness.browser(), "/account/connections/connect", "platform=plain").await;
+    let refused = submit(&harness, harness.browser(), "/account/connections/connect", "platform=plain").await;
     assert_eq!(refused.status, 403);
     assert!(refused.html.contains("max_connections"), "{}", refused.html);
 }
@@ -75,7 +75,7 @@ async fn only_its_user_disconnects_an_account() {
     let harness = Harness::new().await;
     let id = harness.connect("7").await;
 
-    let others = press(&harness, harness.browser_of_another(), &disconnect(id), "").await;
+    let others = submit(&harness, harness.browser_of_another(), &disconnect(id), "").await;
     assert_eq!(others.status, 404);
     let forged = harness.submit_in(harness.browser(), &disconnect(id), "csrf=AAAA").await;
     assert_eq!(forged.status, 403);
@@ -85,10 +85,10 @@ async fn only_its_user_disconnects_an_account() {
     assert_eq!(signed_out.status, 401);
     assert!(harness.platform.revoked().is_empty());
 
-    let done = press(&harness, harness.browser(), &disconnect(id), "").await;
+    let done = submit(&harness, harness.browser(), &disconnect(id), "").await;
     assert_eq!(done.location.as_deref(), Some("/account/connections?disconnected=true"));
     assert_eq!(harness.platform.revoked(), ["access-7"]);
-    let again = press(&harness, harness.browser(), &disconnect(id), "").await;
+    let again = submit(&harness, harness.browser(), &disconnect(id), "").await;
     assert_eq!(again.status, 404);
     assert!(harness.visit(&done.location.unwrap()).await.html.contains("The account is disconnected."));
 }

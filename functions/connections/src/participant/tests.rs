@@ -21,11 +21,11 @@ fn callback(begun: &Begun) -> String {
 async fn signed_out_visitor_signs_in_and_returns() {
     let harness = Harness::new().await;
     let begun = harness.begin("plain").await;
-    let nobody = Browser::default();
+    let signed_out = Browser::default();
 
-    let page = harness.visit_in(&nobody, &format!("/connect/{}", begun.token)).await;
-    let came = harness.visit_in(&nobody, &callback(&begun)).await;
-    let sent = harness.send_in(&nobody, &begun, "cancel=1").await;
+    let page = harness.visit_in(&signed_out, &format!("/connect/{}", begun.token)).await;
+    let came = harness.visit_in(&signed_out, &callback(&begun)).await;
+    let sent = harness.send_in(&signed_out, &begun, "cancel=1").await;
 
     assert_eq!(page.location, Some(format!("/sign-in?next=/connect/{}", begun.token)));
     let back = format!("/sign-in?next=/connect/callback/plain%3Fstate%3D{}%26code%3D7", begun.token);
@@ -184,9 +184,9 @@ async fn named_server_that_learns_the_link_cannot_take_over() {
 #[tokio::test]
 async fn loopback_address_is_not_the_origin_of_a_local_service() {
     let headers = |host: &str| [(axum::http::header::HOST, host.parse().unwrap())].into_iter().collect();
-    let moved = |origin: &str, host: &str| crate::receive_callback::is_reached_by_address(origin, &headers(host));
-    assert!(moved("http://localhost:3000", "127.0.0.1:3000") && moved("http://localhost:3000", "[::1]:3000"));
-    assert!(!moved("http://localhost:3000", "localhost:3000"));
-    assert!(!moved("http://localhost:3000", "api.example"));
-    assert!(!moved("https://social.example", "127.0.0.1"));
+    let redirect = |origin: &str, host: &str| crate::receive_callback::is_called_by_ip(origin, &headers(host));
+    assert!(redirect("http://localhost:3000", "127.0.0.1:3000") && redirect("http://localhost:3000", "[::1]:3000"));
+    assert!(!redirect("http://localhost:3000", "localhost:3000"));
+    assert!(!redirect("http://localhost:3000", "api.example"));
+    assert!(!redirect("https://social.example", "127.0.0.1"));
 }

@@ -9,7 +9,7 @@ use domain::connection::AccountInfo;
 use domain::delivery::AttemptError;
 use domain::rules::Rules;
 use platforms::{
-    Account, Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, Choice, Choosing, Connect,
+    Account, Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, Choice, ChoicesRequest, Connect,
     ConnectError, Credentials, DeauthorizationCallback, DependencyError, Field, FieldValues, Instructions,
     InvalidCallback, PendingApproval, Platform, RefreshError,
 };
@@ -37,8 +37,8 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub(crate) fn set_behavior(&self, mood: PlatformBehavior) {
-        *self.mood.lock().unwrap() = mood;
+    pub(crate) fn set_behavior(&self, behavior: PlatformBehavior) {
+        *self.mood.lock().unwrap() = behavior;
     }
 
     /// Number of `authorize` calls.
@@ -131,7 +131,7 @@ impl Connect for TestPlatform {
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
         self.network.asked.fetch_add(1, Ordering::SeqCst);
-        assert_eq!(request.urls, CallbackUrls::of("https://social.example", self.name));
+        assert_eq!(request.urls, CallbackUrls::new("https://social.example", self.name));
         if let Some(accounts) = answers.get("password").map(ExposeSecret::expose_secret).filter(|it| !it.is_empty()) {
             return Ok(AuthorizeStep::Accounts(accounts.split(',').map(|id| account(id, now)).collect()));
         }
@@ -201,7 +201,7 @@ impl Connect for TestPlatform {
         Ok(code.split(',').map(|id| account(id, now)).collect())
     }
 
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
+    async fn choices(&self, asked: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         assert_eq!(asked.option, "board");
         if self.network.is_broken() {
             return Err(AttemptError::RetryLater {

@@ -9,40 +9,40 @@ use image::{DynamicImage, GenericImageView, Rgb, RgbImage, Rgba, RgbaImage};
 use super::shrink;
 
 /// The image, reduced so that it is within the bounds together with its borders.
-pub(super) fn room_for(picture: DynamicImage, bounds: PictureBounds) -> DynamicImage {
+pub(super) fn shrink_for_borders(picture: DynamicImage, bounds: PictureBounds) -> DynamicImage {
     let (side, canvas) = (picture.width().max(picture.height()), canvas(&picture, bounds));
     let longest = canvas.width.max(canvas.height);
     if longest <= bounds.max_side {
         return picture;
     }
-    let fitting = u64::from(side) * u64::from(bounds.max_side) / u64::from(longest);
-    shrink::to_side(picture, u32::try_from(fitting).unwrap_or(side))
+    let max_image_side = u64::from(side) * u64::from(bounds.max_side) / u64::from(longest);
+    shrink::to_side(picture, u32::try_from(max_image_side).unwrap_or(side))
 }
 
 /// The image with its borders, or the image itself if it needs none. Transparent pixels inside it
 /// stay transparent.
 pub(super) fn around(picture: &DynamicImage, bounds: PictureBounds) -> Cow<'_, DynamicImage> {
-    let Some((Pixels { width, height }, left, top)) = place(picture, bounds) else { return Cow::Borrowed(picture) };
-    let mut sheet = RgbaImage::from_pixel(width, height, Rgba([u8::MAX; 4]));
-    replace(&mut sheet, picture, left, top);
-    let sheet = DynamicImage::from(sheet);
-    Cow::Owned(if picture.color().has_alpha() { sheet } else { sheet.into_rgb8().into() })
+    let Some((Pixels { width, height }, left, top)) = placement(picture, bounds) else { return Cow::Borrowed(picture) };
+    let mut bordered = RgbaImage::from_pixel(width, height, Rgba([u8::MAX; 4]));
+    replace(&mut bordered, picture, left, top);
+    let bordered = DynamicImage::from(bordered);
+    Cow::Owned(if picture.color().has_alpha() { bordered } else { bordered.into_rgb8().into() })
 }
 
 /// Like `around`, for an image without transparency.
-pub(super) fn around_opaque(picture: &RgbImage, bounds: PictureBounds) -> Cow<'_, RgbImage> {
-    let Some((Pixels { width, height }, left, top)) = place(picture, bounds) else { return Cow::Borrowed(picture) };
-    let mut sheet = RgbImage::from_pixel(width, height, Rgb([u8::MAX; 3]));
-    replace(&mut sheet, picture, left, top);
-    Cow::Owned(sheet)
+pub(super) fn with_borders_rgb(picture: &RgbImage, bounds: PictureBounds) -> Cow<'_, RgbImage> {
+    let Some((Pixels { width, height }, left, top)) = placement(picture, bounds) else { return Cow::Borrowed(picture) };
+    let mut bordered = RgbImage::from_pixel(width, height, Rgb([u8::MAX; 3]));
+    replace(&mut bordered, picture, left, top);
+    Cow::Owned(bordered)
 }
 
 /// The size with borders, and the position of the image in it; `None` if it needs none.
-fn place(picture: &impl GenericImageView, bounds: PictureBounds) -> Option<(Pixels, i64, i64)> {
+fn placement(picture: &impl GenericImageView, bounds: PictureBounds) -> Option<(Pixels, i64, i64)> {
     let (canvas, (width, height)) = (canvas(picture, bounds), picture.dimensions());
-    let middle = |canvas: u32, side: u32| i64::from((canvas - side) / 2);
-    let needs = (canvas.width, canvas.height) != (width, height);
-    needs.then(|| (canvas, middle(canvas.width, width), middle(canvas.height, height)))
+    let offset = |canvas: u32, side: u32| i64::from((canvas - side) / 2);
+    let needs_borders = (canvas.width, canvas.height) != (width, height);
+    needs_borders.then(|| (canvas, offset(canvas.width, width), offset(canvas.height, height)))
 }
 
 fn canvas(picture: &impl GenericImageView, bounds: PictureBounds) -> Pixels {

@@ -8,7 +8,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{DynamicImage, ExtendedColorType, ImageEncoder, ImageError, ImageResult, Rgb, RgbImage};
 
-use super::{Misfit, Picture, borders, shrink};
+use super::{Picture, ResizeError, borders, shrink};
 
 /// The sizes of a JPEG that are tried in order, in percent of the sides. With the last one, even
 /// noise fits into 1,000,000 bytes.
@@ -27,7 +27,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// The first attempt that fits.
-    pub(super) fn of(&self, pixels: DynamicImage) -> Result<Picture, Misfit> {
+    pub(super) fn encode(&self, pixels: DynamicImage) -> Result<Picture, ResizeError> {
         let pixels = if is_transparent(&pixels) { pixels } else { pixels.into_rgb8().into() };
         let lossless = self.png || pixels.color().has_alpha();
         if lossless
@@ -36,19 +36,19 @@ impl Wanted {
         {
             return Ok(Picture { mime_type: MimeType::Png, bytes });
         }
-        let opaque = on_white(pixels);
+        let opaque = flatten_on_white(pixels);
         for percent in SIZES {
             let side = opaque.width().max(opaque.height()) * percent / 100;
             let smaller = (percent < 100).then(|| shrink::rgb_to_side(&opaque, side));
             let picture = smaller.as_ref().unwrap_or(&opaque);
-            if let Some(picture) = self.jpeg(&borders::around_opaque(picture, self.bounds))? {
+            if let Some(picture) = self.jpeg(&borders::with_borders_rgb(picture, self.bounds))? {
                 return Ok(picture);
             }
         }
-        Err(Misfit::DoesNotFit)
+        Err(ResizeError::DoesNotFit)
     }
 
-    fn png(&self, pixels: &DynamicImage) -> Result<Option<Bytes>, Misfit> {
+    fn png(&self, pixels: &DynamicImage) -> Result<Option<Bytes>, ResizeError> {
         self.attempt(|file| {
             // The default compression of the crate is for speed.
             let encoder = PngEncoder::new_with_quality(file, CompressionType::Default, FilterType::Adaptive);
@@ -56,7 +56,7 @@ impl Wanted {
         })
     }
 
-    fn jpeg(&self, pixels: &RgbImage) -> Result<Option<Picture>, Misfit> {
+    fn jpeg(&self, pixels: &RgbImage) -> Result<Option<Picture>, ResizeError> {
         for quality in QUALITIES {
             let file = self.attempt(|file| {
                 let encoder = JpegEncoder::new_with_quality(file, quality);
@@ -83,15 +83,15 @@ impl Wanted {
     }
 
     /// The encoded file, if it fits.
-    fn attempt(&self, write: impl FnOnce(&mut Bounded) -> ImageResult<()>) -> Result<Option<Bytes>, Misfit> {
+    fn attempt(&self, write: impl FnOnce(&mut BoundedBuffer) -> ImageResult<()>) -> Result<Option<Bytes>, ResizeError> {
         let max_bytes = usize::try_from(self.bounds.max_bytes).unwrap_or(usize::MAX);
-        let mut file = Bounded { bytes: Vec::new(), max_bytes, is_full: false };
+        let mut file = BoundedBuffer { bytes: Vec::new(), max_bytes, is_full: false };
         match write(&mut file) {
             _ if file.is_full => Ok(None),
             Ok(()) => Ok(Some(file.bytes.into())),
             Err(error) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "image could not be encoded");
-                Err(Misfit::Unwritable)
+                Err(ResizeError::Unwritable)
             }
         }
     }
@@ -99,13 +99,13 @@ impl Wanted {
 
 /// A file in memory that refuses to grow beyond the limit, so that an attempt that cannot fit ends
 /// early.
-struct Bounded {
+struct BoundedBuffer {
     bytes: Vec<u8>,
     max_bytes: usize,
     is_full: bool,
 }
 
-impl Write for Bounded {
+impl Write for BoundedBuffer {
     fn write(&mut self, more: &[u8]) -> io::Result<usize> {
         if self.max_bytes < self.bytes.len() + more.len() {
             self.is_full = true;
@@ -124,20 +124,20 @@ fn is_transparent(pixels: &DynamicImage) -> bool {
     pixels.as_rgba8().is_some_and(|it| it.pixels().any(|it| it[3] < u8::MAX))
 }
 
-fn on_white(pixels: DynamicImage) -> RgbImage {
-    let DynamicImage::ImageRgba8(glass) = pixels else {
+fn flatten_on_white(pixels: DynamicImage) -> RgbImage {
+    let DynamicImage::ImageRgba8(rgba) = pixels else {
         return pixels.into_rgb8();
     };
-    let mut opaque = RgbImage::new(glass.width(), glass.height());
-    for (to, from) in opaque.pixels_mut().zip(glass.pixels()) {
+    let mut opaque = RgbImage::new(rgba.width(), rgba.height());
+    for (to, from) in opaque.pixels_mut().zip(rgba.pixels()) {
         let [colors @ .., opacity] = from.0;
-        *to = Rgb(colors.map(|it| blended(it, opacity)));
+        *to = Rgb(colors.map(|it| blend_with_white(it, opacity)));
     }
     opaque
 }
 
 /// A color of this opacity on a white background.
-fn blended(color: u8, opacity: u8) -> u8 {
+fn blend_with_white(color: u8, opacity: u8) -> u8 {
     let (color, opacity, white) = (u32::from(color), u32::from(opacity), u32::from(u8::MAX));
     let sum = color * opacity + white * (white - opacity);
     u8::try_from((sum + white / 2) / white).unwrap_or(u8::MAX)

@@ -4,14 +4,14 @@ use std::error::Error;
 use std::io::Cursor;
 
 use domain::media::MimeType;
-use domain::media::jpeg::Outline;
+use domain::media::jpeg::JpegOutline;
 use image::codecs::jpeg::JpegDecoder;
 use image::codecs::png::PngDecoder;
 use image::codecs::webp::WebPDecoder;
 use image::metadata::Orientation;
 use image::{ColorType, DynamicImage, ImageDecoder, ImageError, Limits};
 
-use super::{MAX_PIXELS, MAX_SIDE, Misfit, webp};
+use super::{MAX_PIXELS, MAX_SIDE, ResizeError, webp};
 
 /// The most memory that decoding an image may take in addition to its file: a fifth of the
 /// function's memory. The result, a rotated or reduced copy, and the encoded file take as much
@@ -36,15 +36,15 @@ pub(super) struct Source {
 }
 
 /// Decodes an image after checking its header.
-pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, Misfit> {
+pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, ResizeError> {
     let unreadable = |error: ImageError| {
         tracing::info!(error = &error as &dyn Error, mime = mime.as_str(), "image could not be read");
-        Misfit::damaged(mime)
+        ResizeError::damaged(mime)
     };
     let (mut decoder, working_bytes) = decoder(bytes, mime, unreadable)?;
     check_size(decoder.as_ref(), working_bytes)?;
-    if mime == MimeType::Webp && !webp::frames_fit(bytes, decoder.dimensions()) {
-        return Err(Misfit::Unreadable("the file contains two different sizes; upload another one".to_owned()));
+    if mime == MimeType::Webp && !webp::frames_match_size(bytes, decoder.dimensions()) {
+        return Err(ResizeError::Unreadable("the file contains two different sizes; upload another one".to_owned()));
     }
     let mut bounds = Limits::default();
     bounds.max_image_width = Some(MAX_SIDE);
@@ -53,7 +53,7 @@ pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, Misfit> {
     decoder.set_limits(bounds).map_err(unreadable)?;
 
     let orientation = orientation(decoder.as_mut());
-    let profile = decoder.icc_profile().ok().flatten().filter(|it| is_of_rgb(it));
+    let profile = decoder.icc_profile().ok().flatten().filter(|it| is_rgb_profile(it));
     let profile = profile.filter(|_| decoder.color_type().has_color());
     let pixels = DynamicImage::from_decoder(decoder).map_err(unreadable)?;
     let pixels = if pixels.color().has_alpha() { pixels.into_rgba8().into() } else { pixels.into_rgb8().into() };
@@ -65,13 +65,13 @@ pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, Misfit> {
 fn decoder<'a>(
     bytes: &'a [u8],
     mime: MimeType,
-    unreadable: impl Fn(ImageError) -> Misfit,
-) -> Result<(Box<dyn ImageDecoder + 'a>, u64), Misfit> {
-    let refused = |text: &str| Err(Misfit::Unreadable(text.to_owned()));
+    unreadable: impl Fn(ImageError) -> ResizeError,
+) -> Result<(Box<dyn ImageDecoder + 'a>, u64), ResizeError> {
+    let refused = |text: &str| Err(ResizeError::Unreadable(text.to_owned()));
     let file = Cursor::new(bytes);
     match mime {
         MimeType::Jpeg => {
-            let outline = Outline::of(bytes);
+            let outline = JpegOutline::parse(bytes);
             if !outline.is_whole {
                 // The decoder would show gray where the file ends.
                 return refused("the file is not a complete JPEG; upload it again");
@@ -101,15 +101,15 @@ fn decoder<'a>(
 }
 
 /// Whether an image with this header may be decoded.
-fn check_size(decoder: &dyn ImageDecoder, working_bytes: u64) -> Result<(), Misfit> {
+fn check_size(decoder: &dyn ImageDecoder, working_bytes: u64) -> Result<(), ResizeError> {
     let (width, height) = decoder.dimensions();
     let longest = width.max(height);
     let pixels = u64::from(width) * u64::from(height);
     let max = MAX_PIXELS.min(MAX_DECODING_BYTES / bytes_per_pixel(decoder.color_type(), working_bytes));
     if max < pixels {
-        Err(Misfit::TooManyPixels { max, actual: pixels })
+        Err(ResizeError::TooManyPixels { max, actual: pixels })
     } else if MAX_SIDE < longest {
-        Err(Misfit::TooLong { max: MAX_SIDE, actual: longest })
+        Err(ResizeError::TooLong { max: MAX_SIDE, actual: longest })
     } else {
         Ok(())
     }
@@ -136,6 +136,6 @@ fn orientation(decoder: &mut dyn ImageDecoder) -> Orientation {
 
 /// Whether a profile is for RGB and small enough to keep. A CMYK or gray profile does not apply to
 /// converted pixels. Source: ICC.1:2022, 7.2.6.
-fn is_of_rgb(profile: &[u8]) -> bool {
+fn is_rgb_profile(profile: &[u8]) -> bool {
     profile.len() <= MAX_PROFILE_BYTES && profile.get(16..20) == Some(b"RGB ")
 }

@@ -7,7 +7,7 @@ use image::{DynamicImage, RgbImage, RgbaImage};
 
 /// The image with no side longer than this, with 8 bits per channel.
 pub(super) fn to_side(picture: DynamicImage, max_side: u32) -> DynamicImage {
-    let (width, height) = within(picture.width(), picture.height(), max_side);
+    let (width, height) = scaled_size(picture.width(), picture.height(), max_side);
     if (width, height) == (picture.width(), picture.height()) {
         picture
     } else if picture.color().has_alpha() {
@@ -22,7 +22,7 @@ pub(super) fn to_side(picture: DynamicImage, max_side: u32) -> DynamicImage {
 
 /// Like `to_side`, for a caller that still needs the larger image.
 pub(super) fn rgb_to_side(picture: &RgbImage, max_side: u32) -> RgbImage {
-    let (width, height) = within(picture.width(), picture.height(), max_side);
+    let (width, height) = scaled_size(picture.width(), picture.height(), max_side);
     rgb_to(picture, width, height)
 }
 
@@ -33,7 +33,7 @@ fn rgb_to(from: &RgbImage, width: u32, height: u32) -> RgbImage {
 }
 
 /// A size of nearly the same proportions; no side is 0.
-fn within(width: u32, height: u32, max_side: u32) -> (u32, u32) {
+fn scaled_size(width: u32, height: u32, max_side: u32) -> (u32, u32) {
     let longest = width.max(height);
     if longest <= max_side {
         return (width, height);
@@ -50,24 +50,24 @@ fn within(width: u32, height: u32, max_side: u32) -> (u32, u32) {
 /// fourth of which is the opacity.
 fn shrink<const N: usize>(from: &[u8], from_width: u32, to: &mut [u8], to_width: u32) {
     let (from_row, to_row) = (from_width as usize * N, to_width as usize * N);
-    let columns = Cover::all(from_width as usize, to_width as usize);
-    let rows = Cover::all(from.len() / from_row, to.len() / to_row);
+    let columns = Coverage::all(from_width as usize, to_width as usize);
+    let rows = Coverage::all(from.len() / from_row, to.len() / to_row);
     let area = columns.len() as u64 * rows.len() as u64;
 
     let mut targets = to.chunks_exact_mut(to_row);
     // The last one is beyond the edge and stays 0.
     let mut sums = vec![[0_u64; N]; to_width as usize + 1];
-    let mut squeezed = sums.clone();
+    let mut shrunk_row = sums.clone();
     for (row, cover) in from.chunks_exact(from_row).zip(rows) {
-        squeeze(row, &columns, &mut squeezed);
-        add(&mut sums, &squeezed, cover.here);
+        shrink_row(row, &columns, &mut shrunk_row);
+        add(&mut sums, &shrunk_row, cover.here);
         if cover.is_last_here {
             let target = targets.next().unwrap_or_default();
             for (pixel, sum) in target.as_chunks_mut::<N>().0.iter_mut().zip(&sums) {
                 *pixel = mean(sum, area);
             }
             sums.fill([0; N]);
-            add(&mut sums, &squeezed, cover.next);
+            add(&mut sums, &shrunk_row, cover.next);
         }
     }
 }
@@ -78,7 +78,7 @@ fn shrink<const N: usize>(from: &[u8], from_width: u32, to: &mut [u8], to_width:
 /// one has as many units as the smaller image has pixels, and a pixel of the smaller one as many as
 /// the larger one has.
 #[derive(Clone, Copy)]
-struct Cover {
+struct Coverage {
     /// The first pixel of the smaller image that this one falls into.
     target: usize,
     /// How many of its units fall into `target`.
@@ -89,7 +89,7 @@ struct Cover {
     is_last_here: bool,
 }
 
-impl Cover {
+impl Coverage {
     fn all(from: usize, to: usize) -> Vec<Self> {
         let cover = |index: usize| {
             let (start, end) = (index * to, (index + 1) * to);
@@ -107,12 +107,12 @@ impl Cover {
 }
 
 /// Reduces a row to the width of the smaller image.
-fn squeeze<const N: usize>(row: &[u8], columns: &[Cover], squeezed: &mut [[u64; N]]) {
-    squeezed.fill([0; N]);
+fn shrink_row<const N: usize>(row: &[u8], columns: &[Coverage], shrunk_row: &mut [[u64; N]]) {
+    shrunk_row.fill([0; N]);
     for (pixel, cover) in row.as_chunks::<N>().0.iter().zip(columns) {
-        let weighed = weighed(pixel);
-        if let [here, next, ..] = &mut squeezed[cover.target..] {
-            for ((here, next), channel) in here.iter_mut().zip(next).zip(weighed) {
+        let weighted = weighted(pixel);
+        if let [here, next, ..] = &mut shrunk_row[cover.target..] {
+            for ((here, next), channel) in here.iter_mut().zip(next).zip(weighted) {
                 *here += cover.here * channel;
                 *next += cover.next * channel;
             }
@@ -128,22 +128,22 @@ fn add<const N: usize>(sums: &mut [[u64; N]], row: &[[u64; N]], weight: u64) {
 
 /// A pixel with its colors multiplied by its opacity. Means are computed from these, so that the
 /// color of a fully transparent pixel, which is invisible, does not tint its neighbors.
-fn weighed<const N: usize>(pixel: &[u8; N]) -> [u64; N] {
+fn weighted<const N: usize>(pixel: &[u8; N]) -> [u64; N] {
     let opaque = opacity(pixel).map_or(1, |it| u64::from(*it));
-    let mut weighed = pixel.map(|it| u64::from(it) * opaque);
-    if let Some(last) = weighed.get_mut(3) {
+    let mut weighted = pixel.map(|it| u64::from(it) * opaque);
+    if let Some(last) = weighted.get_mut(3) {
         *last = opaque;
     }
-    weighed
+    weighted
 }
 
 /// The mean of an area, from the sum of its pixels.
 fn mean<const N: usize>(sum: &[u64; N], area: u64) -> [u8; N] {
-    let by = |sum: u64, total: u64| u8::try_from((sum + total / 2) / total.max(1)).unwrap_or(u8::MAX);
+    let divide = |sum: u64, total: u64| u8::try_from((sum + total / 2) / total.max(1)).unwrap_or(u8::MAX);
     let colors = opacity(sum).map_or(area, |it| *it);
-    let mut pixel = sum.map(|it| by(it, colors));
+    let mut pixel = sum.map(|it| divide(it, colors));
     if let (Some(last), Some(opaque)) = (pixel.get_mut(3), opacity(sum)) {
-        *last = by(*opaque, area);
+        *last = divide(*opaque, area);
     }
     pixel
 }
@@ -169,7 +169,7 @@ mod tests {
             ((3, 2), (3, 2)),
         ];
         for ((width, height), expected) in sizes {
-            assert_eq!(within(width, height, 4000), expected);
+            assert_eq!(scaled_size(width, height, 4000), expected);
         }
     }
 

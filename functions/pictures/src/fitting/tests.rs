@@ -121,7 +121,7 @@ fn noise_is_made_to_fit() {
 
 /// The smallest attempt for an image of the largest size.
 #[test]
-fn even_noise_fits_at_the_smallest_size() {
+fn noise_fits_at_the_smallest_size() {
     let smallest = jpeg_of_quality(&noise(800, 800), 70);
     assert!(smallest as u64 <= SMALL.max_bytes, "{smallest}");
 }
@@ -136,11 +136,11 @@ fn jpeg_of_quality(picture: &RgbImage, quality: u8) -> usize {
 fn image_that_cannot_fit_is_refused() {
     let limits = PictureBounds::new(300, 4000);
     let refused = fitted(jpeg(&noise(64, 64)), MimeType::Jpeg, limits);
-    assert_eq!(refused, Err(Misfit::DoesNotFit));
+    assert_eq!(refused, Err(ResizeError::DoesNotFit));
 }
 
 #[test]
-fn a_long_picture_becomes_as_long_as_it_may_be() {
+fn long_image_is_reduced_to_the_longest_side() {
     let picture = fitted(jpeg(&red_and_blue(5000, 50)), MimeType::Jpeg, LARGE).unwrap();
     assert_eq!((picture.width(), picture.height()), (4000, 40));
     decoded(&picture);
@@ -255,7 +255,7 @@ fn gray_and_16_bit_images_are_read() {
 }
 
 #[test]
-fn the_same_file_gives_the_same_bytes() {
+fn resizing_is_deterministic() {
     for (mime, bytes) in [
         (MimeType::Jpeg, jpeg_with_metadata(&noise(300, 200), 6)),
         (MimeType::Png, png(noise(300, 200))),

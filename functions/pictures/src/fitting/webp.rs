@@ -11,7 +11,7 @@ const TO_SIZES: usize = 4 + 3 + 3;
 ///
 /// Searches for every occurrence of the chunk's name, so that nothing depends on both parsers
 /// seeing the same order of chunks.
-pub(super) fn frames_fit(bytes: &[u8], (width, height): (u32, u32)) -> bool {
+pub(super) fn frames_match_size(bytes: &[u8], (width, height): (u32, u32)) -> bool {
     let after_names = bytes.windows(LOSSY.len()).enumerate().filter(|(_, it)| *it == LOSSY);
     let sizes = after_names.filter_map(|(at, _)| bytes.get(at + LOSSY.len() + TO_SIZES..)?.first_chunk());
     let mut frames = sizes.map(|&[w0, w1, h0, h1]: &[u8; 4]| (side(w0, w1), side(h0, h1)));

@@ -46,19 +46,20 @@ pub(super) struct TargetRow {
 }
 
 impl Row {
-    pub(super) fn of(post: &Post, accounts: &Accounts, now: DateTime<Utc>) -> Self {
-        let unsent = || post.targets.iter().filter(|it| it.status != TargetStatus::Published);
+    pub(super) fn new(post: &Post, accounts: &Accounts, now: DateTime<Utc>) -> Self {
+        let unpublished = || post.targets.iter().filter(|it| it.status != TargetStatus::Published);
         let is_public_somewhere = post.targets.iter().any(|it| it.status == TargetStatus::Published);
         let is_failed = post.status == PostStatus::Failed;
-        let must_reconnect = unsent().any(|it| accounts.get(&it.connection_id).is_none_or(|it| it.needs_reconnection));
+        let must_reconnect =
+            unpublished().any(|it| accounts.get(&it.connection_id).is_none_or(|it| it.needs_reconnection));
         Self {
             id: post.post_id.to_string(),
             revision: post.revision,
             at: post.scheduled_at.map(time).unwrap_or_default(),
             distance: post.scheduled_at.map(|it| distance(it, now)).unwrap_or_default(),
-            text: beginning(post.text.as_str()),
+            text: excerpt(post.text.as_str()),
             files: files(&post.media),
-            targets: post.targets.iter().map(|it| TargetRow::of(it, accounts.get(&it.connection_id))).collect(),
+            targets: post.targets.iter().map(|it| TargetRow::new(it, accounts.get(&it.connection_id))).collect(),
             status: post.status,
             can_cancel: !is_public_somewhere && (is_failed || post.status == PostStatus::Scheduled),
             can_try_again: is_failed && !must_reconnect,
@@ -77,7 +78,7 @@ impl Row {
 }
 
 impl TargetRow {
-    fn of(target: &Target, account: Option<&Connection>) -> Self {
+    fn new(target: &Target, account: Option<&Connection>) -> Self {
         let is_failed = target.status == TargetStatus::Failed;
         let advice = match account {
             _ if target.status == TargetStatus::Published => None,
@@ -121,7 +122,7 @@ fn files(media: &[Attachment]) -> String {
 }
 
 /// The beginning of a text, with an ellipsis if it was cut.
-fn beginning(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),

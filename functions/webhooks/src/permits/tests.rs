@@ -24,7 +24,7 @@ const BATCH: usize = 10;
 const ENVIRONMENTS: usize = 10;
 
 /// Endpoints; those with "slow" in their URL respond when the gate opens.
-struct Endpoints {
+struct FakeEndpoints {
     clock: Clock,
     gate: Semaphore,
     held: AtomicUsize,
@@ -33,7 +33,7 @@ struct Endpoints {
     arrived: Mutex<Vec<DateTime<Utc>>>,
 }
 
-impl Endpoints {
+impl FakeEndpoints {
     fn new(harness: &Harness, slow_response: EndpointResponse) -> Arc<Self> {
         let (held, most_held) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (clock, arrived) = (harness.clock.clone(), Mutex::default());
@@ -46,7 +46,7 @@ impl Endpoints {
 }
 
 #[async_trait]
-impl EndpointClient for Endpoints {
+impl EndpointClient for FakeEndpoints {
     async fn call(&self, request: Request) -> EndpointResponse {
         if request.url.to_string().contains("slow") {
             let held = 1 + self.held.fetch_add(1, Ordering::SeqCst);
@@ -64,7 +64,7 @@ async fn endpoint(app: &App, user: UserId, url: &str) -> WebhookEndpoint {
     let (record, _) = app.add(user, EndpointUrl::parse(url).unwrap(), Vec::new(), None).await.unwrap().unwrap();
     let enabled = WebhookEndpoint { is_verified: true, ..record.endpoint.clone() };
     let after = EndpointRecord { endpoint: enabled.clone(), ..record.clone() };
-    app.api.store.swap_webhook(&record.endpoint, &after, None).await.unwrap();
+    app.api.store.replace_webhook(&record.endpoint, &after, None).await.unwrap();
     enabled
 }
 
@@ -72,20 +72,20 @@ fn take_queued(harness: &Harness) -> VecDeque<WebhookDeliveryId> {
     harness.sent.hints.lock().unwrap().drain(..).map(|it| it.name).collect()
 }
 
-async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let waited = tokio::time::timeout(Duration::from_mins(1), async {
-        while !is_so() {
+async fn wait_until(description: &str, is_met: impl Fn() -> bool) {
+    let waiting = tokio::time::timeout(Duration::from_mins(1), async {
+        while !is_met() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     });
-    waited.await.unwrap_or_else(|_| panic!("never: {what}"));
+    waiting.await.unwrap_or_else(|_| panic!("never: {description}"));
 }
 
 /// The queue has all 320 before the other user's message, and no call to a slow endpoint ends.
 #[tokio::test]
 async fn slow_endpoints_of_one_user_delay_another_user_at_most_5_seconds() {
     let harness = Harness::new().await;
-    let endpoints = Endpoints::new(&harness, EndpointResponse::none("no response within 15 s", 15_000));
+    let endpoints = FakeEndpoints::new(&harness, EndpointResponse::none("no response within 15 s", 15_000));
     let app = App { calls: endpoints.clone(), ..harness.app.clone() };
     for number in 0..10 {
         endpoint(&app, harness.user.user_id, &format!("https://hooks.example/slow/{number}")).await;
@@ -121,7 +121,7 @@ async fn slow_endpoints_of_one_user_delay_another_user_at_most_5_seconds() {
         });
     }
 
-    until("the other user's delivery", || !endpoints.arrived.lock().unwrap().is_empty()).await;
+    wait_until("the other user's delivery", || !endpoints.arrived.lock().unwrap().is_empty()).await;
     let waited = endpoints.arrived.lock().unwrap()[0] - began;
     assert!(waited <= TimeDelta::seconds(5), "arrived after {waited}");
     let held = endpoints.held();
@@ -131,11 +131,11 @@ async fn slow_endpoints_of_one_user_delay_another_user_at_most_5_seconds() {
 #[tokio::test]
 async fn endpoint_with_five_timeouts_gets_one_call_at_a_time() {
     let harness = Harness::new().await;
-    let times_out = Endpoints::new(&harness, EndpointResponse::none("no response within 15 s", 15_000));
+    let times_out = FakeEndpoints::new(&harness, EndpointResponse::none("no response within 15 s", 15_000));
     times_out.gate.add_permits(5);
     let app = App { calls: times_out.clone(), ..harness.app.clone() };
     let slow = endpoint(&app, harness.user.user_id, "https://hooks.example/slow").await;
-    let slow_calls = async || harness.app.api.store.in_flight_calls(&calls_to(&slow)).await.unwrap().slow_calls;
+    let slow_calls = async || harness.app.api.store.in_flight_calls(&endpoint_subject(&slow)).await.unwrap().slow_calls;
     for number in 0..5 {
         app.fan_out(&harness.event(number)).await.unwrap();
     }
@@ -143,7 +143,8 @@ async fn endpoint_with_five_timeouts_gets_one_call_at_a_time() {
     futures::future::join_all(first.iter().map(|it| app.send(it))).await;
     assert_eq!(slow_calls().await, 5);
 
-    let answers = Endpoints::new(&harness, EndpointResponse { status: Some(200), ..EndpointResponse::none("", 9_000) });
+    let answers =
+        FakeEndpoints::new(&harness, EndpointResponse { status: Some(200), ..EndpointResponse::none("", 9_000) });
     let app = App { calls: answers.clone(), ..harness.app.clone() };
     take_queued(&harness);
     for number in 5..8 {
@@ -158,8 +159,8 @@ async fn endpoint_with_five_timeouts_gets_one_call_at_a_time() {
             tokio::spawn(async move { app.send(&it).await.unwrap() })
         })
         .collect();
-    until("two are postponed", || harness.sent.hints.lock().unwrap().len() == 2).await;
-    until("one is called", || answers.held() == 1).await;
+    wait_until("two are postponed", || harness.sent.hints.lock().unwrap().len() == 2).await;
+    wait_until("one is called", || answers.held() == 1).await;
     answers.gate.add_permits(1);
     for send in sends {
         send.await.unwrap();
@@ -185,7 +186,7 @@ async fn permits_are_released_after_the_call_or_without_one() {
     let webhook = harness.webhook().await;
     let user = harness.user.user_id;
     let in_flight = async || {
-        let (of_user, host) = (LimitSubject::endpoints_of(user), LimitSubject::endpoints_on("127.0.0.1"));
+        let (of_user, host) = (LimitSubject::user_endpoints(user), LimitSubject::host_endpoints("127.0.0.1"));
         let open = futures::try_join!(
             harness.app.api.store.in_flight_calls(&of_user),
             harness.app.api.store.in_flight_calls(&host),

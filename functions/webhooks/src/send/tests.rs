@@ -7,7 +7,7 @@ use standardwebhooks::Webhook;
 
 use crate::testing::{Got, Harness};
 
-fn verifies(got: &Got, secret: &Value) -> bool {
+fn is_verified(got: &Got, secret: &Value) -> bool {
     Webhook::new(secret.as_str().unwrap()).unwrap().verify(&got.body, &got.headers).is_ok()
 }
 
@@ -26,7 +26,7 @@ async fn event_is_sent_once_signed_and_only_to_its_user() {
 
     let got = harness.got();
     assert_eq!(got.len(), 1);
-    assert!(verifies(&got[0], &webhook["secret"]));
+    assert!(is_verified(&got[0], &webhook["secret"]));
     let payload: Value = serde_json::from_slice(&got[0].body).unwrap();
     assert_eq!(payload["type"], "post.published");
     assert_eq!(payload["data"], json!({ "post_id": 7 }));
@@ -39,7 +39,7 @@ async fn event_is_sent_once_signed_and_only_to_its_user() {
 #[tokio::test]
 async fn unverified_endpoint_receives_only_tests() {
     let harness = Harness::new().await;
-    let webhook = harness.unverified().await;
+    let webhook = harness.create_unverified().await;
     let path = format!("/webhooks/{}", webhook["id"]);
     let test = async || assert_eq!(harness.call("POST", &format!("{path}/test"), None).await.0, 202);
     let status = async || harness.call("GET", &path, None).await.1["status"].clone();
@@ -134,7 +134,7 @@ async fn replaced_secrets_verify_for_a_day() {
     harness.app.fan_out(&harness.event(7)).await.unwrap();
     harness.work().await;
     let got = &harness.got()[0];
-    assert!(verifies(got, &old["secret"]) && verifies(got, &new["secret"]));
+    assert!(is_verified(got, &old["secret"]) && is_verified(got, &new["secret"]));
     harness.clock.advance(ROTATION);
     harness.app.fan_out(&harness.event(8)).await.unwrap();
     harness.work().await;

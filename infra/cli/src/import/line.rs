@@ -76,22 +76,22 @@ pub(crate) fn lines(
     // Spreadsheets write a byte order mark.
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let read = match format {
-        Format::Csv => of_csv(bytes)?,
-        Format::Jsonl => of_jsonl(bytes),
+        Format::Csv => parse_csv(bytes)?,
+        Format::Jsonl => parse_jsonl(bytes),
     };
     let mut seen = BTreeMap::new();
     let keyed = read.into_iter().map(|read| {
         let (number, fields) = read?;
         let exported = if copies { None } else { exported(number, &fields)? };
-        let fields = cleaned(number, fields)?;
+        let fields = clean_fields(number, fields)?;
         if let Some(exported) = exported {
             let key = exported_key(exported.id).map_err(|it| Broken::new(number, "id", &it))?;
             return Ok(Line { number, exported: Some(exported), fields, key });
         }
-        let said = Value::Object(fields.clone()).to_string();
-        let equal: &mut u64 = seen.entry(said.clone()).or_default();
-        *equal += 1;
-        let key = key(name, &said, *equal).map_err(|it| Broken::new(number, "", &it))?;
+        let fields_json = Value::Object(fields.clone()).to_string();
+        let occurrence: &mut u64 = seen.entry(fields_json.clone()).or_default();
+        *occurrence += 1;
+        let key = key(name, &fields_json, *occurrence).map_err(|it| Broken::new(number, "", &it))?;
         Ok(Line { number, exported: None, fields, key })
     });
     Ok(keyed.collect())
@@ -117,17 +117,17 @@ fn exported(number: u64, fields: &Map<String, Value>) -> Result<Option<Exported>
 /// The key of a line: a hash of the file's name, the fields, and the number of equal lines before it.
 /// The line number is not part of it, so that adding or removing a line above changes no other key;
 /// neither are the order of columns, white space of JSON, or the folder.
-fn key(name: &str, said: &str, equal: u64) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
-    hashed(&["social import 1", name, said, &equal.to_string()])
+fn key(name: &str, fields_json: &str, occurrence: u64) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
+    hash_key(&["social import 1", name, fields_json, &occurrence.to_string()])
 }
 
 /// The key of an exported line depends only on its post, so that several exports of one post, in any
 /// format and with changes in between, become one post of the importing account.
 fn exported_key(id: u64) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
-    hashed(&["social import of an export 1", &id.to_string()])
+    hash_key(&["social import of an export 1", &id.to_string()])
 }
 
-fn hashed(parts: &[&str]) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
+fn hash_key(parts: &[&str]) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part.len().to_le_bytes());
@@ -138,7 +138,7 @@ fn hashed(parts: &[&str]) -> Result<IdempotencyKey, client::InvalidIdempotencyKe
 
 type Numbered = Result<(u64, Map<String, Value>), Broken>;
 
-fn of_jsonl(bytes: &[u8]) -> Vec<Numbered> {
+fn parse_jsonl(bytes: &[u8]) -> Vec<Numbered> {
     let numbered = (1..).zip(bytes.split(|it| *it == b'\n'));
     let filled = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
     let read = filled.map(|(number, line)| {
@@ -154,7 +154,7 @@ fn of_jsonl(bytes: &[u8]) -> Vec<Numbered> {
     read.collect()
 }
 
-fn of_csv(bytes: &[u8]) -> Result<Vec<Numbered>, CliError> {
+fn parse_csv(bytes: &[u8]) -> Result<Vec<Numbered>, CliError> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
     let wrong = |error: csv::Error| CliError::Usage(format!("the first line must name the columns: {error}"));
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(|it| it.trim().to_lowercase()).collect();
@@ -164,8 +164,8 @@ fn of_csv(bytes: &[u8]) -> Result<Vec<Numbered>, CliError> {
             beginning(&names.join(","), 60)
         )));
     }
-    if let Some(twice) = names.iter().enumerate().find(|(at, it)| !it.is_empty() && names[..*at].contains(it)) {
-        return Err(CliError::Usage(format!("the first line names {} twice", plain(twice.1))));
+    if let Some(duplicate) = names.iter().enumerate().find(|(at, it)| !it.is_empty() && names[..*at].contains(it)) {
+        return Err(CliError::Usage(format!("the first line names {} twice", plain(duplicate.1))));
     }
     let read = reader.byte_records().map(|record| {
         let record = record.map_err(|error| {
@@ -192,7 +192,7 @@ fn of_csv(bytes: &[u8]) -> Result<Vec<Numbered>, CliError> {
 }
 
 /// The non-empty fields. An unknown field is an error, because it may be a misspelled time.
-fn cleaned(number: u64, fields: Map<String, Value>) -> Result<Map<String, Value>, Broken> {
+fn clean_fields(number: u64, fields: Map<String, Value>) -> Result<Map<String, Value>, Broken> {
     let mut kept = Map::new();
     for (name, value) in fields {
         let is_empty = value.is_null() || value.as_str().is_some_and(|it| it.trim().is_empty());
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_that_is_named_twice_is_refused() {
+    fn duplicate_column_is_an_error() {
         assert!(lines(Format::Csv, b"content,at,at\na,,\n", "posts.csv", false).is_err());
     }
 
@@ -251,9 +251,9 @@ mod tests {
 
         let text = b"{\"content\":\"a\"}\n{\"contents\":\"a\"}\n[]\n{\n{\"content\":\"b\"}";
         let read = lines(Format::Jsonl, text, "a", false).unwrap();
-        let faults: Vec<_> =
+        let errors: Vec<_> =
             read.iter().filter_map(|it| it.as_ref().err()).map(|it| (it.number, it.field.as_str())).collect();
-        assert_eq!(faults, [(2, "contents"), (3, ""), (4, "")]);
+        assert_eq!(errors, [(2, "contents"), (3, ""), (4, "")]);
     }
 
     #[test]

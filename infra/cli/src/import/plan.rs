@@ -22,7 +22,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Reads a line; its files are in `folder`.
-    pub(crate) fn of(line: &Line, zone: &Zone, folder: &Path) -> Result<Self, Broken> {
+    pub(crate) fn from_line(line: &Line, zone: &Zone, folder: &Path) -> Result<Self, Broken> {
         let broken = |field: &str, why: &dyn std::fmt::Display| Broken::new(line.number, field, &why);
         let content = text(line, "content")?.ok_or_else(|| broken("content", &"is required"))?;
         let at = text(line, "at")?.map(|it| when::parse_fixed(&it, zone)).transpose();
@@ -97,7 +97,7 @@ mod tests {
 
     fn plan(format: Format, text: &str) -> Result<Plan, Broken> {
         let line = lines(format, text.as_bytes(), "posts", false).unwrap().remove(0).unwrap();
-        Plan::of(&line, &Zone::parse("Europe/Berlin").unwrap(), Path::new("."))
+        Plan::from_line(&line, &Zone::parse("Europe/Berlin").unwrap(), Path::new("."))
     }
 
     #[test]
@@ -108,8 +108,8 @@ mod tests {
             .replace('\n', " ");
         let (csv, json) = (plan(Format::Csv, csv).unwrap(), plan(Format::Jsonl, &json).unwrap());
         assert_eq!((csv.content, csv.to, csv.at), (json.content, json.to, json.at));
-        assert_eq!(options::of(&csv.options, "mastodon"), options::of(&json.options, "mastodon"));
-        assert_eq!(options::of(&csv.options, "x").unwrap().len(), 1);
+        assert_eq!(options::for_platform(&csv.options, "mastodon"), options::for_platform(&json.options, "mastodon"));
+        assert_eq!(options::for_platform(&csv.options, "x").unwrap().len(), 1);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(crate) enum Before {
     /// The line was never sent, or it was refused.
     Nothing,
     /// The line was sent with this body, first at this time; the outcome is unknown.
-    UnderWay {
+    InFlight {
         body: Box<NewPost>,
         since: DateTime<Utc>,
     },
@@ -69,21 +69,22 @@ pub(crate) struct Report {
 impl Report {
     /// Opens the report and locks it against a second import.
     pub(crate) fn open(path: &Path, account: &str) -> Result<Self, CliError> {
-        let named = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", path.display()));
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(|it| named(&it))?;
+        let with_path = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", path.display()));
+        let mut file =
+            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(|it| with_path(&it))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(named(&"another import of this file is running; wait until it has ended"));
+                return Err(with_path(&"another import of this file is running; wait until it has ended"));
             }
-            Err(TryLockError::Error(error)) => return Err(named(&error)),
+            Err(TryLockError::Error(error)) => return Err(with_path(&error)),
         }
         let mut text = Vec::new();
-        file.read_to_end(&mut text).map_err(|it| named(&it))?;
+        file.read_to_end(&mut text).map_err(|it| with_path(&it))?;
         if text.last().is_some_and(|it| *it != b'\n') {
             // The program died while it wrote. The line was not sent yet, or is sent again under its
             // key.
-            file.write_all(b"\n").map_err(|it| named(&it))?;
+            file.write_all(b"\n").map_err(|it| with_path(&it))?;
         }
         let mut report = Self { file, account: account.to_owned(), known: HashMap::new() };
         for line in text.split(|it| *it == b'\n') {
@@ -100,9 +101,9 @@ impl Report {
     }
 
     /// Appends an entry and returns it.
-    pub(crate) fn write(&mut self, line: &Line, what: What) -> Result<String, CliError> {
+    pub(crate) fn write(&mut self, line: &Line, state: What) -> Result<String, CliError> {
         let (account, key) = (self.account.clone(), line.key().to_string());
-        let entry = Entry { at: Timestamp(Utc::now()), account, line: line.number, key, what };
+        let entry = Entry { at: Timestamp(Utc::now()), account, line: line.number, key, what: state };
         let text = serde_json::to_string(&entry).map_err(|it| CliError::Failed(it.to_string()))?;
         self.file.write_all(format!("{text}\n").as_bytes())?;
         self.file.sync_data()?;
@@ -116,8 +117,8 @@ impl Report {
         }
         let before = match (entry.what, self.known.get(&entry.key)) {
             // The oldest time counts, because that request may have taken effect.
-            (What::Sending { body }, Some(Before::UnderWay { since, .. })) => Before::UnderWay { body, since: *since },
-            (What::Sending { body }, _) => Before::UnderWay { body, since: entry.at.0 },
+            (What::Sending { body }, Some(Before::InFlight { since, .. })) => Before::InFlight { body, since: *since },
+            (What::Sending { body }, _) => Before::InFlight { body, since: entry.at.0 },
             (What::Posted { .. }, _) => Before::Posted,
             (What::Refused { .. }, _) => Before::Nothing,
             (What::Unknown { .. }, before) => before.cloned().unwrap_or(Before::Nothing),
@@ -153,7 +154,7 @@ mod tests {
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":\"2026").unwrap();
 
         let mut report = Report::open(&path, "a").unwrap();
-        assert!(matches!(report.before(line().key()), Before::UnderWay { body, .. } if body.content == "one"));
+        assert!(matches!(report.before(line().key()), Before::InFlight { body, .. } if body.content == "one"));
 
         report.write(&line(), What::Posted { post: 7, status: PostStatus::Draft, scheduled_at: None }).unwrap();
         drop(report);
@@ -175,7 +176,7 @@ mod tests {
         let mut report = Report::open(&path, "a").unwrap();
         report.write(&line(), sending()).unwrap();
         let since = |report: &Report| match report.before(line().key()) {
-            Before::UnderWay { since, .. } => since,
+            Before::InFlight { since, .. } => since,
             other => panic!("{other:?}"),
         };
         let first = since(&report);

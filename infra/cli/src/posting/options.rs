@@ -13,13 +13,13 @@ pub(crate) struct PostOption {
 }
 
 impl PostOption {
-    pub(crate) fn read_all(said: &[String]) -> Result<Vec<Self>, CliError> {
-        said.iter().map(|it| Self::read(it)).collect()
+    pub(crate) fn read_all(texts: &[String]) -> Result<Vec<Self>, CliError> {
+        texts.iter().map(|it| Self::read(it)).collect()
     }
 
-    fn read(said: &str) -> Result<Self, CliError> {
-        let wrong = || CliError::Usage(format!("{said:?} isn't an option; use NAME=VALUE or PLATFORM:NAME=VALUE"));
-        let (name, value) = said.split_once('=').ok_or_else(wrong)?;
+    fn read(text: &str) -> Result<Self, CliError> {
+        let wrong = || CliError::Usage(format!("{text:?} isn't an option; use NAME=VALUE or PLATFORM:NAME=VALUE"));
+        let (name, value) = text.split_once('=').ok_or_else(wrong)?;
         let (platform, name) = match name.split_once(':') {
             Some((platform, name)) => (Some(platform.trim().to_owned()), name),
             None => (None, name),
@@ -47,7 +47,7 @@ impl PostOption {
 
 /// The options of an account; `None` if there are none. An option with a platform overrides one
 /// without.
-pub(crate) fn of(options: &[PostOption], provider: &str) -> Option<Map<String, Value>> {
+pub(crate) fn for_platform(options: &[PostOption], provider: &str) -> Option<Map<String, Value>> {
     let mut map = Map::new();
     let (named, all): (Vec<_>, Vec<_>) =
         options.iter().filter(|it| it.is_for(provider)).partition(|it| it.platform.is_some());
@@ -65,8 +65,8 @@ mod tests {
 
     use super::*;
 
-    fn read(said: &[&str]) -> Vec<PostOption> {
-        PostOption::read_all(&said.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()).unwrap()
+    fn read(texts: &[&str]) -> Vec<PostOption> {
+        PostOption::read_all(&texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()).unwrap()
     }
 
     #[test]
@@ -74,9 +74,9 @@ mod tests {
         let options =
             read(&["mastodon:language=de", "language=en", "sensitive=true", "tags=[\"a\"]", "title=1=2", "n=\"7\""]);
         let expected = json!({"language": "de", "sensitive": true, "tags": ["a"], "title": "1=2", "n": "7"});
-        assert_eq!(Value::Object(of(&options, "mastodon").unwrap()), expected);
-        assert_eq!(of(&options, "x").unwrap()["language"], "en");
-        assert_eq!(of(&read(&["mastodon:a=b"]), "x"), None);
+        assert_eq!(Value::Object(for_platform(&options, "mastodon").unwrap()), expected);
+        assert_eq!(for_platform(&options, "x").unwrap()["language"], "en");
+        assert_eq!(for_platform(&read(&["mastodon:a=b"]), "x"), None);
     }
 
     #[test]

@@ -11,9 +11,9 @@ pub(super) fn chain(calls: &[Call], public: usize) -> String {
         let link = match call.operation {
             Operation::Publish => {
                 number += 1;
-                format!("call {number}: {}", published(call))
+                format!("call {number}: {}", publish_outcome(call))
             }
-            Operation::Look => format!("look-up: {}", looked(call)),
+            Operation::Look => format!("look-up: {}", look_up_outcome(call)),
             _ => continue,
         };
         match links.last_mut() {
@@ -22,19 +22,19 @@ pub(super) fn chain(calls: &[Call], public: usize) -> String {
             _ => links.push((link, 1)),
         }
     }
-    let mut words: Vec<_> = links
+    let mut parts: Vec<_> = links
         .into_iter()
         .map(|(link, times)| if times == 1 { link } else { format!("{link} ({times} times)") })
         .collect();
-    words.push(match public {
+    parts.push(match public {
         0 => "not public".to_owned(),
         1 => "public once".to_owned(),
         many => format!("public {many} times"),
     });
-    words.join(" → ")
+    parts.join(" → ")
 }
 
-fn published(call: &Call) -> String {
+fn publish_outcome(call: &Call) -> String {
     match (call.made.is_some(), call.how()) {
         (true, Some(How::Answered { status: 201, .. })) => "accepted".to_owned(),
         (true, Some(How::Answered { status, .. })) => format!("accepted, but response {status}"),
@@ -50,7 +50,7 @@ fn published(call: &Call) -> String {
     }
 }
 
-fn looked(call: &Call) -> String {
+fn look_up_outcome(call: &Call) -> String {
     match call.how() {
         Some(How::Answered { status: 200, words }) => words.clone(),
         Some(How::Answered { status, .. }) => format!("response {status}"),
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_response_is_one_line() {
+    fn lost_response_and_its_look_up_are_one_line() {
         let calls =
             [call(Operation::Publish, true, How::Cut), call(Operation::Look, false, answered(200, "found 1 post"))];
 
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_with_the_same_answer_are_counted() {
+    fn repeated_look_ups_are_counted() {
         let look = || call(Operation::Look, false, answered(200, "found none"));
         let calls = [
             call(Operation::Publish, false, How::Cut),

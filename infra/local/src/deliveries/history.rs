@@ -124,9 +124,9 @@ impl Inner {
         match change {
             Change::Put(written) => self.put(*written),
             Change::Removed { at, user, post, target } => {
-                let is_it =
+                let is_removed =
                     |it: &&mut Record| it.user == user && (it.reference.post, it.reference.target) == (post, target);
-                for record in self.records.iter_mut().filter(is_it) {
+                for record in self.records.iter_mut().filter(is_removed) {
                     record.removed_at.get_or_insert(at);
                 }
             }
@@ -134,7 +134,7 @@ impl Inner {
     }
 
     fn put(&mut self, written: Written) {
-        let reference = Reference::of(&written.delivery);
+        let reference = Reference::from_delivery(&written.delivery);
         // Searched from the end, because recent deliveries are written most.
         if let Some(record) = self.records.iter_mut().rev().find(|it| it.reference == reference) {
             if KEPT_OF_EACH <= record.written.len() {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_there_in_order_after_a_restart() {
+    fn writes_survive_a_restart_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history");
         let first = a_delivery();
@@ -175,14 +175,14 @@ mod tests {
         history.note(put(second.clone(), 1));
         drop(history);
 
-        let record = History::open(&path).unwrap().record(Reference::of(&first)).unwrap();
+        let record = History::open(&path).unwrap().record(Reference::from_delivery(&first)).unwrap();
 
         let written: Vec<_> = record.written.into_iter().map(|it| it.delivery).collect();
         assert_eq!(written, [first, second]);
     }
 
     #[test]
-    fn a_line_that_another_version_wrote_is_passed_over() {
+    fn unreadable_line_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history");
         std::fs::write(&path, "{\"put\":{\"at\":\"2026-01-01T00:00:00Z\",\"delivery\":{}}}\n").unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_revision_is_a_delivery_of_its_own() {
+    fn each_revision_has_its_own_record() {
         let history = History::default();
         let first = a_delivery();
         let second = Delivery { revision: first.revision + 1, ..first.clone() };
@@ -210,11 +210,11 @@ mod tests {
         let Delivery { user_id: user, post_id: post, target_id: target, .. } = delivery;
         history.note(Change::Removed { at: noon(), user, post, target });
 
-        assert_eq!(history.record(Reference::of(&delivery)).unwrap().removed_at, Some(noon()));
+        assert_eq!(history.record(Reference::from_delivery(&delivery)).unwrap().removed_at, Some(noon()));
     }
 
     #[test]
-    fn the_recent_ones_are_those_written_last_in_the_order_of_their_time() {
+    fn recent_returns_last_written_records_by_publish_time() {
         let history = History::default();
         let due_at =
             |revision, minutes| Delivery { revision, publish_at: noon() + TimeDelta::minutes(minutes), ..a_delivery() };
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_grow_without_end() {
+    fn history_is_bounded() {
         let history = History::default();
         let first = a_delivery();
         for revision in 1..=KEPT as u64 + 5 {
@@ -240,6 +240,6 @@ mod tests {
         }
 
         assert_eq!(history.recent(usize::MAX, None).len(), KEPT);
-        assert_eq!(history.record(Reference::of(&last)).unwrap().written.len(), KEPT_OF_EACH);
+        assert_eq!(history.record(Reference::from_delivery(&last)).unwrap().written.len(), KEPT_OF_EACH);
     }
 }

@@ -48,10 +48,10 @@ pub(super) struct Wanted {
 /// Shows the recent deliveries, of all users or of one post.
 pub(super) async fn list_deliveries(
     State(deliveries): State<Deliveries>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
+    query: Result<Query<Wanted>, QueryRejection>,
 ) -> Response {
     // A query that cannot be read shows the deliveries of all posts.
-    let post = wanted.ok().and_then(|Query(it)| it.post);
+    let post = query.ok().and_then(|Query(it)| it.post);
     let records = deliveries.history.recent(SHOWN, post);
     let fakes = deliveries.fakes.public_posts();
     let rows = join_all(records.iter().map(|it| row(&deliveries, it, &fakes))).await;
@@ -60,11 +60,11 @@ pub(super) async fn list_deliveries(
 
 async fn row(deliveries: &Deliveries, record: &Record, fakes: &PublicPosts) -> Row {
     let post = post_of(deliveries, record).await;
-    let (words, account) = post_words(post.as_ref(), record);
+    let (text, account) = post_summary(post.as_ref(), record);
     let verdict = deliveries.verdict(record, fakes);
     let attempts = verdict.delivery.as_ref().filter(|it| it.is_prepared).map_or(0, |it| it.attempts);
-    let (said, tone) = verdict.words(deliveries.clock.now());
-    Row { said, tone, reference: record.reference.to_string(), words, account, attempts, verdict }
+    let (result, tone) = verdict.words(deliveries.clock.now());
+    Row { said: result, tone, reference: record.reference.to_string(), words: text, account, attempts, verdict }
 }
 
 /// The post of a delivery; `None` when it was deleted.
@@ -79,25 +79,25 @@ pub(super) async fn post_of(deliveries: &Deliveries, record: &Record) -> Option<
 }
 
 /// The start of a post's text, and its account, for the list.
-pub(super) fn post_words(post: Option<&Post>, record: &Record) -> (String, String) {
+pub(super) fn post_summary(post: Option<&Post>, record: &Record) -> (String, String) {
     let Some(post) = post else {
         return (format!("Post {} (deleted)", record.reference.post), "–".to_owned());
     };
     let Some(target) = post.target(record.reference.target) else {
-        return (shortened(post.text.as_str()), "–".to_owned());
+        return (shorten(post.text.as_str()), "–".to_owned());
     };
     let known = platforms::platform_infos().iter().find(|it| it.name == target.provider);
     let platform = known.map_or(target.provider.as_str(), |it| it.title);
     let account = target.username.as_ref().map_or_else(|| platform.to_owned(), |it| format!("{it} on {platform}"));
-    (shortened(post.text_of(target).as_str()), account)
+    (shorten(post.text_of(target).as_str()), account)
 }
 
-fn shortened(text: &str) -> String {
-    let mut words: String = text.chars().take(WORDS).collect();
-    if words.len() < text.len() {
-        words.push('…');
+fn shorten(text: &str) -> String {
+    let mut shortened_text: String = text.chars().take(WORDS).collect();
+    if shortened_text.len() < text.len() {
+        shortened_text.push('…');
     }
-    words
+    shortened_text
 }
 
 impl Deliveries {
@@ -108,8 +108,8 @@ impl Deliveries {
         let delivery = record.latest().cloned();
         Verdict {
             seen: match &delivery {
-                Some(delivery) if delivery.provider != sandbox::PLATFORM => seen_elsewhere(delivery, fakes),
-                _ => Seen::Sandbox(self.network.public_with(&reference.to_string())),
+                Some(delivery) if delivery.provider != sandbox::PLATFORM => view_of_fake(delivery, fakes),
+                _ => Seen::Sandbox(self.network.public_posts_with_reference(&reference.to_string())),
             },
             delivery,
             is_void: record.removed_at.is_some() || newest.is_some_and(|it| reference.revision < it),
@@ -117,7 +117,7 @@ impl Deliveries {
     }
 }
 
-fn seen_elsewhere(delivery: &Delivery, fakes: &PublicPosts) -> Seen {
+fn view_of_fake(delivery: &Delivery, fakes: &PublicPosts) -> Seen {
     let Some(posts) = fakes.get(delivery.provider.as_str()) else { return Seen::Unseen };
     let is_shown = |it: &Published| posts.contains(&it.platform_post_id);
     Seen::Fake { shows_it: matches!(&delivery.state, DeliveryState::Published(it) if is_shown(it)) }

@@ -16,12 +16,12 @@ use crate::dynamodb;
 use crate::fakes::Fakes;
 use crate::sandbox::Sandbox;
 
-struct Rig {
+struct PagesHarness {
     deliveries: Deliveries,
     post: Post,
 }
 
-impl Rig {
+impl PagesHarness {
     async fn new() -> Self {
         let (history, clock) = (History::default(), Clock::manual(noon()));
         let store = dynamodb::open(None, &Secret::random(), None, &history, clock.clone()).await.unwrap().shared();
@@ -58,16 +58,16 @@ impl Rig {
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
-    async fn page_of(&self, delivery: &Delivery) -> String {
-        let (status, page) = self.get(&format!("/sandbox/deliveries/{}", Reference::of(delivery))).await;
+    async fn show_page(&self, delivery: &Delivery) -> String {
+        let (status, page) = self.get(&format!("/sandbox/deliveries/{}", Reference::from_delivery(delivery))).await;
         assert_eq!(status, StatusCode::OK, "{page}");
         page
     }
 }
 
 #[tokio::test]
-async fn a_delivery_is_listed_and_its_page_tells_its_steps_in_order() {
-    let rig = Rig::new().await;
+async fn delivery_page_shows_its_steps_in_order() {
+    let rig = PagesHarness::new().await;
     assert!(rig.get("/sandbox/deliveries").await.1.contains("Nothing has been scheduled yet"));
     let planned = rig.plan().await;
     let begun = rig.swap(&planned, planned.clone().open_intent(noon())).await;
@@ -76,9 +76,9 @@ async fn a_delivery_is_listed_and_its_page_tells_its_steps_in_order() {
     let unknown = rig.swap(&begun, begun.clone().record_publish(Err(lost), noon(), 0)).await;
 
     let (_, overview) = rig.get("/sandbox/deliveries").await;
-    let page = rig.page_of(&unknown).await;
+    let page = rig.show_page(&unknown).await;
 
-    assert!(overview.contains(&format!("/sandbox/deliveries/{}\"", Reference::of(&unknown))), "{overview}");
+    assert!(overview.contains(&format!("/sandbox/deliveries/{}\"", Reference::from_delivery(&unknown))), "{overview}");
     assert!(overview.contains("outcome unknown"), "{overview}");
     let places: Vec<_> = ["Planned for 12:00:00.000", "Attempt 1 begins", "The outcome of attempt 1 is unknown"]
         .map(|it| page.find(it).unwrap_or_else(|| panic!("{it} is not in {page}")))
@@ -89,14 +89,14 @@ async fn a_delivery_is_listed_and_its_page_tells_its_steps_in_order() {
 }
 
 #[tokio::test]
-async fn a_page_of_what_has_ended_stays_as_it_is() {
-    let rig = Rig::new().await;
+async fn page_of_ended_delivery_does_not_refresh() {
+    let rig = PagesHarness::new().await;
     let planned = rig.plan().await;
     let begun = rig.swap(&planned, planned.clone().open_intent(noon())).await;
     let published = Published::new("7".to_owned(), noon());
     let ended = rig.swap(&begun, begun.clone().record_publish(Ok(published), noon(), 0)).await;
 
-    let page = rig.page_of(&ended).await;
+    let page = rig.show_page(&ended).await;
 
     assert!(page.contains("published: post 7"), "{page}");
     // The network of this test was never asked, and the page does not hide it.
@@ -106,19 +106,19 @@ async fn a_page_of_what_has_ended_stays_as_it_is() {
 
 #[tokio::test]
 async fn a_replaced_delivery_shows_its_replacement() {
-    let rig = Rig::new().await;
+    let rig = PagesHarness::new().await;
     let planned = rig.plan().await;
     let newer = Delivery { revision: planned.revision + 1, ..planned.clone() };
     rig.swap(&planned, newer).await;
 
-    let page = rig.page_of(&planned).await;
+    let page = rig.show_page(&planned).await;
 
     assert!(page.contains("cancelled") && page.contains("replaced by revision 2"), "{page}");
 }
 
 #[tokio::test]
 async fn an_unknown_path_is_an_error_page() {
-    let rig = Rig::new().await;
+    let rig = PagesHarness::new().await;
     for reference in ["1-2-3", "x", "1-2", "1-2-3-4"] {
         let (status, _) = rig.get(&format!("/sandbox/deliveries/{reference}")).await;
         assert_eq!(status, StatusCode::NOT_FOUND, "{reference}");

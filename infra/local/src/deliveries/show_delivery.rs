@@ -8,8 +8,8 @@ use domain::delivery::{Delivery, State as DeliveryState};
 
 use super::chain::chain;
 use super::history::Record;
-use super::list_deliveries::{post_of, post_words};
-use super::story::{Entry, calls_of, story};
+use super::list_deliveries::{post_of, post_summary};
+use super::story::{Entry, calls_for, story};
 use super::verdict::{Seen, Tone, Verdict};
 use super::{Deliveries, Reference, step, time};
 use crate::sandbox::pages;
@@ -35,21 +35,25 @@ pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(ref
     let Some(reference) = Reference::parse(&reference) else { return pages::not_found() };
     let record = deliveries.history.record(reference);
     let name = reference.to_string();
-    let calls = calls_of(&deliveries.network, &name, record.as_ref());
+    let calls = calls_for(&deliveries.network, &name, record.as_ref());
     if record.is_none() && calls.is_empty() {
         return pages::not_found();
     }
-    let (words, account) = match &record {
-        Some(record) => post_words(post_of(&deliveries, record).await.as_ref(), record),
+    let (text, account) = match &record {
+        Some(record) => post_summary(post_of(&deliveries, record).await.as_ref(), record),
         None => (format!("Post {}", reference.post), String::new()),
     };
     let verdict = match &record {
         Some(record) => deliveries.verdict(record, &deliveries.fakes.public_posts()),
-        None => Verdict { seen: Seen::Sandbox(deliveries.network.public_with(&name)), delivery: None, is_void: false },
+        None => Verdict {
+            seen: Seen::Sandbox(deliveries.network.public_posts_with_reference(&name)),
+            delivery: None,
+            is_void: false,
+        },
     };
-    let (said, tone) = verdict.words(deliveries.clock.now());
+    let (result, tone) = verdict.words(deliveries.clock.now());
     pages::show(&DeliveryPage {
-        words,
+        words: text,
         account,
         chain: matches!(verdict.seen, Seen::Sandbox(_)).then(|| chain(&calls, verdict.posts().len())),
         standing: standing(&deliveries, record.as_ref()).await,
@@ -57,7 +61,7 @@ pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(ref
         story: story(record.as_ref(), &calls, verdict.posts()),
         verdict,
         reference: name,
-        said,
+        said: result,
         tone,
     })
 }
@@ -139,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_intent_says_that_it_may_still_take_effect() {
+    fn open_intent_is_shown_with_its_effect() {
         let begun = a_delivery().open_intent(noon());
         let lost = AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "cut off".to_owned() };
         let unknown = begun.clone().record_publish(Err(lost), noon(), 0);

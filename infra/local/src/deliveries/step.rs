@@ -13,11 +13,11 @@ pub(super) fn words(before: Option<&Delivery>, after: &Delivery, at: DateTime<Ut
             Some(format!("Recorded as published: post {}.", published.platform_post_id))
         }
         State::Failed { reason, class } if before.state == State::Waiting => {
-            Some(format!("Recorded as failed ({}): {}", class_words(*class), sentence(reason)))
+            Some(format!("Recorded as failed ({}): {}", class_name(*class), sentence(reason)))
         }
-        State::Published(_) => followed(before, after),
+        State::Published(_) => describe_follow_up(before, after),
         State::Failed { .. } => None,
-        State::Waiting => Some(waiting(before, after, at)),
+        State::Waiting => Some(describe_waiting(before, after, at)),
     }
 }
 
@@ -31,7 +31,7 @@ fn first(delivery: &Delivery) -> String {
     }
 }
 
-fn waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> String {
+fn describe_waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> String {
     let then = if after.next_step_at <= at { "at once".to_owned() } else { format!("at {}", time(after.next_step_at)) };
     let is_taken = after.lease_expires_at.is_some() && before.lease_expires_at != after.lease_expires_at;
     match (&before.intent, &after.intent) {
@@ -61,7 +61,7 @@ fn waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> String {
 }
 
 /// Progress of the first comment or other follow-up.
-fn followed(before: &Delivery, after: &Delivery) -> Option<String> {
+fn describe_follow_up(before: &Delivery, after: &Delivery) -> Option<String> {
     let first = before.follow_ups.as_ref()?;
     let name = first.first_name();
     match &after.follow_ups {
@@ -88,11 +88,11 @@ fn note(delivery: &Delivery) -> String {
 }
 
 /// With one full stop at its end.
-fn sentence(words: &str) -> String {
-    format!("{}.", words.trim_end_matches('.'))
+fn sentence(text: &str) -> String {
+    format!("{}.", text.trim_end_matches('.'))
 }
 
-fn class_words(class: FailureClass) -> &'static str {
+fn class_name(class: FailureClass) -> &'static str {
     match class {
         FailureClass::Refused => "refused",
         FailureClass::GivenUp => "given up",
@@ -108,12 +108,12 @@ mod tests {
 
     use super::*;
 
-    fn said(before: &Delivery, after: &Delivery) -> String {
+    fn describe(before: &Delivery, after: &Delivery) -> String {
         words(Some(before), after, noon()).unwrap()
     }
 
     #[test]
-    fn a_lost_answer_reads_as_it_went() {
+    fn lost_response_is_described_step_by_step() {
         let planned = a_delivery();
         let begun = planned.clone().open_intent(noon());
         let lost =
@@ -125,21 +125,21 @@ mod tests {
         let public = asking.clone().record_look_up(found, TimeDelta::seconds(80), noon() + TimeDelta::seconds(2), 0);
 
         assert_eq!(words(None, &planned, noon()).unwrap(), "Planned for 12:00:00.000.");
-        assert!(said(&planned, &begun).starts_with("Attempt 1 begins."));
+        assert!(describe(&planned, &begun).starts_with("Attempt 1 begins."));
         let expected = "The outcome of attempt 1 is unknown: the answer was cut off. Looks it up at 12:00:02.000.";
-        assert_eq!(said(&begun, &unknown), expected);
-        assert_eq!(said(&unknown, &asking), "Looks up the outcome of attempt 1.");
-        assert_eq!(said(&asking, &public), "Recorded as published: post 7.");
+        assert_eq!(describe(&begun, &unknown), expected);
+        assert_eq!(describe(&unknown, &asking), "Looks up the outcome of attempt 1.");
+        assert_eq!(describe(&asking, &public), "Recorded as published: post 7.");
         assert_eq!(words(Some(&public), &public.clone().finish_roll_up(), noon()), None);
     }
 
     #[test]
-    fn a_call_that_made_nothing_public_says_when_the_next_one_is() {
+    fn failed_attempt_shows_time_of_the_next() {
         let begun = a_delivery().open_intent(noon());
         let busy = AttemptError::RetryLater { retry_at: None, reason: "slow down".to_owned() };
         let again = begun.clone().record_publish(Err(busy), noon(), 0);
 
-        assert_eq!(said(&begun, &again), "Attempt 1 published nothing: slow down. Continues at 12:00:05.000.");
+        assert_eq!(describe(&begun, &again), "Attempt 1 published nothing: slow down. Continues at 12:00:05.000.");
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
         let failed =
             begun.clone().record_publish(Err(AttemptError::Refused { reason: "not wanted".to_owned() }), noon(), 0);
 
-        assert_eq!(said(&begun, &failed), "Recorded as failed (refused): not wanted.");
+        assert_eq!(describe(&begun, &failed), "Recorded as failed (refused): not wanted.");
     }
 
     #[test]
@@ -160,9 +160,9 @@ mod tests {
         let again = begun.clone().record_follow_up(Err(&busy), noon(), 0);
         let done = begun.clone().record_follow_up(Ok(()), noon(), 0);
 
-        assert!(said(&published, &begun).starts_with("Follow-up first_comment begins."));
-        assert_eq!(said(&begun, &again), "Follow-up first_comment continues at 12:00:30.000.");
-        assert!(said(&begun, &done).starts_with("Follow-up first_comment has ended"));
+        assert!(describe(&published, &begun).starts_with("Follow-up first_comment begins."));
+        assert_eq!(describe(&begun, &again), "Follow-up first_comment continues at 12:00:30.000.");
+        assert!(describe(&begun, &done).starts_with("Follow-up first_comment has ended"));
         assert_eq!(words(Some(&done), &done.clone().finish_roll_up(), noon()), None);
     }
 
@@ -177,9 +177,9 @@ mod tests {
         let failed = taken.clone().fail_preparation(busy, noon(), 0);
 
         assert!(words(None, &planned, noon()).unwrap().contains("files are uploaded from 12:00:00.000 on"));
-        assert!(said(&planned, &taken).starts_with("Preparing"));
-        assert_eq!(said(&taken, &one), "One preparation step is done. Continues at once.");
-        assert_eq!(said(&taken_again, &all), "Prepared. Only the publish call is left.");
-        assert_eq!(said(&taken, &failed), "Waiting: it answered 500. Continues at 12:00:05.000.");
+        assert!(describe(&planned, &taken).starts_with("Preparing"));
+        assert_eq!(describe(&taken, &one), "One preparation step is done. Continues at once.");
+        assert_eq!(describe(&taken_again, &all), "Prepared. Only the publish call is left.");
+        assert_eq!(describe(&taken, &failed), "Waiting: it answered 500. Continues at 12:00:05.000.");
     }
 }

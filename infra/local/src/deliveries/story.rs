@@ -60,66 +60,66 @@ impl Entry {
 pub(super) fn story(record: Option<&Record>, calls: &[Call], public: &[(usize, DateTime<Utc>)]) -> Vec<Entry> {
     let mut entries = Vec::new();
     if let Some(record) = record {
-        tell_writes(record, &mut entries);
+        add_writes(record, &mut entries);
     }
     let mut number = 0;
     for call in calls {
         number += usize::from(call.operation == Operation::Publish);
-        tell_call(call, number, &mut entries);
+        add_call(call, number, &mut entries);
     }
     for (id, at) in public {
-        let words = format!("Post {id} became public.");
-        entries.push(Entry { public: Some(*id), ..Entry::new(*at, Side::Network, 2, words) });
+        let text = format!("Post {id} became public.");
+        entries.push(Entry { public: Some(*id), ..Entry::new(*at, Side::Network, 2, text) });
     }
     entries.sort_by_key(|it| (it.at, it.rank));
     entries
 }
 
-fn tell_writes(record: &Record, entries: &mut Vec<Entry>) {
+fn add_writes(record: &Record, entries: &mut Vec<Entry>) {
     let mut before = None;
     for written in &record.written {
         let after = &written.delivery;
         // Within a millisecond, a claim was written before its call, and
         // everything else after one.
         let is_claim = after.lease_expires_at.is_some() || before.is_none();
-        if let Some(words) = step::words(before, after, written.at) {
-            entries.push(Entry::new(written.at, Side::Service, if is_claim { 0 } else { 4 }, words));
+        if let Some(text) = step::words(before, after, written.at) {
+            entries.push(Entry::new(written.at, Side::Service, if is_claim { 0 } else { 4 }, text));
         }
         before = Some(after);
     }
     if let Some(at) = record.removed_at {
-        let words = "Removed: the post was changed or deleted.".to_owned();
-        entries.push(Entry::new(at, Side::Service, 4, words));
+        let text = "Removed: the post was changed or deleted.".to_owned();
+        entries.push(Entry::new(at, Side::Service, 4, text));
     }
 }
 
-fn tell_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
-    let asked = match call.operation {
+fn add_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
+    let request_text = match call.operation {
         Operation::Publish => format!("Call {number}: {}.", call.operation.words()),
         // A call without a reference does not say which post it is for.
         _ if call.reference.is_none() => format!("Received: {}, for the account.", call.operation.words()),
         _ => format!("Received: {}.", call.operation.words()),
     };
-    entries.push(Entry { fault: call.fault, ..Entry::new(call.at, Side::Network, 1, asked) });
+    entries.push(Entry { fault: call.fault, ..Entry::new(call.at, Side::Network, 1, request_text) });
     let Some(end) = &call.end else { return };
     let took_ms = (end.at - call.at).num_milliseconds();
-    let ended = match &end.how {
+    let outcome_text = match &end.how {
         How::Answered { status, words } if words.is_empty() => format!("Response {status} after {took_ms} ms."),
         How::Answered { status, words } => format!("Response {status} after {took_ms} ms: {words}."),
         How::Cut => "The connection was cut: no response.".to_owned(),
         How::HungUp => format!("The service closed the connection after {took_ms} ms: no response."),
         How::Died => "The process ended before the response.".to_owned(),
     };
-    entries.push(Entry::new(end.at, Side::Network, 3, ended));
+    entries.push(Entry::new(end.at, Side::Network, 3, outcome_text));
 }
 
 /// The calls of a delivery: those with its reference, and those of its account
 /// without any reference that were made while the delivery was worked on.
-pub(super) fn calls_of(network: &Sandbox, reference: &str, record: Option<&Record>) -> Vec<Call> {
-    let own = network.calls_where(|it| it.reference.as_deref() == Some(reference));
+pub(super) fn calls_for(sandbox: &Sandbox, reference: &str, record: Option<&Record>) -> Vec<Call> {
+    let own = sandbox.find_calls(|it| it.reference.as_deref() == Some(reference));
     let account = own.iter().find_map(|it| it.account);
-    let Some((from, until)) = record.and_then(around) else { return own };
-    network.calls_where(|it| {
+    let Some((from, until)) = record.and_then(active_period) else { return own };
+    sandbox.find_calls(|it| {
         let is_own = it.reference.as_deref() == Some(reference);
         let may_be = it.reference.is_none()
             && matches!(it.operation, Operation::Upload | Operation::LookAtFile | Operation::Refresh)
@@ -131,7 +131,7 @@ pub(super) fn calls_of(network: &Sandbox, reference: &str, record: Option<&Recor
 }
 
 /// From when until when a delivery was worked on.
-fn around(record: &Record) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
+fn active_period(record: &Record) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
     let (first, last) = (record.written.first()?, record.written.last()?);
     let from = (first.delivery.publish_at - PREPARES_BEFORE).max(first.at);
     let until = if last.delivery.state == State::Waiting { DateTime::<Utc>::MAX_UTC } else { last.at };
@@ -173,7 +173,7 @@ mod tests {
         let ended = begun.clone().record_publish(Ok(Published::new("7".to_owned(), noon())), noon(), 0);
         let written = [(ms(-9), &planned), (ms(0), &begun), (ms(0), &ended)];
         let written = written.map(|(at, it)| Written { at, delivery: it.clone() }).to_vec();
-        let reference = Reference::of(&planned);
+        let reference = Reference::from_delivery(&planned);
         let record = Record { reference, user: planned.user_id, written, removed_at: None };
 
         let story = story(Some(&record), &[published(ms(0), ms(0))], &[(7, ms(0))]);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_an_end_is_shown() {
+    fn call_in_flight_is_listed() {
         let call = Call { end: None, ..published(ms(0), ms(0)) };
 
         let story = story(None, &[call], &[]);
@@ -202,16 +202,20 @@ mod tests {
     }
 
     #[test]
-    fn calls_for_the_account_are_looked_for_until_the_delivery_has_ended() {
+    fn account_calls_are_included_until_the_delivery_ends() {
         let planned = a_delivery();
         let refused = AttemptError::Refused { reason: "no".to_owned() };
         let ended = planned.clone().open_intent(noon()).record_publish(Err(refused), noon(), 0);
-        let record =
-            |written| Record { reference: Reference::of(&planned), user: planned.user_id, written, removed_at: None };
+        let record = |written| Record {
+            reference: Reference::from_delivery(&planned),
+            user: planned.user_id,
+            written,
+            removed_at: None,
+        };
         let first = Written { at: ms(-600_000), delivery: planned.clone() };
 
-        let open = around(&record(vec![first.clone()])).unwrap();
-        let closed = around(&record(vec![first, Written { at: ms(5), delivery: ended }])).unwrap();
+        let open = active_period(&record(vec![first.clone()])).unwrap();
+        let closed = active_period(&record(vec![first, Written { at: ms(5), delivery: ended }])).unwrap();
 
         assert_eq!(open.0, ms(-120_000));
         assert_eq!(closed, (ms(-120_000), ms(5)));

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn once_is_good_and_twice_is_wrong() {
+    fn post_that_is_public_twice_is_marked_wrong() {
         let once = verdict(&[12], a_delivery());
         let twice = verdict(&[12, 15], a_delivery());
 
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_public_says_why() {
+    fn unpublished_delivery_shows_its_reason() {
         let begun = a_delivery().open_intent(noon());
         let refused = AttemptError::Refused { reason: "no".to_owned() };
         let failed = begun.clone().record_publish(Err(refused), noon(), 0);

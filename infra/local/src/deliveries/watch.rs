@@ -116,12 +116,12 @@ impl Watch {
     }
 
     fn put(&self, table: Option<&str>, item: Option<&Item>) -> Option<Write> {
-        let delivery = serde_dynamo::from_item(self.ours(table, item)?.clone());
+        let delivery = serde_dynamo::from_item(self.filter_table(table, item)?.clone());
         delivery.inspect_err(|error| tracing::warn!(%error, "a delivery could not be read")).ok().map(Write::Put)
     }
 
     fn delete(&self, table: Option<&str>, key: Option<&Item>) -> Option<Write> {
-        let key: Key = serde_dynamo::from_item(self.ours(table, key)?.clone()).ok()?;
+        let key: Key = serde_dynamo::from_item(self.filter_table(table, key)?.clone()).ok()?;
         let (post, target) = key.delivery.split_once('#')?;
         Some(Write::Delete {
             user: key.user_id,
@@ -130,7 +130,7 @@ impl Watch {
         })
     }
 
-    fn ours<'a>(&self, table: Option<&str>, item: Option<&'a Item>) -> Option<&'a Item> {
+    fn filter_table<'a>(&self, table: Option<&str>, item: Option<&'a Item>) -> Option<&'a Item> {
         item.filter(|_| table == Some(self.table.as_str()))
     }
 }
@@ -149,7 +149,7 @@ mod tests {
     use crate::clients::Secret;
     use crate::dynamodb;
 
-    struct Rig {
+    struct InterceptorHarness {
         history: History,
         clock: Clock,
         store: Store,
@@ -157,7 +157,7 @@ mod tests {
         delivery: Delivery,
     }
 
-    impl Rig {
+    impl InterceptorHarness {
         async fn new() -> Self {
             let (history, clock) = (History::default(), Clock::manual(noon()));
             let stores = dynamodb::open(None, &Secret::random(), None, &history, clock.clone()).await.unwrap();
@@ -174,13 +174,13 @@ mod tests {
         }
 
         fn record(&self) -> Option<Record> {
-            self.history.record(Reference::of(&self.delivery))
+            self.history.record(Reference::from_delivery(&self.delivery))
         }
     }
 
     #[tokio::test]
-    async fn each_write_of_a_delivery_is_noted_with_its_time() {
-        let rig = Rig::new().await;
+    async fn each_write_is_recorded_with_its_time() {
+        let rig = InterceptorHarness::new().await;
         // A post of nobody's account cannot be written; a bare delivery can.
         let bare = Post { targets: Vec::new(), ..rig.post.clone() };
         rig.write(None, Some(&bare), DeliveryWrite::Put(&rig.delivery)).await;
@@ -195,8 +195,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_write_that_lost_is_not_noted() {
-        let rig = Rig::new().await;
+    async fn failed_write_is_not_recorded() {
+        let rig = InterceptorHarness::new().await;
         let begun = rig.delivery.clone().open_intent(noon());
 
         assert_eq!(rig.store.replace_delivery(&rig.delivery, &begun).await.unwrap(), WriteOutcome::Conflict);
@@ -205,9 +205,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_delivery_that_is_removed_with_its_post_or_alone_is_noted() {
+    async fn removal_with_or_without_the_post_is_recorded() {
         for alone in [true, false] {
-            let rig = Rig::new().await;
+            let rig = InterceptorHarness::new().await;
             let bare = Post { targets: Vec::new(), ..rig.post.clone() };
             rig.write(None, Some(&bare), DeliveryWrite::Put(&rig.delivery)).await;
             if alone {

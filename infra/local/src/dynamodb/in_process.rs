@@ -17,7 +17,7 @@ pub(super) const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
 /// The database, asked without a connection.
 #[derive(Clone)]
-pub(crate) struct InProcess(pub(super) Database);
+pub(crate) struct InProcessDatabase(pub(super) Database);
 
 /// An answer: its status and its JSON.
 pub(super) struct Answer {
@@ -25,7 +25,7 @@ pub(super) struct Answer {
     pub(super) json: String,
 }
 
-impl InProcess {
+impl InProcessDatabase {
     /// Answers a request by the value of its `x-amz-target` and its body.
     pub(super) async fn answer(&self, target: &str, body: Vec<u8>) -> Answer {
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
@@ -76,19 +76,19 @@ fn malformed(error: &serde_json::Error) -> DynoxideError {
     DynoxideError::SerializationException(error.to_string())
 }
 
-impl std::fmt::Debug for InProcess {
+impl std::fmt::Debug for InProcessDatabase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("InProcess")
     }
 }
 
-impl HttpClient for InProcess {
+impl HttpClient for InProcessDatabase {
     fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
         SharedHttpConnector::new(self.clone())
     }
 }
 
-impl HttpConnector for InProcess {
+impl HttpConnector for InProcessDatabase {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
         let body = request.body().bytes().map(<[u8]>::to_vec).unwrap_or_default();

@@ -9,7 +9,7 @@ use axum::routing::post;
 use domain::clock::Clock;
 use http::{StatusCode, header};
 
-use super::in_process::{CONTENT_TYPE, InProcess};
+use super::in_process::{CONTENT_TYPE, InProcessDatabase};
 use super::signature;
 use crate::clients::Secret;
 use crate::hosts::Hosts;
@@ -19,14 +19,14 @@ const MAX_BODY: usize = 16 << 20;
 
 #[derive(Clone)]
 struct Listener {
-    database: InProcess,
+    database: InProcessDatabase,
     secret: Secret,
     hosts: Hosts,
     clock: Clock,
 }
 
 /// Answers calls that were signed with this secret.
-pub(super) fn router(database: InProcess, secret: Secret, hosts: Hosts, clock: Clock) -> Router {
+pub(super) fn router(database: InProcessDatabase, secret: Secret, hosts: Hosts, clock: Clock) -> Router {
     Router::new().route("/", post(answer)).with_state(Listener { database, secret, hosts, clock })
 }
 
@@ -54,7 +54,7 @@ async fn answer(State(listener): State<Listener>, request: Request) -> Response 
     (status, [(header::CONTENT_TYPE, CONTENT_TYPE)], Body::from(answer.json)).into_response()
 }
 
-fn refuse(status: StatusCode, kind: &str, words: &str) -> Response {
-    let json = serde_json::json!({ "__type": format!("com.amazon.coral.service#{kind}"), "message": words });
+fn refuse(status: StatusCode, kind: &str, message: &str) -> Response {
+    let json = serde_json::json!({ "__type": format!("com.amazon.coral.service#{kind}"), "message": message });
     (status, [(header::CONTENT_TYPE, CONTENT_TYPE)], json.to_string()).into_response()
 }

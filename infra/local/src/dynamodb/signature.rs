@@ -16,11 +16,16 @@ const SKEW: TimeDelta = TimeDelta::minutes(15);
 
 /// Whether the call was signed with one of our access keys and this secret.
 pub(super) fn is_good(head: &Parts, body: &[u8], secret: &Secret, now: DateTime<Utc>) -> bool {
-    signed_again(head, body, secret, now).is_some_and(|(given, ours)| given.as_bytes().ct_eq(ours.as_bytes()).into())
+    both_signatures(head, body, secret, now).is_some_and(|(given, ours)| given.as_bytes().ct_eq(ours.as_bytes()).into())
 }
 
 /// The signature that the call carries, and the one that it should carry.
-fn signed_again<'a>(head: &'a Parts, body: &'a [u8], secret: &Secret, now: DateTime<Utc>) -> Option<(&'a str, String)> {
+fn both_signatures<'a>(
+    head: &'a Parts,
+    body: &'a [u8],
+    secret: &Secret,
+    now: DateTime<Utc>,
+) -> Option<(&'a str, String)> {
     let header = |name: &str| head.headers.get(name).and_then(|it| it.to_str().ok());
     let given = header("authorization")?.strip_prefix("AWS4-HMAC-SHA256 ")?;
     let part = |name: &str| given.split(',').find_map(|it| it.trim().strip_prefix(name));
@@ -88,14 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_signed_with_our_secret_is_good() {
+    fn request_signed_with_the_secret_is_accepted() {
         let secret = Secret::random();
         assert!(is_good(&signed(&secret), b"{}", &secret, noon()));
         assert!(!is_good(&signed(&Secret::random()), b"{}", &secret, noon()));
     }
 
     #[test]
-    fn what_was_changed_or_is_old_is_not() {
+    fn changed_or_old_request_is_rejected() {
         let secret = Secret::random();
         let good = signed(&secret);
 

@@ -31,7 +31,7 @@ async fn raw(address: SocketAddr, method: &str, headers: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn a_call_signed_with_the_secret_of_this_run_is_answered_and_no_other() {
+async fn only_calls_signed_with_the_current_secret_are_answered() {
     let secret = Secret::random();
     let address = listening(&secret).await;
 
@@ -40,7 +40,7 @@ async fn a_call_signed_with_the_secret_of_this_run_is_answered_and_no_other() {
 }
 
 #[tokio::test]
-async fn no_page_and_no_other_name_reaches_it() {
+async fn browsers_and_other_host_names_are_rejected() {
     let address = listening(&Secret::random()).await;
     let ours = format!("host: {address}");
     let target = "x-amz-target: DynamoDB_20120810.ListTables";

@@ -8,7 +8,7 @@ use domain::delivery::{AttemptError, LookUpPolicy, Published, Resolution};
 use domain::rules::Rules;
 use platforms::{
     Account, AccountDetails, Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, Capability, Choice,
-    Choosing, Connect, ConnectError, Credentials, DeauthorizationCallback, DependencyError, Field, FieldValues,
+    ChoicesRequest, Connect, ConnectError, Credentials, DeauthorizationCallback, DependencyError, Field, FieldValues,
     FollowUp, Followed, InvalidCallback, PendingApproval, Platform, Publish, PublishRequest, RefreshError,
     RefreshPolicy, Step,
 };
@@ -47,7 +47,7 @@ macro_rules! at_fake {
     ($($part:ty),+) => {
         $(impl AtFake for $part {
             fn at_fake(self: Box<Self>, page: Url) -> Box<Self> {
-                Box::new(Linked(self, FakePage(page)))
+                Box::new(WithFakeLinks(self, FakePage(page)))
             }
         })+
     };
@@ -56,10 +56,10 @@ macro_rules! at_fake {
 at_fake!(dyn Connect, dyn Platform, dyn Publish);
 
 /// An adapter whose links lead to the page of its fake.
-struct Linked<P: ?Sized>(Box<P>, FakePage);
+struct WithFakeLinks<P: ?Sized>(Box<P>, FakePage);
 
 #[async_trait]
-impl<P: Platform + ?Sized> Platform for Linked<P> {
+impl<P: Platform + ?Sized> Platform for WithFakeLinks<P> {
     fn name(&self) -> &'static str {
         self.0.name()
     }
@@ -88,7 +88,7 @@ impl<P: Platform + ?Sized> Platform for Linked<P> {
 }
 
 #[async_trait]
-impl<P: Connect + ?Sized> Connect for Linked<P> {
+impl<P: Connect + ?Sized> Connect for WithFakeLinks<P> {
     fn rules(&self) -> Rules {
         self.0.rules()
     }
@@ -128,7 +128,7 @@ impl<P: Connect + ?Sized> Connect for Linked<P> {
         Ok(self.1.accounts(self.0.complete(callback, now).await?))
     }
 
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
+    async fn choices(&self, asked: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         self.0.choices(asked, now).await
     }
 
@@ -150,29 +150,29 @@ impl<P: Connect + ?Sized> Connect for Linked<P> {
 }
 
 #[async_trait]
-impl<P: Publish + ?Sized> Publish for Linked<P> {
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        self.0.prepare(job).await
+impl<P: Publish + ?Sized> Publish for WithFakeLinks<P> {
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        self.0.prepare(request).await
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        self.0.publish(job).await.map(|it| self.1.published(it))
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        self.0.publish(request).await.map(|it| self.1.published(it))
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        match self.0.look_up(job, since).await {
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        match self.0.look_up(request, since).await {
             Resolution::Found(it) => Resolution::Found(self.1.published(it)),
             Resolution::Candidate(it) => Resolution::Candidate(self.1.published(it)),
             other => other,
         }
     }
 
-    fn follow_ups(&self, job: &PublishRequest<'_>) -> Vec<&'static str> {
-        self.0.follow_ups(job)
+    fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
+        self.0.follow_ups(request)
     }
 
-    async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
-        self.0.follow_up(job, it).await
+    async fn follow_up(&self, request: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
+        self.0.follow_up(request, it).await
     }
 
     fn recognizes_own_posts(&self) -> bool {
@@ -183,8 +183,8 @@ impl<P: Publish + ?Sized> Publish for Linked<P> {
         self.0.fetches_files()
     }
 
-    fn is_confirmed_later(&self, job: &PublishRequest<'_>) -> bool {
-        self.0.is_confirmed_later(job)
+    fn is_confirmed_later(&self, request: &PublishRequest<'_>) -> bool {
+        self.0.is_confirmed_later(request)
     }
 
     fn settle_time(&self) -> TimeDelta {
@@ -204,7 +204,7 @@ mod tests {
 
     /// A method that is missing here would have its default, whatever the adapter does.
     #[test]
-    fn every_method_of_an_adapter_is_passed_on() {
+    fn every_adapter_method_is_forwarded() {
         let methods = include_str!("../../../../libs/platforms/src/platform.rs").lines().filter_map(|line| {
             let declared = line.trim_start().trim_start_matches("async ").strip_prefix("fn ")?;
             declared.split(['(', '<']).next()

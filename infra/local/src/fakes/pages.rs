@@ -27,7 +27,7 @@ struct FakePage {
     fake: FakeView,
     /// Whether the page shows a single post.
     is_of_one: bool,
-    posts: Vec<PostView>,
+    posts: Vec<FakePostView>,
 }
 
 /// The posts to show.
@@ -47,7 +47,7 @@ struct FakeView {
     posts: usize,
 }
 
-struct PostView {
+struct FakePostView {
     id: String,
     text: String,
     media: Vec<FileView>,
@@ -62,9 +62,9 @@ struct FileView {
 impl FakeView {
     fn new(network: &dyn Network) -> Self {
         let (name, title) = (network.name(), Self::title(network));
-        let answers = network.answers().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned()));
+        let answers = network.form_values().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned()));
         let answers = answers.filter(|(_, it)| !it.is_empty()).collect();
-        Self { name, title, answers, posts: network.public().len() }
+        Self { name, title, answers, posts: network.public_posts().len() }
     }
 
     fn title(network: &dyn Network) -> &'static str {
@@ -73,7 +73,7 @@ impl FakeView {
     }
 }
 
-impl PostView {
+impl FakePostView {
     /// `place` is the post's among all, from 0.
     fn new(network: &str, place: usize, post: PublicPost) -> Self {
         let file = |(index, it): (usize, &PublicMedium)| FileView {
@@ -97,8 +97,8 @@ pub(super) async fn show_fake(
 ) -> Response {
     let Some(network) = all.get(&name) else { return pages::not_found() };
     let is_wanted = |it: &PublicPost| post.as_ref().is_none_or(|wanted| *wanted == it.id);
-    let posts = network.public().into_iter().enumerate().rev().filter(|(_, it)| is_wanted(it)).take(PAGE);
-    let posts: Vec<_> = posts.map(|(place, post)| PostView::new(&name, place, post)).collect();
+    let posts = network.public_posts().into_iter().enumerate().rev().filter(|(_, it)| is_wanted(it)).take(PAGE);
+    let posts: Vec<_> = posts.map(|(place, post)| FakePostView::new(&name, place, post)).collect();
     if post.is_some() && posts.is_empty() {
         return pages::not_found();
     }
@@ -129,7 +129,7 @@ pub(super) async fn get_file(
     State(all): State<Fakes>,
     Path((name, post, file)): Path<(String, usize, usize)>,
 ) -> Response {
-    let post = all.get(&name).and_then(|it| it.public().into_iter().nth(post));
+    let post = all.get(&name).and_then(|it| it.public_posts().into_iter().nth(post));
     let Some(file) = post.and_then(|it| it.media.into_iter().nth(file)) else { return pages::not_found() };
     let headers = [
         (header::CONTENT_TYPE, file.mime_type.as_str()),

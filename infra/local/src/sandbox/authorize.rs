@@ -82,7 +82,7 @@ pub(super) async fn answer_consent(
     form: Result<Form<ConsentForm>, FormRejection>,
 ) -> Response {
     let Ok(Form(form)) = form else {
-        return wrong_page("The form is incomplete. Go back and try again.");
+        return error_page("The form is incomplete. Go back and try again.");
     };
     let request = match AuthorizationRequest::parse(&form.request) {
         Ok(request) => request,
@@ -95,13 +95,13 @@ pub(super) async fn answer_consent(
                 let also = Account::all().filter(|it| *it != account && is_ticked(it)).collect();
                 allow(&sandbox, account, also, &request)
             }
-            None => wrong_page("Go back and choose one of the accounts."),
+            None => error_page("Go back and choose one of the accounts."),
         },
         "deny" => {
             let description = "the request was denied on the consent page";
             request.redirect_with(&[("error", "access_denied"), ("error_description", description)])
         }
-        _ => wrong_page("Go back and press Allow or Deny."),
+        _ => error_page("Go back and press Allow or Deny."),
     }
 }
 
@@ -117,14 +117,14 @@ fn allow(sandbox: &Sandbox, account: Account, also: Vec<Account>, request: &Auth
         ends_at: now + CODE_LIFETIME,
     };
     let code_hash = token::hash(code.expose_secret());
-    let recorded = sandbox.ledger().record(Fact::Allowed { code: code_hash, allowed, at: now });
-    if let Err(error) = recorded {
+    let result = sandbox.ledger().record(Fact::Allowed { code: code_hash, allowed, at: now });
+    if let Err(error) = result {
         tracing::error!(%error, "the sandbox could not store a consent");
         return request.redirect_with(&[("error", "server_error")]);
     }
     request.redirect_with(&[("code", code.expose_secret())])
 }
 
-fn wrong_page(message: &str) -> Response {
+fn error_page(message: &str) -> Response {
     pages::message(StatusCode::BAD_REQUEST, "Invalid request", message)
 }

@@ -9,7 +9,7 @@ use super::Sandbox;
 use super::accounts::Account;
 use super::fact::Fact;
 use super::fault_kind::FaultKind;
-use super::record_calls::CallUnderWay;
+use super::record_calls::CallRecorder;
 use super::refusal::Refusal;
 
 /// Lets the client see who an account is.
@@ -57,7 +57,7 @@ impl FromRequestParts<Sandbox> for Caller {
         let header = parts.headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok());
         let token = header.and_then(|it| it.strip_prefix("Bearer ")).unwrap_or_default();
         let ledger = sandbox.ledger();
-        let known = ledger.world().by_access(&token::hash(token), sandbox.now());
+        let known = ledger.world().find_by_access_token(&token::hash(token), sandbox.now());
         let (grant, granted) = known.ok_or(Refusal::InvalidToken)?;
         let account = match parts.headers.get(ON_BEHALF_OF) {
             None => granted.account,
@@ -66,7 +66,7 @@ impl FromRequestParts<Sandbox> for Caller {
                 named.filter(|it| granted.covers(*it)).ok_or(Refusal::OtherAccount)?
             }
         };
-        if let Some(call) = parts.extensions.get::<CallUnderWay>() {
+        if let Some(call) = parts.extensions.get::<CallRecorder>() {
             call.by(account);
         }
         Ok(Self { account, also: granted.also.clone(), grant, scope: granted.scope.clone() })

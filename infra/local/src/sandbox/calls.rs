@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_another_version_wrote_is_passed_over() {
+    fn unreadable_line_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("calls");
         std::fs::write(&path, "{\"number\":1,\"what\":\"dance\"}\n").unwrap();

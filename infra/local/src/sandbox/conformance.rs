@@ -33,14 +33,14 @@ use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 const ACCOUNT: &str = "harbour";
 
 /// The sandbox, listening.
-struct Listening {
+struct ListeningSandbox {
     sandbox: Sandbox,
     address: SocketAddr,
     /// Whether its refusals repeat the request.
     echo: Arc<AtomicBool>,
 }
 
-async fn repeat(State(echo): State<Arc<AtomicBool>>, request: Request, next: Next) -> Response {
+async fn echo_request(State(echo): State<Arc<AtomicBool>>, request: Request, next: Next) -> Response {
     if !echo.load(Ordering::Relaxed) {
         return next.run(request).await;
     }
@@ -62,13 +62,13 @@ async fn repeat(State(echo): State<Arc<AtomicBool>>, request: Request, next: Nex
 }
 
 #[async_trait]
-impl network::Network for Listening {
+impl network::Network for ListeningSandbox {
     async fn start(clock: Clock) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let sandbox = Sandbox::open(None, format!("http://{address}"), clock).unwrap();
         let echo = Arc::default();
-        let router = super::router(sandbox.clone()).layer(from_fn_with_state(Arc::clone(&echo), repeat));
+        let router = super::router(sandbox.clone()).layer(from_fn_with_state(Arc::clone(&echo), echo_request));
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { sandbox, address, echo }
     }
@@ -85,15 +85,15 @@ impl network::Network for Listening {
         json!({ "url": format!("http://{}/sandbox", self.address) })
     }
 
-    fn app(&self) -> Option<AppCredentials> {
+    fn app_credentials(&self) -> Option<AppCredentials> {
         Some(AppCredentials::new(CLIENT_ID, CLIENT_SECRET))
     }
 
-    fn answers(&self) -> FieldValues {
+    fn form_values(&self) -> FieldValues {
         FieldValues::new()
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
         let request = Url::parse(url).unwrap().query().unwrap().to_owned();
         let answer = if decision == Decision::Allow { "allow" } else { "deny" };
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
@@ -104,7 +104,7 @@ impl network::Network for Listening {
         Url::parse(back.headers()["location"].to_str().unwrap()).unwrap()
     }
 
-    fn trouble(&self, call: network::Call, trouble: InjectedFault, count: usize) {
+    fn inject_fault(&self, call: network::Call, trouble: InjectedFault, count: usize) {
         let mut faults = self.sandbox.faults();
         let before: Vec<_> =
             faults.armed().iter().filter(|it| it.kind.strikes(operation(call))).map(|it| it.id).collect();
@@ -113,18 +113,18 @@ impl network::Network for Listening {
         }
         let Some(kind) = kind(call, trouble).filter(|_| 0 < count) else { return };
         let delay_ms = match trouble {
-            InjectedFault::Limited { retry_after } => u64::try_from(retry_after.num_milliseconds()).unwrap(),
+            InjectedFault::RateLimited { retry_after } => u64::try_from(retry_after.num_milliseconds()).unwrap(),
             _ => 0,
         };
         let count = Some(u32::try_from(count).unwrap());
         faults.arm(Order { id: 0, account: None, kind, count, delay_ms, file: 1 }).unwrap();
     }
 
-    fn can(&self, call: network::Call, trouble: InjectedFault) -> bool {
+    fn can_fail(&self, call: network::Call, trouble: InjectedFault) -> bool {
         kind(call, trouble).is_some()
     }
 
-    fn echo(&self) -> bool {
+    fn echo_requests(&self) -> bool {
         self.echo.store(true, Ordering::Relaxed);
         true
     }
@@ -142,7 +142,7 @@ impl network::Network for Listening {
         ledger.record(Fact::Expired { grants }).unwrap();
     }
 
-    fn others_post(&self, count: usize) {
+    fn publish_manual_posts(&self, count: usize) {
         let mut ledger = self.sandbox.ledger();
         for number in 1..=count {
             let post = Post {
@@ -158,7 +158,7 @@ impl network::Network for Listening {
         }
     }
 
-    fn public(&self) -> Vec<PublicPost> {
+    fn public_posts(&self) -> Vec<PublicPost> {
         let ledger = self.sandbox.ledger();
         let posts = ledger.world().posts().iter().zip(1..);
         let shown = |post: &Post, id: &String| PublicMedium {
@@ -175,12 +175,12 @@ impl network::Network for Listening {
             .collect()
     }
 
-    fn grants(&self) -> usize {
+    fn grant_count(&self) -> usize {
         self.sandbox.ledger().world().grants_of(None).len()
     }
 
-    fn calls(&self, call: network::Call) -> usize {
-        self.sandbox.calls_where(|it| it.operation == operation(call)).len()
+    fn call_count(&self, call: network::Call) -> usize {
+        self.sandbox.find_calls(|it| it.operation == operation(call)).len()
     }
 }
 
@@ -197,22 +197,22 @@ fn operation(call: network::Call) -> Operation {
     }
 }
 
-fn kind(call: network::Call, trouble: InjectedFault) -> Option<FaultKind> {
+fn kind(call: network::Call, fault: InjectedFault) -> Option<FaultKind> {
     use network::Call::{LookUp, Publish, Refresh, Upload};
 
-    Some(match (call, trouble) {
+    Some(match (call, fault) {
         (Publish, InjectedFault::CutBefore) => FaultKind::LoseCall,
-        (Publish, InjectedFault::LoseAnswer) => FaultKind::LoseAnswer,
-        (Publish, InjectedFault::Broken) => FaultKind::ErrorBefore,
-        (Publish, InjectedFault::BrokenAfter) => FaultKind::ErrorAfter,
-        (Publish, InjectedFault::Limited { .. }) => FaultKind::RateLimit,
-        (Publish, InjectedFault::Unwanted) => FaultKind::Refuse,
-        (LookUp, InjectedFault::Broken) => FaultKind::LookError,
-        (Upload, InjectedFault::Broken) => FaultKind::MediaError,
-        (Upload, InjectedFault::Unwanted) => FaultKind::MediaRefuse,
+        (Publish, InjectedFault::LoseResponse) => FaultKind::LoseAnswer,
+        (Publish, InjectedFault::ServerError) => FaultKind::ErrorBefore,
+        (Publish, InjectedFault::ServerErrorAfter) => FaultKind::ErrorAfter,
+        (Publish, InjectedFault::RateLimited { .. }) => FaultKind::RateLimit,
+        (Publish, InjectedFault::Refused) => FaultKind::Refuse,
+        (LookUp, InjectedFault::ServerError) => FaultKind::LookError,
+        (Upload, InjectedFault::ServerError) => FaultKind::MediaError,
+        (Upload, InjectedFault::Refused) => FaultKind::MediaRefuse,
         (Refresh, InjectedFault::Unavailable) => FaultKind::RefreshUnreachable,
         _ => return None,
     })
 }
 
-platforms::conformance!(Listening);
+platforms::conformance!(ListeningSandbox);

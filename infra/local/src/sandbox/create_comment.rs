@@ -12,7 +12,7 @@ use super::Sandbox;
 use super::caller::{Caller, PUBLISH};
 use super::fact::{Comment, Fact};
 use super::fault_kind::FaultKind;
-use super::record_calls::{CallUnderWay, Said, cut_connection};
+use super::record_calls::{CallRecorder, Said, cut_connection};
 use super::refusal::Refusal;
 
 /// Characters of a comment.
@@ -31,7 +31,7 @@ pub(super) struct NewComment {
 /// Adds a comment. A repeated request adds another one.
 pub(super) async fn create_comment(
     State(sandbox): State<Sandbox>,
-    Extension(call): Extension<CallUnderWay>,
+    Extension(call): Extension<CallRecorder>,
     Path(post): Path<String>,
     caller: Result<Caller, Refusal>,
     body: Result<Json<NewComment>, JsonRejection>,
@@ -42,8 +42,8 @@ pub(super) async fn create_comment(
     let caller = caller?;
     caller.needs(PUBLISH)?;
     let Json(NewComment { text, .. }) = body?;
-    let strike = call.strike(caller.account);
-    match strike.as_ref().map(|it| (it.kind, it.wait_seconds())) {
+    let fault = call.strike(caller.account);
+    match fault.as_ref().map(|it| (it.kind, it.wait_seconds())) {
         Some((FaultKind::CommentBusy, wait)) => return Err(Refusal::Busy { wait_seconds: Some(wait) }),
         Some((FaultKind::CommentRefuse, _)) => {
             return Err(Refusal::content("comment_refused", "the sandbox does not accept this comment"));
@@ -60,11 +60,11 @@ pub(super) async fn create_comment(
     }
     ledger.record(Fact::Commented(Comment { post, account: caller.account, text, at: sandbox.now() }))?;
     let id = ledger.world().comments().len();
-    if strike.is_some_and(|it| it.kind == FaultKind::CommentLoseAnswer) {
+    if fault.is_some_and(|it| it.kind == FaultKind::CommentLoseAnswer) {
         return Ok(cut_connection());
     }
-    let said = Extension(Said(format!("comment {id}")));
-    Ok((StatusCode::CREATED, said, Json(json!({ "id": id.to_string() }))).into_response())
+    let summary = Extension(Said(format!("comment {id}")));
+    Ok((StatusCode::CREATED, summary, Json(json!({ "id": id.to_string() }))).into_response())
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_comment_is_shown_under_its_post_and_in_its_list_alone() {
+    async fn comment_is_shown_under_its_post_and_in_the_list() {
         let network = Network::new();
         let token = network.connect("meadow").await.access;
         network.post(&token, json!({"text": "Hello"})).await;
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_comment_is_refused() {
+    async fn invalid_comment_is_rejected() {
         let network = Network::new();
         let token = network.connect("meadow").await.access;
         network.post(&token, json!({"text": "Hello"})).await;
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_fault_strikes_comments_alone() {
+    async fn comment_faults_apply_only_to_comments() {
         for (kind, status, is_added) in
             [("comment_busy", 429, false), ("comment_refuse", 422, false), ("comment_lose_answer", CUT, true)]
         {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn comments_are_there_after_a_restart() {
+    async fn comments_survive_a_restart() {
         let dir = tempfile::tempdir().unwrap();
         let network = Network::open(dir.path());
         let token = network.connect("meadow").await.access;

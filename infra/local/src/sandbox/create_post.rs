@@ -17,7 +17,7 @@ use super::caller::{Caller, PUBLISH};
 use super::fact::{Fact, Post};
 use super::fault_kind::FaultKind;
 use super::faults::InjectedFault;
-use super::record_calls::{CallUnderWay, Said, cut_connection};
+use super::record_calls::{CallRecorder, Said, cut_connection};
 use super::refusal::Refusal;
 
 /// Characters of a text.
@@ -49,7 +49,7 @@ pub(super) struct NewPost {
 /// Publishes a post. A repeated request publishes another one.
 pub(super) async fn create_post(
     State(sandbox): State<Sandbox>,
-    Extension(call): Extension<CallUnderWay>,
+    Extension(call): Extension<CallRecorder>,
     caller: Result<Caller, Refusal>,
     body: Result<Json<NewPost>, JsonRejection>,
 ) -> Result<Response, Refusal> {
@@ -61,49 +61,49 @@ pub(super) async fn create_post(
     let caller = caller?;
     caller.needs(PUBLISH)?;
     let Json(post) = body?;
-    let strike = call.strike(caller.account);
-    let work = Work { sandbox, call, account: caller.account, post };
-    match strike {
-        None => work.publish(),
-        Some(strike) => work.suffer(strike, &caller).await,
+    let fault = call.strike(caller.account);
+    let creation = PostCreation { sandbox, call, account: caller.account, post };
+    match fault {
+        None => creation.publish(),
+        Some(fault) => creation.apply_fault(fault, &caller).await,
     }
 }
 
 /// A post that is about to be published.
-struct Work {
+struct PostCreation {
     sandbox: Sandbox,
-    call: CallUnderWay,
+    call: CallRecorder,
     account: Account,
     post: NewPost,
 }
 
-impl Work {
-    async fn suffer(self, strike: InjectedFault, caller: &Caller) -> Result<Response, Refusal> {
-        match strike.kind {
+impl PostCreation {
+    async fn apply_fault(self, fault: InjectedFault, caller: &Caller) -> Result<Response, Refusal> {
+        match fault.kind {
             FaultKind::Refuse => {
                 let message = "this content is against the rules of the sandbox";
                 Err(Refusal::content("content_refused", message))
             }
             FaultKind::Busy => Err(Refusal::Busy { wait_seconds: None }),
-            FaultKind::BusyUntil => Err(Refusal::Busy { wait_seconds: Some(strike.wait_seconds()) }),
-            FaultKind::RateLimit => Err(Refusal::RateLimited { wait_seconds: strike.wait_seconds() }),
+            FaultKind::BusyUntil => Err(Refusal::Busy { wait_seconds: Some(fault.wait_seconds()) }),
+            FaultKind::RateLimit => Err(Refusal::RateLimited { wait_seconds: fault.wait_seconds() }),
             FaultKind::ErrorBefore => Err(Refusal::Broken),
             FaultKind::ErrorAfter => self.publish().and(Err(Refusal::Broken)),
             FaultKind::LoseCall => Ok(cut_connection()),
             FaultKind::LoseAnswer => self.publish().map(|_| cut_connection()),
             // In a separate task, which continues if the client closes the connection.
-            FaultKind::Slow => tokio::spawn(self.publish_after(strike)).await.unwrap_or(Err(Refusal::Internal)),
+            FaultKind::Slow => tokio::spawn(self.publish_after(fault)).await.unwrap_or(Err(Refusal::Internal)),
             FaultKind::Late => {
                 self.check()?;
-                tokio::spawn(self.publish_after(strike));
+                tokio::spawn(self.publish_after(fault));
                 Ok(cut_connection())
             }
             kind => caller.lose_access(&self.sandbox, kind).and_then(|()| self.publish()),
         }
     }
 
-    async fn publish_after(self, strike: InjectedFault) -> Result<Response, Refusal> {
-        tokio::time::sleep(strike.delay).await;
+    async fn publish_after(self, fault: InjectedFault) -> Result<Response, Refusal> {
+        tokio::time::sleep(fault.delay).await;
         self.publish()
     }
 
@@ -116,15 +116,15 @@ impl Work {
         let id = ledger.world().posts().len().to_string();
         self.call.made(&id);
         let url = self.sandbox.url(&format!("posts/{id}"));
-        let said = Extension(Said(format!("post {id}")));
-        Ok((StatusCode::CREATED, said, Json(json!({ "id": id, "url": url }))).into_response())
+        let summary = Extension(Said(format!("post {id}")));
+        Ok((StatusCode::CREATED, summary, Json(json!({ "id": id, "url": url }))).into_response())
     }
 
     fn check(&self) -> Result<(), Refusal> {
         let ledger = self.sandbox.ledger();
         let own = |id: &str| ledger.world().medium(id).filter(|it| it.account == self.account);
         check(&self.post, |id| own(id).is_some())?;
-        let waits = self.post.media_ids.iter().filter_map(|id| own(id)?.is_processed_for(self.sandbox.now()));
+        let waits = self.post.media_ids.iter().filter_map(|id| own(id)?.processing_time_left(self.sandbox.now()));
         match waits.max() {
             None => Ok(()),
             Some(wait) => Err(Refusal::processing(wait)),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_good_token_nothing_is_published() {
+    async fn invalid_token_publishes_nothing() {
         let network = Network::new();
 
         let answer = network.post("guess", json!({"text": "Hello"})).await;
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_fault_answers_and_publishes_as_it_says_and_the_next_post_goes_out() {
+    async fn each_fault_has_its_documented_effect_once() {
         for (kind, delay_ms, status, error, retry_after, is_public) in [
             ("refuse", 0, 422, "content_refused", "", false),
             ("busy", 5000, 429, "busy", "", false),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_access_token_that_ended_early_can_be_renewed() {
+    async fn expired_access_token_can_be_refreshed() {
         let network = Network::new();
         let tokens = network.connect("meadow").await;
         network.arm(json!({"kind": "expire"})).await;
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_published_can_be_unknown_for_a_while() {
+    async fn published_post_can_be_missing_from_one_look_up() {
         let network = Network::new();
         let token = network.connect("meadow").await.access;
         network.arm(json!({"kind": "look_error"})).await;
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_revoked_grant_is_gone_for_good() {
+    async fn revoked_grant_cannot_be_refreshed() {
         let network = Network::new();
         let tokens = network.connect("meadow").await;
         network.arm(json!({"kind": "revoke"})).await;
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slow_post_is_published_although_the_client_has_gone() {
+    async fn slow_post_is_published_after_client_disconnect() {
         let network = Network::new();
         let token = network.connect("meadow").await.access;
         network.arm(json!({"kind": "slow", "delay_ms": 50})).await;

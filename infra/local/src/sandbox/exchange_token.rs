@@ -14,8 +14,8 @@ use serde_json::json;
 use super::fact::{Fact, TokenPair};
 use super::fault_kind::FaultKind;
 use super::operation::Operation;
-use super::record_calls::{CallUnderWay, Said, cut_connection};
-use super::refusal::TokenRefusal;
+use super::record_calls::{CallRecorder, Said, cut_connection};
+use super::refusal::TokenError;
 use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 
 /// The lifetime of an access token.
@@ -30,48 +30,48 @@ pub(super) struct Exchange {
     code_verifier: Option<SecretString>,
     refresh_token: Option<SecretString>,
     #[serde(flatten)]
-    client: Client,
+    client: ClientCredentials,
 }
 
 /// The form of RFC 7009.
 #[derive(Deserialize)]
-pub(super) struct Revocation {
+pub(super) struct RevocationRequest {
     token: Option<SecretString>,
     #[serde(flatten)]
-    client: Client,
+    client: ClientCredentials,
 }
 
 #[derive(Deserialize)]
-struct Client {
+struct ClientCredentials {
     client_id: Option<String>,
     client_secret: Option<SecretString>,
 }
 
-impl Client {
-    fn check(&self) -> Result<(), TokenRefusal> {
+impl ClientCredentials {
+    fn check(&self) -> Result<(), TokenError> {
         let secret = self.client_secret.as_ref().map(ExposeSecret::expose_secret);
-        let right = self.client_id.as_deref() == Some(CLIENT_ID) && secret == Some(CLIENT_SECRET);
-        if right { Ok(()) } else { Err(TokenRefusal::InvalidClient) }
+        let is_valid = self.client_id.as_deref() == Some(CLIENT_ID) && secret == Some(CLIENT_SECRET);
+        if is_valid { Ok(()) } else { Err(TokenError::InvalidClient) }
     }
 }
 
 /// Exchanges a code or a refresh token.
 pub(super) async fn exchange_token(
     State(sandbox): State<Sandbox>,
-    Extension(call): Extension<CallUnderWay>,
+    Extension(call): Extension<CallRecorder>,
     form: Result<Form<Exchange>, FormRejection>,
-) -> Result<Response, TokenRefusal> {
+) -> Result<Response, TokenError> {
     let Form(exchange) = form?;
     exchange.client.check()?;
     match exchange.grant_type.as_deref() {
         Some("authorization_code") => exchange_code(&sandbox, &exchange),
         Some("refresh_token") => refresh(&sandbox, call, &exchange),
-        Some(_) => Err(TokenRefusal::UnsupportedGrantType),
+        Some(_) => Err(TokenError::UnsupportedGrantType),
         None => Err(missing("grant_type")),
     }
 }
 
-fn exchange_code(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, TokenRefusal> {
+fn exchange_code(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, TokenError> {
     let code = exchange.code.as_ref().ok_or_else(|| missing("code"))?;
     let verifier = exchange.code_verifier.as_ref().ok_or_else(|| missing("code_verifier"))?;
     let redirect_uri = exchange.redirect_uri.as_deref().ok_or_else(|| missing("redirect_uri"))?;
@@ -81,23 +81,23 @@ fn exchange_code(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, Tok
     // The ledger stays locked until the exchange is recorded, so that a code is exchanged only once.
     let mut ledger = sandbox.ledger();
     let allowed =
-        ledger.world().code(&code, now).ok_or(TokenRefusal::InvalidGrant("the code is unknown, spent or expired"))?;
+        ledger.world().code(&code, now).ok_or(TokenError::InvalidGrant("the code is unknown, spent or expired"))?;
     if allowed.redirect_uri != redirect_uri {
-        return Err(TokenRefusal::InvalidGrant("redirect_uri is not the one of the request"));
+        return Err(TokenError::InvalidGrant("redirect_uri is not the one of the request"));
     }
     // The challenge is SHA-256 in base64url (RFC 7636, section 4.2), which is how
     // `token::hash` writes its hashes as well.
     if allowed.challenge != token::hash(verifier.expose_secret()) {
-        return Err(TokenRefusal::InvalidGrant("code_verifier does not match code_challenge"));
+        return Err(TokenError::InvalidGrant("code_verifier does not match code_challenge"));
     }
     let scope = allowed.scope.clone();
-    let fresh = FreshTokens::new(now);
+    let tokens = FreshTokens::new(now);
     let grant = ledger.world().next_grant();
-    ledger.record(Fact::Granted { code, grant, tokens: fresh.hashed(), at: now })?;
-    Ok(fresh.answer(&scope))
+    ledger.record(Fact::Granted { code, grant, tokens: tokens.hashed(), at: now })?;
+    Ok(tokens.answer(&scope))
 }
 
-fn refresh(sandbox: &Sandbox, mut call: CallUnderWay, exchange: &Exchange) -> Result<Response, TokenRefusal> {
+fn refresh(sandbox: &Sandbox, mut call: CallRecorder, exchange: &Exchange) -> Result<Response, TokenError> {
     call.set_operation(Operation::Refresh);
     let old = exchange.refresh_token.as_ref().ok_or_else(|| missing("refresh_token"))?;
     let now = sandbox.now();
@@ -106,42 +106,42 @@ fn refresh(sandbox: &Sandbox, mut call: CallUnderWay, exchange: &Exchange) -> Re
     let (grant, granted) = ledger
         .world()
         .by_refresh(&token::hash(old.expose_secret()))
-        .ok_or(TokenRefusal::InvalidGrant("the refresh token is unknown, used or revoked"))?;
+        .ok_or(TokenError::InvalidGrant("the refresh token is unknown, used or revoked"))?;
     let (scope, account) = (granted.scope.clone(), granted.account);
     call.by(account);
     let fault = call.strike(account).map(|it| it.kind);
     match fault {
-        Some(FaultKind::RefuseRefresh) => return Err(TokenRefusal::InvalidGrant("the refresh token is not accepted")),
-        Some(FaultKind::RefreshUnreachable) => return Err(TokenRefusal::Unavailable),
+        Some(FaultKind::RefuseRefresh) => return Err(TokenError::InvalidGrant("the refresh token is not accepted")),
+        Some(FaultKind::RefreshUnreachable) => return Err(TokenError::Unavailable),
         _ => {}
     }
-    let fresh = FreshTokens::new(now);
-    ledger.record(Fact::Refreshed { grant, tokens: fresh.hashed(), at: now })?;
-    if fault == Some(FaultKind::LoseRefresh) { Ok(cut_connection()) } else { Ok(fresh.answer(&scope)) }
+    let tokens = FreshTokens::new(now);
+    ledger.record(Fact::Refreshed { grant, tokens: tokens.hashed(), at: now })?;
+    if fault == Some(FaultKind::LoseRefresh) { Ok(cut_connection()) } else { Ok(tokens.answer(&scope)) }
 }
 
 /// Ends the grant of an access or refresh token. An unknown token is no error,
 /// because it gives no access (RFC 7009, section 2.2).
 pub(super) async fn revoke_token(
     State(sandbox): State<Sandbox>,
-    form: Result<Form<Revocation>, FormRejection>,
-) -> Result<StatusCode, TokenRefusal> {
+    form: Result<Form<RevocationRequest>, FormRejection>,
+) -> Result<StatusCode, TokenError> {
     let Form(revocation) = form?;
     revocation.client.check()?;
     let token = revocation.token.as_ref().ok_or_else(|| missing("token"))?;
     let hash = token::hash(token.expose_secret());
 
     let mut ledger = sandbox.ledger();
-    let world = ledger.world();
-    let known = world.by_access(&hash, sandbox.now()).or_else(|| world.by_refresh(&hash));
+    let state = ledger.world();
+    let known = state.find_by_access_token(&hash, sandbox.now()).or_else(|| state.by_refresh(&hash));
     if let Some((grant, _)) = known {
         ledger.record(Fact::Revoked { grant })?;
     }
     Ok(StatusCode::OK)
 }
 
-fn missing(parameter: &str) -> TokenRefusal {
-    TokenRefusal::InvalidRequest(format!("{parameter} is missing"))
+fn missing(parameter: &str) -> TokenError {
+    TokenError::InvalidRequest(format!("{parameter} is missing"))
 }
 
 struct FreshTokens {
@@ -233,7 +233,7 @@ mod tests {
     const CODE_END: TimeDelta = TimeDelta::minutes(5);
 
     #[tokio::test]
-    async fn a_refresh_token_is_good_once_and_the_next_one_follows() {
+    async fn refresh_token_works_once_and_is_rotated() {
         let network = Network::new();
         let first = network.connect("meadow").await;
 
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn arming_a_fault_of_renewal_ends_the_access_token_at_once() {
+    async fn arming_a_refresh_fault_expires_access_tokens() {
         for (kind, status, works_afterwards) in
             [("refuse_refresh", 400, true), ("refresh_unreachable", 503, true), ("lose_refresh", CUT, false)]
         {
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_client_has_to_prove_itself() {
+    async fn wrong_client_secret_is_rejected() {
         let network = Network::new();
         let code = network.allow("meadow").await;
 
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_missing_is_named() {
+    async fn missing_parameter_is_named() {
         let network = Network::new();
 
         let no_code = network.client_form("/sandbox/oauth/token", &[("grant_type", "authorization_code")]).await;

@@ -64,7 +64,7 @@ pub(super) struct Medium {
 
 impl Medium {
     /// The remaining processing time; `None` if posts can use the file.
-    pub(super) fn is_processed_for(&self, now: DateTime<Utc>) -> Option<TimeDelta> {
+    pub(super) fn processing_time_left(&self, now: DateTime<Utc>) -> Option<TimeDelta> {
         self.ready_at.map(|it| it - now).filter(|it| TimeDelta::zero() < *it)
     }
 }

@@ -216,7 +216,7 @@ impl FaultKind {
     }
 
     /// Whether it strikes uploads but not posts, so that an order may name the file.
-    pub(super) fn is_about_files(self) -> bool {
+    pub(super) fn is_for_files(self) -> bool {
         self.strikes(Operation::Upload) && !self.strikes(Operation::Publish)
     }
 
@@ -236,7 +236,7 @@ impl FaultKind {
 
     /// Whether access tokens expire when the fault is armed. It strikes refreshes, and otherwise no
     /// token would be refreshed for most of an hour.
-    pub(super) fn ends_tokens(self) -> bool {
+    pub(super) fn is_for_refresh(self) -> bool {
         self.strikes(Operation::Refresh)
     }
 }
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_on_the_page_once_and_strikes_something() {
+    fn every_kind_is_listed_once_and_applies_to_a_call() {
         let names: std::collections::BTreeSet<_> = all().into_iter().map(FaultKind::name).collect();
         assert_eq!((all().len(), names.len()), (23, 23));
         let calls = [Operation::Publish, Operation::Look, Operation::Comment, Operation::Upload, Operation::Refresh];

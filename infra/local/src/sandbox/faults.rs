@@ -49,7 +49,7 @@ fn first() -> u32 {
 
 /// Why an order is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum InvalidOrder {
+pub(super) enum InvalidFault {
     #[error(
         "the number of calls must be from 1 to {MAX_COUNT}, or empty for all calls until the fault is switched off"
     )]
@@ -85,19 +85,19 @@ pub(super) struct InjectedFaults {
 }
 
 impl InjectedFaults {
-    pub(super) fn arm(&mut self, order: Order) -> Result<(), InvalidOrder> {
+    pub(super) fn arm(&mut self, order: Order) -> Result<(), InvalidFault> {
         if order.count.is_some_and(|it| !(1..=MAX_COUNT).contains(&it)) {
-            return Err(InvalidOrder::Count);
+            return Err(InvalidFault::Count);
         }
         if MAX_DELAY_MS < order.delay_ms {
-            return Err(InvalidOrder::Delay);
+            return Err(InvalidFault::Delay);
         }
-        let last_file = if order.kind.is_about_files() { MAX_FILE } else { 1 };
+        let last_file = if order.kind.is_for_files() { MAX_FILE } else { 1 };
         if !(1..=last_file).contains(&order.file) {
-            return Err(InvalidOrder::File);
+            return Err(InvalidFault::File);
         }
         if MAX_ARMED <= self.armed.len() {
-            return Err(InvalidOrder::TooMany);
+            return Err(InvalidFault::TooMany);
         }
         self.last_id += 1;
         self.armed.push(Order { id: self.last_id, ..order });
@@ -131,12 +131,12 @@ impl InjectedFaults {
                 order.file -= 1;
                 continue;
             }
-            let strike = InjectedFault { kind: order.kind, delay: Duration::from_millis(order.delay_ms) };
+            let fault = InjectedFault { kind: order.kind, delay: Duration::from_millis(order.delay_ms) };
             order.count = order.count.map(|it| it - 1);
             if order.count == Some(0) {
                 self.armed.remove(at);
             }
-            return Some(strike);
+            return Some(fault);
         }
         None
     }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_strikes_as_often_as_it_says() {
+    fn armed_fault_applies_count_times() {
         let mut faults = InjectedFaults::default();
         faults.arm(order(None, FaultKind::Refuse, 2)).unwrap();
         faults.arm(order(None, FaultKind::Slow, 1)).unwrap();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_without_a_count_strikes_until_it_is_switched_off() {
+    fn fault_without_count_applies_until_switched_off() {
         let mut faults = InjectedFaults::default();
         faults.arm(Order { count: None, ..order(None, FaultKind::Busy, 1) }).unwrap();
 
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_for_one_account_leaves_the_others_alone() {
+    fn fault_for_one_account_spares_others() {
         let mut faults = InjectedFaults::default();
         faults.arm(order(Some("meadow"), FaultKind::Revoke, 1)).unwrap();
 
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_waits_for_the_calls_it_is_about() {
+    fn fault_applies_only_to_its_operation() {
         let mut faults = InjectedFaults::default();
         faults.arm(order(None, FaultKind::RefuseRefresh, 1)).unwrap();
         faults.arm(order(None, FaultKind::MediaRefuse, 1)).unwrap();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn files_before_the_one_that_is_named_pass() {
+    fn files_before_the_named_one_succeed() {
         let mut faults = InjectedFaults::default();
         faults.arm(Order { file: 3, ..order(None, FaultKind::MediaError, 2) }).unwrap();
 
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn clearing_one_account_leaves_the_orders_of_others_and_of_all() {
+    fn clearing_one_account_keeps_other_faults() {
         let mut faults = InjectedFaults::default();
         for account in [Some("meadow"), Some("harbour"), None] {
             faults.arm(order(account, FaultKind::Slow, 1)).unwrap();
@@ -228,19 +228,19 @@ mod tests {
     }
 
     #[test]
-    fn orders_are_bounded() {
+    fn armed_faults_are_limited() {
         let mut faults = InjectedFaults::default();
-        assert_eq!(faults.arm(order(None, FaultKind::Slow, 0)), Err(InvalidOrder::Count));
-        assert_eq!(faults.arm(order(None, FaultKind::Slow, 10_001)), Err(InvalidOrder::Count));
+        assert_eq!(faults.arm(order(None, FaultKind::Slow, 0)), Err(InvalidFault::Count));
+        assert_eq!(faults.arm(order(None, FaultKind::Slow, 10_001)), Err(InvalidFault::Count));
         let long = Order { delay_ms: 60_001, ..order(None, FaultKind::Slow, 1) };
-        assert_eq!(faults.arm(long), Err(InvalidOrder::Delay));
+        assert_eq!(faults.arm(long), Err(InvalidFault::Delay));
         for (kind, file) in [(FaultKind::MediaSlow, 0), (FaultKind::MediaSlow, 101), (FaultKind::Slow, 2)] {
             let order = Order { file, ..order(None, kind, 1) };
-            assert_eq!(faults.arm(order), Err(InvalidOrder::File));
+            assert_eq!(faults.arm(order), Err(InvalidFault::File));
         }
         for _ in 0..100 {
             faults.arm(order(None, FaultKind::Slow, 1)).unwrap();
         }
-        assert_eq!(faults.arm(order(None, FaultKind::Slow, 1)), Err(InvalidOrder::TooMany));
+        assert_eq!(faults.arm(order(None, FaultKind::Slow, 1)), Err(InvalidFault::TooMany));
     }
 }

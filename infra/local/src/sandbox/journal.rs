@@ -22,7 +22,7 @@ impl Journal {
     ///
     /// An incomplete last line was being written when the process died. Its request had no response, so
     /// the line is removed.
-    pub(crate) fn open<F: DeserializeOwned>(path: &Path, tell: impl FnMut(F)) -> Result<Self, SandboxError> {
+    pub(crate) fn open<F: DeserializeOwned>(path: &Path, apply: impl FnMut(F)) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::Folder { path: path.to_owned(), source };
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -34,9 +34,9 @@ impl Journal {
             }
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        let end = replay(&file, tell, failed)?;
+        let end = replay(&file, apply, failed)?;
         let mut journal = Self { file, end };
-        journal.cut_off().map_err(failed)?;
+        journal.truncate_partial_line().map_err(failed)?;
         Ok(journal)
     }
 
@@ -46,7 +46,7 @@ impl Journal {
         let mut line = serde_json::to_vec(fact)?;
         line.push(b'\n');
         if let Err(error) = self.file.write_all(&line) {
-            self.cut_off()?;
+            self.truncate_partial_line()?;
             return Err(error);
         }
         self.end += line.len() as u64;
@@ -54,7 +54,7 @@ impl Journal {
     }
 
     /// Removes everything after the last complete line.
-    fn cut_off(&mut self) -> io::Result<()> {
+    fn truncate_partial_line(&mut self) -> io::Result<()> {
         self.file.set_len(self.end)?;
         self.file.seek(SeekFrom::Start(self.end))?;
         Ok(())
@@ -64,7 +64,7 @@ impl Journal {
 /// Reads line by line, and returns where the last complete one ends.
 fn replay<F: DeserializeOwned>(
     file: &File,
-    mut tell: impl FnMut(F),
+    mut apply: impl FnMut(F),
     failed: impl Fn(io::Error) -> SandboxError,
 ) -> Result<u64, SandboxError> {
     let mut reader = BufReader::new(file);
@@ -77,7 +77,7 @@ fn replay<F: DeserializeOwned>(
             break;
         }
         let fact = serde_json::from_slice(&buffer).map_err(|source| SandboxError::Unreadable { line, source })?;
-        tell(fact);
+        apply(fact);
         end += read as u64;
     }
     Ok(end)
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_come_back_in_order() {
+    fn facts_are_replayed_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let (mut journal, before) = reopen(&path);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_cut_anywhere_is_forgotten_and_the_next_one_is_whole() {
+    fn partial_line_is_dropped_and_the_next_is_whole() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let (mut journal, _) = reopen(&path);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_line_that_makes_no_sense_is_named() {
+    fn invalid_line_is_reported_with_its_number() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         fs::write(&path, "{\"fact\":\"revoked\",\"grant\":1}\nnonsense\n").unwrap();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_process_is_kept_out() {
+    fn journal_is_locked_against_a_second_process() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let _first = reopen(&path);

@@ -22,9 +22,9 @@ impl Ledger {
 
     /// Reads the state from the journal at `path`.
     pub(super) fn open(path: &Path) -> Result<Self, SandboxError> {
-        let mut world = SandboxState::default();
-        let journal = Journal::open(path, |fact| world.apply(fact))?;
-        Ok(Self { world, journal: Some(journal) })
+        let mut state = SandboxState::default();
+        let journal = Journal::open(path, |fact| state.apply(fact))?;
+        Ok(Self { world: state, journal: Some(journal) })
     }
 
     /// The current state.

@@ -22,7 +22,7 @@ use super::Sandbox;
 use super::caller::{Caller, PUBLISH};
 use super::fact::{Fact, Medium};
 use super::fault_kind::FaultKind;
-use super::record_calls::{CallUnderWay, Said};
+use super::record_calls::{CallRecorder, Said};
 use super::refusal::Refusal;
 use super::world::SandboxState;
 
@@ -31,10 +31,10 @@ const MAX_FILE: usize = 64 * 1024 * 1024;
 
 /// Removes files that no fact tells of: a process that ended during an upload
 /// left them behind.
-pub(super) fn remove_unknown_files(media_dir: &FsPath, world: &SandboxState) -> io::Result<()> {
+pub(super) fn remove_unknown_files(media_dir: &FsPath, state: &SandboxState) -> io::Result<()> {
     for entry in std::fs::read_dir(media_dir)? {
         let entry = entry?;
-        let known = entry.file_name().to_str().is_some_and(|it| world.medium(it).is_some());
+        let known = entry.file_name().to_str().is_some_and(|it| state.medium(it).is_some());
         if !known && entry.file_type()?.is_file() {
             std::fs::remove_file(entry.path())?;
         }
@@ -45,7 +45,7 @@ pub(super) fn remove_unknown_files(media_dir: &FsPath, world: &SandboxState) -> 
 /// Stores the body as a file of the caller.
 pub(super) async fn upload_medium(
     State(sandbox): State<Sandbox>,
-    Extension(call): Extension<CallUnderWay>,
+    Extension(call): Extension<CallRecorder>,
     caller: Caller,
     headers: HeaderMap,
     body: Body,
@@ -56,14 +56,14 @@ pub(super) async fn upload_medium(
         message: "content-type must be the type of an image or a video".into(),
     })?;
     let mut ready_at = None;
-    if let Some(strike) = call.strike(caller.account) {
-        match strike.kind {
-            FaultKind::MediaSlow => tokio::time::sleep(strike.delay).await,
-            FaultKind::MediaProcessing => ready_at = Some(sandbox.now() + strike.delay),
+    if let Some(fault) = call.strike(caller.account) {
+        match fault.kind {
+            FaultKind::MediaSlow => tokio::time::sleep(fault.delay).await,
+            FaultKind::MediaProcessing => ready_at = Some(sandbox.now() + fault.delay),
             kind => {
                 // The body is read to its end, because a client that is still
                 // sending would not see the answer.
-                read_past(body).await;
+                drain(body).await;
                 caller.lose_access(&sandbox, kind)?;
                 return Err(match kind {
                     FaultKind::MediaRefuse => Refusal::content("file_refused", "the sandbox does not accept this file"),
@@ -76,8 +76,8 @@ pub(super) async fn upload_medium(
     store(&sandbox, &id, body).await?;
     let medium = Medium { account: caller.account, mime_type, ready_at };
     sandbox.ledger().record(Fact::Uploaded { id: id.clone(), medium: medium.clone() })?;
-    let said = Extension(Said(format!("file {id}")));
-    Ok((StatusCode::CREATED, said, show(&sandbox, &id, &medium)).into_response())
+    let summary = Extension(Said(format!("file {id}")));
+    Ok((StatusCode::CREATED, summary, show(&sandbox, &id, &medium)).into_response())
 }
 
 /// Whether a file of the caller can be shown by a post yet.
@@ -97,11 +97,11 @@ pub(super) async fn get_own_medium(
 
 /// A file as the API shows it to its account.
 fn show(sandbox: &Sandbox, id: &str, medium: &Medium) -> Json<Value> {
-    let state = if medium.is_processed_for(sandbox.now()).is_some() { "processing" } else { "ready" };
+    let state = if medium.processing_time_left(sandbox.now()).is_some() { "processing" } else { "ready" };
     Json(json!({ "id": id, "url": sandbox.url(&format!("media/{id}")), "state": state }))
 }
 
-async fn read_past(body: Body) {
+async fn drain(body: Body) {
     let mut body = body.into_data_stream();
     while let Some(Ok(_)) = body.next().await {}
 }
@@ -138,11 +138,11 @@ fn mime_type(headers: &HeaderMap) -> Option<String> {
     let full = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
     let essence = full.split(';').next()?.trim().to_ascii_lowercase();
     let (kind, subtype) = essence.split_once('/')?;
-    let plain = !subtype.is_empty()
+    let is_plain = !subtype.is_empty()
         && subtype.len() <= 40
         && subtype.bytes().all(|it| it.is_ascii_alphanumeric() || b".+-".contains(&it))
         && !subtype.contains("svg");
-    (plain && matches!(kind, "image" | "video")).then_some(essence)
+    (is_plain && matches!(kind, "image" | "video")).then_some(essence)
 }
 
 /// Cannot be guessed, so that nobody sees a file before it is in a post.

@@ -30,7 +30,7 @@ pub(crate) enum Operation {
 impl Operation {
     /// The operation of a request; `None` outside the API. A refresh counts as an exchange: only
     /// the form in the body distinguishes them.
-    pub(super) fn of(method: &Method, path: &str) -> Option<Self> {
+    pub(super) fn from_request(method: &Method, path: &str) -> Option<Self> {
         let path = path.strip_prefix("/sandbox/")?;
         match (method.as_str(), path) {
             ("POST", "api/posts") => Some(Self::Publish),

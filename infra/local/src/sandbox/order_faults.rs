@@ -39,17 +39,17 @@ fn invalid(status: StatusCode, message: &str) -> Response {
 
 /// Whose orders are to be switched off; everybody's when nobody is named.
 #[derive(Deserialize)]
-pub(super) struct Whose {
+pub(super) struct ClearQuery {
     account: Option<Account>,
 }
 
 /// Switches everything off, or what is for one account alone.
 pub(super) async fn clear_faults(
     State(sandbox): State<Sandbox>,
-    whose: Result<Query<Whose>, QueryRejection>,
+    query: Result<Query<ClearQuery>, QueryRejection>,
 ) -> Response {
-    match whose {
-        Ok(Query(Whose { account })) => {
+    match query {
+        Ok(Query(ClearQuery { account })) => {
             sandbox.faults().clear(account);
             StatusCode::NO_CONTENT.into_response()
         }
@@ -62,7 +62,7 @@ pub(super) async fn clear_faults(
 pub(super) fn arm(sandbox: &Sandbox, order: Order) -> Result<(), String> {
     let (kind, account) = (order.kind, order.account);
     sandbox.faults().arm(order).map_err(|invalid| invalid.to_string())?;
-    if kind.ends_tokens() {
+    if kind.is_for_refresh() {
         let mut ledger = sandbox.ledger();
         let grants = ledger.world().grants_of(account);
         ledger.record(Fact::Expired { grants }).map_err(|error| format!("the fault could not be stored: {error}"))?;
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_orders_of_one_account_can_be_cleared_alone() {
+    async fn faults_of_one_account_can_be_cleared() {
         let network = Network::new();
         network.arm(json!({"account": "meadow", "kind": "slow"})).await;
         network.arm(json!({"kind": "slow", "count": null})).await;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_bad_order_is_refused_with_the_reason() {
+    async fn invalid_fault_is_rejected_with_the_reason() {
         let network = Network::new();
         for (order, reason) in [
             (json!({"kind": "explode"}), "unknown variant `explode`"),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::accounts::{Account, BOARDS};
 use super::caller::{Caller, PROFILE};
 use super::fact::Post;
-use super::record_calls::{CallUnderWay, Said};
+use super::record_calls::{CallRecorder, Said};
 use super::refusal::Refusal;
 use super::world::SandboxState;
 use super::{Sandbox, timestamp};
@@ -59,7 +59,7 @@ pub(super) struct ListPosts {
 /// The caller's posts with a reference, oldest first.
 pub(super) async fn list_posts(
     State(sandbox): State<Sandbox>,
-    Extension(call): Extension<CallUnderWay>,
+    Extension(call): Extension<CallRecorder>,
     caller: Result<Caller, Refusal>,
     query: Result<Query<ListPosts>, QueryRejection>,
 ) -> Result<Response, Refusal> {
@@ -74,8 +74,8 @@ pub(super) async fn list_posts(
     }
     let ledger = sandbox.ledger();
     let posts = ledger.world().posts().iter().zip(1_usize..).filter_map(|(post, id)| {
-        let asked_for = post.account == caller.account && post.reference == reference;
-        asked_for.then(|| {
+        let is_requested = post.account == caller.account && post.reference == reference;
+        is_requested.then(|| {
             json!({
                 "id": id.to_string(),
                 "url": sandbox.url(&format!("posts/{id}")),
@@ -86,17 +86,17 @@ pub(super) async fn list_posts(
         })
     });
     let posts: Vec<_> = posts.collect();
-    let said = match posts.len() {
+    let summary = match posts.len() {
         0 => "found none".to_owned(),
         1 => "found 1 post".to_owned(),
         many => format!("found {many} posts"),
     };
-    Ok((Extension(Said(said)), Json(posts)).into_response())
+    Ok((Extension(Said(summary)), Json(posts)).into_response())
 }
 
 /// Everything made public so far, in order, repeats included. It is written
 /// piece by piece, so a long history does not have to fit into memory twice.
-pub(super) async fn list_everything(State(sandbox): State<Sandbox>) -> Response {
+pub(super) async fn list_all_posts(State(sandbox): State<Sandbox>) -> Response {
     let end = sandbox.ledger().world().posts().len();
     let pieces = stream::unfold(0, move |start| {
         let sandbox = sandbox.clone();
@@ -130,11 +130,11 @@ pub(super) async fn list_comments(State(sandbox): State<Sandbox>) -> Response {
 
 fn piece(sandbox: &Sandbox, start: usize, next: usize, end: usize) -> Bytes {
     let ledger = sandbox.ledger();
-    let world = ledger.world();
-    let posts: Vec<_> = world.posts()[start..next]
+    let state = ledger.world();
+    let posts: Vec<_> = state.posts()[start..next]
         .iter()
         .zip(start + 1..)
-        .map(|(post, id)| public_post(sandbox, world, id, post).to_string())
+        .map(|(post, id)| public_post(sandbox, state, id, post).to_string())
         .collect();
     let before = match start {
         0 => "[",
@@ -144,13 +144,13 @@ fn piece(sandbox: &Sandbox, start: usize, next: usize, end: usize) -> Bytes {
     format!("{before}{}{after}", posts.join(",")).into()
 }
 
-fn public_post(sandbox: &Sandbox, world: &SandboxState, id: usize, post: &Post) -> Value {
+fn public_post(sandbox: &Sandbox, state: &SandboxState, id: usize, post: &Post) -> Value {
     let media = post.media.iter().filter_map(|id| {
-        let medium = world.medium(id)?;
+        let medium = state.medium(id)?;
         let url = sandbox.url(&format!("media/{id}"));
         let mut shown = json!({ "url": url, "mime_type": medium.mime_type });
-        if let Some(words) = post.alt_texts.get(id) {
-            shown["alt_text"] = words.as_str().into();
+        if let Some(alt_text) = post.alt_texts.get(id) {
+            shown["alt_text"] = alt_text.as_str().into();
         }
         Some(shown)
     });
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_caller_learns_who_it_is() {
+    async fn me_returns_the_profile_of_the_caller() {
         let network = Network::new();
         let token = network.connect("harbour").await.access;
 
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_grant_may_cover_several_accounts_and_each_call_is_for_one() {
+    async fn grant_for_several_accounts_posts_to_the_named_one() {
         let network = Network::new();
         let code = network.allow_several("harbour", &["meadow", "harbour"]).await;
         let token = network.exchange(&code, VERIFIER).await.string("access_token");
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_public_list_is_whole_at_every_length() {
+    async fn public_list_is_complete_at_chunk_boundaries() {
         let network = Network::new();
         let lengths = [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 1];
         let mut written = 0;

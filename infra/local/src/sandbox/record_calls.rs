@@ -16,7 +16,7 @@ use super::operation::Operation;
 
 /// A call in progress. Its handler adds details.
 #[derive(Clone)]
-pub(super) struct CallUnderWay {
+pub(super) struct CallRecorder {
     sandbox: Sandbox,
     number: u64,
     operation: Operation,
@@ -32,18 +32,20 @@ struct Cut;
 
 /// Goes around each call of the API.
 pub(super) async fn record_call(State(sandbox): State<Sandbox>, mut request: Request, next: Next) -> Response {
-    let Some(operation) = Operation::of(request.method(), request.uri().path()) else { return next.run(request).await };
+    let Some(operation) = Operation::from_request(request.method(), request.uri().path()) else {
+        return next.run(request).await;
+    };
     let number = sandbox.calls().begin(operation, sandbox.now());
-    let call = CallUnderWay { sandbox, number, operation };
+    let call = CallRecorder { sandbox, number, operation };
     request.extensions_mut().insert(call.clone());
 
-    let waiting = Waiting(Some(call));
+    let guard = DisconnectGuard(Some(call));
     let response = next.run(request).await;
-    waiting.ends(&response);
+    guard.ends(&response);
     response
 }
 
-impl CallUnderWay {
+impl CallRecorder {
     /// It turned out to ask for another operation than its path suggested.
     pub(super) fn set_operation(&mut self, operation: Operation) {
         self.operation = operation;
@@ -65,12 +67,12 @@ impl CallUnderWay {
 
     /// The fault that was ordered for it, if there is one.
     pub(super) fn strike(&self, account: Account) -> Option<InjectedFault> {
-        let strike = self.sandbox.faults().take(self.operation, account)?;
-        tracing::info!(kind = strike.kind.name(), account = account.handle(), "fault injected");
+        let fault = self.sandbox.faults().take(self.operation, account)?;
+        tracing::info!(kind = fault.kind.name(), account = account.handle(), "fault injected");
         let mut calls = self.sandbox.calls();
-        calls.change(self.number, |it| it.fault = Some(strike.kind));
+        calls.change(self.number, |it| it.fault = Some(fault.kind));
         calls.write(self.number);
-        Some(strike)
+        Some(fault)
     }
 
     /// It made this post public.
@@ -80,29 +82,29 @@ impl CallUnderWay {
         calls.write(self.number);
     }
 
-    fn ended(&self, how: How) {
+    fn ended(&self, outcome: How) {
         let at = self.sandbox.now();
         let mut calls = self.sandbox.calls();
-        calls.change(self.number, |it| it.end = Some(End { at, how }));
+        calls.change(self.number, |it| it.end = Some(End { at, how: outcome }));
         calls.write(self.number);
     }
 }
 
 /// Notices when a client hangs up: its call is then dropped where it waits.
-struct Waiting(Option<CallUnderWay>);
+struct DisconnectGuard(Option<CallRecorder>);
 
-impl Waiting {
+impl DisconnectGuard {
     fn ends(mut self, response: &Response) {
         let Some(call) = self.0.take() else { return };
-        let said = response.extensions().get::<Said>().map(|it| it.0.clone());
+        let summary = response.extensions().get::<Said>().map(|it| it.0.clone());
         call.ended(match response.extensions().get::<Cut>() {
             Some(Cut) => How::Cut,
-            None => How::Answered { status: response.status().as_u16(), words: said.unwrap_or_default() },
+            None => How::Answered { status: response.status().as_u16(), words: summary.unwrap_or_default() },
         });
     }
 }
 
-impl Drop for Waiting {
+impl Drop for DisconnectGuard {
     fn drop(&mut self) {
         if let Some(call) = self.0.take() {
             call.ended(How::HungUp);
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_is_written_down_with_its_reference_and_its_answer() {
+    async fn call_is_recorded_with_reference_and_response() {
         let network = Network::new();
         let token = network.connect("meadow").await.access;
 
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_fault_is_written_down_with_the_call_that_it_struck() {
+    async fn fault_is_recorded_with_its_call() {
         let network = Network::new();
         let token = network.connect("meadow").await.access;
         network.arm(json!({"kind": "lose_answer"})).await;
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_hangs_up_is_written_down() {
+    async fn client_disconnect_is_recorded() {
         let network = Network::new();
         let token = network.connect("meadow").await.access;
         network.arm(json!({"kind": "slow", "delay_ms": 60_000})).await;
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_token_is_written_down() {
+    async fn tokens_are_not_recorded() {
         let folder = tempfile::tempdir().unwrap();
         let network = Network::open(folder.path());
         let tokens = network.connect("meadow").await;

@@ -74,10 +74,12 @@ impl IntoResponse for Refusal {
                 (S::PAYLOAD_TOO_LARGE, body("too_large", message)).into_response()
             }
             Self::RateLimited { wait_seconds } => {
-                not_now(Some(wait_seconds), body("rate_limited", "too many posts; try again later"))
+                too_many_requests(Some(wait_seconds), body("rate_limited", "too many posts; try again later"))
             }
-            Self::Busy { wait_seconds } => not_now(wait_seconds, body("busy", "the sandbox is busy; try again later")),
-            Self::Processing { wait_seconds } => not_now(
+            Self::Busy { wait_seconds } => {
+                too_many_requests(wait_seconds, body("busy", "the sandbox is busy; try again later"))
+            }
+            Self::Processing { wait_seconds } => too_many_requests(
                 Some(wait_seconds),
                 body("media_processing", "a file is still being processed; try again later"),
             ),
@@ -97,7 +99,7 @@ fn body(error: &str, message: &str) -> Body {
     (Extension(Said(message.to_owned())), Json(json!({ "error": error, "message": message })))
 }
 
-fn not_now(wait_seconds: Option<u64>, body: Body) -> Response {
+fn too_many_requests(wait_seconds: Option<u64>, body: Body) -> Response {
     let wait = wait_seconds.map(|it| [(header::RETRY_AFTER, it.to_string())]);
     (StatusCode::TOO_MANY_REQUESTS, wait, body).into_response()
 }
@@ -123,7 +125,7 @@ impl From<QueryRejection> for Refusal {
 
 /// A refusal of the token endpoint (RFC 6749, section 5.2).
 #[derive(Debug)]
-pub(super) enum TokenRefusal {
+pub(super) enum TokenError {
     InvalidRequest(String),
     InvalidClient,
     InvalidGrant(&'static str),
@@ -133,7 +135,7 @@ pub(super) enum TokenRefusal {
     Unavailable,
 }
 
-impl IntoResponse for TokenRefusal {
+impl IntoResponse for TokenError {
     fn into_response(self) -> Response {
         use StatusCode as S;
         let (status, error, description) = match self {
@@ -151,20 +153,20 @@ impl IntoResponse for TokenRefusal {
                 "tokens cannot be refreshed now; try again later".into(),
             ),
         };
-        let said = Extension(Said(description.clone()));
+        let summary = Extension(Said(description.clone()));
         let body = Json(json!({ "error": error, "error_description": description }));
-        (status, [(header::CACHE_CONTROL, "no-store")], said, body).into_response()
+        (status, [(header::CACHE_CONTROL, "no-store")], summary, body).into_response()
     }
 }
 
-impl From<io::Error> for TokenRefusal {
+impl From<io::Error> for TokenError {
     fn from(error: io::Error) -> Self {
         tracing::error!(%error, "the sandbox could not store a grant");
         Self::ServerError
     }
 }
 
-impl From<FormRejection> for TokenRefusal {
+impl From<FormRejection> for TokenError {
     fn from(rejection: FormRejection) -> Self {
         Self::InvalidRequest(rejection.body_text())
     }

@@ -23,16 +23,16 @@ struct SwitchesPage<'a> {
     accounts: Vec<Account>,
     groups: [Group; 4],
     armed: Vec<Order>,
-    form: OrderForm,
+    form: FaultForm,
     csrf: &'a str,
     wrong: Option<String>,
 }
 
 pub(super) async fn show_switches(State(sandbox): State<Sandbox>) -> Response {
-    switches_page(&sandbox, OrderForm::default(), None)
+    switches_page(&sandbox, FaultForm::default(), None)
 }
 
-fn switches_page(sandbox: &Sandbox, form: OrderForm, wrong: Option<String>) -> Response {
+fn switches_page(sandbox: &Sandbox, form: FaultForm, wrong: Option<String>) -> Response {
     pages::show(&SwitchesPage {
         accounts: Account::all().collect(),
         groups: GROUPS,
@@ -47,7 +47,7 @@ fn switches_page(sandbox: &Sandbox, form: OrderForm, wrong: Option<String>) -> R
 /// wrong with it.
 #[derive(Deserialize)]
 #[serde(default)]
-pub(super) struct OrderForm {
+pub(super) struct FaultForm {
     csrf: String,
     /// Empty for any account.
     account: String,
@@ -58,7 +58,7 @@ pub(super) struct OrderForm {
     file: String,
 }
 
-impl Default for OrderForm {
+impl Default for FaultForm {
     fn default() -> Self {
         Self {
             csrf: String::new(),
@@ -71,7 +71,7 @@ impl Default for OrderForm {
     }
 }
 
-impl OrderForm {
+impl FaultForm {
     fn read(&self) -> Result<Order, String> {
         let mut kinds = GROUPS.iter().flat_map(|it| it.kinds);
         let kind = *kinds.find(|it| it.name() == self.kind).ok_or("Choose a fault.")?;
@@ -88,7 +88,7 @@ impl OrderForm {
         };
         // The form always has all fields; those that this fault does not use are
         // ignored.
-        let file = if kind.is_about_files() { whole(&self.file, "The first file")? } else { 1 };
+        let file = if kind.is_for_files() { whole(&self.file, "The first file")? } else { 1 };
         let seconds = if kind.has_delay() { self.seconds.trim().parse().ok() } else { Some(0.0) };
         let delay = seconds
             .and_then(|it| Duration::try_from_secs_f64(it).ok())
@@ -101,11 +101,11 @@ impl OrderForm {
 /// Arms what the form says.
 pub(super) async fn arm_by_form(
     State(sandbox): State<Sandbox>,
-    form: Result<Form<OrderForm>, FormRejection>,
+    form: Result<Form<FaultForm>, FormRejection>,
 ) -> Response {
-    let Ok(Form(form)) = form else { return incomplete() };
-    if !is_ours(&sandbox, &form.csrf) {
-        return foreign();
+    let Ok(Form(form)) = form else { return incomplete_form_page() };
+    if !is_valid_csrf(&sandbox, &form.csrf) {
+        return invalid_csrf_page();
     }
     match form.read().and_then(|order| arm(&sandbox, order)) {
         Ok(()) => Redirect::to("/sandbox/switches").into_response(),
@@ -118,16 +118,19 @@ pub(super) async fn arm_by_form(
 
 /// What is to be switched off: one order, or all.
 #[derive(Deserialize)]
-pub(super) struct OffForm {
+pub(super) struct SwitchOffForm {
     #[serde(default)]
     csrf: String,
     order: Option<u64>,
 }
 
-pub(super) async fn switch_off(State(sandbox): State<Sandbox>, form: Result<Form<OffForm>, FormRejection>) -> Response {
-    let Ok(Form(form)) = form else { return incomplete() };
-    if !is_ours(&sandbox, &form.csrf) {
-        return foreign();
+pub(super) async fn switch_off(
+    State(sandbox): State<Sandbox>,
+    form: Result<Form<SwitchOffForm>, FormRejection>,
+) -> Response {
+    let Ok(Form(form)) = form else { return incomplete_form_page() };
+    if !is_valid_csrf(&sandbox, &form.csrf) {
+        return invalid_csrf_page();
     }
     match form.order {
         Some(id) => sandbox.faults().switch_off(id),
@@ -138,17 +141,17 @@ pub(super) async fn switch_off(State(sandbox): State<Sandbox>, form: Result<Form
 
 /// Whether a form is from a page of this process. Hashes are compared, because
 /// the time that takes tells nothing about the token.
-fn is_ours(sandbox: &Sandbox, csrf: &str) -> bool {
+fn is_valid_csrf(sandbox: &Sandbox, csrf: &str) -> bool {
     token::hash(csrf) == token::hash(sandbox.form_token())
 }
 
-fn foreign() -> Response {
+fn invalid_csrf_page() -> Response {
     let message = "The form is from before the last start of the service, or from another site. Open Faults again and \
                    repeat the change.";
     pages::message(StatusCode::FORBIDDEN, "Nothing was changed", message)
 }
 
-fn incomplete() -> Response {
+fn incomplete_form_page() -> Response {
     pages::message(StatusCode::BAD_REQUEST, "Invalid form", "The form is incomplete. Go back and try again.")
 }
 
@@ -166,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_order_that_another_site_could_send_is_refused() {
+    async fn cross_site_fault_request_is_rejected() {
         let network = Network::new();
         for content_type in ["text/plain", "application/x-www-form-urlencoded"] {
             let headers = [("content-type", content_type)];
@@ -184,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_page_arms_and_shows() {
+    async fn form_arms_a_fault_and_the_page_lists_it() {
         let network = Network::new();
         let form = [("account", ""), ("kind", "media_slow"), ("count", "2"), ("seconds", "0.5"), ("file", "3")];
 
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_fault_without_a_count_stands_until_it_is_switched_off() {
+    async fn fault_without_count_stays_until_switched_off() {
         let network = Network::new();
         for kind in ["busy", "slow"] {
             send(&network, "/sandbox/switches", &[("kind", kind), ("count", "")]).await;
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_page_says_what_is_wrong_and_keeps_what_was_typed() {
+    async fn invalid_form_shows_the_error_and_keeps_the_input() {
         let network = Network::new();
         for (name, value, words) in [
             ("count", "0", "the number of calls must be from 1 to 10000"),

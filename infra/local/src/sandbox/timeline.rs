@@ -56,12 +56,12 @@ struct MediumView {
 }
 
 impl PostView {
-    fn new(world: &SandboxState, id: usize, post: &Post) -> Self {
+    fn new(state: &SandboxState, id: usize, post: &Post) -> Self {
         let media = post.media.iter().filter_map(|id| {
-            let is_video = world.medium(id)?.mime_type.starts_with("video/");
+            let is_video = state.medium(id)?.mime_type.starts_with("video/");
             Some(MediumView { id: id.clone(), is_video, alt_text: post.alt_texts.get(id).cloned() })
         });
-        let comments = world.comments().iter().filter(|it| it.post == id);
+        let comments = state.comments().iter().filter(|it| it.post == id);
         let comments = comments.map(|it| CommentView { account: it.account, text: it.text.clone() });
         Self {
             id,
@@ -112,7 +112,7 @@ pub(super) async fn show_profile(
 fn show_posts(sandbox: &Sandbox, account: Option<Account>, window: Result<Query<Window>, QueryRejection>) -> Response {
     // An invalid window shows the first page.
     let before = window.ok().and_then(|Query(it)| it.before);
-    let mut posts = newest(sandbox.ledger().world(), account, before);
+    let mut posts = newest_posts(sandbox.ledger().world(), account, before);
     let older = (PAGE < posts.len()).then(|| posts[PAGE - 1].id);
     posts.truncate(PAGE);
     let accounts = Account::all().collect();
@@ -120,21 +120,21 @@ fn show_posts(sandbox: &Sandbox, account: Option<Account>, window: Result<Query<
 }
 
 /// One more than a page, which shows whether another page follows.
-fn newest(world: &SandboxState, account: Option<Account>, before: Option<usize>) -> Vec<PostView> {
-    let end = before.map_or(usize::MAX, |it| it.saturating_sub(1)).min(world.posts().len());
-    let posts = world.posts()[..end].iter().enumerate().rev();
+fn newest_posts(state: &SandboxState, account: Option<Account>, before: Option<usize>) -> Vec<PostView> {
+    let end = before.map_or(usize::MAX, |it| it.saturating_sub(1)).min(state.posts().len());
+    let posts = state.posts()[..end].iter().enumerate().rev();
     posts
         .filter(|(_, post)| account.is_none_or(|it| it == post.account))
         .take(PAGE + 1)
-        .map(|(index, post)| PostView::new(world, index + 1, post))
+        .map(|(index, post)| PostView::new(state, index + 1, post))
         .collect()
 }
 
 pub(super) async fn show_post(State(sandbox): State<Sandbox>, Path(id): Path<String>) -> Response {
     let post = id.parse().ok().and_then(|id| {
         let ledger = sandbox.ledger();
-        let world = ledger.world();
-        world.post(id).map(|post| PostView::new(world, id, post))
+        let state = ledger.world();
+        state.post(id).map(|post| PostView::new(state, id, post))
     });
     match post {
         Some(post) => pages::show(&PostPage { post }),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_text_is_never_markup() {
+    async fn post_text_is_escaped() {
         let network = Network::new();
         let token = network.connect("meadow").await.access;
         network.post(&token, json!({"text": "<script>alert(1)</script>"})).await;

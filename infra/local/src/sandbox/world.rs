@@ -53,10 +53,10 @@ impl SandboxState {
                 if let Some(Allowed { account, also, scope, .. }) = self.codes.remove(&code) {
                     self.last_grant = grant;
                     self.grants.insert(grant, Grant { account, also, scope, refresh: String::new() });
-                    self.hand_out(grant, tokens, at);
+                    self.issue_tokens(grant, tokens, at);
                 }
             }
-            Fact::Refreshed { grant, tokens, at } => self.hand_out(grant, tokens, at),
+            Fact::Refreshed { grant, tokens, at } => self.issue_tokens(grant, tokens, at),
             Fact::Revoked { grant } => {
                 self.grants.remove(&grant);
                 self.access.retain(|_, it| it.grant != grant);
@@ -71,7 +71,7 @@ impl SandboxState {
     }
 
     /// Earlier access tokens stay valid until they expire; the earlier refresh token does not.
-    fn hand_out(&mut self, grant: u64, tokens: TokenPair, at: DateTime<Utc>) {
+    fn issue_tokens(&mut self, grant: u64, tokens: TokenPair, at: DateTime<Utc>) {
         self.access.retain(|_, it| at < it.ends_at);
         if let Some(known) = self.grants.get_mut(&grant) {
             known.refresh = tokens.refresh;
@@ -88,7 +88,7 @@ impl SandboxState {
     }
 
     /// The grant of a valid access token.
-    pub(super) fn by_access(&self, hash: &str, now: DateTime<Utc>) -> Option<(u64, &Grant)> {
+    pub(super) fn find_by_access_token(&self, hash: &str, now: DateTime<Utc>) -> Option<(u64, &Grant)> {
         let access = self.access.get(hash).filter(|it| now < it.ends_at)?;
         Some((access.grant, self.grants.get(&access.grant)?))
     }

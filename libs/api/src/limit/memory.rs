@@ -19,23 +19,23 @@ const MOST: usize = 10_000;
 const KNOWN_FOR: TimeDelta = TimeDelta::hours(1);
 
 #[derive(Debug, Default)]
-pub(crate) struct Memory(Mutex<Known>);
+pub(crate) struct Memory(Mutex<CacheEntries>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct CacheEntries {
     /// Subjects that reached their limit in this minute, for all requests or for uploads.
-    over: Kept<(String, bool), Budget>,
+    over: ExpiringMap<(String, bool), Budget>,
     /// Valid tokens, by hash.
-    proven: Kept<String, ()>,
+    proven: ExpiringMap<String, ()>,
     /// Rejected tokens, by hash.
-    rejected: Kept<String, ()>,
+    rejected: ExpiringMap<String, ()>,
     /// How many tokens unknown to this process each address sent.
-    tried: Kept<String, u32>,
+    tried: ExpiringMap<String, u32>,
 }
 
 /// Which calls of the store a token justifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Worth {
+pub(crate) enum TokenLookUp {
     /// The request is counted for the token's user while the token is looked up.
     Count,
     /// The token is read first, and nothing is written if it is invalid: its address reached its
@@ -48,9 +48,9 @@ pub(crate) enum Worth {
 impl Memory {
     /// The budget of a subject that is known to have reached its limit.
     pub(crate) fn over(&self, subject: &str, is_media: bool, now: DateTime<Utc>) -> Option<Budget> {
-        let known = self.known();
-        let of = |is_media| known.over.get(&(subject.to_owned(), is_media), now).copied();
-        of(false).or_else(|| if is_media { of(true) } else { None })
+        let entries = self.known();
+        let find = |is_media| entries.over.get(&(subject.to_owned(), is_media), now).copied();
+        find(false).or_else(|| if is_media { find(true) } else { None })
     }
 
     /// Records that a budget is used up.
@@ -62,57 +62,57 @@ impl Memory {
 
     /// Which calls a token from this address justifies. A token that is unknown here is counted
     /// before it is looked up: after `limit` of them in a minute, the next ones justify less. Call
-    /// [`Memory::proved`] or [`Memory::rejected`] afterwards.
-    pub(crate) fn worth(&self, hash: &str, address: &str, limit: u32, now: DateTime<Utc>) -> Worth {
-        let mut known = self.known();
-        if known.proven.get(hash, now).is_some() {
-            return Worth::Count;
+    /// [`Memory::record_valid`] or [`Memory::rejected`] afterwards.
+    pub(crate) fn plan_look_up(&self, hash: &str, address: &str, limit: u32, now: DateTime<Utc>) -> TokenLookUp {
+        let mut entries = self.known();
+        if entries.proven.get(hash, now).is_some() {
+            return TokenLookUp::Count;
         }
-        if known.rejected.get(hash, now).is_some() {
-            return Worth::Rejected;
+        if entries.rejected.get(hash, now).is_some() {
+            return TokenLookUp::Rejected;
         }
-        let tried = known.tried.get(address, now).copied().unwrap_or(0);
-        let is_spent = known.over.get(&(address.to_owned(), false), now).is_some();
-        if is_spent || limit <= tried {
-            return Worth::Read;
+        let attempts = entries.tried.get(address, now).copied().unwrap_or(0);
+        let is_exceeded = entries.over.get(&(address.to_owned(), false), now).is_some();
+        if is_exceeded || limit <= attempts {
+            return TokenLookUp::Read;
         }
-        known.tried.put(address.to_owned(), tried + 1, minute_of(now).1, now);
-        Worth::Count
+        entries.tried.put(address.to_owned(), attempts + 1, minute_of(now).1, now);
+        TokenLookUp::Count
     }
 
     /// Records that a token is valid.
-    pub(crate) fn proved(&self, hash: &str, address: &str, now: DateTime<Utc>) {
-        let mut known = self.known();
-        let is_new = known.proven.get(hash, now).is_none();
-        known.proven.put(hash.to_owned(), (), now + KNOWN_FOR, now);
-        if is_new && let Some(tried) = known.tried.get_mut(address, now) {
-            *tried = tried.saturating_sub(1);
+    pub(crate) fn record_valid(&self, hash: &str, address: &str, now: DateTime<Utc>) {
+        let mut entries = self.known();
+        let is_new = entries.proven.get(hash, now).is_none();
+        entries.proven.put(hash.to_owned(), (), now + KNOWN_FOR, now);
+        if is_new && let Some(attempts) = entries.tried.get_mut(address, now) {
+            *attempts = attempts.saturating_sub(1);
         }
     }
 
     /// Records that a token is invalid or no longer valid.
     pub(crate) fn rejected(&self, hash: &str, now: DateTime<Utc>) {
-        let mut known = self.known();
-        known.proven.0.remove(hash);
-        known.rejected.put(hash.to_owned(), (), minute_of(now).1, now);
+        let mut entries = self.known();
+        entries.proven.0.remove(hash);
+        entries.rejected.put(hash.to_owned(), (), minute_of(now).1, now);
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, CacheEntries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Values that are each kept until a time.
 #[derive(Debug)]
-struct Kept<K, V>(HashMap<K, (V, DateTime<Utc>)>);
+struct ExpiringMap<K, V>(HashMap<K, (V, DateTime<Utc>)>);
 
-impl<K, V> Default for Kept<K, V> {
+impl<K, V> Default for ExpiringMap<K, V> {
     fn default() -> Self {
         Self(HashMap::new())
     }
 }
 
-impl<K: Hash + Eq, V> Kept<K, V> {
+impl<K: Hash + Eq, V> ExpiringMap<K, V> {
     fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q, now: DateTime<Utc>) -> Option<&V>
     where
         K: std::borrow::Borrow<Q>,
@@ -127,14 +127,14 @@ impl<K: Hash + Eq, V> Kept<K, V> {
         self.0.get_mut(key).filter(|it| now < it.1).map(|it| &mut it.0)
     }
 
-    fn put(&mut self, key: K, value: V, until: DateTime<Utc>, now: DateTime<Utc>) {
+    fn put(&mut self, key: K, value: V, expires_at: DateTime<Utc>, now: DateTime<Utc>) {
         if MOST <= self.0.len() {
             self.0.retain(|_, it| now < it.1);
         }
         if MOST <= self.0.len() {
             self.0.clear();
         }
-        self.0.insert(key, (value, until));
+        self.0.insert(key, (value, expires_at));
     }
 }
 
@@ -163,29 +163,29 @@ mod tests {
     }
 
     #[test]
-    fn after_many_unknown_tokens_new_ones_are_only_read() {
+    fn after_many_unknown_tokens_next_are_read_first() {
         let memory = Memory::default();
-        memory.worth("good", "a", 3, noon());
-        memory.proved("good", "a", noon());
+        memory.plan_look_up("good", "a", 3, noon());
+        memory.record_valid("good", "a", noon());
 
         for token in ["1", "2", "3"] {
-            assert_eq!(memory.worth(token, "a", 3, noon()), Worth::Count);
+            assert_eq!(memory.plan_look_up(token, "a", 3, noon()), TokenLookUp::Count);
             memory.rejected(token, noon());
         }
 
-        assert_eq!(memory.worth("1", "a", 3, noon()), Worth::Rejected);
-        assert_eq!(memory.worth("4", "a", 3, noon()), Worth::Read);
-        assert_eq!(memory.worth("4", "b", 3, noon()), Worth::Count);
+        assert_eq!(memory.plan_look_up("1", "a", 3, noon()), TokenLookUp::Rejected);
+        assert_eq!(memory.plan_look_up("4", "a", 3, noon()), TokenLookUp::Read);
+        assert_eq!(memory.plan_look_up("4", "b", 3, noon()), TokenLookUp::Count);
         memory.note("b", false, over(), noon());
-        assert_eq!(memory.worth("5", "b", 3, noon()), Worth::Read);
-        assert_eq!(memory.worth("good", "a", 3, noon()), Worth::Count);
+        assert_eq!(memory.plan_look_up("5", "b", 3, noon()), TokenLookUp::Read);
+        assert_eq!(memory.plan_look_up("good", "a", 3, noon()), TokenLookUp::Count);
         memory.rejected("good", noon());
-        assert_eq!(memory.worth("good", "a", 3, noon()), Worth::Rejected);
-        assert_eq!(memory.worth("4", "a", 3, noon() + TimeDelta::minutes(1)), Worth::Count);
+        assert_eq!(memory.plan_look_up("good", "a", 3, noon()), TokenLookUp::Rejected);
+        assert_eq!(memory.plan_look_up("4", "a", 3, noon() + TimeDelta::minutes(1)), TokenLookUp::Count);
     }
 
     #[test]
-    fn a_flood_of_names_does_not_fill_the_memory() {
+    fn cache_is_bounded() {
         let memory = Memory::default();
         for number in 0..3 * MOST {
             memory.note(&number.to_string(), false, over(), noon());
@@ -194,8 +194,8 @@ mod tests {
     }
 
     #[test]
-    fn a_full_memory_drops_expired_values_first() {
-        let mut kept = Kept::default();
+    fn full_cache_drops_expired_values_first() {
+        let mut kept = ExpiringMap::default();
         for number in 1..MOST {
             kept.put(number, (), noon(), noon() - TimeDelta::minutes(1));
         }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_value_expires_at_its_time() {
-        let mut kept = Kept::default();
+        let mut kept = ExpiringMap::default();
         kept.put("a", 1, noon(), noon());
         assert_eq!((kept.get("a", noon()), kept.0.len()), (None, 1));
         assert_eq!(kept.get_mut("a", noon()), None);

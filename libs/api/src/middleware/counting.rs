@@ -19,7 +19,7 @@ use storage::{Admitted, Counted, Stale, StorageError, TokenGrant, minute_of};
 
 use crate::Api;
 use crate::caller::{Credential, HeldToken, Seen};
-use crate::limit::memory::{Memory, Worth};
+use crate::limit::memory::{Memory, TokenLookUp};
 use crate::limit::{Budget, ClientIp};
 use crate::proxy::TrustedProxy;
 
@@ -32,10 +32,10 @@ pub(super) struct Asked {
     is_media: bool,
     /// Where the request arrived: the function `mcp` passes requests on to the API.
     place: Resource,
-    token: Sent,
+    token: SentToken,
 }
 
-enum Sent {
+enum SentToken {
     Nothing,
     Nonsense,
     Token(AccessToken),
@@ -43,9 +43,9 @@ enum Sent {
 
 /// What is written about a caller concurrently with the response.
 #[derive(Default)]
-pub(super) struct ToNote(Option<Note>);
+pub(super) struct PendingUsage(Option<TokenUsage>);
 
-struct Note {
+struct TokenUsage {
     owner: UserId,
     hash: String,
     /// The new expiry of the token, unless its use was recorded within the last day.
@@ -57,7 +57,7 @@ impl Asked {
     pub(super) fn read(request: &Request, proxies: &[TrustedProxy]) -> Self {
         let is_mcp = |it: &TrustedProxy| it.resource == Resource::Mcp && it.is_proven_by(request.headers());
         Self {
-            address: ClientIp::of(request.extensions()),
+            address: ClientIp::from_extensions(request.extensions()),
             is_media: *request.method() == MEDIA.0 && request.uri().path() == MEDIA.1,
             place: if proxies.iter().any(is_mcp) { Resource::Mcp } else { Resource::Api },
             token: sent_token(request.headers()),
@@ -65,9 +65,9 @@ impl Asked {
     }
 }
 
-fn sent_token(headers: &HeaderMap) -> Sent {
+fn sent_token(headers: &HeaderMap) -> SentToken {
     let Some(value) = headers.get(AUTHORIZATION) else {
-        return Sent::Nothing;
+        return SentToken::Nothing;
     };
     let token = value
         .to_str()
@@ -75,7 +75,7 @@ fn sent_token(headers: &HeaderMap) -> Sent {
         .and_then(|it| it.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
         .and_then(|(_, token)| AccessToken::parse(token.trim()));
-    token.map_or(Sent::Nonsense, Sent::Token)
+    token.map_or(SentToken::Nonsense, SentToken::Token)
 }
 
 pub(super) struct Counting<'a> {
@@ -87,62 +87,62 @@ pub(super) struct Counting<'a> {
 impl Counting<'_> {
     /// Counts a request of the API. Without a valid token, it counts for its address and for no
     /// user.
-    pub(super) async fn see(&self, asked: Asked) -> (Seen, ToNote) {
-        let Asked { address, is_media, place, token } = asked;
-        let seen = |token, budget| Seen { ip: address.0, at: self.now, token, budget };
+    pub(super) async fn see(&self, info: Asked) -> (Seen, PendingUsage) {
+        let Asked { address, is_media, place: resource, token } = info;
+        let context = |token, budget| Seen { ip: address.0, at: self.now, token, budget };
         let token = match token {
-            Sent::Nothing => {
+            SentToken::Nothing => {
                 let budget = self.count_address(&address.subject(), is_media).await;
-                return (seen(Credential::Absent, budget), ToNote::default());
+                return (context(Credential::Absent, budget), PendingUsage::default());
             }
-            Sent::Nonsense => {
+            SentToken::Nonsense => {
                 let budget = self.count_address(&address.subject(), is_media).await;
-                return (seen(Credential::Malformed, budget), ToNote::default());
+                return (context(Credential::Malformed, budget), PendingUsage::default());
             }
-            Sent::Token(token) => token,
+            SentToken::Token(token) => token,
         };
 
         let hash = token.hash();
         if let Some(budget) = self.memory.over(&hash, is_media, self.now) {
             // The token was not checked. The rate limit comes first, for any caller.
-            return (seen(Credential::Unknown, Some(budget)), ToNote::default());
+            return (context(Credential::Unknown, Some(budget)), PendingUsage::default());
         }
         // A token that is rejected here may be valid at the other resource.
-        let known_as = format!("{hash}{}", place.path());
-        let looked_up = match self.memory.worth(&known_as, &address.subject(), self.limit(), self.now) {
-            Worth::Count => self.look_up(token.claimed_owner(), &hash, place, is_media).await,
+        let cache_key = format!("{hash}{}", resource.path());
+        let verified = match self.memory.plan_look_up(&cache_key, &address.subject(), self.limit(), self.now) {
+            TokenLookUp::Count => self.look_up(token.claimed_owner(), &hash, resource, is_media).await,
             // Another caller behind the same address may have a valid token.
-            Worth::Read => match self.api.store.token(&hash).await {
+            TokenLookUp::Read => match self.api.store.token(&hash).await {
                 Ok(None) => {
-                    self.memory.rejected(&known_as, self.now);
-                    return (seen(Credential::Rejected, Some(self.used_up())), ToNote::default());
+                    self.memory.rejected(&cache_key, self.now);
+                    return (context(Credential::Rejected, Some(self.used_up())), PendingUsage::default());
                 }
-                Ok(Some(found)) => self.admit(token.claimed_owner(), &hash, found, place, is_media).await,
+                Ok(Some(found)) => self.admit(token.claimed_owner(), &hash, found, resource, is_media).await,
                 Err(error) => Err(error),
             },
-            Worth::Rejected => {
+            TokenLookUp::Rejected => {
                 let budget = self.count_address(&address.subject(), is_media).await;
-                return (seen(Credential::Rejected, budget), ToNote::default());
+                return (context(Credential::Rejected, budget), PendingUsage::default());
             }
         };
-        match looked_up {
+        match verified {
             Ok(Some((token, counted, note))) => {
-                self.memory.proved(&known_as, &address.subject(), self.now);
+                self.memory.record_valid(&cache_key, &address.subject(), self.now);
                 let budget = self.api.limits.budget(&counted, is_media);
                 self.memory.note(&hash, is_media, budget, self.now);
                 let token = HeldToken { id: hash.as_str().into(), grant: Arc::new(token) };
-                (seen(Credential::Good(token), Some(budget)), ToNote(note))
+                (context(Credential::Good(token), Some(budget)), PendingUsage(note))
             }
             Ok(None) => {
-                self.memory.rejected(&known_as, self.now);
+                self.memory.rejected(&cache_key, self.now);
                 let entry = audit::Entry::new(audit::Event::TokenRefused).claimed(token.claimed_owner());
                 entry.token(&hash).address(address.0).write();
                 let budget = self.count_address(&address.subject(), is_media).await;
-                (seen(Credential::Rejected, budget), ToNote::default())
+                (context(Credential::Rejected, budget), PendingUsage::default())
             }
             Err(error) => {
                 tracing::error!(%error, "token could not be looked up");
-                (seen(Credential::Unknown, None), ToNote::default())
+                (context(Credential::Unknown, None), PendingUsage::default())
             }
         }
     }
@@ -152,12 +152,14 @@ impl Counting<'_> {
         &self,
         claimed: UserId,
         hash: &str,
-        place: Resource,
+        resource: Resource,
         is_media: bool,
-    ) -> Result<Option<(TokenGrant, Counted, Option<Note>)>, StorageError> {
+    ) -> Result<Option<(TokenGrant, Counted, Option<TokenUsage>)>, StorageError> {
         let store = &self.api.store;
         let (token, admitted) = futures::try_join!(store.token(hash), store.admit(claimed, hash, is_media, self.now))?;
-        Ok(token.zip(admitted).and_then(|(token, admitted)| self.proven(claimed, hash, token, place, admitted)))
+        Ok(token
+            .zip(admitted)
+            .and_then(|(token, admitted)| self.verify_token(claimed, hash, token, resource, admitted)))
     }
 
     /// Like `look_up`, for a token that was read already.
@@ -166,30 +168,30 @@ impl Counting<'_> {
         claimed: UserId,
         hash: &str,
         token: TokenGrant,
-        place: Resource,
+        resource: Resource,
         is_media: bool,
-    ) -> Result<Option<(TokenGrant, Counted, Option<Note>)>, StorageError> {
+    ) -> Result<Option<(TokenGrant, Counted, Option<TokenUsage>)>, StorageError> {
         let admitted = self.api.store.admit(claimed, hash, is_media, self.now).await?;
-        Ok(admitted.and_then(|it| self.proven(claimed, hash, token, place, it)))
+        Ok(admitted.and_then(|it| self.verify_token(claimed, hash, token, resource, it)))
     }
 
-    fn proven(
+    fn verify_token(
         &self,
         claimed: UserId,
         hash: &str,
         token: TokenGrant,
-        place: Resource,
+        resource: Resource,
         admitted: Admitted,
-    ) -> Option<(TokenGrant, Counted, Option<Note>)> {
+    ) -> Option<(TokenGrant, Counted, Option<TokenUsage>)> {
         // Only one of the two copies may have the extended expiry.
-        if token.owner != claimed || token.expires_at <= self.now || !token.resource.includes(place) {
+        if token.owner != claimed || token.expires_at <= self.now || !token.resource.includes(resource) {
             return None;
         }
-        let ends = token.ends(self.api.token_lifetime, self.now);
-        let note = Note {
+        let expires_at = token.ends(self.api.token_lifetime, self.now);
+        let note = TokenUsage {
             owner: token.owner,
             hash: hash.to_owned(),
-            prolonged_to: (TimeDelta::days(1) <= self.now - token.last_used_at).then_some(ends),
+            prolonged_to: (TimeDelta::days(1) <= self.now - token.last_used_at).then_some(expires_at),
             stale: admitted.stale,
         };
         let is_needed = note.prolonged_to.is_some() || !note.stale.is_empty();
@@ -224,11 +226,11 @@ impl Counting<'_> {
     }
 
     /// Writes the notes. The response does not depend on them, so a failure is only logged.
-    pub(super) async fn note(&self, note: ToNote) {
-        let Some(Note { owner, hash, prolonged_to, stale }) = note.0 else { return };
+    pub(super) async fn note(&self, note: PendingUsage) {
+        let Some(TokenUsage { owner, hash, prolonged_to: new_expires_at, stale }) = note.0 else { return };
         let store = &self.api.store;
         let touch = async {
-            match prolonged_to {
+            match new_expires_at {
                 Some(ends) => store.touch_token(owner, &hash, self.now, ends).await.map(drop),
                 None => Ok(()),
             }

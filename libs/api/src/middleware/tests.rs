@@ -20,12 +20,12 @@ use crate::testing::api;
 use crate::{ApiResult, Caller, Id, RequestBody, TrustedProxy, Visitor};
 
 /// A small service with one route of each kind.
-struct Service {
+struct Harness {
     api: Api,
     router: Router,
 }
 
-struct Answer {
+struct TestResponse {
     status: u16,
     headers: HeaderMap,
     body: Value,
@@ -44,7 +44,7 @@ async fn change(_: Caller<PostsWrite>, Id(post): Id<PostId>, incoming: RequestBo
     fields.finish(content)
 }
 
-fn service_of(api: Api) -> Service {
+fn service_with(api: Api) -> Harness {
     let router = Router::new()
         .route("/api/v1/posts/{post}", get(show).patch(change))
         .route("/api/v1/media", post(|_: Caller<PostsWrite>| async {}))
@@ -52,23 +52,24 @@ fn service_of(api: Api) -> Service {
         .route("/api/v1/broken", get(|| async { ApiError::Internal }))
         .route("/page", get(|| async { "page" }));
     let router = finish(router, api.clone());
-    Service { api, router }
+    Harness { api, router }
 }
 
-async fn service() -> Service {
-    service_of(api().await)
+async fn service() -> Harness {
+    service_with(api().await)
 }
 
-impl Service {
+impl Harness {
     async fn token(&self, scopes: &[Scope]) -> String {
         let user = a_user();
         join(&self.api.store, &user).await;
-        self.token_of(user.user_id, scopes).await
+        self.token_for_user(user.user_id, scopes).await
     }
 
-    async fn token_of(&self, owner: UserId, scopes: &[Scope]) -> String {
+    async fn token_for_user(&self, owner: UserId, scopes: &[Scope]) -> String {
         let now = self.api.clock.now();
-        self.put(TokenGrant::made(owner, Scopes::of(scopes), now, self.api.token_lifetime.ends(now, now))).await
+        self.put(TokenGrant::made(owner, Scopes::from_requested(scopes), now, self.api.token_lifetime.ends(now, now)))
+            .await
     }
 
     async fn put(&self, grant: TokenGrant) -> String {
@@ -77,7 +78,7 @@ impl Service {
         token.secret().expose_secret().to_owned()
     }
 
-    async fn send(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> Answer {
+    async fn send(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> TestResponse {
         let mut request = Request::builder().method(method).uri(path);
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
@@ -86,27 +87,27 @@ impl Service {
         self.answer(request).await
     }
 
-    async fn answer(&self, mut request: Request) -> Answer {
+    async fn answer(&self, mut request: Request) -> TestResponse {
         request.extensions_mut().insert(ClientIp([192, 0, 2, 1].into()));
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-        Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+        TestResponse { status: parts.status.as_u16(), headers: parts.headers, body }
     }
 
     async fn status(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> u16 {
         self.send(method, path, token, body).await.status
     }
 
-    async fn use_up(&self, token: Option<&str>) {
+    async fn exhaust_limit(&self, token: Option<&str>) {
         for _ in 0..self.api.limits.requests_per_minute {
             self.send("GET", "/api/v1/nothing", token, "").await;
         }
     }
 }
 
-impl Answer {
+impl TestResponse {
     fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |it| it.to_str().unwrap())
     }
@@ -131,7 +132,7 @@ async fn requests_are_denied_in_the_order_of_the_contract() {
     assert_eq!(service.status("PATCH", POST, Some(&full), "{}").await, 422);
     assert_eq!(service.status("PATCH", POST, Some(&full), r#"{"content":"x"}"#).await, 200);
 
-    service.use_up(None).await;
+    service.exhaust_limit(None).await;
     assert_eq!(service.status("PATCH", POST, None, "{").await, 429);
     assert_eq!(service.status("DELETE", POST, None, "{").await, 405);
     assert_eq!(service.status("GET", "/api/v1/nothing", None, "").await, 404);
@@ -165,11 +166,11 @@ async fn every_response_has_an_id_and_the_remaining_requests() {
 }
 
 #[tokio::test]
-async fn after_sixty_requests_a_minute_is_over_and_the_next_is_new() {
+async fn sixty_requests_per_minute_are_allowed() {
     let service = service().await;
     let token = service.token(&[]).await;
 
-    service.use_up(Some(&token)).await;
+    service.exhaust_limit(Some(&token)).await;
     let refused = service.send("GET", POST, Some(&token), "").await;
     service.api.clock.advance(TimeDelta::minutes(1));
     let next = service.send("GET", POST, Some(&token), "").await;
@@ -203,7 +204,7 @@ async fn valid_token_passes_from_a_limited_address() {
 
     let rejected = service.send("GET", POST, Some(&unknown), "").await;
     let nonsense = service.send("GET", POST, Some("nonsense"), "").await;
-    service.use_up(None).await;
+    service.exhaust_limit(None).await;
 
     assert_eq!((rejected.status, rejected.header("x-ratelimit-remaining")), (401, "59"));
     assert_eq!((nonsense.status, nonsense.header("x-ratelimit-remaining")), (401, "58"));
@@ -248,7 +249,7 @@ async fn a_token_of_a_client_lives_for_90_days_after_its_last_use() {
     let user = a_user();
     join(&service.api.store, &user).await;
     let (now, day) = (service.api.clock.now(), TimeDelta::days(1));
-    let made = TokenGrant::made(user.user_id, Scopes::of(&[]), now, now + day * 90);
+    let made = TokenGrant::made(user.user_id, Scopes::from_requested(&[]), now, now + day * 90);
     let token = service.put(TokenGrant { client_id: ClientId::parse("https://app.example/c.json"), ..made }).await;
 
     service.api.clock.advance(day * 89);
@@ -265,13 +266,13 @@ async fn a_token_is_accepted_at_its_resource_alone() {
     let mcp = |secret: &str| TrustedProxy::mcp(secret.into());
     let proof = mcp("secret of mcp");
     let edge = TrustedProxy { resource: Resource::Api, ..mcp("secret of the edge") };
-    let service = service_of(Api { proxies: vec![edge.clone(), proof.clone()], ..api().await });
+    let service = service_with(Api { proxies: vec![edge.clone(), proof.clone()], ..api().await });
     let user = a_user();
     join(&service.api.store, &user).await;
     let send = async |token: &str, proof: Option<&TrustedProxy>| {
         let mut request = Request::get(POST).header("authorization", format!("Bearer {token}"));
         if let Some(proof) = proof {
-            request.headers_mut().unwrap().extend(proof.pass_on([198, 51, 100, 7].into()).unwrap());
+            request.headers_mut().unwrap().extend(proof.forwarding_headers([198, 51, 100, 7].into()).unwrap());
         }
         service.answer(request.body(Body::empty()).unwrap()).await.status
     };
@@ -280,7 +281,7 @@ async fn a_token_is_accepted_at_its_resource_alone() {
         [(Resource::Service, 200, 200), (Resource::Api, 200, 401), (Resource::Mcp, 401, 200)]
     {
         let now = service.api.clock.now();
-        let made = TokenGrant::made(user.user_id, Scopes::of(&[]), now, now + TimeDelta::days(1));
+        let made = TokenGrant::made(user.user_id, Scopes::from_requested(&[]), now, now + TimeDelta::days(1));
         let token = service.put(TokenGrant { resource, ..made }).await;
         // Twice: what a process remembers about a token at one resource does not apply to the
         // other.
@@ -298,9 +299,10 @@ async fn rejected_token_counts_for_its_address_not_its_user() {
     let service = service().await;
     let user = a_user();
     join(&service.api.store, &user).await;
-    let old = service.token_of(user.user_id, &[]).await;
+    let old = service.token_for_user(user.user_id, &[]).await;
     service.api.clock.advance(TimeDelta::days(200));
-    let (good, revoked) = (service.token_of(user.user_id, &[]).await, service.token_of(user.user_id, &[]).await);
+    let (good, revoked) =
+        (service.token_for_user(user.user_id, &[]).await, service.token_for_user(user.user_id, &[]).await);
     let hash = AccessToken::parse(&revoked).unwrap().hash();
     assert_eq!(service.api.store.revoke_token(user.user_id, &hash).await.unwrap(), WriteOutcome::Applied);
     let made_up = AccessToken::mint(user.user_id).secret().expose_secret().to_owned();
@@ -321,7 +323,7 @@ async fn disabled_user_is_denied_from_that_request_on() {
     let service = service().await;
     let user = a_user();
     join(&service.api.store, &user).await;
-    let token = service.token_of(user.user_id, &[]).await;
+    let token = service.token_for_user(user.user_id, &[]).await;
     assert_eq!(service.status("GET", POST, Some(&token), "").await, 200);
 
     service.api.store.set_disabled(user.user_id, true).await.unwrap();
@@ -353,7 +355,7 @@ async fn after_many_invalid_tokens_next_gets_429_and_a_valid_one_passes() {
 #[tokio::test]
 async fn only_a_proven_proxy_sets_the_client_address() {
     let proxy = TrustedProxy { address_header: "x-client".parse().unwrap(), ..TrustedProxy::mcp("secret".into()) };
-    let service = service_of(Api { proxies: vec![proxy], ..api().await });
+    let service = service_with(Api { proxies: vec![proxy], ..api().await });
     let send = async |address: &str, proof: &str| {
         let request = Request::post("/api/v1/open").header("x-client", address).header("x-proxy-secret", proof);
         service.answer(request.body(Body::empty()).unwrap()).await.header("x-ratelimit-remaining").to_owned()
@@ -380,7 +382,7 @@ async fn internal_error_names_only_the_request_id() {
 #[tokio::test]
 async fn pages_count_separately_and_assets_do_not_count() {
     let service = service().await;
-    service.use_up(None).await;
+    service.exhaust_limit(None).await;
 
     let page = service.send("GET", "/page", None, "").await;
     assert_eq!((page.status, page.header("x-ratelimit-remaining")), (200, "59"));
@@ -441,7 +443,7 @@ async fn an_unknown_path_is_a_page_for_browsers_but_not_below_the_api() {
 #[tokio::test]
 async fn api_responses_are_not_cached_and_https_is_enforced() {
     let service = service().await;
-    let plain = service_of(Api { origin: "http://localhost:3000".to_owned(), ..api().await });
+    let plain = service_with(Api { origin: "http://localhost:3000".to_owned(), ..api().await });
 
     let answer = service.send("GET", "/api/v1/nothing", None, "").await;
     let local = plain.send("GET", "/api/v1/nothing", None, "").await;
@@ -461,7 +463,7 @@ async fn a_request_keeps_the_id_that_the_gateway_gave_it() {
 }
 
 #[tokio::test]
-async fn head_is_answered_where_get_is() {
+async fn head_works_for_every_get_route() {
     let service = service().await;
     let token = service.token(&[]).await;
 
@@ -471,7 +473,7 @@ async fn head_is_answered_where_get_is() {
 #[tokio::test]
 async fn scripts_of_other_origins_need_to_be_allowed() {
     let api = Api { allowed_origins: vec!["https://app.example".to_owned()], ..api().await };
-    let service = service_of(api);
+    let service = service_with(api);
     let preflight = |origin: &str| {
         Request::builder()
             .method("OPTIONS")

@@ -21,28 +21,28 @@ const MAX_NAME_CHARS: usize = 32;
 
 /// The fields of a form.
 #[derive(Clone, Debug)]
-pub struct Filled<T>(pub T);
+pub struct PageForm<T>(pub T);
 
 /// The query parameters of a page.
 #[derive(Clone, Debug)]
 pub struct Asked<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Filled<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for PageForm<T> {
     type Rejection = PageError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, PageError> {
         let (parts, body) = request.into_parts();
         let bytes = match Limited::new(body, MAX_FORM_BYTES).collect().await {
             Ok(body) => body.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Err(too_large()),
-            Err(_) => return Err(unreadable("The form was cut off.")),
+            Err(error) if error.is::<LengthLimitError>() => return Err(form_too_large()),
+            Err(_) => return Err(invalid_form("The form was cut off.")),
         };
-        if let Err(name) = each_once(&bytes) {
-            return Err(unreadable(&format!("It contains {name} more than once.")));
+        if let Err(name) = check_unique_names(&bytes) {
+            return Err(invalid_form(&format!("It contains {name} more than once.")));
         }
         match Form::from_request(Request::from_parts(parts, Body::from(bytes)), state).await {
             Ok(Form(fields)) => Ok(Self(fields)),
-            Err(_) => Err(unreadable("A field is missing, or has a value that the page does not offer.")),
+            Err(_) => Err(invalid_form("A field is missing, or has a value that the page does not offer.")),
         }
     }
 }
@@ -54,7 +54,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
         check_query(parts.uri.query())?;
         match Query::from_request_parts(parts, state).await {
             Ok(Query(parameters)) => Ok(Self(parameters)),
-            Err(_) => Err(wrong_address("A parameter is missing or has an unknown value.")),
+            Err(_) => Err(invalid_link("A parameter is missing or has an unknown value.")),
         }
     }
 }
@@ -66,29 +66,29 @@ pub fn parameters(query: Option<&str>) -> Result<BTreeMap<String, String>, PageE
 }
 
 fn check_query(query: Option<&str>) -> Result<(), PageError> {
-    each_once(query.unwrap_or_default().as_bytes())
-        .map_err(|name| wrong_address(&format!("It contains {name} more than once.")))
+    check_unique_names(query.unwrap_or_default().as_bytes())
+        .map_err(|name| invalid_link(&format!("It contains {name} more than once.")))
 }
 
 /// The beginning of the first duplicate name is the error.
-fn each_once(encoded: &[u8]) -> Result<(), String> {
+fn check_unique_names(encoded: &[u8]) -> Result<(), String> {
     let mut names: Vec<_> = form_urlencoded::parse(encoded).map(|(name, _)| name).collect();
     names.sort_unstable();
     match names.windows(2).find(|it| it[0] == it[1]) {
-        Some(twice) => Err(twice[0].chars().take(MAX_NAME_CHARS).collect()),
+        Some(pair) => Err(pair[0].chars().take(MAX_NAME_CHARS).collect()),
         None => Ok(()),
     }
 }
 
-fn unreadable(why: &str) -> PageError {
+fn invalid_form(reason: &str) -> PageError {
     PageError::new(
         StatusCode::UNPROCESSABLE_ENTITY,
         "The form is not valid",
-        format!("{why} Nothing was changed. Go back, reload the page and try again."),
+        format!("{reason} Nothing was changed. Go back, reload the page and try again."),
     )
 }
 
-fn too_large() -> PageError {
+fn form_too_large() -> PageError {
     PageError::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "The form is too large",
@@ -96,11 +96,11 @@ fn too_large() -> PageError {
     )
 }
 
-fn wrong_address(why: &str) -> PageError {
+fn invalid_link(reason: &str) -> PageError {
     PageError::new(
         StatusCode::BAD_REQUEST,
         "This link is not valid",
-        format!("{why} Open the complete link as you received it."),
+        format!("{reason} Open the complete link as you received it."),
     )
 }
 
@@ -113,15 +113,15 @@ mod tests {
     async fn filled(form: impl Into<Body>) -> Result<Fields, PageError> {
         let request = Request::builder().method("POST").header("content-type", "application/x-www-form-urlencoded");
         let request = request.body(form.into()).unwrap();
-        Filled::from_request(request, &()).await.map(|it| it.0)
+        PageForm::from_request(request, &()).await.map(|it| it.0)
     }
 
     #[tokio::test]
     async fn a_field_given_twice_is_named() {
         let error = filled("csrf=x&decision=approve&%64ecision=deny").await.unwrap_err();
-        assert_eq!(error, unreadable("It contains decision more than once."));
+        assert_eq!(error, invalid_form("It contains decision more than once."));
         let error = parameters(Some("state=a&code=b&state=a")).unwrap_err();
-        assert_eq!(error, wrong_address("It contains state more than once."));
+        assert_eq!(error, invalid_link("It contains state more than once."));
         assert_eq!(parameters(Some("state=a&State=b")).unwrap().len(), 2);
         assert_eq!(parameters(None).unwrap(), Fields::new());
     }
@@ -129,14 +129,14 @@ mod tests {
     #[tokio::test]
     async fn each_form_error_has_its_own_message() {
         assert_eq!(filled("a=1&b=2").await.unwrap()["b"], "2");
-        assert_eq!(filled("x".repeat(MAX_FORM_BYTES + 1)).await.unwrap_err(), too_large());
+        assert_eq!(filled("x".repeat(MAX_FORM_BYTES + 1)).await.unwrap_err(), form_too_large());
         let request = Request::builder().method("POST").header("content-type", "text/plain").body(Body::from("a=1"));
-        assert!(Filled::<Fields>::from_request(request.unwrap(), &()).await.is_err());
+        assert!(PageForm::<Fields>::from_request(request.unwrap(), &()).await.is_err());
     }
 
     #[test]
     fn a_long_name_is_not_repeated_whole() {
         let name = "é".repeat(20_000);
-        assert_eq!(each_once(format!("{name}=1&{name}=2").as_bytes()), Err("é".repeat(MAX_NAME_CHARS)));
+        assert_eq!(check_unique_names(format!("{name}=1&{name}=2").as_bytes()), Err("é".repeat(MAX_NAME_CHARS)));
     }
 }

@@ -25,17 +25,21 @@ pub fn date_and_time(at: DateTime<Utc>) -> String {
 
 /// "in 2 hours", "3 days ago".
 pub fn distance(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    let apart = at - now;
-    let seconds = apart.abs().num_seconds();
+    let difference = at - now;
+    let seconds = difference.abs().num_seconds();
     let (count, unit) = match seconds {
-        ..60 if apart <= TimeDelta::zero() => return "just now".to_owned(),
+        ..60 if difference <= TimeDelta::zero() => return "just now".to_owned(),
         ..60 => return "in less than a minute".to_owned(),
         60..3600 => (seconds / 60, "minute"),
         3600..86_400 => (seconds / 3600, "hour"),
         _ => (seconds / 86_400, "day"),
     };
     let plural = if count == 1 { "" } else { "s" };
-    if apart < TimeDelta::zero() { format!("{count} {unit}{plural} ago") } else { format!("in {count} {unit}{plural}") }
+    if difference < TimeDelta::zero() {
+        format!("{count} {unit}{plural} ago")
+    } else {
+        format!("in {count} {unit}{plural}")
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ impl TrustedProxy {
                 let Ok(address_header) = header.to_ascii_lowercase().parse() else {
                     return invalid("TRUSTED_PROXY_HEADER", "must be the name of a header".to_owned());
                 };
-                let secret = long_enough("TRUSTED_PROXY_SECRET", secret)?;
+                let secret = parse_secret("TRUSTED_PROXY_SECRET", secret)?;
                 Ok(Some(Self { address_header, secret, resource: Resource::Api }))
             }
             _ => invalid("TRUSTED_PROXY_SECRET", "goes with TRUSTED_PROXY_HEADER: set both, or none".to_owned()),
@@ -27,11 +27,11 @@ impl TrustedProxy {
     /// The function `mcp`, which calls the API for assistants, from `MCP_SECRET`.
     pub fn mcp_from_env() -> Result<Option<Self>, SettingsError> {
         let Some(secret) = optional("MCP_SECRET") else { return Ok(None) };
-        Ok(Some(Self::mcp(long_enough("MCP_SECRET", secret)?)))
+        Ok(Some(Self::mcp(parse_secret("MCP_SECRET", secret)?)))
     }
 }
 
-fn long_enough(name: &'static str, secret: String) -> Result<SecretString, SettingsError> {
+fn parse_secret(name: &'static str, secret: String) -> Result<SecretString, SettingsError> {
     if secret.len() < SHORTEST_SECRET {
         return invalid(name, format!("must have at least {SHORTEST_SECRET} characters"));
     }

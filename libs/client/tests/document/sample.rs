@@ -17,7 +17,7 @@ pub(crate) struct Operation {
 pub(crate) fn operations() -> Vec<Operation> {
     let document = document();
     let paths = document["paths"].as_object().unwrap();
-    let of = |(path, methods): (&String, &Value)| {
+    let path_operations = |(path, methods): (&String, &Value)| {
         let operation = |(method, description): (&String, &Value)| Operation {
             id: description["operationId"].as_str().unwrap().to_owned(),
             method: method.to_uppercase(),
@@ -26,7 +26,7 @@ pub(crate) fn operations() -> Vec<Operation> {
         };
         methods.as_object().unwrap().iter().map(operation).collect::<Vec<_>>()
     };
-    paths.iter().flat_map(of).collect()
+    paths.iter().flat_map(path_operations).collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,24 +40,28 @@ pub(crate) enum Size {
 pub(crate) fn samples(name: &str, size: Size) -> Vec<Value> {
     let document = document();
     assert!(document["components"]["schemas"][name].is_object(), "the document has no schema {name}");
-    of(&document, &document["components"]["schemas"][name], size)
+    schema_samples(&document, &document["components"]["schemas"][name], size)
 }
 
 /// A value of each form that a schema allows.
-pub(crate) fn of(document: &Value, schema: &Value, size: Size) -> Vec<Value> {
+pub(crate) fn schema_samples(document: &Value, schema: &Value, size: Size) -> Vec<Value> {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.strip_prefix("#/components/schemas/").unwrap();
-        return of(document, &document["components"]["schemas"][name], size);
+        return schema_samples(document, &document["components"]["schemas"][name], size);
     }
     if let Some(parts) = schema["allOf"].as_array() {
         let mut all = Map::new();
         for part in parts {
-            all.extend(of(document, part, size).remove(0).as_object().unwrap().clone());
+            all.extend(schema_samples(document, part, size).remove(0).as_object().unwrap().clone());
         }
         return vec![Value::Object(all)];
     }
     if let Some(forms) = schema["oneOf"].as_array() {
-        return forms.iter().filter(|it| it["type"] != "null").flat_map(|it| of(document, it, size)).collect();
+        return forms
+            .iter()
+            .filter(|it| it["type"] != "null")
+            .flat_map(|it| schema_samples(document, it, size))
+            .collect();
     }
     if let Some(values) = schema["enum"].as_array() {
         return vec![values[0].clone()];
@@ -68,7 +72,7 @@ pub(crate) fn of(document: &Value, schema: &Value, size: Size) -> Vec<Value> {
     };
     match kind {
         "object" => object(document, schema, size),
-        "array" => vec![Value::Array(schema.get("items").map_or(vec![], |it| of(document, it, size)))],
+        "array" => vec![Value::Array(schema.get("items").map_or(vec![], |it| schema_samples(document, it, size)))],
         "string" if schema["format"] == "date-time" => vec![json!("2026-11-21T09:30:00.000Z")],
         "string" => vec![json!("a word")],
         "integer" => vec![json!(7)],
@@ -84,18 +88,20 @@ fn object(document: &Value, schema: &Value, size: Size) -> Vec<Value> {
         if size == Size::Required && !required.contains(&name.as_str()) {
             continue;
         }
-        let values = of(document, property, size);
-        let with = |form: &Map<String, Value>, value: &Value| {
+        let values = schema_samples(document, property, size);
+        let with_property = |form: &Map<String, Value>, value: &Value| {
             let mut form = form.clone();
             form.insert(name.clone(), value.clone());
             form
         };
-        forms =
-            forms.iter().flat_map(|form| values.iter().map(|value| with(form, value)).collect::<Vec<_>>()).collect();
+        forms = forms
+            .iter()
+            .flat_map(|form| values.iter().map(|value| with_property(form, value)).collect::<Vec<_>>())
+            .collect();
     }
     if let Some(values) = schema.get("additionalProperties").filter(|it| it.is_object()) {
         for form in &mut forms {
-            form.insert("a-name".to_owned(), of(document, values, size).remove(0));
+            form.insert("a-name".to_owned(), schema_samples(document, values, size).remove(0));
         }
     }
     forms.into_iter().map(Value::Object).collect()

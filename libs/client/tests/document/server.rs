@@ -10,12 +10,12 @@ use axum::response::{IntoResponse, Response};
 use client::{Base, Client, RetryPolicy};
 use serde_json::Value;
 
-use super::sample::{Operation, Size, document, of, operations};
+use super::sample::{Operation, Size, document, operations, schema_samples};
 
-type Called = Arc<Mutex<Vec<String>>>;
+type CalledOperations = Arc<Mutex<Vec<String>>>;
 
 pub(crate) struct Server {
-    called: Called,
+    called: CalledOperations,
     origin: String,
 }
 
@@ -24,8 +24,8 @@ impl Server {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let called = Called::default();
-        let router = Router::new().fallback(answer).with_state(Arc::clone(&called));
+        let called = CalledOperations::default();
+        let router = Router::new().fallback(respond).with_state(Arc::clone(&called));
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { called, origin }
     }
@@ -40,14 +40,14 @@ impl Server {
     }
 }
 
-async fn answer(State(called): State<Called>, request: Request) -> Response {
+async fn respond(State(called): State<CalledOperations>, request: Request) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
-    let found = operations().into_iter().find(|it| fits(it, &method, uri.path()));
+    let found = operations().into_iter().find(|it| matches_operation(it, &method, uri.path()));
     let Some(operation) = found else { return (StatusCode::NOT_FOUND, format!("{method} {uri}")).into_response() };
     assert_eq!(parts.headers["authorization"], "Bearer sp_test");
-    if let Some(why) = fault(&operation, &uri, &body, &parts.headers) {
+    if let Some(why) = undescribed(&operation, &uri, &body, &parts.headers) {
         return (StatusCode::BAD_REQUEST, why).into_response();
     }
     let (status, response) = operation.description["responses"]
@@ -57,30 +57,32 @@ async fn answer(State(called): State<Called>, request: Request) -> Response {
     let status = StatusCode::from_bytes(status.as_bytes()).unwrap();
     called.lock().unwrap().push(operation.id.clone());
     match response["content"].get("application/json") {
-        Some(json) => (status, of(&document(), &json["schema"], Size::Full).remove(0).to_string()).into_response(),
+        Some(json) => {
+            (status, schema_samples(&document(), &json["schema"], Size::Full).remove(0).to_string()).into_response()
+        }
         None => status.into_response(),
     }
 }
 
 /// Whether a request is for an operation. As in the document, a literal segment precedes a
 /// parameter.
-fn fits(operation: &Operation, method: &Method, path: &str) -> bool {
+fn matches_operation(operation: &Operation, method: &Method, path: &str) -> bool {
     let is_open = |part: &str| part.starts_with('{');
-    let (wanted, given): (Vec<_>, Vec<_>) = (operation.path.split('/').collect(), path.split('/').collect());
-    let written = operations().iter().any(|it| it.path == path);
+    let (template, segments): (Vec<_>, Vec<_>) = (operation.path.split('/').collect(), path.split('/').collect());
+    let is_literal_path = operations().iter().any(|it| it.path == path);
     operation.method == method.as_str()
-        && wanted.len() == given.len()
-        && wanted.iter().zip(&given).all(|(it, part)| is_open(it) || it == part)
-        && (!written || operation.path == path)
+        && template.len() == segments.len()
+        && template.iter().zip(&segments).all(|(it, part)| is_open(it) || it == part)
+        && (!is_literal_path || operation.path == path)
 }
 
 /// What a request contains that the document does not describe.
-fn fault(operation: &Operation, uri: &Uri, body: &Bytes, headers: &HeaderMap) -> Option<String> {
+fn undescribed(operation: &Operation, uri: &Uri, body: &Bytes, headers: &HeaderMap) -> Option<String> {
     let document = document();
     let parameters = operation.description["parameters"].as_array().cloned().unwrap_or_default();
     let named = |place: &str| -> Vec<String> {
-        let here = parameters.iter().filter(|it| it["in"] == place);
-        here.filter_map(|it| it["name"].as_str().map(str::to_lowercase)).collect()
+        let in_place = parameters.iter().filter(|it| it["in"] == place);
+        in_place.filter_map(|it| it["name"].as_str().map(str::to_lowercase)).collect()
     };
     let mut sent: Vec<_> = uri
         .query()
@@ -88,11 +90,11 @@ fn fault(operation: &Operation, uri: &Uri, body: &Bytes, headers: &HeaderMap) ->
         .flat_map(|it| it.split('&'))
         .map(|it| it.split('=').next().unwrap().to_owned())
         .collect();
-    let mut wanted = named("query");
+    let mut described = named("query");
     sent.sort();
-    wanted.sort();
-    if sent != wanted {
-        return Some(format!("{}: sent {sent:?}, the document has {wanted:?}", operation.id));
+    described.sort();
+    if sent != described {
+        return Some(format!("{}: sent {sent:?}, the document has {described:?}", operation.id));
     }
     for header in ["idempotency-key", "if-match"] {
         if headers.contains_key(header) != named("header").contains(&header.to_owned()) {
@@ -104,7 +106,7 @@ fn fault(operation: &Operation, uri: &Uri, body: &Bytes, headers: &HeaderMap) ->
         return (!body.is_empty()).then(|| format!("{} has no body", operation.id));
     }
     let sent: Value = serde_json::from_slice(body).ok()?;
-    let known = of(&document, schema, Size::Full).remove(0);
+    let known = schema_samples(&document, schema, Size::Full).remove(0);
     let unknown = sent.as_object()?.keys().find(|it| known.get(it.as_str()).is_none())?;
     Some(format!("{}: the document has no field {unknown}", operation.id))
 }

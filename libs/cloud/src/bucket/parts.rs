@@ -61,8 +61,8 @@ impl Bucket {
 
     async fn begin(&self, key: &str, content_type: &str) -> Result<String, BucketError> {
         let request = self.client.create_multipart_upload().bucket(&self.name).key(key).content_type(content_type);
-        let begun = request.send().await.map_err(BucketError::new)?;
-        begun.upload_id.ok_or_else(|| BucketError("upload without an id".to_owned()))
+        let created = request.send().await.map_err(BucketError::new)?;
+        created.upload_id.ok_or_else(|| BucketError("upload without an id".to_owned()))
     }
 }
 
@@ -125,7 +125,7 @@ where
     stream::try_unfold((Box::pin(bytes), BytesMut::new()), |(mut bytes, mut part)| async move {
         while part.len() < PART_BYTES {
             match bytes.try_next().await? {
-                Some(piece) => part.extend_from_slice(&piece),
+                Some(chunk) => part.extend_from_slice(&chunk),
                 None if part.is_empty() => return Ok(None),
                 None => return Ok(Some((part.freeze(), (bytes, BytesMut::new())))),
             }

@@ -28,7 +28,7 @@ async fn upload(put: &PresignedPut, other: &[(&str, &str)], body: Vec<u8>) -> St
 }
 
 fn pieces(sizes: impl IntoIterator<Item = usize>) -> Vec<Result<Bytes, Infallible>> {
-    sizes.into_iter().zip(1_u8..).map(|(size, filling)| Ok(Bytes::from(vec![filling; size]))).collect()
+    sizes.into_iter().zip(1_u8..).map(|(size, byte)| Ok(Bytes::from(vec![byte; size]))).collect()
 }
 
 async fn stored(bucket: &Bucket) -> Vec<u8> {
@@ -108,15 +108,15 @@ async fn presigned_url_is_valid_for_one_key() {
 }
 
 #[tokio::test]
-async fn look_returns_size_and_first_bytes() {
+async fn read_head_returns_size_and_first_bytes() {
     let store = TestBucket::start().await;
     assert_eq!(store.bucket.look(KEY, 4).await.unwrap(), None);
 
     for (content, first) in [(b"".as_slice(), b"".as_slice()), (b"abc", b"abc"), (b"abcdefgh", b"abcd")] {
         let bytes = futures::stream::iter([Ok::<_, Infallible>(Bytes::from_static(content))]);
         let size_bytes = store.bucket.put(KEY, "image/png", bytes).await.unwrap();
-        let look = store.bucket.look(KEY, 4).await.unwrap().unwrap();
-        assert_eq!(look, Look { size_bytes, first_bytes: Bytes::from_static(first) });
+        let head = store.bucket.look(KEY, 4).await.unwrap().unwrap();
+        assert_eq!(head, Look { size_bytes, first_bytes: Bytes::from_static(first) });
         assert_eq!(size_bytes, content.len() as u64);
     }
 }

@@ -40,7 +40,7 @@ pub enum FetchError {
     TooLarge { max_bytes: u64 },
     /// The deadline passed before the last byte.
     #[error("the download took longer than {} seconds", timeout.as_secs_f64())]
-    TooSlow { timeout: Duration },
+    Timeout { timeout: Duration },
 }
 
 impl FetchError {

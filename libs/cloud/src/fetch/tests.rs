@@ -11,29 +11,29 @@ use super::*;
 const PATIENT: Duration = Duration::from_secs(25);
 
 /// The response of a test server.
-struct Answer {
+struct TestResponse {
     bytes: Vec<u8>,
     /// Whether the connection stays open, as if the server had more to send.
     stays: bool,
 }
 
-fn whole(head: &str, body: &[u8]) -> Answer {
+fn complete_response(head: &str, body: &[u8]) -> TestResponse {
     let head = format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n", body.len());
-    Answer { bytes: [head.as_bytes(), body].concat(), stays: true }
+    TestResponse { bytes: [head.as_bytes(), body].concat(), stays: true }
 }
 
 /// A response without a length that has not ended.
-fn unending(body: &[u8]) -> Answer {
+fn unfinished_response(body: &[u8]) -> TestResponse {
     let head = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n", body.len());
-    Answer { bytes: [head.as_bytes(), body, b"\r\n"].concat(), stays: true }
+    TestResponse { bytes: [head.as_bytes(), body, b"\r\n"].concat(), stays: true }
 }
 
-fn redirect_to(location: &str) -> Answer {
-    whole(&format!("302 Found\r\nlocation: {location}"), b"")
+fn redirect_to(location: &str) -> TestResponse {
+    complete_response(&format!("302 Found\r\nlocation: {location}"), b"")
 }
 
 /// A server on loopback; `answer` receives the request, starting with its path.
-async fn serve(answer: impl Fn(&str) -> Answer + Send + 'static) -> SocketAddr {
+async fn serve(answer: impl Fn(&str) -> TestResponse + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -71,7 +71,7 @@ async fn read(fetcher: &Fetcher, url: &str, max_bytes: u64) -> Result<Vec<u8>, F
     Ok(chunks.concat())
 }
 
-async fn refusal(fetcher: &Fetcher, url: &str) -> FetchError {
+async fn fetch_error(fetcher: &Fetcher, url: &str) -> FetchError {
     fetcher.open(url, 1_000).await.unwrap_err()
 }
 
@@ -90,7 +90,7 @@ async fn file_is_fetched_unchanged_by_a_plain_request() {
             && !["referer", "cookie", "authorization", "accept-encoding"]
                 .iter()
                 .any(|it| request.contains(&format!("\r\n{it}:")));
-        if plain { whole("200 OK", b"bytes") } else { whole("400 Bad Request", b"") }
+        if plain { complete_response("200 OK", b"bytes") } else { complete_response("400 Bad Request", b"") }
     })
     .await;
 
@@ -128,13 +128,13 @@ async fn no_encoding_of_a_local_address_is_connected_to() {
     ];
 
     for host in hosts {
-        let refused = refusal(&fetcher, &format!("http://{host}:{port}/")).await;
+        let refused = fetch_error(&fetcher, &format!("http://{host}:{port}/")).await;
         assert_eq!(refused, FetchError::NotPublic, "{host}");
     }
     // A name is resolved only for web ports.
     for name in ["localhost", "LOCALHOST", "ⓛocalhost"] {
-        assert_eq!(refusal(&fetcher, &format!("http://{name}:{port}/")).await, FetchError::Port, "{name}");
-        assert_eq!(refusal(&fetcher, &format!("http://{name}:8080/")).await, FetchError::NotPublic, "{name}");
+        assert_eq!(fetch_error(&fetcher, &format!("http://{name}:{port}/")).await, FetchError::Port, "{name}");
+        assert_eq!(fetch_error(&fetcher, &format!("http://{name}:8080/")).await, FetchError::NotPublic, "{name}");
     }
     assert_untouched(listener);
 }
@@ -151,28 +151,28 @@ async fn private_addresses_are_refused() {
         "http://[2002:7f00:1::]/",
     ];
     for url in urls {
-        assert_eq!(refusal(&fetcher, url).await, FetchError::NotPublic, "{url}");
+        assert_eq!(fetch_error(&fetcher, url).await, FetchError::NotPublic, "{url}");
     }
 }
 
 #[tokio::test]
 async fn exception_applies_to_a_name_and_its_port_only() {
-    let server = serve(|_| whole("200 OK", b"bytes")).await;
-    let other = serve(|_| whole("200 OK", b"secret")).await;
+    let server = serve(|_| complete_response("200 OK", b"bytes")).await;
+    let other = serve(|_| complete_response("200 OK", b"secret")).await;
     let also = ["127.0.0.1", "::1"].map(|it| SocketAddr::new(it.parse().unwrap(), server.port()));
     let fetcher = Fetcher::new(AddressPolicy::Also(also.to_vec()), PATIENT);
 
     let allowed = read(&fetcher, &format!("http://localhost:{}/", server.port()), 1_000).await;
-    let refused = refusal(&fetcher, &format!("http://localhost:{}/", other.port())).await;
+    let refused = fetch_error(&fetcher, &format!("http://localhost:{}/", other.port())).await;
 
     assert_eq!(allowed.unwrap(), b"bytes");
     assert_eq!(refused, FetchError::Port);
-    assert_eq!(refusal(&fetcher, "http://localhost:8080/").await, FetchError::NotPublic);
+    assert_eq!(fetch_error(&fetcher, "http://localhost:8080/").await, FetchError::NotPublic);
 }
 
 #[tokio::test]
 async fn other_schemes_credentials_and_ports_are_refused() {
-    let server = serve(|_| whole("200 OK", b"bytes")).await;
+    let server = serve(|_| complete_response("200 OK", b"bytes")).await;
     let fetcher = fetcher(server);
     let cases = [
         (String::new(), FetchError::NotAUrl),
@@ -190,7 +190,7 @@ async fn other_schemes_credentials_and_ports_are_refused() {
         (format!("http://{}.example/", "a".repeat(64)), FetchError::UnknownHost),
     ];
     for (url, expected) in cases {
-        assert_eq!(refusal(&fetcher, &url).await, expected, "{url}");
+        assert_eq!(fetch_error(&fetcher, &url).await, expected, "{url}");
     }
 }
 
@@ -224,7 +224,7 @@ async fn redirect_target_is_checked_like_the_url() {
     ];
 
     for (path, expected) in cases {
-        assert_eq!(refusal(&fetcher, &format!("http://{server}/{path}")).await, expected, "{path}");
+        assert_eq!(fetch_error(&fetcher, &format!("http://{server}/{path}")).await, expected, "{path}");
     }
     assert_untouched(inside);
 }
@@ -234,7 +234,7 @@ async fn at_most_five_redirects_are_followed() {
     let server = serve(|request| {
         let left = request[1..].split(' ').next().unwrap().parse::<u32>().unwrap();
         match left {
-            0 => whole("200 OK", b"bytes"),
+            0 => complete_response("200 OK", b"bytes"),
             _ => redirect_to(&(left - 1).to_string()),
         }
     })
@@ -242,7 +242,7 @@ async fn at_most_five_redirects_are_followed() {
     let fetcher = fetcher(server);
 
     let five = read(&fetcher, &format!("http://{server}/5"), 1_000).await;
-    let six = refusal(&fetcher, &format!("http://{server}/6")).await;
+    let six = fetch_error(&fetcher, &format!("http://{server}/6")).await;
 
     assert_eq!(five.unwrap(), b"bytes");
     assert_eq!(six, FetchError::TooManyRedirects);
@@ -251,61 +251,61 @@ async fn at_most_five_redirects_are_followed() {
 #[tokio::test]
 async fn redirect_loop_ends() {
     let server = serve(|_| redirect_to("/")).await;
-    let refused = refusal(&fetcher(server), &format!("http://{server}/")).await;
+    let refused = fetch_error(&fetcher(server), &format!("http://{server}/")).await;
     assert_eq!(refused, FetchError::TooManyRedirects);
 }
 
 #[tokio::test]
 async fn error_status_is_reported() {
     let server = serve(|request| match request.split(' ').next().unwrap() {
-        "/missing" => whole("404 Not Found", b"nothing here"),
-        "/broken" => whole("500 Internal Server Error", b""),
-        "/unchanged" => whole("304 Not Modified\r\nlocation: /missing", b""),
-        _ => whole("302 Found", b""),
+        "/missing" => complete_response("404 Not Found", b"nothing here"),
+        "/broken" => complete_response("500 Internal Server Error", b""),
+        "/unchanged" => complete_response("304 Not Modified\r\nlocation: /missing", b""),
+        _ => complete_response("302 Found", b""),
     })
     .await;
     let fetcher = fetcher(server);
     for (path, status) in [("missing", 404), ("broken", 500), ("unchanged", 304), ("nowhere", 302)] {
-        let refused = refusal(&fetcher, &format!("http://{server}/{path}")).await;
+        let refused = fetch_error(&fetcher, &format!("http://{server}/{path}")).await;
         assert_eq!(refused, FetchError::Status(status), "{path}");
     }
 }
 
 #[tokio::test]
 async fn file_of_exactly_the_limit_is_fetched() {
-    let server = serve(|_| whole("200 OK", &vec![7; 100_000])).await;
+    let server = serve(|_| complete_response("200 OK", &vec![7; 100_000])).await;
     let fetched = read(&fetcher(server), &format!("http://{server}/"), 100_000).await;
     assert_eq!(fetched.unwrap(), vec![7; 100_000]);
 }
 
 #[tokio::test]
 async fn announced_size_over_the_limit_is_refused() {
-    let server = serve(|_| whole("200 OK", &[7; 1_001])).await;
-    let refused = refusal(&fetcher(server), &format!("http://{server}/")).await;
+    let server = serve(|_| complete_response("200 OK", &[7; 1_001])).await;
+    let refused = fetch_error(&fetcher(server), &format!("http://{server}/")).await;
     assert_eq!(refused, FetchError::TooLarge { max_bytes: 1_000 });
 }
 
 #[tokio::test]
 async fn unannounced_size_over_the_limit_is_refused() {
-    let server = serve(|_| unending(&[7; 1_001])).await;
+    let server = serve(|_| unfinished_response(&[7; 1_001])).await;
     let refused = read(&fetcher(server), &format!("http://{server}/"), 1_000).await;
     assert_eq!(refused, Err(FetchError::TooLarge { max_bytes: 1_000 }));
 }
 
 #[tokio::test]
 async fn server_that_never_responds_hits_the_deadline() {
-    let server = serve(|_| Answer { bytes: Vec::new(), stays: true }).await;
+    let server = serve(|_| TestResponse { bytes: Vec::new(), stays: true }).await;
     let timeout = Duration::from_millis(50);
     let fetcher = Fetcher::new(AddressPolicy::Also(vec![server]), timeout);
 
-    let refused = refusal(&fetcher, &format!("http://{server}/")).await;
+    let refused = fetch_error(&fetcher, &format!("http://{server}/")).await;
 
-    assert_eq!(refused, FetchError::TooSlow { timeout });
+    assert_eq!(refused, FetchError::Timeout { timeout });
 }
 
 #[tokio::test]
 async fn stalled_file_hits_the_deadline() {
-    let server = serve(|_| unending(b"the first bytes")).await;
+    let server = serve(|_| unfinished_response(b"the first bytes")).await;
     let timeout = Duration::from_secs(1);
     let fetcher = Fetcher::new(AddressPolicy::Also(vec![server]), timeout);
 
@@ -314,15 +314,19 @@ async fn stalled_file_hits_the_deadline() {
     let second = body.chunk().await;
 
     assert_eq!(first.unwrap().unwrap(), "the first bytes");
-    assert_eq!(second, Err(FetchError::TooSlow { timeout }));
+    assert_eq!(second, Err(FetchError::Timeout { timeout }));
 }
 
 #[tokio::test]
 async fn incomplete_file_is_an_error() {
     let server = serve(|request| {
-        let mut answer = if request.starts_with("/said") { whole("200 OK", &[7; 500]) } else { unending(&[7; 500]) };
-        answer.bytes.truncate(answer.bytes.len() - 2);
-        Answer { stays: false, ..answer }
+        let mut response = if request.starts_with("/said") {
+            complete_response("200 OK", &[7; 500])
+        } else {
+            unfinished_response(&[7; 500])
+        };
+        response.bytes.truncate(response.bytes.len() - 2);
+        TestResponse { stays: false, ..response }
     })
     .await;
     let fetcher = fetcher(server);
@@ -337,14 +341,14 @@ async fn closed_port_is_unreachable() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let refused = refusal(&fetcher(address), &format!("http://{address}/")).await;
+    let refused = fetch_error(&fetcher(address), &format!("http://{address}/")).await;
     assert_eq!(refused, FetchError::Unreachable);
 }
 
 #[tokio::test]
 async fn server_without_tls_is_unreachable_by_https() {
-    let server = serve(|_| whole("200 OK", b"bytes")).await;
-    let refused = refusal(&fetcher(server), &format!("https://{server}/")).await;
+    let server = serve(|_| complete_response("200 OK", b"bytes")).await;
+    let refused = fetch_error(&fetcher(server), &format!("https://{server}/")).await;
     assert_eq!(refused, FetchError::Unreachable);
 }
 
@@ -355,7 +359,7 @@ fn messages_are_clauses_for_the_user() {
         (FetchError::Status(404), "the server returned 404"),
         (FetchError::TooLarge { max_bytes: 20 << 20 }, "the file is larger than 20 MiB"),
         (FetchError::TooManyRedirects, "too many redirects"),
-        (FetchError::TooSlow { timeout: FETCH_TIMEOUT }, "the download took longer than 25 seconds"),
+        (FetchError::Timeout { timeout: FETCH_TIMEOUT }, "the download took longer than 25 seconds"),
     ];
     for (error, text) in texts {
         assert_eq!(error.to_string(), text);

@@ -25,14 +25,14 @@ struct Pin {
 
 /// The response of the fake, and the requests that it received.
 #[derive(Clone)]
-struct Manager {
+struct FakeSecretsManager {
     answer: Arc<StdMutex<(u16, String)>>,
     seen: Arc<StdMutex<Vec<Value>>>,
     clock: Clock,
 }
 
-impl Manager {
-    fn keeping(value: &str) -> Self {
+impl FakeSecretsManager {
+    fn with_value(value: &str) -> Self {
         let manager = Self { answer: Arc::default(), seen: Arc::default(), clock: Clock::manual(noon()) };
         manager.keeps(value);
         manager
@@ -50,7 +50,7 @@ impl Manager {
         *self.answer.lock().unwrap() = (status, body.to_owned());
     }
 
-    fn asked(&self) -> usize {
+    fn request_count(&self) -> usize {
         self.seen.lock().unwrap().len()
     }
 
@@ -76,7 +76,7 @@ impl Manager {
     }
 }
 
-async fn get_secret_value(State(manager): State<Manager>, headers: HeaderMap, body: String) -> Response {
+async fn get_secret_value(State(manager): State<FakeSecretsManager>, headers: HeaderMap, body: String) -> Response {
     assert_eq!(headers["x-amz-target"], "secretsmanager.GetSecretValue");
     manager.seen.lock().unwrap().push(serde_json::from_str(&body).unwrap());
     let (status, body) = manager.answer.lock().unwrap().clone();
@@ -86,9 +86,9 @@ async fn get_secret_value(State(manager): State<Manager>, headers: HeaderMap, bo
 
 #[tokio::test]
 async fn secret_is_read_at_first_use_and_cached_for_ten_minutes() {
-    let manager = Manager::keeping(r#"{"pin": "1234"}"#);
+    let manager = FakeSecretsManager::with_value(r#"{"pin": "1234"}"#);
     let secret = manager.secret().await;
-    assert_eq!(manager.asked(), 0, "nobody has asked");
+    assert_eq!(manager.request_count(), 0, "nobody has asked");
 
     assert_eq!(secret.get().await.unwrap().pin, "1234");
     assert_eq!(*manager.seen.lock().unwrap(), [json!({ "SecretId": ID })]);
@@ -98,28 +98,28 @@ async fn secret_is_read_at_first_use_and_cached_for_ten_minutes() {
     assert_eq!(secret.get().await.unwrap().pin, "1234");
     manager.clock.advance(TimeDelta::seconds(1));
     assert_eq!(secret.get().await.unwrap().pin, "5678");
-    assert_eq!(manager.asked(), 2);
+    assert_eq!(manager.request_count(), 2);
 }
 
 #[tokio::test]
 async fn concurrent_callers_share_one_read() {
-    let manager = Manager::keeping(r#"{"pin": "1234"}"#);
+    let manager = FakeSecretsManager::with_value(r#"{"pin": "1234"}"#);
     let secret = manager.secret().await;
 
     let all = futures::future::join_all((0..50).map(|_| secret.get())).await;
     assert!(all.iter().all(|it| it.as_ref().is_ok_and(|it| it.pin == "1234")), "{all:?}");
-    assert_eq!(manager.asked(), 1);
+    assert_eq!(manager.request_count(), 1);
 
     manager.fails(500, "InternalServiceError");
     let fresh = manager.secret().await;
     let all = futures::future::join_all((0..50).map(|_| fresh.get())).await;
     assert!(all.iter().all(Result::is_err), "{all:?}");
-    assert_eq!(manager.asked(), 2, "a failure is shared too");
+    assert_eq!(manager.request_count(), 2, "a failure is shared too");
 }
 
 #[tokio::test]
 async fn refused_value_is_read_again_unless_already_replaced() {
-    let manager = Manager::keeping(r#"{"pin": "1234"}"#);
+    let manager = FakeSecretsManager::with_value(r#"{"pin": "1234"}"#);
     let secret = manager.secret().await;
     let wrong = secret.get().await.unwrap();
     manager.keeps(r#"{"pin": "5678"}"#);
@@ -129,7 +129,7 @@ async fn refused_value_is_read_again_unless_already_replaced() {
     secret.refused(&wrong);
     assert_eq!(secret.get().await.unwrap().pin, "5678");
 
-    assert_eq!(manager.asked(), 2);
+    assert_eq!(manager.request_count(), 2);
 }
 
 #[tokio::test]
@@ -140,23 +140,23 @@ async fn error_names_the_secret_and_the_remedy() {
         (400, "DecryptionFailure", "DecryptionFailure: so it is"),
         (500, "InternalServiceError", "InternalServiceError: so it is"),
     ];
-    for (status, code, words) in cases {
-        let manager = Manager::keeping("");
+    for (status, code, expected) in cases {
+        let manager = FakeSecretsManager::with_value("");
         manager.fails(status, code);
 
         let error = manager.secret().await.get().await.unwrap_err().to_string();
 
-        assert!(error.contains(ID) && error.contains(words), "{code}: {error}");
+        assert!(error.contains(ID) && error.contains(expected), "{code}: {error}");
     }
 
-    let nobody = Manager::keeping("").secret_at("http://127.0.0.1:1").get().await.unwrap_err();
-    assert!(matches!(nobody, SecretError::Unavailable { .. }), "{nobody}");
-    assert!(nobody.to_string().contains("dispatch failure: "), "{nobody}");
+    let unreachable = FakeSecretsManager::with_value("").secret_at("http://127.0.0.1:1").get().await.unwrap_err();
+    assert!(matches!(unreachable, SecretError::Unavailable { .. }), "{unreachable}");
+    assert!(unreachable.to_string().contains("dispatch failure: "), "{unreachable}");
 }
 
 #[tokio::test]
 async fn failed_read_is_retried_after_30_seconds() {
-    let manager = Manager::keeping("");
+    let manager = FakeSecretsManager::with_value("");
     let secret = manager.secret().await;
     manager.fails(400, "ResourceNotFoundException");
     assert_eq!(secret.get().await, Err(SecretError::NotThere { id: ID.to_owned() }));
@@ -169,7 +169,7 @@ async fn failed_read_is_retried_after_30_seconds() {
 
 #[tokio::test]
 async fn last_value_is_used_while_unavailable_but_not_when_denied() {
-    let manager = Manager::keeping(r#"{"pin": "1234"}"#);
+    let manager = FakeSecretsManager::with_value(r#"{"pin": "1234"}"#);
     let secret = manager.secret().await;
     secret.get().await.unwrap();
 
@@ -180,20 +180,20 @@ async fn last_value_is_used_while_unavailable_but_not_when_denied() {
     manager.fails(400, "AccessDeniedException");
     assert_eq!(secret.get().await.unwrap().pin, "1234", "no second read before 30 seconds");
     manager.clock.advance(RETRY_AFTER);
-    assert_eq!(secret.get().await, Err(SecretError::NotAllowed { id: ID.to_owned() }));
+    assert_eq!(secret.get().await, Err(SecretError::AccessDenied { id: ID.to_owned() }));
 }
 
 #[tokio::test]
 async fn unreadable_value_is_not_shown() {
     let long = format!(r#"{{"pin": "very-secret", "more": "{}"}}"#, "x".repeat(MAX_BYTES));
     for value in ["very-secret", r#""very-secret""#, r#"{"pin": ["very-secret"]}"#, &long] {
-        let error = Manager::keeping(value).secret().await.get().await.unwrap_err();
+        let error = FakeSecretsManager::with_value(value).secret().await.get().await.unwrap_err();
 
         assert_eq!(error, SecretError::Unreadable { id: ID.to_owned(), form: r#"{"pin": "…"}"# });
         assert!(!format!("{error} {error:?}").contains("very-secret"), "{error}");
     }
 
-    let manager = Manager::keeping("");
+    let manager = FakeSecretsManager::with_value("");
     manager.answers(200, &json!({"ARN": ID, "SecretBinary": "dmVyeS1zZWNyZXQ="}).to_string());
     assert!(matches!(manager.secret().await.get().await, Err(SecretError::Unreadable { .. })));
 

@@ -5,7 +5,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::transitions::jittered;
+use super::transitions::with_jitter;
 use super::{AttemptError, Delivery, NextStep, State};
 
 /// How long follow-ups are tried, after the publication or a deferred roll-up.
@@ -91,7 +91,7 @@ impl Delivery {
             // Done, done before, refused, or the outcome is unknown.
             _ => return self.end_follow_up(now),
         };
-        let wait = jittered(FIRST_WAIT * (1 << (2 * it.attempts.min(MAX_ATTEMPTS))), jitter);
+        let wait = with_jitter(FIRST_WAIT * (1 << (2 * it.attempts.min(MAX_ATTEMPTS))), jitter);
         let again_at = retry_at.map_or(now + wait, |at| at.max(now + wait));
         it.attempts += 1;
         it.call_begun_at = None;
@@ -166,11 +166,11 @@ mod tests {
 
     #[test]
     fn unpublished_delivery_has_no_follow_ups() {
-        let follows = |it: Delivery| it.with_follow_ups(vec!["comment".to_owned()], noon()).follow_ups;
+        let added_follow_ups = |it: Delivery| it.with_follow_ups(vec!["comment".to_owned()], noon()).follow_ups;
 
-        assert_eq!(follows(a_delivery()), None);
+        assert_eq!(added_follow_ups(a_delivery()), None);
         let refused = AttemptError::Refused { reason: "no".to_owned() };
-        assert_eq!(follows(a_delivery().open_intent(noon()).record_publish(Err(refused), noon(), 0)), None);
+        assert_eq!(added_follow_ups(a_delivery().open_intent(noon()).record_publish(Err(refused), noon(), 0)), None);
         assert_eq!(published(&[]).next_step(noon()), NextStep::RollUp);
     }
 
@@ -197,14 +197,14 @@ mod tests {
         assert_eq!((tries, delivery.next_step(now)), (MAX_ATTEMPTS, NextStep::RollUp));
         assert!(now < noon() + FOLLOW_UP_WINDOW, "{now}");
 
-        let told =
+        let retried_at =
             |at| published(&["comment"]).begin_follow_up(noon()).record_follow_up(Err(&busy(Some(at))), noon(), 0);
-        assert_eq!(told(noon() + seconds(600)).next_step(noon()), NextStep::Wait(noon() + seconds(600)));
-        assert_eq!(names(&told(noon() + FOLLOW_UP_WINDOW)), Vec::<String>::new(), "too late for it");
-        let stale = AttemptError::PreparationExpired { reason: "expired".to_owned() };
+        assert_eq!(retried_at(noon() + seconds(600)).next_step(noon()), NextStep::Wait(noon() + seconds(600)));
+        assert_eq!(names(&retried_at(noon() + FOLLOW_UP_WINDOW)), Vec::<String>::new(), "too late for it");
+        let expired = AttemptError::PreparationExpired { reason: "expired".to_owned() };
         let halfway = published(&["comment"]).begin_follow_up(noon()).continue_follow_up("1".to_owned(), noon());
-        let anew = halfway.begin_follow_up(noon()).record_follow_up(Err(&stale), noon(), 0);
-        assert_eq!(anew.follow_ups.unwrap().progress, None);
+        let restarted = halfway.begin_follow_up(noon()).record_follow_up(Err(&expired), noon(), 0);
+        assert_eq!(restarted.follow_ups.unwrap().progress, None);
     }
 
     #[test]
@@ -216,8 +216,11 @@ mod tests {
         assert_eq!(delivery.clone().end_follow_up(late).next_step(late), NextStep::RollUp);
         assert_eq!(delivery.clone().drop_follow_ups().next_step(noon()), NextStep::RollUp);
         // A deferred roll-up extends the window.
-        let told_at = noon() + seconds(7_200);
-        let told = delivery.defer_roll_up(told_at);
-        assert_eq!((told.next_step(late), told.next_step(told_at)), (NextStep::Wait(told_at), NextStep::FollowUp));
+        let deferred_to = noon() + seconds(7_200);
+        let deferred = delivery.defer_roll_up(deferred_to);
+        assert_eq!(
+            (deferred.next_step(late), deferred.next_step(deferred_to)),
+            (NextStep::Wait(deferred_to), NextStep::FollowUp)
+        );
     }
 }

@@ -171,11 +171,11 @@ impl Resolution {
     #[must_use]
     pub fn map_reason(mut self, other: impl FnOnce(String) -> String) -> Self {
         match &mut self {
-            Self::Refused { reason: words }
-            | Self::Pending { reason: words }
-            | Self::Unauthorized { reason: words }
-            | Self::Undeterminable { advice: words } => {
-                *words = other(std::mem::take(words));
+            Self::Refused { reason: text }
+            | Self::Pending { reason: text }
+            | Self::Unauthorized { reason: text }
+            | Self::Undeterminable { advice: text } => {
+                *text = other(std::mem::take(text));
             }
             Self::Found(_) | Self::Candidate(_) | Self::NotFound | Self::NotPublished => {}
         }
@@ -197,8 +197,8 @@ pub struct LookUpPolicy {
 
 /// Look-ups that cost nothing.
 impl From<TimeDelta> for LookUpPolicy {
-    fn from(settles: TimeDelta) -> Self {
-        Self { settle_time: settles, is_billed: false }
+    fn from(settle_time: TimeDelta) -> Self {
+        Self { settle_time, is_billed: false }
     }
 }
 
@@ -209,9 +209,12 @@ mod tests {
 
     #[test]
     fn invalid_url_of_a_post_is_dropped() {
-        let seen = |url: &str| Published::new("1", noon()).with_url(Some(url.to_owned())).url;
+        let url_after_check = |url: &str| Published::new("1", noon()).with_url(Some(url.to_owned())).url;
 
-        assert_eq!(seen("https://harbour.example/@boat/1").as_deref(), Some("https://harbour.example/@boat/1"));
-        assert_eq!(seen("javascript:alert(1)"), None);
+        assert_eq!(
+            url_after_check("https://harbour.example/@boat/1").as_deref(),
+            Some("https://harbour.example/@boat/1")
+        );
+        assert_eq!(url_after_check("javascript:alert(1)"), None);
     }
 }

@@ -20,7 +20,7 @@ fn published() -> Published {
 }
 
 #[test]
-fn a_delivery_waits_for_its_time() {
+fn delivery_waits_for_its_publish_time() {
     let delivery = a_delivery();
 
     assert_eq!(delivery.next_step(noon() - seconds(1)), NextStep::Wait(noon()));
@@ -46,11 +46,11 @@ fn retry_later_waits_for_the_first_back_off() {
 #[test]
 fn platform_can_lengthen_the_back_off_but_not_shorten_it() {
     let later = noon() + seconds(90);
-    let asked = |retry_at| AttemptError::RetryLater { retry_at: Some(retry_at), reason: "busy".to_owned() };
-    let settled = |retry_at| a_delivery().open_intent(noon()).record_publish(Err(asked(retry_at)), noon(), 0);
+    let retry_at_error = |retry_at| AttemptError::RetryLater { retry_at: Some(retry_at), reason: "busy".to_owned() };
+    let recorded = |retry_at| a_delivery().open_intent(noon()).record_publish(Err(retry_at_error(retry_at)), noon(), 0);
 
-    assert_eq!(settled(later).next_step_at, later);
-    assert_eq!(settled(noon()).next_step_at, noon() + FIRST_RETRY_WAIT);
+    assert_eq!(recorded(later).next_step_at, later);
+    assert_eq!(recorded(noon()).next_step_at, noon() + FIRST_RETRY_WAIT);
 }
 
 #[test]
@@ -64,20 +64,20 @@ fn unknown_outcome_is_looked_up_before_another_call() {
 #[test]
 fn not_found_is_conclusive_after_the_settle_time() {
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
-    let asked = |at| delivery.clone().record_look_up(Resolution::NotFound, seconds(60), at, 0);
+    let looked_up = |at| delivery.clone().record_look_up(Resolution::NotFound, seconds(60), at, 0);
 
-    let certain = noon() + PUBLISH_CALL_DELAY + seconds(60);
-    assert!(asked(certain - seconds(1)).intent.is_some());
-    assert!(asked(certain).intent.is_none());
-    assert_eq!(asked(noon() + seconds(75)).next_step(noon() + seconds(75)), NextStep::Publish);
+    let settled_at = noon() + PUBLISH_CALL_DELAY + seconds(60);
+    assert!(looked_up(settled_at - seconds(1)).intent.is_some());
+    assert!(looked_up(settled_at).intent.is_none());
+    assert_eq!(looked_up(noon() + seconds(75)).next_step(noon() + seconds(75)), NextStep::Publish);
 }
 
 #[test]
 fn not_found_is_conclusive_at_once_after_a_response() {
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(false)), noon(), 0);
-    let asked = delivery.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(2), 0);
+    let looked_up = delivery.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(2), 0);
 
-    assert!(asked.intent.is_none());
+    assert!(looked_up.intent.is_none());
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn undeterminable_outcome_fails_as_may_be_public() {
 }
 
 #[test]
-fn a_delivery_gives_up_a_day_after_its_time() {
+fn delivery_gives_up_a_day_after_its_time() {
     let late = noon() + RETRY_WINDOW;
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(busy()), noon(), 0);
 
@@ -123,18 +123,18 @@ fn platform_time_after_a_day_extends_the_retry_window() {
     let latest = busy_until(noon() + EXTENDED_RETRY_WINDOW + seconds(1));
     let over = again.open_intent(later).record_publish(Err(latest), later, 0);
     assert_eq!(over.next_step(later + FINAL_RETRY_WINDOW), NextStep::GiveUp);
-    let stale = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
-    let anew = waiting.clone().open_intent(opens_at).record_publish(Err(stale), opens_at, 0);
-    let at = anew.next_step_at;
+    let expired = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
+    let restarted = waiting.clone().open_intent(opens_at).record_publish(Err(expired), opens_at, 0);
+    let at = restarted.next_step_at;
     assert_eq!(
-        (anew.next_step(at), anew.record_preparation(None, None).next_step(at)),
+        (restarted.next_step(at), restarted.record_preparation(None, None).next_step(at)),
         (NextStep::Prepare, NextStep::Publish)
     );
     // A lost response then is looked up until the same time.
-    let unclear = || Resolution::Pending { reason: "down".to_owned() };
+    let pending = || Resolution::Pending { reason: "down".to_owned() };
     let lost = waiting.open_intent(opens_at).record_publish(Err(unknown(false)), opens_at, 0);
-    assert_eq!(lost.clone().record_look_up(unclear(), seconds(60), opens_at + seconds(2), 0).state, State::Waiting);
-    let State::Failed { class, .. } = lost.record_look_up(unclear(), seconds(60), ends_at, 0).state else { panic!() };
+    assert_eq!(lost.clone().record_look_up(pending(), seconds(60), opens_at + seconds(2), 0).state, State::Waiting);
+    let State::Failed { class, .. } = lost.record_look_up(pending(), seconds(60), ends_at, 0).state else { panic!() };
     assert_eq!(class, FailureClass::MayBePublic);
 }
 
@@ -170,8 +170,8 @@ fn refusal_after_acceptance_fails_at_once() {
 
 #[test]
 fn lost_grant_is_checked_soon_and_then_rarely() {
-    let gone = || AttemptError::Unauthorized { reason: "connect the account again".to_owned() };
-    let wait = |now: DateTime<Utc>| a_delivery().record_publish(Err(gone()), now, 0).next_step_at - now;
+    let unauthorized = || AttemptError::Unauthorized { reason: "connect the account again".to_owned() };
+    let wait = |now: DateTime<Utc>| a_delivery().record_publish(Err(unauthorized()), now, 0).next_step_at - now;
 
     assert_eq!(wait(noon()), FIRST_RECONNECTION_CHECK);
     assert_eq!(wait(noon() + seconds(36_000)), MAX_RECONNECTION_CHECK);
@@ -210,7 +210,7 @@ fn imminent_step_is_queued_by_its_writer() {
 }
 
 #[test]
-fn a_failed_preparation_is_never_unknown() {
+fn failed_preparation_is_never_unknown() {
     let delivery = a_delivery().lease(noon()).fail_preparation(unknown(true), noon(), 0);
 
     assert!(delivery.intent.is_none());
@@ -219,26 +219,26 @@ fn a_failed_preparation_is_never_unknown() {
 
 #[test]
 fn expired_preparation_is_repeated_with_longer_waits() {
-    let stale = || AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
+    let expired = || AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
     let ready = Delivery { progress: Some("uploaded".to_owned()), ..a_delivery() };
-    let once = ready.open_intent(noon()).record_publish(Err(stale()), noon(), 0);
+    let once = ready.open_intent(noon()).record_publish(Err(expired()), noon(), 0);
 
     assert_eq!((once.is_prepared, &once.progress, &once.intent), (false, &None, &None));
     assert!(once.is_waiting_after_error(), "nothing of it is public");
     let at = noon() + FIRST_RETRY_WAIT;
     assert_eq!((once.next_step(noon()), once.next_step(at)), (NextStep::Wait(at), NextStep::Prepare));
     let twice =
-        once.record_preparation(Some("again".to_owned()), None).open_intent(at).record_publish(Err(stale()), at, 0);
+        once.record_preparation(Some("again".to_owned()), None).open_intent(at).record_publish(Err(expired()), at, 0);
     assert_eq!(twice.next_step_at, at + FIRST_RETRY_WAIT * 2);
     assert_eq!(twice.next_step(noon() + RETRY_WINDOW), NextStep::GiveUp);
 }
 
 #[test]
 fn preparation_that_expires_before_a_call_waits_longer_each_time() {
-    let stale = || AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
+    let expired = || AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
     let unprepared = Delivery { is_prepared: false, ..a_delivery() };
-    let once = unprepared.fail_preparation(stale(), noon(), 0);
-    let twice = once.clone().record_preparation(None, Some(noon())).fail_preparation(stale(), noon(), 0);
+    let once = unprepared.fail_preparation(expired(), noon(), 0);
+    let twice = once.clone().record_preparation(None, Some(noon())).fail_preparation(expired(), noon(), 0);
 
     assert!(!once.has_begun && !twice.has_begun && !twice.may_have_published());
     assert!(once.next_step_at < twice.next_step_at, "{} {}", once.next_step_at, twice.next_step_at);
@@ -254,47 +254,48 @@ fn preparation_that_expires_before_a_call_waits_longer_each_time() {
 
 #[test]
 fn only_a_call_with_unknown_outcome_may_have_published() {
-    let nothing = || a_delivery().open_intent(noon());
-    let gone = AttemptError::Unauthorized { reason: "revoked".to_owned() };
-    let stale = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
-    for setback in [busy(), gone, stale] {
-        let settled = nothing().record_publish(Err(setback.clone()), noon(), 0);
-        assert!(settled.has_begun && !settled.may_have_published(), "{setback:?}");
+    let begun = || a_delivery().open_intent(noon());
+    let unauthorized = AttemptError::Unauthorized { reason: "revoked".to_owned() };
+    let expired = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
+    for error in [busy(), unauthorized, expired] {
+        let recorded = begun().record_publish(Err(error.clone()), noon(), 0);
+        assert!(recorded.has_begun && !recorded.may_have_published(), "{error:?}");
     }
-    let not_there = |it: Delivery| it.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(99), 0);
-    let answered = not_there(nothing().record_publish(Err(unknown(false)), noon(), 0));
-    let died = not_there(nothing());
-    for in_doubt in [answered, died] {
-        assert!(in_doubt.may_have_published() && in_doubt.intent.is_none());
-        let anew = in_doubt.open_intent(noon()).record_publish(Err(busy()), noon(), 0).record_preparation(None, None);
-        assert!(anew.may_have_published(), "the outcome of an earlier call is still unknown");
+    let not_found = |it: Delivery| it.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(99), 0);
+    let after_response = not_found(begun().record_publish(Err(unknown(false)), noon(), 0));
+    let after_crash = not_found(begun());
+    for delivery in [after_response, after_crash] {
+        assert!(delivery.may_have_published() && delivery.intent.is_none());
+        let retried =
+            delivery.open_intent(noon()).record_publish(Err(busy()), noon(), 0).record_preparation(None, None);
+        assert!(retried.may_have_published(), "the outcome of an earlier call is still unknown");
     }
 }
 
 #[test]
-fn a_look_up_starts_at_the_first_call_whose_outcome_was_unknown() {
+fn look_up_starts_at_the_first_call_with_unknown_outcome() {
     let at = |s| noon() + seconds(s);
-    let not_there = |it: Delivery, s| it.record_look_up(Resolution::NotFound, seconds(60), at(s), 0);
+    let not_found = |it: Delivery, s| it.record_look_up(Resolution::NotFound, seconds(60), at(s), 0);
 
     // The first call had no effect.
     let second = a_delivery().open_intent(noon()).record_publish(Err(busy()), noon(), 0).open_intent(at(5));
     assert_eq!(second.unknown_outcome_since(), Some(at(5)));
     let lost = second.record_publish(Err(unknown(true)), at(6), 0);
     // The list lags: the post of the second call is missing.
-    let third = not_there(lost, 80).open_intent(at(81));
+    let third = not_found(lost, 80).open_intent(at(81));
     assert_eq!(third.unknown_outcome_since(), Some(at(5)));
-    let made_by_the_second = Published { at: at(6), ..published() };
-    let found = third.record_look_up(Resolution::Found(made_by_the_second.clone()), seconds(60), at(90), 0);
-    assert_eq!(found.state, State::Published(made_by_the_second));
+    let second_post = Published { at: at(6), ..published() };
+    let found = third.record_look_up(Resolution::Found(second_post.clone()), seconds(60), at(90), 0);
+    assert_eq!(found.state, State::Published(second_post));
     assert_eq!(found.unknown_outcome_since(), None, "no outcome is unknown");
 
     // The worker of the first call died.
-    let second = not_there(a_delivery().open_intent(noon()), 99).open_intent(at(100));
+    let second = not_found(a_delivery().open_intent(noon()), 99).open_intent(at(100));
     assert_eq!(second.unknown_outcome_since(), Some(noon()));
 }
 
 /// The response of the first call is lost, and a look-up finds no post.
-fn not_found_after_a_lost_call() -> Delivery {
+fn a_lost_call_that_was_not_found() -> Delivery {
     let lost = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
     lost.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(80), 0)
 }
@@ -309,23 +310,23 @@ fn assert_may_be_public(delivery: &Delivery, last: &str) {
 #[test]
 fn refusal_after_an_unsettled_unknown_outcome_may_be_public() {
     let refused = || AttemptError::Refused { reason: "not polite enough".to_owned() };
-    let (unlisted, at) = (not_found_after_a_lost_call(), noon() + seconds(90));
+    let (not_found, at) = (a_lost_call_that_was_not_found(), noon() + seconds(90));
 
-    assert_may_be_public(&unlisted.clone().open_intent(at).record_publish(Err(refused()), at, 0), "not polite enough");
+    assert_may_be_public(&not_found.clone().open_intent(at).record_publish(Err(refused()), at, 0), "not polite enough");
     // The second call is accepted, and its post is refused later.
     let later = Resolution::Refused { reason: "not after all".to_owned() };
-    let second = unlisted.clone().open_intent(at).record_publish(Err(unknown(false)), at, 0);
+    let second = not_found.clone().open_intent(at).record_publish(Err(unknown(false)), at, 0);
     assert_may_be_public(&second.record_look_up(later, seconds(60), at, 0), "not after all");
     // A file has expired, and its replacement is refused.
-    let stale = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
-    let expired = unlisted.open_intent(at).record_publish(Err(stale), at, 0);
+    let preparation_expired = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
+    let expired = not_found.open_intent(at).record_publish(Err(preparation_expired), at, 0);
     assert_may_be_public(&expired.fail_preparation(refused(), at, 0), "not polite enough");
 }
 
 #[test]
 fn giving_up_after_an_unsettled_unknown_outcome_may_be_public() {
     let at = noon() + seconds(90);
-    let waiting = not_found_after_a_lost_call().open_intent(at).record_publish(Err(busy()), at, 0);
+    let waiting = a_lost_call_that_was_not_found().open_intent(at).record_publish(Err(busy()), at, 0);
 
     assert_may_be_public(&waiting.give_up(), "busy");
 }
@@ -349,7 +350,7 @@ fn proof_of_absence_settles_the_unknown_outcome() {
     assert_eq!(class(ended), FailureClass::Refused);
 
     // It says nothing about an earlier call, which may have been for other uploads.
-    let second = not_found_after_a_lost_call().open_intent(at(90)).record_publish(Err(unknown(false)), at(91), 0);
+    let second = a_lost_call_that_was_not_found().open_intent(at(90)).record_publish(Err(unknown(false)), at(91), 0);
     let absent = second.record_look_up(Resolution::NotPublished, seconds(60), at(95), 0);
     assert_eq!(absent.unknown_outcome_since(), Some(noon()));
     assert_may_be_public(&absent.open_intent(at(99)).record_publish(Err(refused()), at(99), 0), "not polite enough");
@@ -364,10 +365,10 @@ fn platform_time_with_unknown_outcome_delays_the_next_call() {
     let lost = a_delivery().open_intent(noon()).record_publish(Err(blocked), noon(), 0);
     assert_eq!(lost.next_step(noon() + seconds(2)), NextStep::LookUp, "it is looked up at once");
 
-    let not_there = lost.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(2), 0);
+    let not_found = lost.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(2), 0);
 
-    assert_eq!(not_there.next_step(opens_at - seconds(1)), NextStep::Wait(opens_at));
-    assert_eq!(not_there.next_step(opens_at), NextStep::Publish);
+    assert_eq!(not_found.next_step(opens_at - seconds(1)), NextStep::Wait(opens_at));
+    assert_eq!(not_found.next_step(opens_at), NextStep::Publish);
 }
 
 fn duplicate() -> AttemptError {
@@ -376,24 +377,24 @@ fn duplicate() -> AttemptError {
 
 #[test]
 fn duplicate_is_looked_up_until_the_retry_window_ends() {
-    for asking in [LookUpPolicy::from(seconds(60)), LookUpPolicy { settle_time: seconds(60), is_billed: true }] {
+    for policy in [LookUpPolicy::from(seconds(60)), LookUpPolicy { settle_time: seconds(60), is_billed: true }] {
         let lost = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
         let mut now = noon() + seconds(80);
-        let again = lost.record_look_up(Resolution::NotFound, asking, now, 0).open_intent(now);
+        let again = lost.record_look_up(Resolution::NotFound, policy, now, 0).open_intent(now);
         let mut delivery = again.record_publish(Err(duplicate()), now, 0);
-        let (mut looks, mut longest) = (0, TimeDelta::zero());
+        let (mut look_ups, mut longest) = (0, TimeDelta::zero());
         while delivery.state == State::Waiting {
             assert_eq!(delivery.next_step(delivery.next_step_at), NextStep::LookUp);
-            (looks, longest) = (looks + 1, longest.max(delivery.next_step_at - now));
+            (look_ups, longest) = (look_ups + 1, longest.max(delivery.next_step_at - now));
             now = delivery.next_step_at;
-            delivery = delivery.record_look_up(Resolution::NotFound, asking, now, 1023);
+            delivery = delivery.record_look_up(Resolution::NotFound, policy, now, 1023);
         }
 
         assert_eq!(now, noon() + RETRY_WINDOW);
         let State::Failed { reason, class: FailureClass::MayBePublic } = delivery.state else { panic!() };
         assert!(reason.starts_with("The post may be public. ") && reason.contains("duplicate"), "{reason}");
-        if asking.is_billed {
-            assert!((10..=20).contains(&looks), "{looks} looks that cost money");
+        if policy.is_billed {
+            assert!((10..=20).contains(&look_ups), "{look_ups} looks that cost money");
         } else {
             assert!(longest <= seconds(640), "{longest}");
         }
@@ -430,108 +431,118 @@ fn duplicate_in_preparation_is_retried() {
 #[test]
 fn call_that_a_look_up_may_have_repeated_gets_its_settle_time() {
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
-    let unclear = |at| {
-        let answer = Resolution::Pending { reason: "no answer".to_owned() };
-        delivery.clone().record_look_up(answer, seconds(60), at, 0).next_step_at - at
+    let wait_after_pending = |at| {
+        let pending = Resolution::Pending { reason: "no answer".to_owned() };
+        delivery.clone().record_look_up(pending, seconds(60), at, 0).next_step_at - at
     };
 
-    let certain = PUBLISH_CALL_DELAY + seconds(60);
-    assert!(unclear(noon() + seconds(2)) < seconds(60));
-    assert_eq!(unclear(noon() + certain - seconds(3)), seconds(3), "no adapter repeats a call before that");
-    assert_eq!(unclear(noon() + certain), seconds(60));
+    let settled_after = PUBLISH_CALL_DELAY + seconds(60);
+    assert!(wait_after_pending(noon() + seconds(2)) < seconds(60));
+    assert_eq!(
+        wait_after_pending(noon() + settled_after - seconds(3)),
+        seconds(3),
+        "no adapter repeats a call before that"
+    );
+    assert_eq!(wait_after_pending(noon() + settled_after), seconds(60));
 }
 
 #[test]
 fn billed_look_up_is_repeated_once_after_the_settle_time() {
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
-    let (first_at, settles) = (noon() + FIRST_LOOK_UP_WAIT, seconds(60));
-    let not_there = |looks| delivery.clone().record_look_up(Resolution::NotFound, looks, first_at, 0).next_step_at;
+    let (first_at, settle_time) = (noon() + FIRST_LOOK_UP_WAIT, seconds(60));
+    let next_step_after_not_found =
+        |policy| delivery.clone().record_look_up(Resolution::NotFound, policy, first_at, 0).next_step_at;
 
-    assert!(not_there(LookUpPolicy { settle_time: settles, is_billed: false }) < first_at + settles);
+    assert!(next_step_after_not_found(LookUpPolicy { settle_time, is_billed: false }) < first_at + settle_time);
     assert_eq!(
-        not_there(LookUpPolicy { settle_time: settles, is_billed: true }),
-        noon() + PUBLISH_CALL_DELAY + settles
+        next_step_after_not_found(LookUpPolicy { settle_time, is_billed: true }),
+        noon() + PUBLISH_CALL_DELAY + settle_time
     );
 }
 
 #[derive(Clone, Debug)]
-enum Fact {
+enum Action {
     Wait(i64),
-    Settle(u8),
+    RecordPublish(u8),
     Resolve(u8),
 }
 
 #[test]
 fn candidate_is_accepted_when_unclaimed_for_long_enough() {
-    let seen = |delivery: Delivery, id: &str, now| {
-        let there = Published::new(id.to_owned(), now);
-        delivery.record_look_up(Resolution::Candidate(there), seconds(60), now, 0)
+    let record_candidate = |delivery: Delivery, id: &str, now| {
+        let candidate = Published::new(id.to_owned(), now);
+        delivery.record_look_up(Resolution::Candidate(candidate), seconds(60), now, 0)
     };
-    let believes = |delivery: &Delivery, id: &str, now| {
+    let is_accepted = |delivery: &Delivery, id: &str, now| {
         delivery.accepts_candidate(&Published::new(id.to_owned(), now), seconds(60), now)
     };
     let first_at = noon() + FIRST_LOOK_UP_WAIT;
     let delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(false)), noon(), 0);
 
-    let delivery = seen(delivery, "p1", first_at);
+    let delivery = record_candidate(delivery, "p1", first_at);
     assert_eq!(delivery.next_step(first_at), NextStep::Wait(first_at + CANDIDATE_WAIT));
-    assert!(!believes(&delivery, "p1", first_at + CANDIDATE_WAIT - seconds(1)));
-    assert!(believes(&delivery, "p1", first_at + CANDIDATE_WAIT));
-    assert!(!believes(&delivery, "p2", first_at + CANDIDATE_WAIT), "another one");
+    assert!(!is_accepted(&delivery, "p1", first_at + CANDIDATE_WAIT - seconds(1)));
+    assert!(is_accepted(&delivery, "p1", first_at + CANDIDATE_WAIT));
+    assert!(!is_accepted(&delivery, "p2", first_at + CANDIDATE_WAIT), "another one");
 
     // Not while its own call may still take effect.
-    let under_way = seen(a_delivery().open_intent(noon()), "p1", noon());
-    assert_eq!(under_way.next_step_at, noon() + CANDIDATE_WAIT.max(PUBLISH_CALL_DELAY + seconds(60)));
-    let long = seconds(100);
-    assert!(!under_way.accepts_candidate(&published(), long, noon() + CANDIDATE_WAIT));
-    assert!(under_way.accepts_candidate(&published(), long, noon() + PUBLISH_CALL_DELAY + long));
+    let in_flight = record_candidate(a_delivery().open_intent(noon()), "p1", noon());
+    assert_eq!(in_flight.next_step_at, noon() + CANDIDATE_WAIT.max(PUBLISH_CALL_DELAY + seconds(60)));
+    let settle_time = seconds(100);
+    assert!(!in_flight.accepts_candidate(&published(), settle_time, noon() + CANDIDATE_WAIT));
+    assert!(in_flight.accepts_candidate(&published(), settle_time, noon() + PUBLISH_CALL_DELAY + settle_time));
 
     // Another delivery has claimed the first, and now this is the candidate: the wait starts again.
     let second_at = first_at + CANDIDATE_WAIT;
-    let delivery = seen(delivery, "p2", second_at);
-    assert!(!believes(&delivery, "p2", second_at));
+    let delivery = record_candidate(delivery, "p2", second_at);
+    assert!(!is_accepted(&delivery, "p2", second_at));
     // A look-up without a result in between does not restart the wait.
-    let unclear = Resolution::Pending { reason: "down".to_owned() };
-    let delivery =
-        seen(delivery.record_look_up(unclear, seconds(60), second_at + seconds(9), 0), "p2", second_at + seconds(20));
-    assert!(believes(&delivery, "p2", second_at + CANDIDATE_WAIT));
+    let pending = Resolution::Pending { reason: "down".to_owned() };
+    let delivery = record_candidate(
+        delivery.record_look_up(pending, seconds(60), second_at + seconds(9), 0),
+        "p2",
+        second_at + seconds(20),
+    );
+    assert!(is_accepted(&delivery, "p2", second_at + CANDIDATE_WAIT));
 }
 
 #[test]
 fn published_at_is_clamped_between_call_start_and_now() {
     let now = noon() + seconds(3);
-    for (told, at) in [(-3600, noon()), (0, noon()), (2, noon() + seconds(2)), (3600, now)] {
-        let told = Published { at: noon() + seconds(told), ..published() };
-        let State::Published(direct) = a_delivery().open_intent(noon()).record_publish(Ok(told.clone()), now, 0).state
+    for (offset_s, at) in [(-3600, noon()), (0, noon()), (2, noon() + seconds(2)), (3600, now)] {
+        let offset_s = Published { at: noon() + seconds(offset_s), ..published() };
+        let State::Published(direct) =
+            a_delivery().open_intent(noon()).record_publish(Ok(offset_s.clone()), now, 0).state
         else {
             panic!("not published")
         };
-        assert_eq!(direct.at, at, "{told:?}");
-        let looked_up = a_delivery().open_intent(noon()).record_look_up(Resolution::Found(told), seconds(60), now, 0);
+        assert_eq!(direct.at, at, "{offset_s:?}");
+        let looked_up =
+            a_delivery().open_intent(noon()).record_look_up(Resolution::Found(offset_s), seconds(60), now, 0);
         assert_eq!(looked_up.state, State::Published(direct));
     }
 }
 
 #[test]
 fn pending_look_up_is_repeated_after_the_settle_time() {
-    let settles = seconds(60);
+    let settle_time = seconds(60);
     let mut delivery = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 1023);
     let mut now = noon();
-    while now < noon() + PUBLISH_CALL_DELAY + settles {
+    while now < noon() + PUBLISH_CALL_DELAY + settle_time {
         now = delivery.next_step_at;
-        delivery = delivery.record_look_up(Resolution::Pending { reason: "?".to_owned() }, settles, now, 1023);
+        delivery = delivery.record_look_up(Resolution::Pending { reason: "?".to_owned() }, settle_time, now, 1023);
     }
-    assert_eq!(now, noon() + PUBLISH_CALL_DELAY + settles);
+    assert_eq!(now, noon() + PUBLISH_CALL_DELAY + settle_time);
 }
 
-fn facts() -> impl Strategy<Value = Vec<Fact>> {
-    let fact = prop_oneof![
-        (0..1_000_i64).prop_map(Fact::Wait),
-        (0..100_000_i64).prop_map(Fact::Wait),
-        (0..7_u8).prop_map(Fact::Settle),
-        (0..7_u8).prop_map(Fact::Resolve),
+fn actions() -> impl Strategy<Value = Vec<Action>> {
+    let action = prop_oneof![
+        (0..1_000_i64).prop_map(Action::Wait),
+        (0..100_000_i64).prop_map(Action::Wait),
+        (0..7_u8).prop_map(Action::RecordPublish),
+        (0..7_u8).prop_map(Action::Resolve),
     ];
-    prop::collection::vec(fact, 0..60)
+    prop::collection::vec(action, 0..60)
 }
 
 proptest! {
@@ -539,14 +550,14 @@ proptest! {
     /// an earlier one may have succeeded, or after the platform refused the post as a duplicate;
     /// and a delivery whose call was only not found never fails as certainly not public.
     #[test]
-    fn delivery_is_never_lost_and_never_published_twice(facts in facts(), jitter: u32) {
+    fn delivery_is_never_lost_and_never_published_twice(actions in actions(), jitter: u32) {
         let mut now = noon() - seconds(100);
         let mut delivery = a_delivery();
         let (mut may_be_public, mut is_duplicate, mut was_not_found) = (false, false, false);
-        for fact in facts {
+        for fact in actions {
             match fact {
-                Fact::Wait(seconds) => now += TimeDelta::seconds(seconds),
-                Fact::Settle(which) if delivery.next_step(now) == NextStep::Publish => {
+                Action::Wait(seconds) => now += TimeDelta::seconds(seconds),
+                Action::RecordPublish(which) if delivery.next_step(now) == NextStep::Publish => {
                     prop_assert!(!may_be_public && !is_duplicate);
                     prop_assert!(delivery.publish_at <= now);
                     let intended = delivery.open_intent(now);
@@ -563,7 +574,7 @@ proptest! {
                     may_be_public = matches!(attempt, Err(AttemptError::Unknown { .. })) || is_duplicate;
                     delivery = intended.record_publish(attempt, now, jitter);
                 }
-                Fact::Resolve(which) if delivery.next_step(now) == NextStep::LookUp => {
+                Action::Resolve(which) if delivery.next_step(now) == NextStep::LookUp => {
                     let answer = match which {
                         0 => Resolution::Found(published()),
                         1 => Resolution::NotFound,
@@ -578,11 +589,11 @@ proptest! {
                     may_be_public &= delivery.intent.is_some();
                     was_not_found |= is_not_found && delivery.intent.is_none();
                 }
-                Fact::Settle(_) if delivery.next_step(now) == NextStep::Prepare => {
+                Action::RecordPublish(_) if delivery.next_step(now) == NextStep::Prepare => {
                     prop_assert!(!may_be_public);
                     delivery = delivery.record_preparation(None, None);
                 }
-                Fact::Settle(_) | Fact::Resolve(_) => {}
+                Action::RecordPublish(_) | Action::Resolve(_) => {}
             }
             prop_assert!(delivery.due_at.is_some());
             prop_assert!(delivery.state == State::Waiting || delivery.intent.is_none());

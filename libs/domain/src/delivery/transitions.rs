@@ -75,41 +75,41 @@ impl Delivery {
 
     /// Records an error before the publish call: nothing is public.
     #[must_use]
-    pub fn fail_preparation(self, setback: AttemptError, now: DateTime<Utc>, jitter: u32) -> Self {
+    pub fn fail_preparation(self, error: AttemptError, now: DateTime<Utc>, jitter: u32) -> Self {
         let mut counted = self;
         counted.attempts += 1;
-        let setback = match setback {
+        let error = match error {
             // No call before the publish call can make a post public.
             AttemptError::Duplicate { reason } | AttemptError::Unknown { reason, .. } => {
                 AttemptError::RetryLater { retry_at: None, reason }
             }
             it => it,
         };
-        counted.record_publish(Err(setback), now, jitter)
+        counted.record_publish(Err(error), now, jitter)
     }
 
     /// Records how the publish call ended, or that the connection cannot be used.
     ///
     /// A platform can lengthen our back-off, never shorten it.
     #[must_use]
-    pub fn record_publish(mut self, attempt: Result<Published, AttemptError>, now: DateTime<Utc>, jitter: u32) -> Self {
+    pub fn record_publish(mut self, outcome: Result<Published, AttemptError>, now: DateTime<Utc>, jitter: u32) -> Self {
         let wait = self.back_off(jitter);
-        match attempt {
+        match outcome {
             Ok(published) => self.published(published, now),
             Err(AttemptError::Refused { reason }) => self.failed(reason, FailureClass::Refused),
             Err(AttemptError::RetryLater { retry_at, reason }) => {
                 self.intent = None;
-                if let Some(at) = retry_at.filter(|it| self.opens_late(*it)) {
+                if let Some(at) = retry_at.filter(|it| self.can_extend_retry_window(*it)) {
                     self.opens_at = Some(at);
                 }
                 let again_at = retry_at.map_or(now + wait, |it| it.max(now + wait));
-                self.try_again(again_at, reason, now)
+                self.retry(again_at, reason, now)
             }
             Err(AttemptError::Unauthorized { reason }) => {
                 self.intent = None;
                 let waited = now - self.publish_at;
                 let wait = (waited / 10).clamp(FIRST_RECONNECTION_CHECK, MAX_RECONNECTION_CHECK);
-                self.try_again(now + wait, reason, now)
+                self.retry(now + wait, reason, now)
             }
             Err(AttemptError::PreparationExpired { reason }) => {
                 self.intent = None;
@@ -117,7 +117,7 @@ impl Delivery {
                 self.progress = None;
                 self.attempts = 0;
                 self.restarts += 1;
-                self.try_again(now + wait, reason, now)
+                self.retry(now + wait, reason, now)
             }
             Err(AttemptError::Duplicate { reason }) => {
                 self.unknown_since = self.unknown_outcome_since();
@@ -141,18 +141,18 @@ impl Delivery {
     /// Records that the platform could not be called. An open intent stays open, because this says
     /// nothing about the outcome of the last call.
     #[must_use]
-    pub fn skip_publish(self, setback: AttemptError, now: DateTime<Utc>, jitter: u32) -> Self {
+    pub fn skip_publish(self, error: AttemptError, now: DateTime<Utc>, jitter: u32) -> Self {
         if self.intent.is_some() {
-            let unclear = Resolution::Pending { reason: setback.into_reason() };
-            return self.record_look_up(unclear, TimeDelta::zero(), now, jitter);
+            let pending = Resolution::Pending { reason: error.into_reason() };
+            return self.record_look_up(pending, TimeDelta::zero(), now, jitter);
         }
-        match setback {
+        match error {
             // No call is counted, so the wait grows with the lateness instead.
             AttemptError::RetryLater { retry_at: None, reason } => {
                 let wait = ((now - self.publish_at) / 10).min(MAX_PREPARATION_PAUSE).max(self.back_off(jitter));
-                self.try_again(now + wait, reason, now)
+                self.retry(now + wait, reason, now)
             }
-            setback => self.record_publish(Err(setback), now, jitter),
+            error => self.record_publish(Err(error), now, jitter),
         }
     }
 
@@ -160,61 +160,61 @@ impl Delivery {
     #[must_use]
     pub fn record_look_up(
         mut self,
-        answer: Resolution,
-        asking: impl Into<LookUpPolicy>,
+        resolution: Resolution,
+        policy: impl Into<LookUpPolicy>,
         now: DateTime<Utc>,
         jitter: u32,
     ) -> Self {
-        let LookUpPolicy { settle_time: settles, is_billed: are_paid } = asking.into();
+        let LookUpPolicy { settle_time, is_billed } = policy.into();
         // Also covers a worker that died before it could record the unknown outcome.
         self.unknown_since = self.unknown_outcome_since();
         let ends_at = self.gives_up_at();
         let Some(intent) = &mut self.intent else { return self };
         intent.look_ups += 1;
-        let (certain_at, retry_at) = (intent.settled_at(settles), intent.retry_at);
-        let most_doublings = if intent.is_duplicate && are_paid { MOST_PAID_DOUBLINGS } else { MOST_DOUBLINGS };
-        let look_again = now + jittered(FIRST_LOOK_UP_WAIT * (1 << intent.look_ups.min(most_doublings)), jitter);
-        let look_again = if intent.at + PUBLISH_CALL_DELAY + settles <= now {
+        let (settled_at, retry_at) = (intent.settled_at(settle_time), intent.retry_at);
+        let max_doublings = if intent.is_duplicate && is_billed { MOST_PAID_DOUBLINGS } else { MOST_DOUBLINGS };
+        let next_look_up_at = now + with_jitter(FIRST_LOOK_UP_WAIT * (1 << intent.look_ups.min(max_doublings)), jitter);
+        let next_look_up_at = if intent.at + PUBLISH_CALL_DELAY + settle_time <= now {
             // From here on, the adapter may have repeated the same call.
-            look_again.max(now + settles)
-        } else if now < certain_at {
+            next_look_up_at.max(now + settle_time)
+        } else if now < settled_at {
             // Look up again as soon as the call can no longer take effect: then the result is
             // conclusive.
-            look_again.min(certain_at).max(now + FIRST_LOOK_UP_WAIT)
+            next_look_up_at.min(settled_at).max(now + FIRST_LOOK_UP_WAIT)
         } else {
-            look_again
+            next_look_up_at
         };
-        let is_absent = answer == Resolution::NotPublished;
-        let answer = match answer {
+        let is_absent = resolution == Resolution::NotPublished;
+        let resolution = match resolution {
             Resolution::NotPublished | Resolution::NotFound if intent.is_duplicate => {
                 Resolution::Pending { reason: NOT_LISTED.to_owned() }
             }
-            answer => answer,
+            resolution => resolution,
         };
-        match answer {
+        match resolution {
             Resolution::Found(published) => self.published(published, now),
             Resolution::Candidate(Published { platform_post_id, .. }) => {
                 let known = intent.candidate.take().filter(|it| it.platform_post_id == platform_post_id);
-                let seen = known.unwrap_or(Candidate { platform_post_id, at: now });
-                let believed_at = certain_at.max(seen.at + CANDIDATE_WAIT);
-                intent.candidate = Some(seen);
+                let candidate = known.unwrap_or(Candidate { platform_post_id, at: now });
+                let accept_at = settled_at.max(candidate.at + CANDIDATE_WAIT);
+                intent.candidate = Some(candidate);
                 self.wait_until(
-                    believed_at.max(now + FIRST_LOOK_UP_WAIT),
+                    accept_at.max(now + FIRST_LOOK_UP_WAIT),
                     Some("The account shows a post that looks like this one.".to_owned()),
                 )
             }
-            Resolution::NotPublished | Resolution::NotFound if certain_at <= now => {
+            Resolution::NotPublished | Resolution::NotFound if settled_at <= now => {
                 if is_absent {
                     self.settle_call();
                 }
                 self.intent = None;
                 let wait = self.back_off(jitter);
                 // The time spent on look-ups counts as waiting.
-                let again_at = now.max(certain_at + wait.min(FIRST_RETRY_WAIT)).max(retry_at.unwrap_or(now));
-                self.try_again(again_at, "The last attempt published nothing.".to_owned(), now)
+                let again_at = now.max(settled_at + wait.min(FIRST_RETRY_WAIT)).max(retry_at.unwrap_or(now));
+                self.retry(again_at, "The last attempt published nothing.".to_owned(), now)
             }
             Resolution::NotPublished | Resolution::NotFound => self.wait_until(
-                if are_paid { certain_at } else { look_again.min(certain_at) }.max(now + FIRST_LOOK_UP_WAIT),
+                if is_billed { settled_at } else { next_look_up_at.min(settled_at) }.max(now + FIRST_LOOK_UP_WAIT),
                 Some("It is not yet known whether the last attempt published the post.".to_owned()),
             ),
             Resolution::Refused { reason } => {
@@ -227,7 +227,7 @@ impl Delivery {
             }
             Resolution::Pending { reason } | Resolution::Unauthorized { reason } => {
                 // A wait beyond the retry window would only delay its end.
-                self.wait_until(look_again.min(ends_at.max(now + settles)), Some(reason))
+                self.wait_until(next_look_up_at.min(ends_at.max(now + settle_time)), Some(reason))
             }
             Resolution::Undeterminable { advice } => {
                 let reason = format!("The post may be public: {advice}");
@@ -243,7 +243,7 @@ impl Delivery {
         let wait = ((now - self.publish_at).abs() / 2).clamp(FIRST_POSTPONEMENT, MAX_POSTPONEMENT);
         let note = "Waiting: many of your posts are being published, or the server is slow.";
         let note = (self.state == State::Waiting).then(|| note.to_owned());
-        self.wait_until(now + jittered(wait, jitter), note)
+        self.wait_until(now + with_jitter(wait, jitter), note)
     }
 
     /// Ends the delivery after its retry window.
@@ -311,14 +311,14 @@ impl Delivery {
         self
     }
 
-    fn try_again(self, at: DateTime<Utc>, reason: String, now: DateTime<Utc>) -> Self {
-        let ends = self.gives_up_at();
-        if ends <= now {
+    fn retry(self, at: DateTime<Utc>, reason: String, now: DateTime<Utc>) -> Self {
+        let gives_up_at = self.gives_up_at();
+        if gives_up_at <= now {
             let noted = Self { note: Some(reason), ..self };
             return noted.give_up();
         }
         // A wait beyond the retry window would only delay its end.
-        self.wait_until(at.min(ends), Some(reason))
+        self.wait_until(at.min(gives_up_at), Some(reason))
     }
 
     pub(super) fn wait_until(mut self, at: DateTime<Utc>, note: Option<String>) -> Self {
@@ -330,17 +330,17 @@ impl Delivery {
     }
 
     /// Whether the platform's own time extends the retry window.
-    fn opens_late(&self, at: DateTime<Utc>) -> bool {
+    fn can_extend_retry_window(&self, at: DateTime<Utc>) -> bool {
         self.gives_up_at() <= at && at <= self.publish_at + EXTENDED_RETRY_WINDOW
     }
 
     fn back_off(&self, jitter: u32) -> TimeDelta {
         let doublings = self.attempts.saturating_add(self.restarts).saturating_sub(1).min(10);
-        jittered((FIRST_RETRY_WAIT * (1 << doublings)).min(MAX_RETRY_WAIT), jitter)
+        with_jitter((FIRST_RETRY_WAIT * (1 << doublings)).min(MAX_RETRY_WAIT), jitter)
     }
 }
 
 /// Lengthens the wait by up to a quarter, so that many deliveries do not come back at once.
-pub(super) fn jittered(wait: TimeDelta, jitter: u32) -> TimeDelta {
+pub(super) fn with_jitter(wait: TimeDelta, jitter: u32) -> TimeDelta {
     wait + wait / 4 * i32::try_from(jitter % 1024).unwrap_or(0) / 1024
 }

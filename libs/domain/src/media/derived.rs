@@ -86,10 +86,10 @@ impl Borders {
     /// The size of an image with its borders: the smallest that is within the ratios.
     fn around(self, pixels: Pixels) -> Pixels {
         let Pixels { width, height } = pixels;
-        if self.min.is_missed_by(pixels) {
-            Pixels { width: self.min.width_of(height), height }
-        } else if self.max.is_exceeded_by(pixels) {
-            Pixels { width, height: self.max.height_of(width) }
+        if self.min.is_wider_than(pixels) {
+            Pixels { width: self.min.width_for(height), height }
+        } else if self.max.is_narrower_than(pixels) {
+            Pixels { width, height: self.max.height_for(width) }
         } else {
             pixels
         }
@@ -139,15 +139,15 @@ impl PictureRequest {
     /// The key of the result.
     pub fn answered_at(&self) -> DerivedPath {
         let PictureBounds { max_bytes, max_side, types, borders } = self.bounds;
-        let mut asked = format!("{EDITION}\n{}\n{max_bytes}\n{max_side}", self.file);
+        let mut hash_input = format!("{EDITION}\n{}\n{max_bytes}\n{max_side}", self.file);
         // Included only where it differs from the default, so that older results are found.
         if types == PictureTypes::Jpeg {
-            asked.push_str("\njpeg");
+            hash_input.push_str("\njpeg");
         }
         if let Some(Borders { min, max }) = borders {
-            let _ = write!(asked, "\nborders {} {}", min.in_hundredths(), max.in_hundredths());
+            let _ = write!(hash_input, "\nborders {} {}", min.in_hundredths(), max.in_hundredths());
         }
-        let digest = Sha256::digest(asked);
+        let digest = Sha256::digest(hash_input);
         DerivedPath { user: self.file.user(), hash: std::array::from_fn(|at| digest[at]) }
     }
 }
@@ -170,12 +170,12 @@ mod tests {
 
     #[test]
     fn derived_key_depends_on_file_and_bounds() {
-        let asked = request("media/7/42.png", 1_000_000, 4_000);
-        let place = asked.answered_at().to_string();
+        let original = request("media/7/42.png", 1_000_000, 4_000);
+        let path = original.answered_at().to_string();
 
-        let name = place.strip_prefix("derived/7/").unwrap();
-        assert!(name.len() == 32 && name.bytes().all(|it| it.is_ascii_hexdigit()), "{place}");
-        assert_eq!(asked.answered_at().to_string(), place);
+        let name = path.strip_prefix("derived/7/").unwrap();
+        assert!(name.len() == 32 && name.bytes().all(|it| it.is_ascii_hexdigit()), "{path}");
+        assert_eq!(original.answered_at().to_string(), path);
         for other in [
             request("media/7/42.jpg", 1_000_000, 4_000),
             request("media/7/43.png", 1_000_000, 4_000),
@@ -184,38 +184,38 @@ mod tests {
             request("media/7/42.png", 1_000_000, 4_001),
             request("media/7/42.png", 100_000, 14_000),
         ] {
-            assert_ne!(other.answered_at().to_string(), place, "{other:?}");
+            assert_ne!(other.answered_at().to_string(), path, "{other:?}");
         }
     }
 
     #[test]
     fn request_deserializes_back() {
-        let asked = request("media/7/42.webp", 1, 2);
-        let sent = serde_json::to_string(&asked).unwrap();
+        let plain = request("media/7/42.webp", 1, 2);
+        let sent = serde_json::to_string(&plain).unwrap();
         assert_eq!(sent, r#"{"file":"media/7/42.webp","bounds":{"max_bytes":1,"max_side":2}}"#);
-        assert_eq!(serde_json::from_str::<PictureRequest>(&sent).unwrap(), asked);
+        assert_eq!(serde_json::from_str::<PictureRequest>(&sent).unwrap(), plain);
 
-        let further = PictureRequest { bounds: asked.bounds.jpeg().with_borders(BORDERS), ..asked };
-        let sent = serde_json::to_string(&further).unwrap();
+        let with_options = PictureRequest { bounds: plain.bounds.jpeg().with_borders(BORDERS), ..plain };
+        let sent = serde_json::to_string(&with_options).unwrap();
         assert!(sent.contains(r#""types":"jpeg","borders":{"min":80,"max":191}"#), "{sent}");
-        assert_eq!(serde_json::from_str::<PictureRequest>(&sent).unwrap(), further);
+        assert_eq!(serde_json::from_str::<PictureRequest>(&sent).unwrap(), with_options);
     }
 
     /// Images that were made by an earlier version are used.
     #[test]
     fn derived_key_of_an_older_request_is_unchanged() {
-        let asked = request("media/7/42.png", 1_000_000, 4_000);
+        let older = request("media/7/42.png", 1_000_000, 4_000);
         let hash = Sha256::digest("1\nmedia/7/42.png\n1000000\n4000");
-        assert_eq!(asked.answered_at().hash, hash[..16]);
-        let bounds = asked.bounds;
+        assert_eq!(older.answered_at().hash, hash[..16]);
+        let bounds = older.bounds;
         let wider = Borders { max: Ratio::hundredths(200), ..BORDERS };
         let others = [bounds.jpeg(), bounds.with_borders(BORDERS), bounds.jpeg().with_borders(BORDERS)];
-        let places: std::collections::BTreeSet<_> = [bounds, bounds.with_borders(wider)]
+        let paths: std::collections::BTreeSet<_> = [bounds, bounds.with_borders(wider)]
             .into_iter()
             .chain(others)
-            .map(|bounds| PictureRequest { bounds, ..asked }.answered_at().to_string())
+            .map(|bounds| PictureRequest { bounds, ..older }.answered_at().to_string())
             .collect();
-        assert_eq!(places.len(), 5);
+        assert_eq!(paths.len(), 5);
     }
 
     #[test]
@@ -241,12 +241,12 @@ mod tests {
     #[test]
     fn image_within_its_bounds_needs_no_change() {
         let bounds = PictureBounds::new(1, 100);
-        let meets =
+        let is_within =
             |bounds: PictureBounds, mime_type, width, height| bounds.are_met_by(mime_type, Pixels { width, height });
-        assert!(meets(bounds, MimeType::Png, 100, 1) && !meets(bounds, MimeType::Png, 101, 1));
-        assert!(meets(bounds.jpeg(), MimeType::Jpeg, 100, 1) && !meets(bounds.jpeg(), MimeType::Png, 100, 1));
-        assert!(!meets(bounds, MimeType::Webp, 1, 1) && !meets(bounds, MimeType::Gif, 1, 1));
+        assert!(is_within(bounds, MimeType::Png, 100, 1) && !is_within(bounds, MimeType::Png, 101, 1));
+        assert!(is_within(bounds.jpeg(), MimeType::Jpeg, 100, 1) && !is_within(bounds.jpeg(), MimeType::Png, 100, 1));
+        assert!(!is_within(bounds, MimeType::Webp, 1, 1) && !is_within(bounds, MimeType::Gif, 1, 1));
         let bordered = bounds.with_borders(BORDERS);
-        assert!(meets(bordered, MimeType::Png, 80, 100) && !meets(bordered, MimeType::Png, 79, 100));
+        assert!(is_within(bordered, MimeType::Png, 80, 100) && !is_within(bordered, MimeType::Png, 79, 100));
     }
 }

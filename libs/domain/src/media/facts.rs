@@ -55,7 +55,7 @@ impl VideoCodec {
 
 impl Pixels {
     /// `None` where one side is 0.
-    pub fn of(width: u32, height: u32) -> Option<Self> {
+    pub fn new(width: u32, height: u32) -> Option<Self> {
         (0 < width && 0 < height).then_some(Self { width, height })
     }
 

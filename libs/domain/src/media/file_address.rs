@@ -92,10 +92,10 @@ impl PublicFile {
 
     fn read(name: &str) -> Option<Self> {
         let original = MediaPath::parse(&format!("media/{name}"));
-        original.ok().map(Self::Original).or_else(|| Self::read_derived(name))
+        original.ok().map(Self::Original).or_else(|| Self::parse_derived(name))
     }
 
-    fn read_derived(name: &str) -> Option<Self> {
+    fn parse_derived(name: &str) -> Option<Self> {
         let (user, file) = name.split_once('/')?;
         let (hash, extension) = file.split_once('.')?;
         let mime_type = MimeType::from_extension(extension)?;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mac_is_the_documented_one() {
+    fn mac_matches_openssl() {
         // printf 1790000000/7/42.png | openssl dgst -sha256 -hmac 0123456789abcdef0123456789abcdef
         // -binary
         let address = FileAddress {
@@ -240,7 +240,7 @@ mod tests {
 
     /// Even a text with a valid MAC opens no file if the service would not write it like this.
     #[test]
-    fn signed_text_that_is_no_path_is_refused() {
+    fn signed_text_that_is_not_a_path_is_refused() {
         let end = (noon() + TimeDelta::hours(1)).timestamp();
         for name in [
             "7/../8/42.png",
@@ -286,9 +286,9 @@ mod tests {
                 if !is_derived {
                     return PublicFile::Original(file);
                 }
-                let made = if max_side % 2 == 0 { MimeType::Png } else { MimeType::Jpeg };
+                let derived_type = if max_side % 2 == 0 { MimeType::Png } else { MimeType::Jpeg };
                 let bounds = PictureBounds::new(max_bytes, max_side);
-                PublicFile::Derived(PictureRequest { file, bounds }.answered_at(), made)
+                PublicFile::Derived(PictureRequest { file, bounds }.answered_at(), derived_type)
             },
         )
     }

@@ -60,13 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_counts_in_code_points() {
+    fn filename_length_is_in_code_points() {
         assert!(Filename::parse(&"é".repeat(255)).is_ok());
         assert_eq!(Filename::parse(&"a".repeat(256)), Err(InvalidFilename::TooLong { chars: 256 }),);
     }
 
     #[test]
-    fn a_name_has_no_control_characters() {
+    fn control_characters_are_refused() {
         for raw in ["a\nb.png", "a\rb", "a\0", "\u{7f}", "\u{85}"] {
             assert_eq!(Filename::parse(raw), Err(InvalidFilename::Control), "{raw:?}");
         }

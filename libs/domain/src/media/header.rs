@@ -1,7 +1,7 @@
 //! Properties of an image, read without decoding it. Every length in a file is checked against the
 //! bytes that are there, so that the cost is proportional to the size of the file.
 
-use super::jpeg::Outline;
+use super::jpeg::JpegOutline;
 use super::{MimeType, png, webp};
 
 /// Bytes from the start of an image that are read for its size. A JPEG may have more metadata
@@ -14,7 +14,7 @@ impl MimeType {
     /// enough for most files.
     pub fn picture_size(self, first_bytes: &[u8]) -> Option<(u32, u32)> {
         match self {
-            Self::Jpeg => self.matches(first_bytes).then(|| Outline::of(first_bytes).size).flatten(),
+            Self::Jpeg => self.matches(first_bytes).then(|| JpegOutline::parse(first_bytes).size).flatten(),
             Self::Png => png::size(first_bytes),
             Self::Webp => webp::size(first_bytes),
             Self::Gif | Self::Mp4 | Self::Quicktime => None,
@@ -25,7 +25,7 @@ impl MimeType {
     /// comment or preview, and nothing after its end. True only for some JPEG and PNG files.
     pub fn is_bare_picture(self, bytes: &[u8]) -> bool {
         match self {
-            Self::Jpeg => Outline::of(bytes).is_bare,
+            Self::Jpeg => JpegOutline::parse(bytes).is_bare,
             Self::Png => png::is_bare(bytes),
             Self::Webp | Self::Gif | Self::Mp4 | Self::Quicktime => false,
         }

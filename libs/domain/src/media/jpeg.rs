@@ -13,7 +13,7 @@ const MAX_PROFILE_BYTES: usize = 64 << 10;
 
 /// What the segments of a JPEG file tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outline {
+pub struct JpegOutline {
     /// Width and height in pixels, as stored; `None` if the bytes contain no frame.
     pub size: Option<(u32, u32)>,
     /// Whether the end of the image is there.
@@ -25,21 +25,21 @@ pub struct Outline {
     pub is_bare: bool,
 }
 
-impl Outline {
+impl JpegOutline {
     /// Parses a file, or the beginning of one.
-    pub fn of(bytes: &[u8]) -> Self {
-        let mut found =
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut outline =
             Self { size: None, is_whole: false, in_one_scan: false, is_bare: bytes.starts_with(&[0xFF, 0xD8]) };
         let (mut scans, mut sequential) = (0, false);
         let mut rest = bytes.get(2..).unwrap_or_default();
         while let Some((between, marker, after)) = next_marker(rest) {
             // Coded data may only follow a scan.
-            found.is_bare &= scans > 0 || between == 0;
+            outline.is_bare &= scans > 0 || between == 0;
             if marker == END_OF_IMAGE {
-                found.is_whole = true;
-                found.in_one_scan = sequential && scans == 1;
-                found.is_bare &= after.is_empty() && found.size.is_some();
-                return found;
+                outline.is_whole = true;
+                outline.in_one_scan = sequential && scans == 1;
+                outline.is_bare &= after.is_empty() && outline.size.is_some();
+                return outline;
             }
             // The length includes its own two bytes. An end marker in here belongs to a preview.
             let Some(length) = after.first_chunk().map(|it| usize::from(u16::from_be_bytes(*it))) else { break };
@@ -48,14 +48,14 @@ impl Outline {
                 START_OF_SCAN => scans += 1,
                 it if is_frame(it) => {
                     sequential = sequential || SEQUENTIAL.contains(&marker);
-                    found.is_bare &= found.size.is_none() && is_shown_by_screens(content);
-                    found.size = found.size.or(size(content));
+                    outline.is_bare &= outline.size.is_none() && is_screen_format(content);
+                    outline.size = outline.size.or(size(content));
                 }
-                it => found.is_bare &= TABLES.contains(&it) || is_of_the_picture(it, content),
+                it => outline.is_bare &= TABLES.contains(&it) || is_image_segment(it, content),
             }
             rest = after.get(length..).unwrap_or_default();
         }
-        Self { is_bare: false, ..found }
+        Self { is_bare: false, ..outline }
     }
 }
 
@@ -72,12 +72,12 @@ pub(super) fn size(frame: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// Grayscale or three components, with 8 bits each: not for printing.
-fn is_shown_by_screens(frame: &[u8]) -> bool {
+fn is_screen_format(frame: &[u8]) -> bool {
     matches!(frame, [8, _, _, _, _, 1 | 3, ..])
 }
 
 /// A JFIF header without a preview, or a color profile.
-fn is_of_the_picture(marker: u8, content: &[u8]) -> bool {
+fn is_image_segment(marker: u8, content: &[u8]) -> bool {
     match marker {
         0xE0 => content.starts_with(b"JFIF\0") && content.len() == 14,
         0xE2 => content.starts_with(b"ICC_PROFILE\0") && content.len() <= MAX_PROFILE_BYTES,

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_of_file_has_its_own_limit() {
+    fn each_file_type_has_its_own_limit() {
         let limits = MediaLimits::default();
         let size = |mime, fetched| human_size(limits.max_bytes(mime, fetched));
         for fetched in [false, true] {
@@ -101,13 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn a_fetched_video_is_never_larger_than_an_uploaded_one() {
+    fn limit_of_fetched_videos_is_at_most_that_of_uploads() {
         let limits = MediaLimits { video: MIB, ..MediaLimits::default() };
         assert_eq!(limits.max_bytes(MimeType::Mp4, true), MIB);
     }
 
     #[test]
-    fn sizes_read_as_people_say_them() {
+    fn human_size_has_a_unit_and_one_decimal() {
         let sizes = [
             (0, "0 bytes"),
             (1, "1 byte"),

@@ -93,7 +93,7 @@ impl MimeType {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Self::Png),
             [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::Webp),
-            _ => first_box(first_bytes),
+            _ => type_from_first_box(first_bytes),
         }
     }
 
@@ -106,7 +106,7 @@ impl MimeType {
 /// The type of an MP4 or `QuickTime` file. Such a file is a sequence of boxes: four bytes of
 /// length, four bytes of name, and content. In newer files, the first box names the brand, which
 /// determines the type.
-fn first_box(first_bytes: &[u8]) -> Option<MimeType> {
+fn type_from_first_box(first_bytes: &[u8]) -> Option<MimeType> {
     let (length, rest) = first_bytes.split_first_chunk::<4>()?;
     let (name, content) = rest.split_first_chunk::<4>()?;
     // The length includes the header of the box, so 2 to 7 are impossible. 0 means "until the end

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_one_form_of_a_path_is_read() {
+    fn only_the_canonical_path_is_parsed() {
         let long = format!("media/7/{}.png", "4".repeat(100));
         let wrong = [
             "",
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_path_is_its_text() {
+    fn stored_path_is_its_text() {
         let path = MediaPath::parse("media/7/42.png").unwrap();
         let stored = serde_json::to_value(path).unwrap();
         assert_eq!(stored, "media/7/42.png");

@@ -25,16 +25,16 @@ pub struct Parts {
 
 /// Why a property of a file is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Gap {
+enum ProbeError {
     /// This part has to be read first.
     Missing(Range<u64>),
     /// The file does not contain it, or not in a valid form.
-    Unsaid,
+    Unspecified,
 }
 
 impl Parts {
     /// A file of this size, of which the beginning was read.
-    pub fn of(size_bytes: u64, first_bytes: Vec<u8>) -> Self {
+    pub fn new(size_bytes: u64, first_bytes: Vec<u8>) -> Self {
         Self { size_bytes, parts: vec![(0, first_bytes)] }
     }
 
@@ -58,8 +58,8 @@ impl Parts {
         };
         match found {
             Ok(facts) => Ok(facts),
-            Err(Gap::Unsaid) => Ok(Facts::default()),
-            Err(Gap::Missing(range)) => Err(range),
+            Err(ProbeError::Unspecified) => Ok(Facts::default()),
+            Err(ProbeError::Missing(range)) => Err(range),
         }
     }
 
@@ -68,24 +68,25 @@ impl Parts {
         self.facts(mime).unwrap_or_default()
     }
 
-    fn get(&self, start: u64, length: usize) -> Result<&[u8], Gap> {
-        let end = start.checked_add(length as u64).filter(|it| *it <= self.size_bytes).ok_or(Gap::Unsaid)?;
-        let brought = self.parts.iter().find_map(|(first, bytes)| {
+    fn get(&self, start: u64, length: usize) -> Result<&[u8], ProbeError> {
+        let end =
+            start.checked_add(length as u64).filter(|it| *it <= self.size_bytes).ok_or(ProbeError::Unspecified)?;
+        let found = self.parts.iter().find_map(|(first, bytes)| {
             let from = usize::try_from(start.checked_sub(*first)?).ok()?;
             bytes.get(from..from.checked_add(length)?)
         });
-        if let Some(brought) = brought {
-            return Ok(brought);
+        if let Some(found) = found {
+            return Ok(found);
         }
         let whole = start.saturating_add(PART_BYTES as u64).min(self.size_bytes).max(end);
         // Longer than any requested part, or the part was shorter than requested: it would be
         // requested forever.
         let is_hopeless = PART_BYTES < length || self.parts.iter().any(|(first, _)| *first == start);
-        Err(if is_hopeless { Gap::Unsaid } else { Gap::Missing(start..whole) })
+        Err(if is_hopeless { ProbeError::Unspecified } else { ProbeError::Missing(start..whole) })
     }
 
-    fn array<const N: usize>(&self, start: u64) -> Result<[u8; N], Gap> {
-        self.get(start, N)?.try_into().map_err(|_| Gap::Unsaid)
+    fn array<const N: usize>(&self, start: u64) -> Result<[u8; N], ProbeError> {
+        self.get(start, N)?.try_into().map_err(|_| ProbeError::Unspecified)
     }
 }
 

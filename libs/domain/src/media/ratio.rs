@@ -21,24 +21,24 @@ impl Ratio {
     }
 
     /// The smallest width for this height that is not narrower.
-    pub(crate) fn width_of(self, height: u32) -> u32 {
+    pub(crate) fn width_for(self, height: u32) -> u32 {
         let width = (u64::from(self.0) * u64::from(height)).div_ceil(100);
         u32::try_from(width).unwrap_or(u32::MAX)
     }
 
     /// The smallest height for this width that is not wider.
-    pub(crate) fn height_of(self, width: u32) -> u32 {
+    pub(crate) fn height_for(self, width: u32) -> u32 {
         let height = (u64::from(width) * 100).div_ceil(u64::from(self.0.max(1)));
         u32::try_from(height).unwrap_or(u32::MAX)
     }
 
     /// Whether the image is wider.
-    pub(crate) fn is_exceeded_by(self, pixels: Pixels) -> bool {
+    pub(crate) fn is_narrower_than(self, pixels: Pixels) -> bool {
         u64::from(self.0) * u64::from(pixels.height) < u64::from(pixels.width) * 100
     }
 
     /// Whether the image is narrower.
-    pub(crate) fn is_missed_by(self, pixels: Pixels) -> bool {
+    pub(crate) fn is_wider_than(self, pixels: Pixels) -> bool {
         u64::from(pixels.width) * 100 < u64::from(self.0) * u64::from(pixels.height)
     }
 }

@@ -100,7 +100,7 @@ mod tests {
         assert!(uri("http://localhost:1/back?a=1").permits(&uri("http://localhost:2/back?a=1")));
         assert!(uri("http://[::1]/back").permits(&uri("http://[::1]:2/back")));
         assert!(uri("http://localhost?a=1").permits(&uri("http://localhost:2?a=1")));
-        for (registered, asked) in [
+        for (registered, requested) in [
             ("http://127.0.0.1/back", "http://localhost/back"),
             ("http://127.0.0.1/back", "http://127.0.0.1:1/other"),
             ("http://127.0.0.1/back", "http://127.0.0.1:1/back?x=1"),
@@ -113,13 +113,13 @@ mod tests {
             ("https://app.example/back", "https://app.example/back?x=1"),
             ("https://app.example/a/b", "https://app.example/a/x/../b"),
         ] {
-            assert!(!uri(registered).permits(&uri(asked)), "{registered} {asked}");
+            assert!(!uri(registered).permits(&uri(requested)), "{registered} {requested}");
         }
     }
 
     #[test]
     fn existing_query_parameters_are_kept() {
-        let answer = uri("https://app.example/back?a=1").with(&[("code", "x y"), ("iss", "https://b.example")]);
-        assert_eq!(answer, "https://app.example/back?a=1&code=x+y&iss=https%3A%2F%2Fb.example");
+        let redirect = uri("https://app.example/back?a=1").with(&[("code", "x y"), ("iss", "https://b.example")]);
+        assert_eq!(redirect, "https://app.example/back?a=1&code=x+y&iss=https%3A%2F%2Fb.example");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 pub use self::form::{AddressForm, TextForm};
-use self::form::{address_schema, is_address};
+use self::form::{is_address, url_schema};
 use super::{OptionValue, Options};
 use crate::suggestion::suggest;
 use crate::validation_errors::ValidationErrors;
@@ -135,7 +135,7 @@ impl OptionSpec {
     }
 
     /// The error if it does not go with the other options; continues its name.
-    fn misfit(&self, given: &Options) -> Option<String> {
+    fn combination_error(&self, given: &Options) -> Option<String> {
         let is_given = |it: &&str| given.get(it).is_some();
         if let Some(other) = self.needs.filter(|it| !is_given(it)) {
             return Some(format!("has no effect without {other}; add {other} or remove this option"));
@@ -162,7 +162,7 @@ impl OptionSpec {
             OptionKind::Text { max } | OptionKind::Choice { max } => text_schema(max),
             OptionKind::TextWithout { max, words } => {
                 let mut schema = text_schema(max);
-                schema["not"] = json!({"pattern": any_case(words)});
+                schema["not"] = json!({"pattern": case_insensitive_pattern(words)});
                 schema
             }
             OptionKind::OneOf(choices) => json!({"type": "string", "enum": choices}),
@@ -183,8 +183,8 @@ impl OptionSpec {
             OptionKind::Language => {
                 json!({"type": "string", "maxLength": MAX_LANGUAGE, "pattern": LANGUAGE})
             }
-            OptionKind::Address(starts) => address_schema(starts),
-            OptionKind::AddressOf(form) => address_schema(form.starts),
+            OptionKind::Address(starts) => url_schema(starts),
+            OptionKind::AddressOf(form) => url_schema(form.starts),
         };
         schema["description"] = self.about.into();
         if let OptionKind::AddressOf(form) = self.kind {
@@ -199,26 +199,22 @@ impl OptionSpec {
     /// The error in a value; continues the option's name.
     fn fault(&self, value: &OptionValue) -> Option<String> {
         match (self.kind, value) {
-            (OptionKind::Text { max } | OptionKind::Choice { max }, OptionValue::Text(text)) => {
-                fault_of_text(text, max)
-            }
-            (OptionKind::TextWithout { max, words }, OptionValue::Text(text)) => {
-                fault_of_text(text, max).or_else(|| {
-                    let lower = text.to_lowercase();
-                    let word = words.iter().find(|it| lower.contains(**it))?;
-                    Some(format!("may not contain \"{word}\"; remove that word"))
-                })
-            }
-            (OptionKind::Texts { most, max }, OptionValue::List(texts)) => fault_of_list(texts, most, max),
+            (OptionKind::Text { max } | OptionKind::Choice { max }, OptionValue::Text(text)) => text_error(text, max),
+            (OptionKind::TextWithout { max, words }, OptionValue::Text(text)) => text_error(text, max).or_else(|| {
+                let lower = text.to_lowercase();
+                let word = words.iter().find(|it| lower.contains(**it))?;
+                Some(format!("may not contain \"{word}\"; remove that word"))
+            }),
+            (OptionKind::Texts { most, max }, OptionValue::List(texts)) => list_error(texts, most, max),
             (OptionKind::Ballot { least, most, max }, OptionValue::List(texts)) => {
                 if texts.len() < least {
                     return Some(format!("needs at least {least} entries; this has {}", texts.len()));
                 }
-                let has_twins = texts.iter().map(|it| it.trim()).collect::<BTreeSet<_>>().len() < texts.len();
-                let twins = || has_twins.then(|| "may not contain an entry twice".to_owned());
-                fault_of_list(texts, most, max).or_else(twins)
+                let has_duplicates = texts.iter().map(|it| it.trim()).collect::<BTreeSet<_>>().len() < texts.len();
+                let duplicate_error = || has_duplicates.then(|| "may not contain an entry twice".to_owned());
+                list_error(texts, most, max).or_else(duplicate_error)
             }
-            (OptionKind::TextsOf { most, form }, OptionValue::List(texts)) => fault_of_forms(texts, most, form),
+            (OptionKind::TextsOf { most, form }, OptionValue::List(texts)) => formatted_list_error(texts, most, form),
             (OptionKind::TextOf(form), OptionValue::Text(text)) if form.is_of(text) => None,
             (OptionKind::OneOf(choices), OptionValue::Text(text)) if choices.contains(&text.as_str()) => None,
             (OptionKind::Number { min, max }, OptionValue::Number(number)) if (min..=max).contains(number) => None,
@@ -249,13 +245,13 @@ fn text_schema(max: usize) -> Value {
 
 /// A pattern for texts that contain one of these words in any case. Patterns of JSON Schema have no
 /// flags.
-fn any_case(words: &[&str]) -> String {
+fn case_insensitive_pattern(words: &[&str]) -> String {
     let letter = |it: char| format!("[{}{it}]", it.to_ascii_uppercase());
     words.iter().map(|it| it.chars().map(letter).collect::<String>()).collect::<Vec<_>>().join("|")
 }
 
 /// The error in a text; continues the option's name.
-fn fault_of_text(text: &str, max: usize) -> Option<String> {
+fn text_error(text: &str, max: usize) -> Option<String> {
     let chars = text.chars().count();
     if text.trim().is_empty() {
         return Some("may not be blank".to_owned());
@@ -264,19 +260,19 @@ fn fault_of_text(text: &str, max: usize) -> Option<String> {
 }
 
 /// The error in a list of texts of one form; continues the option's name.
-fn fault_of_forms(texts: &[String], most: usize, form: &TextForm) -> Option<String> {
+fn formatted_list_error(texts: &[String], most: usize, form: &TextForm) -> Option<String> {
     if most < texts.len() {
         return Some(format!("may have at most {most} entries; this has {}", texts.len()));
     }
     if let Some(wrong) = texts.iter().position(|it| !form.is_of(it)) {
         return Some(format!("{}; entry {} does not", form.told(), wrong + 1));
     }
-    let has_twins = texts.iter().collect::<BTreeSet<_>>().len() < texts.len();
-    has_twins.then(|| "may not contain an entry twice".to_owned())
+    let has_duplicates = texts.iter().collect::<BTreeSet<_>>().len() < texts.len();
+    has_duplicates.then(|| "may not contain an entry twice".to_owned())
 }
 
 /// The error in a list of texts; continues the option's name.
-fn fault_of_list(texts: &[String], most: usize, max: usize) -> Option<String> {
+fn list_error(texts: &[String], most: usize, max: usize) -> Option<String> {
     if most < texts.len() {
         return Some(format!("may have at most {most} entries; this has {}", texts.len()));
     }
@@ -335,19 +331,19 @@ fn is_language(tag: &str) -> bool {
         is_word && ((5..=8).contains(&it.len()) || it.len() == 4 && it.starts_with(|it: char| it.is_ascii_digit()))
     };
     let mut parts = tag.split('-').peekable();
-    let is_there = parts.next().is_some_and(|it| letters(&it, 2) || letters(&it, 3));
+    let has_language = parts.next().is_some_and(|it| letters(&it, 2) || letters(&it, 3));
     parts.next_if(|it| letters(it, 4));
     parts.next_if(is_region);
-    is_there && tag.len() <= MAX_LANGUAGE && parts.all(is_variant)
+    has_language && tag.len() <= MAX_LANGUAGE && parts.all(is_variant)
 }
 
 /// The options of every platform.
 #[derive(Clone, Debug, Default)]
-pub struct Vocabulary(Arc<[(&'static str, &'static [OptionSpec])]>);
+pub struct PlatformOptions(Arc<[(&'static str, &'static [OptionSpec])]>);
 
-impl Vocabulary {
+impl PlatformOptions {
     /// By the names of platforms.
-    pub fn of(platforms: impl IntoIterator<Item = (&'static str, &'static [OptionSpec])>) -> Self {
+    pub fn new(platforms: impl IntoIterator<Item = (&'static str, &'static [OptionSpec])>) -> Self {
         Self(platforms.into_iter().collect())
     }
 
@@ -367,7 +363,7 @@ impl Vocabulary {
         platform: &str,
         given: impl IntoIterator<Item = &'n str>,
         field: &str,
-        faults: &mut ValidationErrors,
+        errors: &mut ValidationErrors,
     ) {
         let known = || self.options(platform).iter().map(|it| it.name);
         for name in given.into_iter().filter(|name| known().all(|it| it != *name)) {
@@ -376,20 +372,20 @@ impl Vocabulary {
                 None if known().next().is_none() => "it has no options".to_owned(),
                 None => format!("use one of {}", known().collect::<Vec<_>>().join(", ")),
             };
-            faults.add(format_args!("{field}.{name}"), format_args!("is not an option of {platform}; {hint}"));
+            errors.add(format_args!("{field}.{name}"), format_args!("is not an option of {platform}; {hint}"));
         }
     }
 
     /// Adds an error for each value that this platform does not accept, and for each missing
     /// option.
-    pub fn check_values(&self, platform: &str, given: &Options, field: &str, faults: &mut ValidationErrors) {
+    pub fn check_values(&self, platform: &str, given: &Options, field: &str, errors: &mut ValidationErrors) {
         for spec in self.options(platform) {
-            let fault = match given.get(spec.name) {
-                Some(value) => spec.fault(value).or_else(|| spec.misfit(given)),
+            let error = match given.get(spec.name) {
+                Some(value) => spec.fault(value).or_else(|| spec.combination_error(given)),
                 None => spec.missing(platform, given),
             };
-            if let Some(fault) = fault {
-                faults.add(format_args!("{field}.{}", spec.name), fault);
+            if let Some(error) = error {
+                errors.add(format_args!("{field}.{}", spec.name), error);
             }
         }
     }

@@ -17,7 +17,7 @@ pub enum Authority {
 
 impl Authority {
     /// From the scopes of a caller who has `posts:write` or `posts:draft`.
-    pub fn of(scopes: &Scopes) -> Self {
+    pub fn from_scopes(scopes: &Scopes) -> Self {
         if scopes.has(Scope::PostsWrite) { Self::Posts } else { Self::Drafts }
     }
 

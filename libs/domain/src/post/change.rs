@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
-use super::request::{Accounts, Changes, NamedMedium, NewPost, NewTarget, largest_text};
+use super::request::{Accounts, Changes, MediaReference, NewPost, NewTarget, largest_text};
 use super::status::{PostStatus, TargetStatus};
-use super::target::{aim, carried};
+use super::target::{build_targets, carried};
 use super::{MAX_TEXT_BYTES, Post};
 use crate::id::{ConnectionId, Ids};
 use crate::media::{AltText, Attachment};
@@ -23,8 +23,8 @@ impl Post {
         ids: &Ids,
         now: DateTime<Utc>,
     ) -> Result<Self, ValidationErrors> {
-        let mut faults = new.faults;
-        let targets = aim(&new.targets, &[], files, accounts, ids, &mut faults);
+        let mut errors = new.faults;
+        let targets = build_targets(&new.targets, &[], files, accounts, ids, &mut errors);
         let post = Self {
             user_id: user.user_id,
             post_id: ids.fresh(),
@@ -41,11 +41,11 @@ impl Post {
             media: carried(&new.media, files),
         };
         let post = match new.scheduled_at {
-            Some(at) => post.scheduled(at, accounts, &new.targets, |_| true, &mut faults),
+            Some(at) => post.schedule(at, accounts, &new.targets, |_| true, &mut errors),
             None => post,
         };
-        post.check_size(|| largest_text(Some(&post.text), &new.targets, &new.media), &mut faults);
-        faults.or(post)
+        post.check_size(|| largest_text(Some(&post.text), &new.targets, &new.media), &mut errors);
+        errors.or(post)
     }
 
     /// Applies a user's changes. `added` are the files that the request names, as found in the
@@ -59,15 +59,15 @@ impl Post {
         now: DateTime<Utc>,
     ) -> Result<Self, ValidationErrors> {
         self.check_changeable()?;
-        let mut faults = changes.faults;
+        let mut errors = changes.faults;
         let mut files = added;
         files.extend(self.files().cloned());
         let mut post =
             Self { revision: self.revision + 1, written_by: changes.authority, updated_at: now, ..self.clone() };
         let named = changes.targets.as_deref();
         if let Some(targets) = named {
-            post.keep_published(targets, &mut faults);
-            post.targets = aim(targets, &self.targets, &files, accounts, ids, &mut faults);
+            post.check_published_targets(targets, &mut errors);
+            post.targets = build_targets(targets, &self.targets, &files, accounts, ids, &mut errors);
         }
         let named = named.unwrap_or_default();
         let has_text = changes.text.is_some();
@@ -87,42 +87,42 @@ impl Post {
         }
         let post = match (changes.scheduled_at, self.status) {
             (Some(Some(_)), _) if post.is_all_public() => {
-                faults.add_sentence(
+                errors.add_sentence(
                     "scheduled_at",
                     "all remaining accounts have already published this post, so there is nothing to schedule; \
                      leave scheduled_at out",
                 );
                 post
             }
-            (Some(Some(at)), _) => post.scheduled(at, accounts, named, |_| true, &mut faults),
-            (Some(None), _) => post.unscheduled(&mut faults),
+            (Some(Some(at)), _) => post.schedule(at, accounts, named, |_| true, &mut errors),
+            (Some(None), _) => post.unschedule(&mut errors),
             (None, PostStatus::Scheduled) => {
                 // A post that stays scheduled must still pass every check.
                 let at = self.scheduled_at.unwrap_or(now);
                 let is_added = |account| self.targets.iter().all(|it| it.connection_id != account);
-                post.scheduled(at, accounts, named, is_added, &mut faults)
+                post.schedule(at, accounts, named, is_added, &mut errors)
             }
             (None, _) => post,
         };
         let largest = || largest_text(has_text.then_some(&post.text), named, media.unwrap_or_default());
-        post.check_size(largest, &mut faults);
-        faults.or(post.finished_if_all_public())
+        post.check_size(largest, &mut errors);
+        errors.or(post.finish_if_all_public())
     }
 
     /// `needs_credentials` selects the connections that must not need reconnection. A post that
     /// waits for reconnection can be changed, so those of its current targets may.
-    fn scheduled(
+    fn schedule(
         mut self,
         at: DateTime<Utc>,
         accounts: &Accounts,
         named: &[NewTarget],
         needs_credentials: impl Fn(ConnectionId) -> bool,
-        faults: &mut ValidationErrors,
+        errors: &mut ValidationErrors,
     ) -> Self {
         // If the request named targets that cannot be used, there is an error already.
-        let none_named = faults.iter().all(|(field, _)| !field.starts_with("platforms"));
+        let none_named = errors.iter().all(|(field, _)| !field.starts_with("platforms"));
         if self.targets.is_empty() && none_named {
-            faults.add_sentence("platforms", "a scheduled post needs at least one account in platforms");
+            errors.add_sentence("platforms", "a scheduled post needs at least one account in platforms");
         }
         let (text, media) = (self.text.clone(), self.media.clone());
         for (index, target) in self.targets.iter_mut().enumerate() {
@@ -138,15 +138,15 @@ impl Post {
             target.start_over();
             let field = format!("platforms.{index}.connected_account_id");
             match account {
-                None => faults.add(field, "is no longer connected; remove the entry or connect the account again"),
+                None => errors.add(field, "is no longer connected; remove the entry or connect the account again"),
                 Some(account) if account.needs_reconnection && needs_credentials(target.connection_id) => {
-                    faults.add(field, "needs reconnection; connect the account again first");
+                    errors.add(field, "needs reconnection; connect the account again first");
                 }
                 Some(account) => {
                     let (text, media) =
                         (target.text.as_ref().unwrap_or(&text), target.media.as_ref().unwrap_or(&media));
-                    for breach in account.rules.breaches(text, media, &target.options) {
-                        faults.add_sentence(format!("platforms.{index}.{}", breach.field), breach.message);
+                    for violation in account.rules.breaches(text, media, &target.options) {
+                        errors.add_sentence(format!("platforms.{index}.{}", violation.field), violation.message);
                     }
                 }
             }
@@ -156,9 +156,9 @@ impl Post {
         self
     }
 
-    fn unscheduled(mut self, faults: &mut ValidationErrors) -> Self {
+    fn unschedule(mut self, errors: &mut ValidationErrors) -> Self {
         if self.targets.iter().any(|it| it.status == TargetStatus::Published) {
-            faults.add_sentence(
+            errors.add_sentence(
                 "scheduled_at",
                 "a post that is public on some accounts cannot go back to draft; set a new scheduled_at to retry the others",
             );
@@ -172,11 +172,11 @@ impl Post {
         self
     }
 
-    fn keep_published(&self, targets: &[NewTarget], faults: &mut ValidationErrors) {
+    fn check_published_targets(&self, targets: &[NewTarget], errors: &mut ValidationErrors) {
         for published in self.targets.iter().filter(|it| it.status == TargetStatus::Published) {
             let Some(named) = targets.iter().find(|it| it.connection_id == published.connection_id) else {
                 let id = published.connection_id;
-                faults.add_sentence(
+                errors.add_sentence(
                     "platforms",
                     format!("the account {id} has already published this post and cannot be removed from it"),
                 );
@@ -185,32 +185,33 @@ impl Post {
             let index = named.index;
             let other = named.text.as_ref().filter(|it| *it != self.text_of(published));
             if other.is_some() {
-                faults.add(format!("platforms.{index}.content"), "is already public and cannot be changed");
+                errors.add(format!("platforms.{index}.content"), "is already public and cannot be changed");
             }
-            let carries = |it: &NamedMedium, file: &Attachment| it.among([file]).as_ref() == Some(file);
+            let is_same_file = |it: &MediaReference, file: &Attachment| it.among([file]).as_ref() == Some(file);
             let other = named.media.as_ref().filter(|named| {
-                let went_out = self.media_of(published);
-                named.len() != went_out.len() || !named.iter().zip(went_out).all(|(it, file)| carries(it, file))
+                let published_files = self.media_of(published);
+                named.len() != published_files.len()
+                    || !named.iter().zip(published_files).all(|(it, file)| is_same_file(it, file))
             });
             if other.is_some() {
-                faults.add(format!("platforms.{index}.media"), "is already public and cannot be changed");
+                errors.add(format!("platforms.{index}.media"), "is already public and cannot be changed");
             }
             if !named.options.said.is_empty() && named.options.said != published.options {
-                faults.add(format!("platforms.{index}.options"), "is already public and cannot be changed");
+                errors.add(format!("platforms.{index}.options"), "is already public and cannot be changed");
             }
         }
     }
 
     /// Checks the size of all texts. The error is on the field that `largest` returns: the largest
     /// text of the request.
-    fn check_size(&self, largest: impl FnOnce() -> Option<String>, faults: &mut ValidationErrors) {
+    fn check_size(&self, largest: impl FnOnce() -> Option<String>, errors: &mut ValidationErrors) {
         let overrides = self.targets.iter().filter_map(|it| it.text.as_ref());
         let texts = overrides.chain([&self.text]).map(PostText::as_str);
-        let described = self.files().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
+        let alt_texts = self.files().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
         let options: usize = self.targets.iter().map(|it| it.options.bytes()).sum();
-        let bytes = texts.chain(described).map(str::len).sum::<usize>() + options;
+        let bytes = texts.chain(alt_texts).map(str::len).sum::<usize>() + options;
         if MAX_TEXT_BYTES < bytes {
-            faults.add(
+            errors.add(
                 largest().unwrap_or_else(|| "content".to_owned()),
                 format_args!(
                     "makes the texts of this post too long: together they may have at most {MAX_TEXT_BYTES} bytes \
@@ -222,7 +223,7 @@ impl Post {
 
     /// A failed post whose failed targets were removed is published, because every remaining target
     /// is public.
-    fn finished_if_all_public(mut self) -> Self {
+    fn finish_if_all_public(mut self) -> Self {
         if self.is_all_public() {
             self.status = PostStatus::Published;
             self.unmark();

@@ -14,10 +14,10 @@ impl Post {
     /// keep their charge.
     #[must_use]
     pub fn charged(mut self, accounts: &Accounts, budgets: &Budgets, now: DateTime<Utc>) -> Self {
-        let month = Month::of(self.scheduled_at.map_or(now, |it| it.max(now)));
+        let month = Month::from_instant(self.scheduled_at.map_or(now, |it| it.max(now)));
         let charge = |target: &Target| {
             let price = accounts.get(&target.connection_id)?.rules.price?;
-            let cost = price.of(self.text_of(target).as_str());
+            let cost = price.for_text(self.text_of(target).as_str());
             Some(Charge { month, cost, budget: budgets.get(&target.provider)? })
         };
         let charges: Vec<_> = match self.status {
@@ -36,13 +36,13 @@ impl Post {
 
 impl Target {
     /// Whether the charge is final: the target is public, or may be.
-    fn is_spent(&self) -> bool {
+    fn is_charge_final(&self) -> bool {
         self.status == TargetStatus::Published || self.failure == Some(FailureClass::MayBePublic)
     }
 
     /// Releases the charge if the target is certainly not public.
-    pub(crate) fn free_unless_spent(&mut self) {
-        if !self.is_spent() {
+    pub(crate) fn release_charge_unless_final(&mut self) {
+        if !self.is_charge_final() {
             self.charge = None;
         }
     }
@@ -54,19 +54,20 @@ pub fn changes(before: Option<&Post>, after: Option<&Post>) -> BTreeMap<BudgetKe
     let (before, after) = (charged_targets(before), charged_targets(after));
     let mut changes = BTreeMap::new();
     let mut count = |target: &Target, charge: Charge, by: i64| {
-        let purse = BudgetKey { platform: target.provider.clone(), month: charge.month };
-        let change = changes.entry(purse).or_insert(Change { by: 0, budget: charge.budget });
+        let key = BudgetKey { platform: target.provider.clone(), month: charge.month };
+        let change = changes.entry(key).or_insert(Change { by: 0, budget: charge.budget });
         change.by += by;
         if 0 < by {
             change.budget = charge.budget;
         }
     };
-    for (target, charge) in before.values().filter(|it| !it.0.is_spent()) {
+    for (target, charge) in before.values().filter(|it| !it.0.is_charge_final()) {
         count(target, *charge, -signed(charge.cost));
     }
     for (target, charge) in after.values() {
-        let is_counted =
-            before.get(&target.target_id).is_some_and(|it| it.0.is_spent() && target.is_spent() && it.1 == *charge);
+        let is_counted = before
+            .get(&target.target_id)
+            .is_some_and(|it| it.0.is_charge_final() && target.is_charge_final() && it.1 == *charge);
         if !is_counted {
             count(target, *charge, signed(charge.cost));
         }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_matches_when_it_names_the_revision() {
+    fn list_matches_if_it_names_the_revision() {
         for value in [r#""7""#, r#" "7" "#, r#""6","7""#, r#""a,b" , "7""#, r#", ,"7",,"#, r#"W/"6", "7""#, "*", " * "]
         {
             assert!(matches(value, 7), "{value}");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weak_tag_never_matches() {
+    fn weak_tag_never_matches() {
         assert!(!matches(r#"W/"7""#, 7));
     }
 

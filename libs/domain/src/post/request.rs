@@ -8,20 +8,20 @@ use super::Authority;
 use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::media::{AltText, Attachment, MediaPath};
-use crate::options::NamedOptions;
+use crate::options::RequestedOptions;
 use crate::text::PostText;
 use crate::validation_errors::ValidationErrors;
 
 /// A file in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedMedium {
+pub struct MediaReference {
     /// The path of the field, for messages.
     pub field: String,
     pub path: MediaPath,
     pub alt_text: Option<AltText>,
 }
 
-impl NamedMedium {
+impl MediaReference {
     /// Finds the file in `files`, and attaches it with the alternative text of this request.
     pub fn among<'f>(&self, files: impl IntoIterator<Item = &'f Attachment>) -> Option<Attachment> {
         let is_it = |it: &&Attachment| it.media_id == self.path.media() && it.mime_type == self.path.mime();
@@ -39,21 +39,21 @@ pub struct NewTarget {
     /// The text for this target only.
     pub text: Option<PostText>,
     /// Files for this target only, instead of the post's.
-    pub media: Option<Vec<NamedMedium>>,
+    pub media: Option<Vec<MediaReference>>,
     /// Options of its platform.
-    pub options: NamedOptions,
+    pub options: RequestedOptions,
 }
 
 impl NewTarget {
     /// A target without its own text, files and options.
-    pub fn of(index: usize, connection_id: ConnectionId) -> Self {
-        Self { index, connection_id, text: None, media: None, options: NamedOptions::default() }
+    pub fn new(index: usize, connection_id: ConnectionId) -> Self {
+        Self { index, connection_id, text: None, media: None, options: RequestedOptions::default() }
     }
 }
 
 /// The field of the largest text of a request, in bytes: a content, an option, or an alternative
 /// text.
-pub(super) fn largest_text(text: Option<&PostText>, targets: &[NewTarget], media: &[NamedMedium]) -> Option<String> {
+pub(super) fn largest_text(text: Option<&PostText>, targets: &[NewTarget], media: &[MediaReference]) -> Option<String> {
     let mut texts: Vec<_> = text.map(|it| (it.as_str().len(), "content".to_owned())).into_iter().collect();
     texts.extend(alt_texts(media));
     for target in targets {
@@ -66,7 +66,7 @@ pub(super) fn largest_text(text: Option<&PostText>, targets: &[NewTarget], media
     texts.into_iter().max_by_key(|it| it.0).map(|it| it.1)
 }
 
-fn alt_texts(media: &[NamedMedium]) -> impl Iterator<Item = (usize, String)> {
+fn alt_texts(media: &[MediaReference]) -> impl Iterator<Item = (usize, String)> {
     media.iter().filter_map(|it| Some((it.alt_text.as_ref()?.as_str().len(), format!("{}.alt_text", it.field))))
 }
 
@@ -80,7 +80,7 @@ pub struct NewPost {
     /// `None` for a draft.
     pub scheduled_at: Option<DateTime<Utc>>,
     /// The files of every target without its own files.
-    pub media: Vec<NamedMedium>,
+    pub media: Vec<MediaReference>,
     pub authority: Authority,
     /// Errors found while the request was parsed. If there are any, no post is created.
     pub faults: ValidationErrors,
@@ -95,7 +95,7 @@ pub struct Changes {
     /// A new time; `Some(None)` makes the post a draft again.
     pub scheduled_at: Option<Option<DateTime<Utc>>>,
     /// Replaces all files.
-    pub media: Option<Vec<NamedMedium>>,
+    pub media: Option<Vec<MediaReference>>,
     pub authority: Authority,
     /// Errors found while the request was parsed. If there are any, nothing is changed.
     pub faults: ValidationErrors,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::request::{Accounts, NamedMedium, NewTarget};
+use super::request::{Accounts, MediaReference, NewTarget};
 use super::status::TargetStatus;
 use crate::budget::Charge;
 use crate::failure::FailureClass;
@@ -64,18 +64,18 @@ impl Target {
 }
 
 /// The named files, as far as they are in `files`.
-pub(super) fn carried(named: &[NamedMedium], files: &[Attachment]) -> Vec<Attachment> {
+pub(super) fn carried(named: &[MediaReference], files: &[Attachment]) -> Vec<Attachment> {
     named.iter().filter_map(|it| it.among(files)).collect()
 }
 
 /// The targets of a request. A target for an account that the post had already keeps its id.
-pub(super) fn aim(
+pub(super) fn build_targets(
     named: &[NewTarget],
     before: &[Target],
     files: &[Attachment],
     accounts: &Accounts,
     ids: &Ids,
-    faults: &mut ValidationErrors,
+    errors: &mut ValidationErrors,
 ) -> Vec<Target> {
     let mut targets = Vec::new();
     let mut seen = BTreeSet::new();
@@ -83,7 +83,7 @@ pub(super) fn aim(
         let index = new.index;
         let field = format!("platforms.{index}.connected_account_id");
         if !seen.insert(new.connection_id) {
-            faults.add(field, "is an account that an earlier entry already names");
+            errors.add(field, "is an account that an earlier entry already names");
             continue;
         }
         let kept = before.iter().find(|it| it.connection_id == new.connection_id);
@@ -107,7 +107,7 @@ pub(super) fn aim(
                 marked: kept.is_some_and(|it| it.marked),
                 charge: None,
             }),
-            (None, None) => faults.add(field, "is not one of your connected accounts"),
+            (None, None) => errors.add(field, "is not one of your connected accounts"),
         }
     }
     targets

@@ -5,12 +5,12 @@ use crate::options::OptionValue;
 use crate::rules::{Rule, Rules};
 use crate::testing::{a_connection, a_new_post, a_post, a_user, accounts, an_attachment, ids, noon, text};
 
-fn fields(faults: &ValidationErrors) -> Vec<&str> {
-    faults.iter().map(|it| it.0).collect()
+fn fields(errors: &ValidationErrors) -> Vec<&str> {
+    errors.iter().map(|it| it.0).collect()
 }
 
 #[test]
-fn a_post_without_a_time_is_a_draft_and_is_not_checked_against_platforms() {
+fn post_without_a_time_is_an_unchecked_draft() {
     let user = a_user();
     let connection = a_connection(&user);
     let new = NewPost { text: text(&"x".repeat(1000)), ..a_new_post(None, std::slice::from_ref(&connection)) };
@@ -22,25 +22,25 @@ fn a_post_without_a_time_is_a_draft_and_is_not_checked_against_platforms() {
 }
 
 #[test]
-fn a_scheduled_post_is_checked_and_marks_its_accounts() {
+fn scheduled_post_is_checked_and_counted_on_its_accounts() {
     let user = a_user();
     let connection = a_connection(&user);
     let new = a_new_post(Some(noon()), std::slice::from_ref(&connection));
     let long = NewPost { text: text(&"x".repeat(501)), ..new.clone() };
     let accounts = accounts(&[connection]);
 
-    let faults = Post::create(long, &[], &user, &accounts, &ids(), noon()).unwrap_err();
+    let errors = Post::create(long, &[], &user, &accounts, &ids(), noon()).unwrap_err();
     let post = Post::create(new, &[], &user, &accounts, &ids(), noon()).unwrap();
 
-    assert_eq!(fields(&faults), ["platforms.0.content"]);
+    assert_eq!(fields(&errors), ["platforms.0.content"]);
     assert_eq!(post.status, PostStatus::Scheduled);
     assert_eq!(post.marked().len(), 1);
 }
 
 #[test]
-fn a_scheduled_post_needs_a_target() {
-    let faults = Post::create(a_new_post(Some(noon()), &[]), &[], &a_user(), &Accounts::new(), &ids(), noon());
-    assert_eq!(fields(&faults.unwrap_err()), ["platforms"]);
+fn scheduled_post_needs_a_target() {
+    let errors = Post::create(a_new_post(Some(noon()), &[]), &[], &a_user(), &Accounts::new(), &ids(), noon());
+    assert_eq!(fields(&errors.unwrap_err()), ["platforms"]);
 }
 
 #[test]
@@ -48,9 +48,9 @@ fn unusable_account_is_a_single_error() {
     let user = a_user();
     let new = a_new_post(Some(noon()), &[a_connection(&user)]);
 
-    let faults = Post::create(new, &[], &user, &Accounts::new(), &ids(), noon()).unwrap_err();
+    let errors = Post::create(new, &[], &user, &Accounts::new(), &ids(), noon()).unwrap_err();
 
-    assert_eq!(fields(&faults), ["platforms.0.connected_account_id"]);
+    assert_eq!(fields(&errors), ["platforms.0.connected_account_id"]);
 }
 
 #[test]
@@ -60,9 +60,9 @@ fn unknown_account_and_lost_grant_are_errors() {
     let revoked = Connection { needs_reconnection: true, ..a_connection(&user) };
     let new = a_new_post(Some(noon()), &[gone, revoked.clone()]);
 
-    let faults = Post::create(new, &[], &user, &accounts(&[revoked]), &ids(), noon()).unwrap_err();
+    let errors = Post::create(new, &[], &user, &accounts(&[revoked]), &ids(), noon()).unwrap_err();
 
-    assert_eq!(fields(&faults), ["platforms.0.connected_account_id", "platforms.1.connected_account_id"]);
+    assert_eq!(fields(&errors), ["platforms.0.connected_account_id", "platforms.1.connected_account_id"]);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn replacing_the_targets_keeps_the_ids_of_those_that_stay() {
 }
 
 #[test]
-fn unscheduling_makes_a_draft_without_marks() {
+fn unscheduling_makes_a_draft_that_is_not_counted() {
     let user = a_user();
     let connections = [a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
@@ -94,7 +94,7 @@ fn unscheduling_makes_a_draft_without_marks() {
 }
 
 #[test]
-fn a_publishing_or_published_post_cannot_be_changed() {
+fn publishing_or_published_post_cannot_be_changed() {
     let post = a_post(&a_user(), None, &[]);
     for status in [PostStatus::Publishing, PostStatus::Published] {
         let post = Post { status, ..post.clone() };
@@ -113,9 +113,9 @@ fn texts_beyond_the_item_size_are_refused() {
         target.text = Some(text(&"x".repeat(bytes)));
     }
 
-    let faults = Post::create(new, &[], &user, &accounts(&connections), &ids(), noon()).unwrap_err();
+    let errors = Post::create(new, &[], &user, &accounts(&connections), &ids(), noon()).unwrap_err();
 
-    assert_eq!(fields(&faults), ["platforms.5.content"]);
+    assert_eq!(fields(&errors), ["platforms.5.content"]);
 }
 
 /// A draft whose text leaves 40,000 bytes for others, and entries for its accounts.
@@ -151,12 +151,12 @@ fn total_text_size_error_is_on_the_largest_sent_text() {
 }
 
 #[test]
-fn description_of_a_file_is_a_text_of_the_post() {
+fn alt_text_counts_toward_the_total_text_size() {
     let (post, accounts, mut targets) = a_long_draft();
     let file = an_attachment(1);
     let path = MediaPath::new(post.user_id, file.media_id, file.mime_type);
     let alt_text = Some(AltText::parse(&"😀".repeat(10_000)).unwrap());
-    let media = vec![NamedMedium { field: "media.0".to_owned(), path, alt_text }];
+    let media = vec![MediaReference { field: "media.0".to_owned(), path, alt_text }];
     targets[1].text = Some(text("x"));
     let changes = Changes { media: Some(media), targets: Some(targets), ..Changes::default() };
 
@@ -186,14 +186,14 @@ fn change_that_leaves_only_public_targets_accepts_no_time() {
 }
 
 /// A file as named in a request, and as found in the store.
-fn a_file() -> (NamedMedium, Attachment) {
+fn a_file() -> (MediaReference, Attachment) {
     let file = an_attachment(1);
     let path = MediaPath::new(a_user().user_id, file.media_id, file.mime_type);
-    (NamedMedium { field: "media.0".to_owned(), path, alt_text: None }, file)
+    (MediaReference { field: "media.0".to_owned(), path, alt_text: None }, file)
 }
 
 #[test]
-fn a_target_may_carry_other_files_than_its_post() {
+fn target_may_have_other_files_than_its_post() {
     let (user, (common, one), (own, other)) = (a_user(), a_file(), a_file());
     let connections = [a_connection(&user), a_connection(&user), a_connection(&user)];
     let mut new = a_new_post(None, &connections);
@@ -204,28 +204,28 @@ fn a_target_may_carry_other_files_than_its_post() {
     let files = [one.clone(), other.clone()];
     let post = Post::create(new, &files, &user, &accounts(&connections), &ids(), noon()).unwrap();
 
-    let carried: Vec<_> = post.targets.iter().map(|it| post.media_of(it)).collect();
-    assert_eq!(carried, [std::slice::from_ref(&one), std::slice::from_ref(&other), &[]]);
+    let attached: Vec<_> = post.targets.iter().map(|it| post.media_of(it)).collect();
+    assert_eq!(attached, [std::slice::from_ref(&one), std::slice::from_ref(&other), &[]]);
     assert_eq!(post.files().collect::<Vec<_>>(), [&one, &other]);
 }
 
 #[test]
-fn each_target_is_checked_with_the_files_that_it_carries() {
+fn each_target_is_checked_with_its_own_files() {
     let (user, (mut named, _)) = (a_user(), a_file());
     let large = Attachment { size_bytes: u64::MAX, ..an_attachment(1) };
     named.path = MediaPath::new(user.user_id, large.media_id, large.mime_type);
-    let rules = Rules::of("Small", [Rule::max_image_bytes(10)]);
+    let rules = Rules::new("Small", [Rule::max_image_bytes(10)]);
     let connections = [a_connection(&user), a_connection(&user)].map(|it| Connection { rules: rules.clone(), ..it });
     let mut new = a_new_post(Some(noon()), &connections);
     new.targets[1].media = Some(vec![named]);
 
-    let faults = Post::create(new, &[large], &user, &accounts(&connections), &ids(), noon()).unwrap_err();
+    let errors = Post::create(new, &[large], &user, &accounts(&connections), &ids(), noon()).unwrap_err();
 
-    assert_eq!(fields(&faults), ["platforms.1.media"]);
+    assert_eq!(fields(&errors), ["platforms.1.media"]);
 }
 
 #[test]
-fn files_of_what_is_public_cannot_be_replaced() {
+fn files_of_a_public_target_cannot_be_replaced() {
     let (user, (first, one), (second, other)) = (a_user(), a_file(), a_file());
     let connections = [a_connection(&user), a_connection(&user)];
     let accounts = accounts(&connections);
@@ -267,7 +267,7 @@ fn lost_grant_prevents_only_a_new_time_or_target() {
         Changes { targets: named(1), ..unchanged() },
     ];
     for wanted in allowed {
-        let changed = change(wanted.clone()).unwrap_or_else(|faults| panic!("{wanted:?}: {faults:?}"));
+        let changed = change(wanted.clone()).unwrap_or_else(|errors| panic!("{wanted:?}: {errors:?}"));
         assert_eq!((changed.status, changed.scheduled_at), (PostStatus::Scheduled, Some(noon())));
     }
     let refused = [
@@ -292,8 +292,8 @@ fn public_target_keeps_its_files_when_the_post_changes() {
     let wanted = Changes { media: Some(vec![second]), ..Changes::default() };
     let changed = post.change(wanted, vec![other.clone()], &accounts, &ids(), noon()).unwrap();
 
-    let carried: Vec<_> = changed.targets.iter().map(|it| changed.media_of(it)).collect();
-    assert_eq!(carried, [std::slice::from_ref(&one), std::slice::from_ref(&other)]);
+    let attached: Vec<_> = changed.targets.iter().map(|it| changed.media_of(it)).collect();
+    assert_eq!(attached, [std::slice::from_ref(&one), std::slice::from_ref(&other)]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use linkify::{LinkFinder, LinkKind};
 use url::Url;
 
-use super::begins_behind;
+use super::can_start_after;
 use super::punctuation::is_punctuation;
 use crate::top_level;
 
@@ -26,21 +26,21 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Written> {
     finder.kinds(&[LinkKind::Url]).url_must_have_scheme(false);
     let found: Vec<_> = finder.links(text).map(|it| it.start()..it.end()).collect();
     found.into_iter().filter_map(|range| {
-        let words = words(&text[range.clone()]);
+        let link = words(&text[range.clone()]);
         // A scheme further right belongs to a URL within this link, which has no scheme of its own.
         let scheme =
-            words.split_once("://").map(|(scheme, _)| scheme).filter(|it| !it.contains(['.', '/', '?', '#', ':']));
+            link.split_once("://").map(|(scheme, _)| scheme).filter(|it| !it.contains(['.', '/', '?', '#', ':']));
         let uri = if let Some(scheme) = scheme {
             let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
-            is_web.then(|| words.to_owned())?
+            is_web.then(|| link.to_owned())?
         } else {
-            let is_link = is_a_domain(host(words)) && begins_behind(&text[..range.start], &['(']);
-            is_link.then(|| format!("https://{words}"))?
+            let is_link = is_domain(host(link)) && can_start_after(&text[..range.start], &['(']);
+            is_link.then(|| format!("https://{link}"))?
         };
         let url = Url::parse(&uri).ok().filter(Url::has_host)?;
         // As written where every server can read it, otherwise encoded.
         let uri = if uri.is_ascii() { uri } else { url.into() };
-        let range = range.start..range.start + words.len();
+        let range = range.start..range.start + link.len();
         (uri.len() <= LONGEST).then_some(Written { range, uri })
     })
 }
@@ -49,18 +49,18 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Written> {
 /// written without a scheme is displayed unchanged.
 ///
 /// Source: `toShortUrl` of `bluesky-social/social-app`.
-pub(super) fn shown(words: &str) -> String {
-    let Ok(url) = Url::parse(words) else { return words.to_owned() };
+pub(super) fn shown(link: &str) -> String {
+    let Ok(url) = Url::parse(link) else { return link.to_owned() };
     let Some(host) = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https")) else {
-        return words.to_owned();
+        return link.to_owned();
     };
     let port = url.port().map_or_else(String::new, |it| format!(":{it}"));
     let path = if url.path() == "/" { "" } else { url.path() };
-    let behind = |mark: &str, part: Option<&str>| {
+    let prefixed = |mark: &str, part: Option<&str>| {
         part.filter(|it| !it.is_empty()).map_or_else(String::new, |it| format!("{mark}{it}"))
     };
     // A parsed URL is ASCII.
-    let path = format!("{path}{}{}", behind("?", url.query()), behind("#", url.fragment()));
+    let path = format!("{path}{}{}", prefixed("?", url.query()), prefixed("#", url.fragment()));
     match path.get(..CUT_TO).filter(|_| LONGEST_PATH < path.len()) {
         Some(start) => format!("{host}{port}{start}..."),
         None => format!("{host}{port}{path}"),
@@ -72,7 +72,7 @@ const LONGEST_PATH: usize = 15;
 const CUT_TO: usize = 13;
 
 /// Whether a name without a scheme is a link.
-fn is_a_domain(host: &str) -> bool {
+fn is_domain(host: &str) -> bool {
     let named = host.rsplit_once('.').filter(|_| host.is_ascii());
     named.is_some_and(|(below, top)| !below.is_empty() && top_level::is_known(top))
 }
@@ -80,7 +80,7 @@ fn is_a_domain(host: &str) -> bool {
 /// The link itself, without the text after it in scripts that put no space behind a link, and
 /// without the punctuation of the sentence, in any script.
 fn words(found: &str) -> &str {
-    let words = found.split(ends_a_link).next().unwrap_or_default();
+    let words = found.split(is_link_end).next().unwrap_or_default();
     let is_foreign = |it: char| !it.is_ascii() && is_punctuation(it);
     let trimmed = words.trim_end_matches(is_foreign);
     if trimmed.len() == found.len() {
@@ -94,7 +94,7 @@ fn words(found: &str) -> &str {
 /// Whether a link cannot contain this character: white space, brackets and quotes around links, and
 /// the full stops and brackets of scripts without spaces. Other punctuation occurs in URLs, as in
 /// `Michelson–Morley_experiment`.
-fn ends_a_link(letter: char) -> bool {
+fn is_link_end(letter: char) -> bool {
     letter.is_whitespace()
         || matches!(letter,
             '<' | '>' | '"'
@@ -102,8 +102,8 @@ fn ends_a_link(letter: char) -> bool {
             | '！' | '（' | '）' | '，' | '：' | '；' | '？' | '［' | '］' | '｛' | '｝' | '\u{ff5f}'..='\u{ff64}')
 }
 
-fn host(words: &str) -> &str {
-    words.split(['/', '?', '#', ':']).next().unwrap_or_default()
+fn host(link: &str) -> &str {
+    link.split(['/', '?', '#', ':']).next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -174,8 +174,8 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_needs_a_known_top_level_and_a_space_before_it() {
-        for (text, words) in [
+    fn domain_needs_a_known_top_level_and_a_space_before_it() {
+        for (text, expected) in [
             ("example.com", "example.com"),
             ("see example.co.uk/path.", "example.co.uk/path"),
             ("(bsky.app)", "bsky.app"),
@@ -183,7 +183,7 @@ mod tests {
             ("berlin.museum", "berlin.museum"),
             ("my.barclays", "my.barclays"),
         ] {
-            assert_eq!(links(text), [(words.to_owned(), format!("https://{words}"))], "{text}");
+            assert_eq!(links(text), [(expected.to_owned(), format!("https://{expected}"))], "{text}");
         }
         for text in [
             "node.js",
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pages_are_links() {
+    fn only_http_urls_are_links() {
         for text in ["ftp://example.com", "javascript://example.com/%0aalert(1)", "mailto:me@example.com", "https://"] {
             assert_eq!(links(text), [], "{text}");
         }
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_shown_without_its_scheme_and_with_a_short_path() {
+    fn link_is_displayed_without_scheme_and_with_a_short_path() {
         for (written, as_shown) in [
             ("https://example.com", "example.com"),
             ("https://example.com/", "example.com"),

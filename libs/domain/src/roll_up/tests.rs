@@ -7,7 +7,7 @@ use crate::post::{Accounts, Changes, NewTarget};
 use crate::testing::{a_connection, a_post, a_user, accounts, ids, noon, text};
 use crate::validation_errors::ValidationErrors;
 
-fn delivery_of(post: &Post, target: &Target) -> Delivery {
+fn delivery_for(post: &Post, target: &Target) -> Delivery {
     Delivery::new(post, target, None, 1, noon())
 }
 
@@ -17,8 +17,8 @@ fn published(delivery: Delivery) -> Delivery {
 }
 
 fn refused(delivery: Delivery) -> Delivery {
-    let setback = AttemptError::Refused { reason: "not wanted".to_owned() };
-    delivery.open_intent(noon()).record_publish(Err(setback), noon(), 0)
+    let error = AttemptError::Refused { reason: "not wanted".to_owned() };
+    delivery.open_intent(noon()).record_publish(Err(error), noon(), 0)
 }
 
 /// A post of which one target is public and the other has failed, and its accounts.
@@ -26,31 +26,31 @@ fn a_half_failed_post() -> (Post, Accounts) {
     let user = a_user();
     let connections = [a_connection(&user), a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
-    let deliveries = [published(delivery_of(&post, &post.targets[0])), refused(delivery_of(&post, &post.targets[1]))];
+    let deliveries = [published(delivery_for(&post, &post.targets[0])), refused(delivery_for(&post, &post.targets[1]))];
     (post.rolled_up(&deliveries, noon()), accounts(&connections))
 }
 
 fn refused_delivery(post: &Post) -> Delivery {
-    refused(delivery_of(post, &post.targets[0]))
+    refused(delivery_for(post, &post.targets[0]))
 }
 
-fn fields(faults: &ValidationErrors) -> Vec<&str> {
-    faults.iter().map(|it| it.0).collect()
+fn fields(errors: &ValidationErrors) -> Vec<&str> {
+    errors.iter().map(|it| it.0).collect()
 }
 
 #[test]
-fn a_post_whose_preparation_went_stale_can_still_be_changed() {
+fn post_with_expired_preparation_can_be_changed() {
     let user = a_user();
     let connections = [a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
     let delivery = Delivery::new(&post, &post.targets[0], Some(TimeDelta::minutes(1)), 1, noon());
-    let stale = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
+    let expired = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
 
-    let told = post.rolled_up(&[delivery.fail_preparation(stale, noon(), 0)], noon());
+    let rolled_up = post.rolled_up(&[delivery.fail_preparation(expired, noon(), 0)], noon());
 
-    assert_eq!((told.status, told.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
-    told.change(Changes::default(), vec![], &accounts(&connections), &ids(), noon()).unwrap();
-    told.check_deletable().unwrap();
+    assert_eq!((rolled_up.status, rolled_up.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
+    rolled_up.change(Changes::default(), vec![], &accounts(&connections), &ids(), noon()).unwrap();
+    rolled_up.check_deletable().unwrap();
 }
 
 #[test]
@@ -58,26 +58,29 @@ fn waiting_post_with_known_outcomes_can_be_changed() {
     let user = a_user();
     let connections = [a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
-    let calling = delivery_of(&post, &post.targets[0]).open_intent(noon());
-    let shown = post.rolled_up(std::slice::from_ref(&calling), noon());
-    assert_eq!((shown.status, shown.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
+    let calling = delivery_for(&post, &post.targets[0]).open_intent(noon());
+    let publishing = post.rolled_up(std::slice::from_ref(&calling), noon());
+    assert_eq!((publishing.status, publishing.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
     let reason = || "Nothing went out.".to_owned();
-    for setback in
+    for error in
         [AttemptError::Unauthorized { reason: reason() }, AttemptError::RetryLater { retry_at: None, reason: reason() }]
     {
-        let told = shown.rolled_up(&[calling.clone().record_publish(Err(setback), noon(), 0)], noon());
+        let rolled_up = publishing.rolled_up(&[calling.clone().record_publish(Err(error), noon(), 0)], noon());
 
-        assert_eq!((told.status, told.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
+        assert_eq!((rolled_up.status, rolled_up.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
         let message = "Nothing went out. We will try again, for up to 24 hours after the scheduled time.";
-        assert_eq!(told.targets[0].error_message.as_deref(), Some(message));
-        told.check_deletable().unwrap();
+        assert_eq!(rolled_up.targets[0].error_message.as_deref(), Some(message));
+        rolled_up.check_deletable().unwrap();
         let back = Changes { scheduled_at: Some(None), ..Changes::default() };
-        let draft = told.change(back, vec![], &accounts(&connections), &ids(), noon()).unwrap();
+        let draft = rolled_up.change(back, vec![], &accounts(&connections), &ids(), noon()).unwrap();
         assert_eq!((draft.status, draft.marked().len()), (PostStatus::Draft, 0));
     }
     let unknown = AttemptError::Unknown { may_still_run: false, retry_at: None, reason: reason() };
-    let doubted = shown.rolled_up(&[calling.record_publish(Err(unknown), noon(), 0)], noon());
-    assert_eq!((doubted.status, doubted.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
+    let with_unknown_outcome = publishing.rolled_up(&[calling.record_publish(Err(unknown), noon(), 0)], noon());
+    assert_eq!(
+        (with_unknown_outcome.status, with_unknown_outcome.targets[0].status),
+        (PostStatus::Publishing, TargetStatus::Publishing)
+    );
 }
 
 #[test]
@@ -86,18 +89,18 @@ fn post_with_unknown_outcome_cannot_be_changed_while_others_wait() {
     let connections = [a_connection(&user), a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
     let lost = AttemptError::Unknown { may_still_run: false, retry_at: None, reason: "no answer".to_owned() };
-    let doubted = delivery_of(&post, &post.targets[0]).open_intent(noon()).record_publish(Err(lost), noon(), 0);
-    let unknowable = Resolution::Undeterminable { advice: "look at the account".to_owned() };
-    let in_doubt = doubted.record_look_up(unknowable, TimeDelta::zero(), noon(), 0);
-    assert!(matches!(in_doubt.state, State::Failed { class: FailureClass::MayBePublic, .. }), "{in_doubt:?}");
+    let lost_delivery = delivery_for(&post, &post.targets[0]).open_intent(noon()).record_publish(Err(lost), noon(), 0);
+    let undeterminable = Resolution::Undeterminable { advice: "look at the account".to_owned() };
+    let may_be_public = lost_delivery.record_look_up(undeterminable, TimeDelta::zero(), noon(), 0);
+    assert!(matches!(may_be_public.state, State::Failed { class: FailureClass::MayBePublic, .. }), "{may_be_public:?}");
     let busy = AttemptError::RetryLater { retry_at: None, reason: "later".to_owned() };
-    let waits = delivery_of(&post, &post.targets[1]).open_intent(noon()).record_publish(Err(busy), noon(), 0);
+    let waits = delivery_for(&post, &post.targets[1]).open_intent(noon()).record_publish(Err(busy), noon(), 0);
 
-    let told = post.rolled_up(&[in_doubt, waits], noon());
+    let rolled_up = post.rolled_up(&[may_be_public, waits], noon());
 
-    assert_eq!(told.status, PostStatus::Publishing);
-    let words = Changes { text: Some(text("other words")), ..Changes::default() };
-    told.change(words, vec![], &accounts(&connections), &ids(), noon()).unwrap_err();
+    assert_eq!(rolled_up.status, PostStatus::Publishing);
+    let changes = Changes { text: Some(text("other words")), ..Changes::default() };
+    rolled_up.change(changes, vec![], &accounts(&connections), &ids(), noon()).unwrap_err();
 }
 
 #[test]
@@ -105,23 +108,23 @@ fn delayed_target_next_to_a_public_one_can_be_removed() {
     let user = a_user();
     let connections = [a_connection(&user), a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
-    let public = published(delivery_of(&post, &post.targets[0]));
-    let next = delivery_of(&post, &post.targets[1]);
+    let public = published(delivery_for(&post, &post.targets[0]));
+    let next = delivery_for(&post, &post.targets[1]);
     assert_eq!(post.rolled_up(&[public.clone(), next.clone()], noon()).status, PostStatus::Publishing);
 
     let gone = AttemptError::Unauthorized { reason: "connect it again".to_owned() };
-    let struck = next.open_intent(noon()).record_publish(Err(gone), noon(), 0);
-    let told = post.rolled_up(&[public, struck], noon());
-    assert_eq!(told.status, PostStatus::Scheduled);
-    assert!(told.check_deletable().is_err(), "a part of it is public");
-    let only = NewTarget::of(0, post.targets[0].connection_id);
+    let delayed = next.open_intent(noon()).record_publish(Err(gone), noon(), 0);
+    let rolled_up = post.rolled_up(&[public, delayed], noon());
+    assert_eq!(rolled_up.status, PostStatus::Scheduled);
+    assert!(rolled_up.check_deletable().is_err(), "a part of it is public");
+    let only = NewTarget::new(0, post.targets[0].connection_id);
     let wanted = Changes { targets: Some(vec![only]), ..Changes::default() };
-    let dropped = told.change(wanted, vec![], &accounts(&connections), &ids(), noon()).unwrap();
+    let dropped = rolled_up.change(wanted, vec![], &accounts(&connections), &ids(), noon()).unwrap();
     assert_eq!((dropped.status, dropped.marked().len()), (PostStatus::Published, 0));
 }
 
 #[test]
-fn a_post_ends_failed_when_one_target_does_and_the_others_stay_public() {
+fn post_fails_if_one_target_fails() {
     let (post, _) = a_half_failed_post();
 
     assert_eq!(post.status, PostStatus::Failed);
@@ -131,13 +134,13 @@ fn a_post_ends_failed_when_one_target_does_and_the_others_stay_public() {
 }
 
 #[test]
-fn a_failed_post_with_a_new_time_tries_only_what_is_not_public() {
+fn rescheduled_post_delivers_only_targets_that_are_not_public() {
     let (post, accounts) = a_half_failed_post();
 
     let wanted = Changes { scheduled_at: Some(Some(noon())), text: Some(text("Other")), ..Changes::default() };
     let changed = post.change(wanted, vec![], &accounts, &ids(), noon()).unwrap();
 
-    let again: Vec<_> = changed.to_deliver().map(|it| it.target_id).collect();
+    let again: Vec<_> = changed.targets_to_deliver().map(|it| it.target_id).collect();
     assert_eq!(again, [post.targets[1].target_id]);
     assert_eq!(changed.text_of(&changed.targets[0]).as_str(), "Hello");
     assert_eq!(changed.text_of(&changed.targets[1]).as_str(), "Other");
@@ -148,7 +151,7 @@ fn public_target_can_be_neither_removed_nor_changed() {
     let (post, accounts) = a_half_failed_post();
     let public = post.targets[0].connection_id;
     let failed = post.targets[1].connection_id;
-    let named = |connection_id, text| NewTarget { text, ..NewTarget::of(0, connection_id) };
+    let named = |connection_id, text| NewTarget { text, ..NewTarget::new(0, connection_id) };
     let refused = |targets| {
         let wanted = Changes { targets: Some(targets), ..Changes::default() };
         post.change(wanted, vec![], &accounts, &ids(), noon()).unwrap_err()
@@ -159,7 +162,7 @@ fn public_target_can_be_neither_removed_nor_changed() {
 }
 
 #[test]
-fn a_failed_post_goes_back_to_draft_only_when_nothing_is_public() {
+fn failed_post_becomes_a_draft_only_if_nothing_is_public() {
     let (post, accounts) = a_half_failed_post();
     let changes = || Changes { scheduled_at: Some(None), ..Changes::default() };
     let refused = post.change(changes(), vec![], &accounts, &ids(), noon()).unwrap_err();
@@ -180,7 +183,7 @@ fn deliveries_of_another_revision_are_ignored() {
     let user = a_user();
     let connections = [a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
-    let stale = published(delivery_of(&post, &post.targets[0]));
+    let stale = published(delivery_for(&post, &post.targets[0]));
     let edited = Post { revision: 2, ..post };
 
     assert_eq!(edited.rolled_up(&[stale], noon()), edited);
@@ -191,7 +194,7 @@ fn second_roll_up_changes_nothing() {
     let user = a_user();
     let connections = [a_connection(&user)];
     let post = a_post(&user, Some(noon()), &connections);
-    let deliveries = [published(delivery_of(&post, &post.targets[0]))];
+    let deliveries = [published(delivery_for(&post, &post.targets[0]))];
 
     let once = post.rolled_up(&deliveries, noon());
     let twice = once.rolled_up(&deliveries, noon() + TimeDelta::seconds(9));
@@ -206,9 +209,9 @@ fn outdated_delivery_does_not_reopen_an_ended_target() {
     let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
     let waiting = Delivery::new(&post, &post.targets[0], None, 1, noon()).open_intent(noon());
     let published = Published::new("p1".to_owned(), noon());
-    let told = post.rolled_up(&[waiting.clone().record_publish(Ok(published), noon(), 0)], noon());
+    let rolled_up = post.rolled_up(&[waiting.clone().record_publish(Ok(published), noon(), 0)], noon());
     // As if another target were still being published.
-    let told = Post { status: PostStatus::Publishing, ..told };
+    let rolled_up = Post { status: PostStatus::Publishing, ..rolled_up };
 
-    assert_eq!(told.rolled_up(&[waiting], noon()).targets, told.targets);
+    assert_eq!(rolled_up.rolled_up(&[waiting], noon()).targets, rolled_up.targets);
 }

@@ -87,34 +87,34 @@ impl Unit {
 
 impl Counting {
     pub const fn graphemes() -> Self {
-        Self::of(Unit::Graphemes)
+        Self::new(Unit::Graphemes)
     }
 
     /// By the rules before Unicode 15.1.
     pub const fn graphemes_of_unicode_15() -> Self {
-        Self::of(Unit::GraphemesOfUnicode15)
+        Self::new(Unit::GraphemesOfUnicode15)
     }
 
     pub const fn code_points() -> Self {
-        Self::of(Unit::CodePoints)
+        Self::new(Unit::CodePoints)
     }
 
     pub const fn utf16() -> Self {
-        Self::of(Unit::Utf16)
+        Self::new(Unit::Utf16)
     }
 
     /// As X does, where each link counts 23. Source: `transformedURLLength` of twitter-text, in
     /// version 3 of its configuration.
     pub const fn weighted() -> Self {
-        Self::of(Unit::Weighted).url(23)
+        Self::new(Unit::Weighted).url(23)
     }
 
     /// An emoji counts its UTF-8 bytes, any other code point 1.
     pub const fn emoji_bytes() -> Self {
-        Self::of(Unit::EmojiBytes)
+        Self::new(Unit::EmojiBytes)
     }
 
-    const fn of(unit: Unit) -> Self {
+    const fn new(unit: Unit) -> Self {
         Self { unit, url_length: None, short_links: false, short_mentions: false, warnings: false }
     }
 
@@ -145,7 +145,7 @@ impl Counting {
     pub fn length(self, text: &str) -> u64 {
         let text = &*self.unit.normalized(text);
         if self.short_links {
-            return self.unit.count(&Shown::of(text).text);
+            return self.unit.count(&Shown::new(text).text);
         }
         if self.url_length.is_none() && !self.short_mentions {
             return self.unit.count(text);
@@ -173,32 +173,32 @@ impl Counting {
         self.unit.count(&self.unit.normalized(text))
     }
 
-    fn push(self, counted: &mut String, words: &str) {
+    fn push(self, counted: &mut String, text: &str) {
         if self.short_mentions {
-            counted.push_str(&mentions::shortened(words));
+            counted.push_str(&mentions::shortened(text));
         } else {
-            counted.push_str(words);
+            counted.push_str(text);
         }
     }
 
     /// A remark for users who count this text by hand: empty, or with a leading space.
     pub(super) fn remark(self, text: &str) -> String {
         let text = &*self.unit.normalized(text);
-        let of_links = match self.url_length {
+        let link_remark = match self.url_length {
             Some(each) if !self.unit.links(text).is_empty() => Some(format!("each link counts as {each}")),
-            None if self.short_links && !Shown::of(text).links.is_empty() => {
+            None if self.short_links && !Shown::new(text).links.is_empty() => {
                 Some("links count as they are shown, shortened".to_owned())
             }
             _ => None,
         };
-        let of_letters = match self.unit {
+        let weight_remark = match self.unit {
             Unit::Weighted if weighted::has_heavy(text) => Some("emoji and letters such as 字 count as 2"),
             Unit::EmojiBytes if text.chars().count() as u64 != self.unit.count(text) => {
                 Some("an emoji counts as 4 or more")
             }
             _ => None,
         };
-        match (of_links, of_letters) {
+        match (link_remark, weight_remark) {
             (None, None) => String::new(),
             (Some(links), None) => format!(" ({links})"),
             (Some(links), Some(letters)) => format!(" ({links}, {letters})"),
@@ -210,12 +210,12 @@ impl Counting {
 /// The number of clusters, by the rules before Unicode 15.1, in a cluster of today: one for its
 /// start, and one for each further consonant.
 fn clusters_of_unicode_15(cluster: &str) -> usize {
-    1 + cluster.chars().skip(1).filter(|it| is_of_conjuncts(*it) && stands_alone(*it)).count()
+    1 + cluster.chars().skip(1).filter(|it| is_in_conjunct_script(*it) && can_start_cluster(*it)).count()
 }
 
 /// Whether a letter belongs to a script that joins consonants: the blocks from Devanagari to
 /// Sinhala, Myanmar, Khmer, Tai Tham, Balinese, Javanese.
-fn is_of_conjuncts(letter: char) -> bool {
+fn is_in_conjunct_script(letter: char) -> bool {
     matches!(letter,
         '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{1a20}'..='\u{1aaf}'
         | '\u{1b00}'..='\u{1b7f}' | '\u{a980}'..='\u{a9ff}' | '\u{aa60}'..='\u{aa7f}')
@@ -223,7 +223,7 @@ fn is_of_conjuncts(letter: char) -> bool {
 
 /// Whether a character can start a cluster. A mark cannot, because it belongs to the letter before
 /// it.
-fn stands_alone(letter: char) -> bool {
+fn can_start_cluster(letter: char) -> bool {
     let mut pair = [0; 5];
     pair[0] = b'a';
     let length = 1 + letter.encode_utf8(&mut pair[1..]).len();
@@ -239,7 +239,7 @@ mod tests {
     const MASTODON: Counting = Counting::graphemes_of_unicode_15().url(23).short_mentions();
 
     #[test]
-    fn each_unit_counts_its_own() {
+    fn each_unit_has_its_own_length() {
         for (text, graphemes, code_points, utf16) in [
             ("plain", 5, 5, 5),
             ("é", 1, 1, 1),

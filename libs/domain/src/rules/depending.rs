@@ -10,7 +10,7 @@ use crate::options::{OptionValue, Options};
 
 /// Rules that apply where an option has one of some values. They cannot have further conditions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Depending {
+pub struct ConditionalRules {
     pub when: When,
     /// In addition to the rules that always apply.
     #[serde(deserialize_with = "known")]

@@ -21,9 +21,9 @@ const BLACK_FLAG: char = '🏴';
 /// Characters with text presentation by default, such as `©`, are emoji only with a variation
 /// selector. Source: Unicode Technical Standard 51, the sequences of section 1.4.9 of which each
 /// part is fully qualified (ED-18a).
-pub(super) fn at_start(text: &str) -> Option<usize> {
-    let mut length = part(text)?;
-    while let Some(next) = text[length..].strip_prefix(JOINER).and_then(part) {
+pub(super) fn emoji_len_at_start(text: &str) -> Option<usize> {
+    let mut length = single_emoji(text)?;
+    while let Some(next) = text[length..].strip_prefix(JOINER).and_then(single_emoji) {
         length += JOINER.len_utf8() + next;
     }
     Some(length)
@@ -32,13 +32,13 @@ pub(super) fn at_start(text: &str) -> Option<usize> {
 /// Length as Threads counts it: an emoji counts its UTF-8 bytes, any other code point 1. Characters
 /// with optional emoji presentation count as emoji, and so does what is joined to them.
 pub(super) fn length_in_bytes(text: &str) -> usize {
-    let (mut rest, mut length, mut is_behind_emoji) = (text, 0, false);
+    let (mut rest, mut length, mut follows_emoji) = (text, 0, false);
     while let Some(first) = rest.chars().next() {
-        let emoji = at_start(rest);
-        let is_one = emoji.is_some() || may_be(first) || is_behind_emoji && matches!(first, JOINER | AS_EMOJI | KEY);
+        let emoji = emoji_len_at_start(rest);
+        let is_emoji = emoji.is_some() || may_be(first) || follows_emoji && matches!(first, JOINER | AS_EMOJI | KEY);
         let bytes = emoji.unwrap_or(first.len_utf8());
-        length += if is_one { bytes } else { 1 };
-        is_behind_emoji = is_one;
+        length += if is_emoji { bytes } else { 1 };
+        follows_emoji = is_emoji;
         rest = &rest[bytes..];
     }
     length
@@ -50,7 +50,7 @@ fn may_be(letter: char) -> bool {
 }
 
 /// An emoji that is not joined to others.
-fn part(text: &str) -> Option<usize> {
+fn single_emoji(text: &str) -> Option<usize> {
     let mut rest = text.chars();
     let first = rest.next()?;
     match first {
@@ -67,19 +67,19 @@ fn part(text: &str) -> Option<usize> {
             let plain = rest.as_str();
             let styled = plain.strip_prefix(AS_EMOJI);
             let behind = styled.unwrap_or(plain);
-            let takes_shade = CodePointSetData::new::<EmojiModifierBase>().contains(first);
-            let shaded = behind.strip_prefix(|it| takes_shade && matches!(it, '🏻'..='🏿'));
+            let accepts_skin_tone = CodePointSetData::new::<EmojiModifierBase>().contains(first);
+            let after_skin_tone = behind.strip_prefix(|it| accepts_skin_tone && matches!(it, '🏻'..='🏿'));
             let as_text = plain.starts_with('\u{fe0e}');
-            let by_itself = CodePointSetData::new::<EmojiPresentation>().contains(first) && !as_text;
-            let behind = shaded.or(styled).or_else(|| by_itself.then_some(plain))?;
-            let behind = if first == BLACK_FLAG { behind_region(behind).unwrap_or(behind) } else { behind };
+            let is_emoji_by_default = CodePointSetData::new::<EmojiPresentation>().contains(first) && !as_text;
+            let behind = after_skin_tone.or(styled).or_else(|| is_emoji_by_default.then_some(plain))?;
+            let behind = if first == BLACK_FLAG { after_region_tags(behind).unwrap_or(behind) } else { behind };
             Some(text.len() - behind.len())
         }
     }
 }
 
 /// The rest after the tags of a region, as in the flag of Scotland.
-fn behind_region(text: &str) -> Option<&str> {
+fn after_region_tags(text: &str) -> Option<&str> {
     let behind = text.trim_start_matches(|it| matches!(it, '\u{e0020}'..='\u{e007e}'));
     (behind.len() < text.len()).then(|| behind.strip_prefix('\u{e007f}'))?
 }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_emoji_is_whole() {
+    fn emoji_sequence_is_one_emoji() {
         for emoji in [
             "🎉",
             "☺\u{fe0f}",
@@ -111,7 +111,7 @@ mod tests {
             "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
         ] {
             for after in ["", "a", "🎉", "\u{301}"] {
-                assert_eq!(at_start(&format!("{emoji}{after}")), Some(emoji.len()), "{emoji} {after}");
+                assert_eq!(emoji_len_at_start(&format!("{emoji}{after}")), Some(emoji.len()), "{emoji} {after}");
             }
         }
     }
@@ -120,10 +120,10 @@ mod tests {
     fn text_presentation_is_no_emoji() {
         for text in ["", "a", "1", "#", "1\u{fe0f}", "©", "™", "❤", "⌚\u{fe0e}", "🇮", "漢", "\u{200d}", "\u{fe0f}"]
         {
-            assert_eq!(at_start(text), None, "{text}");
+            assert_eq!(emoji_len_at_start(text), None, "{text}");
         }
         for (text, length) in [("🐱🏽", 4), ("🎉\u{200d}a", 4), ("🏴\u{e0067}a", 4), ("🇮🇹🇯", 8)] {
-            assert_eq!(at_start(text), Some(length), "{text}");
+            assert_eq!(emoji_len_at_start(text), Some(length), "{text}");
         }
     }
 
@@ -158,7 +158,7 @@ mod tests {
 
         #[test]
         fn an_emoji_ends_between_characters(text in "(\\PC|🇮|🏴|\u{e0067}|\u{e007f}|\u{200d}|\u{fe0f}|\u{20e3}|1|👨|🏽){0,12}") {
-            if let Some(length) = at_start(&text) {
+            if let Some(length) = emoji_len_at_start(&text) {
                 prop_assert!(0 < length && text.is_char_boundary(length));
             }
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::post_rule::told_apart;
+use super::post_rule::distinguishable_sizes;
 use crate::media::{Attachment, Facts, FileType, MimeType, Pixels, Ratio, VideoCodec, human_size};
 use crate::options::Options;
 
@@ -122,17 +122,17 @@ impl FileRule {
         {
             return Vec::new();
         }
-        let meant = (1_usize..).zip(media).filter(|(_, it)| it.mime_type.file_type() == self.file_type());
+        let affected = (1_usize..).zip(media).filter(|(_, it)| it.mime_type.file_type() == self.file_type());
         if let Self::MaxGifBytes { max } = self {
-            let large = meant.filter(|(_, it)| it.mime_type == MimeType::Gif && *max < it.size_bytes);
-            return large.map(|(number, it)| too_large(*max, number, it)).collect();
+            let large = affected.filter(|(_, it)| it.mime_type == MimeType::Gif && *max < it.size_bytes);
+            return large.map(|(number, it)| gif_size_violation(*max, number, it)).collect();
         }
-        let facts = meant.filter_map(|(number, it)| Some((number, it.facts?)));
+        let facts = affected.filter_map(|(number, it)| Some((number, it.facts?)));
         facts.filter_map(|(number, facts)| self.fault(number, &facts)).collect()
     }
 
     /// How this file is made smaller, as a text; `None` if it stays as it is.
-    pub fn made_smaller(&self, file: &Attachment) -> Option<String> {
+    pub fn resize_description(&self, file: &Attachment) -> Option<String> {
         // An animated image is not made smaller.
         if file.mime_type.file_type() != FileType::Image || file.mime_type == MimeType::Gif {
             return None;
@@ -168,13 +168,15 @@ impl FileRule {
     }
 
     fn fault(&self, number: usize, facts: &Facts) -> Option<String> {
-        let what = self.file_type().as_str();
+        let file_type = self.file_type().as_str();
         match self {
             Self::MaxImagePixels { max } | Self::MaxVideoPixels { max } => {
                 let pixels = facts.pixels.filter(|it| *max < it.count())?;
                 let Pixels { width, height } = pixels;
                 let count = pixels.count();
-                Some(format!("accepts {what}s of at most {max} pixels; file {number} has {count} ({width} × {height})"))
+                Some(format!(
+                    "accepts {file_type}s of at most {max} pixels; file {number} has {count} ({width} × {height})"
+                ))
             }
             Self::MaxVideoWidth { max } => {
                 let Pixels { width, height } = facts.pixels.filter(|it| *max < it.width)?;
@@ -201,32 +203,32 @@ impl FileRule {
                 Some(format!("accepts videos of at most {max} s; file {number} lasts {} s", thousandths(runs)))
             }
             Self::ImageRatio { min, max } | Self::VideoRatio { min, max } => {
-                out_of_ratio(*min, *max, what, number, facts)
+                ratio_violation(*min, *max, file_type, number, facts)
             }
             Self::ImageRatioOrBorders { min, max, option, is } => {
-                let fault = out_of_ratio(*min, *max, what, number, facts)?;
+                let fault = ratio_violation(*min, *max, file_type, number, facts)?;
                 Some(format!("{fault}; crop it, or set the option {option} to {is} to add white borders"))
             }
             Self::VideoCodecs { codecs } => {
                 let codec = facts.codec.filter(|it| !codecs.contains(it))?;
-                let taken = codecs.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
-                Some(format!("accepts videos encoded as {taken}; file {number} is encoded as {}", codec.as_str()))
+                let accepted = codecs.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
+                Some(format!("accepts videos encoded as {accepted}; file {number} is encoded as {}", codec.as_str()))
             }
             Self::MaxGifBytes { .. } | Self::FittedImageBytes { .. } | Self::FittedImageSide { .. } => None,
         }
     }
 }
 
-fn too_large(max: u64, number: usize, gif: &Attachment) -> String {
-    let (limit, size) = told_apart(max, gif.size_bytes);
+fn gif_size_violation(max: u64, number: usize, gif: &Attachment) -> String {
+    let (limit, size) = distinguishable_sizes(max, gif.size_bytes);
     format!("accepts GIFs of at most {limit}; file {number} has {size}; make it smaller, or convert it to a video")
 }
 
-fn out_of_ratio(min: Ratio, max: Ratio, what: &str, number: usize, facts: &Facts) -> Option<String> {
-    let pixels = facts.pixels.filter(|it| min.is_missed_by(*it) || max.is_exceeded_by(*it))?;
+fn ratio_violation(min: Ratio, max: Ratio, file_type: &str, number: usize, facts: &Facts) -> Option<String> {
+    let pixels = facts.pixels.filter(|it| min.is_wider_than(*it) || max.is_narrower_than(*it))?;
     let Pixels { width, height } = pixels;
     let limit = if min == max { format!("of {min}") } else { format!("from {min} to {max}") };
-    Some(format!("accepts {what}s {limit} (width to height); file {number} has {width} × {height} pixels"))
+    Some(format!("accepts {file_type}s {limit} (width to height); file {number} has {width} × {height} pixels"))
 }
 
 /// A number of thousandths as a decimal.
@@ -243,13 +245,13 @@ mod tests {
     use crate::testing::{an_attachment, text};
 
     fn file(mime_type: MimeType, width: u32, height: u32) -> Attachment {
-        let facts = Facts { pixels: Pixels::of(width, height), ..Facts::default() };
+        let facts = Facts { pixels: Pixels::new(width, height), ..Facts::default() };
         Attachment { mime_type, facts: Some(facts), ..an_attachment(1) }
     }
 
     fn film(duration_ms: u64, rate: u32, codec: VideoCodec) -> Attachment {
         let facts = Facts {
-            pixels: Pixels::of(1920, 1080),
+            pixels: Pixels::new(1920, 1080),
             duration_ms: Some(duration_ms),
             milli_frames_per_second: Some(rate),
             codec: Some(codec),
@@ -262,7 +264,7 @@ mod tests {
         let codecs = vec![VideoCodec::H264, VideoCodec::Hevc];
         let (min, max) = (Ratio::hundredths(80), Ratio::hundredths(191));
         let (jpeg, mp4) = (|w, h| file(MimeType::Jpeg, w, h), |w, h| file(MimeType::Mp4, w, h));
-        for (rule, fine, wrong, words) in [
+        for (rule, fine, wrong, expected) in [
             (
                 FileRule::MaxImagePixels { max: 100 },
                 vec![jpeg(10, 10), mp4(11, 10)],
@@ -325,28 +327,35 @@ mod tests {
             ),
         ] {
             let unknown = Attachment { facts: None, ..wrong.clone() };
-            let rules = Rules::of("Small", [Rule::OfFiles(rule)]);
-            let breaches = |media: &[Attachment]| rules.breaches(&text("a"), media, &Options::default());
-            assert_eq!(breaches(&[&fine[..], &[unknown]].concat()), []);
-            let [breach] = &breaches(&[fine, vec![wrong]].concat())[..] else { panic!("{rules:?}") };
-            assert_eq!((breach.message.as_str(), &*breach.field), (&*format!("Small {words}"), "media"));
+            let rules = Rules::new("Small", [Rule::OfFiles(rule)]);
+            let violations = |media: &[Attachment]| rules.breaches(&text("a"), media, &Options::default());
+            assert_eq!(violations(&[&fine[..], &[unknown]].concat()), []);
+            let [violation] = &violations(&[fine, vec![wrong]].concat())[..] else { panic!("{rules:?}") };
+            assert_eq!((violation.message.as_str(), &*violation.field), (&*format!("Small {expected}"), "media"));
         }
     }
 
     #[test]
     fn gif_is_checked_by_size_only() {
         let rule = Rule::OfFiles(FileRule::MaxGifBytes { max: 15_000_000 });
-        let rules = Rules::of("Small", [rule]);
-        let of = |mime_type, size_bytes| Attachment { mime_type, size_bytes, ..an_attachment(1) };
-        let fine = [of(MimeType::Gif, 15_000_000), of(MimeType::Png, 20_000_000), of(MimeType::Mp4, 20_000_000)];
+        let rules = Rules::new("Small", [rule]);
+        let attachment = |mime_type, size_bytes| Attachment { mime_type, size_bytes, ..an_attachment(1) };
+        let fine = [
+            attachment(MimeType::Gif, 15_000_000),
+            attachment(MimeType::Png, 20_000_000),
+            attachment(MimeType::Mp4, 20_000_000),
+        ];
         assert_eq!(rules.breaches(&text("a"), &fine, &Options::default()), []);
 
-        let large = [of(MimeType::Png, 1), of(MimeType::Gif, 20 << 20)];
-        let [breach] = &rules.breaches(&text("a"), &large, &Options::default())[..] else { panic!("{rules:?}") };
+        let large = [attachment(MimeType::Png, 1), attachment(MimeType::Gif, 20 << 20)];
+        let [violation] = &rules.breaches(&text("a"), &large, &Options::default())[..] else { panic!("{rules:?}") };
 
-        let told =
+        let expected =
             "Small accepts GIFs of at most 14.4 MiB; file 2 has 20 MiB; make it smaller, or convert it to a video";
-        assert_eq!((breach.message.as_str(), &*breach.field, breach.rule), (told, "media", "max_gif_bytes"));
+        assert_eq!(
+            (violation.message.as_str(), &*violation.field, violation.rule),
+            (expected, "media", "max_gif_bytes")
+        );
     }
 
     #[test]
@@ -354,27 +363,27 @@ mod tests {
         let (min, max) = (Ratio::hundredths(80), Ratio::hundredths(191));
         let (option, is) = ("fit".to_owned(), "borders".to_owned());
         let rules =
-            Rules::of("Small", [Rule::OfFiles(FileRule::ImageRatioOrBorders { min, max, option, is: is.clone() })]);
-        let breaches = |options: &Options| {
+            Rules::new("Small", [Rule::OfFiles(FileRule::ImageRatioOrBorders { min, max, option, is: is.clone() })]);
+        let violations = |options: &Options| {
             let files = [file(MimeType::Jpeg, 4, 5), file(MimeType::Png, 1080, 1920), file(MimeType::Mp4, 9, 16)];
             rules.breaches(&text("a"), &files, options).into_iter().map(|it| it.message).collect::<Vec<_>>()
         };
-        let told = "Small accepts images from 4:5 to 1.91:1 (width to height); file 2 has 1080 × 1920 pixels; crop it, or \
+        let expected = "Small accepts images from 4:5 to 1.91:1 (width to height); file 2 has 1080 × 1920 pixels; crop it, or \
                     set the option fit to borders to add white borders";
-        assert_eq!(breaches(Options::NONE), [told]);
+        assert_eq!(violations(Options::NONE), [expected]);
         let borders = [("fit".to_owned(), OptionValue::Text(is))].into_iter().collect();
-        assert_eq!(breaches(&borders), Vec::<String>::new());
+        assert_eq!(violations(&borders), Vec::<String>::new());
     }
 
     #[test]
     fn image_that_is_made_smaller_is_no_violation() {
         let (side, bytes) = (FileRule::FittedImageSide { max: 100 }, FileRule::FittedImageBytes { max: 1 << 20 });
         let large = Attachment { size_bytes: 2 << 20, ..file(MimeType::Png, 20, 101) };
-        assert_eq!(side.made_smaller(&large).unwrap(), "100 pixels on its longer side instead of 101");
-        assert_eq!(bytes.made_smaller(&large).unwrap(), "1 MiB instead of 2 MiB");
+        assert_eq!(side.resize_description(&large).unwrap(), "100 pixels on its longer side instead of 101");
+        assert_eq!(bytes.resize_description(&large).unwrap(), "1 MiB instead of 2 MiB");
         for rule in [side, bytes] {
-            assert_eq!(rule.made_smaller(&file(MimeType::Png, 100, 100)), None);
-            assert_eq!(rule.made_smaller(&Attachment { mime_type: MimeType::Gif, ..large.clone() }), None);
+            assert_eq!(rule.resize_description(&file(MimeType::Png, 100, 100)), None);
+            assert_eq!(rule.resize_description(&Attachment { mime_type: MimeType::Gif, ..large.clone() }), None);
             assert!(rule.faults(std::slice::from_ref(&large), Options::NONE).is_empty());
         }
     }
@@ -394,10 +403,10 @@ mod tests {
 
     #[test]
     fn ratios_are_displayed_as_common_names() {
-        for (hundredths, words) in
+        for (hundredths, expected) in
             [(80, "4:5"), (100, "1:1"), (191, "1.91:1"), (178, "16:9"), (1000, "10:1"), (1, "0.01:1")]
         {
-            assert_eq!(Ratio::hundredths(hundredths).to_string(), words);
+            assert_eq!(Ratio::hundredths(hundredths).to_string(), expected);
         }
     }
 }

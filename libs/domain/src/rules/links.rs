@@ -43,8 +43,8 @@ fn scheme(before: &str) -> Option<&str> {
     ["https", "http"].into_iter().find_map(|name| {
         let at = before.len().checked_sub(name.len())?;
         let scheme = before.get(at..).filter(|it| it.eq_ignore_ascii_case(name))?;
-        let glued = |it: char| it.is_ascii_alphanumeric() || GLUE.contains(it);
-        (!before[..at].ends_with(glued)).then_some(scheme)
+        let is_blocking = |it: char| it.is_ascii_alphanumeric() || GLUE.contains(it);
+        (!before[..at].ends_with(is_blocking)).then_some(scheme)
     })
 }
 
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_has_its_scheme_and_a_host_with_a_dot() {
+    fn link_has_a_scheme_and_a_host_with_a_dot() {
         for link in [
             "https://example.com",
             "http://example.com/",
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_ends_where_a_text_without_spaces_goes_on() {
+    fn host_ends_where_text_without_spaces_continues() {
         for after in ["。次の文", "。バージョン1.0の", "です。", "を見て", "…", "—", "🎉", "」と"]
         {
             let text = format!("https://example.com{after}https://other.example/a");
@@ -170,12 +170,12 @@ mod tests {
     }
 
     #[test]
-    fn a_host_in_another_script_ends_at_a_sentence_mark() {
+    fn host_in_another_script_ends_at_a_sentence_mark() {
         assert_eq!(links("https://пример.рф。次"), ["https://пример.рф"]);
     }
 
     #[test]
-    fn too_long_text_is_no_link() {
+    fn too_long_url_is_not_a_link() {
         let link = |length: usize| format!("https://example.com/{}", "a".repeat(length - 20));
         assert_eq!(links(&link(4096)).len(), 1);
         assert_eq!(links(&link(4097)).len(), 0);

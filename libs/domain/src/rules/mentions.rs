@@ -7,13 +7,16 @@ const LONGEST_HOST: usize = 253;
 /// Replaces every `@user@host` by `@user`.
 ///
 /// Source: `MENTION_RE` of Mastodon, which counts mentions in this way.
-pub(super) fn shortened(words: &str) -> String {
-    let mut short = String::with_capacity(words.len());
-    let mut rest = words;
+pub(super) fn shortened(text: &str) -> String {
+    let mut short = String::with_capacity(text.len());
+    let mut rest = text;
     while let Some(at) = rest.find('@') {
-        let glued = short.chars().next_back().filter(|_| at == 0).or_else(|| rest[..at].chars().next_back());
-        let (mention, host) =
-            if glued.is_some_and(|it| is_word(it) || matches!(it, '=' | '/')) { (1, 0) } else { mention(&rest[at..]) };
+        let preceding = short.chars().next_back().filter(|_| at == 0).or_else(|| rest[..at].chars().next_back());
+        let (mention, host) = if preceding.is_some_and(|it| is_word(it) || matches!(it, '=' | '/')) {
+            (1, 0)
+        } else {
+            mention(&rest[at..])
+        };
         short.push_str(&rest[..at + mention]);
         rest = &rest[at + mention + host..];
     }
@@ -29,9 +32,9 @@ fn mention(rest: &str) -> (usize, usize) {
     }
     let host = name_length(&rest[user + 1..], is_word);
     let end = user + 1 + host;
-    let goes_on = rest[end..].starts_with(['@', '＠']) || rest[end..].starts_with("://");
-    let too_long = LONGEST_HOST < rest[user + 1..end].chars().count();
-    if host == 0 || goes_on || too_long { (end, 0) } else { (user, 1 + host) }
+    let is_continued = rest[end..].starts_with(['@', '＠']) || rest[end..].starts_with("://");
+    let is_too_long = LONGEST_HOST < rest[user + 1..end].chars().count();
+    if host == 0 || is_continued || is_too_long { (end, 0) } else { (user, 1 + host) }
 }
 
 /// The bytes of the name at the start: characters for which `is_part` is true, with dots and
@@ -59,8 +62,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mention_loses_its_host() {
-        for (words, short) in [
+    fn mention_is_shortened_to_its_username() {
+        for (text, short) in [
             ("@alice@example.com", "@alice"),
             ("hi @alice@example.com!", "hi @alice!"),
             ("(@alice@example.com)", "(@alice)"),
@@ -70,13 +73,13 @@ mod tests {
             ("見て、@alice@example.com", "見て、@alice"),
             ("@alice@localhost", "@alice"),
         ] {
-            assert_eq!(shortened(words), short);
+            assert_eq!(shortened(text), short);
         }
     }
 
     #[test]
-    fn text_without_a_valid_mention_stays() {
-        for words in [
+    fn text_without_a_valid_mention_is_unchanged() {
+        for text in [
             "me@example.com",
             "me@alice@example.com",
             "私@alice@example.com",
@@ -92,7 +95,7 @@ mod tests {
             "@アリス@example.com",
             &format!("@alice@{}.com", "b".repeat(500)),
         ] {
-            assert_eq!(shortened(words), words);
+            assert_eq!(shortened(text), text);
         }
     }
 

@@ -127,10 +127,10 @@ impl PostRule {
 
     /// The error of this post, like the messages of [`Rule`](super::Rule).
     pub(super) fn fault(&self, text: &str, media: &[Attachment], options: &Options) -> Option<String> {
-        let of_type = |wanted| media.iter().filter(|it| it.mime_type.file_type() == wanted).count() as u64;
+        let count_of_type = |wanted| media.iter().filter(|it| it.mime_type.file_type() == wanted).count() as u64;
         match self {
-            Self::MinImages { min } => below(*min, of_type(FileType::Image), "image"),
-            Self::MinVideos { min } => below(*min, of_type(FileType::Video), "video"),
+            Self::MinImages { min } => min_violation(*min, count_of_type(FileType::Image), "image"),
+            Self::MinVideos { min } => min_violation(*min, count_of_type(FileType::Video), "video"),
             Self::NotWithMedia { options: names } => {
                 let name = names.iter().find(|it| options.get(it).is_some()).filter(|_| !media.is_empty())?;
                 let files = number(media.len() as u64, "file");
@@ -139,7 +139,7 @@ impl PostRule {
             Self::MaxAllBytes { max } => {
                 let all = media.iter().map(|it| it.size_bytes).fold(0, u64::saturating_add);
                 (*max < all).then(|| {
-                    let (limit, size) = told_apart(*max, all);
+                    let (limit, size) = distinguishable_sizes(*max, all);
                     format!("accepts images and videos of at most {limit} together; these have {size}")
                 })
             }
@@ -150,18 +150,18 @@ impl PostRule {
             }
             Self::MaxTextWithMedia { max, counting } => {
                 let with = (!media.is_empty()).then_some("images or videos")?;
-                longer(*max, *counting, text, with)
+                text_length_violation(*max, *counting, text, with)
             }
             Self::MaxTextWithVideo { max, counting } => {
-                let with = (0 < of_type(FileType::Video)).then_some("a video")?;
-                longer(*max, *counting, text, with)
+                let with = (0 < count_of_type(FileType::Video)).then_some("a video")?;
+                text_length_violation(*max, *counting, text, with)
             }
-            Self::MaxHashtags { max } => above(*max, tokens::hashtags(text) as u64, "hashtag"),
-            Self::MaxMentions { max } => above(*max, tokens::mentions(text) as u64, "mention"),
+            Self::MaxHashtags { max } => max_violation(*max, tokens::hashtags(text) as u64, "hashtag"),
+            Self::MaxMentions { max } => max_violation(*max, tokens::mentions(text) as u64, "mention"),
             Self::MaxLinks { max, option } => {
                 let mut links: BTreeSet<&str> = tokens::links(text).map(|it| &text[it]).collect();
                 links.extend(option.as_ref().and_then(|it| options.text(it)));
-                above(*max, links.len() as u64, "different link")
+                max_violation(*max, links.len() as u64, "different link")
             }
             Self::RequiredOptions { .. } => {
                 self.option(options).map(|it| format!("needs the option {it} for this account"))
@@ -170,7 +170,7 @@ impl PostRule {
                 self.option(options).map(|it| format!("does not accept the option {it} here; leave it out"))
             }
             Self::VideoOptions { .. } => {
-                let name = self.option(options).filter(|_| media.len() != 1 || of_type(FileType::Video) == 0)?;
+                let name = self.option(options).filter(|_| media.len() != 1 || count_of_type(FileType::Video) == 0)?;
                 Some(format!("accepts the option {name} only if a video is the only file; leave the option out"))
             }
             Self::TextNotShown => None,
@@ -178,15 +178,15 @@ impl PostRule {
     }
 }
 
-fn below(min: u32, actual: u64, noun: &str) -> Option<String> {
+fn min_violation(min: u32, actual: u64, noun: &str) -> Option<String> {
     (actual < min.into()).then(|| format!("needs at least {}; this has {actual}", number(min.into(), noun)))
 }
 
-fn above(max: u32, actual: u64, noun: &str) -> Option<String> {
+fn max_violation(max: u32, actual: u64, noun: &str) -> Option<String> {
     (u64::from(max) < actual).then(|| format!("accepts at most {}; this has {actual}", number(max.into(), noun)))
 }
 
-fn longer(max: u32, counting: Counting, text: &str, with: &str) -> Option<String> {
+fn text_length_violation(max: u32, counting: Counting, text: &str, with: &str) -> Option<String> {
     let (length, units) = (counting.length(text), counting.unit.words());
     let remark = || counting.remark(text);
     (u64::from(max) < length)
@@ -200,7 +200,7 @@ pub(super) fn number(count: u64, noun: &str) -> String {
 
 /// A limit and a size beyond it. Fractions are rounded up, so both can look the same; then both are
 /// in exact bytes.
-pub(super) fn told_apart(max: u64, size: u64) -> (String, String) {
+pub(super) fn distinguishable_sizes(max: u64, size: u64) -> (String, String) {
     match (human_size(max), human_size(size)) {
         (limit, shown) if limit == shown => (number(max, "byte"), number(size, "byte")),
         different => different,
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_post_may_need_images_or_videos() {
+    fn post_may_need_images_or_videos() {
         let (image, one) = (an_attachment(1), PostRule::MinVideos { min: 1 });
         let two = PostRule::MinImages { min: 2 };
         assert_eq!(fault(&one, "a", &[video()]), None);
@@ -235,14 +235,17 @@ mod tests {
     #[test]
     fn files_may_be_too_large_together() {
         let rule = PostRule::MaxAllBytes { max: 5 << 20 };
-        let of = |size_bytes| Attachment { size_bytes, ..an_attachment(1) };
+        let attachment = |size_bytes| Attachment { size_bytes, ..an_attachment(1) };
         assert_eq!(fault(&rule, "a", &[]), None);
-        assert_eq!(fault(&rule, "a", &[of(2 << 20), of(3 << 20)]), None);
-        let told = "accepts images and videos of at most 5 MiB together; these have 6 MiB";
-        assert_eq!(fault(&rule, "a", &[of(3 << 20), of(3 << 20)]).unwrap(), told);
-        let (rule, told) =
+        assert_eq!(fault(&rule, "a", &[attachment(2 << 20), attachment(3 << 20)]), None);
+        let expected = "accepts images and videos of at most 5 MiB together; these have 6 MiB";
+        assert_eq!(fault(&rule, "a", &[attachment(3 << 20), attachment(3 << 20)]).unwrap(), expected);
+        let (rule, expected) =
             (PostRule::MaxAllBytes { max: 5_300_000 }, "accepts images and videos of at most 5300000 bytes");
-        assert_eq!(fault(&rule, "a", &[of(5_300_001)]).unwrap(), format!("{told} together; these have 5300001 bytes"));
+        assert_eq!(
+            fault(&rule, "a", &[attachment(5_300_001)]).unwrap(),
+            format!("{expected} together; these have 5300001 bytes")
+        );
     }
 
     #[test]
@@ -252,15 +255,15 @@ mod tests {
             (PostRule::MaxTextWithMedia { max: 3, counting }, PostRule::MaxTextWithVideo { max: 2, counting });
         assert_eq!(fault(&media, "long enough", &[]), None);
         assert_eq!(fault(&media, "abc", &[an_attachment(1)]), None);
-        let told = "accepts at most 3 UTF-16 units with images or videos; this has 4";
-        assert_eq!(fault(&media, "🎉🎉", &[an_attachment(1)]).unwrap(), told);
+        let expected = "accepts at most 3 UTF-16 units with images or videos; this has 4";
+        assert_eq!(fault(&media, "🎉🎉", &[an_attachment(1)]).unwrap(), expected);
         assert_eq!(fault(&of_video, "abc", &[an_attachment(1)]), None);
-        let told = "accepts at most 2 UTF-16 units with a video; this has 3";
-        assert_eq!(fault(&of_video, "abc", &[an_attachment(1), video()]).unwrap(), told);
+        let expected = "accepts at most 2 UTF-16 units with a video; this has 3";
+        assert_eq!(fault(&of_video, "abc", &[an_attachment(1), video()]).unwrap(), expected);
     }
 
     #[test]
-    fn a_text_may_be_too_short() {
+    fn text_may_be_too_short() {
         let rule = PostRule::MinText { min: 3, counting: Counting::code_points() };
         assert_eq!(fault(&rule, "abc", &[]), None);
         assert_eq!(fault(&rule, "ab", &[]).unwrap(), "needs at least 3 characters; this has 2");
@@ -269,12 +272,12 @@ mod tests {
     #[test]
     fn hashtags_mentions_and_links_are_counted() {
         let text = "#one #two @me @you a.de a.de https://b.de/#x";
-        for (rule, told) in [
+        for (rule, expected) in [
             (PostRule::MaxHashtags { max: 1 }, "accepts at most 1 hashtag; this has 2"),
             (PostRule::MaxMentions { max: 0 }, "accepts at most 0 mentions; this has 2"),
             (PostRule::MaxLinks { max: 1, option: None }, "accepts at most 1 different link; this has 2"),
         ] {
-            assert_eq!(fault(&rule, text, &[]).unwrap(), told);
+            assert_eq!(fault(&rule, text, &[]).unwrap(), expected);
         }
         for rule in [
             PostRule::MaxHashtags { max: 2 },
@@ -290,14 +293,14 @@ mod tests {
         let link = |it: &str| [("link".to_owned(), OptionValue::Text(it.to_owned()))].into_iter().collect::<Options>();
         let links = PostRule::MaxLinks { max: 1, option: Some("link".to_owned()) };
         assert_eq!(links.fault("https://a.de", &[], &link("https://a.de")), None);
-        let told = "accepts at most 1 different link; this has 2";
-        assert_eq!(links.fault("https://a.de", &[], &link("https://b.de")).unwrap(), told);
+        let expected = "accepts at most 1 different link; this has 2";
+        assert_eq!(links.fault("https://a.de", &[], &link("https://b.de")).unwrap(), expected);
 
-        let apart = PostRule::NotWithMedia { options: vec!["poll".to_owned(), "link".to_owned()] };
-        assert_eq!(apart.fault("a", &[], &link("https://a.de")), None);
-        assert_eq!(fault(&apart, "a", &[video()]), None);
-        let told = "accepts link or images and videos in one post, not both; this has link and 1 file";
-        assert_eq!(apart.fault("a", &[video()], &link("https://a.de")).unwrap(), told);
+        let exclusive = PostRule::NotWithMedia { options: vec!["poll".to_owned(), "link".to_owned()] };
+        assert_eq!(exclusive.fault("a", &[], &link("https://a.de")), None);
+        assert_eq!(fault(&exclusive, "a", &[video()]), None);
+        let expected = "accepts link or images and videos in one post, not both; this has link and 1 file";
+        assert_eq!(exclusive.fault("a", &[video()], &link("https://a.de")).unwrap(), expected);
     }
 
     #[test]
@@ -306,9 +309,9 @@ mod tests {
         let given = [("cover_ms".to_owned(), OptionValue::Number(1))].into_iter().collect::<Options>();
         assert_eq!(rule.fault("a", &[video()], &given), None);
         assert_eq!(fault(&rule, "a", &[an_attachment(1)]), None);
-        let told = "accepts the option cover_ms only if a video is the only file; leave the option out";
+        let expected = "accepts the option cover_ms only if a video is the only file; leave the option out";
         for media in [vec![], vec![an_attachment(1)], vec![video(), video()]] {
-            assert_eq!(rule.fault("a", &media, &given).unwrap(), told);
+            assert_eq!(rule.fault("a", &media, &given).unwrap(), expected);
         }
         assert_eq!(rule.field(&given), "options.cover_ms");
     }
@@ -321,16 +324,16 @@ mod tests {
         let given = |names: &[&str]| {
             names.iter().map(|it| ((*it).to_owned(), OptionValue::Text("x".to_owned()))).collect::<Options>()
         };
-        let told = |rule: &PostRule, names: &[&str]| {
+        let violation = |rule: &PostRule, names: &[&str]| {
             let given = given(names);
             Some((rule.field(&given).into_owned(), rule.fault("text", &[], &given)?))
         };
-        let expected = |field: &str, words: &str| Some((field.to_owned(), words.to_owned()));
+        let expected = |field: &str, message: &str| Some((field.to_owned(), message.to_owned()));
 
-        assert_eq!(told(&needs, &["a", "b"]), None);
-        assert_eq!(told(&needs, &["a"]), expected("options.b", "needs the option b for this account"));
-        assert_eq!(told(&refuses, &[]), None);
-        let words = "does not accept the option b here; leave it out";
-        assert_eq!(told(&refuses, &["b"]), expected("options.b", words));
+        assert_eq!(violation(&needs, &["a", "b"]), None);
+        assert_eq!(violation(&needs, &["a"]), expected("options.b", "needs the option b for this account"));
+        assert_eq!(violation(&refuses, &[]), None);
+        let message = "does not accept the option b here; leave it out";
+        assert_eq!(violation(&refuses, &["b"]), expected("options.b", message));
     }
 }

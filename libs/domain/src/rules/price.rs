@@ -18,7 +18,7 @@ pub struct Price {
 
 impl Price {
     /// The cost of a post with this text.
-    pub fn of(self, text: &str) -> MilliDollars {
+    pub fn for_text(self, text: &str) -> MilliDollars {
         if self.links.has_links(text) { self.with_link } else { self.post }
     }
 }
@@ -30,8 +30,8 @@ mod tests {
     #[test]
     fn price_uses_the_platforms_definition_of_a_link() {
         let price = Price { post: MilliDollars::new(15), with_link: MilliDollars::cents(20), links: Unit::Weighted };
-        for (words, cost) in [("Hello", 15), ("see https://a.de", 200), ("see example.com", 200), ("3.14", 15)] {
-            assert_eq!(price.of(words).get(), cost, "{words}");
+        for (text, cost) in [("Hello", 15), ("see https://a.de", 200), ("see example.com", 200), ("3.14", 15)] {
+            assert_eq!(price.for_text(text).get(), cost, "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::post_rule::{number, told_apart};
+use super::post_rule::{distinguishable_sizes, number};
 use super::{Counting, FileRule, PostRule};
 use crate::media::{Attachment, FileType, MimeType};
 use crate::options::Options;
@@ -178,70 +178,77 @@ impl Rule {
     /// The messages about this text and these files, each with the limit and the actual value, to
     /// follow the platform's name. There is one for the post, or one for each file with an error.
     pub(super) fn faults(&self, text: &str, media: &[Attachment], options: &Options) -> Vec<String> {
-        let images = || of_type(media, FileType::Image).count() as u64;
-        let videos = || of_type(media, FileType::Video).count() as u64;
-        let fault = match self {
+        let images = || files_of_type(media, FileType::Image).count() as u64;
+        let videos = || files_of_type(media, FileType::Video).count() as u64;
+        let violation = match self {
             Self::MaxText { max, counting } => {
                 let warning = options.text("content_warning").filter(|_| counting.warnings).unwrap_or_default();
                 let length = counting.length(text) + counting.plain_length(warning);
                 let with = if warning.is_empty() { "" } else { ", the content warning included" };
                 let limit = || format!("{max} {}{}{with}", counting.unit.words(), counting.remark(text));
-                over(*max, length, limit)
+                limit_violation(*max, length, limit)
             }
             Self::MaxTextBytes { max, short_links } => {
-                let length = if *short_links { Shown::of(text).text.len() } else { text.len() };
-                over(*max, length as u64, || number((*max).into(), "byte"))
+                let length = if *short_links { Shown::new(text).text.len() } else { text.len() };
+                limit_violation(*max, length as u64, || number((*max).into(), "byte"))
             }
             Self::MaxContentWarning { max, counting } => {
                 let length = counting.length(options.text("content_warning").unwrap_or_default());
-                over(*max, length, || format!("{max} {} as a content warning", counting.unit.words()))
+                limit_violation(*max, length, || format!("{max} {} as a content warning", counting.unit.words()))
             }
-            Self::MaxMedia { max: 1 } => over(1, media.len() as u64, || "1 image or video".to_owned()),
-            Self::MaxMedia { max } => over(*max, media.len() as u64, || format!("{max} images and videos together")),
-            Self::MaxImages { max } => over(*max, images(), || number((*max).into(), "image")),
-            Self::MaxVideos { max } => over(*max, videos(), || number((*max).into(), "video")),
+            Self::MaxMedia { max: 1 } => limit_violation(1, media.len() as u64, || "1 image or video".to_owned()),
+            Self::MaxMedia { max } => {
+                limit_violation(*max, media.len() as u64, || format!("{max} images and videos together"))
+            }
+            Self::MaxImages { max } => limit_violation(*max, images(), || number((*max).into(), "image")),
+            Self::MaxVideos { max } => limit_violation(*max, videos(), || number((*max).into(), "video")),
             Self::NotMixed => (0 < images() && 0 < videos()).then(|| {
                 let (images, videos) = (number(images(), "image"), number(videos(), "video"));
                 format!("accepts images or videos in one post, not both; this has {images} and {videos}")
             }),
             Self::GifAlone => {
-                let is_crowded = 1 < media.len() && media.iter().any(|it| it.mime_type == MimeType::Gif);
-                is_crowded.then(|| format!("accepts a GIF as the only file of a post; this has {} files", media.len()))
+                let has_other_files = 1 < media.len() && media.iter().any(|it| it.mime_type == MimeType::Gif);
+                has_other_files
+                    .then(|| format!("accepts a GIF as the only file of a post; this has {} files", media.len()))
             }
             Self::MediaRequired => media.is_empty().then(|| "needs at least 1 image or video; this has 0".to_owned()),
-            Self::MimeTypes { types } => return not_among(types, media),
+            Self::MimeTypes { types } => return mime_type_violations(types, media),
             Self::OfFiles(rule) => return rule.faults(media, options),
             Self::OfPost(rule) => rule.fault(text, media, options),
-            Self::MaxImageBytes { max } => return too_large(*max, "images", of_type(media, FileType::Image)),
-            Self::MaxVideoBytes { max } => return too_large(*max, "videos", of_type(media, FileType::Video)),
-            Self::MaxAltText { max, counting } => return too_wordy(*max, *counting, None, media),
-            Self::MinAltText { min, counting } => return too_curt(*min, *counting, media),
+            Self::MaxImageBytes { max } => {
+                return size_violations(*max, "images", files_of_type(media, FileType::Image));
+            }
+            Self::MaxVideoBytes { max } => {
+                return size_violations(*max, "videos", files_of_type(media, FileType::Video));
+            }
+            Self::MaxAltText { max, counting } => return long_alt_text_violations(*max, *counting, None, media),
+            Self::MinAltText { min, counting } => return short_alt_text_violations(*min, *counting, media),
             Self::MaxVideoAltText { max, counting, max_bytes } => {
-                return too_wordy(*max, *counting, Some(*max_bytes), media);
+                return long_alt_text_violations(*max, *counting, Some(*max_bytes), media);
             }
         };
-        fault.into_iter().collect()
+        violation.into_iter().collect()
     }
 }
 
-fn of_type(media: &[Attachment], file_type: FileType) -> impl Iterator<Item = &Attachment> {
+fn files_of_type(media: &[Attachment], file_type: FileType) -> impl Iterator<Item = &Attachment> {
     media.iter().filter(move |it| it.mime_type.file_type() == file_type)
 }
 
-fn over(max: u32, actual: u64, limit: impl FnOnce() -> String) -> Option<String> {
+fn limit_violation(max: u32, actual: u64, limit: impl FnOnce() -> String) -> Option<String> {
     (u64::from(max) < actual).then(|| format!("accepts at most {}; this has {actual}", limit()))
 }
 
 /// With `of_videos`, checks videos only, and also limits the bytes of each text.
-fn too_wordy(max: u32, counting: Counting, of_videos: Option<u32>, media: &[Attachment]) -> Vec<String> {
-    let is_meant = |it: &Attachment| {
+fn long_alt_text_violations(max: u32, counting: Counting, of_videos: Option<u32>, media: &[Attachment]) -> Vec<String> {
+    let is_affected = |it: &Attachment| {
         of_videos.is_none() || it.mime_type.file_type() == FileType::Video || it.mime_type == MimeType::Gif
     };
     let what = if of_videos.is_some() { "alt texts of videos" } else { "alt texts" };
-    let words = (1..).zip(media).filter(|(_, it)| is_meant(it));
-    let words = words.filter_map(|(number, it): (usize, _)| Some((number, it.alt_text.as_ref()?.as_str())));
-    let fault = |(number, words): (usize, &str)| {
-        let (length, bytes) = (counting.length(words), words.len() as u64);
+    let alt_texts = (1..).zip(media).filter(|(_, it)| is_affected(it));
+    let alt_texts = alt_texts.filter_map(|(number, it): (usize, _)| Some((number, it.alt_text.as_ref()?.as_str())));
+    let violation = |(number, alt_texts): (usize, &str)| {
+        let (length, bytes) = (counting.length(alt_texts), alt_texts.len() as u64);
         let units = counting.unit.words();
         if u64::from(max) < length {
             return Some(format!(
@@ -251,11 +258,11 @@ fn too_wordy(max: u32, counting: Counting, of_videos: Option<u32>, media: &[Atta
         let max_bytes = of_videos.filter(|it| u64::from(*it) < bytes)?;
         Some(format!("accepts {what} of at most {max_bytes} bytes; the alt text of file {number} has {bytes}"))
     };
-    words.filter_map(fault).collect()
+    alt_texts.filter_map(violation).collect()
 }
 
-fn too_curt(min: u32, counting: Counting, media: &[Attachment]) -> Vec<String> {
-    let fault = |(number, file): (usize, &Attachment)| {
+fn short_alt_text_violations(min: u32, counting: Counting, media: &[Attachment]) -> Vec<String> {
+    let violation = |(number, file): (usize, &Attachment)| {
         let length = file.alt_text.as_ref().map_or(0, |it| counting.length(it.as_str()));
         let actual = || match file.alt_text {
             Some(_) => format!("the alt text of file {number} has {length}"),
@@ -264,20 +271,20 @@ fn too_curt(min: u32, counting: Counting, media: &[Attachment]) -> Vec<String> {
         let units = counting.unit.words();
         (length < min.into()).then(|| format!("needs alt texts of at least {min} {units}; {}", actual()))
     };
-    (1..).zip(media).filter_map(fault).collect()
+    (1..).zip(media).filter_map(violation).collect()
 }
 
-fn not_among(types: &[MimeType], media: &[Attachment]) -> Vec<String> {
-    let taken = || types.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
-    let strange = media.iter().map(|it| it.mime_type).filter(|it| !types.contains(it));
-    strange.map(|it| format!("accepts {}, not {}", taken(), it.as_str())).collect()
+fn mime_type_violations(types: &[MimeType], media: &[Attachment]) -> Vec<String> {
+    let accepted = || types.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
+    let unaccepted = media.iter().map(|it| it.mime_type).filter(|it| !types.contains(it));
+    unaccepted.map(|it| format!("accepts {}, not {}", accepted(), it.as_str())).collect()
 }
 
-fn too_large<'m>(max: u64, what: &str, media: impl Iterator<Item = &'m Attachment>) -> Vec<String> {
+fn size_violations<'m>(max: u64, what: &str, media: impl Iterator<Item = &'m Attachment>) -> Vec<String> {
     let large = media.map(|it| it.size_bytes).filter(|it| max < *it);
     large
         .map(|it| {
-            let (limit, size) = told_apart(max, it);
+            let (limit, size) = distinguishable_sizes(max, it);
             format!("accepts {what} of at most {limit}; this has {size}")
         })
         .collect()

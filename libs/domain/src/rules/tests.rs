@@ -6,7 +6,7 @@ use crate::options::OptionValue;
 use crate::testing::{an_attachment, rules, text};
 
 fn many_rules() -> Rules {
-    Rules::of(
+    Rules::new(
         "Example",
         [
             Rule::max_text(300, Counting::graphemes().url(23).short_mentions()),
@@ -53,32 +53,34 @@ fn messages(rules: &Rules, raw: &str, media: &[Attachment]) -> Vec<String> {
 
 #[test]
 fn message_has_platform_limit_and_value() {
-    let breaches = rules().breaches(&text(&"x".repeat(501)), &[], &Options::default());
+    let violations = rules().breaches(&text(&"x".repeat(501)), &[], &Options::default());
 
     let message = "Sandbox accepts at most 500 characters; this has 501".to_owned();
-    assert_eq!(breaches, [RuleViolation { rule: "max_text", field: "content".into(), message }]);
+    assert_eq!(violations, [RuleViolation { rule: "max_text", field: "content".into(), message }]);
 }
 
 #[test]
 fn alt_text_of_a_video_has_lower_limits() {
-    let rules = Rules::of("Example", [Rule::max_video_alt_text(10, Counting::graphemes(), 30)]);
-    let told = |mime_type, words: &str| {
-        let alt_text = Some(AltText::parse(words).unwrap());
+    let rules = Rules::new("Example", [Rule::max_video_alt_text(10, Counting::graphemes(), 30)]);
+    let violations = |mime_type, alt_text: &str| {
+        let alt_text = Some(AltText::parse(alt_text).unwrap());
         messages(&rules, "a", &[Attachment { mime_type, alt_text, ..an_attachment(1) }])
     };
-    assert_eq!(told(MimeType::Jpeg, &"x".repeat(11)), Vec::<String>::new());
-    assert_eq!(told(MimeType::Mp4, &"x".repeat(10)), Vec::<String>::new());
+    assert_eq!(violations(MimeType::Jpeg, &"x".repeat(11)), Vec::<String>::new());
+    assert_eq!(violations(MimeType::Mp4, &"x".repeat(10)), Vec::<String>::new());
     let long = "Example accepts alt texts of videos of at most 10 characters; the alt text of file 1 has 11";
-    assert_eq!(told(MimeType::Mp4, &"x".repeat(11)), [long]);
-    let heavy = "Example accepts alt texts of videos of at most 30 bytes; the alt text of file 1 has 50";
-    assert_eq!(told(MimeType::Mp4, &"👨‍👩‍👧‍👦".repeat(2)), [heavy]);
+    assert_eq!(violations(MimeType::Mp4, &"x".repeat(11)), [long]);
+    let too_many_bytes = "Example accepts alt texts of videos of at most 30 bytes; the alt text of file 1 has 50";
+    assert_eq!(violations(MimeType::Mp4, &"👨‍👩‍👧‍👦".repeat(2)), [too_many_bytes]);
 }
 
 #[test]
 fn alt_text_may_be_required_with_a_minimum_length() {
-    let rules = Rules::of("Example", [Rule::min_alt_text(3, Counting::code_points())]);
-    let file =
-        |words: Option<&str>| Attachment { alt_text: words.map(|it| AltText::parse(it).unwrap()), ..an_attachment(1) };
+    let rules = Rules::new("Example", [Rule::min_alt_text(3, Counting::code_points())]);
+    let file = |alt_text: Option<&str>| Attachment {
+        alt_text: alt_text.map(|it| AltText::parse(it).unwrap()),
+        ..an_attachment(1)
+    };
     assert_eq!(messages(&rules, "a", &[file(Some("🚣🚣🚣"))]), Vec::<String>::new());
     assert_eq!(messages(&rules, "a", &[]), Vec::<String>::new());
     assert_eq!(
@@ -91,28 +93,28 @@ fn alt_text_may_be_required_with_a_minimum_length() {
 }
 
 #[test]
-fn a_content_warning_counts_where_the_platform_counts_it() {
+fn content_warning_counts_where_the_platform_counts_it() {
     let given = [("content_warning".to_owned(), OptionValue::Text("x".repeat(6)))].into_iter().collect();
-    let breaches = |counting: Counting| {
-        let breaches = Rules::of("Example", [Rule::max_text(10, counting)]).breaches(&text("words"), &[], &given);
-        breaches.into_iter().map(|it| it.message).collect::<Vec<_>>()
+    let messages_for = |counting: Counting| {
+        let messages_for = Rules::new("Example", [Rule::max_text(10, counting)]).breaches(&text("words"), &[], &given);
+        messages_for.into_iter().map(|it| it.message).collect::<Vec<_>>()
     };
-    assert_eq!(breaches(Counting::graphemes()), Vec::<String>::new());
+    assert_eq!(messages_for(Counting::graphemes()), Vec::<String>::new());
     let message = "Example accepts at most 10 characters, the content warning included; this has 11";
-    assert_eq!(breaches(Counting::graphemes().with_warnings()), [message]);
+    assert_eq!(messages_for(Counting::graphemes().with_warnings()), [message]);
 }
 
 #[test]
-fn a_content_warning_may_have_a_limit_of_its_own() {
-    let rules = Rules::of("Example", [Rule::max_content_warning(5, Counting::code_points())]);
-    let breaches = |warning: &str| {
+fn content_warning_may_have_its_own_limit() {
+    let rules = Rules::new("Example", [Rule::max_content_warning(5, Counting::code_points())]);
+    let violations = |warning: &str| {
         let given = [("content_warning".to_owned(), OptionValue::Text(warning.to_owned()))].into_iter().collect();
         rules.breaches(&text("words"), &[], &given)
     };
-    assert_eq!(breaches("boats"), []);
+    assert_eq!(violations("boats"), []);
     let message = "Example accepts at most 5 characters as a content warning; this has 6".to_owned();
     assert_eq!(
-        breaches("boats!"),
+        violations("boats!"),
         [RuleViolation { rule: "max_content_warning", field: "options.content_warning".into(), message }]
     );
     assert_eq!(messages(&rules, &"x".repeat(10), &[]), Vec::<String>::new());
@@ -133,9 +135,9 @@ fn all_violations_are_returned_at_once() {
     media[3].alt_text = Some(AltText::parse(&"🚣".repeat(5)).unwrap());
     media[4].alt_text = Some(AltText::parse(&"👨‍👩‍👧‍👦".repeat(6)).unwrap());
 
-    let breaches = many_rules().breaches(&text(&"👨‍👩‍👧‍👦".repeat(301)), &media, &Options::default());
+    let violations = many_rules().breaches(&text(&"👨‍👩‍👧‍👦".repeat(301)), &media, &Options::default());
 
-    let named: Vec<_> = breaches.iter().map(|it| (it.rule, &*it.field, it.message.as_str())).collect();
+    let named: Vec<_> = violations.iter().map(|it| (it.rule, &*it.field, it.message.as_str())).collect();
     let gif = ("mime_types", "media", "Example accepts image/jpeg, video/mp4, not image/gif");
     let large_gif = ("max_image_bytes", "media", "Example accepts images of at most 20 MiB; this has 21 MiB");
     assert_eq!(
@@ -170,7 +172,7 @@ fn all_violations_are_returned_at_once() {
 
 #[test]
 fn size_that_looks_like_the_limit_is_shown_in_bytes() {
-    let below_16_mib = Rules::of("Example", vec![Rule::max_image_bytes((16 << 20) - 1)]);
+    let below_16_mib = Rules::new("Example", vec![Rule::max_image_bytes((16 << 20) - 1)]);
     let image = Attachment { size_bytes: 16 << 20, ..an_attachment(1) };
 
     let message = "Example accepts images of at most 16777215 bytes; this has 16777216 bytes";
@@ -179,13 +181,16 @@ fn size_that_looks_like_the_limit_is_shown_in_bytes() {
 
 #[test]
 fn gif_shown_as_a_video_must_be_the_only_file() {
-    let rules = Rules::of("Example", [Rule::GifAlone]);
-    let of = |mime_type| Attachment { mime_type, ..an_attachment(1) };
+    let rules = Rules::new("Example", [Rule::GifAlone]);
+    let attachment = |mime_type| Attachment { mime_type, ..an_attachment(1) };
 
-    assert_eq!(messages(&rules, "words", &[of(MimeType::Gif)]), Vec::<String>::new());
-    assert_eq!(messages(&rules, "words", &[of(MimeType::Png), of(MimeType::Jpeg)]), Vec::<String>::new());
-    let crowded = messages(&rules, "words", &[of(MimeType::Png), of(MimeType::Gif)]);
-    assert_eq!(crowded, ["Example accepts a GIF as the only file of a post; this has 2 files"]);
+    assert_eq!(messages(&rules, "words", &[attachment(MimeType::Gif)]), Vec::<String>::new());
+    assert_eq!(
+        messages(&rules, "words", &[attachment(MimeType::Png), attachment(MimeType::Jpeg)]),
+        Vec::<String>::new()
+    );
+    let messages_for_two = messages(&rules, "words", &[attachment(MimeType::Png), attachment(MimeType::Gif)]);
+    assert_eq!(messages_for_two, ["Example accepts a GIF as the only file of a post; this has 2 files"]);
 }
 
 #[test]
@@ -197,7 +202,7 @@ fn media_may_be_required() {
 #[test]
 fn byte_limit_counts_links_as_displayed() {
     let long = format!("https://example.com/{}", "a".repeat(100));
-    let rules = |rule| Rules::of("Example", [rule]);
+    let rules = |rule| Rules::new("Example", [rule]);
 
     assert_eq!(messages(&rules(Rule::max_shown_text_bytes(30)), &long, &[]), Vec::<String>::new());
     let counted = messages(&rules(Rule::max_text_bytes(30)), &long, &[]);
@@ -208,9 +213,9 @@ fn byte_limit_counts_links_as_displayed() {
 
 #[test]
 fn message_explains_how_links_count() {
-    let rules = Rules::of("Example", [Rule::max_text(30, Counting::graphemes().url(23))]);
+    let rules = Rules::new("Example", [Rule::max_text(30, Counting::graphemes().url(23))]);
 
-    let weighted = Rules::of("Example", [Rule::max_text(30, Counting::weighted())]);
+    let weighted = Rules::new("Example", [Rule::max_text(30, Counting::weighted())]);
 
     let with_link = messages(&rules, "what a read: https://example.com/", &[]);
     let without = messages(&rules, &"x".repeat(31), &[]);
@@ -233,7 +238,7 @@ fn message_explains_how_links_count() {
 
 #[test]
 fn messages_name_the_unit() {
-    let said = |rule| messages(&Rules::of("Example", [rule]), "ab🎉", &[]).remove(0);
+    let first_message = |rule| messages(&Rules::new("Example", [rule]), "ab🎉", &[]).remove(0);
     for (rule, message) in [
         (Rule::max_text(1, Counting::graphemes()), "Example accepts at most 1 characters; this has 3"),
         (Rule::max_text(2, Counting::code_points()), "Example accepts at most 2 characters; this has 3"),
@@ -248,12 +253,12 @@ fn messages_name_the_unit() {
         ),
         (Rule::max_text_bytes(2), "Example accepts at most 2 bytes; this has 6"),
     ] {
-        assert_eq!(said(rule), message);
+        assert_eq!(first_message(rule), message);
     }
 }
 
 #[test]
-fn an_id_is_unique_and_what_is_stored() {
+fn rule_id_is_unique_and_stored() {
     let every = every_rule().rules;
     let ids: BTreeSet<_> = every.iter().map(Rule::id).collect();
     assert_eq!(ids.len(), every.len());
@@ -273,34 +278,34 @@ fn unknown_rules_leave_the_connection_readable() {
     let later = r#"{"title":"Example","rules":[{"id":"max_polls","max":1},{"id":"max_images","max":4,"more":true}]}"#;
     let earlier = r#"{"title":"Example","counting":"code_points","max_text":500,"mixed":false}"#;
 
-    assert_eq!(serde_json::from_str::<Rules>(later).unwrap(), Rules::of("Example", [Rule::max_images(4)]));
-    assert_eq!(serde_json::from_str::<Rules>(earlier).unwrap(), Rules::of("Example", []));
+    assert_eq!(serde_json::from_str::<Rules>(later).unwrap(), Rules::new("Example", [Rule::max_images(4)]));
+    assert_eq!(serde_json::from_str::<Rules>(earlier).unwrap(), Rules::new("Example", []));
 }
 
 /// A reel needs one video, and is the default; a story has no video.
 fn depending() -> Rules {
     let reel = When::option("kind", ["reel", "clip"]).or_absent();
-    Rules::of("Example", [Rule::max_text(5, Counting::code_points())])
-        .and_where(reel, [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::max_videos(1)])
-        .and_where(When::option("quiet", [true]), [Rule::OfPost(PostRule::MaxHashtags { max: 0 })])
+    Rules::new("Example", [Rule::max_text(5, Counting::code_points())])
+        .with_rules_when(reel, [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::max_videos(1)])
+        .with_rules_when(When::option("quiet", [true]), [Rule::OfPost(PostRule::MaxHashtags { max: 0 })])
 }
 
 #[test]
 fn rule_may_depend_on_an_option() {
-    let told = |options: Options| {
-        let breaches = depending().breaches(&text("#words"), &[], &options);
-        breaches.into_iter().map(|it| (it.field.into_owned(), it.message)).collect::<Vec<_>>()
+    let violations = |options: Options| {
+        let found = depending().breaches(&text("#words"), &[], &options);
+        found.into_iter().map(|it| (it.field.into_owned(), it.message)).collect::<Vec<_>>()
     };
     let options = |name: &str, value: OptionValue| [(name.to_owned(), value)].into_iter().collect::<Options>();
 
     let always = ("content".to_owned(), "Example accepts at most 5 characters; this has 6".to_owned());
-    assert_eq!(told(options("kind", "story".into())), std::slice::from_ref(&always));
+    assert_eq!(violations(options("kind", "story".into())), std::slice::from_ref(&always));
     let reel = ("media".to_owned(), "Example, if kind is clip, needs at least 1 video; this has 0".to_owned());
-    assert_eq!(told(options("kind", "clip".into())), [always.clone(), reel]);
-    let unsaid = ("media".to_owned(), "Example, if kind is left out, needs at least 1 video; this has 0".to_owned());
-    assert_eq!(told(Options::default()), [always.clone(), unsaid.clone()]);
+    assert_eq!(violations(options("kind", "clip".into())), [always.clone(), reel]);
+    let absent = ("media".to_owned(), "Example, if kind is left out, needs at least 1 video; this has 0".to_owned());
+    assert_eq!(violations(Options::default()), [always.clone(), absent.clone()]);
     let quiet = ("content".to_owned(), "Example, if quiet is true, accepts at most 0 hashtags; this has 1".to_owned());
-    assert_eq!(told(options("quiet", true.into())), [always, unsaid, quiet]);
+    assert_eq!(violations(options("quiet", true.into())), [always, absent, quiet]);
 }
 
 #[test]

@@ -14,12 +14,12 @@ pub(super) fn links(text: &str) -> impl Iterator<Item = Range<usize>> {
 /// space.
 pub(super) fn hashtags(text: &str) -> usize {
     let is_tag = |word: &str| word.chars().any(|it| !it.is_numeric());
-    outside_of_links(text).map(|words| marked(words, &['#', '＃'], true).filter(|it| is_tag(it)).count()).sum()
+    outside_of_links(text).map(|part| words_after_mark(part, &['#', '＃'], true).filter(|it| is_tag(it)).count()).sum()
 }
 
 /// The number of mentions: `@` and a name.
 pub(super) fn mentions(text: &str) -> usize {
-    outside_of_links(text).map(|words| marked(words, &['@', '＠'], false).count()).sum()
+    outside_of_links(text).map(|part| words_after_mark(part, &['@', '＠'], false).count()).sum()
 }
 
 /// The parts of a text between its links.
@@ -27,22 +27,22 @@ fn outside_of_links(text: &str) -> impl Iterator<Item = &str> {
     let mut start = 0;
     let ends = links(text).chain(std::iter::once(text.len()..text.len()));
     ends.map(move |link| {
-        let words = &text[start..link.start];
+        let part = &text[start..link.start];
         start = link.end;
-        words
+        part
     })
 }
 
 /// The words after one of these marks. The mark may not be within a word; it may be directly after
 /// a marked word if `joined`.
-fn marked<'t>(text: &'t str, marks: &'static [char], joined: bool) -> impl Iterator<Item = &'t str> {
+fn words_after_mark<'t>(text: &'t str, marks: &'static [char], joined: bool) -> impl Iterator<Item = &'t str> {
     let mut end = None;
     text.match_indices(marks).filter_map(move |(at, mark)| {
         let is_within = |it| is_word(it) || matches!(it, '&' | '/' | '@' | '#');
-        let glued = text[..at].chars().next_back().is_some_and(is_within) && !(joined && end == Some(at));
+        let is_within_word = text[..at].chars().next_back().is_some_and(is_within) && !(joined && end == Some(at));
         let start = at + mark.len();
         let word = &text[start..start + text[start..].find(|it| !is_word(it)).unwrap_or(text.len() - start)];
-        let is_marked = !glued && !word.is_empty();
+        let is_marked = !is_within_word && !word.is_empty();
         end = is_marked.then_some(start + word.len());
         is_marked.then_some(word)
     })
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashtags_are_words_behind_a_mark() {
+    fn hashtags_are_words_after_a_mark() {
         for (text, count) in [
             ("", 0),
             ("#one #Two, (#three)", 3),
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn mentions_are_names_behind_a_mark() {
+    fn mentions_are_names_after_a_mark() {
         for (text, count) in [
             ("@one @two_2, (@three)", 3),
             ("me@example.com @ a@b", 0),

@@ -38,7 +38,7 @@ fn parts(text: &str) -> impl Iterator<Item = u64> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
-        let emoji = emoji::at_start(rest);
+        let emoji = emoji::emoji_len_at_start(rest);
         rest = &rest[emoji.unwrap_or(first.len_utf8())..];
         Some(if emoji.is_some() { HEAVY } else { weight(first) })
     })

@@ -81,7 +81,7 @@ mod tests {
     fn only_a_full_http_url_is_an_endpoint() {
         assert_eq!(EndpointUrl::parse("https://a.example/x?y=1").unwrap().to_string(), "https://a.example/x?y=1");
         let long = format!("https://a.example/{}", "x".repeat(2048));
-        for (raw, why) in [
+        for (raw, expected) in [
             ("a.example", InvalidUrl::NotAUrl),
             ("ftp://a.example", InvalidUrl::NotAUrl),
             ("javascript:alert(1)", InvalidUrl::NotAUrl),
@@ -89,15 +89,15 @@ mod tests {
             ("https://a.example/#x", InvalidUrl::Fragment),
             (&long, InvalidUrl::TooLong),
         ] {
-            assert_eq!(EndpointUrl::parse(raw), Err(why), "{raw}");
+            assert_eq!(EndpointUrl::parse(raw), Err(expected), "{raw}");
         }
     }
     #[test]
     fn accepted_url_parses_back() {
         let letters = |number| format!("https://a.example/{}", "ä".repeat(number));
-        let kept = EndpointUrl::parse(&letters(330)).unwrap();
-        let read = serde_json::from_str::<EndpointUrl>(&serde_json::to_string(&kept).unwrap()).unwrap();
-        assert_eq!(read, kept);
+        let parsed = EndpointUrl::parse(&letters(330)).unwrap();
+        let read = serde_json::from_str::<EndpointUrl>(&serde_json::to_string(&parsed).unwrap()).unwrap();
+        assert_eq!(read, parsed);
         assert_eq!(EndpointUrl::parse(&letters(1_000)), Err(InvalidUrl::TooLong), "six characters each, as it is kept");
     }
 }

@@ -166,25 +166,25 @@ impl WebhookDelivery {
     #[must_use]
     pub fn record_response(
         &self,
-        answer: &EndpointResponse,
+        response: &EndpointResponse,
         began_at: DateTime<Utc>,
         now: DateTime<Utc>,
         random: u32,
     ) -> Self {
-        let mut after = self.freed();
+        let mut after = self.release_lease();
         after.tries += 1;
         after.postponed = 0;
-        let EndpointResponse { status, error, took_ms, .. } = answer.clone();
+        let EndpointResponse { status, error, took_ms, .. } = response.clone();
         after.attempts.push(Attempt { at: began_at, status, error, took_ms });
         let surplus = after.attempts.len().saturating_sub(KEPT_ATTEMPTS);
         after.attempts.drain(..surplus);
-        after.last_answer.clone_from(&answer.body);
-        if answer.is_accepted() {
+        after.last_answer.clone_from(&response.body);
+        if response.is_accepted() {
             return after.ended(WebhookDeliveryStatus::Delivered);
         }
         let tries = usize::try_from(after.tries).unwrap_or(usize::MAX);
-        let wait = wait(tries, random).filter(|_| !answer.is_gone() && !after.is_test());
-        match wait.map(|it| with_retry_after(it, answer.retry_after, answer.is_throttled())) {
+        let wait = wait(tries, random).filter(|_| !response.is_gone() && !after.is_test());
+        match wait.map(|it| with_retry_after(it, response.retry_after, response.is_throttled())) {
             Some(wait) => after.waiting(now + wait, now),
             None => after.ended(WebhookDeliveryStatus::Failed),
         }
@@ -193,7 +193,7 @@ impl WebhookDelivery {
     /// Postpones the attempt, because it got no permit. No attempt is counted.
     #[must_use]
     pub fn postponed(&self, now: DateTime<Utc>, random: u32) -> Self {
-        let after = Self { postponed: self.postponed.saturating_add(1), ..self.freed() };
+        let after = Self { postponed: self.postponed.saturating_add(1), ..self.release_lease() };
         after.waiting(now + wait_for_permit(self.postponed, random), now)
     }
 
@@ -201,7 +201,7 @@ impl WebhookDelivery {
     /// many newer deliveries wait.
     #[must_use]
     pub fn fail(&self) -> Self {
-        self.freed().ended(WebhookDeliveryStatus::Failed)
+        self.release_lease().ended(WebhookDeliveryStatus::Failed)
     }
 
     /// Starts all attempts again, at the owner's request.
@@ -222,7 +222,7 @@ impl WebhookDelivery {
         self.message.kind == EventKind::WebhookTest
     }
 
-    fn freed(&self) -> Self {
+    fn release_lease(&self) -> Self {
         Self { lease_expires_at: None, write_id: self.write_id + 1, ..self.clone() }
     }
 
@@ -247,62 +247,62 @@ fn is_zero(number: &u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{a_notice, noon};
+    use crate::testing::{a_webhook_delivery, noon};
     use crate::webhook::TRIES;
 
     fn answered(status: u16) -> EndpointResponse {
         EndpointResponse { status: Some(status), ..EndpointResponse::none("", 7) }
     }
 
-    fn attempt(notice: &WebhookDelivery, answer: &EndpointResponse, now: DateTime<Utc>) -> WebhookDelivery {
-        assert!(notice.is_due(now), "{notice:?}");
-        let held = notice.lease(now);
-        assert!(!held.is_due(now), "one at a time");
-        held.record_response(answer, now, now, 0)
+    fn attempt(delivery: &WebhookDelivery, response: &EndpointResponse, now: DateTime<Utc>) -> WebhookDelivery {
+        assert!(delivery.is_due(now), "{delivery:?}");
+        let leased = delivery.lease(now);
+        assert!(!leased.is_due(now), "one at a time");
+        leased.record_response(response, now, now, 0)
     }
 
     #[test]
     fn accepted_delivery_ends_and_failed_one_has_ten_attempts() {
-        let delivered = attempt(&a_notice(), &answered(204), noon());
+        let delivered = attempt(&a_webhook_delivery(), &answered(204), noon());
         assert_eq!((delivered.state, delivered.due_at), (WebhookDeliveryStatus::Delivered, None));
 
-        let (mut notice, mut now) = (a_notice(), noon());
+        let (mut delivery, mut now) = (a_webhook_delivery(), noon());
         for tried in 1..TRIES {
-            notice = attempt(&notice, &answered(500), now);
-            assert_eq!(notice.state, WebhookDeliveryStatus::Waiting, "after {tried}");
-            assert!(notice.due_at.is_some() && !notice.is_due(notice.next_step_at - TimeDelta::seconds(2)));
-            now = notice.next_step_at;
+            delivery = attempt(&delivery, &answered(500), now);
+            assert_eq!(delivery.state, WebhookDeliveryStatus::Waiting, "after {tried}");
+            assert!(delivery.due_at.is_some() && !delivery.is_due(delivery.next_step_at - TimeDelta::seconds(2)));
+            now = delivery.next_step_at;
         }
-        let failed = attempt(&notice, &answered(500), now);
+        let failed = attempt(&delivery, &answered(500), now);
         assert_eq!((failed.state, failed.due_at, failed.attempts.len()), (WebhookDeliveryStatus::Failed, None, TRIES));
     }
 
     #[test]
     fn redirect_is_a_failed_attempt_and_410_ends_the_delivery() {
-        assert_eq!(attempt(&a_notice(), &answered(302), noon()).state, WebhookDeliveryStatus::Waiting);
-        assert_eq!(attempt(&a_notice(), &answered(410), noon()).state, WebhookDeliveryStatus::Failed);
+        assert_eq!(attempt(&a_webhook_delivery(), &answered(302), noon()).state, WebhookDeliveryStatus::Waiting);
+        assert_eq!(attempt(&a_webhook_delivery(), &answered(410), noon()).state, WebhookDeliveryStatus::Failed);
     }
 
     #[test]
     fn long_wait_uses_the_tick_and_short_wait_the_queue() {
-        let asked = EndpointResponse { retry_after: Some(TimeDelta::hours(3)), ..answered(503) };
-        let long = attempt(&a_notice(), &asked, noon());
+        let with_retry_after = EndpointResponse { retry_after: Some(TimeDelta::hours(3)), ..answered(503) };
+        let long = attempt(&a_webhook_delivery(), &with_retry_after, noon());
         assert_eq!(long.next_step_at, noon() + TimeDelta::hours(3));
         assert!(long.due_at.unwrap() < long.next_step_at);
-        let short = attempt(&a_notice(), &answered(503), noon());
+        let short = attempt(&a_webhook_delivery(), &answered(503), noon());
         assert!(short.next_step_at < short.due_at.unwrap());
     }
 
     #[test]
     fn lease_of_a_dead_worker_expires_after_a_minute() {
-        let held = a_notice().lease(noon());
-        assert!(held.due_at.is_some_and(|it| it <= noon() + LEASE));
-        assert!(held.is_due(noon() + LEASE));
+        let leased = a_webhook_delivery().lease(noon());
+        assert!(leased.due_at.is_some_and(|it| it <= noon() + LEASE));
+        assert!(leased.is_due(noon() + LEASE));
     }
 
     #[test]
     fn redelivery_has_all_attempts_and_the_same_id() {
-        let failed = attempt(&a_notice(), &answered(410), noon());
+        let failed = attempt(&a_webhook_delivery(), &answered(410), noon());
         let again = failed.redeliver(noon() + TimeDelta::days(2));
         assert_eq!((again.state, again.tries, &again.message), (WebhookDeliveryStatus::Waiting, 0, &failed.message));
         assert!(again.is_due(noon() + TimeDelta::days(2)) && again.attempts.len() == 1);
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn delivery_without_a_permit_waits_longer_without_an_attempt() {
-        let once = a_notice().postponed(noon(), 0);
+        let once = a_webhook_delivery().postponed(noon(), 0);
         let twice = once.postponed(once.next_step_at, 0);
         assert_eq!(
             (once.next_step_at - noon(), twice.next_step_at - once.next_step_at),
@@ -323,14 +323,14 @@ mod tests {
 
     #[test]
     fn test_has_one_attempt_and_old_attempts_are_dropped() {
-        let mut test = a_notice();
+        let mut test = a_webhook_delivery();
         test.message.kind = EventKind::WebhookTest;
         assert_eq!(attempt(&test, &answered(500), noon()).state, WebhookDeliveryStatus::Failed);
 
-        let mut notice = a_notice();
+        let mut delivery = a_webhook_delivery();
         for _ in 0..30 {
-            notice = attempt(&notice.redeliver(noon()), &answered(500), noon());
+            delivery = attempt(&delivery.redeliver(noon()), &answered(500), noon());
         }
-        assert_eq!(notice.attempts.len(), KEPT_ATTEMPTS);
+        assert_eq!(delivery.attempts.len(), KEPT_ATTEMPTS);
     }
 }

@@ -194,7 +194,7 @@ impl WebhookEndpoint {
     pub fn record_response(
         &self,
         kind: EventKind,
-        answer: &EndpointResponse,
+        response: &EndpointResponse,
         is_last: bool,
         now: DateTime<Utc>,
     ) -> Option<Self> {
@@ -203,15 +203,15 @@ impl WebhookEndpoint {
         }
         let is_test = kind == EventKind::WebhookTest;
         let mut after = Self { revision: self.revision + 1, ..self.clone() };
-        if answer.is_accepted() {
+        if response.is_accepted() {
             after.is_verified |= is_test;
             after.failing_since = None;
             if (after.is_verified, after.failing_since) == (self.is_verified, self.failing_since) {
                 return None;
             }
-        } else if is_test && !answer.is_gone() {
+        } else if is_test && !response.is_gone() {
             return None;
-        } else if answer.is_gone() {
+        } else if response.is_gone() {
             after.disable(DisabledReason::Gone, now);
         } else {
             match self.failing_since {

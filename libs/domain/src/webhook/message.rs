@@ -26,7 +26,7 @@ const HASH_LEN: usize = 43;
 
 impl MessageId {
     /// From the event's id on the bus.
-    pub fn of_event(id: &str) -> Self {
+    pub fn from_event_id(id: &str) -> Self {
         Self(format!("{PREFIX}{}", token::hash(id)))
     }
 
@@ -67,7 +67,7 @@ impl WebhookMessage {
     /// is next to the data. The body names the endpoint: the signature by the deployment's key is
     /// valid for every endpoint, so without the name one user could relay their messages to another
     /// user's endpoint.
-    pub fn of(kind: EventKind, webhook: WebhookId, detail: &Value) -> Option<Self> {
+    pub fn from_event(kind: EventKind, webhook: WebhookId, detail: &Value) -> Option<Self> {
         let mut data = detail.as_object()?.clone();
         data.remove("user_id");
         let id = data.remove("id")?;
@@ -78,7 +78,7 @@ impl WebhookMessage {
             "webhook_id": webhook,
             "data": data,
         });
-        Some(Self { id: MessageId::of_event(id.as_str()?), kind, body: body.to_string() })
+        Some(Self { id: MessageId::from_event_id(id.as_str()?), kind, body: body.to_string() })
     }
 
     /// The header `webhook-signature` of an attempt at this time: one signature for each secret of
@@ -101,7 +101,7 @@ mod tests {
         let at = "2026-11-21T12:00:00.000Z";
         let detail =
             json!({ "id": "post.published:7:2", "occurred_at": at, "user_id": "5", "post_id": 7, "sequence": 2 });
-        WebhookMessage::of(EventKind::PostPublished, WebhookId::parse("9").unwrap(), &detail).unwrap()
+        WebhookMessage::from_event(EventKind::PostPublished, WebhookId::parse("9").unwrap(), &detail).unwrap()
     }
 
     fn headers(message: &WebhookMessage, at: DateTime<Utc>, signatures: &str) -> HeaderMap {
@@ -121,8 +121,8 @@ mod tests {
         let headers = headers(&message, at, &signatures);
 
         let verified = |it: &WebhookSecret, body: &str| {
-            let theirs = Webhook::new(it.expose()).unwrap();
-            theirs.verify(body.as_bytes(), &headers).is_ok()
+            let verifier = Webhook::new(it.expose()).unwrap();
+            verifier.verify(body.as_bytes(), &headers).is_ok()
         };
 
         assert!(verified(&new, &message.body) && verified(&old, &message.body));
@@ -132,10 +132,10 @@ mod tests {
     }
 
     #[test]
-    fn an_id_has_no_dots_and_is_the_same_for_the_same_event() {
+    fn message_id_has_no_dots_and_depends_on_the_event() {
         let id = message().id;
         assert_eq!(id, message().id);
-        assert!(!id.as_str().contains('.') && id != MessageId::of_event("post.published:7:3"));
+        assert!(!id.as_str().contains('.') && id != MessageId::from_event_id("post.published:7:3"));
         assert_eq!(MessageId::parse(id.as_str()), Some(id));
         for wrong in ["", "evt_", "evt_x.y", "7"] {
             assert_eq!(MessageId::parse(wrong), None, "{wrong}");

@@ -63,14 +63,14 @@ mod tests {
 
     #[test]
     fn only_2xx_is_accepted_and_only_410_is_gone() {
-        let answered = |status| EndpointResponse { status: Some(status), ..EndpointResponse::none("", 0) };
+        let response = |status| EndpointResponse { status: Some(status), ..EndpointResponse::none("", 0) };
         for status in [200, 201, 202, 204, 299] {
-            assert!(answered(status).is_accepted(), "{status}");
+            assert!(response(status).is_accepted(), "{status}");
         }
         for status in [100, 199, 301, 302, 307, 400, 404, 410, 500] {
-            assert!(!answered(status).is_accepted(), "{status}");
+            assert!(!response(status).is_accepted(), "{status}");
         }
-        assert!(answered(410).is_gone() && !answered(404).is_gone());
+        assert!(response(410).is_gone() && !response(404).is_gone());
         assert!(!EndpointResponse::none("no answer", 0).is_accepted());
     }
 

@@ -38,8 +38,8 @@ pub const PLANNED_AHEAD: TimeDelta = TimeDelta::minutes(14);
 pub(super) fn wait(attempts: usize, random: u32) -> Option<TimeDelta> {
     let wait_ms = WAITS_S.get(attempts)? * 1_000;
     let tenth = wait_ms / 10;
-    let moved = i64::from(random) % (2 * tenth + 1) - tenth;
-    Some(TimeDelta::milliseconds(wait_ms + moved))
+    let offset_ms = i64::from(random) % (2 * tenth + 1) - tenth;
+    Some(TimeDelta::milliseconds(wait_ms + offset_ms))
 }
 
 /// The wait of a delivery that got no permit and was postponed this often before. `random`
@@ -50,9 +50,9 @@ pub(super) fn wait_for_permit(postponed: u32, random: u32) -> TimeDelta {
 }
 
 /// The wait, with regard to what the endpoint requested.
-pub(super) fn with_retry_after(wait: TimeDelta, asked: Option<TimeDelta>, throttled: bool) -> TimeDelta {
-    let least = if throttled { THROTTLED } else { TimeDelta::zero() };
-    wait.max(least).max(asked.map_or(TimeDelta::zero(), |it| it.min(LONGEST_ASKED)))
+pub(super) fn with_retry_after(wait: TimeDelta, requested: Option<TimeDelta>, is_throttled: bool) -> TimeDelta {
+    let min_wait = if is_throttled { THROTTLED } else { TimeDelta::zero() };
+    wait.max(min_wait).max(requested.map_or(TimeDelta::zero(), |it| it.min(LONGEST_ASKED)))
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_moves_by_a_tenth_at_most() {
+    fn wait_varies_by_at_most_a_tenth() {
         for random in (0..u32::MAX).step_by(99_999_989) {
             let wait = wait(2, random).unwrap();
             assert!(TimeDelta::seconds(270) <= wait && wait <= TimeDelta::seconds(330), "{wait}");
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_can_ask_for_more_time_and_never_for_less() {
+    fn endpoint_can_lengthen_the_wait_but_not_shorten_it() {
         let (five, hour) = (TimeDelta::seconds(5), TimeDelta::hours(1));
         assert_eq!(with_retry_after(five, None, false), five);
         assert_eq!(with_retry_after(five, Some(TimeDelta::seconds(1)), false), five);

@@ -24,9 +24,9 @@ impl WebhookSecret {
     }
 
     /// Parses a stored secret; `None` if it is invalid.
-    pub fn parse(kept: SecretString) -> Option<Self> {
-        let bytes = key_bytes(kept.expose_secret())?;
-        (24..=64).contains(&bytes.len()).then_some(Self(kept))
+    pub fn parse(stored: SecretString) -> Option<Self> {
+        let bytes = key_bytes(stored.expose_secret())?;
+        (24..=64).contains(&bytes.len()).then_some(Self(stored))
     }
 
     /// The secret as its owner stores it.

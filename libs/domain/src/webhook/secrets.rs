@@ -45,7 +45,7 @@ impl WebhookSecrets {
     }
 
     /// Until when the secret before the last rotation signs too; `None` when it does not sign.
-    pub fn previous_until(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    pub fn previous_expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.replaced.first().map(|it| it.until).filter(|it| now < *it)
     }
 }
@@ -60,15 +60,15 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_secret_signs_for_a_day_whatever_replaces_the_next() {
+    fn replaced_secret_signs_for_a_day() {
         let later = |hours| noon() + TimeDelta::hours(hours);
         let secrets = WebhookSecrets::new(vec![1]);
-        assert_eq!(secrets.previous_until(noon()), None);
+        assert_eq!(secrets.previous_expires_at(noon()), None);
 
         let secrets = secrets.rotated(vec![2], noon()).rotated(vec![3], later(1));
 
-        assert_eq!(secrets.previous_until(later(24)), Some(later(25)));
-        assert_eq!(secrets.previous_until(later(25)), None, "it signs no more");
+        assert_eq!(secrets.previous_expires_at(later(24)), Some(later(25)));
+        assert_eq!(secrets.previous_expires_at(later(25)), None, "it signs no more");
         assert_eq!(signing(&secrets, later(23)), [3, 2, 1]);
         assert_eq!(signing(&secrets, later(24)), [3, 2]);
         assert_eq!(signing(&secrets, later(25)), [3]);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_five_signatures_at_most() {
+    fn message_has_at_most_five_endpoint_signatures() {
         let secrets = (2..=9).fold(WebhookSecrets::new(vec![1]), |it, next| it.rotated(vec![next], noon()));
         assert_eq!(signing(&secrets, noon()), [9, 8, 7, 6, 5]);
     }

@@ -23,9 +23,9 @@ impl SigningKey {
     }
 
     /// Parses a stored key; `None` if it is invalid.
-    pub fn parse(kept: SecretString) -> Option<Self> {
-        pair(kept.expose_secret())?;
-        Some(Self(kept))
+    pub fn parse(stored: SecretString) -> Option<Self> {
+        pair(stored.expose_secret())?;
+        Some(Self(stored))
     }
 
     /// The form in which it is stored.

@@ -15,9 +15,9 @@ use crate::dependency_error::DependencyError;
 
 /// By name. `Debug` prints the names only.
 #[derive(Clone, Default)]
-pub struct ExtraSecretsSpec(pub(super) Map<String, Value>);
+pub struct ExtraSecrets(pub(super) Map<String, Value>);
 
-impl fmt::Debug for ExtraSecretsSpec {
+impl fmt::Debug for ExtraSecrets {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_set().entries(self.0.keys()).finish()
     }
@@ -32,22 +32,22 @@ pub struct InvalidExtraSecrets(String);
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoExtraSecrets {}
 
-impl ExtraSecretsSpec {
+impl ExtraSecrets {
     /// The values as the adapter's type. A `T` that denies unknown fields refuses them by name.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, InvalidExtraSecrets> {
-        read(&self.0).map_err(|said| {
+        read(&self.0).map_err(|message| {
             // Other messages quote the value.
-            if is_about_names(&said) {
-                return InvalidExtraSecrets(said);
+            if is_field_name_error(&message) {
+                return InvalidExtraSecrets(message);
             }
             let is_wrong = |name: &&String| {
                 let mut others = self.0.clone();
                 others.remove(*name);
-                read::<T>(&others).err().is_none_or(|it| is_about_names(&it))
+                read::<T>(&others).err().is_none_or(|it| is_field_name_error(&it))
             };
-            let wrong =
+            let wrong_name =
                 self.0.keys().find(is_wrong).map_or_else(|| "one of the values".to_owned(), |it| format!("`{it}`"));
-            InvalidExtraSecrets(format!("{wrong} has the wrong type"))
+            InvalidExtraSecrets(format!("{wrong_name} has the wrong type"))
         })
     }
 }
@@ -56,8 +56,8 @@ fn read<T: DeserializeOwned>(values: &Map<String, Value>) -> Result<T, String> {
     serde_json::from_value(Value::Object(values.clone())).map_err(|it| it.to_string())
 }
 
-fn is_about_names(said: &str) -> bool {
-    said.starts_with("unknown field") || said.starts_with("missing field")
+fn is_field_name_error(message: &str) -> bool {
+    message.starts_with("unknown field") || message.starts_with("missing field")
 }
 
 /// A source whose extra secrets must be a valid `T`. Invalid ones are not used, and are logged on
@@ -78,7 +78,7 @@ impl<T> Checked<T> {
 impl<T: DeserializeOwned + 'static> AppSource for Checked<T> {
     async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {
         let app = self.source.credentials().await?;
-        if let Err(error) = app.further.read::<T>() {
+        if let Err(error) = app.extra_secrets.read::<T>() {
             let platform = self.platform;
             tracing::error!(platform, %error, "the extra secrets of the platform are invalid");
             return Err(DependencyError);
@@ -86,8 +86,8 @@ impl<T: DeserializeOwned + 'static> AppSource for Checked<T> {
         Ok(app)
     }
 
-    fn refused(&self, credentials: &Arc<AppCredentials>) {
-        self.source.refused(credentials);
+    fn report_refused(&self, credentials: &Arc<AppCredentials>) {
+        self.source.report_refused(credentials);
     }
 }
 
@@ -105,17 +105,16 @@ mod tests {
         audited: bool,
     }
 
-    fn app(further: &str) -> AppCredentials {
-        serde_json::from_str(&format!(r#"{{"client_id": "us", "client_secret": "s", "note": "ours"{further}}}"#))
-            .unwrap()
+    fn app(extra: &str) -> AppCredentials {
+        serde_json::from_str(&format!(r#"{{"client_id": "us", "client_secret": "s", "note": "ours"{extra}}}"#)).unwrap()
     }
 
     #[test]
     fn extra_secrets_of_a_wrong_type_are_refused_by_name() {
-        let values: Values = app(r#", "signing_secret": "hush", "audited": true"#).further.read().unwrap();
+        let values: Values = app(r#", "signing_secret": "hush", "audited": true"#).extra_secrets.read().unwrap();
         assert_eq!((values.signing_secret.expose_secret(), values.audited), ("hush", true));
 
-        for (further, said) in [
+        for (extra, expected) in [
             (
                 r#", "signing_secret": "hush", "audit": true"#,
                 "unknown field `audit`, expected `signing_secret` or `audited`",
@@ -125,15 +124,15 @@ mod tests {
             (r#", "signing_secret": 7"#, "`signing_secret` has the wrong type"),
             (r#", "signing_secret": ["hush"], "audited": "hush""#, "one of the values has the wrong type"),
         ] {
-            let error = app(further).further.read::<Values>().unwrap_err().to_string();
-            assert_eq!(error, said, "{further}");
+            let error = app(extra).extra_secrets.read::<Values>().unwrap_err().to_string();
+            assert_eq!(error, expected, "{extra}");
         }
         assert!(!format!("{:?}", app(r#", "signing_secret": "hush""#)).contains("hush"));
     }
 
     #[tokio::test]
     async fn invalid_extra_secrets_are_not_used() {
-        let checked = |further: &str| Checked::<NoExtraSecrets>::new("example", Arc::new(app(further)));
+        let checked = |extra: &str| Checked::<NoExtraSecrets>::new("example", Arc::new(app(extra)));
         assert_eq!(checked("").credentials().await.unwrap().client_id, "us");
         assert_eq!(checked(r#", "signing_secret": "hush""#).credentials().await.unwrap_err(), DependencyError);
     }

@@ -70,19 +70,19 @@ pub(super) enum Videos {
 }
 
 /// `takes_galleries`: whether its server knows [`GALLERY`](super::embed::GALLERY).
-pub(super) fn rules(videos: Videos, takes_galleries: bool) -> Rules {
+pub(super) fn rules(videos: Videos, accepts_galleries: bool) -> Rules {
     use MimeType::{Gif, Jpeg, Mp4, Png, Quicktime, Webp};
     let (types, max_video_bytes) = match videos {
         Videos::ToService => (vec![Jpeg, Png, Webp, Gif, Mp4, Quicktime], MAX_VIDEO_BYTES),
         Videos::ToServer { max_bytes } => (vec![Jpeg, Png, Webp, Mp4], max_bytes.min(MAX_VIDEO_BYTES)),
     };
-    let longest = (videos == Videos::ToService).then_some(FileRule::MaxDuration { max: MAX_VIDEO_SECONDS });
-    let mut rules = Rules::of(
+    let max_duration = (videos == Videos::ToService).then_some(FileRule::MaxDuration { max: MAX_VIDEO_SECONDS });
+    let mut rules = Rules::new(
         "Bluesky",
         [
             Rule::max_text(300, Counting::graphemes().short_links()),
             Rule::max_shown_text_bytes(3000),
-            Rule::max_images(if takes_galleries { MAX_GALLERY_PICTURES } else { MAX_PICTURES }.into()),
+            Rule::max_images(if accepts_galleries { MAX_GALLERY_PICTURES } else { MAX_PICTURES }.into()),
             Rule::max_videos(1),
             Rule::NotMixed,
             Rule::GifAlone,
@@ -98,45 +98,46 @@ pub(super) fn rules(videos: Videos, takes_galleries: bool) -> Rules {
             Rule::max_video_alt_text(1000, Counting::graphemes(), 10_000),
         ],
     );
-    rules.rules.extend(longest.map(Rule::OfFiles));
+    rules.rules.extend(max_duration.map(Rule::OfFiles));
     rules
 }
 
 /// Reads a profile. If it cannot be read within this time, the account has no name and no picture.
-pub(super) async fn profile(http: &HttpClients, appview: &Url, who: &Identity, within: Duration) -> AccountInfo {
-    let asked = async {
-        match from_appview(http, appview, who).await {
+pub(super) async fn profile(http: &HttpClients, appview: &Url, identity: &Identity, within: Duration) -> AccountInfo {
+    let fetched = async {
+        match from_appview(http, appview, identity).await {
             Some(shown) => shown,
-            None => from_record(http, who).await.unwrap_or_default(),
+            None => from_record(http, identity).await.unwrap_or_default(),
         }
     };
-    let shown = timeout(within, asked).await.unwrap_or_default();
+    let shown = timeout(within, fetched).await.unwrap_or_default();
     AccountInfo {
-        account_id: who.did.as_str().to_owned(),
-        username: who.handle.as_ref().map(|it| it.as_str().to_owned()),
-        display_name: shown.display_name.map(|it| start_of(&it, MAX_NAME_BYTES).to_owned()).filter(|it| !it.is_empty()),
+        account_id: identity.did.as_str().to_owned(),
+        username: identity.handle.as_ref().map(|it| it.as_str().to_owned()),
+        display_name: shown.display_name.map(|it| truncate(&it, MAX_NAME_BYTES).to_owned()).filter(|it| !it.is_empty()),
         avatar: shown.avatar.filter(|it| it.len() <= MAX_AVATAR_BYTES),
-        profile_url: Some(format!("https://bsky.app/profile/{}", who.did.as_str())),
+        profile_url: Some(format!("https://bsky.app/profile/{}", identity.did.as_str())),
     }
 }
 
 /// The longest prefix with at most so many bytes, in whole characters.
-fn start_of(text: &str, max_bytes: usize) -> &str {
+fn truncate(text: &str, max_bytes: usize) -> &str {
     let end = (0..=max_bytes.min(text.len())).rev().find(|it| text.is_char_boundary(*it));
     &text[..end.unwrap_or_default()]
 }
 
-async fn from_appview(http: &HttpClients, appview: &Url, who: &Identity) -> Option<Shown> {
-    let request = http.to_known(Method::GET, address(appview, "app.bsky.actor.getProfile")).ok()?;
-    let reply = Reply::to(request.query(&[("actor", who.did.as_str())])).await.ok()?;
+async fn from_appview(http: &HttpClients, appview: &Url, identity: &Identity) -> Option<Shown> {
+    let request = http.request_known_host(Method::GET, address(appview, "app.bsky.actor.getProfile")).ok()?;
+    let reply = Reply::to(request.query(&[("actor", identity.did.as_str())])).await.ok()?;
     reply.status.is_success().then(|| reply.json())?
 }
 
-async fn from_record(http: &HttpClients, who: &Identity) -> Option<Shown> {
-    let did = who.did.as_str();
-    let Record { value, .. } = repository::read(http, (&who.pds, did), "app.bsky.actor.profile", "self").await.ok()?;
+async fn from_record(http: &HttpClients, identity: &Identity) -> Option<Shown> {
+    let did = identity.did.as_str();
+    let Record { value, .. } =
+        repository::read(http, (&identity.pds, did), "app.bsky.actor.profile", "self").await.ok()?;
     let avatar = value["avatar"]["ref"]["$link"].as_str().map(|cid| {
-        let mut url = address(&who.pds, "com.atproto.sync.getBlob");
+        let mut url = address(&identity.pds, "com.atproto.sync.getBlob");
         url.query_pairs_mut().append_pair("did", did).append_pair("cid", cid);
         url.into()
     });
@@ -145,7 +146,7 @@ async fn from_record(http: &HttpClients, who: &Identity) -> Option<Shown> {
 
 /// The upload limit of a server, in bytes; `None` if the server does not state it.
 pub(super) async fn blob_limit(http: &HttpClients, pds: &Url) -> Option<u64> {
-    let request = http.to_named(Method::GET, address(pds, "com.atproto.server.describeServer")).ok()?;
+    let request = http.request_named_host(Method::GET, address(pds, "com.atproto.server.describeServer")).ok()?;
     let reply = Reply::to(request).await.ok()?;
     reply.status.is_success().then(|| reply.json::<Server>())??.blob_upload_limit
 }
@@ -156,10 +157,10 @@ mod tests {
 
     #[test]
     fn name_is_cut_between_characters() {
-        assert_eq!(start_of("Alice", 640), "Alice");
-        assert_eq!(start_of(&"a".repeat(700), 640).len(), 640);
-        assert_eq!(start_of("aé", 2), "a");
-        assert_eq!(start_of("é", 1), "");
-        assert_eq!(start_of("", 1), "");
+        assert_eq!(truncate("Alice", 640), "Alice");
+        assert_eq!(truncate(&"a".repeat(700), 640).len(), 640);
+        assert_eq!(truncate("aé", 2), "a");
+        assert_eq!(truncate("é", 1), "");
+        assert_eq!(truncate("", 1), "");
     }
 }

@@ -78,7 +78,7 @@ pub(super) async fn sign_in(
 ) -> Result<Tokens, ConnectError> {
     let url = address(pds, "com.atproto.server.createSession");
     let body = json!({"identifier": did, "password": password.expose_secret().trim()});
-    let reply = Reply::to(http.to_named(Method::POST, url).map_err(ReplyError::from)?.json(&body)).await?;
+    let reply = Reply::to(http.request_named_host(Method::POST, url).map_err(ReplyError::from)?.json(&body)).await?;
     let wrong = |message: &str| ConnectError::Field { name: FIELD, message: message.to_owned() };
     match (reply.status, reply.error().as_deref()) {
         (it, _) if it.is_success() => {}
@@ -99,13 +99,13 @@ pub(super) async fn sign_in(
         end(http, pds, &tokens.refresh_jwt).await.ok();
         return Err(ConnectError::Refused("the server signed in another account".to_owned()));
     }
-    let is_own_password = tokens.claims().scope.as_deref() == Some(MAIN_PASSWORD);
-    if is_own_password || tokens.active == Some(false) {
+    let is_main_password = tokens.claims().scope.as_deref() == Some(MAIN_PASSWORD);
+    if is_main_password || tokens.active == Some(false) {
         // The session will not be used. Whether this call succeeds does not matter.
         end(http, pds, &tokens.refresh_jwt).await.ok();
     }
     match &tokens.status {
-        _ if is_own_password => Err(wrong(OWN_PASSWORD)),
+        _ if is_main_password => Err(wrong(OWN_PASSWORD)),
         Some(status) if tokens.active == Some(false) => {
             Err(ConnectError::Refused(format!("this account is not active ({status})")))
         }
@@ -117,15 +117,15 @@ const OWN_PASSWORD: &str = "This is your account's main password. Keep it to you
                             Settings, Privacy and security, App passwords, and type that one.";
 
 pub(super) async fn refresh(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Tokens, RefreshError> {
-    let reply = as_bearer(http, pds, "com.atproto.server.refreshSession", token, REFRESH_TIMEOUT).await?;
+    let reply = post_with_token(http, pds, "com.atproto.server.refreshSession", token, REFRESH_TIMEOUT).await?;
     if reply.status.is_success() {
         let unreadable = || RefreshError::Unreachable("its response is not valid".to_owned());
         return reply.json().ok_or_else(unreadable);
     }
-    Err(not_refreshed(&reply))
+    Err(refresh_error(&reply))
 }
 
-fn not_refreshed(reply: &Reply) -> RefreshError {
+fn refresh_error(reply: &Reply) -> RefreshError {
     match (reply.status, reply.error().as_deref()) {
         (
             _,
@@ -146,17 +146,17 @@ fn not_refreshed(reply: &Reply) -> RefreshError {
 }
 
 pub(super) async fn end(http: &HttpClients, pds: &Url, token: &SecretString) -> Result<Reply, ReplyError> {
-    as_bearer(http, pds, "com.atproto.server.deleteSession", token, ANSWER_WITHIN).await
+    post_with_token(http, pds, "com.atproto.server.deleteSession", token, ANSWER_WITHIN).await
 }
 
-async fn as_bearer(
+async fn post_with_token(
     http: &HttpClients,
     pds: &Url,
     method: &str,
     token: &SecretString,
     within: Duration,
 ) -> Result<Reply, ReplyError> {
-    let request = http.to_named(Method::POST, address(pds, method))?;
+    let request = http.request_named_host(Method::POST, address(pds, method))?;
     Reply::to(request.bearer_auth(token.expose_secret()).timeout(within)).await
 }
 
@@ -170,7 +170,7 @@ mod tests {
     fn refused_refresh_token_ends_the_session() {
         let refusal = |status: u16, body: String| {
             let status = StatusCode::from_u16(status).unwrap();
-            not_refreshed(&Reply { status, headers: HeaderMap::new(), body: body.into_bytes() })
+            refresh_error(&Reply { status, headers: HeaderMap::new(), body: body.into_bytes() })
         };
         for (status, error) in [
             (400, "ExpiredToken"),

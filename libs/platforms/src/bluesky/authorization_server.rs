@@ -55,7 +55,7 @@ impl AuthorizationServer {
 
 async fn document<T: DeserializeOwned>(http: &HttpClients, server: &Url, path: &str) -> Result<T, ConnectError> {
     let url = server.join(path).map_err(|_| ConnectError::Unreachable)?;
-    let reply = Reply::to(http.to_named(Method::GET, url).map_err(ReplyError::from)?).await?;
+    let reply = Reply::to(http.request_named_host(Method::GET, url).map_err(ReplyError::from)?).await?;
     match reply.status {
         StatusCode::OK => reply.json().ok_or(ConnectError::Unreachable),
         _ => Err(ConnectError::Unreachable),

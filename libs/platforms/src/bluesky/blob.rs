@@ -12,7 +12,7 @@ const MAX_MIME_BYTES: usize = 127;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Blob {
     #[serde(rename = "$type")]
-    is: Is,
+    is: BlobType,
     #[serde(rename = "ref")]
     link: Link,
     #[serde(rename = "mimeType", deserialize_with = "mime_type")]
@@ -23,7 +23,7 @@ pub(super) struct Blob {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Is {
+enum BlobType {
     Blob,
 }
 
@@ -51,30 +51,30 @@ mod tests {
 
     use super::*;
 
-    fn written(cid: &str, mime: &str) -> Value {
+    fn blob_json(cid: &str, mime: &str) -> Value {
         json!({"$type": "blob", "ref": {"$link": cid}, "mimeType": mime, "size": 3})
     }
 
     #[test]
     fn blob_is_written_with_its_known_fields_only() {
-        let said = written("bafkreibme22gw2h7y2h7tg2fhqotaqjucnbc24deqo72b6mkl2egezxhvy", "image/png");
-        let mut more = said.clone();
-        more["note"] = "x".repeat(100_000).into();
-        assert_eq!(json!(from_value::<Blob>(more).unwrap()), said);
+        let blob = blob_json("bafkreibme22gw2h7y2h7tg2fhqotaqjucnbc24deqo72b6mkl2egezxhvy", "image/png");
+        let mut extended = blob.clone();
+        extended["note"] = "x".repeat(100_000).into();
+        assert_eq!(json!(from_value::<Blob>(extended).unwrap()), blob);
     }
 
     #[test]
     fn invalid_blob_is_rejected() {
-        for said in [
-            written(&"a".repeat(129), "image/png"),
-            written("a/b", "image/png"),
-            written("", "image/png"),
-            written("a", &"x".repeat(200)),
-            written("a", "image/png\r\n"),
+        for blob in [
+            blob_json(&"a".repeat(129), "image/png"),
+            blob_json("a/b", "image/png"),
+            blob_json("", "image/png"),
+            blob_json("a", &"x".repeat(200)),
+            blob_json("a", "image/png\r\n"),
             json!({"cid": "a", "mimeType": "image/png"}),
             json!("a"),
         ] {
-            assert!(from_value::<Blob>(said.clone()).is_err(), "{said}");
+            assert!(from_value::<Blob>(blob.clone()).is_err(), "{blob}");
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::dependency_error::DependencyError;
 /// The access that a grant requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Extent {
+pub(super) enum ScopeSet {
     /// The narrowest possible: records of posts (a put needs the right to create and to update),
     /// pictures and videos, and the two calls by which the video service acts for the account: it
     /// stores the finished video there, and reports how much may still be uploaded.
@@ -31,7 +31,7 @@ pub(super) enum Extent {
     Everything,
 }
 
-impl Extent {
+impl ScopeSet {
     pub(super) const fn scope(self) -> &'static str {
         match self {
             Self::Posts => {
@@ -43,15 +43,15 @@ impl Extent {
     }
 
     /// The URL of the document that names this scope.
-    fn document(self, here: &CallbackUrls) -> String {
+    fn document(self, urls: &CallbackUrls) -> String {
         match self {
-            Self::Posts => here.client_document.clone(),
-            Self::Everything => format!("{}?{EVERYTHING}", here.client_document),
+            Self::Posts => urls.client_document.clone(),
+            Self::Everything => format!("{}?{EVERYTHING}", urls.client_document),
         }
     }
 }
 
-/// The query of our document's URL for [`Extent::Everything`].
+/// The query of our document's URL for [`ScopeSet::Everything`].
 const EVERYTHING: &str = "scope=everything";
 
 /// This service as the client of one grant. The key that requested the grant has to be used for it
@@ -61,14 +61,14 @@ pub(super) struct Client {
     /// The URL of our document.
     pub(super) id: String,
     #[serde(default)]
-    extent: Extent,
+    extent: ScopeSet,
     /// `None` for a client at loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<NamedKey>,
 }
 
 impl Client {
-    pub(super) fn at_loopback(redirect_uri: &str, extent: Extent) -> Self {
+    pub(super) fn for_loopback(redirect_uri: &str, extent: ScopeSet) -> Self {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("redirect_uri", redirect_uri)
             .append_pair("scope", extent.scope())
@@ -77,8 +77,8 @@ impl Client {
     }
 
     /// A client that has a document.
-    pub(super) fn new(here: &CallbackUrls, key: NamedKey, extent: Extent) -> Self {
-        Self { id: extent.document(here), extent, key: Some(key) }
+    pub(super) fn new(urls: &CallbackUrls, key: NamedKey, extent: ScopeSet) -> Self {
+        Self { id: extent.document(urls), extent, key: Some(key) }
     }
 
     pub(super) const fn scope(&self) -> &'static str {
@@ -111,8 +111,8 @@ impl Client {
 }
 
 /// Whether only this machine can reach us.
-pub(super) fn is_at_loopback(here: &CallbackUrls) -> bool {
-    let Ok(origin) = Url::parse(&here.origin) else { return false };
+pub(super) fn is_loopback_origin(urls: &CallbackUrls) -> bool {
+    let Ok(origin) = Url::parse(&urls.origin) else { return false };
     let is_loopback = match origin.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -124,34 +124,34 @@ pub(super) fn is_at_loopback(here: &CallbackUrls) -> bool {
 
 /// The redirect URI. For a client at loopback, servers accept an IP address here, but not the name
 /// `localhost`.
-pub(super) fn redirect_uri(here: &CallbackUrls) -> String {
-    match Url::parse(&here.redirect_uri) {
-        Ok(mut url) if is_at_loopback(here) && url.host_str() == Some("localhost") => {
+pub(super) fn redirect_uri(urls: &CallbackUrls) -> String {
+    match Url::parse(&urls.redirect_uri) {
+        Ok(mut url) if is_loopback_origin(urls) && url.host_str() == Some("localhost") => {
             match url.set_host(Some("127.0.0.1")) {
                 Ok(()) => url.into(),
-                Err(_) => here.redirect_uri.clone(),
+                Err(_) => urls.redirect_uri.clone(),
             }
         }
-        _ => here.redirect_uri.clone(),
+        _ => urls.redirect_uri.clone(),
     }
 }
 
 /// Our document at the URL that `here` names, with these keys; `None` for any other URL.
-pub(super) fn document(here: &CallbackUrls, name: &str, keys: &[NamedKey]) -> Option<Value> {
-    let extent = match here.client_document.split_once('?') {
-        None => Extent::Posts,
-        Some((_, query)) if query == EVERYTHING => Extent::Everything,
+pub(super) fn document(urls: &CallbackUrls, name: &str, keys: &[NamedKey]) -> Option<Value> {
+    let extent = match urls.client_document.split_once('?') {
+        None => ScopeSet::Posts,
+        Some((_, query)) if query == EVERYTHING => ScopeSet::Everything,
         Some(_) => return None,
     };
     let keys: Vec<Value> = keys.iter().map(NamedKey::public).collect();
     Some(json!({
-        "client_id": here.client_document,
+        "client_id": urls.client_document,
         "client_name": name,
-        "client_uri": here.origin,
+        "client_uri": urls.origin,
         "application_type": "web",
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
-        "redirect_uris": [redirect_uri(here)],
+        "redirect_uris": [redirect_uri(urls)],
         "scope": extent.scope(),
         "dpop_bound_access_tokens": true,
         "token_endpoint_auth_method": "private_key_jwt",
@@ -169,42 +169,42 @@ mod tests {
 
     #[test]
     fn loopback_client_has_its_scope_in_the_id() {
-        let here = CallbackUrls::of("http://localhost:8080", "bluesky");
-        assert!(is_at_loopback(&here));
-        assert!(is_at_loopback(&CallbackUrls::of("http://127.0.0.1:8080", "bluesky")));
-        assert!(!is_at_loopback(&CallbackUrls::of("https://localhost", "bluesky")));
-        assert!(!is_at_loopback(&CallbackUrls::of("https://social.example", "bluesky")));
+        let urls = CallbackUrls::new("http://localhost:8080", "bluesky");
+        assert!(is_loopback_origin(&urls));
+        assert!(is_loopback_origin(&CallbackUrls::new("http://127.0.0.1:8080", "bluesky")));
+        assert!(!is_loopback_origin(&CallbackUrls::new("https://localhost", "bluesky")));
+        assert!(!is_loopback_origin(&CallbackUrls::new("https://social.example", "bluesky")));
 
-        let redirect_uri = redirect_uri(&here);
+        let redirect_uri = redirect_uri(&urls);
         assert_eq!(redirect_uri, "http://127.0.0.1:8080/connect/callback/bluesky");
-        let client = Client::at_loopback(&redirect_uri, Extent::Posts);
+        let client = Client::for_loopback(&redirect_uri, ScopeSet::Posts);
         assert!(client.id.starts_with("http://localhost?redirect_uri=http%3A%2F%2F127.0.0.1%3A8080%2Fconnect"));
         assert!(client.id.contains("&scope=atproto%20repo%3A"), "{}", client.id);
         assert_eq!(client.assertion_fields("https://pds.example", noon()).unwrap().len(), 1);
-        let everything = Client::at_loopback(&redirect_uri, Extent::Everything);
+        let everything = Client::for_loopback(&redirect_uri, ScopeSet::Everything);
         assert!(everything.id.ends_with("&scope=atproto%20transition%3Ageneric"), "{}", everything.id);
     }
 
     #[test]
     fn client_document_exists_for_each_extent_only() {
-        let here = CallbackUrls::of("https://social.example", "bluesky");
-        for extent in [Extent::Posts, Extent::Everything] {
-            let here = CallbackUrls { client_document: extent.document(&here), ..here.clone() };
-            let document = document(&here, "Ours", &[]).unwrap();
-            assert_eq!(document["client_id"], here.client_document);
+        let urls = CallbackUrls::new("https://social.example", "bluesky");
+        for extent in [ScopeSet::Posts, ScopeSet::Everything] {
+            let urls = CallbackUrls { client_document: extent.document(&urls), ..urls.clone() };
+            let document = document(&urls, "Ours", &[]).unwrap();
+            assert_eq!(document["client_id"], urls.client_document);
             assert_eq!(document["scope"], extent.scope());
         }
-        let client_document = format!("{}?scope=nothing", here.client_document);
-        assert_eq!(document(&CallbackUrls { client_document, ..here }, "Ours", &[]), None);
+        let client_document = format!("{}?scope=nothing", urls.client_document);
+        assert_eq!(document(&CallbackUrls { client_document, ..urls }, "Ours", &[]), None);
     }
 
     #[test]
     fn client_document_shows_only_public_keys() {
-        let here = CallbackUrls::of("https://social.example", "bluesky");
+        let urls = CallbackUrls::new("https://social.example", "bluesky");
         let key = || NamedKey { kid: "k1".to_owned(), key: SigningKey::generate().unwrap() };
 
-        let form = Client::new(&here, key(), Extent::Posts).assertion_fields("https://pds.example", noon()).unwrap();
-        let document = document(&here, "Ours", &[key()]).unwrap();
+        let form = Client::new(&urls, key(), ScopeSet::Posts).assertion_fields("https://pds.example", noon()).unwrap();
+        let document = document(&urls, "Ours", &[key()]).unwrap();
 
         assert_eq!(
             form.iter().map(|(name, _)| *name).collect::<Vec<_>>(),

@@ -45,12 +45,12 @@ impl NamedKey {
 
 /// All keys of this deployment, oldest first. The first one is created on the first call.
 pub(super) async fn all(vault: &dyn Vault) -> Result<Vec<NamedKey>, DependencyError> {
-    if let Some(kept) = vault.find(NAME).await? {
-        return read(&kept);
+    if let Some(stored) = vault.find(NAME).await? {
+        return parse_keys(&stored);
     }
-    let made = serde_json::to_string(&Keys { keys: vec![NamedKey::generate()?] }).map_err(|_| DependencyError)?;
+    let secret = serde_json::to_string(&Keys { keys: vec![NamedKey::generate()?] }).map_err(|_| DependencyError)?;
     // If two processes create a key at the same time, the vault keeps one, and both use it.
-    read(&vault.keep(NAME, SecretString::from(made), None, Retention::Always).await?)
+    parse_keys(&vault.keep(NAME, SecretString::from(secret), None, Retention::Always).await?)
 }
 
 /// The key that signs.
@@ -58,8 +58,8 @@ pub(super) async fn newest(vault: &dyn Vault) -> Result<NamedKey, DependencyErro
     all(vault).await?.pop().ok_or(DependencyError)
 }
 
-fn read(kept: &VaultSecret) -> Result<Vec<NamedKey>, DependencyError> {
-    let keys: Keys = serde_json::from_str(kept.value.expose_secret()).map_err(|_| {
+fn parse_keys(stored: &VaultSecret) -> Result<Vec<NamedKey>, DependencyError> {
+    let keys: Keys = serde_json::from_str(stored.value.expose_secret()).map_err(|_| {
         tracing::error!(name = NAME, "the vault's secret of this name cannot be read");
         DependencyError
     })?;
@@ -77,11 +77,11 @@ mod tests {
         let first = newest(&vault).await.unwrap();
         assert_eq!(newest(&vault).await.unwrap().kid, first.kid);
 
-        let kept = vault.find(NAME).await.unwrap().unwrap();
+        let stored = vault.find(NAME).await.unwrap().unwrap();
         let second = NamedKey::generate().unwrap();
         let kid = second.kid.clone();
         let both = serde_json::to_string(&Keys { keys: vec![first, second] }).unwrap();
-        vault.keep(NAME, both.into(), Some(&kept), Retention::Always).await.unwrap();
+        vault.keep(NAME, both.into(), Some(&stored), Retention::Always).await.unwrap();
 
         assert_eq!(newest(&vault).await.unwrap().kid, kid);
         assert_eq!(all(&vault).await.unwrap().len(), 2);

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::account::Videos;
 use super::authorization_server::AuthorizationServer;
-use super::client::{self, Client, Extent};
+use super::client::{self, Client, ScopeSet};
 use super::dpop::Nonces;
 use super::host::{host_and_port, is_of_bluesky};
 use super::identity::{Directory, Identity, IdentityError};
@@ -53,8 +53,8 @@ struct Flow {
 }
 
 /// The server that was typed, or else the host of the handle.
-pub(super) fn named_host(answers: &FieldValues) -> Option<String> {
-    Some(match Typed::parse(answers.get(HANDLE)?.expose_secret())? {
+pub(super) fn named_host(values: &FieldValues) -> Option<String> {
+    Some(match Typed::parse(values.get(HANDLE)?.expose_secret())? {
         Typed::Server(url) => host_and_port(&url).to_owned(),
         Typed::Name(name) => name.as_str().to_owned(),
     })
@@ -73,20 +73,20 @@ pub(super) struct ConnectFlows<'a> {
 impl ConnectFlows<'_> {
     pub(super) async fn begin(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        let answer = |name| answers.get(name).filter(|it| !it.expose_secret().trim().is_empty());
+        let answer = |name| values.get(name).filter(|it| !it.expose_secret().trim().is_empty());
         let typed = answer(HANDLE).and_then(|it| Typed::parse(it.expose_secret()));
         let typed = typed.ok_or_else(|| handle("Type your full handle, such as alice.bsky.social."))?;
         match (typed, answer(app_password::FIELD)) {
             (Typed::Name(name), Some(password)) => self.sign_in(&name, password, now).await,
             (Typed::Server(_), Some(_)) => Err(handle("An app password needs your handle, such as alice.bsky.social.")),
             (Typed::Name(name), None) => {
-                let who = self.directory.find(&name).await?;
-                let server = AuthorizationServer::for_pds(self.http, &who.pds).await?;
-                self.redirect(server, Some(who), Some(name.as_str()), request, now).await
+                let identity = self.directory.find(&name).await?;
+                let server = AuthorizationServer::for_pds(self.http, &identity.pds).await?;
+                self.redirect(server, Some(identity), Some(name.as_str()), request, now).await
             }
             (Typed::Server(url), None) => {
                 // The URL is of a PDS, or of a server that only issues tokens for such servers.
@@ -104,63 +104,63 @@ impl ConnectFlows<'_> {
     async fn redirect(
         &self,
         server: AuthorizationServer,
-        who: Option<Identity>,
+        identity: Option<Identity>,
         login_hint: Option<&str>,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
         let mut refused = String::new();
-        for extent in [Extent::Posts, Extent::Everything] {
+        for extent in [ScopeSet::Posts, ScopeSet::Everything] {
             let client = self.client(&request.urls, extent).await?;
             let grant = Grant { server: server.clone(), client, key: SigningKey::generate()? };
             let authorization = Authorization { http: self.http, nonces: self.nonces, grant: &grant, now };
             match authorization.push(request, login_hint).await? {
                 Page::At(url) => {
-                    let flow = Flow { who, grant: Box::new(grant) };
+                    let flow = Flow { who: identity, grant: Box::new(grant) };
                     let memory = serde_json::to_string(&flow).map_err(|_| ConnectError::Unreachable)?;
                     return Ok(AuthorizeStep::Redirect { url: url.into(), memory: Some(memory.into()) });
                 }
-                Page::NotFor(words) => refused = words,
+                Page::NotFor(message) => refused = message,
             }
         }
         Err(ConnectError::Refused(refused))
     }
 
     /// This service as a client that requests this access.
-    async fn client(&self, here: &CallbackUrls, extent: Extent) -> Result<Client, ConnectError> {
-        if client::is_at_loopback(here) {
-            return Ok(Client::at_loopback(&client::redirect_uri(here), extent));
+    async fn client(&self, urls: &CallbackUrls, extent: ScopeSet) -> Result<Client, ConnectError> {
+        if client::is_loopback_origin(urls) {
+            return Ok(Client::for_loopback(&client::redirect_uri(urls), extent));
         }
-        Ok(Client::new(here, client_key::newest(self.vault.as_ref()).await?, extent))
+        Ok(Client::new(urls, client_key::newest(self.vault.as_ref()).await?, extent))
     }
 
     /// Completes the connect flow after the redirect back.
     pub(super) async fn end(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, ConnectError> {
-        callback.check_arrival(&callback.urls)?;
+        callback.check_redirect_uri(&callback.urls)?;
         let memory = callback.adapter_state.as_ref().ok_or(ConnectError::Unreachable)?;
-        let Flow { who, grant } =
+        let Flow { who: identity, grant } =
             serde_json::from_str(memory.expose_secret()).map_err(|_| ConnectError::Unreachable)?;
-        let said = |name| callback.query.get(name).map(String::as_str);
+        let parameter = |name| callback.query.get(name).map(String::as_str);
         // A response with another issuer is refused: an attacker may try to have a code of one
         // server sent to another (mix-up attack, RFC 9207).
-        if said("iss") != Some(grant.server.issuer.as_str()) {
+        if parameter("iss") != Some(grant.server.issuer.as_str()) {
             return Err(ConnectError::from_another_server());
         }
-        match said("error") {
+        match parameter("error") {
             None => {}
             Some("access_denied") => return Err(ConnectError::Denied),
             Some(error) => {
-                let words = said("error_description").unwrap_or(error);
-                return Err(ConnectError::Refused(response::shown(words)));
+                let message = parameter("error_description").unwrap_or(error);
+                return Err(ConnectError::Refused(response::shown(message)));
             }
         }
-        let code = said("code").ok_or_else(|| refused("the server sent no code"))?;
+        let code = parameter("code").ok_or_else(|| refused("the server sent no code"))?;
         let authorization = Authorization { http: self.http, nonces: self.nonces, grant: &grant, now };
         let redirect_uri = client::redirect_uri(&callback.urls);
         let exchanged = authorization.exchange(code, &callback.verifier, &redirect_uri);
-        let tokens = in_time(EXCHANGE, exchanged).await?;
-        let who = match in_time(VOUCH_TIMEOUT, self.owner(&tokens, who, &grant.server)).await {
-            Ok(who) => who,
+        let tokens = with_timeout(EXCHANGE, exchanged).await?;
+        let identity = match with_timeout(VOUCH_TIMEOUT, self.owner(&tokens, identity, &grant.server)).await {
+            Ok(identity) => identity,
             Err(refusal) => {
                 // The tokens will not be used. Whether this call succeeds does not matter.
                 let token = tokens.refresh_token.as_ref().unwrap_or(&tokens.access_token);
@@ -174,7 +174,7 @@ impl ConnectFlows<'_> {
             ..Credentials::new(tokens.access_token.clone())
         };
         let scopes = tokens.scopes().map(str::to_owned).collect();
-        Ok(self.account(&who, Kind::Oauth(grant), credentials, scopes).await)
+        Ok(self.account(&identity, Kind::Oauth(grant), credentials, scopes).await)
     }
 
     /// The account of the tokens, if we can use them.
@@ -184,32 +184,32 @@ impl ConnectFlows<'_> {
         expected: Option<Identity>,
         server: &AuthorizationServer,
     ) -> Result<Identity, ConnectError> {
-        if !tokens.are_ours() {
+        if !tokens.is_supported() {
             return Err(refused("the server issued an unsupported kind of token"));
         }
         let did: Did = tokens.sub.parse().map_err(|_| refused("the server named no account"))?;
         match expected {
-            Some(who) if who.did == did => Ok(who),
-            Some(who) => {
-                let name = who.handle.as_ref().map_or(who.did.as_str(), |it| it.as_str());
+            Some(identity) if identity.did == did => Ok(identity),
+            Some(identity) => {
+                let name = identity.handle.as_ref().map_or(identity.did.as_str(), |it| it.as_str());
                 Err(ConnectError::Refused(format!(
                     "you signed in to another account than {name}; sign in to {name}, \
                                                    or type the other handle"
                 )))
             }
-            None => self.vouched(did, server).await,
+            None => self.check_server(did, server).await,
         }
     }
 
     /// The identity of an account that only the server named. The account's own entry in the
     /// directory has to name that server; otherwise any server could issue tokens for any account.
-    async fn vouched(&self, did: Did, server: &AuthorizationServer) -> Result<Identity, ConnectError> {
-        let who = self.directory.find(&Name::Did(did)).await?;
-        let theirs = AuthorizationServer::for_pds(self.http, &who.pds).await?;
-        if theirs.issuer != server.issuer {
+    async fn check_server(&self, did: Did, server: &AuthorizationServer) -> Result<Identity, ConnectError> {
+        let identity = self.directory.find(&Name::Did(did)).await?;
+        let account_server = AuthorizationServer::for_pds(self.http, &identity.pds).await?;
+        if account_server.issuer != server.issuer {
             return Err(ConnectError::Refused("this server is not responsible for that account".to_owned()));
         }
-        Ok(who)
+        Ok(identity)
     }
 
     /// Signs in with an app password.
@@ -219,28 +219,28 @@ impl ConnectFlows<'_> {
         password: &SecretString,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        let who = self.directory.find(name).await?;
-        let tokens = app_password::sign_in(self.http, &who.pds, &who.did, password).await?;
+        let identity = self.directory.find(name).await?;
+        let tokens = app_password::sign_in(self.http, &identity.pds, &identity.did, password).await?;
         let credentials = tokens.into_credentials(None, now);
-        Ok(AuthorizeStep::Accounts(vec![self.account(&who, Kind::AppPassword, credentials, Vec::new()).await]))
+        Ok(AuthorizeStep::Accounts(vec![self.account(&identity, Kind::AppPassword, credentials, Vec::new()).await]))
     }
 
     /// An account with its public profile and rules.
     pub(super) async fn account(
         &self,
-        who: &Identity,
+        identity: &Identity,
         kind: Kind,
         credentials: Credentials,
         scopes: Vec<String>,
     ) -> Account {
-        let is_of_bluesky = is_of_bluesky(&who.pds);
+        let is_of_bluesky = is_of_bluesky(&identity.pds);
         let blob_limit = async {
             if is_of_bluesky {
                 return None;
             }
-            timeout(ABOUT, account::blob_limit(self.http, &who.pds)).await.ok().flatten()
+            timeout(ABOUT, account::blob_limit(self.http, &identity.pds)).await.ok().flatten()
         };
-        let profile = account::profile(self.http, self.appview, who, ABOUT);
+        let profile = account::profile(self.http, self.appview, identity, ABOUT);
         let (profile, blob_limit) = futures::join!(profile, blob_limit);
         // Videos that are sent to the video service are not limited by the account's server.
         let videos = if self.any_video || is_of_bluesky {
@@ -250,12 +250,12 @@ impl ConnectFlows<'_> {
         };
         // No call reports which embeds a server knows. Bluesky's own servers are current. Others
         // state the limit since `@atproto/pds` 0.5.22 of July 2026, two months after galleries.
-        let takes_galleries = is_of_bluesky || blob_limit.is_some();
-        let session = Session { did: who.did.clone(), pds: who.pds.clone(), kind };
+        let accepts_galleries = is_of_bluesky || blob_limit.is_some();
+        let session = Session { did: identity.did.clone(), pds: identity.pds.clone(), kind };
         Account {
             profile,
             scopes,
-            rules: account::rules(videos, takes_galleries),
+            rules: account::rules(videos, accepts_galleries),
             grant: None,
             credentials: Credentials { extra: Some(session.store()), ..credentials },
         }
@@ -263,12 +263,15 @@ impl ConnectFlows<'_> {
 }
 
 /// The result, or an error if there was none in time.
-async fn in_time<T>(within: Duration, asked: impl Future<Output = Result<T, ConnectError>>) -> Result<T, ConnectError> {
-    timeout(within, asked).await.unwrap_or(Err(ConnectError::Unreachable))
+async fn with_timeout<T>(
+    within: Duration,
+    future: impl Future<Output = Result<T, ConnectError>>,
+) -> Result<T, ConnectError> {
+    timeout(within, future).await.unwrap_or(Err(ConnectError::Unreachable))
 }
 
-fn refused(words: &str) -> ConnectError {
-    ConnectError::Refused(words.to_owned())
+fn refused(message: &str) -> ConnectError {
+    ConnectError::Refused(message.to_owned())
 }
 
 fn handle(message: &str) -> ConnectError {
@@ -279,7 +282,7 @@ impl From<ReplyError> for ConnectError {
     fn from(reply_error: ReplyError) -> Self {
         match reply_error {
             // Every server here was reached from what the user typed.
-            ReplyError::Refused(refusal) => IdentityError::NotCalled(refusal).into(),
+            ReplyError::Refused(refusal) => IdentityError::Blocked(refusal).into(),
             _ => Self::Unreachable,
         }
     }

@@ -31,14 +31,14 @@ const MAX_NONCE_BYTES: usize = 512;
 /// Sends requests with a proof, signed by the grant's key and bound to the access token if there is
 /// one.
 #[derive(Clone, Copy)]
-pub(super) struct Prover<'a> {
+pub(super) struct DpopClient<'a> {
     pub(super) key: &'a SigningKey,
     pub(super) token: Option<&'a SecretString>,
     pub(super) nonces: &'a Nonces,
     pub(super) now: DateTime<Utc>,
 }
 
-impl Prover<'_> {
+impl DpopClient<'_> {
     /// Sends a request to a named server with a proof, and with the access token if there is one.
     /// `shape` adds the body, also to a request that is sent again; it returns `None` if it cannot.
     ///
@@ -52,7 +52,7 @@ impl Prover<'_> {
         mut shape: impl FnMut(RequestBuilder) -> Option<RequestBuilder> + Send,
     ) -> Result<Reply, ReplyError> {
         let mut request = |nonce: Option<&str>| -> Result<Option<RequestBuilder>, ReplyError> {
-            let Some(request) = shape(http.to_named(method.clone(), url.clone())?) else { return Ok(None) };
+            let Some(request) = shape(http.request_named_host(method.clone(), url.clone())?) else { return Ok(None) };
             let request = request.header("DPoP", self.proof(&method, &url, nonce)?);
             Ok(Some(match self.token {
                 Some(token) => {
@@ -66,15 +66,15 @@ impl Prover<'_> {
         };
         let first = request(self.nonces.get(&url).as_deref())?.ok_or(DependencyError)?;
         let reply = Reply::to(first).await?;
-        let nonce = self.nonces.learn(&url, &reply.headers);
-        if !wants_another_nonce(&reply) || nonce.is_none() {
+        let nonce = self.nonces.update(&url, &reply.headers);
+        if !needs_new_nonce(&reply) || nonce.is_none() {
             return Ok(reply);
         }
         match request(nonce.as_deref())? {
             None => Ok(reply),
             Some(again) => {
                 let reply = Reply::to(again).await?;
-                self.nonces.learn(&url, &reply.headers);
+                self.nonces.update(&url, &reply.headers);
                 Ok(reply)
             }
         }
@@ -82,13 +82,13 @@ impl Prover<'_> {
 
     fn proof(&self, method: &Method, url: &Url, nonce: Option<&str>) -> Result<String, DependencyError> {
         let header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": self.key.public()});
-        let mut address = url.clone();
-        address.set_query(None);
-        address.set_fragment(None);
+        let mut htu = url.clone();
+        htu.set_query(None);
+        htu.set_fragment(None);
         let mut claims = json!({
             "jti": token::random_token().expose_secret(),
             "htm": method.as_str(),
-            "htu": address.as_str(),
+            "htu": htu.as_str(),
             "iat": self.now.timestamp(),
         });
         if let Some(nonce) = nonce {
@@ -101,7 +101,7 @@ impl Prover<'_> {
     }
 }
 
-fn wants_another_nonce(reply: &Reply) -> bool {
+fn needs_new_nonce(reply: &Reply) -> bool {
     reply.status.is_client_error() && reply.error().as_deref() == Some("use_dpop_nonce")
 }
 
@@ -116,7 +116,7 @@ impl Nonces {
     }
 
     /// Remembers the nonce of a response and returns it.
-    fn learn(&self, url: &Url, headers: &HeaderMap) -> Option<String> {
+    fn update(&self, url: &Url, headers: &HeaderMap) -> Option<String> {
         let nonce = headers.get("dpop-nonce")?.to_str().ok()?;
         let mut known = self.0.lock().ok()?;
         if MAX_SERVERS <= known.len() {
@@ -151,7 +151,7 @@ mod tests {
         let key = SigningKey::generate().unwrap();
         let token = SecretString::from("access");
         let nonces = Nonces::default();
-        let prover = Prover { key: &key, token: Some(&token), nonces: &nonces, now: noon() };
+        let prover = DpopClient { key: &key, token: Some(&token), nonces: &nonces, now: noon() };
         let url = Url::parse("https://pds.example/xrpc/get?a=b").unwrap();
 
         let one = prover.proof(&Method::GET, &url, Some("n1")).unwrap();
@@ -177,13 +177,13 @@ mod tests {
         let headers =
             |nonce: &str| HeaderMap::from_iter([(http::HeaderName::from_static("dpop-nonce"), nonce.parse().unwrap())]);
 
-        nonces.learn(&url(1), &headers("one"));
-        nonces.learn(&url(2), &headers("two"));
+        nonces.update(&url(1), &headers("one"));
+        nonces.update(&url(2), &headers("two"));
         assert_eq!((nonces.get(&url(1)).as_deref(), nonces.get(&url(2)).as_deref()), (Some("one"), Some("two")));
         assert_eq!(nonces.get(&url(3)), None);
 
         for host in 0..2 * MAX_SERVERS {
-            nonces.learn(&url(host), &headers("many"));
+            nonces.update(&url(host), &headers("many"));
         }
         assert!(nonces.0.lock().unwrap().len() <= MAX_SERVERS);
     }

@@ -43,8 +43,8 @@ pub(super) fn files(media: &[Attachment], files: &[File]) -> Value {
         && is_video(video.mime_type)
     {
         let mut embed = json!({"$type": "app.bsky.embed.video", "video": blob});
-        if let Some(words) = &video.alt_text {
-            embed["alt"] = words.as_str().into();
+        if let Some(alt_text) = &video.alt_text {
+            embed["alt"] = alt_text.as_str().into();
         }
         if let Some(size) = *size {
             embed["aspectRatio"] = aspect_ratio(size);
@@ -55,9 +55,9 @@ pub(super) fn files(media: &[Attachment], files: &[File]) -> Value {
         }
         return embed;
     }
-    let image = |(carried, file): (&Attachment, &File)| {
-        let words = carried.alt_text.as_ref().map_or("", AltText::as_str);
-        let mut image = json!({"alt": words, "image": file.blob});
+    let image = |(attachment, file): (&Attachment, &File)| {
+        let alt_text = attachment.alt_text.as_ref().map_or("", AltText::as_str);
+        let mut image = json!({"alt": alt_text, "image": file.blob});
         if let Some(size) = file.size {
             image["aspectRatio"] = aspect_ratio(size);
         }

@@ -15,7 +15,7 @@ pub(super) const PDS: ErrorTable = ErrorTable {
     title: "the account's server",
     code_at: &["/error"],
     is_own: |body| name_of(body).is_some(),
-    is_own_without_code: |_, headers, _| is_about_a_token(headers),
+    is_own_without_code: |_, headers, _| has_token_challenge(headers),
     resets: &[Reset::Custom(limit_ends_at)],
     rules: &[
         // Both codes refuse the proof, not the grant: the server did not accept the nonce that it
@@ -104,7 +104,7 @@ pub(super) fn name_of(body: &Value) -> Option<&str> {
 }
 
 /// Whether a response is about our token, and not from a proxy that requires its own password.
-fn is_about_a_token(headers: &HeaderMap) -> bool {
+fn has_token_challenge(headers: &HeaderMap) -> bool {
     let challenge = headers.get(WWW_AUTHENTICATE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let scheme = challenge.split(' ').next().unwrap_or_default();
     ["DPoP", "Bearer"].iter().any(|it| it.eq_ignore_ascii_case(scheme))
@@ -132,12 +132,12 @@ mod tests {
 
     const PAGE: &str = "<html><h1>Not here</h1></html>";
 
-    fn answered(errors: &ErrorTable, effect: Effect, status: u16, body: &str) -> CallError {
+    fn call_error(errors: &ErrorTable, effect: Effect, status: u16, body: &str) -> CallError {
         errors.classify(effect, StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), body.as_bytes(), noon())
     }
 
     fn named(errors: &ErrorTable, effect: Effect, status: u16, error: &str) -> AttemptError {
-        answered(errors, effect, status, &json!({"error": error, "message": "words"}).to_string()).into()
+        call_error(errors, effect, status, &json!({"error": error, "message": "words"}).to_string()).into()
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         let busy = || AttemptError::RetryLater { retry_at: None, reason: reason() };
         let unknown = |may_still_run| AttemptError::Unknown { may_still_run, retry_at: None, reason: reason() };
         let refused = || AttemptError::Refused { reason: reason() };
-        let stale = || AttemptError::PreparationExpired { reason: reason() };
+        let expired = || AttemptError::PreparationExpired { reason: reason() };
         for (status, error, publish, upload) in [
             (401, "invalid_token", lost(), lost()),
             (400, "ExpiredToken", lost(), lost()),
@@ -157,7 +157,7 @@ mod tests {
             (403, "AccountNotFound", lost(), lost()),
             (401, "use_dpop_nonce", busy(), busy()),
             (401, "invalid_dpop_proof", busy(), busy()),
-            (400, "BlobNotFound", stale(), stale()),
+            (400, "BlobNotFound", expired(), expired()),
             (400, "InvalidRequest", refused(), refused()),
             (413, "PayloadTooLarge", refused(), refused()),
             (429, "RateLimitExceeded", busy(), busy()),
@@ -175,10 +175,10 @@ mod tests {
     fn page_of_an_intermediary_ends_neither_grant_nor_post() {
         for status in [400, 401, 403, 404, 405, 408, 413, 500, 502] {
             for body in [PAGE, r#"{"message":"Forbidden"}"#, r#"{"error":"Not a name"}"#] {
-                let publish = answered(&PDS, Effect::Public, status, body).into();
+                let publish = call_error(&PDS, Effect::Public, status, body).into();
                 assert!(matches!(publish, AttemptError::Unknown { .. }), "{status} {body}: {publish:?}");
                 for errors in [&PDS, &VIDEO, &VIDEO_JOB, &VIDEO_PARTS] {
-                    let upload = answered(errors, Effect::Private, status, body).into();
+                    let upload = call_error(errors, Effect::Private, status, body).into();
                     assert!(matches!(upload, AttemptError::RetryLater { .. }), "{status} {body}: {upload:?}");
                 }
             }
@@ -229,7 +229,7 @@ mod tests {
             (&VIDEO_PARTS, 400, "UnsupportedContentType", ErrorKind::InvalidPost),
         ] {
             let body = json!({"error": error}).to_string();
-            assert_eq!(answered(errors, Effect::Private, status, &body).kind, kind, "{status} {error}");
+            assert_eq!(call_error(errors, Effect::Private, status, &body).kind, kind, "{status} {error}");
         }
     }
 }

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use domain::rich_text::Shown;
 use serde_json::{Value, json};
 
-pub(super) use self::facet::{Facet, LeadsTo};
+pub(super) use self::facet::{Facet, Feature};
 use super::names::{Did, Handle};
 
 /// A text in the form in which it is published.
@@ -30,12 +30,12 @@ pub(super) struct RichText {
 
 impl RichText {
     pub(super) fn new(written: &str) -> Self {
-        let Shown { text, links } = Shown::of(written);
-        let links = links.into_iter().map(|it| Facet { range: it.range, leads_to: LeadsTo::Link(it.uri) });
+        let Shown { text, links } = Shown::new(written);
+        let links = links.into_iter().map(|it| Facet { range: it.range, leads_to: Feature::Link(it.uri) });
         let mut facets: Vec<Facet> = links.collect();
         for other in mention::find(&text).chain(tag::find(&text)).chain(cashtag::find(&text)) {
-            let is_apart = |it: &Facet| other.range.end <= it.range.start || it.range.end <= other.range.start;
-            if facets.iter().all(is_apart) {
+            let does_not_overlap = |it: &Facet| other.range.end <= it.range.start || it.range.end <= other.range.start;
+            if facets.iter().all(does_not_overlap) {
                 facets.push(other);
             }
         }
@@ -46,14 +46,14 @@ impl RichText {
     /// The URLs that the text links to, in order.
     pub(super) fn links(&self) -> impl Iterator<Item = &str> {
         self.facets.iter().filter_map(|it| match &it.leads_to {
-            LeadsTo::Link(uri) => Some(uri.as_str()),
+            Feature::Link(uri) => Some(uri.as_str()),
             _ => None,
         })
     }
 
     pub(super) fn mentions(&self) -> impl Iterator<Item = &Handle> {
         self.facets.iter().filter_map(|it| match &it.leads_to {
-            LeadsTo::Mention(handle) => Some(handle),
+            Feature::Mention(handle) => Some(handle),
             _ => None,
         })
     }
@@ -61,13 +61,13 @@ impl RichText {
 
 /// The facets as a record has them. Mentions of handles without a known DID are left out.
 pub(super) fn written(found: &[Facet], people: &HashMap<Handle, Did>) -> Vec<Value> {
-    let feature = |leads_to: &LeadsTo| {
+    let feature = |leads_to: &Feature| {
         Some(match leads_to {
-            LeadsTo::Link(uri) => json!({"$type": "app.bsky.richtext.facet#link", "uri": uri}),
-            LeadsTo::Mention(handle) => {
+            Feature::Link(uri) => json!({"$type": "app.bsky.richtext.facet#link", "uri": uri}),
+            Feature::Mention(handle) => {
                 json!({"$type": "app.bsky.richtext.facet#mention", "did": people.get(handle)?})
             }
-            LeadsTo::Tag(tag) => json!({"$type": "app.bsky.richtext.facet#tag", "tag": tag}),
+            Feature::Tag(tag) => json!({"$type": "app.bsky.richtext.facet#tag", "tag": tag}),
         })
     };
     let facet = |it: &Facet| {
@@ -84,25 +84,25 @@ mod tests {
     use super::*;
 
     /// Each facet with the text that it covers.
-    fn on(text: &str) -> Vec<(String, LeadsTo)> {
+    fn facets_in(text: &str) -> Vec<(String, Feature)> {
         let RichText { text, facets } = RichText::new(text);
         facets.into_iter().map(|it| (text[it.range].to_owned(), it.leads_to)).collect()
     }
 
-    fn at(words: &str, leads_to: LeadsTo) -> (String, LeadsTo) {
-        (words.to_owned(), leads_to)
+    fn at(text: &str, leads_to: Feature) -> (String, Feature) {
+        (text.to_owned(), leads_to)
     }
 
-    fn link(uri: &str) -> LeadsTo {
-        LeadsTo::Link(uri.to_owned())
+    fn link(uri: &str) -> Feature {
+        Feature::Link(uri.to_owned())
     }
 
-    fn mention(handle: &str) -> LeadsTo {
-        LeadsTo::Mention(handle.parse().unwrap())
+    fn mention(handle: &str) -> Feature {
+        Feature::Mention(handle.parse().unwrap())
     }
 
-    fn tag(tag: &str) -> LeadsTo {
-        LeadsTo::Tag(tag.to_owned())
+    fn tag(tag: &str) -> Feature {
+        Feature::Tag(tag.to_owned())
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
         let text = "Hi @alice.bsky.social, see https://example.com/a and example.org #news of $abc";
         assert_eq!(RichText::new(text).text, text.replace("https://", ""));
         assert_eq!(
-            on(text),
+            facets_in(text),
             [
                 at("@alice.bsky.social", mention("alice.bsky.social")),
                 at("example.com/a", link("https://example.com/a")),
@@ -139,7 +139,7 @@ mod tests {
             let text = format!("{before}https://example.com/ä @bob.example.com #тег 😀 #日本語");
             assert_eq!(RichText::new(&text).facets[0].range.start, before.len(), "{before:?}");
             assert_eq!(
-                on(&text),
+                facets_in(&text),
                 [
                     at("example.com/%C3%A4", link("https://example.com/%C3%A4")),
                     at("@bob.example.com", mention("bob.example.com")),
@@ -154,10 +154,13 @@ mod tests {
     #[test]
     fn facets_do_not_overlap() {
         let link = link("https://example.com/@bob.example.com#tag");
-        assert_eq!(on("https://example.com/@bob.example.com#tag"), [at("example.com/@bob.example...", link.clone())]);
-        assert_eq!(on("#https://example.com/@bob.example.com#tag"), [at("example.com/@bob.example...", link)]);
-        assert_eq!(on("@bob.example.com"), [at("@bob.example.com", mention("bob.example.com"))]);
-        assert_eq!(on("me@example.com"), []);
+        assert_eq!(
+            facets_in("https://example.com/@bob.example.com#tag"),
+            [at("example.com/@bob.example...", link.clone())]
+        );
+        assert_eq!(facets_in("#https://example.com/@bob.example.com#tag"), [at("example.com/@bob.example...", link)]);
+        assert_eq!(facets_in("@bob.example.com"), [at("@bob.example.com", mention("bob.example.com"))]);
+        assert_eq!(facets_in("me@example.com"), []);
     }
 
     #[test]
@@ -190,12 +193,12 @@ mod tests {
                 prop_assert!(end <= facet.range.start && facet.range.start < facet.range.end);
                 end = facet.range.end;
                 // Panics if the range splits a character.
-                let words = &text[facet.range.clone()];
+                let linked_text = &text[facet.range.clone()];
                 match facet.leads_to {
-                    LeadsTo::Mention(handle) => prop_assert_eq!(words[1..].to_ascii_lowercase(), handle.as_str()),
-                    LeadsTo::Tag(tag) if words.starts_with('$') => prop_assert_eq!(words.to_ascii_uppercase(), tag),
-                    LeadsTo::Tag(tag) => prop_assert!(words.ends_with(&tag) && words.chars().count() == tag.chars().count() + 1),
-                    LeadsTo::Link(uri) => prop_assert!(uri.is_ascii() && !words.contains(char::is_whitespace)),
+                    Feature::Mention(handle) => prop_assert_eq!(linked_text[1..].to_ascii_lowercase(), handle.as_str()),
+                    Feature::Tag(tag) if linked_text.starts_with('$') => prop_assert_eq!(linked_text.to_ascii_uppercase(), tag),
+                    Feature::Tag(tag) => prop_assert!(linked_text.ends_with(&tag) && linked_text.chars().count() == tag.chars().count() + 1),
+                    Feature::Link(uri) => prop_assert!(uri.is_ascii() && !linked_text.contains(char::is_whitespace)),
                 }
             }
         }

@@ -30,13 +30,13 @@ pub(super) enum IdentityError {
     #[error("No account has this handle. Copy the full handle from your profile, such as alice.bsky.social.")]
     Nobody,
     #[error("The account of this handle now uses another handle. Type the handle that your profile shows.")]
-    NotTheirs,
+    HandleMismatch,
     #[error("This account's DID document names no usable server. Use another account.")]
     InvalidServer,
     #[error("The DID document of this account cannot be read. Ask the operator of its server, or use another account.")]
     Unreadable,
     #[error("This service cannot call the account's server: {0}. Use an account on a publicly reachable server.")]
-    NotCalled(Refusal),
+    Blocked(Refusal),
     /// No directory could be reached.
     #[error("the account could not be looked up")]
     Unreachable,
@@ -88,14 +88,14 @@ impl Directory {
         }
         let handle = match typed {
             Some(handle) if names(&document, handle) => Some(handle.clone()),
-            Some(_) => return Err(IdentityError::NotTheirs),
+            Some(_) => return Err(IdentityError::HandleMismatch),
             None => self.confirmed_handle(&document, &did).await,
         };
         let pds = document.server().ok_or(IdentityError::InvalidServer)?;
         Ok(Identity { did, handle, pds })
     }
 
-    pub(super) async fn server_of(&self, did: &Did) -> Result<Url, IdentityError> {
+    pub(super) async fn resolve_pds(&self, did: &Did) -> Result<Url, IdentityError> {
         let document = self.document(did).await?;
         document.server().filter(|_| document.id == did.as_str()).ok_or(IdentityError::InvalidServer)
     }
@@ -103,29 +103,29 @@ impl Directory {
     /// Resolves a handle. The resolver also reads DNS records; a server with the handle's name is
     /// asked only if the resolver does not know the handle.
     pub(super) async fn did(&self, handle: &Handle) -> Result<Did, IdentityError> {
-        let asked = match self.by_resolver(handle).await {
+        let resolver_error = match self.resolve_with_service(handle).await {
             Ok(did) => return Ok(did),
-            Err(unknown) => unknown,
+            Err(error) => error,
         };
         // The error of this second way says little: most handles have no server.
-        self.at_handle(handle).await.ok_or(asked)
+        self.resolve_at_host(handle).await.ok_or(resolver_error)
     }
 
-    async fn by_resolver(&self, handle: &Handle) -> Result<Did, IdentityError> {
+    async fn resolve_with_service(&self, handle: &Handle) -> Result<Did, IdentityError> {
         let mut url =
-            joined(&self.resolver, "xrpc/com.atproto.identity.resolveHandle").ok_or(IdentityError::Unreachable)?;
+            join_path(&self.resolver, "xrpc/com.atproto.identity.resolveHandle").ok_or(IdentityError::Unreachable)?;
         url.query_pairs_mut().append_pair("handle", handle);
-        let call = self.http.to_known(Method::GET, url).map_err(|_| IdentityError::Unreachable)?;
+        let call = self.http.request_known_host(Method::GET, url).map_err(|_| IdentityError::Unreachable)?;
         let reply = Reply::to(call).await.map_err(|_| IdentityError::Unreachable)?;
-        found(&reply)?;
+        check_status(&reply)?;
         reply.json::<Resolved>().map(|it| it.did).ok_or(IdentityError::Unreachable)
     }
 
-    async fn at_handle(&self, handle: &Handle) -> Option<Did> {
+    async fn resolve_at_host(&self, handle: &Handle) -> Option<Did> {
         let url = Url::parse(&format!("https://{handle}/.well-known/atproto-did")).ok()?;
-        let call = self.http.to_named(Method::GET, url).ok()?;
+        let call = self.http.request_named_host(Method::GET, url).ok()?;
         let reply = Reply::to(call).await.ok()?;
-        found(&reply).ok()?;
+        check_status(&reply).ok()?;
         std::str::from_utf8(&reply.body).ok()?.trim().parse().ok()
     }
 
@@ -133,22 +133,22 @@ impl Directory {
     async fn document(&self, did: &Did) -> Result<DidDocument, IdentityError> {
         let call = match did.parts() {
             ("plc", _) => {
-                let url = joined(&self.plc, did).ok_or(IdentityError::Nobody)?;
-                self.http.to_known(Method::GET, url).map_err(ReplyError::from)
+                let url = join_path(&self.plc, did).ok_or(IdentityError::Nobody)?;
+                self.http.request_known_host(Method::GET, url).map_err(ReplyError::from)
             }
             ("web", host) => {
                 let host = host.replace("%3A", ":").replace("%3a", ":");
                 let url =
                     Url::parse(&format!("https://{host}/.well-known/did.json")).map_err(|_| IdentityError::Nobody)?;
-                self.http.to_named(Method::GET, url).map_err(ReplyError::from)
+                self.http.request_named_host(Method::GET, url).map_err(ReplyError::from)
             }
             _ => return Err(IdentityError::Nobody),
         };
         let reply = match call {
-            Ok(call) => Reply::to(call).await.map_err(not_heard)?,
-            Err(reply_error) => return Err(not_heard(reply_error)),
+            Ok(call) => Reply::to(call).await.map_err(identity_error)?,
+            Err(reply_error) => return Err(identity_error(reply_error)),
         };
-        found(&reply)?;
+        check_status(&reply)?;
         reply.json().ok_or(IdentityError::Unreadable)
     }
 
@@ -159,8 +159,8 @@ impl Directory {
 }
 
 fn names(document: &DidDocument, handle: &Handle) -> bool {
-    let mut names = document.also_known_as.iter().flatten().filter_map(|it| it.strip_prefix("at://"));
-    names.any(|it| it.eq_ignore_ascii_case(handle))
+    let mut handles = document.also_known_as.iter().flatten().filter_map(|it| it.strip_prefix("at://"));
+    handles.any(|it| it.eq_ignore_ascii_case(handle))
 }
 
 impl DidDocument {
@@ -175,22 +175,22 @@ impl DidDocument {
 }
 
 /// Appends a path to a URL.
-fn joined(base: &Url, path: &str) -> Option<Url> {
+fn join_path(base: &Url, path: &str) -> Option<Url> {
     Url::parse(&format!("{}/{path}", base.as_str().trim_end_matches('/'))).ok()
 }
 
-fn found(reply: &Reply) -> Result<(), IdentityError> {
+fn check_status(reply: &Reply) -> Result<(), IdentityError> {
     match reply.status {
-        it if it.is_success() => Ok(()),
+        status if status.is_success() => Ok(()),
         StatusCode::TOO_MANY_REQUESTS => Err(IdentityError::Unreachable),
-        it if it.is_client_error() => Err(IdentityError::Nobody),
+        status if status.is_client_error() => Err(IdentityError::Nobody),
         _ => Err(IdentityError::Unreachable),
     }
 }
 
-fn not_heard(reply_error: ReplyError) -> IdentityError {
+fn identity_error(reply_error: ReplyError) -> IdentityError {
     match reply_error {
-        ReplyError::Refused(refusal) => IdentityError::NotCalled(refusal),
+        ReplyError::Refused(refusal) => IdentityError::Blocked(refusal),
         _ => IdentityError::Unreachable,
     }
 }
@@ -203,12 +203,12 @@ mod tests {
 
     #[test]
     fn refused_address_and_silent_server_are_distinguished() {
-        assert_eq!(not_heard(ReplyError::Refused(Refusal::NotPublic)), IdentityError::NotCalled(Refusal::NotPublic));
-        assert_eq!(not_heard(ReplyError::TooSlow), IdentityError::Unreachable);
+        assert_eq!(identity_error(ReplyError::Refused(Refusal::NotPublic)), IdentityError::Blocked(Refusal::NotPublic));
+        assert_eq!(identity_error(ReplyError::Timeout), IdentityError::Unreachable);
     }
 
     #[test]
-    fn server_is_the_pds_service_of_the_document() {
+    fn pds_is_the_matching_service_of_the_did_document() {
         let server = |service: Value| {
             let document =
                 json!({"@context": "x", "id": "did:plc:a", "alsoKnownAs": ["at://alice.test"], "service": service});

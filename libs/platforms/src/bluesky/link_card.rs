@@ -14,7 +14,7 @@ const THUMBNAIL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The embed for a link; `None` if its page has no card.
 pub(super) async fn fetch(pds: &Pds<'_>, link: &str) -> Option<Value> {
-    let card = LinkCard::of(pds.http, link).await?;
+    let card = LinkCard::fetch(pds.http, link).await?;
     let mut external =
         json!({"uri": link, "title": card.title, "description": card.description.as_deref().unwrap_or_default()});
     if let Ok(Some(thumb)) = tokio::time::timeout(THUMBNAIL_TIMEOUT, thumb(pds, &card)).await {

@@ -31,7 +31,7 @@ impl Moved {
     }
 
     async fn look_up(http: &HttpClients, directory: &Directory, session: &Session) -> Option<Self> {
-        let server = directory.server_of(&session.did).await.ok()?;
+        let server = directory.resolve_pds(&session.did).await.ok()?;
         if server.origin() == session.pds.origin() {
             return None;
         }

@@ -49,21 +49,21 @@ impl Handle {
 
 fn is_did(text: &str) -> bool {
     let Some((method, id)) = text.strip_prefix("did:").and_then(|it| it.split_once(':')) else { return false };
-    let taken = |it: u8| it.is_ascii_alphanumeric() || b"._:%-".contains(&it);
+    let is_allowed = |it: u8| it.is_ascii_alphanumeric() || b"._:%-".contains(&it);
     text.len() <= MAX_DID
         && !method.is_empty()
         && method.bytes().all(|it| it.is_ascii_lowercase())
-        && id.bytes().all(taken)
+        && id.bytes().all(is_allowed)
         && id.bytes().last().is_some_and(|it| it != b':' && it != b'%')
 }
 
 fn is_handle(text: &str) -> bool {
     let is_label = |it: &str| {
-        let ends_well = |it: Option<u8>| it.is_some_and(|it| it.is_ascii_alphanumeric());
+        let is_alphanumeric = |it: Option<u8>| it.is_some_and(|it| it.is_ascii_alphanumeric());
         it.len() <= MAX_LABEL
             && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-')
-            && ends_well(it.bytes().next())
-            && ends_well(it.bytes().last())
+            && is_alphanumeric(it.bytes().next())
+            && is_alphanumeric(it.bytes().last())
     };
     let Some((_, top)) = text.rsplit_once('.') else { return false };
     // The last label begins with a letter: otherwise the text could be an IP address.
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_protocol_and_no_others() {
+    fn only_valid_dids_and_handles_are_parsed() {
         for did in
             ["did:plc:ewvi7nxzyoun6zhxrhs64oiz", "did:web:harbour.example", "did:web:localhost%3A3000", "did:x:-"]
         {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::client;
-use super::dpop::{Nonces, Prover};
+use super::dpop::{DpopClient, Nonces};
 use super::names::Did;
 use super::reply::{Reply, ReplyError};
 use super::session::{Grant, REFRESH_TIMEOUT};
@@ -50,7 +50,7 @@ pub(super) struct Tokens {
 
 /// The token response to a refresh token, which is spent: everything usable is read from it.
 #[derive(Deserialize)]
-pub(super) struct NewTokens {
+pub(super) struct RefreshedTokens {
     pub(super) access_token: SecretString,
     pub(super) refresh_token: Option<SecretString>,
     #[serde(default)]
@@ -64,9 +64,9 @@ struct Lifetime(Option<u32>);
 
 impl<'de> Deserialize<'de> for Lifetime {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let said = Value::deserialize(from)?.as_f64();
-        let lasts = said.and_then(|it| Duration::try_from_secs_f64(it).ok());
-        Ok(Self(lasts.map(|it| u32::try_from(it.as_secs()).unwrap_or(u32::MAX))))
+        let seconds = Value::deserialize(from)?.as_f64();
+        let duration = seconds.and_then(|it| Duration::try_from_secs_f64(it).ok());
+        Ok(Self(duration.map(|it| u32::try_from(it.as_secs()).unwrap_or(u32::MAX))))
     }
 }
 
@@ -78,7 +78,7 @@ impl Lifetime {
 
 impl Tokens {
     /// Whether the tokens have a type and scope that we can use.
-    pub(super) fn are_ours(&self) -> bool {
+    pub(super) fn is_supported(&self) -> bool {
         self.token_type.eq_ignore_ascii_case("dpop") && self.scopes().any(|it| it == "atproto")
     }
 
@@ -91,9 +91,9 @@ impl Tokens {
     }
 }
 
-impl NewTokens {
+impl RefreshedTokens {
     /// False if the tokens name another account.
-    pub(super) fn are_of(&self, did: &Did) -> bool {
+    pub(super) fn is_issued_for(&self, did: &Did) -> bool {
         self.sub.as_ref().is_none_or(|it| it == did.as_str())
     }
 
@@ -127,7 +127,7 @@ impl Authorization<'_> {
     ) -> Result<Page, ConnectError> {
         let Grant { server, client, .. } = self.grant;
         // The browser is redirected only to addresses that we would call ourselves.
-        self.http.check_named(&server.authorization_endpoint).map_err(ReplyError::from)?;
+        self.http.check_named_host(&server.authorization_endpoint).map_err(ReplyError::from)?;
         let redirect_uri = client::redirect_uri(&request.urls);
         let mut form = vec![
             ("response_type", "code"),
@@ -139,10 +139,10 @@ impl Authorization<'_> {
         ];
         form.extend(login_hint.map(|it| ("login_hint", it)));
         let reply = self.send(&server.pushed_authorization_request_endpoint, &form).await?;
-        if is_about_the_scope(&reply) {
+        if is_scope_error(&reply) {
             return Ok(Page::NotFor(reply.words()));
         }
-        let pushed: Pushed = connect_flow_answer(&reply)?;
+        let pushed: Pushed = read_reply(&reply)?;
         if MAX_REQUEST_URI_BYTES < pushed.request_uri.len() {
             return Err(ConnectError::Unreachable);
         }
@@ -163,14 +163,14 @@ impl Authorization<'_> {
             ("redirect_uri", redirect_uri),
             ("code_verifier", verifier.expose_secret()),
         ];
-        connect_flow_answer(&self.send(&self.grant.server.token_endpoint, &form).await?)
+        read_reply(&self.send(&self.grant.server.token_endpoint, &form).await?)
     }
 
     /// Refreshes the tokens; the refresh token is spent.
-    pub(super) async fn refresh(&self, token: &SecretString) -> Result<NewTokens, RefreshError> {
+    pub(super) async fn refresh(&self, token: &SecretString) -> Result<RefreshedTokens, RefreshError> {
         let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
-        let asked = self.send_within(REFRESH_TIMEOUT, &self.grant.server.token_endpoint, &form);
-        let reply = tokio::time::timeout(REFRESH_TIMEOUT, asked).await.map_err(|_| ReplyError::TooSlow)??;
+        let sending = self.send_with_timeout(REFRESH_TIMEOUT, &self.grant.server.token_endpoint, &form);
+        let reply = tokio::time::timeout(REFRESH_TIMEOUT, sending).await.map_err(|_| ReplyError::Timeout)??;
         if reply.status.is_success() {
             let unreadable = || RefreshError::Unreachable("its response is not valid".to_owned());
             return reply.json().ok_or_else(unreadable);
@@ -191,18 +191,18 @@ impl Authorization<'_> {
 
     /// Sends a form with our client authentication and a proof.
     async fn send(&self, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, ReplyError> {
-        self.send_within(ANSWER_WITHIN, url, form).await
+        self.send_with_timeout(ANSWER_WITHIN, url, form).await
     }
 
     /// Like `send`, with this timeout for each response.
-    async fn send_within(
+    async fn send_with_timeout(
         &self,
         within: Duration,
         url: &Url,
         form: &[(&'static str, &str)],
     ) -> Result<Reply, ReplyError> {
         let Grant { server, client, key } = self.grant;
-        let prover = Prover { key, token: None, nonces: self.nonces, now: self.now };
+        let prover = DpopClient { key, token: None, nonces: self.nonces, now: self.now };
         let shape = |request: RequestBuilder| {
             // Signed again each time: servers do not accept the same signature twice.
             let ours = client.assertion_fields(&server.issuer, self.now).ok()?;
@@ -218,7 +218,7 @@ impl Authorization<'_> {
 /// returns the same code if it cannot read the document, where no other scope would help. Source:
 /// `ClientManager.validateClientMetadata` of `@atproto/oauth-provider`, before commit 1899b1fc1 of
 /// `bluesky-social/atproto`.
-fn is_about_the_scope(reply: &Reply) -> bool {
+fn is_scope_error(reply: &Reply) -> bool {
     match reply.error().as_deref() {
         Some("invalid_scope") => true,
         Some("invalid_client_metadata") => reply.words().to_lowercase().contains("unsupported scope"),
@@ -228,7 +228,7 @@ fn is_about_the_scope(reply: &Reply) -> bool {
 
 /// Parses a response of the connect flow. The user reads the reason of a refusal; for anything that
 /// may pass, the message is "try again".
-fn connect_flow_answer<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T, ConnectError> {
+fn read_reply<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T, ConnectError> {
     match reply.status {
         it if it.is_success() => reply.json().ok_or(ConnectError::Unreachable),
         it if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => Err(ConnectError::Refused(reply.words())),
@@ -247,7 +247,7 @@ mod tests {
     fn new_tokens_are_read_with_missing_fields() {
         let did: Did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz".parse().unwrap();
         let expires_at = |expires_in: Value| {
-            let tokens: NewTokens = from_value(json!({"access_token": "a", "expires_in": expires_in})).unwrap();
+            let tokens: RefreshedTokens = from_value(json!({"access_token": "a", "expires_in": expires_in})).unwrap();
             tokens.expires_at(noon())
         };
         assert_eq!(expires_at(json!(3599)), Some(noon() + TimeDelta::seconds(3599)));
@@ -256,20 +256,20 @@ mod tests {
             assert_eq!(expires_at(unclear), None);
         }
 
-        let of = |sub: Value| {
-            let tokens: NewTokens = from_value(json!({"access_token": "a", "sub": sub, "scope": 1})).unwrap();
-            tokens.are_of(&did)
+        let is_issued_for = |sub: Value| {
+            let tokens: RefreshedTokens = from_value(json!({"access_token": "a", "sub": sub, "scope": 1})).unwrap();
+            tokens.is_issued_for(&did)
         };
-        assert!(of(json!(null)) && of(json!(did.as_str())));
-        assert!(!of(json!("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa")) && !of(json!(1)));
-        assert!(from_value::<NewTokens>(json!({"refresh_token": "r"})).is_err());
+        assert!(is_issued_for(json!(null)) && is_issued_for(json!(did.as_str())));
+        assert!(!is_issued_for(json!("did:plc:aaaaaaaaaaaaaaaaaaaaaaaa")) && !is_issued_for(json!(1)));
+        assert!(from_value::<RefreshedTokens>(json!({"refresh_token": "r"})).is_err());
     }
 
     #[test]
     fn tokens_of_another_type_are_read_and_revocable() {
-        let tokens = |said: Value| from_value::<Tokens>(said).unwrap();
-        assert!(!tokens(json!({"access_token": "a"})).are_ours());
-        assert!(!tokens(json!({"access_token": "a", "token_type": "Bearer", "scope": "atproto"})).are_ours());
-        assert!(tokens(json!({"access_token": "a", "token_type": "DPoP", "scope": "atproto"})).are_ours());
+        let tokens = |response: Value| from_value::<Tokens>(response).unwrap();
+        assert!(!tokens(json!({"access_token": "a"})).is_supported());
+        assert!(!tokens(json!({"access_token": "a", "token_type": "Bearer", "scope": "atproto"})).is_supported());
+        assert!(tokens(json!({"access_token": "a", "token_type": "DPoP", "scope": "atproto"})).is_supported());
     }
 }

@@ -38,21 +38,21 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 
 #[cfg(test)]
 mod tests {
-    use domain::options::{OptionValue, Options, Vocabulary};
+    use domain::options::{OptionValue, Options, PlatformOptions};
     use domain::validation_errors::ValidationErrors;
 
     use super::*;
 
     #[test]
     fn invalid_quote_url_is_refused_with_an_example() {
-        let faults_of = |quoted: &str| {
-            let given: Options = [(QUOTE.to_owned(), OptionValue::from(quoted))].into_iter().collect();
-            let mut faults = ValidationErrors::new();
-            Vocabulary::of([("bluesky", OPTIONS)]).check_values("bluesky", &given, "options", &mut faults);
-            faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
+        let messages_for = |quoted: &str| {
+            let options: Options = [(QUOTE.to_owned(), OptionValue::from(quoted))].into_iter().collect();
+            let mut errors = ValidationErrors::new();
+            PlatformOptions::new([("bluesky", OPTIONS)]).check_values("bluesky", &options, "options", &mut errors);
+            errors.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
         };
         for post in POST.examples.iter().chain(&["https://bsky.app/profile/alice.example/post/3k/?ref=a#b"]) {
-            assert_eq!(faults_of(post), Vec::<String>::new(), "{post}");
+            assert_eq!(messages_for(post), Vec::<String>::new(), "{post}");
         }
         for no in [
             "https://bsky.app/profile/alice.example",
@@ -61,8 +61,11 @@ mod tests {
             "at://alice.example/app.bsky.feed.generator/3k",
             "https://example.com/profile/alice.example/post/3k",
         ] {
-            let [fault] = faults_of(no).try_into().unwrap();
-            assert!(fault.starts_with("options.quote_url must look like https://bsky.app/profile/"), "{no}: {fault}");
+            let [message] = messages_for(no).try_into().unwrap();
+            assert!(
+                message.starts_with("options.quote_url must look like https://bsky.app/profile/"),
+                "{no}: {message}"
+            );
         }
     }
 }

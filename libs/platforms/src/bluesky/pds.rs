@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use url::Url;
 
-use super::dpop::{Nonces, Prover};
+use super::dpop::{DpopClient, Nonces};
 use super::reply::{Reply, ReplyError};
 use super::session::{Kind, Session};
 use crate::dependency_error::DependencyError;
@@ -37,7 +37,7 @@ impl Pds<'_> {
         self.send(Method::POST, method, |request| Some(request.json(body).timeout(timeout))).await
     }
 
-    /// Sends a request whose body `shape` adds, as in [`Prover::send`].
+    /// Sends a request whose body `shape` adds, as in [`DpopClient::send`].
     pub(super) async fn send(
         &self,
         http_method: Method,
@@ -47,11 +47,12 @@ impl Pds<'_> {
         let url = address(&self.session.pds, method);
         match &self.session.kind {
             Kind::Oauth(grant) => {
-                let prover = Prover { key: &grant.key, token: Some(self.token), nonces: self.nonces, now: self.now };
+                let prover =
+                    DpopClient { key: &grant.key, token: Some(self.token), nonces: self.nonces, now: self.now };
                 prover.send(self.http, http_method, url, shape).await
             }
             Kind::AppPassword => {
-                let request = self.http.to_named(http_method, url)?.bearer_auth(self.token.expose_secret());
+                let request = self.http.request_named_host(http_method, url)?.bearer_auth(self.token.expose_secret());
                 Reply::to(shape(request).ok_or(DependencyError)?).await
             }
         }

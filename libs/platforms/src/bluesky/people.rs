@@ -41,18 +41,18 @@ pub(super) async fn mentioned(
         .collect()
         .await;
     let mut unclear = handles;
-    let mut people = HashMap::new();
+    let mut dids = HashMap::new();
     for (handle, did) in looked_up {
         if did != Err(IdentityError::Unreachable) {
             unclear.remove(&handle);
         }
-        people.extend(did.ok().map(|did| (handle, did)));
+        dids.extend(did.ok().map(|did| (handle, did)));
     }
     match unclear.iter().next() {
         Some(handle) if NO_MORE_LOOK_UPS < request.publish_at - request.now => {
             let reason = format!("@{} could not be looked up", handle.as_str());
             Err(AttemptError::RetryLater { retry_at: None, reason })
         }
-        _ => Ok(people),
+        _ => Ok(dids),
     }
 }

@@ -21,7 +21,7 @@ use super::record::{self, Post};
 use super::record_key::record_key;
 use super::video::{self, Begun, Sent, Upload, VideoJob, VideoService};
 use super::{link_card, options, people, quote, upload};
-use crate::picture::{Awaited, Look, fitted};
+use crate::picture::{Look, PendingPicture, fitted};
 use crate::platform::{STEP_LIMIT, Step};
 use crate::publish_request::PublishRequest;
 
@@ -32,7 +32,7 @@ pub(super) struct Progress {
     #[serde(default)]
     files: Vec<File>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    picture: Option<Awaited>,
+    picture: Option<PendingPicture>,
     /// The video that the service processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     video: Option<VideoJob>,
@@ -73,7 +73,7 @@ pub(super) struct Preparation<'a> {
 impl Preparation<'_> {
     /// Takes one step, within the time limit.
     pub(super) async fn step(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        in_time(STEP_LIMIT, self.next(request)).await
+        with_timeout(STEP_LIMIT, self.next(request)).await
     }
 
     async fn next(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
@@ -125,8 +125,8 @@ impl Preparation<'_> {
         progress: &mut Progress,
     ) -> Result<DateTime<Utc>, AttemptError> {
         let Some(base) = self.video_service else {
-            let blob = upload::streamed(&self.pds, request, file).await?;
-            progress.files.push(File { blob, size: shown_size(file) });
+            let blob = upload::upload_file(&self.pds, request, file).await?;
+            progress.files.push(File { blob, size: pixel_size(file) });
             return Ok(request.now);
         };
         let service = VideoService { base, pds: &self.pds };
@@ -135,10 +135,10 @@ impl Preparation<'_> {
                 video::Progress::Working(again_at) => Ok(again_at),
                 video::Progress::Done(blob) => {
                     progress.video = None;
-                    progress.files.push(File { blob, size: shown_size(file) });
+                    progress.files.push(File { blob, size: pixel_size(file) });
                     Ok(request.now)
                 }
-                video::Progress::Failed(reason) => upload_again(request, progress, &reason),
+                video::Progress::Failed(reason) => restart_upload(request, progress, &reason),
             };
         }
         let Some(upload) = &progress.upload else {
@@ -154,14 +154,14 @@ impl Preparation<'_> {
                 (progress.upload, progress.video) = (None, Some(begun));
                 Ok(request.now)
             }
-            Sent::Failed(reason) => upload_again(request, progress, &reason),
+            Sent::Failed(reason) => restart_upload(request, progress, &reason),
         }
     }
 
     /// Builds the record.
     async fn post(&self, request: &PublishRequest<'_>, files: &[File]) -> Result<Post, AttemptError> {
         let text = RichText::new(request.text);
-        let people = people::mentioned(self.directory, request, &text).await?;
+        let mentioned_dids = people::mentioned(self.directory, request, &text).await?;
         let quoted = quote::resolve(self.directory, &self.pds, request, &text).await?;
         let media = if files.is_empty() {
             self.card(request, &text, quoted.is_some()).await
@@ -169,7 +169,7 @@ impl Preparation<'_> {
             Some(embed::files(request.media, files))
         };
         let embed = embed::combine(quoted, media);
-        let facets = facets::written(&text.facets, &people);
+        let facets = facets::written(&text.facets, &mentioned_dids);
         let record = record::written(request, &text.text, facets, embed);
         Ok(Post { rkey: record_key(request.publish_at, request.reference), record })
     }
@@ -186,7 +186,7 @@ impl Preparation<'_> {
 
 /// Starts the upload of a video again, unless it has failed too often. Returns when to take the
 /// next step.
-fn upload_again(
+fn restart_upload(
     request: &PublishRequest<'_>,
     progress: &mut Progress,
     reason: &str,
@@ -201,13 +201,16 @@ fn upload_again(
 }
 
 /// The displayed size of a video, in pixels; `None` if the file does not state it.
-fn shown_size(file: &Attachment) -> Option<(u32, u32)> {
+fn pixel_size(file: &Attachment) -> Option<(u32, u32)> {
     let pixels = file.facts.as_ref()?.pixels?;
     Some((pixels.width, pixels.height))
 }
 
 /// The result of a step, or an error if the step took too long.
-async fn in_time<T>(within: Duration, step: impl Future<Output = Result<T, AttemptError>>) -> Result<T, AttemptError> {
+async fn with_timeout<T>(
+    within: Duration,
+    step: impl Future<Output = Result<T, AttemptError>>,
+) -> Result<T, AttemptError> {
     let late = |_| AttemptError::RetryLater { retry_at: None, reason: "preparing the post took too long".to_owned() };
     tokio::time::timeout(within, step).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
 }
@@ -218,11 +221,11 @@ mod tests {
 
     #[tokio::test]
     async fn slow_step_is_retried() {
-        let late = in_time(Duration::from_millis(1), std::future::pending::<Result<(), AttemptError>>()).await;
+        let late = with_timeout(Duration::from_millis(1), std::future::pending::<Result<(), AttemptError>>()).await;
         assert!(
             matches!(&late, Err(AttemptError::RetryLater { retry_at: None, reason }) if reason.contains("too long")),
             "{late:?}"
         );
-        assert_eq!(in_time(STEP_LIMIT, async { Ok(1) }).await, Ok(1));
+        assert_eq!(with_timeout(STEP_LIMIT, async { Ok(1) }).await, Ok(1));
     }
 }

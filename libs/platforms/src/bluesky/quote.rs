@@ -38,7 +38,7 @@ enum QuoteError {
 
 impl PostAddress {
     /// The first post that a text links to.
-    fn first_of(text: &RichText) -> Option<Self> {
+    fn find_first(text: &RichText) -> Option<Self> {
         let records = text.text.split_whitespace().map(|it| it.trim_start_matches('('));
         let records = records.filter(|it| it.starts_with("at://"));
         let records = records.map(|it| it.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\'']));
@@ -47,7 +47,7 @@ impl PostAddress {
 
     /// The reference that records use.
     async fn reference(&self, directory: &Directory, pds: &Pds<'_>) -> Result<Value, QuoteError> {
-        let author = directory.find(&self.author).await.map_err(|unknown| match unknown {
+        let author = directory.find(&self.author).await.map_err(|error| match error {
             IdentityError::Unreachable => QuoteError::Unreachable,
             _ => QuoteError::Gone,
         })?;
@@ -93,17 +93,17 @@ pub(super) async fn resolve(
             Some(parsed.ok_or_else(|| refused(format!("{} is no link to a post on Bluesky", options::QUOTE)))?)
         }
         None if request.options.flag(options::PREVIEW) == Some(false) => None,
-        None => PostAddress::first_of(text),
+        None => PostAddress::find_first(text),
     };
     let Some(address) = address else { return Ok(None) };
     let found = timeout(LOOK_UP, address.reference(directory, pds)).await.unwrap_or(Err(QuoteError::Unreachable));
-    let is_early = NO_MORE_LOOK_UPS < request.publish_at - request.now;
+    let can_retry = NO_MORE_LOOK_UPS < request.publish_at - request.now;
     match found {
         Ok(reference) => Ok(Some(reference)),
-        Err(QuoteError::Unreachable) if named.is_some() || is_early => {
+        Err(QuoteError::Unreachable) if named.is_some() || can_retry => {
             Err(AttemptError::RetryLater { retry_at: None, reason: QuoteError::Unreachable.to_string() })
         }
-        Err(not_quoted) if named.is_some() => Err(refused(not_quoted.to_string())),
+        Err(quote_error) if named.is_some() => Err(refused(quote_error.to_string())),
         Err(_) => Ok(None),
     }
 }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn first_linked_post_is_the_quote() {
-        let first = |text: &str| PostAddress::first_of(&RichText::new(text)).map(|it| it.rkey);
+        let first = |text: &str| PostAddress::find_first(&RichText::new(text)).map(|it| it.rkey);
         assert_eq!(first("https://example.com, bsky.app/profile/alice.test/post/3kone."), Some("3kone".to_owned()));
         assert_eq!(first("(at://alice.test/app.bsky.feed.post/3ktwo)"), Some("3ktwo".to_owned()));
         assert_eq!(first("https://bsky.app/profile/alice.test"), None);

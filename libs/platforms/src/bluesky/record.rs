@@ -108,7 +108,7 @@ pub(super) async fn put(pds: &Pds<'_>, post: &Post) -> Result<Stored, AttemptErr
     if reply.status.is_success() {
         let uri = uri(pds.session.did.as_str(), &post.rkey);
         return match reply.json() {
-            Some(Put { uri: said }) if said == uri => Ok(Stored::At(uri)),
+            Some(Put { uri: stored_uri }) if stored_uri == uri => Ok(Stored::At(uri)),
             _ => Err(CallError::unreadable(PDS.title, Effect::Public).into()),
         };
     }

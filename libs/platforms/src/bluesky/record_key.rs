@@ -17,10 +17,10 @@ pub(super) fn record_key(publish_at: DateTime<Utc>, reference: &str) -> String {
     let number = hash.iter().take(8).fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte));
     let milliseconds = u64::try_from(publish_at.timestamp_millis()).unwrap_or_default();
     let microseconds = (milliseconds * 1000 + number % 1000) & ((1 << 53) - 1);
-    letters((microseconds << 10) | (number >> 54))
+    encode((microseconds << 10) | (number >> 54))
 }
 
-fn letters(number: u64) -> String {
+fn encode(number: u64) -> String {
     let letter = |index: u32| char::from(LETTERS[usize::try_from((number >> (5 * index)) & 31).unwrap_or_default()]);
     (0..13).rev().map(letter).collect()
 }
@@ -35,8 +35,8 @@ mod tests {
 
     #[test]
     fn record_key_matches_the_specification() {
-        assert_eq!(letters(0), "2222222222222");
-        assert_eq!(letters(u64::MAX >> 1), "bzzzzzzzzzzzz");
+        assert_eq!(encode(0), "2222222222222");
+        assert_eq!(encode(u64::MAX >> 1), "bzzzzzzzzzzzz");
         // An example of the specification, from 2023-10-31.
         assert!(record_key(DateTime::from_timestamp_millis(1_698_782_745_000).unwrap(), "x").starts_with("3kd3"));
     }

@@ -34,7 +34,7 @@ pub(super) enum ReplyError {
     #[error("its server could not be reached")]
     NotReached,
     #[error("its server did not respond in time")]
-    TooSlow,
+    Timeout,
     #[error("its server's response was cut off or too long")]
     CutOff,
 }
@@ -77,7 +77,7 @@ fn reply_error(error: &reqwest::Error) -> ReplyError {
     match Egress::refusal(error) {
         Some(refusal) => ReplyError::Refused(refusal),
         None if error.is_connect() => ReplyError::NotReached,
-        None if error.is_timeout() => ReplyError::TooSlow,
+        None if error.is_timeout() => ReplyError::Timeout,
         None => ReplyError::CutOff,
     }
 }
@@ -89,7 +89,7 @@ impl From<ReplyError> for AttemptError {
             ReplyError::Refused(_) | ReplyError::NotNow(_) | ReplyError::NotReached => {
                 Self::RetryLater { retry_at: None, reason }
             }
-            ReplyError::TooSlow | ReplyError::CutOff => Self::Unknown { may_still_run: true, retry_at: None, reason },
+            ReplyError::Timeout | ReplyError::CutOff => Self::Unknown { may_still_run: true, retry_at: None, reason },
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) async fn read(
     rkey: &str,
 ) -> Result<Record, ReadError> {
     let unclear = |reason: &dyn ToString| ReadError::Unclear(reason.to_string());
-    let request = http.to_named(Method::GET, address(server, "com.atproto.repo.getRecord"));
+    let request = http.request_named_host(Method::GET, address(server, "com.atproto.repo.getRecord"));
     let request = request.map_err(|refusal| unclear(&refusal))?;
     let request = request.query(&[("repo", did), ("collection", collection), ("rkey", rkey)]);
     let reply = Reply::to(request).await.map_err(|reply_error| unclear(&reply_error))?;

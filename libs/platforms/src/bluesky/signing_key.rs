@@ -34,9 +34,9 @@ struct InvalidKey;
 
 impl SigningKey {
     pub(super) fn generate() -> Result<Self, DependencyError> {
-        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
-        let made = made.map_err(|_| DependencyError)?;
-        Self::from_pkcs8(made.as_ref().to_vec()).map_err(|_| DependencyError)
+        let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+        let document = document.map_err(|_| DependencyError)?;
+        Self::from_pkcs8(document.as_ref().to_vec()).map_err(|_| DependencyError)
     }
 
     fn from_pkcs8(pkcs8: Vec<u8>) -> Result<Self, InvalidKey> {
@@ -53,9 +53,9 @@ impl SigningKey {
     /// Creates a signed token (RFC 7519).
     pub(super) fn sign(&self, header: &Value, claims: &Value) -> Result<String, DependencyError> {
         let part = |it: &Value| URL_SAFE_NO_PAD.encode(it.to_string());
-        let signed = format!("{}.{}", part(header), part(claims));
-        let signature = self.pair.sign(&SystemRandom::new(), signed.as_bytes()).map_err(|_| DependencyError)?;
-        Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
+        let message = format!("{}.{}", part(header), part(claims));
+        let signature = self.pair.sign(&SystemRandom::new(), message.as_bytes()).map_err(|_| DependencyError)?;
+        Ok(format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
 }
 

@@ -19,7 +19,7 @@ use secrecy::SecretString;
 use serde_json::{Value, from_value, json};
 use tokio::net::TcpListener;
 
-use super::client::{Client, Extent};
+use super::client::{Client, ScopeSet};
 use super::oauth::Page;
 use super::signing_key::SigningKey;
 use super::*;
@@ -56,7 +56,7 @@ impl Fixture {
         &self,
         text: &str,
         media: &[Attachment],
-        files: &Files,
+        files: &CountingMediaReader,
         before: TimeDelta,
     ) -> Result<Step, AttemptError> {
         // A port without a listener.
@@ -92,10 +92,10 @@ impl Fixture {
 
 /// Files of one byte; counts how often one was opened.
 #[derive(Default)]
-struct Files(AtomicUsize);
+struct CountingMediaReader(AtomicUsize);
 
 #[async_trait::async_trait]
-impl MediaReader for Files {
+impl MediaReader for CountingMediaReader {
     async fn open(&self, _: &Attachment) -> Result<MediaBytes, MediaReadError> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Ok(stream::iter([Ok(bytes::Bytes::from_static(b"x"))]).boxed())
@@ -117,10 +117,12 @@ fn file(mime_type: MimeType) -> Attachment {
 #[tokio::test]
 async fn failed_mention_look_up_does_not_delay_the_post() {
     let fixture = Fixture::new(Router::new()).await;
-    let early = fixture.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(40)).await.unwrap_err();
+    let early =
+        fixture.step("Hi @alice.test", &[], &CountingMediaReader::default(), TimeDelta::seconds(40)).await.unwrap_err();
     assert!(matches!(&early, AttemptError::RetryLater { reason, .. } if reason.contains("@alice.test")), "{early:?}");
 
-    let late = fixture.step("Hi @alice.test", &[], &Files::default(), TimeDelta::seconds(20)).await.unwrap();
+    let late =
+        fixture.step("Hi @alice.test", &[], &CountingMediaReader::default(), TimeDelta::seconds(20)).await.unwrap();
 
     let Step::Ready { progress: Some(progress) } = late else { panic!("{late:?}") };
     assert!(progress.contains("Hi @alice.test") && !progress.contains("facets"), "{progress}");
@@ -129,7 +131,7 @@ async fn failed_mention_look_up_does_not_delay_the_post() {
 #[tokio::test]
 async fn refused_picture_is_named_by_its_position() {
     let fixture = Fixture::new(Router::new()).await;
-    let step = fixture.step("", &[file(MimeType::Png)], &Files::default(), TimeDelta::minutes(2)).await;
+    let step = fixture.step("", &[file(MimeType::Png)], &CountingMediaReader::default(), TimeDelta::minutes(2)).await;
     let refused = "file 1 of 1 (image/png): one byte is no picture".to_owned();
     assert_eq!(step, Err(AttemptError::Refused { reason: refused }));
 }
@@ -138,7 +140,7 @@ async fn refused_picture_is_named_by_its_position() {
 async fn unreachable_server_receives_no_file() {
     let answered = || async { (StatusCode::SERVICE_UNAVAILABLE, r#"{"error":"NotEnoughResources"}"#) };
     let server = Router::new().route("/xrpc/com.atproto.server.getSession", get(answered));
-    let files = Files::default();
+    let files = CountingMediaReader::default();
     let attempt_error =
         Fixture::new(server).await.step("", &[file(MimeType::Mp4)], &files, TimeDelta::minutes(2)).await;
     assert!(matches!(attempt_error, Err(AttemptError::RetryLater { .. })), "{attempt_error:?}");
@@ -147,20 +149,20 @@ async fn unreachable_server_receives_no_file() {
 
 #[tokio::test]
 async fn published_post_has_the_uri_of_its_record() {
-    for (said, is_taken) in [
+    for (uri_in_response, is_taken) in [
         (format!("at://{DID}/app.bsky.feed.post/3kabc"), true),
         (format!("at://{DID}/app.bsky.feed.post/another"), false),
         ("x".repeat(100_000), false),
     ] {
-        let answer = json!({"uri": said}).to_string();
+        let answer = json!({"uri": uri_in_response}).to_string();
         let server = Router::new().route("/xrpc/com.atproto.repo.putRecord", post(|| async { answer }));
         let fixture = Fixture::new(server).await;
         let post: record::Post = from_value(json!({"rkey": "3kabc", "record": {}})).unwrap();
 
         match record::put(&fixture.pds(), &post).await {
-            Ok(Stored::At(uri)) => assert!(is_taken && uri == said),
+            Ok(Stored::At(uri)) => assert!(is_taken && uri == uri_in_response),
             Err(AttemptError::Unknown { .. }) => assert!(!is_taken),
-            _ => panic!("{said}"),
+            _ => panic!("{uri_in_response}"),
         }
     }
 }
@@ -191,15 +193,19 @@ fn grant(fixture: &Fixture, page: &str) -> Grant {
         "token_endpoint": at("/token"),
     });
     let key = SigningKey::generate().unwrap();
-    Grant { server: from_value(server).unwrap(), client: Client::at_loopback("http://127.0.0.1/", Extent::Posts), key }
+    Grant {
+        server: from_value(server).unwrap(),
+        client: Client::for_loopback("http://127.0.0.1/", ScopeSet::Posts),
+        key,
+    }
 }
 
 #[tokio::test]
-async fn page_on_a_forbidden_address_is_refused() {
+async fn authorization_page_at_a_forbidden_address_is_refused() {
     let pushed = || async { r#"{"request_uri":"urn:one"}"# };
     let fixture = Fixture::new(Router::new().route("/par", post(pushed))).await;
-    let here = CallbackUrls::of("http://127.0.0.1:8080", NAME);
-    let request = AuthorizationRequest { state: "state".into(), urls: here, challenge: Pkce::random().challenge };
+    let urls = CallbackUrls::new("http://127.0.0.1:8080", NAME);
+    let request = AuthorizationRequest { state: "state".into(), urls, challenge: Pkce::random().challenge };
     for (page, is_taken) in [
         ("https://auth.example/authorize", true),
         ("http://auth.example/authorize", false),
@@ -210,8 +216,8 @@ async fn page_on_a_forbidden_address_is_refused() {
     ] {
         let grant = grant(&fixture, page);
         let authorization = Authorization { http: &fixture.http, nonces: &fixture.nonces, grant: &grant, now: noon() };
-        let departure = authorization.push(&request, None).await;
-        match departure {
+        let outcome = authorization.push(&request, None).await;
+        match outcome {
             Ok(Page::At(url)) => assert!(is_taken && url.as_str().starts_with(page), "{page}"),
             Ok(other) => panic!("{other:?}"),
             Err(refusal) => {

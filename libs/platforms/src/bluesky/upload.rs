@@ -36,7 +36,11 @@ pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Resul
 }
 
 /// Streams a file from our storage; returns the blob, as records refer to it.
-pub(super) async fn streamed(pds: &Pds<'_>, job: &PublishRequest<'_>, file: &Attachment) -> Result<Blob, AttemptError> {
+pub(super) async fn upload_file(
+    pds: &Pds<'_>,
+    job: &PublishRequest<'_>,
+    file: &Attachment,
+) -> Result<Blob, AttemptError> {
     // A stream can be sent only once. The call before it fetches the current nonce, so that the
     // upload is not refused for an old one.
     let session = pds.query("com.atproto.server.getSession", &[]).await?;
@@ -59,10 +63,14 @@ fn uploaded(pds: &Pds<'_>, reply: &Reply) -> Result<Blob, AttemptError> {
 }
 
 pub(super) async fn open(
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &Attachment,
 ) -> Result<crate::publish_request::MediaBytes, AttemptError> {
-    job.files.open(file).await.map_err(|error| AttemptError::RetryLater { retry_at: None, reason: error.to_string() })
+    request
+        .files
+        .open(file)
+        .await
+        .map_err(|error| AttemptError::RetryLater { retry_at: None, reason: error.to_string() })
 }
 
 pub(super) fn with_file(request: reqwest::RequestBuilder, file: &Attachment) -> reqwest::RequestBuilder {

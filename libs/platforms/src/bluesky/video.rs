@@ -39,31 +39,31 @@ pub(super) enum Begun {
 /// Uploads a file whole, or starts an upload in parts.
 pub(super) async fn begin(
     service: &VideoService<'_>,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &Attachment,
 ) -> Result<Begun, AttemptError> {
     limits::check(service, file.size_bytes).await?;
     let token = service.upload_token().await?;
-    let name = format!("{}.{}", job.reference, file.mime_type.extension());
+    let name = format!("{}.{}", request.reference, file.mime_type.extension());
     match Upload::start(service, &token, file, &name).await? {
         Some(upload) => Ok(Begun::InParts(upload)),
-        None => whole(service, job, file, &token, &name).await.map(Begun::Whole),
+        None => whole(service, request, file, &token, &name).await.map(Begun::Whole),
     }
 }
 
 async fn whole(
     service: &VideoService<'_>,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     token: &SecretString,
     name: &str,
 ) -> Result<VideoJob, AttemptError> {
-    let request = service.call(Method::POST, "app.bsky.video.uploadVideo")?;
-    let request = request.query(&[("did", service.pds.session.did.as_str()), ("name", name)]);
-    let body = reqwest::Body::wrap_stream(open(job, file).await?);
-    let reply = Reply::to(with_file(with(request, token), file).body(body)).await?;
-    match VideoJob::from_reply(&reply, job.now) {
+    let call = service.call(Method::POST, "app.bsky.video.uploadVideo")?;
+    let call = call.query(&[("did", service.pds.session.did.as_str()), ("name", name)]);
+    let body = reqwest::Body::wrap_stream(open(request, file).await?);
+    let reply = Reply::to(with_file(with(call, token), file).body(body)).await?;
+    match VideoJob::from_reply(&reply, request.now) {
         Some(begun) if reply.status.is_success() || reply.status == StatusCode::CONFLICT => Ok(begun),
-        _ => Err(reply.failure(&VIDEO, Effect::Private, job.now).into()),
+        _ => Err(reply.failure(&VIDEO, Effect::Private, request.now).into()),
     }
 }

@@ -16,7 +16,7 @@ pub struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     /// Starts to record.
-    pub fn kept() -> (Self, DefaultGuard) {
+    pub fn capture() -> (Self, DefaultGuard) {
         LazyLock::force(&SECOND_DISPATCHER);
         let log = Self::default();
         let writer = log.clone();

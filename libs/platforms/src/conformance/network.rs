@@ -43,28 +43,28 @@ pub trait Network: Send + Sync {
     }
 
     /// Our client credentials, if an operator has to get them.
-    fn app(&self) -> Option<AppCredentials> {
+    fn app_credentials(&self) -> Option<AppCredentials> {
         None
     }
 
     /// Registers another redirect URI of our app, which an operator enters on the platform's page,
     /// where there is one.
-    fn permit(&self, redirect_uri: &str) {
+    fn register_redirect_uri(&self, redirect_uri: &str) {
         let _ = redirect_uri;
     }
 
     /// What the user types into our form before the platform's page.
-    fn answers(&self) -> FieldValues;
+    fn form_values(&self) -> FieldValues;
 
     /// What the user types to connect without the platform's page; `None` if the platform does not
     /// permit that.
-    fn direct_answers(&self) -> Option<FieldValues> {
+    fn direct_form_values(&self) -> Option<FieldValues> {
         None
     }
 
     /// What the user types to name this server, and to sign in on its page; `None` if users name no
     /// server.
-    fn answers_naming_it(&self) -> Option<FieldValues> {
+    fn form_values_naming_server(&self) -> Option<FieldValues> {
         None
     }
 
@@ -74,23 +74,23 @@ pub trait Network: Send + Sync {
     }
 
     /// Whether files of this type have alt texts.
-    fn describes(&self, mime_type: MimeType) -> bool {
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
         let _ = mime_type;
         true
     }
 
     /// Whether it has an authorization page. Otherwise the form values are always sufficient.
-    fn has_page(&self) -> bool {
+    fn has_authorization_page(&self) -> bool {
         true
     }
 
     /// Whether the outcome of a call can be looked up.
-    fn can_be_asked(&self) -> bool {
+    fn can_look_up(&self) -> bool {
         true
     }
 
     /// Whether it accepts the same text a second time, in a post without files.
-    fn takes_repeats(&self) -> bool {
+    fn accepts_repeated_texts(&self) -> bool {
         true
     }
 
@@ -101,35 +101,35 @@ pub trait Network: Send + Sync {
     }
 
     /// The URLs from which it fetched files, in order.
-    fn fetched(&self) -> Vec<String> {
+    fn fetched_urls(&self) -> Vec<String> {
         Vec::new()
     }
 
     /// Whether revocation ends a grant: not if a user has made the grant for other uses, too.
-    fn ends_grants(&self) -> bool {
+    fn revokes_grants(&self) -> bool {
         true
     }
 
     /// Like [`Network::ends_grants`], for a grant from [`Network::direct_answers`].
-    fn ends_typed_grants(&self) -> bool {
-        self.ends_grants()
+    fn revokes_direct_grants(&self) -> bool {
+        self.revokes_grants()
     }
 
     /// The user opens the URL that the adapter returned, and decides. Returns the URL that the
     /// platform redirects to; panics if the platform would show an error instead.
-    async fn send_back(&self, url: &str, decision: Decision) -> Url;
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url;
 
     /// Like [`Network::send_back`]; returns only the query.
-    async fn decide(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
-        self.send_back(url, decision).await.query_pairs().into_owned().collect()
+    async fn redirect_query(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
+        self.redirect_url(url, decision).await.query_pairs().into_owned().collect()
     }
 
     /// Makes the next `count` calls of this kind fail in this way. Replaces an earlier fault for
     /// this kind.
-    fn trouble(&self, call: Call, fault: InjectedFault, count: usize);
+    fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize);
 
     /// Whether calls of this kind can fail in this way.
-    fn can(&self, call: Call, fault: InjectedFault) -> bool {
+    fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
         let _ = (call, fault);
         true
     }
@@ -141,13 +141,13 @@ pub trait Network: Send + Sync {
 
     /// The parameter of the callback that proves the approval. A `code` is valid once and for a
     /// short time; a `password` as long as its grant.
-    fn proof(&self) -> &'static str {
+    fn proof_parameter(&self) -> &'static str {
         "code"
     }
 
     /// From now on, every error repeats the `Authorization` header and the body of its request,
     /// like [`with_request`](super::echo::with_request). False if errors have no message.
-    fn echo(&self) -> bool;
+    fn echo_requests(&self) -> bool;
 
     /// The user revokes the grant on the platform's own pages.
     fn revoke(&self);
@@ -163,14 +163,14 @@ pub trait Network: Send + Sync {
 
     /// The user publishes a post with this text by hand, now. The lists that look-ups read show it.
     /// Required where [`Network::can_be_asked`].
-    fn posts_by_hand(&self, text: &str) {
+    fn publish_manual_post(&self, text: &str) {
         unreachable!("{} is not asked, so {text:?} hides nothing there", self.name())
     }
 
     /// The user publishes `count` posts by hand, now. Each has its own text.
-    fn others_post(&self, count: usize) {
+    fn publish_manual_posts(&self, count: usize) {
         for number in 1..=count {
-            self.posts_by_hand(&format!("by hand, number {number}"));
+            self.publish_manual_post(&format!("by hand, number {number}"));
         }
     }
 
@@ -179,7 +179,7 @@ pub trait Network: Send + Sync {
     /// clients by keys of their own, so that only
     /// `code_of_one_server_is_not_sent_to_another` applies. Required where
     /// [`Network::answers_naming_it`].
-    fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool
+    fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool
     where
         Self: Sized,
     {
@@ -189,7 +189,7 @@ pub trait Network: Send + Sync {
 
     /// Every token that it has issued, and every app password. Required where
     /// [`Network::answers_naming_it`].
-    fn secrets(&self) -> Vec<String> {
+    fn issued_secrets(&self) -> Vec<String> {
         unreachable!("users of {} name servers", self.name())
     }
 
@@ -201,10 +201,10 @@ pub trait Network: Send + Sync {
     }
 
     /// All public posts of the account, oldest first.
-    fn public(&self) -> Vec<PublicPost>;
+    fn public_posts(&self) -> Vec<PublicPost>;
 
     /// A text as the platform's own clients show it in a post, for example with shortened links.
-    fn shown(&self, text: &str) -> String {
+    fn displayed_text(&self, text: &str) -> String {
         text.to_owned()
     }
 
@@ -215,10 +215,10 @@ pub trait Network: Send + Sync {
     }
 
     /// The number of valid grants.
-    fn grants(&self) -> usize;
+    fn grant_count(&self) -> usize;
 
     /// How many calls of this kind arrived, including failed ones.
-    fn calls(&self, call: Call) -> usize;
+    fn call_count(&self, call: Call) -> usize;
 }
 
 /// The user's decision on a platform's authorization page.
@@ -261,20 +261,20 @@ pub enum InjectedFault {
     /// The connection is cut before the call is carried out.
     CutBefore,
     /// The call is carried out, and the connection is cut before the response.
-    LoseAnswer,
+    LoseResponse,
     /// 500, and the call was not carried out.
-    Broken,
+    ServerError,
     /// 500, although the call was carried out.
-    BrokenAfter,
+    ServerErrorAfter,
     /// 503, and the call was not carried out.
     Unavailable,
     /// Too many requests; the call is not carried out.
-    Limited {
+    RateLimited {
         /// When the platform accepts calls again, in its own header.
         retry_after: TimeDelta,
     },
     /// 200 with a page of HTML, and the call was not carried out.
-    Gibberish,
+    HtmlPage,
     /// A page of HTML from an intermediary (proxy, CDN, firewall) in place of the
     /// platform's response; the call was not carried out.
     Intermediary { status: u16 },
@@ -287,7 +287,7 @@ pub enum InjectedFault {
     /// body.
     EmptyBody,
     /// The platform refuses the content, with its own message.
-    Unwanted,
+    Refused,
 }
 
 /// A public post.

@@ -44,7 +44,7 @@ pub(super) fn fitted(bytes: &[u8], bounds: PictureBounds) -> FittedPicture {
     loop {
         let side = picture.width().max(picture.height()).min(bounds.max_side);
         picture = picture.thumbnail(side, side);
-        let (mime_type, bytes) = written(&bordered(&picture, bounds), bounds.types);
+        let (mime_type, bytes) = encode(&add_borders(&picture, bounds), bounds.types);
         if bytes.len() as u64 <= bounds.max_bytes {
             return FittedPicture::Picture(Picture { mime_type, bytes: bytes.into() });
         }
@@ -52,7 +52,7 @@ pub(super) fn fitted(bytes: &[u8], bounds: PictureBounds) -> FittedPicture {
     }
 }
 
-fn bordered(picture: &DynamicImage, bounds: PictureBounds) -> DynamicImage {
+fn add_borders(picture: &DynamicImage, bounds: PictureBounds) -> DynamicImage {
     let (width, height) = (picture.width(), picture.height());
     let canvas = bounds.canvas(Pixels { width, height });
     let mut sheet = RgbImage::from_pixel(canvas.width, canvas.height, Rgb([255; 3]));
@@ -61,7 +61,7 @@ fn bordered(picture: &DynamicImage, bounds: PictureBounds) -> DynamicImage {
     sheet.into()
 }
 
-fn written(picture: &DynamicImage, types: PictureTypes) -> (MimeType, Vec<u8>) {
+fn encode(picture: &DynamicImage, types: PictureTypes) -> (MimeType, Vec<u8>) {
     let mut file = Cursor::new(Vec::new());
     match types {
         PictureTypes::JpegOrPng => {

@@ -14,13 +14,13 @@ const ID: &str = "{id}";
 pub struct Shape {
     /// Without null, which is compatible with every type. Empty if only null was seen.
     types: BTreeSet<Type>,
-    fields: BTreeMap<String, Field>,
+    fields: BTreeMap<String, FieldShape>,
     /// The elements of all arrays; `None` where all arrays were empty.
     elements: Option<Box<Shape>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Field {
+struct FieldShape {
     shape: Shape,
     /// Whether an object was seen without the field, or with null in it.
     is_optional: bool,
@@ -59,18 +59,18 @@ impl Shape {
     /// The shape of a value. The elements of an array are merged into one shape, and so are the values of keys that
     /// are ids.
     #[must_use]
-    pub fn of(value: &Value) -> Self {
-        let of_type = |it| Self { types: BTreeSet::from([it]), ..Self::default() };
+    pub fn from_value(value: &Value) -> Self {
+        let with_type = |it| Self { types: BTreeSet::from([it]), ..Self::default() };
         match value {
             Value::Null => Self::default(),
-            Value::Bool(_) => of_type(Type::Boolean),
-            Value::Number(_) => of_type(Type::Number),
-            Value::String(_) => of_type(Type::String),
+            Value::Bool(_) => with_type(Type::Boolean),
+            Value::Number(_) => with_type(Type::Number),
+            Value::String(_) => with_type(Type::String),
             Value::Array(elements) => {
-                let elements = elements.iter().map(Self::of).reduce(Self::merge).map(Box::new);
-                Self { elements, ..of_type(Type::Array) }
+                let elements = elements.iter().map(Self::from_value).reduce(Self::merge).map(Box::new);
+                Self { elements, ..with_type(Type::Array) }
             }
-            Value::Object(fields) => Self { fields: Field::all(fields), ..of_type(Type::Object) },
+            Value::Object(fields) => Self { fields: FieldShape::from_object(fields), ..with_type(Type::Object) },
         }
     }
 
@@ -79,17 +79,17 @@ impl Shape {
     pub fn merge(self, other: Self) -> Self {
         let both_are_objects = [&self, &other].iter().all(|it| it.types.contains(&Type::Object));
         let mut fields = self.fields;
-        let mut of_one: BTreeSet<String> = fields.keys().cloned().collect();
+        let mut only_in_one: BTreeSet<String> = fields.keys().cloned().collect();
         for (key, field) in other.fields {
             if let Some(before) = fields.remove(&key) {
-                of_one.remove(&key);
+                only_in_one.remove(&key);
                 fields.insert(key, before.merge(field));
             } else {
-                of_one.insert(key.clone());
+                only_in_one.insert(key.clone());
                 fields.insert(key, field);
             }
         }
-        for (_, field) in fields.iter_mut().filter(|(key, _)| both_are_objects && of_one.contains(*key)) {
+        for (_, field) in fields.iter_mut().filter(|(key, _)| both_are_objects && only_in_one.contains(*key)) {
             field.is_optional = true;
         }
         let elements = match (self.elements, other.elements) {
@@ -100,12 +100,12 @@ impl Shape {
     }
 }
 
-impl Field {
-    fn all(object: &Map<String, Value>) -> BTreeMap<String, Self> {
+impl FieldShape {
+    fn from_object(object: &Map<String, Value>) -> BTreeMap<String, Self> {
         let mut fields = BTreeMap::new();
         for (key, value) in object {
             let key = if is_id(key) { ID } else { key };
-            let field = Self { shape: Shape::of(value), is_optional: value.is_null() };
+            let field = Self { shape: Shape::from_value(value), is_optional: value.is_null() };
             let merged = match fields.remove(key) {
                 Some(before) => field.merge(before),
                 None => field,
@@ -201,8 +201,8 @@ mod tests {
 
     use super::*;
 
-    fn between(expected: &Value, actual: &Value) -> Vec<String> {
-        differences(&Shape::of(expected), &Shape::of(actual)).iter().map(ToString::to_string).collect()
+    fn describe_differences(expected: &Value, actual: &Value) -> Vec<String> {
+        differences(&Shape::from_value(expected), &Shape::from_value(actual)).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
         let one = json!({"id": 1, "tags": [], "author": {"name": "Ada"}});
         let another = json!({"id": 2.5, "tags": ["sea"], "author": {"name": "Grace"}});
 
-        assert_eq!(between(&one, &another), [""; 0]);
+        assert_eq!(describe_differences(&one, &another), [""; 0]);
     }
 
     #[test]
@@ -224,8 +224,8 @@ mod tests {
             "/post/link: unexpected",
             "/post/url: missing",
         ];
-        assert_eq!(between(&expected, &actual), found);
-        assert_eq!(between(&json!([]), &json!({})), ["the value: object, expected array"]);
+        assert_eq!(describe_differences(&expected, &actual), found);
+        assert_eq!(describe_differences(&json!([]), &json!({})), ["the value: object, expected array"]);
     }
 
     #[test]
@@ -233,36 +233,43 @@ mod tests {
         let with_null = json!({"reply": null, "id": "1"});
 
         for other in [json!({"id": "1"}), json!({"id": "2", "reply": {"id": "1"}}), json!({"id": null})] {
-            assert_eq!(between(&with_null, &other), [""; 0], "{other}");
+            assert_eq!(describe_differences(&with_null, &other), [""; 0], "{other}");
         }
-        assert_eq!(between(&json!({"id": "1"}), &with_null), [""; 0]);
+        assert_eq!(describe_differences(&json!({"id": "1"}), &with_null), [""; 0]);
     }
 
     #[test]
     fn elements_of_an_array_are_merged() {
         let expected = json!([{"id": 1, "image": "a"}, {"id": 2}, {"id": "3"}]);
 
-        assert_eq!(between(&expected, &json!([{"id": "1"}])), [""; 0], "only some have an image");
-        assert_eq!(between(&expected, &json!([{"id": true}])), ["/*/id: boolean, expected number or string"]);
-        assert_eq!(between(&expected, &json!([{"id": 1}, {"name": 1}])), ["/*/name: unexpected"]);
-        assert_eq!(between(&expected, &json!([{"name": 1}])), ["/*/id: missing", "/*/name: unexpected"]);
+        assert_eq!(describe_differences(&expected, &json!([{"id": "1"}])), [""; 0], "only some have an image");
+        assert_eq!(
+            describe_differences(&expected, &json!([{"id": true}])),
+            ["/*/id: boolean, expected number or string"]
+        );
+        assert_eq!(describe_differences(&expected, &json!([{"id": 1}, {"name": 1}])), ["/*/name: unexpected"]);
+        assert_eq!(describe_differences(&expected, &json!([{"name": 1}])), ["/*/id: missing", "/*/name: unexpected"]);
     }
 
     #[test]
     fn keys_that_are_ids_are_one_field() {
         let expected = json!({"!one:example.org": {"events": 1}, "!two:example.org": {"events": 2}});
 
-        assert_eq!(between(&expected, &json!({"!three:example.org": {"events": 1}})), [""; 0]);
-        assert_eq!(between(&expected, &json!({"!three:example.org": {}})), ["/{id}/events: missing"]);
-        assert_eq!(between(&expected, &json!({})), [""; 0], "a map may be empty");
-        assert_eq!(between(&json!({"v1": 1, "source_2": 1}), &json!({})), ["/source_2: missing", "/v1: missing"]);
+        assert_eq!(describe_differences(&expected, &json!({"!three:example.org": {"events": 1}})), [""; 0]);
+        assert_eq!(describe_differences(&expected, &json!({"!three:example.org": {}})), ["/{id}/events: missing"]);
+        assert_eq!(describe_differences(&expected, &json!({})), [""; 0], "a map may be empty");
+        assert_eq!(
+            describe_differences(&json!({"v1": 1, "source_2": 1}), &json!({})),
+            ["/source_2: missing", "/v1: missing"]
+        );
     }
 
     #[test]
     fn values_of_the_same_kind_are_merged_into_one_shape() {
-        let merged = Shape::of(&json!({"id": 1, "url": "a"})).merge(Shape::of(&json!({"id": 2, "media": []})));
+        let merged =
+            Shape::from_value(&json!({"id": 1, "url": "a"})).merge(Shape::from_value(&json!({"id": 2, "media": []})));
 
-        assert_eq!(differences(&merged, &Shape::of(&json!({"id": 3}))), []);
-        assert_eq!(differences(&merged, &Shape::of(&json!({}))).len(), 1, "every one has an id");
+        assert_eq!(differences(&merged, &Shape::from_value(&json!({"id": 3}))), []);
+        assert_eq!(differences(&merged, &Shape::from_value(&json!({}))).len(), 1, "every one has an id");
     }
 }

@@ -18,7 +18,7 @@ use crate::app::{AppCredentials, AppSource};
 use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect, ErrorKind};
-use crate::redaction::words_without;
+use crate::redaction::redact_message;
 
 /// The operator's secret of an app whose bot is used.
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ pub(super) struct WithBot {
 /// The operator's secret of an app whose bot is not used; it may have the bot's token as well.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PerhapsWithBot {
+pub(super) struct WithOptionalBot {
     #[serde(default, rename = "bot_token")]
     _bot_token: Option<SecretString>,
 }
@@ -94,13 +94,13 @@ pub(super) struct Channel {
     pub(super) permission_overwrites: Vec<Overwrite>,
     /// The user who began a thread.
     pub(super) owner_id: Option<Snowflake>,
-    pub(super) thread_metadata: Option<Archival>,
+    pub(super) thread_metadata: Option<ThreadMetadata>,
     /// The first message of a thread that was just created.
     pub(super) message: Option<Sent>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Archival {
+pub(super) struct ThreadMetadata {
     pub(super) archive_timestamp: DateTime<Utc>,
 }
 
@@ -128,14 +128,14 @@ pub(super) struct Listed {
     #[serde(default)]
     pub(super) content: String,
     #[serde(default)]
-    pub(super) attachments: Vec<ListedFile>,
+    pub(super) attachments: Vec<ListedAttachment>,
     /// Documented for every message, but some listed ones lack it.
     #[serde(default)]
     pub(super) nonce: serde_json::Value,
 }
 
 #[derive(Deserialize)]
-pub(super) struct ListedFile {
+pub(super) struct ListedAttachment {
     pub(super) filename: String,
 }
 
@@ -208,35 +208,35 @@ impl Bot<'_> {
         message: Message<'_>,
         timeout: Duration,
     ) -> Result<Sent, CallError> {
-        let (call, used) = self.call(Method::POST, &["channels", &channel.to_string(), "messages"]).await?;
-        self.checked(&used, api::send(call.timeout(timeout), message).await)
+        let (call, credentials) = self.call(Method::POST, &["channels", &channel.to_string(), "messages"]).await?;
+        self.checked(&credentials, api::send(call.timeout(timeout), message).await)
     }
 
     /// Creates a thread in a forum, with its first message.
-    pub(super) async fn begin_thread(
+    pub(super) async fn create_thread(
         self,
         forum: Snowflake,
         message: Message<'_>,
         timeout: Duration,
     ) -> Result<Sent, CallError> {
-        let (call, used) = self.call(Method::POST, &["channels", &forum.to_string(), "threads"]).await?;
-        let begun: Channel = self.checked(&used, api::send(call.timeout(timeout), message).await)?;
+        let (call, credentials) = self.call(Method::POST, &["channels", &forum.to_string(), "threads"]).await?;
+        let begun: Channel = self.checked(&credentials, api::send(call.timeout(timeout), message).await)?;
         // "child objects share their parent's ID": a thread has the id of its first message.
         Ok(begun.message.unwrap_or(Sent { id: begun.id, channel_id: begun.id }))
     }
 
     pub(super) async fn leave(self, guild: Snowflake) -> Result<(), CallError> {
-        let (call, used) = self.call(Method::DELETE, &["users", "@me", "guilds", &guild.to_string()]).await?;
-        self.checked(&used, call.effect(Effect::Private).done().await)
+        let (call, credentials) = self.call(Method::DELETE, &["users", "@me", "guilds", &guild.to_string()]).await?;
+        self.checked(&credentials, call.effect(Effect::Private).done().await)
     }
 
     async fn get<T: DeserializeOwned>(self, path: &[&str], query: &[(&str, String)]) -> Result<T, CallError> {
-        let (call, used) = self.call(Method::GET, path).await?;
-        self.checked(&used, call.query(query).max_bytes(MAX_PAGE_BYTES).read().await)
+        let (call, credentials) = self.call(Method::GET, path).await?;
+        self.checked(&credentials, call.query(query).max_bytes(MAX_PAGE_BYTES).read().await)
     }
 
     /// A call of the bot, and the secrets that it uses.
-    async fn call(self, method: Method, path: &[&str]) -> Result<(Call, Used), CallError> {
+    async fn call(self, method: Method, path: &[&str]) -> Result<(Call, BotCredentials), CallError> {
         let app = self.account.app.credentials().await?;
         let token = token(&app)?;
         let auth = Auth::token(&token, self.now).without_token();
@@ -247,21 +247,21 @@ impl Bot<'_> {
 
     /// Removes the token from an error's message. A refused token is the operator's problem, not
     /// the connection's.
-    fn checked<T>(self, (app, token): &Used, result: Result<T, CallError>) -> Result<T, CallError> {
+    fn checked<T>(self, (app, token): &BotCredentials, result: Result<T, CallError>) -> Result<T, CallError> {
         result.map_err(|mut error| {
             if error.is_status(StatusCode::UNAUTHORIZED) {
-                self.account.app.refused(app);
+                self.account.app.report_refused(app);
                 let why = "Discord does not accept the token of this service's bot";
                 error.kind = ErrorKind::AppMisconfigured;
                 return error.with_message(|_| why.to_owned());
             }
-            error.with_message(|it| words_without(it, token))
+            error.with_message(|it| redact_message(it, token))
         })
     }
 }
 
 /// The secrets that a call uses.
-type Used = (Arc<AppCredentials>, SecretString);
+type BotCredentials = (Arc<AppCredentials>, SecretString);
 
 /// The page size of messages and threads: Discord's maximum.
 pub(super) const PAGE: usize = 100;
@@ -270,7 +270,7 @@ pub(super) const PAGE: usize = 100;
 const MAX_PAGE_BYTES: usize = 4 << 20;
 
 fn token(app: &AppCredentials) -> Result<SecretString, DependencyError> {
-    let WithBot { bot_token } = app.further.read().map_err(|_| DependencyError)?;
+    let WithBot { bot_token } = app.extra_secrets.read().map_err(|_| DependencyError)?;
     let token = bot_token.expose_secret().trim();
     if token.is_empty() {
         tracing::error!("bot_token of the Discord secret is empty");

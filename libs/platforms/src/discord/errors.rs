@@ -49,14 +49,14 @@ pub(super) const WEBHOOK_ERRORS: ErrorTable = ErrorTable { can_look_up: false, .
 /// 2000 or fewer in length.`
 fn message(body: &Value) -> Option<String> {
     let message = body["message"].as_str()?.trim();
-    let mut of_fields = Vec::new();
+    let mut field_messages = Vec::new();
     if let Value::Object(errors) = &body["errors"] {
-        collect(errors, "", &mut of_fields);
+        collect(errors, "", &mut field_messages);
     }
-    if of_fields.is_empty() {
+    if field_messages.is_empty() {
         return Some(message.to_owned());
     }
-    Some(format!("{}: {}", message.trim_end_matches('.'), of_fields.join(" ")))
+    Some(format!("{}: {}", message.trim_end_matches('.'), field_messages.join(" ")))
 }
 
 /// The most fields whose messages are included.
@@ -69,8 +69,8 @@ fn collect(errors: &Map<String, Value>, path: &str, messages: &mut Vec<String>) 
         }
         match value {
             Value::Array(several) if name == "_errors" => {
-                let of_field = several.iter().filter_map(|it| it["message"].as_str());
-                messages.extend(of_field.take(MAX_FIELDS - messages.len()).map(|it| match path {
+                let texts = several.iter().filter_map(|it| it["message"].as_str());
+                messages.extend(texts.take(MAX_FIELDS - messages.len()).map(|it| match path {
                     "" => it.to_owned(),
                     path => format!("{path}: {it}"),
                 }));
@@ -101,9 +101,9 @@ mod tests {
 
     #[test]
     fn error_table_classifies_documented_codes() {
-        let of = |status, code: u32| attempt_error(status, &format!(r#"{{"message": "No", "code": {code}}}"#));
+        let error_for = |status, code: u32| attempt_error(status, &format!(r#"{{"message": "No", "code": {code}}}"#));
         for (status, code) in [(404, 10_015), (401, 50_027), (403, 50_013), (403, 50_001), (404, 10_003), (404, 0)] {
-            assert_eq!(of(status, code), AttemptError::Unauthorized { reason: "No".to_owned() }, "{code}");
+            assert_eq!(error_for(status, code), AttemptError::Unauthorized { reason: "No".to_owned() }, "{code}");
         }
         for (status, code) in [
             (400, 50_035),
@@ -115,16 +115,16 @@ mod tests {
             (403, 20_009),
             (403, 160_006),
         ] {
-            assert_eq!(of(status, code), AttemptError::Refused { reason: "No".to_owned() }, "{code}");
+            assert_eq!(error_for(status, code), AttemptError::Refused { reason: "No".to_owned() }, "{code}");
         }
         for (status, code) in [(503, 130_000), (400, 40_004), (403, 40_333), (400, 20_016), (403, 20_029)] {
             assert_eq!(
-                of(status, code),
+                error_for(status, code),
                 AttemptError::RetryLater { retry_at: None, reason: "No".to_owned() },
                 "{code}"
             );
         }
-        assert!(matches!(of(500, 0), AttemptError::Unknown { may_still_run: false, .. }));
+        assert!(matches!(error_for(500, 0), AttemptError::Unknown { may_still_run: false, .. }));
     }
 
     #[test]
@@ -146,10 +146,10 @@ mod tests {
             "_errors": [{"message": "And so on."}], "odd": 7, "more": {"_errors": [{}, 3, {"message": "One."}]}}}"#;
         let AttemptError::Refused { reason } = attempt_error(400, body) else { panic!() };
         assert!(reason.starts_with("Invalid Form Body: "), "{reason}");
-        for said in
+        for expected in
             ["attachments.0.description: Must be shorter.", "content: Must be 2000 or fewer in length.", " And so on."]
         {
-            assert!(format!(" {reason}").contains(said), "{said} is not in {reason}");
+            assert!(format!(" {reason}").contains(expected), "{expected} is not in {reason}");
         }
         let deep = format!(
             r#"{{"code": 50035, "message": "Deep", "errors": {}7{}}}"#,

@@ -61,7 +61,7 @@ struct LookUp<'a> {
 }
 
 /// The posts of our bot around the time of the call.
-struct Seen {
+struct ListedPosts {
     posts: Vec<Post>,
     /// Whether the list is complete, or why not.
     is_all: Result<(), &'static str>,
@@ -83,7 +83,7 @@ const UNREADABLE: &str =
 
 impl LookUp<'_> {
     /// The messages of the channel, page by page, from before the call on.
-    async fn messages(&self) -> Result<Seen, CallError> {
+    async fn messages(&self) -> Result<ListedPosts, CallError> {
         let channel = self.place.channel.id;
         let (mut posts, mut after) = (Vec::new(), self.from);
         let mut is_all = Err(TOO_MUCH);
@@ -105,12 +105,12 @@ impl LookUp<'_> {
             }
             after = last;
         }
-        Ok(Seen { posts, is_all })
+        Ok(ListedPosts { posts, is_all })
     }
 
     /// The forum's threads that our bot created around the time of the call, including archived
     /// ones.
-    async fn threads(&self, title: &str, since: DateTime<Utc>) -> Result<Seen, CallError> {
+    async fn threads(&self, title: &str, since: DateTime<Utc>) -> Result<ListedPosts, CallError> {
         let active = self.bot.active_threads(self.server.guild).await?.threads;
         let mut found: BTreeMap<_, _> = active.into_iter().filter(|it| self.may_be(it)).map(|it| (it.id, it)).collect();
         let (mut before, mut is_all) = (None, Err(TOO_MUCH));
@@ -145,7 +145,7 @@ impl LookUp<'_> {
             };
             posts.push(self.post(thread.id, thread.id, likeness));
         }
-        Ok(Seen { posts, is_all })
+        Ok(ListedPosts { posts, is_all })
     }
 
     fn may_be(&self, thread: &Channel) -> bool {
@@ -162,17 +162,17 @@ impl LookUp<'_> {
         if let Some(nonce) = message.nonce.as_str() {
             return if nonce == self.nonce { PostMatch::It } else { PostMatch::Other };
         }
-        let theirs: Vec<_> = message.attachments.iter().map(|it| it.filename.as_str()).collect();
-        let mut nonces = theirs.iter().filter_map(|it| message::nonce_of_file(it)).peekable();
+        let file_names: Vec<_> = message.attachments.iter().map(|it| it.filename.as_str()).collect();
+        let mut nonces = file_names.iter().filter_map(|it| message::parse_file_nonce(it)).peekable();
         if nonces.peek().is_some() {
             return if nonces.any(|it| it == self.nonce) { PostMatch::It } else { PostMatch::Other };
         }
-        if theirs.len() != self.request.media.len() {
+        if file_names.len() != self.request.media.len() {
             return PostMatch::Other;
         }
         let (shown, sent) = (message.content.trim(), self.request.text.trim());
         match (shown == sent, plain(shown) == plain(sent)) {
-            (true, _) if theirs.is_empty() => PostMatch::Same,
+            (true, _) if file_names.is_empty() => PostMatch::Same,
             // "Discord may strip certain characters from message content".
             (true, _) | (false, true) => PostMatch::Doubtful,
             (false, false) => PostMatch::Other,
@@ -210,7 +210,7 @@ impl recognition::Listed for Post {
 
 /// Already read, in the direction in which Discord lists from an id on.
 #[async_trait::async_trait]
-impl Timeline for Seen {
+impl Timeline for ListedPosts {
     type Post = Post;
     type Error = CallError;
 

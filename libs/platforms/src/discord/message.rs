@@ -36,24 +36,24 @@ impl<'a> Message<'a> {
             return (call.json(&payload), std::future::ready(()).boxed());
         }
         let mut form = Form::new().text("payload_json", &payload.to_string());
-        let mut feeds = Vec::new();
+        let mut pending_files = Vec::new();
         for (index, File { name, attachment }) in files.into_iter().enumerate() {
             let field = format!("files[{index}]");
-            let (next, feed) = form.fed((&field, &name), attachment.mime_type, attachment.size_bytes);
+            let (next, feed) = form.streamed_file((&field, &name), attachment.mime_type, attachment.size_bytes);
             form = next;
-            feeds.push((feed, attachment));
+            pending_files.push((feed, attachment));
         }
-        let bringing = async move {
-            for (feed, attachment) in feeds {
+        let feeding = async move {
+            for (feed, attachment) in pending_files {
                 feed.bring(reader.open(attachment)).await;
             }
         };
-        (call.multipart(form), bringing.boxed())
+        (call.multipart(form), feeding.boxed())
     }
 }
 
 /// The message of a webhook.
-pub(super) fn by_webhook<'a>(request: &PublishRequest<'a>) -> Message<'a> {
+pub(super) fn webhook_message<'a>(request: &PublishRequest<'a>) -> Message<'a> {
     let mut message = content(request, |_, attachment| attachment.media_id.to_string());
     for name in ["thread_name", "username", "avatar_url"] {
         if let Some(value) = request.options.text(name) {
@@ -64,7 +64,7 @@ pub(super) fn by_webhook<'a>(request: &PublishRequest<'a>) -> Message<'a> {
 }
 
 /// The message of a bot: with its nonce, or in a forum with a title.
-pub(super) fn by_bot<'a>(request: &PublishRequest<'a>, nonce: &str, title: Option<&str>) -> Message<'a> {
+pub(super) fn bot_message<'a>(request: &PublishRequest<'a>, nonce: &str, title: Option<&str>) -> Message<'a> {
     let mut message = content(request, |index, _| stem(nonce, index));
     if let Some(title) = title {
         message.payload = json!({"name": title, "message": message.payload});
@@ -87,7 +87,7 @@ fn stem(nonce: &str, index: usize) -> String {
 }
 
 /// The nonce in the name of a bot's file, which shows the post of a message.
-pub(super) fn nonce_of_file(name: &str) -> Option<&str> {
+pub(super) fn parse_file_nonce(name: &str) -> Option<&str> {
     let is_nonce = |it: &str| it.len() == 24 && it.bytes().all(|it| it.is_ascii_hexdigit());
     name.split_once('-').map(|(nonce, _)| nonce).filter(|it| is_nonce(it))
 }
@@ -108,11 +108,11 @@ fn content<'a>(request: &PublishRequest<'a>, stem: impl Fn(usize, &Attachment) -
     let (mut files, mut attachments) = (Vec::new(), Vec::new());
     for (index, attachment) in request.media.iter().enumerate() {
         let name = format!("{}.{}", stem(index, attachment), attachment.mime_type.extension());
-        let mut told = json!({"id": index, "filename": name});
-        if let Some(words) = &attachment.alt_text {
-            told["description"] = words.as_str().into();
+        let mut entry = json!({"id": index, "filename": name});
+        if let Some(alt_text) = &attachment.alt_text {
+            entry["description"] = alt_text.as_str().into();
         }
-        attachments.push(told);
+        attachments.push(entry);
         files.push(File { name, attachment });
     }
     if !attachments.is_empty() {

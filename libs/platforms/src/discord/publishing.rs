@@ -43,11 +43,11 @@ pub(super) async fn publish(
     server: Server,
     request: &PublishRequest<'_>,
 ) -> Result<Published, AttemptError> {
-    let watch = Deadline::begin(request.now);
-    let place = place(bot, server, request, &watch).await?;
-    match send(bot, server, &place, request, &watch).await {
+    let deadline = Deadline::begin(request.now);
+    let place = place(bot, server, request, &deadline).await?;
+    match send(bot, server, &place, request, &deadline).await {
         Ok(published) => Ok(published),
-        Err(error) => Err(attempt_error(bot, server, error, &watch).await),
+        Err(error) => Err(attempt_error(bot, server, error, &deadline).await),
     }
 }
 
@@ -57,7 +57,7 @@ async fn place<'a>(
     bot: Bot<'_>,
     server: Server,
     request: &PublishRequest<'a>,
-    watch: &Deadline,
+    deadline: &Deadline,
 ) -> Result<Place<'a>, AttemptError> {
     let refused = |reason: String| Err(AttemptError::Refused { reason });
     let Some(named) = server::named(request) else {
@@ -68,7 +68,7 @@ async fn place<'a>(
     }
     match bot.channel(named).await {
         Ok(channel) => Place::new(request, server, channel),
-        Err(error) => Err(attempt_error(bot, server, error, watch).await),
+        Err(error) => Err(attempt_error(bot, server, error, deadline).await),
     }
 }
 
@@ -77,53 +77,53 @@ async fn send(
     server: Server,
     place: &Place<'_>,
     request: &PublishRequest<'_>,
-    watch: &Deadline,
+    deadline: &Deadline,
 ) -> Result<Published, CallError> {
     let Place { channel: Channel { id: channel, .. }, title } = place;
-    let message = message::by_bot(request, &message::nonce(request), *title);
+    let message = message::bot_message(request, &message::nonce(request), *title);
     let sending = async {
         match title {
             None => bot.send(*channel, message, WITHIN).await,
-            Some(_) => bot.begin_thread(*channel, message, WITHIN).await,
+            Some(_) => bot.create_thread(*channel, message, WITHIN).await,
         }
     };
-    let late = || CallError::of_transport(TransportError::Late, Effect::Public, TITLE);
-    let sent = watch.within(WITHIN, sending).await.ok_or_else(late).flatten()?;
+    let late = || CallError::from_transport(TransportError::Late, Effect::Public, TITLE);
+    let sent = deadline.within(WITHIN, sending).await.ok_or_else(late).flatten()?;
     let at = sent.id.time().unwrap_or(request.now);
     Ok(Published::new(sent.id.to_string(), at).with_url(Some(link(server, sent.channel_id, sent.id))))
 }
 
 /// The error of a delivery. An object that does not exist or is forbidden may be the channel, or
 /// the whole server.
-async fn attempt_error(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> AttemptError {
-    if !is_of_place(&error) {
+async fn attempt_error(bot: Bot<'_>, server: Server, error: CallError, deadline: &Deadline) -> AttemptError {
+    if !is_access_error(&error) {
         return error.into();
     }
     let is_permission = error.has_code(MISSING_PERMISSIONS);
-    let words = error.message;
-    let closed = format!(
-        "{words}: allow the bot to view the channel, send messages and attach files there, or choose another channel"
+    let message = error.message;
+    let no_access = format!(
+        "{message}: allow the bot to view the channel, send messages and attach files there, or choose another channel"
     );
     if is_permission {
-        return AttemptError::Refused { reason: closed };
+        return AttemptError::Refused { reason: no_access };
     }
-    match is_in(bot, server, watch).await {
-        Some(true) => AttemptError::Refused { reason: closed },
+    match is_member(bot, server, deadline).await {
+        Some(true) => AttemptError::Refused { reason: no_access },
         Some(false) => AttemptError::Unauthorized { reason: GONE.to_owned() },
-        None => AttemptError::RetryLater { retry_at: None, reason: words },
+        None => AttemptError::RetryLater { retry_at: None, reason: message },
     }
 }
 
 /// Whether the object of the call does not exist, or the bot has no access to it.
-pub(super) fn is_of_place(error: &CallError) -> bool {
+pub(super) fn is_access_error(error: &CallError) -> bool {
     error.kind == ErrorKind::Unauthorized
 }
 
 /// Whether the bot is still in its server; `None` if this is unknown now.
-async fn is_in(bot: Bot<'_>, server: Server, watch: &Deadline) -> Option<bool> {
-    match watch.within(LAST, bot.guild(server.guild)).await? {
+async fn is_member(bot: Bot<'_>, server: Server, deadline: &Deadline) -> Option<bool> {
+    match deadline.within(LAST, bot.guild(server.guild)).await? {
         Ok(_) => Some(true),
-        Err(error) if is_of_place(&error) => Some(false),
+        Err(error) if is_access_error(&error) => Some(false),
         Err(_) => None,
     }
 }
@@ -137,7 +137,7 @@ pub(super) async fn resolve(
     request: &PublishRequest<'_>,
     since: DateTime<Utc>,
 ) -> Resolution {
-    let watch = Deadline::begin(request.now);
+    let deadline = Deadline::begin(request.now);
     let unclear = |reason: String| Resolution::Pending { reason };
     // Without a channel, the call was never made.
     let Some(named) = server::named(request) else { return Resolution::NotPublished };
@@ -148,10 +148,10 @@ pub(super) async fn resolve(
         },
         // The posts of a deleted channel are deleted, too.
         Err(error) if error.has_code(UNKNOWN_CHANNEL) => return Resolution::NotPublished,
-        Err(error) => return failed_look_up(bot, server, error, &watch).await,
+        Err(error) => return failed_look_up(bot, server, error, &deadline).await,
     };
-    let looked = watch.within(LOOK_UP_TIMEOUT, look_up(bot, server, &place, request, since)).await;
-    let late = || Err(CallError::of_transport(TransportError::Late, Effect::Read, TITLE));
+    let looked = deadline.within(LOOK_UP_TIMEOUT, look_up(bot, server, &place, request, since)).await;
+    let late = || Err(CallError::from_transport(TransportError::Late, Effect::Read, TITLE));
     let has_nonce = place.title.is_none();
     let is_known = |at: DateTime<Utc>| at < since + NONCE_LIFETIME;
     let reason = match looked.unwrap_or_else(late) {
@@ -162,22 +162,22 @@ pub(super) async fn resolve(
         }
         Ok(Found::Candidate(published)) => return Resolution::Candidate(published),
         Ok(Found::Pending { reason }) => reason,
-        Err(error) if is_of_place(&error) => return failed_look_up(bot, server, error, &watch).await,
+        Err(error) if is_access_error(&error) => return failed_look_up(bot, server, error, &deadline).await,
         Err(error) => error.message,
     };
     let is_settled = request.settled_at(SETTLE_TIME) <= request.now;
     if !has_nonce || !is_settled || !is_known(request.now + A_STEP) {
         return unclear(reason);
     }
-    match send(bot, server, &place, request, &watch).await {
+    match send(bot, server, &place, request, &deadline).await {
         Ok(published) => Resolution::Found(published),
         Err(error) => unclear(error.message),
     }
 }
 
 /// A failed look-up says nothing about the outcome.
-async fn failed_look_up(bot: Bot<'_>, server: Server, error: CallError, watch: &Deadline) -> Resolution {
-    if is_of_place(&error) && is_in(bot, server, watch).await == Some(false) {
+async fn failed_look_up(bot: Bot<'_>, server: Server, error: CallError, deadline: &Deadline) -> Resolution {
+    if is_access_error(&error) && is_member(bot, server, deadline).await == Some(false) {
         return Resolution::Unauthorized { reason: GONE.to_owned() };
     }
     Resolution::Pending { reason: error.message }

@@ -49,7 +49,7 @@ const MAX_FILE_BYTES: u64 = 10 << 20;
 const MAX_ALL_BYTES: u64 = 24 << 20;
 
 /// The rules of every account.
-pub(super) fn rules(further: impl IntoIterator<Item = PostRule>) -> Rules {
+pub(super) fn rules(extra_rules: impl IntoIterator<Item = PostRule>) -> Rules {
     let rules = [
         // "Our API calculates length based on the number of codepoints" (discord-api-docs, issue
         // 1315).
@@ -61,7 +61,7 @@ pub(super) fn rules(further: impl IntoIterator<Item = PostRule>) -> Rules {
         Rule::OfPost(PostRule::MaxAllBytes { max: MAX_ALL_BYTES }),
         Rule::max_alt_text(1_024, Counting::code_points()),
     ];
-    Rules::of(TITLE, rules.into_iter().chain(further.into_iter().map(Rule::OfPost)).collect::<Vec<_>>())
+    Rules::new(TITLE, rules.into_iter().chain(extra_rules.into_iter().map(Rule::OfPost)).collect::<Vec<_>>())
 }
 
 /// A webhook posts in one channel.

@@ -48,31 +48,31 @@ impl Server {
 
     /// The channels in which the bot may post, in the order of the app.
     pub(super) async fn choices(self, bot: Bot<'_>) -> Result<Vec<Choice>, CallError> {
-        let ((guild, member), channels) = try_join(self.standing(bot), bot.channels(self.guild)).await?;
+        let ((guild, member), channels) = try_join(self.guild_and_member(bot), bot.channels(self.guild)).await?;
         let categories: BTreeMap<_, _> = channels.iter().map(|it| (it.id, it)).collect();
         let category = |it: &Channel| categories.get(&it.parent_id?).copied();
         let may_post = |it: &&Channel| {
             Kind::from_type(it.kind).is_some()
-                && may(self.permissions(&guild, &member, it), VIEW_CHANNEL | SEND_MESSAGES)
+                && has_permissions(self.permissions(&guild, &member, it), VIEW_CHANNEL | SEND_MESSAGES)
         };
-        let mut open: Vec<_> = channels.iter().filter(may_post).collect();
-        open.sort_by_key(|it| (category(it).map(|it| (it.position, it.id)), it.position, it.id));
+        let mut writable: Vec<_> = channels.iter().filter(may_post).collect();
+        writable.sort_by_key(|it| (category(it).map(|it| (it.position, it.id)), it.position, it.id));
         let label = |it: &Channel| {
             let name = it.name.as_deref().unwrap_or_default();
             let forum = if Kind::from_type(it.kind) == Some(Kind::Forum) { " (forum)" } else { "" };
             let category = category(it).and_then(|it| it.name.as_deref());
             category.map_or_else(|| format!("#{name}{forum}"), |category| format!("#{name}{forum} – {category}"))
         };
-        Ok(open.into_iter().map(|it| Choice { value: it.id.to_string(), label: label(it) }).collect())
+        Ok(writable.into_iter().map(|it| Choice { value: it.id.to_string(), label: label(it) }).collect())
     }
 
     /// Whether the bot may read the messages of a channel.
     pub(super) async fn may_read(self, bot: Bot<'_>, channel: &Channel) -> Result<bool, CallError> {
-        let (guild, member) = self.standing(bot).await?;
-        Ok(may(self.permissions(&guild, &member, channel), VIEW_CHANNEL | READ_MESSAGE_HISTORY))
+        let (guild, member) = self.guild_and_member(bot).await?;
+        Ok(has_permissions(self.permissions(&guild, &member, channel), VIEW_CHANNEL | READ_MESSAGE_HISTORY))
     }
 
-    async fn standing(self, bot: Bot<'_>) -> Result<(Guild, Member), CallError> {
+    async fn guild_and_member(self, bot: Bot<'_>) -> Result<(Guild, Member), CallError> {
         try_join(bot.guild(self.guild), bot.member(self.guild, self.bot)).await
     }
 
@@ -84,16 +84,19 @@ impl Server {
         }
         // The role `@everyone` has the id of the server.
         let has = |it: Snowflake| it == self.guild || member.roles.contains(&it);
-        let base = guild.roles.iter().filter(|it| has(it.id)).fold(0, |all, it| all | bits(&it.permissions));
-        if may(base, ADMINISTRATOR) {
+        let base =
+            guild.roles.iter().filter(|it| has(it.id)).fold(0, |all, it| all | parse_permissions(&it.permissions));
+        if has_permissions(base, ADMINISTRATOR) {
             return u128::MAX;
         }
-        let layers: [&dyn Fn(Snowflake) -> bool; 3] =
+        let overwrite_layers: [&dyn Fn(Snowflake) -> bool; 3] =
             [&|it| it == self.guild, &|it| member.roles.contains(&it), &|it| it == self.bot];
-        layers.iter().fold(base, |permissions, is_meant| {
-            let overwrites = channel.permission_overwrites.iter().filter(|it| is_meant(it.id));
-            let or = |(deny, allow): (u128, u128), it: &Overwrite| (deny | bits(&it.deny), allow | bits(&it.allow));
-            let (deny, allow) = overwrites.fold((0, 0), or);
+        overwrite_layers.iter().fold(base, |permissions, applies| {
+            let overwrites = channel.permission_overwrites.iter().filter(|it| applies(it.id));
+            let merge = |(deny, allow): (u128, u128), it: &Overwrite| {
+                (deny | parse_permissions(&it.deny), allow | parse_permissions(&it.allow))
+            };
+            let (deny, allow) = overwrites.fold((0, 0), merge);
             (permissions & !deny) | allow
         })
     }
@@ -104,12 +107,12 @@ const VIEW_CHANNEL: u128 = 1 << 10;
 const SEND_MESSAGES: u128 = 1 << 11;
 const READ_MESSAGE_HISTORY: u128 = 1 << 16;
 
-fn may(permissions: u128, what: u128) -> bool {
-    permissions & what == what
+fn has_permissions(permissions: u128, required: u128) -> bool {
+    permissions & required == required
 }
 
 /// An unreadable value permits and denies nothing.
-fn bits(written: &str) -> u128 {
+fn parse_permissions(written: &str) -> u128 {
     written.parse().unwrap_or_default()
 }
 
@@ -199,10 +202,10 @@ mod tests {
             .unwrap()
     }
 
-    fn guild(everybody: u128, of_role: u128) -> Guild {
+    fn guild(everyone: u128, role_permissions: u128) -> Guild {
         let role = |id: &str, permissions: u128| json!({"id": id, "permissions": permissions.to_string()});
         serde_json::from_value(json!({"id": "1", "name": "Lighthouse", "icon": null, "owner_id": "7",
-            "roles": [role("1", everybody), role("2", of_role), role("3", ADMINISTRATOR)]}))
+            "roles": [role("1", everyone), role("2", role_permissions), role("3", ADMINISTRATOR)]}))
         .unwrap()
     }
 
@@ -210,24 +213,31 @@ mod tests {
     fn bot_permissions_match_the_documentation() {
         let server = Server { guild: id("1"), bot: id("5") };
         let both = VIEW_CHANNEL | SEND_MESSAGES;
-        let of = |it: &str, deny: u128, allow: u128| json!({"id": it, "type": 0, "deny": deny.to_string(), "allow": allow.to_string()});
-        for (everybody, of_role, roles, overwrites, expected) in [
+        let overwrite = |it: &str, deny: u128, allow: u128| json!({"id": it, "type": 0, "deny": deny.to_string(), "allow": allow.to_string()});
+        for (everyone, role_permissions, roles, overwrites, expected) in [
             (both, 0, &["2"][..], json!([]), true),
             (0, both, &["2"], json!([]), true),
             (0, both, &[], json!([]), false),
-            (both, 0, &["2"], json!([of("1", SEND_MESSAGES, 0)]), false),
-            (both, 0, &["2"], json!([of("1", SEND_MESSAGES, 0), of("2", 0, SEND_MESSAGES)]), true),
-            (both, 0, &["2"], json!([of("2", VIEW_CHANNEL, 0), of("5", 0, VIEW_CHANNEL)]), true),
-            (both, 0, &["2"], json!([of("5", VIEW_CHANNEL, 0), of("2", 0, VIEW_CHANNEL)]), false),
-            (both, 0, &["2"], json!([of("4", both, 0)]), true),
-            (0, 0, &["3"], json!([of("1", both, 0)]), true),
+            (both, 0, &["2"], json!([overwrite("1", SEND_MESSAGES, 0)]), false),
+            (both, 0, &["2"], json!([overwrite("1", SEND_MESSAGES, 0), overwrite("2", 0, SEND_MESSAGES)]), true),
+            (both, 0, &["2"], json!([overwrite("2", VIEW_CHANNEL, 0), overwrite("5", 0, VIEW_CHANNEL)]), true),
+            (both, 0, &["2"], json!([overwrite("5", VIEW_CHANNEL, 0), overwrite("2", 0, VIEW_CHANNEL)]), false),
+            (both, 0, &["2"], json!([overwrite("4", both, 0)]), true),
+            (0, 0, &["3"], json!([overwrite("1", both, 0)]), true),
         ] {
             let member = Member { roles: roles.iter().map(|it| id(it)).collect() };
-            let permissions = server.permissions(&guild(everybody, of_role), &member, &channel(&overwrites));
-            assert_eq!(may(permissions, both), expected, "{everybody} {of_role} {roles:?} {overwrites}");
+            let permissions = server.permissions(&guild(everyone, role_permissions), &member, &channel(&overwrites));
+            assert_eq!(
+                has_permissions(permissions, both),
+                expected,
+                "{everyone} {role_permissions} {roles:?} {overwrites}"
+            );
         }
         let owned = Server { bot: id("7"), ..server };
-        assert!(may(owned.permissions(&guild(0, 0), &Member { roles: Vec::new() }, &channel(&json!([]))), both));
+        assert!(has_permissions(
+            owned.permissions(&guild(0, 0), &Member { roles: Vec::new() }, &channel(&json!([]))),
+            both
+        ));
     }
 
     #[test]
@@ -236,9 +246,9 @@ mod tests {
         let credentials = server.credentials();
         let read = Server::load(&credentials).unwrap();
         assert_eq!((read.guild, read.bot), (server.guild, server.bot));
-        assert!(server.credentials().share_a_token(&credentials), "every connection of the server has the same");
+        assert!(server.credentials().shares_token_with(&credentials), "every connection of the server has the same");
         let other = Server { guild: id("2"), ..server };
-        assert!(!other.credentials().share_a_token(&credentials));
+        assert!(!other.credentials().shares_token_with(&credentials));
         assert!(super::super::webhook::load(&credentials).is_err());
     }
 }

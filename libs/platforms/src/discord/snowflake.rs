@@ -49,8 +49,8 @@ impl Snowflake {
     /// Less than every id that is created from then on, and greater than those before ("Generating
     /// a snowflake ID from a Timestamp").
     pub(super) fn at(time: DateTime<Utc>) -> Self {
-        let since = u64::try_from(time.timestamp_millis() - EPOCH).unwrap_or_default();
-        Self(since << COUNTERS)
+        let milliseconds = u64::try_from(time.timestamp_millis() - EPOCH).unwrap_or_default();
+        Self(milliseconds << COUNTERS)
     }
 
     /// When the id was created, by Discord's clock.

@@ -86,9 +86,9 @@ pub(super) struct Given {
 
 impl Given {
     /// Parses the webhook that came with tokens; `None` if it cannot be called.
-    pub(super) fn read(told: &Value) -> Option<Self> {
-        let webhook = Webhook::deserialize(told).ok()?;
-        let key = Key::from_parts(webhook.id, told["token"].as_str()?.into())?;
+    pub(super) fn read(json: &Value) -> Option<Self> {
+        let webhook = Webhook::deserialize(json).ok()?;
+        let key = Key::from_parts(webhook.id, json["token"].as_str()?.into())?;
         Some(Self { webhook, token: key.token })
     }
 }
@@ -119,8 +119,8 @@ impl Webhook {
             avatar: avatar.map(|it| format!("https://cdn.discordapp.com/avatars/{}/{it}.png", self.id)),
             profile_url: self.guild_id.map(|it| format!("https://discord.com/channels/{it}/{channel}")),
         };
-        let kept = json!(Kept { id: self.id, guild: self.guild_id, is_ours });
-        let extra = Some(kept.to_string().into());
+        let stored = json!(Kept { id: self.id, guild: self.guild_id, is_ours });
+        let extra = Some(stored.to_string().into());
         Some((profile, Credentials { extra, ..Credentials::new(token) }))
     }
 }
@@ -128,8 +128,8 @@ impl Webhook {
 /// The key in these credentials, and what is stored with it.
 pub(super) fn load(credentials: &Credentials) -> Result<(Key, Kept), AttemptError> {
     let read = || {
-        let kept: Kept = serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()?;
-        Some((Key::from_parts(kept.id, credentials.access_token.clone())?, kept))
+        let stored: Kept = serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()?;
+        Some((Key::from_parts(stored.id, credentials.access_token.clone())?, stored))
     };
     read().ok_or_else(|| AttemptError::Unauthorized {
         reason: "the stored webhook of this connection cannot be read; \
@@ -207,9 +207,9 @@ mod tests {
         assert_eq!(profile.avatar.as_deref(), Some("https://cdn.discordapp.com/avatars/7/a_1f.png"));
         assert_eq!(profile.profile_url.as_deref(), Some("https://discord.com/channels/9/8"));
 
-        let (key, kept) = load(&credentials).unwrap();
+        let (key, stored) = load(&credentials).unwrap();
         assert_eq!((key.id, key.token.expose_secret()), (id("7"), TOKEN));
-        assert_eq!((kept.guild, kept.is_ours), (Some(id("9")), true));
+        assert_eq!((stored.guild, stored.is_ours), (Some(id("9")), true));
         assert!(load(&Credentials { extra: None, ..credentials }).is_err());
     }
 

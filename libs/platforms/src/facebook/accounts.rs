@@ -12,7 +12,7 @@ use crate::caller::Caller;
 use crate::connect_flow::ConnectError;
 use crate::kit::CallError;
 use crate::meta::Graph;
-use crate::meta::facebook_login::{Granted, PORTFOLIOS};
+use crate::meta::facebook_login::{FacebookGrant, PORTFOLIOS};
 use crate::meta::pages::{self, Page};
 
 /// Without these, nothing works: they list Pages, read what Pages show, and publish posts.
@@ -29,7 +29,11 @@ const SILENT: &str = "silent";
 const MOST_NAMES: usize = 5;
 
 /// Each Page is an account.
-pub(super) async fn of(graph: &Graph, granted: Granted, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
+pub(super) async fn list(
+    graph: &Graph,
+    granted: FacebookGrant,
+    now: DateTime<Utc>,
+) -> Result<Vec<Account>, ConnectError> {
     let all = granted.pages(graph, &[], now).await?;
     let may_comment = granted.permissions.have(TO_COMMENT);
     let account = |page: &Page| {
@@ -38,11 +42,11 @@ pub(super) async fn of(graph: &Graph, granted: Granted, now: DateTime<Utc>) -> R
         Some(account)
     };
     let accounts: Vec<Account> = all.iter().filter_map(account).collect();
-    if accounts.is_empty() { Err(none(&all)) } else { Ok(accounts) }
+    if accounts.is_empty() { Err(no_usable_page(&all)) } else { Ok(accounts) }
 }
 
 /// Why no Page can be connected.
-fn none(all: &[Page]) -> ConnectError {
+fn no_usable_page(all: &[Page]) -> ConnectError {
     let names: Vec<_> = all.iter().filter_map(|it| it.name.as_deref()).take(MOST_NAMES).collect();
     ConnectError::Refused(if all.is_empty() {
         "you have no Facebook Page, or selected none: connect again and select at least one Page (Facebook does not \
@@ -58,8 +62,8 @@ fn none(all: &[Page]) -> ConnectError {
 }
 
 /// The current account info of a Page; `None` if it cannot be an account.
-pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Option<AccountInfo>, CallError> {
-    Ok(profile(&pages::one(graph, by, id).await?))
+pub(super) async fn one(graph: &Graph, caller: Caller<'_>, id: &str) -> Result<Option<AccountInfo>, CallError> {
+    Ok(profile(&pages::one(graph, caller, id).await?))
 }
 
 /// Whether the grant permits comments.
@@ -70,8 +74,8 @@ pub(super) fn may_comment(credentials: &Credentials) -> bool {
 /// The name of the Page stands for a username that it does not have.
 fn profile(page: &Page) -> Option<AccountInfo> {
     let is_id = !page.id.is_empty() && page.id.len() <= 30 && page.id.bytes().all(|it| it.is_ascii_digit());
-    let of_address = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-' | b'_');
-    let username = page.username.clone().filter(|it| !it.is_empty() && it.bytes().all(of_address));
+    let is_url_character = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-' | b'_');
+    let username = page.username.clone().filter(|it| !it.is_empty() && it.bytes().all(is_url_character));
     let name = page.name.clone().filter(|it| !it.trim().is_empty());
     is_id.then(|| AccountInfo {
         account_id: page.id.clone(),

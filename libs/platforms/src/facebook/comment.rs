@@ -22,20 +22,20 @@ const MOST_LOOKS: u32 = 60;
 
 /// Adds the comment, once the post can be seen.
 pub(super) async fn step(
-    of: &Facebook,
-    job: &PublishRequest<'_>,
-    it: &FollowUp<'_>,
-    words: &str,
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
+    follow_up: &FollowUp<'_>,
+    text: &str,
 ) -> Result<Followed, AttemptError> {
-    let (by, post) = (Caller::of(job), &it.published.platform_post_id);
-    let looks: u32 = it.progress.and_then(|it| it.parse().ok()).unwrap_or_default();
-    if Form::of(job)?.video().is_some() && looks < MOST_LOOKS {
-        let asked = Status::of(of, by, post).await?;
-        if !asked.body.is_public() && asked.body.failed().is_none() {
-            return Ok(Followed::Again { progress: (looks + 1).to_string(), at: job.now + PAUSE });
+    let (caller, post) = (Caller::for_request(request), &follow_up.published.platform_post_id);
+    let looks: u32 = follow_up.progress.and_then(|follow_up| follow_up.parse().ok()).unwrap_or_default();
+    if Form::from_request(request)?.video().is_some() && looks < MOST_LOOKS {
+        let status = Status::fetch(facebook, caller, post).await?;
+        if !status.body.is_public() && status.body.failed().is_none() {
+            return Ok(Followed::Again { progress: (looks + 1).to_string(), at: request.now + PAUSE });
         }
     }
     let path = format!("/{post}/comments");
-    of.graph.post::<IgnoredAny>(Effect::Public, by, &path, &[("message", words)], COMMENT).await?;
+    facebook.graph.post::<IgnoredAny>(Effect::Public, caller, &path, &[("message", text)], COMMENT).await?;
     Ok(Followed::Done)
 }

@@ -23,14 +23,14 @@ pub(super) enum Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    pub(super) fn of(job: &PublishRequest<'a>) -> Result<Self, AttemptError> {
+    pub(super) fn from_request(request: &PublishRequest<'a>) -> Result<Self, AttemptError> {
         let is_video = |it: &Attachment| it.mime_type.file_type() == FileType::Video;
         let refused = |reason: &str| Err(AttemptError::Refused { reason: reason.to_owned() });
-        match (job.options.text(KIND).unwrap_or("post"), job.media) {
+        match (request.options.text(KIND).unwrap_or("post"), request.media) {
             ("reel", [file]) if is_video(file) => Ok(Self::Reel(file)),
             ("reel", _) => refused("option kind: a reel is one video; add it, or leave the option out"),
             ("story", [file]) if is_video(file) => Ok(Self::VideoStory(file)),
-            ("story", [_]) => Ok(Self::PhotoStory(job.media)),
+            ("story", [_]) => Ok(Self::PhotoStory(request.media)),
             ("story", _) => refused("option kind: a story is one image or one video"),
             (_, [file]) if is_video(file) => Ok(Self::Video(file)),
             (_, files) if files.iter().any(is_video) => refused("a Facebook post has images or one video, not both"),
@@ -75,19 +75,19 @@ pub(super) fn rules(may_comment: bool) -> Rules {
     if !may_comment {
         rules.push(refused(&[FIRST_COMMENT]));
     }
-    let upright = || {
+    let vertical_video = || {
         let (min, max) = (Ratio::hundredths(55), Ratio::hundredths(57));
         [FileRule::MinDuration { min: 3 }, FileRule::MaxFrameRate { max: 60 }, FileRule::VideoRatio { min, max }]
             .map(Rule::OfFiles)
     };
-    let mut of_reels = vec![Rule::OfPost(PostRule::MinVideos { min: 1 }), refused(&[LINK])];
-    of_reels.push(Rule::OfFiles(FileRule::MaxDuration { max: 90 }));
-    of_reels.extend(upright());
-    let mut of_stories = vec![Rule::MediaRequired, Rule::max_media(1), Rule::OfPost(PostRule::TextNotShown)];
-    of_stories.push(refused(&[FIRST_COMMENT, LINK, VIDEO_TITLE]));
-    of_stories.push(Rule::OfFiles(FileRule::MaxDuration { max: 60 }));
-    of_stories.extend(upright());
-    Rules::of(TITLE, rules)
-        .and_where(When::option(KIND, ["reel"]), of_reels)
-        .and_where(When::option(KIND, ["story"]), of_stories)
+    let mut reel_rules = vec![Rule::OfPost(PostRule::MinVideos { min: 1 }), refused(&[LINK])];
+    reel_rules.push(Rule::OfFiles(FileRule::MaxDuration { max: 90 }));
+    reel_rules.extend(vertical_video());
+    let mut story_rules = vec![Rule::MediaRequired, Rule::max_media(1), Rule::OfPost(PostRule::TextNotShown)];
+    story_rules.push(refused(&[FIRST_COMMENT, LINK, VIDEO_TITLE]));
+    story_rules.push(Rule::OfFiles(FileRule::MaxDuration { max: 60 }));
+    story_rules.extend(vertical_video());
+    Rules::new(TITLE, rules)
+        .with_rules_when(When::option(KIND, ["reel"]), reel_rules)
+        .with_rules_when(When::option(KIND, ["story"]), story_rules)
 }

@@ -76,14 +76,14 @@ impl Post {
     }
 
     fn has_files(&self) -> bool {
-        let of = |it: &Value| matches!(it["media_type"].as_str(), Some("photo" | "album" | "video"));
-        self.attachments["data"].as_array().is_some_and(|it| it.iter().any(of))
+        let is_file = |it: &Value| matches!(it["media_type"].as_str(), Some("photo" | "album" | "video"));
+        self.attachments["data"].as_array().is_some_and(|it| it.iter().any(is_file))
     }
 }
 
 /// The posts of a Page since a call.
 struct Posts<'a> {
-    of: &'a Facebook,
+    facebook: &'a Facebook,
     job: &'a PublishRequest<'a>,
     progress: &'a Progress,
     since: DateTime<Utc>,
@@ -103,10 +103,12 @@ impl Timeline for Posts<'_> {
         }
         let path = format!("/{}/published_posts", self.job.profile.account_id);
         let query = [("fields", OF_A_POST), ("limit", PAGE)];
-        let list = List::<Post>::page(&self.of.graph, Caller::of(self.job), &path, &query, next.as_deref()).await;
+        let list =
+            List::<Post>::page(&self.facebook.graph, Caller::for_request(self.job), &path, &query, next.as_deref())
+                .await;
         let list = match list {
             Ok(list) => list,
-            Err(error) => return Err(self.of.graph.confirmed(self.job, error).await),
+            Err(error) => return Err(self.facebook.graph.confirmed(self.job, error).await),
         };
         let next = list.next();
         let is_older = |it: &Post| it.at().is_some_and(|it| it < self.since);
@@ -118,54 +120,55 @@ impl Timeline for Posts<'_> {
     /// A picture that we uploaded is in no other post.
     fn likeness(&self, post: &Post) -> Option<PostMatch> {
         let ours: BTreeSet<&str> = self.progress.photos.iter().map(|it| it.id.as_str()).collect();
-        let theirs = post.shows();
-        if !ours.is_disjoint(&theirs) {
+        let post_files = post.shows();
+        if !ours.is_disjoint(&post_files) {
             return Some(PostMatch::It);
         }
-        let says_the_same = post.message.trim() == self.job.text.trim();
-        Some(match (says_the_same, ours.is_empty(), post.has_files()) {
+        let has_same_text = post.message.trim() == self.job.text.trim();
+        Some(match (has_same_text, ours.is_empty(), post.has_files()) {
             (true, true, false) => PostMatch::Same,
             // In case the list does not have the ids of pictures.
-            (true, false, true) if theirs.is_empty() => PostMatch::Doubtful,
+            (true, false, true) if post_files.is_empty() => PostMatch::Doubtful,
             _ => PostMatch::Other,
         })
     }
 }
 
-pub(super) async fn resolve(of: &Facebook, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-    let progress = Progress::stored(job);
-    let form = match Form::of(job) {
+pub(super) async fn resolve(facebook: &Facebook, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+    let progress = Progress::stored(request);
+    let form = match Form::from_request(request) {
         Ok(form) if progress.is_whole(form) => form,
         // The public call comes after all files, so it was never made.
         _ => return Resolution::NotPublished,
     };
     match (form, &progress.video) {
         (Form::Post(_), _) => {
-            let posts = Posts { of, job, progress: &progress, since: since - CLOCKS, next: Mutex::default() };
-            match recognition::look_for(&posts, &[], job.claims, job.now).await {
+            let posts =
+                Posts { facebook, job: request, progress: &progress, since: since - CLOCKS, next: Mutex::default() };
+            match recognition::look_for(&posts, &[], request.claims, request.now).await {
                 Ok(found) => found.into(),
                 Err(failure) => failure.resolution(),
             }
         }
-        (Form::PhotoStory(_), _) => match story(of, job, &progress).await {
+        (Form::PhotoStory(_), _) => match story(facebook, request, &progress).await {
             Ok(Some(published)) => Resolution::Found(published),
             Ok(None) => Resolution::NotFound,
             Err(failure) => failure.resolution(),
         },
-        (_, Some(video)) => of_video(of, job, form, video).await,
+        (_, Some(video)) => resolve_video(facebook, request, form, video).await,
         (_, None) => Resolution::NotPublished,
     }
 }
 
-async fn of_video(of: &Facebook, job: &PublishRequest<'_>, form: Form<'_>, video: &Video) -> Resolution {
-    let status = match Status::of(of, Caller::of(job), video.id.as_str()).await {
-        Ok(asked) => asked.body,
+async fn resolve_video(facebook: &Facebook, request: &PublishRequest<'_>, form: Form<'_>, video: &Video) -> Resolution {
+    let status = match Status::fetch(facebook, Caller::for_request(request), video.id.as_str()).await {
+        Ok(answered) => answered.body,
         Err(failure) => return failure.resolution(),
     };
     if status.is_public() {
-        return Resolution::Found(published(job, form, video, job.now));
+        return Resolution::Found(published(request, form, video, request.now));
     }
-    if status.is_on_its_way() {
+    if status.is_publishing() {
         return Resolution::Pending { reason: "Facebook is still publishing the video".to_owned() };
     }
     match status.failed() {
@@ -176,21 +179,21 @@ async fn of_video(of: &Facebook, job: &PublishRequest<'_>, form: Form<'_>, video
 }
 
 pub(super) async fn story(
-    of: &Facebook,
-    job: &PublishRequest<'_>,
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
     progress: &Progress,
 ) -> Result<Option<Published>, CallError> {
     let Some(photo) = progress.photos.first() else { return Ok(None) };
-    let path = format!("/{}/stories", job.profile.account_id);
+    let path = format!("/{}/stories", request.profile.account_id);
     let query = [("fields", "post_id,media_id,url"), ("limit", PAGE)];
-    let stories: Vec<Story> = List::all(&of.graph, Caller::of(job), &path, &query).await?;
+    let stories: Vec<Story> = List::all(&facebook.graph, Caller::for_request(request), &path, &query).await?;
     let ours = stories.into_iter().find(|it| it.media_id.as_deref() == Some(photo.id.as_str()));
-    Ok(ours.map(|it| Published::new(it.post_id, job.now).with_url(it.url)))
+    Ok(ours.map(|it| Published::new(it.post_id, request.now).with_url(it.url)))
 }
 
 /// A public video: it has its own id from the beginning.
-pub(super) fn published(job: &PublishRequest<'_>, form: Form<'_>, video: &Video, at: DateTime<Utc>) -> Published {
-    let (page, id) = (&job.profile.account_id, &video.id);
+pub(super) fn published(request: &PublishRequest<'_>, form: Form<'_>, video: &Video, at: DateTime<Utc>) -> Published {
+    let (page, id) = (&request.profile.account_id, &video.id);
     let url = match form {
         Form::Reel(_) => Some(format!("{SITE}/reel/{id}")),
         Form::Video(_) => Some(format!("{SITE}/{page}/videos/{id}")),
@@ -205,6 +208,6 @@ pub(super) fn address(id: &str) -> String {
 }
 
 /// A complete URL: Facebook may return one without its host.
-pub(super) fn whole(told: &str) -> String {
-    if told.starts_with('/') { format!("{SITE}{told}") } else { told.to_owned() }
+pub(super) fn whole(url: &str) -> String {
+    if url.starts_with('/') { format!("{SITE}{url}") } else { url.to_owned() }
 }

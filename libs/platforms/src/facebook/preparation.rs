@@ -20,7 +20,7 @@ use crate::caller::Caller;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::GraphId;
 use crate::multipart;
-use crate::picture::{self, Awaited, Look};
+use crate::picture::{self, Look, PendingPicture};
 use crate::platform::Step;
 use crate::publish_request::{MediaBytes, PublishRequest};
 
@@ -38,7 +38,7 @@ pub(super) struct Progress {
     pub(super) photos: Vec<Photo>,
     /// The picture that is being fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    picture: Option<Awaited>,
+    picture: Option<PendingPicture>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) video: Option<Video>,
 }
@@ -57,21 +57,21 @@ struct Uploaded {
 }
 
 impl Progress {
-    pub(super) fn stored(job: &PublishRequest<'_>) -> Self {
-        job.progress()
+    pub(super) fn stored(request: &PublishRequest<'_>) -> Self {
+        request.progress()
     }
 
     /// The stored progress, without uploads that are too old.
-    pub(super) fn of(job: &PublishRequest<'_>) -> Self {
-        let progress = Self::stored(job);
+    pub(super) fn load_unexpired(request: &PublishRequest<'_>) -> Self {
+        let progress = Self::stored(request);
         let times = progress.photos.iter().map(|it| it.at).chain(progress.video.as_ref().map(|it| it.begun_at));
-        if times.min().is_some_and(|it| it + GOOD_FOR < job.now) { Self::default() } else { progress }
+        if times.min().is_some_and(|it| it + GOOD_FOR < request.now) { Self::default() } else { progress }
     }
 
     /// Whether everything that the publish call needs is uploaded.
     pub(super) fn is_whole(&self, form: Form<'_>) -> bool {
-        let is_there = || self.video.as_ref().is_some_and(Video::is_ready);
-        self.photos.len() == form.pictures().len() && (form.video().is_none() || is_there())
+        let has_ready_video = || self.video.as_ref().is_some_and(Video::is_ready);
+        self.photos.len() == form.pictures().len() && (form.video().is_none() || has_ready_video())
     }
 
     fn store(&self) -> String {
@@ -79,38 +79,40 @@ impl Progress {
     }
 }
 
-pub(super) async fn step(of: &Facebook, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-    let (mut progress, form) = (Progress::of(job), Form::of(job)?);
+pub(super) async fn step(facebook: &Facebook, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+    let (mut progress, form) = (Progress::load_unexpired(request), Form::from_request(request)?);
     if progress.is_whole(form) {
         return Ok(Step::Ready { progress: Some(progress.store()) });
     }
     let at = match (form.video(), form.pictures().get(progress.photos.len())) {
         (Some(file), _) => {
-            let stepped = video::step(of, job, (form, file), &mut progress.video).await;
-            stepped.map_err(|it| placed(job, file, it))?
+            let stepped = video::step(facebook, request, (form, file), &mut progress.video).await;
+            stepped.map_err(|it| with_file_position(request, file, it))?
         }
-        (None, Some(file)) => photo(of, job, file, &mut progress).await.map_err(|it| placed(job, file, it))?,
-        (None, None) => job.now,
+        (None, Some(file)) => {
+            photo(facebook, request, file, &mut progress).await.map_err(|it| with_file_position(request, file, it))?
+        }
+        (None, None) => request.now,
     };
     Ok(Step::Again { progress: progress.store(), at })
 }
 
-fn placed(job: &PublishRequest<'_>, file: &Attachment, setback: AttemptError) -> AttemptError {
-    let place = job.place(file);
-    setback.map_reason(|it| if it.starts_with(&place) { it.clone() } else { format!("{place}: {it}") })
+fn with_file_position(request: &PublishRequest<'_>, file: &Attachment, attempt_error: AttemptError) -> AttemptError {
+    let place = request.place(file);
+    attempt_error.map_reason(|it| if it.starts_with(&place) { it.clone() } else { format!("{place}: {it}") })
 }
 
 /// Fits a picture if necessary, and uploads it. Returns when the next step is due.
 async fn photo(
-    of: &Facebook,
-    job: &PublishRequest<'_>,
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     progress: &mut Progress,
 ) -> Result<DateTime<Utc>, AttemptError> {
     let is_to_fit =
         progress.picture.is_some() || file.mime_type == MimeType::Webp || BOUNDS.max_bytes < file.size_bytes;
     let (mime_type, length, bytes) = if is_to_fit {
-        match picture::fitted(job, file, BOUNDS, progress.picture).await? {
+        match picture::fitted(request, file, BOUNDS, progress.picture).await? {
             Look::Again(awaited, at) => {
                 progress.picture = Some(awaited);
                 return Ok(at);
@@ -121,33 +123,33 @@ async fn photo(
             }
         }
     } else {
-        let bytes = job.files.open(file).await.map_err(CallError::from)?;
+        let bytes = request.files.open(file).await.map_err(CallError::from)?;
         (file.mime_type, file.size_bytes, bytes)
     };
-    let id = match upload(of, job, file, (mime_type, length, bytes)).await {
+    let id = match upload(facebook, request, file, (mime_type, length, bytes)).await {
         Ok(id) => id,
-        Err(error) => return Err(of.graph.confirmed(job, error).await.into()),
+        Err(error) => return Err(facebook.graph.confirmed(request, error).await.into()),
     };
-    progress.photos.push(Photo { id, at: job.now });
+    progress.photos.push(Photo { id, at: request.now });
     progress.picture = None;
-    Ok(job.now)
+    Ok(request.now)
 }
 
 async fn upload(
-    of: &Facebook,
-    job: &PublishRequest<'_>,
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     (mime_type, length, bytes): (MimeType, u64, MediaBytes),
 ) -> Result<GraphId, CallError> {
-    let by = Caller::of(job);
+    let caller = Caller::for_request(request);
     let mut form = multipart::Form::new().text("published", "false");
-    if let Some(words) = &file.alt_text {
-        form = form.text("alt_text_custom", words.as_str());
+    if let Some(alt_text) = &file.alt_text {
+        form = form.text("alt_text_custom", alt_text.as_str());
     }
     let form = form.file(("source", "photo"), mime_type, length, bytes);
-    let path = format!("/{}/photos", job.profile.account_id);
-    let (request, unread) = form.onto(of.graph.request(by, Method::POST, &path).await?.timeout(UPLOAD));
-    match of.graph.json::<Uploaded>(request, by, Effect::Private).await {
+    let path = format!("/{}/photos", request.profile.account_id);
+    let (call, unread) = form.onto(facebook.graph.request(caller, Method::POST, &path).await?.timeout(UPLOAD));
+    match facebook.graph.json::<Uploaded>(call, caller, Effect::Private).await {
         Err(_) if unread.is_set() => {
             Err(CallError::new(ErrorKind::NotSent, Effect::Private, "the file could not be read"))
         }

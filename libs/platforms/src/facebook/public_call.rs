@@ -32,12 +32,12 @@ const FORGOTTEN: TimeDelta = TimeDelta::hours(1);
 
 /// The response of a publish call.
 #[derive(Deserialize)]
-struct Posted {
+struct CreatedPost {
     id: GraphId,
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct CreatedStory {
     post_id: GraphId,
 }
 
@@ -46,51 +46,64 @@ struct Permalink {
     permalink_url: Option<String>,
 }
 
-pub(super) async fn publish(of: &Facebook, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-    let (form, progress) = (Form::of(job)?, Progress::of(job));
+pub(super) async fn publish(facebook: &Facebook, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+    let (form, progress) = (Form::from_request(request)?, Progress::load_unexpired(request));
     if !progress.is_whole(form) {
         return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
     }
     match (form, &progress.video) {
-        (Form::Post(_), _) => post(of, job, &progress).await,
-        (Form::PhotoStory(_), _) => photo_story(of, job, &progress).await,
-        (_, Some(video)) => publish_video(of, job, form, video).await,
+        (Form::Post(_), _) => post(facebook, request, &progress).await,
+        (Form::PhotoStory(_), _) => photo_story(facebook, request, &progress).await,
+        (_, Some(video)) => publish_video(facebook, request, form, video).await,
         (_, None) => Err(AttemptError::PreparationExpired { reason: "the video is not uploaded".to_owned() }),
     }
 }
 
 /// Publishes a text with its link or pictures.
-async fn post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress) -> Result<Published, AttemptError> {
-    let mut fields = vec![("message".to_owned(), job.text.to_owned())];
-    if let Some(link) = job.options.text(LINK).filter(|_| job.media.is_empty()) {
+async fn post(
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
+    progress: &Progress,
+) -> Result<Published, AttemptError> {
+    let mut fields = vec![("message".to_owned(), request.text.to_owned())];
+    if let Some(link) = request.options.text(LINK).filter(|_| request.media.is_empty()) {
         fields.push(("link".to_owned(), link.to_owned()));
     }
     for (at, photo) in progress.photos.iter().enumerate() {
         fields.push((format!("attached_media[{at}]"), json!({ "media_fbid": photo.id.as_str() }).to_string()));
     }
     let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let path = format!("/{}/feed", job.profile.account_id);
-    match of.graph.post::<Posted>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
+    let path = format!("/{}/feed", request.profile.account_id);
+    match facebook
+        .graph
+        .post::<CreatedPost>(Effect::Public, Caller::for_request(request), &path, &fields, PUBLISH)
+        .await
+    {
         Ok(answered) => {
             let id = answered.body.id;
-            let url = permalink(of, job, id.as_str()).await;
-            Ok(Published::new(id, job.now).with_url(Some(url)))
+            let url = permalink(facebook, request, id.as_str()).await;
+            Ok(Published::new(id, request.now).with_url(Some(url)))
         }
-        Err(error) => Err(of_a_post(of, job, progress, error).await),
+        Err(error) => Err(post_error(facebook, request, progress, error).await),
     }
 }
 
 /// The consequence of a refused post.
-async fn of_a_post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress, error: CallError) -> AttemptError {
-    let error = of.graph.confirmed(job, error).await;
-    let is_old = progress.photos.iter().any(|it| it.at + FORGOTTEN < job.now);
-    let is_of_a_photo = error.kind == ErrorKind::InvalidPost || error.is_missing();
-    if is_old && is_of_a_photo && error.kind != ErrorKind::Unauthorized {
+async fn post_error(
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
+    progress: &Progress,
+    error: CallError,
+) -> AttemptError {
+    let error = facebook.graph.confirmed(request, error).await;
+    let has_old_photos = progress.photos.iter().any(|it| it.at + FORGOTTEN < request.now);
+    let may_be_about_a_photo = error.kind == ErrorKind::InvalidPost || error.is_missing();
+    if has_old_photos && may_be_about_a_photo && error.kind != ErrorKind::Unauthorized {
         return AttemptError::PreparationExpired { reason: error.message };
     }
     // Only our post can show our pictures already (1366051). The same text may be another post's, unless an earlier call
     // arrived.
-    let may_be_ours = job.may_have_published || error.has_code(&["1366051"]);
+    let may_be_ours = request.may_have_published || error.has_code(&["1366051"]);
     if error.kind == ErrorKind::Duplicate && !may_be_ours {
         return AttemptError::Refused {
             reason: format!(
@@ -103,63 +116,79 @@ async fn of_a_post(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress,
 }
 
 /// The URL of a post. An error is ignored.
-async fn permalink(of: &Facebook, job: &PublishRequest<'_>, id: &str) -> String {
+async fn permalink(facebook: &Facebook, request: &PublishRequest<'_>, id: &str) -> String {
     let path = format!("/{id}");
-    let asked = of.graph.get::<Permalink>(Caller::of(job), &path, &[("fields", "permalink_url")]);
-    let told = tokio::time::timeout(ASK, asked).await.ok().and_then(Result::ok).and_then(|it| it.body.permalink_url);
-    told.map_or_else(|| look_up::address(id), |it| look_up::whole(&it))
+    let call = facebook.graph.get::<Permalink>(Caller::for_request(request), &path, &[("fields", "permalink_url")]);
+    let permalink =
+        tokio::time::timeout(ASK, call).await.ok().and_then(Result::ok).and_then(|it| it.body.permalink_url);
+    permalink.map_or_else(|| look_up::address(id), |it| look_up::whole(&it))
 }
 
-async fn photo_story(of: &Facebook, job: &PublishRequest<'_>, progress: &Progress) -> Result<Published, AttemptError> {
+async fn photo_story(
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
+    progress: &Progress,
+) -> Result<Published, AttemptError> {
     let fields: Vec<_> = progress.photos.iter().map(|it| ("photo_id", it.id.as_str())).collect();
-    let path = format!("/{}/photo_stories", job.profile.account_id);
-    match of.graph.post::<Told>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
-        Ok(answered) => Ok(Published::new(answered.body.post_id, job.now)),
+    let path = format!("/{}/photo_stories", request.profile.account_id);
+    match facebook
+        .graph
+        .post::<CreatedStory>(Effect::Public, Caller::for_request(request), &path, &fields, PUBLISH)
+        .await
+    {
+        Ok(answered) => Ok(Published::new(answered.body.post_id, request.now)),
         // A picture of ours is in no other story.
-        Err(error) if job.may_have_published && matches!(error.kind, ErrorKind::Duplicate | ErrorKind::InvalidPost) => {
-            match look_up::story(of, job, progress).await {
+        Err(error)
+            if request.may_have_published && matches!(error.kind, ErrorKind::Duplicate | ErrorKind::InvalidPost) =>
+        {
+            match look_up::story(facebook, request, progress).await {
                 Ok(Some(published)) => Ok(published),
-                Ok(None) | Err(_) => Err(of_a_post(of, job, progress, error).await),
+                Ok(None) | Err(_) => Err(post_error(facebook, request, progress, error).await),
             }
         }
-        Err(error) => Err(of_a_post(of, job, progress, error).await),
+        Err(error) => Err(post_error(facebook, request, progress, error).await),
     }
 }
 
 async fn publish_video(
-    of: &Facebook,
-    job: &PublishRequest<'_>,
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
     form: Form<'_>,
     video: &Video,
 ) -> Result<Published, AttemptError> {
-    let (graph, path) = video::edge(of, job, form);
+    let (graph, path) = video::edge(facebook, request, form);
     let mut fields = vec![("upload_phase", "finish"), video.name()];
     if matches!(form, Form::Reel(_)) {
         fields.push(("video_state", "PUBLISHED"));
     }
     if !matches!(form, Form::VideoStory(_)) {
-        fields.push(("description", job.text));
-        fields.extend(job.options.text(VIDEO_TITLE).map(|it| ("title", it)));
+        fields.push(("description", request.text));
+        fields.extend(request.options.text(VIDEO_TITLE).map(|it| ("title", it)));
     }
-    match graph.post::<IgnoredAny>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
-        Ok(_) => Ok(look_up::published(job, form, video, job.now)),
-        Err(error) => Err(of_video_failed(of, job, video, error).await),
+    match graph.post::<IgnoredAny>(Effect::Public, Caller::for_request(request), &path, &fields, PUBLISH).await {
+        Ok(_) => Ok(look_up::published(request, form, video, request.now)),
+        Err(error) => Err(video_error(facebook, request, video, error).await),
     }
 }
 
 /// The consequence of a refused video. Facebook refuses one that was published before.
-async fn of_video_failed(of: &Facebook, job: &PublishRequest<'_>, video: &Video, error: CallError) -> AttemptError {
-    if error.kind != ErrorKind::Duplicate && !error.is_of_what_is_gone() {
+async fn video_error(
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
+    video: &Video,
+    error: CallError,
+) -> AttemptError {
+    if error.kind != ErrorKind::Duplicate && !error.is_expired_object() {
         return error.into();
     }
-    match Status::of(of, Caller::of(job), video.id.as_str()).await {
-        Ok(asked) if asked.body.is_too_old() => AttemptError::PreparationExpired { reason: error.message },
-        Ok(asked) if asked.body.is_public() || asked.body.is_on_its_way() => {
+    match Status::fetch(facebook, Caller::for_request(request), video.id.as_str()).await {
+        Ok(status) if status.body.is_expired() => AttemptError::PreparationExpired { reason: error.message },
+        Ok(status) if status.body.is_public() || status.body.is_publishing() => {
             AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message }
         }
-        Err(_) if job.may_have_published => {
+        Err(_) if request.may_have_published => {
             AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message }
         }
-        Ok(_) | Err(_) => of.graph.confirmed(job, error).await.into(),
+        Ok(_) | Err(_) => facebook.graph.confirmed(request, error).await.into(),
     }
 }

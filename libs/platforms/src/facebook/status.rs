@@ -31,19 +31,19 @@ struct Phase {
     #[serde(alias = "bytes_transfered")]
     bytes_transferred: u64,
     publish_status: String,
-    errors: Vec<Words>,
+    errors: Vec<PhaseError>,
     /// Some responses have one error instead of a list.
-    error: Option<Words>,
+    error: Option<PhaseError>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Words {
+struct PhaseError {
     #[serde(default)]
     message: String,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct StatusResponse {
     #[serde(default)]
     status: Status,
 }
@@ -55,9 +55,9 @@ impl Phase {
 }
 
 impl Status {
-    pub(super) async fn of(facebook: &Facebook, by: Caller<'_>, id: &str) -> Result<Answered<Self>, CallError> {
-        let said = facebook.graph.get::<Said>(by, &format!("/{id}"), &[("fields", "status")]).await?;
-        Ok(Answered { body: said.body.status, usage: said.usage })
+    pub(super) async fn fetch(facebook: &Facebook, caller: Caller<'_>, id: &str) -> Result<Answered<Self>, CallError> {
+        let response = facebook.graph.get::<StatusResponse>(caller, &format!("/{id}"), &[("fields", "status")]).await?;
+        Ok(Answered { body: response.body.status, usage: response.usage })
     }
 
     /// Whether all of its bytes have arrived.
@@ -76,7 +76,7 @@ impl Status {
     }
 
     /// Whether it waited too long and has expired.
-    pub(super) fn is_too_old(&self) -> bool {
+    pub(super) fn is_expired(&self) -> bool {
         self.whole == "expired"
     }
 
@@ -86,7 +86,7 @@ impl Status {
     }
 
     /// Whether the publish call was accepted and is being carried out.
-    pub(super) fn is_on_its_way(&self) -> bool {
+    pub(super) fn is_publishing(&self) -> bool {
         self.publishing_phase.is("in_progress")
     }
 
@@ -96,10 +96,11 @@ impl Status {
         if self.whole != "error" && !phases.iter().any(|it| it.is("error")) {
             return None;
         }
-        let words = phases.iter().flat_map(|it| it.errors.iter().chain(&it.error)).map(|it| it.message.as_str());
-        let words = words.filter(|it| !it.trim().is_empty()).collect::<Vec<_>>().join("; ");
-        let words = if words.is_empty() { "Facebook gave no reason".to_owned() } else { response::shown(&words) };
-        Some(format!("Facebook could not process the video: {words}"))
+        let messages = phases.iter().flat_map(|it| it.errors.iter().chain(&it.error)).map(|it| it.message.as_str());
+        let messages = messages.filter(|it| !it.trim().is_empty()).collect::<Vec<_>>().join("; ");
+        let messages =
+            if messages.is_empty() { "Facebook gave no reason".to_owned() } else { response::shown(&messages) };
+        Some(format!("Facebook could not process the video: {messages}"))
     }
 }
 
@@ -109,8 +110,8 @@ mod tests {
 
     use super::*;
 
-    fn status(said: &Value) -> Status {
-        serde_json::from_value::<Said>(json!({ "status": said })).unwrap().status
+    fn status(value: &Value) -> Status {
+        serde_json::from_value::<StatusResponse>(json!({ "status": value })).unwrap().status
     }
 
     #[test]
@@ -119,14 +120,14 @@ mod tests {
             "uploading_phase": { "status": "in_progress", "bytes_transfered": 50_002 },
             "processing_phase": { "status": "not_started" }, "publishing_phase": { "status": "not_started" } }));
         assert_eq!((uploading.is_there(), uploading.arrived(), uploading.failed()), (false, 50_002, None));
-        let there = status(&json!({ "video_status": "upload_complete" }));
-        assert!(there.is_there() && !there.is_public() && !there.is_on_its_way());
+        let uploaded = status(&json!({ "video_status": "upload_complete" }));
+        assert!(uploaded.is_there() && !uploaded.is_public() && !uploaded.is_publishing());
         let public = status(&json!({ "video_status": "ready",
             "publishing_phase": { "status": "complete", "publish_status": "published", "publish_time": 1 } }));
         assert!(public.is_public());
         let draft = json!({ "publishing_phase": { "status": "complete", "publish_status": "draft" } });
         assert!(!status(&draft).is_public());
-        assert!(status(&json!({ "video_status": "expired" })).is_too_old());
+        assert!(status(&json!({ "video_status": "expired" })).is_expired());
     }
 
     #[test]

@@ -89,22 +89,22 @@ impl Next {
 /// One step of a video: its creation, one of its parts, or a read of its status. Returns when the
 /// next step is due.
 pub(super) async fn step(
-    of: &Facebook,
-    job: &PublishRequest<'_>,
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
     (form, file): (Form<'_>, &Attachment),
-    reached: &mut Option<Video>,
+    state: &mut Option<Video>,
 ) -> Result<DateTime<Utc>, AttemptError> {
-    let Some(video) = reached else {
-        match begin(of, job, form, file).await {
-            Ok(video) => *reached = Some(video),
-            Err(error) => return Err(of.graph.confirmed(job, error).await.into()),
+    let Some(video) = state else {
+        match start_upload(facebook, request, form, file).await {
+            Ok(video) => *state = Some(video),
+            Err(error) => return Err(facebook.graph.confirmed(request, error).await.into()),
         }
-        return Ok(job.now);
+        return Ok(request.now);
     };
     match &mut video.way {
-        Way::Parts { session, start, end } => parts(of, job, file, (session, start, end)).await,
+        Way::Parts { session, start, end } => upload_next_part(facebook, request, file, (session, start, end)).await,
         Way::Address { url, there_at, is_ready } => {
-            address(of, job, (file, video.id.as_str()), (url, there_at, is_ready)).await
+            upload_to_url(facebook, request, (file, video.id.as_str()), (url, there_at, is_ready)).await
         }
     }
 }
@@ -127,70 +127,75 @@ impl Video {
 }
 
 /// The path of the calls that create and publish videos of this form.
-pub(super) fn edge<'a>(of: &'a Facebook, job: &PublishRequest<'_>, form: Form<'_>) -> (&'a Graph, String) {
+pub(super) fn edge<'a>(facebook: &'a Facebook, request: &PublishRequest<'_>, form: Form<'_>) -> (&'a Graph, String) {
     let (graph, edge) = match form {
-        Form::Reel(_) => (&of.graph, "video_reels"),
-        Form::VideoStory(_) => (&of.graph, "video_stories"),
-        Form::Video(_) | Form::Post(_) | Form::PhotoStory(_) => (&of.videos, "videos"),
+        Form::Reel(_) => (&facebook.graph, "video_reels"),
+        Form::VideoStory(_) => (&facebook.graph, "video_stories"),
+        Form::Video(_) | Form::Post(_) | Form::PhotoStory(_) => (&facebook.videos, "videos"),
     };
-    (graph, format!("/{}/{edge}", job.profile.account_id))
+    (graph, format!("/{}/{edge}", request.profile.account_id))
 }
 
-async fn begin(of: &Facebook, job: &PublishRequest<'_>, form: Form<'_>, file: &Attachment) -> Result<Video, CallError> {
+async fn start_upload(
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
+    form: Form<'_>,
+    file: &Attachment,
+) -> Result<Video, CallError> {
     let size = file.size_bytes.to_string();
     let start = ("upload_phase", "start");
-    let (graph, path) = edge(of, job, form);
-    let is_in_parts = matches!(form, Form::Video(_));
-    let fields: &[(&str, &str)] = if is_in_parts { &[start, ("file_size", &size)] } else { &[start] };
+    let (graph, path) = edge(facebook, request, form);
+    let is_chunked = matches!(form, Form::Video(_));
+    let fields: &[(&str, &str)] = if is_chunked { &[start, ("file_size", &size)] } else { &[start] };
     let Answered { body: begun, .. } =
-        graph.post::<Begun>(Effect::Private, Caller::of(job), &path, fields, PART).await?;
+        graph.post::<Begun>(Effect::Private, Caller::for_request(request), &path, fields, PART).await?;
     let Begun { video_id: id, upload_session_id, upload_url, next } = begun;
     let way = match (upload_session_id, upload_url) {
-        (Some(session), _) if is_in_parts => {
+        (Some(session), _) if is_chunked => {
             let next = next.and_then(|it| it.read(file.size_bytes));
             let (start, end) = next.filter(|(start, _)| *start == 0).ok_or_else(unreadable)?;
             Way::Parts { session, start, end }
         }
-        (_, Some(url)) if !is_in_parts => Way::Address { url: graph.upload_url(url)?, there_at: None, is_ready: false },
+        (_, Some(url)) if !is_chunked => Way::Address { url: graph.upload_url(url)?, there_at: None, is_ready: false },
         _ => return Err(unreadable()),
     };
-    Ok(Video { id, begun_at: job.now, way })
+    Ok(Video { id, begun_at: request.now, way })
 }
 
-async fn parts(
-    of: &Facebook,
-    job: &PublishRequest<'_>,
+async fn upload_next_part(
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     (session, start, end): (&str, &mut u64, &mut u64),
 ) -> Result<DateTime<Utc>, AttemptError> {
-    match part(of, job, file, (session, *start, *end)).await {
-        Ok((next, until)) => (*start, *end) = (next, until),
+    match part(facebook, request, file, (session, *start, *end)).await {
+        Ok((next, next_end)) => (*start, *end) = (next, next_end),
         // An upload that Facebook no longer knows, or whose offset differs from ours.
         Err(error) if 0 < *start && error.kind == ErrorKind::InvalidPost => {
             return Err(AttemptError::PreparationExpired { reason: error.message });
         }
         Err(error) => return Err(error.into()),
     }
-    Ok(job.now)
+    Ok(request.now)
 }
 
 /// Sends a part, and returns which bytes come next.
 async fn part(
-    of: &Facebook,
-    job: &PublishRequest<'_>,
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     (session, start, end): (&str, u64, u64),
 ) -> Result<(u64, u64), CallError> {
-    let by = Caller::of(job);
-    let bytes = job.files.open_range(file, start..end).await?;
+    let caller = Caller::for_request(request);
+    let bytes = request.files.open_range(file, start..end).await?;
     let form = multipart::Form::new()
         .text("upload_phase", "transfer")
         .text("upload_session_id", session)
         .text("start_offset", &start.to_string())
         .file(("video_file_chunk", "video"), file.mime_type, end - start, bytes);
-    let path = format!("/{}/videos", job.profile.account_id);
-    let (request, unread) = form.onto(of.videos.request(by, Method::POST, &path).await?.timeout(PART));
-    match of.videos.json::<Next>(request, by, Effect::Private).await {
+    let path = format!("/{}/videos", request.profile.account_id);
+    let (call, unread) = form.onto(facebook.videos.request(caller, Method::POST, &path).await?.timeout(PART));
+    match facebook.videos.json::<Next>(call, caller, Effect::Private).await {
         Err(_) if unread.is_set() => {
             Err(CallError::new(ErrorKind::NotSent, Effect::Private, "the file could not be read"))
         }
@@ -203,15 +208,15 @@ async fn part(
 }
 
 /// Sends the missing bytes to the URL, or reads the status.
-async fn address(
-    of: &Facebook,
-    job: &PublishRequest<'_>,
+async fn upload_to_url(
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
     (file, id): (&Attachment, &str),
     (url, there_at, is_ready): (&Url, &mut Option<DateTime<Utc>>, &mut bool),
 ) -> Result<DateTime<Utc>, AttemptError> {
-    let by = Caller::of(job);
-    let Answered { body: status, usage } = match Status::of(of, by, id).await {
-        Ok(asked) => asked,
+    let caller = Caller::for_request(request);
+    let Answered { body: status, usage } = match Status::fetch(facebook, caller, id).await {
+        Ok(answered) => answered,
         // A video that Meta does not show is lost. The next video shows whether the Page is lost,
         // too.
         Err(error) if error.is_missing() => return Err(AttemptError::PreparationExpired { reason: error.message }),
@@ -220,22 +225,22 @@ async fn address(
     if let Some(reason) = status.failed() {
         return Err(AttemptError::Refused { reason });
     }
-    if status.is_too_old() {
+    if status.is_expired() {
         return Err(AttemptError::PreparationExpired { reason: "the upload of the video has expired".to_owned() });
     }
     if !status.is_there() {
         if there_at.is_none() && status.arrived() < file.size_bytes {
-            of.graph.upload(job, file, status.arrived(), url).await?;
+            facebook.graph.upload(request, file, status.arrived(), url).await?;
         }
-        return Ok(usage.not_before(job.now + FIRST_LOOK, job.now));
+        return Ok(usage.not_before(request.now + FIRST_LOOK, request.now));
     }
-    let since = *there_at.get_or_insert(job.now);
-    if !status.is_worked_on() || since + PATIENCE < job.now {
+    let since = *there_at.get_or_insert(request.now);
+    if !status.is_worked_on() || since + PATIENCE < request.now {
         *is_ready = true;
-        return Ok(job.now);
+        return Ok(request.now);
     }
-    let pause = ((job.now - since) / 2).clamp(FIRST_LOOK, LONGEST_PAUSE);
-    Ok(usage.not_before(job.now + pause, job.now))
+    let pause = ((request.now - since) / 2).clamp(FIRST_LOOK, LONGEST_PAUSE);
+    Ok(usage.not_before(request.now + pause, request.now))
 }
 
 fn unreadable() -> CallError {

@@ -30,23 +30,23 @@ pub(super) struct Member {
 /// A response, which some calls wrap in a list.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Told {
+enum MeResponse {
     Wrapped { data: Vec<Member> },
     Plain(Member),
 }
 
-pub(super) async fn me(graph: &Graph, by: Caller<'_>) -> Result<Member, CallError> {
-    let told = graph.get::<Told>(by, "/me", &[("fields", OF_ME)]).await?.body;
-    let me = match told {
-        Told::Plain(member) => Some(member),
-        Told::Wrapped { data } => data.into_iter().next(),
+pub(super) async fn me(graph: &Graph, caller: Caller<'_>) -> Result<Member, CallError> {
+    let response = graph.get::<MeResponse>(caller, "/me", &[("fields", OF_ME)]).await?.body;
+    let me = match response {
+        MeResponse::Plain(member) => Some(member),
+        MeResponse::Wrapped { data } => data.into_iter().next(),
     };
     // The other id is not accepted by any call.
     me.map(|it| Member { id: None, ..it }).ok_or_else(|| CallError::unreadable(graph.title(), Effect::Read))
 }
 
-pub(super) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Member, CallError> {
-    Ok(graph.get(by, &format!("/{id}"), &[("fields", OF_ONE)]).await?.body)
+pub(super) async fn one(graph: &Graph, caller: Caller<'_>, id: &str) -> Result<Member, CallError> {
+    Ok(graph.get(caller, &format!("/{id}"), &[("fields", OF_ONE)]).await?.body)
 }
 
 impl Member {
@@ -56,12 +56,12 @@ impl Member {
         if !is_personal {
             return Ok(());
         }
-        let words = format!(
+        let message = format!(
             "{} is a personal account, and Instagram does not permit apps to post to it: switch it to a professional \
              account in Instagram's settings, then connect it again",
             self.username
         );
-        Err(ConnectError::Refused(words))
+        Err(ConnectError::Refused(message))
     }
 
     /// `None` if it has no id or no name.

@@ -14,20 +14,27 @@ use crate::publish_request::PublishRequest;
 const COMMENT: Duration = Duration::from_secs(20);
 
 #[derive(Deserialize)]
-struct Made {
+struct CreatedComment {
     #[serde(rename = "id")]
     _id: IgnoredAny,
 }
 
-pub(super) async fn add(graph: &Graph, job: &PublishRequest<'_>, post: &str, text: &str) -> Result<(), AttemptError> {
+pub(super) async fn add(
+    graph: &Graph,
+    request: &PublishRequest<'_>,
+    post: &str,
+    text: &str,
+) -> Result<(), AttemptError> {
     let path = format!("/{post}/comments");
-    let made = graph.post::<Made>(Effect::Public, Caller::of(job), &path, &[("message", text)], COMMENT).await;
-    made.map(drop).map_err(setback)
+    let created = graph
+        .post::<CreatedComment>(Effect::Public, Caller::for_request(request), &path, &[("message", text)], COMMENT)
+        .await;
+    created.map(drop).map_err(attempt_error)
 }
 
 /// A comment that is not permitted means nothing for the post; a post that is not found is not
 /// available everywhere yet.
-fn setback(error: CallError) -> AttemptError {
+fn attempt_error(error: CallError) -> AttemptError {
     match error.kind {
         ErrorKind::Unauthorized => {
             let reason = format!(

@@ -15,64 +15,64 @@ use crate::publish_request::PublishRequest;
 
 type Fields = Vec<(&'static str, String)>;
 
-pub(super) fn is_story(job: &PublishRequest<'_>) -> bool {
-    job.options.text(KIND) == Some(STORY)
+pub(super) fn is_story(request: &PublishRequest<'_>) -> bool {
+    request.options.text(KIND) == Some(STORY)
 }
 
 /// The parameters of a container.
-pub(super) fn fields(job: &PublishRequest<'_>, form: Form<'_>) -> Fields {
+pub(super) fn fields(request: &PublishRequest<'_>, form: Form<'_>) -> Fields {
     match form {
         // The rules refuse a post without files; so does Instagram.
-        Form::Text => vec![("caption", job.text.to_owned())],
-        Form::Single(file, url) if is_story(job) => {
+        Form::Text => vec![("caption", request.text.to_owned())],
+        Form::Single(file, url) if is_story(request) => {
             let mut fields = vec![("media_type", "STORIES".to_owned()), source(file, url)];
-            fields.extend(tags(job, Places::Possible));
+            fields.extend(tags(request, Places::Possible));
             fields
         }
         Form::Single(file, url) => {
             let mut fields = vec![source(file, url)];
             match file.mime_type.file_type() {
                 FileType::Image => {
-                    fields.extend(words(file));
-                    fields.extend(tags(job, Places::Needed));
+                    fields.extend(alt_text_field(file));
+                    fields.extend(tags(request, Places::Needed));
                 }
                 FileType::Video => {
                     fields.push(("media_type", "REELS".to_owned()));
-                    fields.extend(job.options.number(COVER).map(|it| ("thumb_offset", it.to_string())));
-                    fields.push(("share_to_feed", job.options.flag(SHARE_TO_FEED).unwrap_or(true).to_string()));
-                    fields.extend(tags(job, Places::None));
+                    fields.extend(request.options.number(COVER).map(|it| ("thumb_offset", it.to_string())));
+                    fields.push(("share_to_feed", request.options.flag(SHARE_TO_FEED).unwrap_or(true).to_string()));
+                    fields.extend(tags(request, Places::None));
                 }
             }
-            fields.extend(of_the_whole(job));
+            fields.extend(post_fields(request));
             fields
         }
         Form::Item(file, url) => {
             let mut fields = vec![("is_carousel_item", "true".to_owned()), source(file, url)];
-            let is_tagged = tagged(job).is_some_and(|it| it.media_id == file.media_id);
+            let is_tagged = first_taggable_file(request).is_some_and(|it| it.media_id == file.media_id);
             match file.mime_type.file_type() {
                 FileType::Image => {
-                    fields.extend(words(file));
-                    fields.extend(is_tagged.then(|| tags(job, Places::Needed)).flatten());
+                    fields.extend(alt_text_field(file));
+                    fields.extend(is_tagged.then(|| tags(request, Places::Needed)).flatten());
                 }
                 FileType::Video => {
                     fields.push(("media_type", "VIDEO".to_owned()));
-                    fields.extend(is_tagged.then(|| tags(job, Places::None)).flatten());
+                    fields.extend(is_tagged.then(|| tags(request, Places::None)).flatten());
                 }
             }
             fields
         }
         Form::Carousel(items) => {
             let mut fields = vec![("media_type", "CAROUSEL".to_owned()), ("children", listed(items))];
-            fields.extend(of_the_whole(job));
+            fields.extend(post_fields(request));
             fields
         }
     }
 }
 
 /// Instagram accepts JPEG only.
-pub(super) fn bounds(job: &PublishRequest<'_>) -> PictureBounds {
+pub(super) fn bounds(request: &PublishRequest<'_>) -> PictureBounds {
     let bounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, MAX_SIDE).jpeg();
-    if job.options.text(FIT) == Some(BORDERS) && !is_story(job) {
+    if request.options.text(FIT) == Some(BORDERS) && !is_story(request) {
         bounds.with_borders(Borders { min: NARROWEST, max: WIDEST })
     } else {
         bounds
@@ -88,29 +88,29 @@ fn source(file: &Attachment, url: Option<&str>) -> (&'static str, String) {
     (name, url.to_owned())
 }
 
-fn words(file: &Attachment) -> Option<(&'static str, String)> {
+fn alt_text_field(file: &Attachment) -> Option<(&'static str, String)> {
     file.alt_text.as_ref().map(|it| ("alt_text", it.as_str().to_owned()))
 }
 
-fn of_the_whole(job: &PublishRequest<'_>) -> Fields {
-    let mut fields = vec![("caption", job.text.to_owned())];
-    let collaborators = job.options.list(COLLABORATORS);
+fn post_fields(request: &PublishRequest<'_>) -> Fields {
+    let mut fields = vec![("caption", request.text.to_owned())];
+    let collaborators = request.options.list(COLLABORATORS);
     if !collaborators.is_empty() {
         fields.push(("collaborators", Value::from(collaborators.to_vec()).to_string()));
     }
-    fields.extend(job.options.text(LOCATION).map(|it| ("location_id", it.to_owned())));
+    fields.extend(request.options.text(LOCATION).map(|it| ("location_id", it.to_owned())));
     fields
 }
 
 /// The file of a carousel that has the tags of the post: its first picture, or its first video if
 /// it has no picture.
-fn tagged<'a>(job: &PublishRequest<'a>) -> Option<&'a Attachment> {
-    let picture = job.media.iter().find(|it| it.mime_type.file_type() == FileType::Image);
-    picture.or(job.media.first())
+fn first_taggable_file<'a>(request: &PublishRequest<'a>) -> Option<&'a Attachment> {
+    let picture = request.media.iter().find(|it| it.mime_type.file_type() == FileType::Image);
+    picture.or(request.media.first())
 }
 
-fn tags(job: &PublishRequest<'_>, places: Places) -> Option<(&'static str, String)> {
+fn tags(request: &PublishRequest<'_>, places: Places) -> Option<(&'static str, String)> {
     let tags: Vec<Value> =
-        job.options.list(USER_TAGS).iter().filter_map(|it| Some(Tag::read(it)?.json(places))).collect();
+        request.options.list(USER_TAGS).iter().filter_map(|it| Some(Tag::read(it)?.json(places))).collect();
     (!tags.is_empty()).then(|| ("user_tags", Value::from(tags).to_string()))
 }

@@ -32,15 +32,15 @@ use crate::setup::Setup;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum By {
+pub(super) enum LoginMethod {
     #[default]
     Instagram,
     Facebook,
 }
 
 /// The settings of an operator.
-pub(super) struct Chosen {
-    pub(super) by: By,
+pub(super) struct LoginSettings {
+    pub(super) by: LoginMethod,
     /// Replaces the default scopes.
     pub(super) scopes: Option<Vec<String>>,
     pub(super) config_id: Option<String>,
@@ -83,23 +83,23 @@ const OF_A_PAGE: &str = "instagram_business_account{id,username,name,profile_pic
 /// How accounts are connected, with the API that calls for them use.
 pub(super) struct Login {
     pub(super) graph: Graph,
-    way: Way,
+    way: LoginOAuth,
     scopes: Vec<String>,
 }
 
-enum Way {
+enum LoginOAuth {
     Instagram(OAuth2),
     Facebook(FacebookLogin),
 }
 
 impl Login {
     /// `url` is the base URL of Meta's websites and APIs, if not Meta's own.
-    pub(super) fn new(setup: &Setup, url: Option<&Url>, chosen: Chosen) -> Self {
+    pub(super) fn new(setup: &Setup, url: Option<&Url>, chosen: LoginSettings) -> Self {
         let at =
             |official: &str| url.map_or_else(|| official.to_owned(), |it| it.as_str().trim_end_matches('/').to_owned());
         let (http, app) = (&setup.http, setup.app::<NoExtraSecrets>(NAME));
         let (graph, way, usual) = match chosen.by {
-            By::Instagram => {
+            LoginMethod::Instagram => {
                 let host = at("https://graph.instagram.com");
                 let endpoints = Endpoints {
                     authorization: format!("{}/oauth/authorize", at("https://www.instagram.com")),
@@ -110,13 +110,13 @@ impl Login {
                 };
                 let oauth = OAuth2::new(http.clone(), app, &DIALECT, endpoints);
                 let graph = Graph::new(http.clone(), &host, Version::GRAPH, &ERRORS);
-                (graph, Way::Instagram(oauth), SCOPES)
+                (graph, LoginOAuth::Instagram(oauth), SCOPES)
             }
-            By::Facebook => {
+            LoginMethod::Facebook => {
                 let (site, host) = (at("https://www.facebook.com"), at("https://graph.facebook.com"));
                 let login = FacebookLogin::new(http, app.clone(), (&site, &host), chosen.config_id);
-                let graph = Graph::new(http.clone(), &host, Version::GRAPH, &ERRORS).proving(app);
-                (graph, Way::Facebook(login), SCOPES_OF_FACEBOOK)
+                let graph = Graph::new(http.clone(), &host, Version::GRAPH, &ERRORS).with_app_proof(app);
+                (graph, LoginOAuth::Facebook(login), SCOPES_OF_FACEBOOK)
             }
         };
         let scopes = chosen.scopes.unwrap_or_else(|| usual.iter().map(|it| (*it).to_owned()).collect());
@@ -126,23 +126,23 @@ impl Login {
     /// Our app, with whose secret Meta signs.
     pub(super) fn app(&self) -> &dyn AppSource {
         match &self.way {
-            Way::Instagram(oauth) => oauth.app(),
-            Way::Facebook(login) => login.app(),
+            LoginOAuth::Instagram(oauth) => oauth.app(),
+            LoginOAuth::Facebook(login) => login.app(),
         }
     }
 
     /// Page tokens do not expire.
     pub(super) fn renewal(&self) -> RefreshPolicy {
         match self.way {
-            Way::Instagram(_) => RefreshPolicy::Extending,
-            Way::Facebook(_) => RefreshPolicy::Never,
+            LoginOAuth::Instagram(_) => RefreshPolicy::Extending,
+            LoginOAuth::Facebook(_) => RefreshPolicy::Never,
         }
     }
 
     pub(super) async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         match &self.way {
-            Way::Instagram(oauth) => oauth.refresh(old, now).await,
-            Way::Facebook(_) => Err(RefreshError::Unreachable("Page tokens cannot be refreshed".to_owned())),
+            LoginOAuth::Instagram(oauth) => oauth.refresh(old, now).await,
+            LoginOAuth::Facebook(_) => Err(RefreshError::Unreachable("Page tokens cannot be refreshed".to_owned())),
         }
     }
 
@@ -151,8 +151,8 @@ impl Login {
         self.graph.check_reach(&request.urls)?;
         let scopes = self.scopes();
         match &self.way {
-            Way::Instagram(oauth) => oauth.authorization_url(request, &scopes, &[]).await,
-            Way::Facebook(login) => login.page(request, &scopes).await,
+            LoginOAuth::Instagram(oauth) => oauth.authorization_url(request, &scopes, &[]).await,
+            LoginOAuth::Facebook(login) => login.page(request, &scopes).await,
         }
     }
 
@@ -164,13 +164,13 @@ impl Login {
         now: DateTime<Utc>,
     ) -> Result<Vec<Account>, ConnectError> {
         match &self.way {
-            Way::Instagram(oauth) => {
+            LoginOAuth::Instagram(oauth) => {
                 let tokens = oauth.complete(callback).await?;
                 let scopes = tokens.granted(&self.scopes());
                 Permissions { granted: scopes.clone() }.need(NEEDED)?;
-                let by = Caller { token: &tokens.access_token, now };
-                let told = account::me(&self.graph, by).await;
-                let member = told.map_err(|it| without_token(it, &tokens.access_token))?;
+                let caller = Caller { token: &tokens.access_token, now };
+                let response = account::me(&self.graph, caller).await;
+                let member = response.map_err(|it| without_token(it, &tokens.access_token))?;
                 member.check()?;
                 let profile = member.profile().ok_or(ConnectError::Unreachable)?;
                 // Meta identifies the user by this id when the app is removed; calls accept another
@@ -179,7 +179,7 @@ impl Login {
                 let credentials = tokens.credentials(None, now);
                 Ok(vec![Account { profile, scopes, rules: rules.clone(), grant, credentials }])
             }
-            Way::Facebook(login) => {
+            LoginOAuth::Facebook(login) => {
                 let granted = login.complete(callback, &self.graph, NEEDED_OF_FACEBOOK, now).await?;
                 let pages = granted.pages(&self.graph, &[OF_A_PAGE], now).await?;
                 let account = |page: &Page| {
@@ -189,35 +189,39 @@ impl Login {
                     granted.account(page, profile, rules.clone())
                 };
                 let accounts: Vec<_> = pages.iter().filter_map(account).collect();
-                if accounts.is_empty() { Err(none(&pages)) } else { Ok(accounts) }
+                if accounts.is_empty() { Err(no_usable_account(&pages)) } else { Ok(accounts) }
             }
         }
     }
 
     /// The current account info; `None` if it cannot be an account.
-    pub(super) async fn about(&self, by: Caller<'_>, profile: &AccountInfo) -> Result<Option<AccountInfo>, CallError> {
-        let told = match self.way {
-            Way::Instagram(_) => account::me(&self.graph, by).await?,
-            Way::Facebook(_) => account::one(&self.graph, by, &profile.account_id).await?,
+    pub(super) async fn about(
+        &self,
+        caller: Caller<'_>,
+        profile: &AccountInfo,
+    ) -> Result<Option<AccountInfo>, CallError> {
+        let member = match self.way {
+            LoginOAuth::Instagram(_) => account::me(&self.graph, caller).await?,
+            LoginOAuth::Facebook(_) => account::one(&self.graph, caller, &profile.account_id).await?,
         };
-        Ok(Member::profile(told))
+        Ok(Member::profile(member))
     }
 
     /// Whether the bytes of videos can be sent: "available only for apps that have implemented Facebook Login for
     /// Business" (`content-publishing/resumable-uploads`). By Instagram's login the parameter is ignored.
-    pub(super) fn takes_bytes(&self) -> bool {
-        matches!(self.way, Way::Facebook(_))
+    pub(super) fn accepts_bytes(&self) -> bool {
+        matches!(self.way, LoginOAuth::Facebook(_))
     }
 
     /// Whether revocation ends the grant of all accounts of the user.
     pub(super) fn revokes_all(&self) -> bool {
-        matches!(self.way, Way::Facebook(_))
+        matches!(self.way, LoginOAuth::Facebook(_))
     }
 
     pub(super) async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         match self.way {
-            Way::Instagram(_) => Ok(()),
-            Way::Facebook(_) => give_back(&self.graph, Caller { token: &credentials.access_token, now }).await,
+            LoginOAuth::Instagram(_) => Ok(()),
+            LoginOAuth::Facebook(_) => give_back(&self.graph, Caller { token: &credentials.access_token, now }).await,
         }
     }
 
@@ -227,7 +231,7 @@ impl Login {
 }
 
 /// Why no account can be connected.
-fn none(pages: &[Page]) -> ConnectError {
+fn no_usable_account(pages: &[Page]) -> ConnectError {
     let linked: Vec<_> = pages.iter().filter_map(|it| it.instagram.as_ref()?.username.as_deref()).collect();
     ConnectError::Refused(if pages.is_empty() {
         "you have no Facebook Page, or selected none: connect again and select the Pages that your Instagram \

@@ -34,7 +34,7 @@ pub(super) const WIDEST: Ratio = Ratio::hundredths(191);
 /// In pixels. Instagram scales pictures down to a width of 1,440 pixels.
 pub(super) const MAX_SIDE: u32 = 8_192;
 
-const NAME: TextForm = TextForm { pattern: "^[A-Za-z0-9._]+$", has: is_name, max: 30, examples: &["keeper_ada"] };
+const NAME: TextForm = TextForm { pattern: "^[A-Za-z0-9._]+$", has: is_username, max: 30, examples: &["keeper_ada"] };
 
 /// A username, with or without a position in the picture.
 const TAG: TextForm = TextForm {
@@ -96,7 +96,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-fn is_name(it: &str) -> bool {
+fn is_username(it: &str) -> bool {
     it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'))
 }
 
@@ -112,7 +112,7 @@ pub(super) fn rules() -> Rules {
         Rule::OfPost(PostRule::MaxMentions { max: 20 }),
         Rule::OfFiles(FileRule::MaxDuration { max: 900 }),
     ];
-    let of_pictures = [
+    let post_rules = [
         Rule::max_alt_text(1_000, Counting::utf16()),
         Rule::OfFiles(FileRule::ImageRatioOrBorders {
             min: NARROWEST,
@@ -121,7 +121,7 @@ pub(super) fn rules() -> Rules {
             is: BORDERS.to_owned(),
         }),
     ];
-    let of_stories = [
+    let story_rules = [
         Rule::max_media(1),
         Rule::max_video_bytes(100_000_000),
         Rule::OfFiles(FileRule::MaxDuration { max: 60 }),
@@ -130,7 +130,7 @@ pub(super) fn rules() -> Rules {
             options: names(&[COLLABORATORS, COVER, FIRST_COMMENT, FIT, LOCATION, SHARE_TO_FEED]),
         }),
     ];
-    let always = [
+    let common_rules = [
         Rule::MediaRequired,
         Rule::max_media(10),
         Rule::mime_types([Jpeg, Png, Webp, Mp4, Quicktime]),
@@ -145,9 +145,9 @@ pub(super) fn rules() -> Rules {
         Rule::OfFiles(FileRule::FittedImageSide { max: MAX_SIDE }),
         Rule::OfPost(PostRule::VideoOptions { options: names(&[COVER, SHARE_TO_FEED]) }),
     ];
-    Rules::of(TITLE, always)
-        .and_where(When::option(KIND, [POST, REEL]).or_absent(), shown)
-        .and_where(When::option(KIND, [POST]).or_absent(), of_pictures)
-        .and_where(When::option(KIND, [REEL]), [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::max_media(1)])
-        .and_where(When::option(KIND, [STORY]), of_stories)
+    Rules::new(TITLE, common_rules)
+        .with_rules_when(When::option(KIND, [POST, REEL]).or_absent(), shown)
+        .with_rules_when(When::option(KIND, [POST]).or_absent(), post_rules)
+        .with_rules_when(When::option(KIND, [REEL]), [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::max_media(1)])
+        .with_rules_when(When::option(KIND, [STORY]), story_rules)
 }

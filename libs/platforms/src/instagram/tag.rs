@@ -28,7 +28,7 @@ impl<'a> Tag<'a> {
     pub(super) fn read(written: &'a str) -> Option<Self> {
         let mut parts = written.split(' ');
         let name = parts.next().filter(|it| is_name(it))?;
-        let parts: Vec<_> = parts.map(place).collect::<Option<_>>()?;
+        let parts: Vec<_> = parts.map(parse_coordinate).collect::<Option<_>>()?;
         match parts[..] {
             [] => Some(Self { name, at: None }),
             [left, top] => Some(Self { name, at: Some((left, top)) }),
@@ -37,8 +37,8 @@ impl<'a> Tag<'a> {
     }
 
     /// The tag as a parameter of the call.
-    pub(super) fn json(&self, places: Places) -> Value {
-        let at = match places {
+    pub(super) fn json(&self, positions: Places) -> Value {
+        let at = match positions {
             Places::Needed => Some(self.at.unwrap_or(MIDDLE)),
             Places::Possible => self.at,
             Places::None => None,
@@ -55,9 +55,9 @@ fn is_name(it: &str) -> bool {
 }
 
 /// A number from 0 to 1.
-fn place(written: &str) -> Option<f64> {
-    let is_written = written.bytes().all(|it| it.is_ascii_digit() || it == b'.');
-    written.parse().ok().filter(|it| is_written && (0.0..=1.0).contains(it))
+fn parse_coordinate(written: &str) -> Option<f64> {
+    let is_plain_decimal = written.bytes().all(|it| it.is_ascii_digit() || it == b'.');
+    written.parse().ok().filter(|it| is_plain_decimal && (0.0..=1.0).contains(it))
 }
 
 #[cfg(test)]
@@ -66,14 +66,14 @@ mod tests {
 
     #[test]
     fn tag_has_a_name_and_an_optional_position() {
-        let said = |written, places| Some(Tag::read(written)?.json(places));
+        let json_for = |written, places| Some(Tag::read(written)?.json(places));
         let (plain, placed) = ("keeper_ada", "keeper.bo 0.25 1");
-        assert_eq!(said(plain, Places::Needed), Some(json!({ "username": "keeper_ada", "x": 0.5, "y": 0.5 })));
-        assert_eq!(said(plain, Places::Possible), Some(json!({ "username": "keeper_ada" })));
+        assert_eq!(json_for(plain, Places::Needed), Some(json!({ "username": "keeper_ada", "x": 0.5, "y": 0.5 })));
+        assert_eq!(json_for(plain, Places::Possible), Some(json!({ "username": "keeper_ada" })));
         for places in [Places::Needed, Places::Possible] {
-            assert_eq!(said(placed, places), Some(json!({ "username": "keeper.bo", "x": 0.25, "y": 1.0 })));
+            assert_eq!(json_for(placed, places), Some(json!({ "username": "keeper.bo", "x": 0.25, "y": 1.0 })));
         }
-        assert_eq!(said(placed, Places::None), Some(json!({ "username": "keeper.bo" })));
+        assert_eq!(json_for(placed, Places::None), Some(json!({ "username": "keeper.bo" })));
         for no in
             ["", "@ada", "ada 0.5", "ada 0.5 1.5", "ada 0.5 -0", "ada 0.5 0.5 0.5", "ada  0.5", "ada 1e-1 0", "a b c"]
         {

@@ -17,7 +17,7 @@ use super::call_error::{CallError, Effect, ErrorKind};
 use super::error_table::ErrorTable;
 use crate::account::Credentials;
 use crate::http_clients::{self, HttpClients};
-use crate::multipart::{Form, Unread};
+use crate::multipart::{Form, ReadFailure};
 use crate::publish_request::{MediaBytes, PublishRequest};
 use crate::response;
 
@@ -74,8 +74,8 @@ impl<'a> Auth<'a> {
 
     /// The credentials of the post's account, and whether an earlier publish call may have
     /// published.
-    pub(crate) fn post(job: &PublishRequest<'a>) -> Self {
-        Self { may_have_published: job.may_have_published, ..Self::account(job.credentials, job.now) }
+    pub(crate) fn post(request: &PublishRequest<'a>) -> Self {
+        Self { may_have_published: request.may_have_published, ..Self::account(request.credentials, request.now) }
     }
 
     /// Without an `Authorization` header, for calls that the URL, the form or another header authorizes.
@@ -168,8 +168,8 @@ impl ApiClient {
     pub(crate) fn call_url(&self, auth: Auth<'_>, method: Method, url: Url) -> Call {
         let is_get = method == Method::GET;
         let request = match self.reach {
-            Reach::Known => self.http.to_known(method, url).map_err(CallError::from),
-            Reach::Named => self.http.to_named(method, url).map_err(CallError::from),
+            Reach::Known => self.http.request_known_host(method, url).map_err(CallError::from),
+            Reach::Named => self.http.request_named_host(method, url).map_err(CallError::from),
         };
         let request = request.map(|it| {
             let it = it.headers(self.headers.clone());
@@ -186,7 +186,7 @@ impl ApiClient {
         let effect = if is_get { Effect::Read } else { Effect::Public };
         let Auth { now, may_have_published, .. } = auth;
         let context = Context { errors: self.errors, effect, now, may_have_published };
-        Call { request, context, max_bytes: MAX_RESPONSE_BYTES, unread: Unread::default() }
+        Call { request, context, max_bytes: MAX_RESPONSE_BYTES, unread: ReadFailure::default() }
     }
 
     /// The error for a success that is not in the documented form.
@@ -207,7 +207,7 @@ pub(crate) struct Call {
     context: Context,
     max_bytes: usize,
     /// Whether our own storage failed while a file was sent.
-    unread: Unread,
+    unread: ReadFailure,
 }
 
 /// What decides the meaning of a failure.
@@ -328,7 +328,7 @@ impl Call {
         let response = match http_clients::send(request).await {
             Ok(response) => response,
             Err(_) if unread.is_set() => return Err(context.error(ErrorKind::NotSent, "the file could not be read")),
-            Err(error) => return Err(context.complete(CallError::of_transport(error, context.effect, title))),
+            Err(error) => return Err(context.complete(CallError::from_transport(error, context.effect, title))),
         };
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response::body_up_to(response, max_bytes).await;
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn page_for_people_is_no_confirmation() {
+    fn html_page_is_not_a_success() {
         assert!(is_page(b"\n<!DOCTYPE html><html>") && is_page(b"<HTML>"));
         assert!(!is_page(b"") && !is_page(b"OK - 1139") && !is_page(b"<?xml version=\"1.0\"?><Response/>"));
     }

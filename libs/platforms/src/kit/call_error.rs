@@ -90,7 +90,7 @@ impl CallError {
     }
 
     /// A call to `title` without a response.
-    pub(crate) fn of_transport(error: impl Into<TransportError>, effect: Effect, title: &str) -> Self {
+    pub(crate) fn from_transport(error: impl Into<TransportError>, effect: Effect, title: &str) -> Self {
         let error = error.into();
         let kind = if error.is_unsent() { ErrorKind::NotSent } else { ErrorKind::NoResponse };
         Self::new(kind, effect, error.words(title))
@@ -140,7 +140,7 @@ impl CallError {
 /// intermediary waited for the rest of the request, or for the platform (RFC 9110, sections 15.5.9, 15.6.3 and 15.6.5);
 /// they and all 5xx are [`ErrorKind::ServerError`]. 409, 410, 422 and codes outside the RFC, such as nginx's 499 for a
 /// client that did not wait, may come from behind the intermediary.
-fn is_of_request_alone(status: Option<StatusCode>) -> bool {
+fn is_judged_by_request(status: Option<StatusCode>) -> bool {
     const OF_REQUEST: [u16; 13] = [400, 401, 403, 404, 405, 407, 411, 413, 414, 415, 421, 431, 451];
     status.is_some_and(|it| OF_REQUEST.contains(&it.as_u16()))
 }
@@ -158,7 +158,7 @@ impl From<CallError> for AttemptError {
             K::NoResponse if is_public => Self::Unknown { may_still_run: true, retry_at, reason },
             K::ServerError if is_public => Self::Unknown { may_still_run: !has_ended, retry_at, reason },
             // A proxy may replace the response of a call that was accepted, and a list may not show the post yet.
-            K::Intermediary if is_public && (can_look_up || !is_of_request_alone(status)) => {
+            K::Intermediary if is_public && (can_look_up || !is_judged_by_request(status)) => {
                 Self::Unknown { may_still_run: true, retry_at, reason }
             }
             // The earlier call published it.
@@ -204,8 +204,8 @@ impl From<CallError> for ConnectError {
 }
 
 impl From<DependencyError> for CallError {
-    fn from(not_now: DependencyError) -> Self {
-        Self::new(ErrorKind::NotSent, Effect::Read, not_now.to_string())
+    fn from(error: DependencyError) -> Self {
+        Self::new(ErrorKind::NotSent, Effect::Read, error.to_string())
     }
 }
 

@@ -139,7 +139,7 @@ impl ErrorRule {
         Self { user_message: Some(message), ..self }
     }
 
-    fn matches(&self, status: StatusCode, response: &Parsed<'_>) -> bool {
+    fn matches(&self, status: StatusCode, response: &ParsedError<'_>) -> bool {
         self.status.is_none_or(|it| it == status.as_u16())
             && (self.codes.is_empty() || response.codes.iter().any(|it| self.codes.contains(&it.as_str())))
             && self.code_range.is_none_or(|range| response.codes.iter().any(|it| is_within(it, range)))
@@ -153,7 +153,7 @@ fn is_within(code: &str, (first, last): (i64, i64)) -> bool {
     code.parse::<i64>().is_ok_and(|it| (first..=last).contains(&it))
 }
 
-struct Parsed<'a> {
+struct ParsedError<'a> {
     body: &'a Value,
     codes: Vec<String>,
     message: Option<String>,
@@ -211,7 +211,7 @@ impl ErrorTable {
         serde_json::from_slice((self.json_of)(body)).is_ok_and(|it| (self.is_error)(&it))
     }
 
-    fn parse<'a>(&self, body: &'a Value) -> Parsed<'a> {
+    fn parse<'a>(&self, body: &'a Value) -> ParsedError<'a> {
         let codes = self.code_at.iter().flat_map(|it| values(body, it)).filter_map(code).collect();
         let text = |it: &&str| values(body, it).into_iter().find_map(|it| it.as_str()).map(str::to_owned);
         let message = match self.message {
@@ -222,7 +222,7 @@ impl ErrorTable {
         // Rules see every message, including those that the user does not see.
         let every = self.message_at.iter().flat_map(|it| values(body, it)).filter_map(Value::as_str);
         let lower_message = message.as_deref().into_iter().chain(every).collect::<Vec<_>>().join("\n").to_lowercase();
-        Parsed { body, codes, message, lower_message }
+        ParsedError { body, codes, message, lower_message }
     }
 
     fn user_message(
@@ -234,13 +234,13 @@ impl ErrorTable {
     ) -> String {
         let title = self.title;
         match (rule.and_then(|it| it.user_message), message) {
-            (Some(ours), Some(theirs)) => format!("{ours} ({theirs})"),
-            (Some(ours), None) => ours.to_owned(),
-            (None, Some(theirs)) => theirs.to_owned(),
+            (Some(advice), Some(platform_message)) => format!("{advice} ({platform_message})"),
+            (Some(advice), None) => advice.to_owned(),
+            (None, Some(platform_message)) => platform_message.to_owned(),
             (None, None) if kind == ErrorKind::Intermediary => {
-                format!("a proxy or firewall in front of {title} returned {}", shown(status))
+                format!("a proxy or firewall in front of {title} returned {}", format_status(status))
             }
-            (None, None) => format!("{title} returned {}", shown(status)),
+            (None, None) => format!("{title} returned {}", format_status(status)),
         }
     }
 
@@ -251,7 +251,7 @@ impl ErrorTable {
 }
 
 /// The status with its name, if it has one.
-fn shown(status: StatusCode) -> String {
+fn format_status(status: StatusCode) -> String {
     let name = status.canonical_reason().map(|it| format!(" {it}"));
     format!("{}{}", status.as_str(), name.unwrap_or_default())
 }

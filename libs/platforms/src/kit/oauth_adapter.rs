@@ -9,7 +9,7 @@ use domain::rules::Rules;
 use super::api_client::Auth;
 use super::call_error::CallError;
 use crate::account::{Account, AccountDetails, Credentials};
-use crate::choices::{Choice, Choosing};
+use crate::choices::{Choice, ChoicesRequest};
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
 use crate::oauth2::OAuth2;
 use crate::platform::{Connect, Platform};
@@ -40,8 +40,8 @@ pub(crate) trait OAuthAdapter: Send + Sync {
     }
 
     /// The values of an option of the kind `Choice` for an account.
-    async fn choices(&self, asked: &Choosing<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
-        let _ = (asked, auth);
+    async fn choices(&self, request: &ChoicesRequest<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
+        let _ = (request, auth);
         Ok(Vec::new())
     }
 }
@@ -53,7 +53,7 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
-    pub(crate) fn of_one(profile: AccountInfo, rules: Rules) -> Self {
+    pub(crate) fn for_account(profile: AccountInfo, rules: Rules) -> Self {
         Self { name: None, accounts: vec![AccountDetails { profile, rules }] }
     }
 }
@@ -113,8 +113,8 @@ impl<A: OAuthAdapter> Connect for A {
         Ok(accounts.into_iter().map(account).collect())
     }
 
-    async fn choices(&self, asked: &Choosing<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
-        Ok(OAuthAdapter::choices(self, asked, Auth::account(asked.credentials, now)).await?)
+    async fn choices(&self, request: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
+        Ok(OAuthAdapter::choices(self, request, Auth::account(request.credentials, now)).await?)
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {

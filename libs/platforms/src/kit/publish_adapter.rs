@@ -16,7 +16,7 @@ use self::upload::Progressed;
 pub(crate) use self::upload::{File, MediaSource, Part, UploadState, UploadStep};
 use super::call_error::{CallError, Effect, ErrorKind};
 use crate::deadline;
-use crate::picture::{self, Awaited, Look, Source};
+use crate::picture::{self, Look, PendingPicture, Source};
 use crate::platform::{FollowUp, Followed, Platform, Publish, Step};
 use crate::publish_request::PublishRequest;
 use crate::recognition::{PostMatch, TimelineSnapshot};
@@ -55,66 +55,70 @@ pub(crate) trait PublishAdapter: Platform {
     /// An uploaded file, stored in the progress.
     type Uploaded: Serialize + DeserializeOwned + Clone + Send + Sync;
 
-    fn media_source(&self, job: &PublishRequest<'_>, file: &Attachment) -> MediaSource;
+    fn media_source(&self, request: &PublishRequest<'_>, file: &Attachment) -> MediaSource;
 
     /// The first step of a file: the upload, or its beginning. Repeated after a crash.
-    async fn upload(&self, job: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<Self::Uploaded>, CallError>;
+    async fn upload(
+        &self,
+        request: &PublishRequest<'_>,
+        file: &File<'_>,
+    ) -> Result<UploadStep<Self::Uploaded>, CallError>;
 
     /// Sends one part of [`UploadStep::Parts`]. Returns what the platform returned for it, which
     /// may be empty.
     async fn send_part(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
         part: Part,
     ) -> Result<String, CallError> {
-        let _ = (job, file, state, part);
+        let _ = (request, file, state, part);
         Err(not_implemented("sends no parts"))
     }
 
     /// Called once all parts have arrived.
     async fn finish_upload(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Self::Uploaded>, CallError> {
-        let _ = (job, file, state);
+        let _ = (request, file, state);
         Err(not_implemented("finishes no uploads"))
     }
 
     /// How far the platform has processed a file.
     async fn upload_status(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Self::Uploaded>, CallError> {
-        let _ = (job, file, state);
+        let _ = (request, file, state);
         Err(not_implemented("processes no files"))
     }
 
     /// What else the post needs before the publish call, such as the thumbnail of a link, and how long the platform
     /// takes to process it. Called once after all files; a JSON value that is not null is passed to `create_post`.
-    async fn prepare_post(&self, job: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
-        let _ = job;
+    async fn prepare_post(&self, request: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
+        let _ = request;
         Ok((Value::Null, TimeDelta::zero()))
     }
 
     /// The publish call. It may make no other call.
     async fn create_post(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         prepared: &Prepared<'_, Self::Uploaded>,
     ) -> Result<Published, CallError>;
 
     /// How to find the outcome of a lost publish call.
-    fn look_up_method(&self, job: &PublishRequest<'_>) -> LookUpMethod;
+    fn look_up_method(&self, request: &PublishRequest<'_>) -> LookUpMethod;
 
     /// The post with our reference, for [`LookUpMethod::Reference`].
-    async fn find_post(&self, job: &PublishRequest<'_>) -> Result<Option<Published>, CallError> {
-        let _ = job;
+    async fn find_post(&self, request: &PublishRequest<'_>) -> Result<Option<Published>, CallError> {
+        let _ = request;
         Err(not_implemented("finds no post by its reference"))
     }
 
@@ -122,46 +126,46 @@ pub(crate) trait PublishAdapter: Platform {
     /// call; `None` asks for the newest posts before it.
     async fn list_posts(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         since: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
-        let _ = (job, since, page);
+        let _ = (request, since, page);
         Err(not_implemented("lists no posts"))
     }
 
     /// How a listed post compares with ours.
     fn compare(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         prepared: &Prepared<'_, Self::Uploaded>,
         listed: &ListedPost,
     ) -> PostMatch {
-        let _ = (job, prepared, listed);
+        let _ = (request, prepared, listed);
         PostMatch::Doubtful
     }
 
     /// The last resort where nothing can be read.
     async fn without_look_up(
         &self,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         prepared: &Prepared<'_, Self::Uploaded>,
         since: DateTime<Utc>,
         advice: String,
     ) -> Resolution {
-        let _ = (job, prepared, since);
+        let _ = (request, prepared, since);
         Resolution::Undeterminable { advice }
     }
 
     /// Adds the first comment, which is public.
-    async fn comment(&self, job: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
-        let _ = (job, published, text);
+    async fn comment(&self, request: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
+        let _ = (request, published, text);
         Err(not_implemented("adds no comments"))
     }
 }
 
-fn not_implemented(what: &str) -> CallError {
-    CallError::new(ErrorKind::NotSent, Effect::Private, format!("the adapter {what}"))
+fn not_implemented(action: &str) -> CallError {
+    CallError::new(ErrorKind::NotSent, Effect::Private, format!("the adapter {action}"))
 }
 
 pub(crate) struct Prepared<'a, U> {
@@ -187,7 +191,7 @@ struct Progress<U> {
     files: Vec<Ready<U>>,
     /// The picture that is being fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    picture: Option<Awaited>,
+    picture: Option<PendingPicture>,
     #[serde(skip_serializing_if = "Option::is_none")]
     upload: Option<UploadState>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -226,44 +230,48 @@ impl<U: Serialize + DeserializeOwned> Progress<U> {
 
 #[async_trait::async_trait]
 impl<A: PublishAdapter> Publish for A {
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        deadline::step(A::TITLE, job, next_step(self, job)).await
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        deadline::step(A::TITLE, request, next_step(self, request)).await
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let progress: Progress<A::Uploaded> = job.progress();
-        let prepared = prepared(self, job, &progress, true).await?;
-        Ok(self.create_post(job, &prepared).await?)
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        let progress: Progress<A::Uploaded> = request.progress();
+        let prepared = prepared(self, request, &progress, true).await?;
+        Ok(self.create_post(request, &prepared).await?)
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        let stored = job.progress.map(serde_json::from_str::<Progress<A::Uploaded>>).transpose();
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        let stored = request.progress.map(serde_json::from_str::<Progress<A::Uploaded>>).transpose();
         let Ok(progress) = stored.map(Option::unwrap_or_default) else {
             return Resolution::Pending { reason: "the stored progress of the post could not be read".to_owned() };
         };
-        if progress.files.len() != job.media.len() {
+        if progress.files.len() != request.media.len() {
             // The publish call comes after all files, so it was never made.
             return Resolution::NotPublished;
         }
         let looked_up = async {
-            let prepared = match prepared(self, job, &progress, false).await {
+            let prepared = match prepared(self, request, &progress, false).await {
                 Ok(prepared) => prepared,
-                Err(setback) => return Resolution::Pending { reason: setback.into_reason() },
+                Err(error) => return Resolution::Pending { reason: error.into_reason() },
             };
-            look_up::resolve(self, job, &prepared, progress.snapshot.as_ref(), since).await
+            look_up::resolve(self, request, &prepared, progress.snapshot.as_ref(), since).await
         };
-        deadline::look(A::TITLE, job, looked_up).await
+        deadline::look(A::TITLE, request, looked_up).await
     }
 
-    fn follow_ups(&self, job: &PublishRequest<'_>) -> Vec<&'static str> {
-        A::COMMENT_OPTION.filter(|it| job.options.text(it).is_some()).into_iter().collect()
+    fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
+        A::COMMENT_OPTION.filter(|it| request.options.text(it).is_some()).into_iter().collect()
     }
 
-    async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
-        if A::COMMENT_OPTION == Some(it.name)
-            && let Some(text) = job.options.text(it.name)
+    async fn follow_up(
+        &self,
+        request: &PublishRequest<'_>,
+        follow_up: &FollowUp<'_>,
+    ) -> Result<Followed, AttemptError> {
+        if A::COMMENT_OPTION == Some(follow_up.name)
+            && let Some(text) = request.options.text(follow_up.name)
         {
-            self.comment(job, it.published, text).await?;
+            self.comment(request, follow_up.published, text).await?;
         }
         Ok(Followed::Done)
     }
@@ -287,18 +295,18 @@ impl<A: PublishAdapter> Publish for A {
 
 async fn prepared<'a, A: PublishAdapter>(
     adapter: &A,
-    job: &PublishRequest<'a>,
+    request: &PublishRequest<'a>,
     progress: &'a Progress<A::Uploaded>,
     needs_urls: bool,
 ) -> Result<Prepared<'a, A::Uploaded>, AttemptError> {
-    if progress.files.len() != job.media.len() {
+    if progress.files.len() != request.media.len() {
         return Err(AttemptError::PreparationExpired { reason: "not every file is uploaded".to_owned() });
     }
     let mut files = Vec::new();
-    for (attachment, Ready { uploaded, source }) in job.media.iter().zip(&progress.files) {
-        let url = match (adapter.media_source(job, attachment), source) {
+    for (attachment, Ready { uploaded, source }) in request.media.iter().zip(&progress.files) {
+        let url = match (adapter.media_source(request, attachment), source) {
             (MediaSource::PublicUrl(bounds), Some(source)) if needs_urls => {
-                Some(picture::public_url(job, attachment, bounds, *source).await?)
+                Some(picture::public_url(request, attachment, bounds, *source).await?)
             }
             _ => None,
         };
@@ -307,30 +315,30 @@ async fn prepared<'a, A: PublishAdapter>(
     Ok(Prepared { files, extra: progress.extra.as_ref().unwrap_or(&Value::Null) })
 }
 
-async fn next_step<A: PublishAdapter>(adapter: &A, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-    let mut progress: Progress<A::Uploaded> = job.progress();
-    if let Some(attachment) = job.media.get(progress.files.len()) {
-        let place = job.place(attachment);
-        let stepped = file_step(adapter, job, attachment, &mut progress).await;
-        let at = stepped.map_err(|it| it.map_reason(|why| format!("{place}: {why}")))?;
-        if let Some(at) = at.or_else(|| (progress.files.len() < job.media.len()).then_some(job.now)) {
+async fn next_step<A: PublishAdapter>(adapter: &A, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+    let mut progress: Progress<A::Uploaded> = request.progress();
+    if let Some(attachment) = request.media.get(progress.files.len()) {
+        let label = request.place(attachment);
+        let stepped = file_step(adapter, request, attachment, &mut progress).await;
+        let at = stepped.map_err(|it| it.map_reason(|reason| format!("{label}: {reason}")))?;
+        if let Some(at) = at.or_else(|| (progress.files.len() < request.media.len()).then_some(request.now)) {
             return Ok(progress.again(at));
         }
     }
     if progress.extra.is_none() {
-        let (extra, processing) = adapter.prepare_post(job).await?;
+        let (extra, processing) = adapter.prepare_post(request).await?;
         let is_extra = !extra.is_null();
         progress.extra = is_extra.then_some(extra);
         if is_extra && TimeDelta::zero() < processing {
-            return Ok(progress.again(job.now + processing));
+            return Ok(progress.again(request.now + processing));
         }
     }
-    if adapter.look_up_method(job).needs_snapshot() && progress.snapshot.is_none() {
-        let at = job.publish_at - SNAPSHOT_LEAD;
-        if job.now < at {
+    if adapter.look_up_method(request).needs_snapshot() && progress.snapshot.is_none() {
+        let at = request.publish_at - SNAPSHOT_LEAD;
+        if request.now < at {
             return Ok(progress.again(at));
         }
-        progress.snapshot = Some(snapshot(adapter, job).await?);
+        progress.snapshot = Some(snapshot(adapter, request).await?);
     }
     Ok(Step::Ready { progress: if progress.is_empty() { None } else { Some(progress.store()) } })
 }
@@ -338,7 +346,7 @@ async fn next_step<A: PublishAdapter>(adapter: &A, job: &PublishRequest<'_>) -> 
 /// The ids of the account's newest posts. A post that the account shows later is newer.
 async fn snapshot<A: PublishAdapter>(adapter: &A, job: &PublishRequest<'_>) -> Result<TimelineSnapshot, AttemptError> {
     match adapter.list_posts(job, None, None).await {
-        Ok(page) => Ok(TimelineSnapshot::showed(&page.posts)),
+        Ok(page) => Ok(TimelineSnapshot::from_posts(&page.posts)),
         Err(error) if error.kind == ErrorKind::Forbidden => Ok(TimelineSnapshot::Unreadable),
         Err(error) => match error.into() {
             AttemptError::RetryLater { .. } if job.publish_at + SNAPSHOT_TIMEOUT <= job.now => {
@@ -357,35 +365,36 @@ async fn snapshot<A: PublishAdapter>(adapter: &A, job: &PublishRequest<'_>) -> R
 /// One step of one file. Returns when the next step is due, `None` once the file is ready.
 async fn file_step<A: PublishAdapter>(
     adapter: &A,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     attachment: &Attachment,
     progress: &mut Progress<A::Uploaded>,
 ) -> Result<Option<DateTime<Utc>>, AttemptError> {
-    let media_source = adapter.media_source(job, attachment);
+    let media_source = adapter.media_source(request, attachment);
     let (mut fitted, mut source) = (None, None);
     // An upload in parts, or one that is being processed, has its bytes already.
-    let bounds = if progress.upload.is_some() { None } else { bounds(job, attachment, media_source, progress).await? };
+    let bounds =
+        if progress.upload.is_some() { None } else { bounds(request, attachment, media_source, progress).await? };
     match (media_source, bounds) {
         (MediaSource::PublicUrl(bounds), _) => {
-            match picture::source(job, attachment, bounds, progress.picture).await? {
+            match picture::source(request, attachment, bounds, progress.picture).await? {
                 Look::Ready(ready) => source = Some(ready),
-                Look::Again(awaited, at) => {
-                    progress.picture = Some(awaited);
+                Look::Again(pending, at) => {
+                    progress.picture = Some(pending);
                     return Ok(Some(at));
                 }
             }
         }
-        (_, Some(bounds)) => match picture::fitted(job, attachment, bounds, progress.picture).await? {
+        (_, Some(bounds)) => match picture::fitted(request, attachment, bounds, progress.picture).await? {
             Look::Ready((picture, _)) => fitted = Some(picture),
-            Look::Again(awaited, at) => {
-                progress.picture = Some(awaited);
+            Look::Again(pending, at) => {
+                progress.picture = Some(pending);
                 return Ok(Some(at));
             }
         },
         (_, None) => {}
     }
     let file = File { attachment, picture: fitted };
-    match upload::step(adapter, job, &file, progress.upload.take()).await? {
+    match upload::step(adapter, request, &file, progress.upload.take()).await? {
         Progressed::Uploaded(uploaded) => {
             progress.picture = None;
             progress.files.push(Ready { uploaded, source });
@@ -400,7 +409,7 @@ async fn file_step<A: PublishAdapter>(
 
 /// The bounds for a fitted picture; `None` if the original is sent.
 async fn bounds<U>(
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     attachment: &Attachment,
     source: MediaSource,
     progress: &Progress<U>,
@@ -411,7 +420,7 @@ async fn bounds<U>(
         MediaSource::FittedIfLarger(bounds) => {
             let is_larger = progress.picture.is_some()
                 || bounds.max_bytes < attachment.size_bytes
-                || picture::is_longer(job, attachment, bounds.max_side).await?;
+                || picture::is_longer(request, attachment, bounds.max_side).await?;
             is_larger.then_some(bounds)
         }
     })

@@ -16,8 +16,8 @@ pub(super) struct PageHead {
 
 /// `page` may be cut off anywhere.
 pub(super) fn read(page: &str) -> PageHead {
-    let mut found = Found::default();
-    html::each_of_head(page, |tag, rest| match tag.name() {
+    let mut found = Candidates::default();
+    html::visit_head_tags(page, |tag, rest| match tag.name() {
         "meta" => found.meta(tag),
         "title" if found.title.is_none() => {
             found.title = Some(rest.split('<').next().unwrap_or_default().to_owned());
@@ -29,14 +29,14 @@ pub(super) fn read(page: &str) -> PageHead {
 
 /// Each list is in order of preference.
 #[derive(Default)]
-struct Found {
+struct Candidates {
     title: Option<String>,
     titles: [Option<String>; 2],
     descriptions: [Option<String>; 3],
     pictures: [Option<String>; 3],
 }
 
-impl Found {
+impl Candidates {
     fn meta(&mut self, tag: &Tag) {
         let name = tag.attribute("property").or_else(|| tag.attribute("name")).unwrap_or_default().to_ascii_lowercase();
         let place = match name.as_str() {
@@ -56,20 +56,20 @@ impl Found {
     }
 
     fn into_head(self) -> PageHead {
-        let first = |of: &[Option<String>]| of.iter().flatten().next().cloned();
+        let first = |platform: &[Option<String>]| platform.iter().flatten().next().cloned();
         let title = first(&self.titles).or(self.title);
         PageHead {
-            title: title.and_then(|it| shown(&it, MAX_TITLE)),
-            description: first(&self.descriptions).and_then(|it| shown(&it, MAX_DESCRIPTION)),
+            title: title.and_then(|it| display_text(&it, MAX_TITLE)),
+            description: first(&self.descriptions).and_then(|it| display_text(&it, MAX_DESCRIPTION)),
             picture: first(&self.pictures).map(|it| plain(it.trim())),
         }
     }
 }
 
 /// On one line and shortened; `None` if nothing readable is left.
-fn shown(raw: &str, max: usize) -> Option<String> {
-    let words: Vec<String> = plain(raw).split_whitespace().map(str::to_owned).collect();
-    let line: String = words.join(" ").chars().filter(|it| !it.is_control()).take(max).collect();
+fn display_text(raw: &str, max: usize) -> Option<String> {
+    let message: Vec<String> = plain(raw).split_whitespace().map(str::to_owned).collect();
+    let line: String = message.join(" ").chars().filter(|it| !it.is_control()).take(max).collect();
     let is_readable = !line.is_empty() && !line.contains(char::REPLACEMENT_CHARACTER);
     is_readable.then_some(line)
 }

@@ -50,15 +50,15 @@ pub(super) struct Member {
 /// A member, for apps without `OpenID` Connect.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Me {
+struct LegacyMember {
     id: String,
     localized_first_name: Option<String>,
     localized_last_name: Option<String>,
     vanity_name: Option<String>,
 }
 
-impl From<Me> for Member {
-    fn from(Me { id, localized_first_name, localized_last_name, vanity_name }: Me) -> Self {
+impl From<LegacyMember> for Member {
+    fn from(LegacyMember { id, localized_first_name, localized_last_name, vanity_name }: LegacyMember) -> Self {
         let names: Vec<_> = [localized_first_name, localized_last_name].into_iter().flatten().collect();
         // The picture is a URN here, which takes another call to resolve.
         Self { sub: id, name: Some(names.join(" ")), picture: None, vanity_name }
@@ -102,7 +102,7 @@ impl Api {
         if has_openid {
             return self.client.get(auth, &["v2", "userinfo"]).read().await;
         }
-        self.client.get(auth, &["v2", "me"]).read::<Me>().await.map(Member::from)
+        self.client.get(auth, &["v2", "me"]).read::<LegacyMember>().await.map(Member::from)
     }
 
     /// Makes a post public; returns its URN.

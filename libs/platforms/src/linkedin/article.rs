@@ -37,10 +37,10 @@ pub(super) struct Article {
 pub(super) async fn find(api: &Api, request: &PublishRequest<'_>) -> Option<Article> {
     let named = request.options.text(LINK).map(str::to_owned);
     let is_named = named.is_some();
-    let first = || Shown::of(request.text).links.into_iter().next().map(|it| it.uri);
+    let first = || Shown::new(request.text).links.into_iter().next().map(|it| it.uri);
     let wants = request.options.flag(LINK_PREVIEW) != Some(false);
     let source = named.or_else(|| first().filter(|_| wants))?;
-    let card = LinkCard::of(&api.http, &source).await;
+    let card = LinkCard::fetch(&api.http, &source).await;
     // LinkedIn requires a title.
     let host = || Some(Url::parse(&source).ok()?.host_str()?.to_owned());
     let title = card.as_ref().map(|it| it.title.clone()).or_else(|| host().filter(|_| is_named))?;

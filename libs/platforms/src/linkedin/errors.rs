@@ -135,13 +135,16 @@ const WAITING_UPLOAD: &str = "MEDIA_ASSET_WAITING_UPLOAD";
 
 /// Adjusts errors that depend on how late the post is.
 pub(super) fn timed(mut error: CallError, request: &PublishRequest<'_>) -> CallError {
-    let says = |part: &str| error.value("/message").and_then(Value::as_str).is_some_and(|it| it.contains(part));
+    let message_contains =
+        |part: &str| error.value("/message").and_then(Value::as_str).is_some_and(|it| it.contains(part));
     let late = request.now - request.publish_at;
     match error.kind {
-        ErrorKind::RateLimited if error.retry_at.is_none() && SOON <= late && says("DAY limit") => {
+        ErrorKind::RateLimited if error.retry_at.is_none() && SOON <= late && message_contains("DAY limit") => {
             error.retry_at = Some(midnight_after(request.now));
         }
-        ErrorKind::NotReady if MAX_WAIT <= late && (error.has_code(&[WAITING_UPLOAD]) || says("WAITING_UPLOAD")) => {
+        ErrorKind::NotReady
+            if MAX_WAIT <= late && (error.has_code(&[WAITING_UPLOAD]) || message_contains("WAITING_UPLOAD")) =>
+        {
             error.kind = ErrorKind::PreparationExpired;
         }
         _ => {}
@@ -192,7 +195,7 @@ mod tests {
         for_author(author).classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), noon())
     }
 
-    fn coded(status: u16, code: &str, message: &str) -> CallError {
+    fn page_error(status: u16, code: &str, message: &str) -> CallError {
         error("urn:li:organization:1", status, &json!({"status": status, "code": code, "message": message}))
     }
 
@@ -224,7 +227,7 @@ mod tests {
             (429, "TOO_MANY_REQUESTS", "slow down", K::RateLimited),
             (503, "", "", K::ServerError),
         ] {
-            assert_eq!(coded(status, code, message).kind, kind, "{status} {code} {message}");
+            assert_eq!(page_error(status, code, message).kind, kind, "{status} {code} {message}");
         }
         let denied = |message: &str| json!({"status": 403, "code": "ACCESS_DENIED", "message": message});
         for (message, kind) in [
@@ -266,9 +269,9 @@ mod tests {
 
         assert_eq!(duplicate_of(&duplicate), Some("urn:li:share:7431329065766260736"));
         for other in [
-            coded(422, "DUPLICATE_POST", "urn:li:share:x"),
-            coded(422, "", "no urn:li:share:1"),
-            coded(400, "", message),
+            page_error(422, "DUPLICATE_POST", "urn:li:share:x"),
+            page_error(422, "", "no urn:li:share:1"),
+            page_error(400, "", message),
         ] {
             assert_eq!(duplicate_of(&other), None, "{other:?}");
         }

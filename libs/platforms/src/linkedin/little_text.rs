@@ -6,7 +6,7 @@
 //! other text. Comments are not little text. Sources: `shares/little-text-format`;
 //! brightbeanxyz/brightbean-studio 121 and gitroomhq/postiz-app 1847 (comments).
 
-use domain::rich_text::begins_behind;
+use domain::rich_text::can_start_after;
 
 /// The characters with a meaning.
 const RESERVED: &[char] = &['\\', '|', '{', '}', '@', '[', ']', '(', ')', '<', '>', '#', '*', '_', '~'];
@@ -19,17 +19,17 @@ const BEFORE_TAGS: &[char] = &['(', '[', '"', '\'', '“', '„', '«', '‘', '
 /// organizations, which users write as LinkedIn does.
 pub(super) fn written(text: &str) -> String {
     let mut written = String::with_capacity(text.len() + text.len() / 16);
-    let mut mentioned_to = 0;
+    let mut mention_end = 0;
     for (at, letter) in text.char_indices() {
-        if at < mentioned_to {
+        if at < mention_end {
             continue;
         }
         if let Some(mention) = organization_mention(&text[at..]) {
             written.push_str(mention);
-            mentioned_to = at + mention.len();
+            mention_end = at + mention.len();
             continue;
         }
-        let begins_tag = letter == '#' && begins_behind(&text[..at], BEFORE_TAGS) && is_tag(&text[at + 1..]);
+        let begins_tag = letter == '#' && can_start_after(&text[..at], BEFORE_TAGS) && is_tag(&text[at + 1..]);
         if RESERVED.contains(&letter) && !begins_tag {
             written.push('\\');
         }
@@ -41,11 +41,11 @@ pub(super) fn written(text: &str) -> String {
 /// The mention at the start of a text: `@[Name](urn:li:organization:1)`. The name has to be exactly
 /// that of the organization; otherwise LinkedIn shows plain text.
 fn organization_mention(text: &str) -> Option<&str> {
-    let (name, behind) = text.strip_prefix("@[")?.split_once("](urn:li:organization:")?;
-    let (id, behind) = behind.split_once(')')?;
+    let (name, rest) = text.strip_prefix("@[")?.split_once("](urn:li:organization:")?;
+    let (id, rest) = rest.split_once(')')?;
     let is_id = (1..=20).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_digit());
     let is_name = !name.trim().is_empty() && !name.contains(RESERVED) && !name.contains('\n');
-    (is_id && is_name).then(|| &text[..text.len() - behind.len()])
+    (is_id && is_name).then(|| &text[..text.len() - rest.len()])
 }
 
 /// Whether the text begins with a word that can be a hashtag: not only digits.
@@ -59,22 +59,22 @@ pub(super) fn plain(little: &str) -> String {
     let mut plain = String::with_capacity(little.len());
     let mut rest = little;
     while let Some(first) = rest.chars().next() {
-        let behind = &rest[first.len_utf8()..];
+        let after = &rest[first.len_utf8()..];
         if first == '\\' {
             // An escaped character stands for that character.
-            let next = behind.chars().next();
+            let next = after.chars().next();
             plain.extend(next);
-            rest = &behind[next.map_or(0, char::len_utf8)..];
-        } else if let Some((word, behind)) = template(rest) {
+            rest = &after[next.map_or(0, char::len_utf8)..];
+        } else if let Some((word, after)) = template(rest) {
             plain.push('#');
             plain.push_str(word);
-            rest = behind;
-        } else if let Some((name, behind)) = mention(rest) {
+            rest = after;
+        } else if let Some((name, after)) = mention(rest) {
             plain.push_str(name);
-            rest = behind;
+            rest = after;
         } else {
             plain.push(first);
-            rest = behind;
+            rest = after;
         }
     }
     plain
@@ -87,8 +87,8 @@ fn template(text: &str) -> Option<(&str, &str)> {
 
 /// The name in a mention, and the text after it.
 fn mention(text: &str) -> Option<(&str, &str)> {
-    let (name, behind) = text.strip_prefix("@[")?.split_once("](urn:li:")?;
-    Some((name, behind.split_once(')')?.1))
+    let (name, rest) = text.strip_prefix("@[")?.split_once("](urn:li:")?;
+    Some((name, rest.split_once(')')?.1))
 }
 
 #[cfg(test)]

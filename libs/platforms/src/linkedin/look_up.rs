@@ -81,12 +81,13 @@ pub(super) async fn page(api: &Api, request: &PublishRequest<'_>, start: Option<
 /// still be ours, in case LinkedIn gives files new names.
 pub(super) fn compare(request: &PublishRequest<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
     let ours: Vec<_> = prepared.files.iter().map(|it| it.uploaded.as_str()).collect();
-    let theirs: Vec<_> = listed.content["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    if !ours.is_empty() && theirs == ours {
+    let listed_files: Vec<_> =
+        listed.content["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if !ours.is_empty() && listed_files == ours {
         return PostMatch::It;
     }
-    let says_the_same = listed.content["text"] == little_text::plain(&little_text::written(request.text));
-    match (says_the_same, theirs.len() == ours.len()) {
+    let has_same_text = listed.content["text"] == little_text::plain(&little_text::written(request.text));
+    match (has_same_text, listed_files.len() == ours.len()) {
         (true, true) if ours.is_empty() => PostMatch::Same,
         (true, true) => PostMatch::Doubtful,
         (false, true) if listed.content["is_edited"] == true => PostMatch::Doubtful,
@@ -97,11 +98,11 @@ pub(super) fn compare(request: &PublishRequest<'_>, prepared: &Prepared<'_, Stri
 /// The existing post, if it can only be ours: an earlier call may have taken effect, and no other
 /// delivery has created that post. Without an earlier call it is another post with the same
 /// content.
-pub(super) async fn made_before(request: &PublishRequest<'_>, error: CallError) -> Result<Published, CallError> {
+pub(super) async fn resolve_duplicate(request: &PublishRequest<'_>, error: CallError) -> Result<Published, CallError> {
     let Some(urn) = duplicate_of(&error).filter(|_| request.may_have_published).map(str::to_owned) else {
         return Err(error);
     };
-    let Ok(claims) = request.claims.of(std::slice::from_ref(&urn)).await else {
+    let Ok(claims) = request.claims.find(std::slice::from_ref(&urn)).await else {
         return Err(CallError::new(ErrorKind::Unavailable, Effect::Public, ClaimsError.to_string()));
     };
     if claims.iter().any(|(_, claim)| *claim == Claim::Others) {

@@ -46,29 +46,29 @@ struct Organization {
 
 /// The pages for which the member may post.
 pub(super) async fn all(api: &Api, auth: Auth<'_>) -> Result<Vec<AccountInfo>, CallError> {
-    let mut numbers: Vec<u64> = Vec::new();
+    let mut ids: Vec<u64> = Vec::new();
     for page in 0..MOST_PAGES {
         let start = page * PAGE;
         let path = format!("organizationAcls?q=roleAssignee&state=APPROVED&count={PAGE}&start={start}");
         let Roles { elements } = api.find(auth, &path).read().await?;
         let may_post = elements.iter().filter(|it| MAY_POST.contains(&it.role.as_str()));
-        numbers.extend(may_post.filter_map(|it| number(&it.organization)));
+        ids.extend(may_post.filter_map(|it| number(&it.organization)));
         if elements.len() < PAGE {
             break;
         }
     }
-    numbers.sort_unstable();
-    numbers.dedup();
-    named(api, auth, &numbers).await
+    ids.sort_unstable();
+    ids.dedup();
+    fetch_pages(api, auth, &ids).await
 }
 
 /// The page with this URN.
 pub(super) async fn one(api: &Api, auth: Auth<'_>, name: &str) -> Result<Option<AccountInfo>, CallError> {
     let Some(number) = number(name) else { return Ok(None) };
-    Ok(named(api, auth, &[number]).await?.pop())
+    Ok(fetch_pages(api, auth, &[number]).await?.pop())
 }
 
-async fn named(api: &Api, auth: Auth<'_>, numbers: &[u64]) -> Result<Vec<AccountInfo>, CallError> {
+async fn fetch_pages(api: &Api, auth: Auth<'_>, numbers: &[u64]) -> Result<Vec<AccountInfo>, CallError> {
     if numbers.is_empty() {
         return Ok(Vec::new());
     }

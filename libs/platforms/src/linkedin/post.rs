@@ -42,9 +42,9 @@ fn content(files: &[PreparedFile<'_, String>]) -> Option<Value> {
         let mut shown = json!({ "id": file.uploaded });
         // Videos have no alternative text.
         let is_image = file.attachment.mime_type.file_type() == FileType::Image;
-        let words = file.attachment.alt_text.as_ref().filter(|_| is_image);
-        if let Some(words) = words.map(AltText::as_str) {
-            shown["altText"] = words.into();
+        let alt_text = file.attachment.alt_text.as_ref().filter(|_| is_image);
+        if let Some(alt_text) = alt_text.map(AltText::as_str) {
+            shown["altText"] = alt_text.into();
         }
         shown
     });

@@ -10,7 +10,7 @@ use domain::delivery::Resolution;
 
 use super::api::Api;
 use super::errors::duplicate_of;
-use super::look_up::{made_before, published};
+use super::look_up::{published, resolve_duplicate};
 use super::{SETTLE_TIME, post};
 use crate::kit::{Auth, Prepared};
 use crate::publish_request::PublishRequest;
@@ -28,18 +28,18 @@ pub(super) async fn once(
     prepared: &Prepared<'_, String>,
     advice: String,
 ) -> Resolution {
-    let certain_at = request.settled_at(SETTLE_TIME);
-    if request.now < certain_at {
+    let settled_at = request.settled_at(SETTLE_TIME);
+    if request.now < settled_at {
         let reason = "the same post is sent once more as soon as the first call can no longer take effect";
         return Resolution::Pending { reason: reason.to_owned() };
     }
     let Ok(post) = post::body(request, prepared) else { return Resolution::NotPublished };
-    if certain_at + REPEATED_WITHIN <= request.now {
+    if settled_at + REPEATED_WITHIN <= request.now {
         return Resolution::Undeterminable { advice };
     }
     let repeated = match api.create_post(Auth::post(request), &request.profile.account_id, &post).await {
         Ok(urn) => Ok(published(urn, request.now)),
-        Err(error) => made_before(request, error).await,
+        Err(error) => resolve_duplicate(request, error).await,
     };
     match repeated {
         Ok(published) => Resolution::Found(published),

@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    fn on(day: &str) -> DateTime<Utc> {
+    fn midnight(day: &str) -> DateTime<Utc> {
         format!("{day}T00:00:00Z").parse().unwrap()
     }
 
@@ -84,7 +84,7 @@ mod tests {
     fn version_ends_after_a_year_and_warns_two_months_before() {
         for (name, quiet, soon) in [("202608", "2027-06-15", "2027-06-16"), ("202512", "2026-10-15", "2026-10-16")] {
             let version = Version::try_from(name.to_owned()).unwrap();
-            assert!(!version.ends_soon(on(quiet)) && version.ends_soon(on(soon)), "{name}");
+            assert!(!version.ends_soon(midnight(quiet)) && version.ends_soon(midnight(soon)), "{name}");
         }
         for name in ["", "2026", "202613", "2026-8", "20260801", "latest"] {
             assert!(Version::try_from(name.to_owned()).is_err(), "{name}");

@@ -52,7 +52,7 @@ impl Api {
         method: Method,
         fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, TransportError> {
-        let request = self.http.to_named(method, url.clone())?;
+        let request = self.http.request_named_host(method, url.clone())?;
         // Without it, Pixelfed returns redirects and pages.
         let request = request.header(http::header::ACCEPT, "application/json");
         Ok(http_clients::send(fill(request)).await?)
@@ -67,7 +67,7 @@ impl Api {
         fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, CallError> {
         let sent = self.send(url, method, fill).await;
-        sent.map_err(|it| CallError::of_transport(it, context.effect, WHO))
+        sent.map_err(|it| CallError::from_transport(it, context.effect, WHO))
     }
 
     /// The response of a successful call, as JSON.

@@ -27,23 +27,23 @@ impl Apps {
     /// new app. Servers before Mastodon 4.3 remove apps that seem unused, some remove an app when
     /// one of its tokens is revoked, and any server may have been reinstalled.
     pub(super) async fn at(&self, found: &Discovered, request: &AuthorizationRequest) -> Result<Grant, ConnectError> {
-        let here = &request.urls;
-        let kept = self.vault.find(&name(&found.server, here)).await?;
+        let urls = &request.urls;
+        let stored = self.vault.find(&name(&found.server, urls)).await?;
         let mut any_code = false;
-        if let Some(app) = kept.as_ref().and_then(read) {
+        if let Some(app) = stored.as_ref().and_then(parse_app) {
             any_code = app.any_code;
             let grant = found.grant(app);
             // The authorization page is checked first: some servers show an error there if they do
             // not know the app.
             if self.api.shows_page(&grant.authorization_url(request)).await {
-                match self.knows(&grant, here).await {
+                match self.knows(&grant, urls).await {
                     AppStatus::Known => return Ok(grant),
                     AppStatus::Gone => {}
                     AppStatus::TakesAnyCode => any_code = true,
                 }
             }
         }
-        let app = self.register(found, here, any_code, kept.as_ref()).await?;
+        let app = self.register(found, urls, any_code, stored.as_ref()).await?;
         Ok(found.grant(app))
     }
 
@@ -52,14 +52,14 @@ impl Apps {
     pub(super) async fn forgotten(
         &self,
         grant: &Grant,
-        here: &CallbackUrls,
+        urls: &CallbackUrls,
         reason: &str,
     ) -> Result<ConnectError, ConnectError> {
-        let kept = self.vault.find(&name(&grant.server, here)).await?;
-        let is_the_same = kept.as_ref().and_then(read).is_none_or(|it| it.client_id == grant.app.client_id);
-        if is_the_same {
+        let stored = self.vault.find(&name(&grant.server, urls)).await?;
+        let is_stored_app = stored.as_ref().and_then(parse_app).is_none_or(|it| it.client_id == grant.app.client_id);
+        if is_stored_app {
             let found = self.api.discover(&grant.server.clone().into()).await?;
-            self.register(&found, here, grant.app.any_code, kept.as_ref()).await?;
+            self.register(&found, urls, grant.app.any_code, stored.as_ref()).await?;
         }
         let server = grant.server.name();
         Ok(ConnectError::Refused(format!(
@@ -68,39 +68,39 @@ impl Apps {
         )))
     }
 
-    async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> AppStatus {
-        if grant.app.any_code { AppStatus::Known } else { self.api.knows(grant, here).await }
+    async fn knows(&self, grant: &Grant, urls: &CallbackUrls) -> AppStatus {
+        if grant.app.any_code { AppStatus::Known } else { self.api.knows(grant, urls).await }
     }
 
     async fn register(
         &self,
         found: &Discovered,
-        here: &CallbackUrls,
+        urls: &CallbackUrls,
         any_code: bool,
         over: Option<&VaultSecret>,
     ) -> Result<App, ConnectError> {
         let new = NewApp {
             client_name: &self.client_name,
             // One string: a list is accepted only since 4.3.
-            redirect_uris: &here.redirect_uri,
+            redirect_uris: &urls.redirect_uri,
             scopes: found.software.scopes(found.scopes.as_deref()),
-            website: &here.origin,
+            website: &urls.origin,
         };
         let app = App { any_code, ..self.api.register(found, &new).await? };
         let stored = serde_json::to_string(&app).unwrap_or_default();
-        let stands = self.vault.keep(&name(&found.server, here), stored.into(), over, Retention::WhileUsed).await?;
+        let kept = self.vault.keep(&name(&found.server, urls), stored.into(), over, Retention::WhileUsed).await?;
         // If two connect flows registered at the same time, both use the app that the vault has
         // kept.
-        Ok(read(&stands).unwrap_or(app))
+        Ok(parse_app(&kept).unwrap_or(app))
     }
 }
 
 /// The name of a server's app in the vault. A registration is for one redirect URI, so a change of
 /// the service's own URL needs another one.
-fn name(server: &Server, here: &CallbackUrls) -> String {
-    format!("mastodon {} {}", server.origin(), here.redirect_uri)
+fn name(server: &Server, urls: &CallbackUrls) -> String {
+    format!("mastodon {} {}", server.origin(), urls.redirect_uri)
 }
 
-fn read(kept: &VaultSecret) -> Option<App> {
-    serde_json::from_str(kept.value.expose_secret()).ok()
+fn parse_app(stored: &VaultSecret) -> Option<App> {
+    serde_json::from_str(stored.value.expose_secret()).ok()
 }

@@ -3,7 +3,7 @@ use domain::delivery::AttemptError;
 use domain::rules::Rules;
 use secrecy::ExposeSecret;
 
-use super::errors::may_be_of_our_app;
+use super::errors::may_be_unknown_app;
 use super::grant::{DIALECT, Grant, Memory};
 use super::server::{self, Server, Typed};
 use super::{Mastodon, account, instance};
@@ -23,21 +23,21 @@ impl Connect for Mastodon {
         FIELDS
     }
 
-    fn named_host(&self, answers: &FieldValues) -> Option<String> {
-        let typed = Typed::parse(answers.get(server::FIELD)?.expose_secret()).ok()?;
+    fn named_host(&self, values: &FieldValues) -> Option<String> {
+        let typed = Typed::parse(values.get(server::FIELD)?.expose_secret()).ok()?;
         Some(typed.server.name().to_owned())
     }
 
     async fn authorize(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         _now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        let typed = answers.get(server::FIELD).map_or("", |it| it.expose_secret());
+        let typed = values.get(server::FIELD).map_or("", |it| it.expose_secret());
         let found = self.api.discover(&Typed::parse(typed)?).await?;
-        let here = request.urls.for_server(found.server.origin());
-        let request = AuthorizationRequest { urls: here, ..request.clone() };
+        let urls = request.urls.for_server(found.server.origin());
+        let request = AuthorizationRequest { urls, ..request.clone() };
         let grant = self.apps.at(&found, &request).await?;
         let url = grant.authorization_url(&request);
         let memory = Memory { grant, rules: found.rules, domain: found.domain, issuer: found.issuer };
@@ -49,26 +49,26 @@ impl Connect for Mastodon {
         else {
             return Err(ConnectError::Refused("the sign-in that you started has expired; connect again".to_owned()));
         };
-        let here = callback.urls.for_server(grant.server.origin());
-        callback.check_arrival(&here)?;
+        let urls = callback.urls.for_server(grant.server.origin());
+        callback.check_redirect_uri(&urls)?;
         check_issuer(callback, issuer.as_deref(), &grant.server)?;
-        let code = DIALECT.code_of(callback)?;
-        let tokens = match self.api.exchange(&grant, code, &callback.verifier, &here).await {
-            Err(error) if may_be_of_our_app(&error) => {
-                return Err(self.apps.forgotten(&grant, &here, &error.message).await?);
+        let code = DIALECT.read_code(callback)?;
+        let tokens = match self.api.exchange(&grant, code, &callback.verifier, &urls).await {
+            Err(error) if may_be_unknown_app(&error) => {
+                return Err(self.apps.forgotten(&grant, &urls, &error.message).await?);
             }
             exchanged => exchanged?,
         };
         let me = self.api.me(&grant.server, &tokens.access_token).await;
         let me = me.map_err(|it| without_token(it, &tokens.access_token))?;
-        let named_by = match &domain {
+        let domain_of_name = match &domain {
             Some(domain) if self.api.names(domain, &me.username, &grant.server).await => domain,
             _ => &grant.server,
         };
-        let asked: Vec<_> = grant.app.scopes.split_whitespace().collect();
+        let requested_scopes: Vec<_> = grant.app.scopes.split_whitespace().collect();
         Ok(vec![Account {
-            profile: account::profile(&grant.server, named_by, me),
-            scopes: tokens.granted(&asked),
+            profile: account::profile(&grant.server, domain_of_name, me),
+            scopes: tokens.granted(&requested_scopes),
             rules,
             grant: None,
             credentials: tokens.credentials(Some(grant.store()), now),
@@ -83,11 +83,11 @@ impl Connect for Mastodon {
 
 /// Refuses the response of another server (RFC 9207): a server that promises `iss` has to send it,
 /// and a server that sends it without a promise has to name itself.
-fn check_issuer(callback: &Callback, promised: Option<&str>, server: &Server) -> Result<(), ConnectError> {
-    let said = callback.query.get("iss").map(String::as_str);
-    let is_its_own = match (promised, said) {
-        (Some(promised), said) => said == Some(promised),
-        (None, Some(said)) => Server::named(said).as_ref() == Some(server),
+fn check_issuer(callback: &Callback, expected: Option<&str>, server: &Server) -> Result<(), ConnectError> {
+    let issuer = callback.query.get("iss").map(String::as_str);
+    let is_its_own = match (expected, issuer) {
+        (Some(expected), issuer) => issuer == Some(expected),
+        (None, Some(issuer)) => Server::named(issuer).as_ref() == Some(server),
         (None, None) => true,
     };
     if is_its_own { Ok(()) } else { Err(ConnectError::from_another_server()) }

@@ -24,15 +24,15 @@ pub(super) fn compare_source(source: &str, ours: &str) -> PostMatch {
 /// variation selectors of emoji.
 fn normalized(text: &str) -> String {
     let composed = ComposingNormalizerBorrowed::new_nfc().normalize(text);
-    let is_seen = |it: char| !it.is_control() && !matches!(it, '\u{2400}'..='\u{2426}' | '\u{fe0e}' | '\u{fe0f}');
-    composed.chars().filter(|it| is_seen(*it) || it.is_whitespace()).collect()
+    let is_visible = |it: char| !it.is_control() && !matches!(it, '\u{2400}'..='\u{2426}' | '\u{fe0e}' | '\u{fe0f}');
+    composed.chars().filter(|it| is_visible(*it) || it.is_whitespace()).collect()
 }
 
 /// A text reduced to what every server leaves unchanged: no white space, no hosts of mentions, no
 /// difference of case. Servers add paragraphs and breaks, shorten mentions and write names as their
 /// owners write them.
 pub(super) fn reduce_text(text: &str) -> String {
-    without_hosts(text).chars().filter(|it| !it.is_whitespace()).flat_map(char::to_lowercase).collect()
+    remove_mention_hosts(text).chars().filter(|it| !it.is_whitespace()).flat_map(char::to_lowercase).collect()
 }
 
 /// Like [`reduce_text`], for the HTML that a server made of a text.
@@ -48,8 +48,8 @@ fn plain(html: &str) -> String {
     while let Some(at) = rest.find(['<', '&']) {
         text.push_str(&rest[..at]);
         rest = &rest[at..];
-        let taken = if rest.starts_with('<') { tag(rest, &mut text) } else { entity(rest, &mut text) };
-        rest = &rest[taken..];
+        let length = if rest.starts_with('<') { tag(rest, &mut text) } else { entity(rest, &mut text) };
+        rest = &rest[length..];
     }
     text.push_str(rest);
     text
@@ -74,14 +74,14 @@ fn entity(rest: &str, text: &mut String) -> usize {
 
     let end = rest.char_indices().take(LONGEST).find(|(_, it)| *it == ';').map(|(at, _)| at);
     let decoded = end.and_then(|end| Some((entity::letter(&rest[1..end])?, end)));
-    let (letter, taken) = decoded.map_or(('&', 1), |(letter, end)| (letter, end + 1));
+    let (letter, length) = decoded.map_or(('&', 1), |(letter, end)| (letter, end + 1));
     text.push(letter);
-    taken
+    length
 }
 
 /// Replaces every `@user@host` by `@user`. It may treat more text as a mention than a server does,
 /// which is harmless, because both texts are reduced alike.
-fn without_hosts(text: &str) -> String {
+fn remove_mention_hosts(text: &str) -> String {
     let mut short = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('@') {

@@ -35,11 +35,11 @@ pub(super) const WITHOUT_LOOK_UP: ErrorTable = ErrorTable { can_look_up: false, 
 /// snac refuses tokens and parameters without a body. Proxies and firewalls send pages, or a
 /// challenge for a password of their own.
 fn is_bare_refusal(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> bool {
-    let is_of_snac = match status {
+    let is_snac_status = match status {
         StatusCode::UNAUTHORIZED => !headers.contains_key(WWW_AUTHENTICATE),
         it => it == StatusCode::UNPROCESSABLE_ENTITY,
     };
-    is_of_snac && body.is_empty()
+    is_snac_status && body.is_empty()
 }
 
 /// Whether the server itself refused the content of the request, and would refuse it again.
@@ -48,15 +48,15 @@ pub(super) fn is_final(error: &CallError) -> bool {
 }
 
 /// Whether the server has no such call. Its response may be a page, also on Mastodon itself.
-pub(super) fn has_no_such_call(error: &CallError) -> bool {
+pub(super) fn is_unknown_endpoint(error: &CallError) -> bool {
     matches!(error.status, Some(StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED))
 }
 
 /// Whether the same call may succeed a little later. A success in an unexpected form does not
 /// change with time.
-pub(super) fn may_pass(error: &CallError) -> bool {
+pub(super) fn is_temporary(error: &CallError) -> bool {
     match error.kind {
-        ErrorKind::Intermediary => !has_no_such_call(error),
+        ErrorKind::Intermediary => !is_unknown_endpoint(error),
         ErrorKind::NoResponse => error.status.is_none(),
         ErrorKind::NotSent | ErrorKind::RateLimited | ErrorKind::ServerError => true,
         _ => false,
@@ -64,22 +64,22 @@ pub(super) fn may_pass(error: &CallError) -> bool {
 }
 
 /// Whether the grant is valid but does not cover this call.
-pub(super) fn is_beyond_the_scopes(error: &CallError) -> bool {
+pub(super) fn is_missing_scope(error: &CallError) -> bool {
     let message = error.message.to_lowercase();
-    let says = |words: &&str| message.contains(words);
-    error.is_status(StatusCode::FORBIDDEN) && ["scope", "insufficient permissions"].iter().any(says)
+    let message_contains = |phrase: &&str| message.contains(phrase);
+    error.is_status(StatusCode::FORBIDDEN) && ["scope", "insufficient permissions"].iter().any(message_contains)
 }
 
 /// Whether the server failed to process a file, which may succeed the second time. It reports this
 /// with 500 during the upload, and with 422 if it processes the file later.
-pub(super) fn failed_on_a_file(error: &CallError) -> bool {
+pub(super) fn failed_to_process_file(error: &CallError) -> bool {
     let statuses = [StatusCode::INTERNAL_SERVER_ERROR, StatusCode::UNPROCESSABLE_ENTITY];
     statuses.iter().any(|it| error.is_status(*it)) && error.message.contains("processing thumbnail")
 }
 
 /// Whether a refused token call may mean that the server no longer knows our app: the response does
 /// not name the code as the cause.
-pub(super) fn may_be_of_our_app(error: &CallError) -> bool {
+pub(super) fn may_be_unknown_app(error: &CallError) -> bool {
     let statuses = [StatusCode::UNAUTHORIZED, StatusCode::BAD_REQUEST];
     statuses.iter().any(|it| error.is_status(*it)) && !error.has_code(&["invalid_grant"])
 }
@@ -107,7 +107,7 @@ mod tests {
 
     const PAGE: &str = "<!DOCTYPE html><html><body>Access denied</body></html>";
 
-    fn answered(effect: Effect, status: u16, body: &str) -> CallError {
+    fn call_error(effect: Effect, status: u16, body: &str) -> CallError {
         let status = StatusCode::from_u16(status).unwrap();
         ERRORS.classify(effect, status, &HeaderMap::new(), body.as_bytes(), noon())
     }
@@ -146,7 +146,7 @@ mod tests {
             (503, "There was a temporary problem serving your request, please try again", "unknown, ended", "retry"),
         ] {
             let outcomes =
-                [Effect::Public, Effect::Private].map(|it| outcome(&answered(it, status, &error(message)).into()));
+                [Effect::Public, Effect::Private].map(|it| outcome(&call_error(it, status, &error(message)).into()));
             assert_eq!(outcomes, [publish, upload], "{status} {message}");
         }
     }
@@ -155,10 +155,10 @@ mod tests {
     fn page_of_an_intermediary_ends_neither_grant_nor_post() {
         for status in [400, 401, 403, 404, 408, 413, 422, 500, 502, 503, 504, 524] {
             for body in [PAGE, "Forbidden", r#"{"blocked":true}"#] {
-                let publish = answered(Effect::Public, status, body);
+                let publish = call_error(Effect::Public, status, body);
                 assert_eq!(outcome(&publish.into()), "unknown, may run", "{status} {body}");
-                let upload = answered(Effect::Private, status, body);
-                assert!(!ends_grant(&upload, Software::Pleroma) && !may_be_of_our_app(&upload), "{status} {body}");
+                let upload = call_error(Effect::Private, status, body);
+                assert!(!ends_grant(&upload, Software::Pleroma) && !may_be_unknown_app(&upload), "{status} {body}");
                 assert_eq!(outcome(&upload.into()), "retry", "{status} {body}");
             }
         }
@@ -169,10 +169,10 @@ mod tests {
 
     #[test]
     fn refusal_without_a_body_counts_unless_a_proxy_sends_it() {
-        assert_eq!(answered(Effect::Public, 401, "").kind, ErrorKind::Unauthorized);
-        assert_eq!(answered(Effect::Public, 422, "").kind, ErrorKind::InvalidPost);
+        assert_eq!(call_error(Effect::Public, 401, "").kind, ErrorKind::Unauthorized);
+        assert_eq!(call_error(Effect::Public, 422, "").kind, ErrorKind::InvalidPost);
         for status in [400, 403, 404, 413] {
-            assert_eq!(answered(Effect::Public, status, "").kind, ErrorKind::Intermediary, "{status}");
+            assert_eq!(call_error(Effect::Public, status, "").kind, ErrorKind::Intermediary, "{status}");
         }
         let challenged = HeaderMap::from_iter([(WWW_AUTHENTICATE, "Basic realm=\"staging\"".parse().unwrap())]);
         let kind = ERRORS.classify(Effect::Public, StatusCode::UNAUTHORIZED, &challenged, b"", noon()).kind;
@@ -180,12 +180,15 @@ mod tests {
     }
 
     #[test]
-    fn missing_call_is_detected_by_status() {
+    fn unknown_endpoint_is_detected_by_status() {
         for body in ["", PAGE, &error("Record not found")] {
-            let missing = answered(Effect::Read, 404, body);
-            assert!(has_no_such_call(&missing) && !may_pass(&missing), "{body}");
+            let missing = call_error(Effect::Read, 404, body);
+            assert!(is_unknown_endpoint(&missing) && !is_temporary(&missing), "{body}");
         }
-        assert!(may_pass(&answered(Effect::Read, 403, PAGE)) && !has_no_such_call(&answered(Effect::Read, 403, PAGE)));
+        assert!(
+            is_temporary(&call_error(Effect::Read, 403, PAGE))
+                && !is_unknown_endpoint(&call_error(Effect::Read, 403, PAGE))
+        );
     }
 
     #[test]
@@ -199,12 +202,16 @@ mod tests {
             (400, "Invalid credentials", Software::Mastodon, false),
             (401, "temporarily_unavailable", Software::Mastodon, false),
         ] {
-            assert_eq!(ends_grant(&answered(Effect::Private, status, &error(code)), software), ends, "{status} {code}");
+            assert_eq!(
+                ends_grant(&call_error(Effect::Private, status, &error(code)), software),
+                ends,
+                "{status} {code}"
+            );
         }
     }
 
     #[test]
-    fn only_scope_errors_are_beyond_the_scopes() {
+    fn only_scope_errors_are_missing_scopes() {
         for (status, message, is_beyond) in [
             (403, "This action is outside the authorized scopes", true),
             (403, "Insufficient permissions: read:statuses.", true),
@@ -212,8 +219,8 @@ mod tests {
             (403, "This action is not allowed", false),
             (401, "This action is outside the authorized scopes", false),
         ] {
-            let error = answered(Effect::Read, status, &error(message));
-            assert_eq!(is_beyond_the_scopes(&error), is_beyond, "{status} {message}");
+            let error = call_error(Effect::Read, status, &error(message));
+            assert_eq!(is_missing_scope(&error), is_beyond, "{status} {message}");
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Grant {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct App {
     pub(super) client_id: String,
-    #[serde(serialize_with = "exposed")]
+    #[serde(serialize_with = "serialize_secret")]
     pub(super) client_secret: SecretString,
     /// The scopes that the app may request; a server refuses any other.
     pub(super) scopes: String,
@@ -39,7 +39,7 @@ pub(super) struct App {
     pub(super) any_code: bool,
 }
 
-fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_secret<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(secret.expose_secret())
 }
 

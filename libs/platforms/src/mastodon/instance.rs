@@ -33,8 +33,8 @@ impl Instance {
 
     /// The domain of the server's accounts. Some servers state a URL here.
     pub(super) fn domain(&self) -> Option<&str> {
-        let said = |name| self.answer.get(name).and_then(Value::as_str);
-        said("domain").or_else(|| said("uri"))
+        let field = |name| self.answer.get(name).and_then(Value::as_str);
+        field("domain").or_else(|| field("uri"))
     }
 
     /// The server's limits, or the known ones of its software. `host` is the title of a server with
@@ -64,13 +64,13 @@ impl Instance {
         let bytes = |name, usual| self.media(name).or(self.number("/upload_limit")).unwrap_or(usual) - 1;
         rules.push(Rule::max_image_bytes(bytes("image_size_limit", IMAGE_BYTES)));
         rules.push(Rule::max_video_bytes(bytes("video_size_limit", VIDEO_BYTES)));
-        let description = self.description_limit().unwrap_or_else(|| software.longest_description(version));
+        let description = self.description_limit().unwrap_or_else(|| software.max_description_chars(version));
         let description = description.min(AltText::MAX_CHARS as u64);
         rules.push(Rule::max_alt_text(count(description), Counting::code_points()));
-        let least = self.media("description_minimum");
-        rules.extend(least.map(|it| Rule::min_alt_text(count(it), Counting::code_points())));
+        let min_description = self.media("description_minimum");
+        rules.extend(min_description.map(|it| Rule::min_alt_text(count(it), Counting::code_points())));
         rules.extend(self.file_rules().map(Rule::OfFiles));
-        Rules::of(software.title(version).unwrap_or(host), rules)
+        Rules::new(software.title(version).unwrap_or(host), rules)
     }
 
     /// The rules about properties of files. Mastodon states them since 3.4.2; the defaults are from
@@ -97,14 +97,17 @@ impl Instance {
 
     /// Mastodon and Pleroma state it in different places, and Pixelfed nowhere.
     fn description_limit(&self) -> Option<u64> {
-        let told = self.media("description_limit").or_else(|| self.number("/description_limit"));
-        told.or_else(|| self.number("/pleroma/metadata/description_limit"))
+        let limit = self.media("description_limit").or_else(|| self.number("/description_limit"));
+        limit.or_else(|| self.number("/pleroma/metadata/description_limit"))
     }
 
     fn mime_types(&self) -> Vec<MimeType> {
-        let told = self.answer.pointer("/configuration/media_attachments/supported_mime_types");
-        match told.and_then(Value::as_array).filter(|it| !it.is_empty()) {
-            Some(told) => MimeType::ALL.into_iter().filter(|it| told.iter().any(|told| told == it.as_str())).collect(),
+        let supported = self.answer.pointer("/configuration/media_attachments/supported_mime_types");
+        match supported.and_then(Value::as_array).filter(|it| !it.is_empty()) {
+            Some(supported) => MimeType::ALL
+                .into_iter()
+                .filter(|it| supported.iter().any(|supported| supported == it.as_str()))
+                .collect(),
             None => MimeType::ALL.to_vec(),
         }
     }
@@ -146,7 +149,7 @@ mod tests {
 
     #[test]
     fn stock_rules_match_an_installed_mastodon() {
-        let told = rules(json!({
+        let rules_of_server = rules(json!({
             "domain": "mastodon.social", "version": "4.5.2",
             "source_url": "https://github.com/mastodon/mastodon",
             "configuration": {
@@ -163,9 +166,9 @@ mod tests {
             },
         }));
 
-        assert_eq!(told, stock_rules());
+        assert_eq!(rules_of_server, stock_rules());
         assert_eq!(
-            told.rules,
+            rules_of_server.rules,
             [
                 Rule::max_text(500, Counting::graphemes_of_unicode_15().url(23).short_mentions().with_warnings()),
                 Rule::max_media(4),
@@ -181,7 +184,7 @@ mod tests {
             ]
         );
         let old = rules(json!({"version": "3.3.0", "uri": "old.example"})).rules;
-        let (of_old, of_stock) = (old.split_at(old.len() - 4), told.rules.split_at(old.len() - 4));
+        let (of_old, of_stock) = (old.split_at(old.len() - 4), rules_of_server.rules.split_at(old.len() - 4));
         assert_eq!(of_old.0, of_stock.0);
         assert_eq!(
             of_old.1,

@@ -4,7 +4,7 @@ use super::account;
 use super::api::Api;
 use super::api::statuses::{Status, Uploaded};
 use super::content;
-use super::errors::is_beyond_the_scopes;
+use super::errors::is_missing_scope;
 use super::grant::Grant;
 use super::preparation::Progress;
 use crate::deadline::Deadline;
@@ -29,7 +29,7 @@ pub(super) enum ListingError {
 impl From<CallError> for ListingError {
     fn from(error: CallError) -> Self {
         // Checked first: the grant is valid and only does not cover reading.
-        if is_beyond_the_scopes(&error) {
+        if is_missing_scope(&error) {
             return Self::Forbidden;
         }
         match error.kind {
@@ -40,7 +40,7 @@ impl From<CallError> for ListingError {
 }
 
 /// Looks for the status of a request among those of its account.
-pub(super) struct Statuses<'a> {
+pub(super) struct StatusTimeline<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
     pub(super) request: &'a PublishRequest<'a>,
@@ -49,7 +49,7 @@ pub(super) struct Statuses<'a> {
     pub(super) watch: &'a Deadline,
 }
 
-impl Statuses<'_> {
+impl StatusTimeline<'_> {
     /// Looks for the status among those listed after `before`.
     pub(super) async fn look_up(&self) -> Result<Found, ListingError> {
         let before = match &self.progress.before {
@@ -80,7 +80,7 @@ impl Statuses<'_> {
 }
 
 #[async_trait::async_trait]
-impl Timeline for Statuses<'_> {
+impl Timeline for StatusTimeline<'_> {
     type Post = Status;
     type Error = CallError;
 
@@ -97,20 +97,20 @@ impl Timeline for Statuses<'_> {
             return Some(PostMatch::Other);
         }
         let ours = &self.progress.media;
-        let shows = |file: &Uploaded| status.shows(&file.id, file.url.as_deref());
-        if !ours.is_empty() && status.files() == ours.len() && ours.iter().all(shows) {
+        let has_file = |file: &Uploaded| status.shows(&file.id, file.url.as_deref());
+        if !ours.is_empty() && status.files() == ours.len() && ours.iter().all(has_file) {
             return Some(PostMatch::It);
         }
-        let ids_tell = self.grant.software.keeps_ids_of_files() && !(ours.is_empty() && status.files() == 0);
-        ids_tell.then_some(PostMatch::Other)
+        let can_compare_ids = self.grant.software.keeps_ids_of_files() && !(ours.is_empty() && status.files() == 0);
+        can_compare_ids.then_some(PostMatch::Other)
     }
 
     async fn compare(&self, status: &Status) -> Result<PostMatch, CallError> {
         let ours = self.progress.media.len();
         // Some servers list a picture that the text only links to as a file of the status.
-        let may_show = ours..=ours + self.request.text.matches("://").count();
+        let possible_file_counts = ours..=ours + self.request.text.matches("://").count();
         Ok(match self.compare_text(status).await? {
-            PostMatch::Same if !may_show.contains(&status.files()) => PostMatch::Doubtful,
+            PostMatch::Same if !possible_file_counts.contains(&status.files()) => PostMatch::Doubtful,
             PostMatch::Other if status.is_edited() => PostMatch::Doubtful,
             likeness => likeness,
         })

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::account;
 use super::api::Api;
 use super::api::statuses::{Medium, UPLOAD, UPLOAD_AT_ONCE, Upload, Uploaded};
-use super::errors::{failed_on_a_file, has_no_such_call, is_beyond_the_scopes, may_pass};
+use super::errors::{failed_to_process_file, is_missing_scope, is_temporary, is_unknown_endpoint};
 use super::grant::Grant;
 use super::software::Software;
 use crate::kit::{CallError, ErrorKind};
@@ -77,7 +77,7 @@ impl Preparation<'_> {
         let progress = Progress::load(request).unwrap_or_default();
         match (&progress.processing, request.media.get(progress.media.len())) {
             (_, None) if progress.before.is_some() => Ok(Step::Ready { progress: progress.store() }),
-            (_, None) => self.look_back(progress).await,
+            (_, None) => self.take_snapshot(progress).await,
             (None, Some(next)) => self.upload(progress, next).await,
             (Some(Processing { id, looks }), Some(_)) => {
                 let (id, looks) = (id.clone(), *looks);
@@ -94,23 +94,23 @@ impl Preparation<'_> {
         };
         let uploaded = if grant.software.uploads_in_background() {
             match upload(UPLOAD).await? {
-                Err(error) if has_no_such_call(&error) => upload(UPLOAD_AT_ONCE).await?,
+                Err(error) if is_unknown_endpoint(&error) => upload(UPLOAD_AT_ONCE).await?,
                 uploaded => uploaded,
             }
         } else {
             upload(UPLOAD_AT_ONCE).await?
         };
         match uploaded {
-            Ok(Upload::Ready(file)) => Ok(progress.with(file).again_with_the_rest(request)),
+            Ok(Upload::Ready(file)) => Ok(progress.with(file).continue_with_next_file(request)),
             Ok(Upload::Processing(id)) => {
                 progress.processing = Some(Processing { id, looks: 0 });
-                Ok(progress.again(request.now + wait(0)))
+                Ok(progress.again(request.now + poll_interval(0)))
             }
-            Err(error) if failed_on_a_file(&error) && !progress.failed_once => {
+            Err(error) if failed_to_process_file(&error) && !progress.failed_once => {
                 progress.failed_once = true;
                 Ok(progress.again(request.now + PROCESSING_WAIT))
             }
-            Err(error) if failed_on_a_file(&error) => {
+            Err(error) if failed_to_process_file(&error) => {
                 Err(AttemptError::Refused { reason: message_for_file(request, &progress, &error.message) })
             }
             Err(error) => Err(error_for_file(error, request, &progress)),
@@ -120,11 +120,11 @@ impl Preparation<'_> {
     async fn look(&self, mut progress: Progress, id: String, looks: u32) -> Result<Step, AttemptError> {
         let Self { api, grant, request } = *self;
         match api.medium(grant, &request.credentials.access_token, &id, request.now).await {
-            Ok(Medium::Ready(file)) => Ok(progress.with(file).again_with_the_rest(request)),
+            Ok(Medium::Ready(file)) => Ok(progress.with(file).continue_with_next_file(request)),
             Ok(Medium::Processing) => {
                 let looks = looks.saturating_add(1);
                 progress.processing = Some(Processing { id, looks });
-                Ok(progress.again(request.now + wait(looks)))
+                Ok(progress.again(request.now + poll_interval(looks)))
             }
             // Processing failed, but may succeed the second time.
             Err(error) if error.is_status(StatusCode::UNPROCESSABLE_ENTITY) && !progress.failed_once => {
@@ -151,14 +151,14 @@ impl Preparation<'_> {
 
     /// Reads the account's listing before the publish call. A status that is listed later is then
     /// known to be newer.
-    async fn look_back(&self, mut progress: Progress) -> Result<Step, AttemptError> {
+    async fn take_snapshot(&self, mut progress: Progress) -> Result<Step, AttemptError> {
         let Self { grant, request, .. } = *self;
         progress.before = Some(match self.read_account().await {
             Ok((own_visibility, before)) => {
                 progress.own_visibility = own_visibility;
                 before
             }
-            Err(error) if error.kind == ErrorKind::Unauthorized && !is_beyond_the_scopes(&error) => {
+            Err(error) if error.kind == ErrorKind::Unauthorized && !is_missing_scope(&error) => {
                 return Err(error.into());
             }
             // A listing that cannot be read does not delay a post for long. On servers with
@@ -166,13 +166,13 @@ impl Preparation<'_> {
             // outcome of a call. On others it waits for `MAX_WAIT`: a server that cannot list
             // statuses would probably not accept one either.
             Err(error) => {
-                let patience = if grant.software.keeps_keys() { TimeDelta::zero() } else { MAX_WAIT };
-                match may_pass(&error) {
+                let max_wait = if grant.software.keeps_keys() { TimeDelta::zero() } else { MAX_WAIT };
+                match is_temporary(&error) {
                     true if request.now < request.publish_at => {
                         let at = (request.now + LOOK_BACK_AGAIN).min(request.publish_at);
                         return Ok(progress.again(at));
                     }
-                    true if request.now < request.publish_at + patience => return Err(error.into()),
+                    true if request.now < request.publish_at + max_wait => return Err(error.into()),
                     _ => TimelineSnapshot::Unreadable,
                 }
             }
@@ -187,7 +187,9 @@ impl Preparation<'_> {
         let needs_visibility = grant.software == Software::Other && request.options.text("visibility").is_none();
         let own = if needs_visibility { api.me(&grant.server, token).await?.own_visibility() } else { None };
         let before = match account::id_on_server(request.profile) {
-            Some(account) => TimelineSnapshot::showed(&api.statuses(grant, token, account, None, request.now).await?),
+            Some(account) => {
+                TimelineSnapshot::from_posts(&api.statuses(grant, token, account, None, request.now).await?)
+            }
             None => TimelineSnapshot::Unreadable,
         };
         Ok((own.map(str::to_owned), before))
@@ -218,7 +220,7 @@ impl Progress {
 
     /// Ends a step with a file that is ready. The next step follows at once, or shortly before the
     /// due second if only the listing remains.
-    fn again_with_the_rest(self, request: &PublishRequest<'_>) -> Step {
+    fn continue_with_next_file(self, request: &PublishRequest<'_>) -> Step {
         let is_all = self.media.len() == request.media.len();
         let at = if is_all { (request.publish_at - LOOK_BACK).max(request.now) } else { request.now };
         self.again(at)
@@ -230,7 +232,7 @@ impl Progress {
 }
 
 /// How long to wait before the next status call for a file.
-fn wait(looks: u32) -> TimeDelta {
+fn poll_interval(looks: u32) -> TimeDelta {
     TimeDelta::seconds(1 << looks.min(5)).min(LONGEST_WAIT)
 }
 

@@ -10,7 +10,7 @@ use super::Mastodon;
 use super::api::statuses::{Medium, NewStatus};
 use super::errors::{ERRORS, WHO, WITHOUT_LOOK_UP, is_final};
 use super::grant::Grant;
-use super::look_up::{ListingError, Statuses};
+use super::look_up::{ListingError, StatusTimeline};
 use super::preparation::{Preparation, Progress};
 use super::software::Software;
 use crate::deadline::Deadline;
@@ -55,7 +55,7 @@ impl Publish for Mastodon {
     }
 
     async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let watch = Deadline::begin(request.now);
+        let deadline = Deadline::begin(request.now);
         let grant = Grant::load(request.credentials)?;
         let progress = Progress::load(request).unwrap_or_default();
         if progress.media.len() != request.media.len() {
@@ -71,9 +71,9 @@ impl Publish for Mastodon {
             Ok(published) => Ok(published),
             Err(error) if !progress.media.is_empty() && is_final(&error) => {
                 let reason = error.message.clone();
-                let learned =
-                    watch.within(STEP_LIMIT, self.refused_with_files(request, &grant, &progress, error, &watch));
-                learned.await.unwrap_or(Err(AttemptError::RetryLater { retry_at: None, reason }))
+                let outcome =
+                    deadline.within(STEP_LIMIT, self.explain_refusal(request, &grant, &progress, error, &deadline));
+                outcome.await.unwrap_or(Err(AttemptError::RetryLater { retry_at: None, reason }))
             }
             Err(error) => Err(error.into()),
         }
@@ -89,7 +89,7 @@ impl Publish for Mastodon {
             Ok(grant) => grant,
             Err(unreadable) => return Resolution::Unauthorized { reason: unreadable.to_string() },
         };
-        let watch = Deadline::begin(request.now);
+        let deadline = Deadline::begin(request.now);
         let Some(progress) = Progress::load(request) else {
             return Resolution::Pending { reason: "the stored preparation cannot be read".to_owned() };
         };
@@ -98,11 +98,11 @@ impl Publish for Mastodon {
             return Resolution::NotPublished;
         }
         let has_key = grant.software.keeps_keys() && request.now < since + KEY_LIFETIME;
-        let looked = watch.within(LOOK_UP_TIMEOUT, self.look_up(request, &grant, &progress, &watch)).await;
+        let looked = deadline.within(LOOK_UP_TIMEOUT, self.look_up(request, &grant, &progress, &deadline)).await;
         let late = || Err(ListingError::Passing { reason: TransportError::Late.words(WHO) });
-        let in_doubt = match looked.unwrap_or_else(late) {
+        let pending_reason = match looked.unwrap_or_else(late) {
             Ok(Found::Public(published)) => return Resolution::Found(published),
-            Ok(Found::NotPublished) if is_perhaps_unlisted(request, &grant, &progress) => {
+            Ok(Found::NotPublished) if may_be_unlisted(request, &grant, &progress) => {
                 return Resolution::Undeterminable { advice: UNLISTED.to_owned() };
             }
             Ok(Found::NotPublished) => return Resolution::NotFound,
@@ -116,7 +116,7 @@ impl Publish for Mastodon {
             Ok(Found::Pending { reason }) | Err(ListingError::Passing { reason }) => reason,
         };
         if !has_key || request.now < request.settled_at(SETTLE_TIME) {
-            return Resolution::Pending { reason: in_doubt };
+            return Resolution::Pending { reason: pending_reason };
         }
         match self.post(request, &grant, &progress).await {
             Ok(published) => Resolution::Found(published),
@@ -139,7 +139,7 @@ fn visibility<'a>(request: &PublishRequest<'a>, progress: &'a Progress) -> Optio
 
 /// Whether the listing may lack an existing post: snac lists only public posts, even for their
 /// owner.
-fn is_perhaps_unlisted(request: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> bool {
+fn may_be_unlisted(request: &PublishRequest<'_>, grant: &Grant, progress: &Progress) -> bool {
     grant.software == Software::Other && visibility(request, progress) != Some("public")
 }
 
@@ -152,38 +152,39 @@ impl Mastodon {
         progress: &Progress,
     ) -> Result<Published, CallError> {
         let warning = request.options.text("content_warning");
-        let is_kept_of_any = warning.is_none() || !grant.software.drops_warnings();
+        let keeps_warning = warning.is_none() || !grant.software.drops_warnings();
         let status = NewStatus {
             status: request.text,
             media_ids: progress.media.iter().map(|it| it.id.as_str()).collect(),
             visibility: visibility(request, progress),
             spoiler_text: warning,
-            sensitive: if is_kept_of_any { request.options.flag("sensitive") } else { Some(true) },
+            sensitive: if keeps_warning { request.options.flag("sensitive") } else { Some(true) },
             language: request.options.text("language"),
             content_type: grant.software.content_type(),
         };
         let key = grant.software.keeps_keys().then_some(request.reference);
-        let errors = if is_perhaps_unlisted(request, grant, progress) { &WITHOUT_LOOK_UP } else { &ERRORS };
-        let made = self.api.post(grant, &request.credentials.access_token, &status, key, errors, request.now).await?;
-        let at = made.created_at().unwrap_or(request.now);
-        let url = made.url();
-        Ok(Published::new(made.id, at).with_url(url))
+        let errors = if may_be_unlisted(request, grant, progress) { &WITHOUT_LOOK_UP } else { &ERRORS };
+        let status_response =
+            self.api.post(grant, &request.credentials.access_token, &status, key, errors, request.now).await?;
+        let at = status_response.created_at().unwrap_or(request.now);
+        let url = status_response.url();
+        Ok(Published::new(status_response.id, at).with_url(url))
     }
 
     /// The meaning of a refused status with files: it may be about the files, and then they are
     /// uploaded again. Servers translate the message, so each file is checked instead.
-    async fn refused_with_files(
+    async fn explain_refusal(
         &self,
         request: &PublishRequest<'_>,
         grant: &Grant,
         progress: &Progress,
         refused: CallError,
-        watch: &Deadline,
+        deadline: &Deadline,
     ) -> Result<Published, AttemptError> {
         let busy = |reason: String| Err(AttemptError::RetryLater { retry_at: None, reason });
         // A file that a status already shows is refused as well. Only our own earlier attempt can
         // have used it, so that status is looked for first.
-        match self.look_up(request, grant, progress, watch).await {
+        match self.look_up(request, grant, progress, deadline).await {
             Ok(Found::Public(published)) => return Ok(published),
             // A post that only looks the same does not show that this one was created.
             Ok(Found::Candidate(_) | Found::NotPublished) | Err(ListingError::Forbidden) => {}
@@ -199,13 +200,13 @@ impl Mastodon {
                 Ok(Medium::Ready(_)) => {}
                 Ok(Medium::Processing) => return busy(refused.message),
                 Ok(Medium::Unknown) => is_unknown = true,
-                Err(message_for_file) if is_final(&message_for_file) => {}
-                Err(message_for_file) if message_for_file.kind == ErrorKind::Unauthorized => {
-                    return Err(message_for_file.into());
+                Err(error) if is_final(&error) => {}
+                Err(error) if error.kind == ErrorKind::Unauthorized => {
+                    return Err(error.into());
                 }
                 // It is unknown whether the file is the cause. The next attempt will be refused
                 // again, and the files checked once more.
-                Err(message_for_file) => return busy(message_for_file.message),
+                Err(error) => return busy(error.message),
             }
         }
         if is_unknown {
@@ -219,8 +220,8 @@ impl Mastodon {
         request: &PublishRequest<'_>,
         grant: &Grant,
         progress: &Progress,
-        watch: &Deadline,
+        deadline: &Deadline,
     ) -> Result<Found, ListingError> {
-        Statuses { api: &self.api, grant, request, progress, watch }.look_up().await
+        StatusTimeline { api: &self.api, grant, request, progress, watch: deadline }.look_up().await
     }
 }

@@ -30,7 +30,7 @@ mod tests {
 
     use super::*;
 
-    fn ends(headers: &[(&'static str, &str)]) -> Option<DateTime<Utc>> {
+    fn reset_from(headers: &[(&'static str, &str)]) -> Option<DateTime<Utc>> {
         let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
         ends_at(&headers.collect(), noon())
     }
@@ -44,8 +44,8 @@ mod tests {
             in_a_minute.timestamp().to_string(),
             "60".to_owned(),
         ] {
-            assert_eq!(ends(&[("x-ratelimit-reset", &reset)]), Some(in_a_minute), "{reset}");
-            let with = |remaining| ends(&[("x-ratelimit-reset", &reset), ("x-ratelimit-remaining", remaining)]);
+            assert_eq!(reset_from(&[("x-ratelimit-reset", &reset)]), Some(in_a_minute), "{reset}");
+            let with = |remaining| reset_from(&[("x-ratelimit-reset", &reset), ("x-ratelimit-remaining", remaining)]);
             assert_eq!((with("0"), with("7")), (Some(in_a_minute), None), "{reset}");
         }
     }
@@ -53,8 +53,8 @@ mod tests {
     #[test]
     fn invalid_reset_header_is_none() {
         for reset in ["", "soon", "99999999999999999999", "9223372036854775807", "2026-13-01T00:00:00Z"] {
-            assert_eq!(ends(&[("x-ratelimit-reset", reset)]), None, "{reset}");
+            assert_eq!(reset_from(&[("x-ratelimit-reset", reset)]), None, "{reset}");
         }
-        assert_eq!(ends(&[]), None);
+        assert_eq!(reset_from(&[]), None);
     }
 }

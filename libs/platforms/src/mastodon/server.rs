@@ -83,8 +83,8 @@ impl Server {
 
     /// The server that this one names by a domain or a URL.
     pub(super) fn called(&self, name: &str) -> Option<Self> {
-        let address = if name.contains("://") { name.to_owned() } else { format!("{}://{name}", self.0.scheme()) };
-        Self::named(&address).filter(|it| name.len() <= MAX_TYPED && it.0.scheme() == self.0.scheme())
+        let url = if name.contains("://") { name.to_owned() } else { format!("{}://{name}", self.0.scheme()) };
+        Self::named(&url).filter(|it| name.len() <= MAX_TYPED && it.0.scheme() == self.0.scheme())
     }
 
     /// Its host, with its port if that is not the default.
@@ -106,8 +106,8 @@ impl Server {
     /// The path and query of a URL on this server; `None` if the URL is on another one.
     pub(super) fn path_of(&self, address: &str) -> Option<String> {
         let url = Url::parse(address).ok()?;
-        let is_here = Self::from_url(&url)? == *self;
-        is_here.then(|| url[Position::BeforePath..Position::AfterQuery].to_owned())
+        let is_same_server = Self::from_url(&url)? == *self;
+        is_same_server.then(|| url[Position::BeforePath..Position::AfterQuery].to_owned())
     }
 }
 
@@ -167,16 +167,16 @@ mod tests {
             ("https://harbour.example/@keeper@far.example", None),
             ("@a b@harbour.example", None),
         ] {
-            let typed_by_them = Typed::parse(typed).unwrap();
-            assert_eq!(typed_by_them.server.name(), "harbour.example", "{typed}");
-            assert_eq!(typed_by_them.username.as_deref(), username, "{typed}");
+            let parsed = Typed::parse(typed).unwrap();
+            assert_eq!(parsed.server.name(), "harbour.example", "{typed}");
+            assert_eq!(parsed.username.as_deref(), username, "{typed}");
         }
     }
 
     #[test]
     fn server_domain_is_a_name_or_a_url() {
         let server = Server::named("https://social.harbour.example").unwrap();
-        for (said, name) in [
+        for (domain, name) in [
             ("harbour.example", Some("harbour.example")),
             ("https://harbour.example", Some("harbour.example")),
             ("http://harbour.example", None),
@@ -185,8 +185,8 @@ mod tests {
             ("two words", None),
             ("", None),
         ] {
-            let called = server.called(said);
-            assert_eq!(called.as_ref().map(Server::name), name, "{said}");
+            let server_of_domain = server.called(domain);
+            assert_eq!(server_of_domain.as_ref().map(Server::name), name, "{domain}");
         }
     }
 

@@ -23,13 +23,13 @@ impl Software {
     /// whose API it follows, except on `GoToSocial`, and its `source_url`.
     pub(super) fn detect(version: &str, source_url: &str) -> Self {
         let version = version.to_ascii_lowercase();
-        let says = |name: &str| version.contains(name) || source_url.to_ascii_lowercase().contains(name);
+        let mentions = |name: &str| version.contains(name) || source_url.to_ascii_lowercase().contains(name);
         match version.split_once("(compatible;") {
             Some((_, name)) if name.contains("akkoma") => Self::Akkoma,
             Some((_, name)) if name.contains("pleroma") => Self::Pleroma,
             Some((_, name)) if name.contains("pixelfed") => Self::Pixelfed,
-            None if says("gotosocial") || version.starts_with("0.") => Self::GoToSocial,
-            None if is_of_mastodon(&version) => Self::Mastodon,
+            None if mentions("gotosocial") || version.starts_with("0.") => Self::GoToSocial,
+            None if is_mastodon_version(&version) => Self::Mastodon,
             _ => Self::Other,
         }
     }
@@ -42,7 +42,7 @@ impl Software {
             Self::Pleroma => Some("Pleroma"),
             Self::Akkoma => Some("Akkoma"),
             Self::Pixelfed => Some("Pixelfed"),
-            Self::Other => named(version),
+            Self::Other => name_in_version(version),
         }
     }
 
@@ -119,7 +119,7 @@ impl Software {
     /// The most code points of an alternative text, if the server does not state it. Mastodon
     /// states it since 4.4, only in the second version of the call. Source: pull request 39306 of
     /// `mastodon/mastodon` (June 2026).
-    pub(super) fn longest_description(self, version: &str) -> u64 {
+    pub(super) fn max_description_chars(self, version: &str) -> u64 {
         match self {
             Self::Mastodon if (4, 7) <= release(version) => 10_000,
             Self::Pixelfed => 1000,
@@ -152,7 +152,7 @@ impl Software {
 
 /// The name in a version like `4.0.0 (compatible; Mitra 2.18.0)`, `4.0.0 (not true; really
 /// snac/2.52)` or `takahe/0.9`: the word before the last number.
-fn named(version: &str) -> Option<&str> {
+fn name_in_version(version: &str) -> Option<&str> {
     let (before, _) = version.trim_end_matches(')').rsplit_once(['/', ' '])?;
     let name = before.rsplit(['(', ' ', ';']).next()?;
     let is_name = name.starts_with(char::is_alphabetic) && name.len() <= 40;
@@ -162,15 +162,16 @@ fn named(version: &str) -> Option<&str> {
 
 /// Whether a version is like `4.5.2`, `4.6.0-rc.1` or `4.3.1+glitch`, or like `4.0.0rc1` and
 /// `3.5.0beta2`, the form of betas and release candidates before 4.1.
-fn is_of_mastodon(version: &str) -> bool {
+fn is_mastodon_version(version: &str) -> bool {
     let end = version.find(|it: char| !it.is_ascii_digit() && it != '.').unwrap_or(version.len());
     let (numbers, suffix) = version.split_at(end);
-    let are_three = numbers.split('.').count() == 3 && numbers.split('.').all(|it| !it.is_empty());
+    let has_three_numbers = numbers.split('.').count() == 3 && numbers.split('.').all(|it| !it.is_empty());
     let is_word = |it: &str| 1 < it.len() && it.starts_with(['+', '-']) && !it.contains(char::is_whitespace);
     let is_suffix = |it: &str| it.is_empty() || is_word(it);
     let is_digit = |it: char| it.is_ascii_digit();
-    let early = suffix.strip_prefix("rc").or_else(|| suffix.strip_prefix("beta")).filter(|it| it.starts_with(is_digit));
-    are_three && is_suffix(early.map_or(suffix, |it| it.trim_start_matches(is_digit)))
+    let prerelease =
+        suffix.strip_prefix("rc").or_else(|| suffix.strip_prefix("beta")).filter(|it| it.starts_with(is_digit));
+    has_three_numbers && is_suffix(prerelease.map_or(suffix, |it| it.trim_start_matches(is_digit)))
 }
 
 /// The first two numbers of a version.

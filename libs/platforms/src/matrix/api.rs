@@ -182,7 +182,7 @@ impl Api {
 
     /// The JSON at a public URL, or the URL that it redirects to.
     pub(super) async fn well_known(&self, url: Url) -> Option<Result<Value, Url>> {
-        let response = http_clients::send(self.http.to_named(Method::GET, url.clone()).ok()?).await.ok()?;
+        let response = http_clients::send(self.http.request_named_host(Method::GET, url.clone()).ok()?).await.ok()?;
         if response.status().is_redirection() {
             let location = response.headers().get(http::header::LOCATION)?.to_str().ok()?;
             return url.join(location).ok().map(Err);
@@ -324,7 +324,7 @@ impl Api {
         let call = call.query(&[("filename", name)]).file(file.mime_type, file.size_bytes, bytes);
         let Uploaded { content_uri } = call.timeout(within).read().await?;
         let unreadable = || CallError::unreadable(ERRORS.title, Effect::Private);
-        if is_content(&content_uri) { Ok(content_uri) } else { Err(unreadable()) }
+        if is_mxc_uri(&content_uri) { Ok(content_uri) } else { Err(unreadable()) }
     }
 
     /// Sends a message to a room; returns the id of the event.
@@ -373,7 +373,7 @@ fn event_id<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 }
 
 /// Whether this is the URI of an uploaded file: `mxc://example.org/AbC123`.
-fn is_content(uri: &str) -> bool {
+fn is_mxc_uri(uri: &str) -> bool {
     let parts = uri.strip_prefix("mxc://").and_then(|it| it.split_once('/'));
     let is_media = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-".contains(&it));
     parts.is_some_and(|(server, media)| {

@@ -48,8 +48,8 @@ pub(super) const FIELDS: &[Field] = &[
 const MAX_MOVES: usize = 3;
 
 /// The host of the homeserver that was typed, or else the user's domain.
-pub(super) fn named_host(answers: &FieldValues) -> Option<String> {
-    let typed = |name| answers.get(name).map(|it| it.expose_secret().trim()).filter(|it| !it.is_empty());
+pub(super) fn named_host(values: &FieldValues) -> Option<String> {
+    let typed = |name| values.get(name).map(|it| it.expose_secret().trim()).filter(|it| !it.is_empty());
     let server = match typed(HOMESERVER) {
         Some(address) => Homeserver::parse(address),
         None => UserId::parse(typed(USER)?)?.origin(),
@@ -61,18 +61,18 @@ impl Matrix {
     /// Starts with the typed values. A password or a token is enough to connect the account.
     pub(super) async fn begin(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        let typed = |name| answers.get(name).map(|it| it.expose_secret().trim().to_owned()).unwrap_or_default();
+        let typed = |name| values.get(name).map(|it| it.expose_secret().trim().to_owned()).unwrap_or_default();
         let user = UserId::parse(&typed(USER)).ok_or_else(|| {
-            wrong(USER, "Type your Matrix ID, such as @alice:example.org. Your app shows it in its settings.")
+            field_error(USER, "Type your Matrix ID, such as @alice:example.org. Your app shows it in its settings.")
         })?;
         let home = find(&self.api, &user, &typed(HOMESERVER), now).await?;
         // Not trimmed: a password may end with a space.
-        let password = answers.get(PASSWORD).filter(|it| !it.expose_secret().trim().is_empty());
-        let Some(password) = password else { return self.depart(home, user, request, now).await };
+        let password = values.get(PASSWORD).filter(|it| !it.expose_secret().trim().is_empty());
+        let Some(password) = password else { return self.redirect_to_login(home, user, request, now).await };
         let Home { server, .. } = home;
         let (tokens, session) = self.enter(&server, &user, password, now).await?;
         let grant = Grant { server, user, session };
@@ -80,23 +80,23 @@ impl Matrix {
     }
 
     /// Redirects the user to the page of their homeserver.
-    async fn depart(
+    async fn redirect_to_login(
         &self,
         home: Home,
         user: UserId,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        let here = request.urls.for_server(&home.server.to_string());
-        let request = AuthorizationRequest { urls: here, ..request.clone() };
+        let urls = request.urls.for_server(&home.server.to_string());
+        let request = AuthorizationRequest { urls, ..request.clone() };
         let (session, url) = match self.api.auth_metadata(&home.server, now).await {
             Ok(metadata) if metadata.is_of(&home, &self.api.http) => {
                 let registered = metadata.register(&self.api.http, &self.client_name, &request, now).await;
-                let (client, page) = registered.map_err(not_registered)?;
+                let (client, page) = registered.map_err(registration_error)?;
                 (Session::OAuth(Box::new(client)), page)
             }
-            Ok(_) => return Err(signs_in_elsewhere(&home.server)),
-            Err(error) if is_unsupported(&error) => (Session::Login, self.old_page(&home.server, &request, now).await?),
+            Ok(_) => return Err(foreign_authorization_server(&home.server)),
+            Err(error) if is_unsupported(&error) => (Session::Login, self.sso_page(&home.server, &request, now).await?),
             Err(error) => return Err(error.into()),
         };
         let memory = Grant { server: home.server, user, session }.store();
@@ -105,7 +105,7 @@ impl Matrix {
 
     /// The page of a homeserver without OAuth 2.0, which has no `state`: its redirect URI names the
     /// connect flow.
-    async fn old_page(
+    async fn sso_page(
         &self,
         server: &Homeserver,
         request: &AuthorizationRequest,
@@ -113,14 +113,14 @@ impl Matrix {
     ) -> Result<String, ConnectError> {
         let flows = match self.api.flows(server, now).await {
             Ok(flows) => flows,
-            Err(error) if is_unsupported(&error) => return Err(no_passwords(server, false)),
+            Err(error) if is_unsupported(&error) => return Err(passwords_not_accepted(server, false)),
             Err(error) => return Err(error.into()),
         };
-        let has = |kind: &str| flows.iter().any(|it| it == kind);
-        match (has(PAGE) && self.trusts(server), has("m.login.password")) {
+        let has_flow = |kind: &str| flows.iter().any(|it| it == kind);
+        match (has_flow(PAGE) && self.is_trusted_for_sso(server), has_flow("m.login.password")) {
             (true, _) => {}
-            (false, true) => return Err(wrong(PASSWORD, "Type your password, or an access token.")),
-            (false, false) => return Err(no_passwords(server, false)),
+            (false, true) => return Err(field_error(PASSWORD, "Type your password, or an access token.")),
+            (false, false) => return Err(passwords_not_accepted(server, false)),
         }
         let back = Url::parse_with_params(&request.urls.redirect_uri, [("state", request.state.expose_secret())]);
         let back = back.map_err(|_| ConnectError::Unreachable)?;
@@ -130,7 +130,7 @@ impl Matrix {
     }
 
     /// Whether the operator named this homeserver.
-    fn trusts(&self, server: &Homeserver) -> bool {
+    fn is_trusted_for_sso(&self, server: &Homeserver) -> bool {
         self.sso_homeservers.iter().any(|it| it.base().origin() == server.base().origin())
     }
 
@@ -138,12 +138,12 @@ impl Matrix {
         let Some(grant) = callback.adapter_state.as_ref().and_then(Grant::read) else {
             return Err(ConnectError::Refused("the sign-in that you started has expired; connect again".to_owned()));
         };
-        let here = callback.urls.for_server(&grant.server.to_string());
-        callback.check_arrival(&here)?;
+        let urls = callback.urls.for_server(&grant.server.to_string());
+        callback.check_redirect_uri(&urls)?;
         let credentials = match &grant.session {
             Session::OAuth(client) => {
                 client.check_issuer(callback)?;
-                let callback = Callback { urls: here, ..callback.clone() };
+                let callback = Callback { urls, ..callback.clone() };
                 client.oauth(&self.api.http).complete(&callback).await?.credentials(None, now)
             }
             Session::Login | Session::Pasted => {
@@ -153,13 +153,13 @@ impl Matrix {
             }
         };
         let device = Device { server: &grant.server, token: &credentials.access_token, now };
-        let who = self.api.who_am_i(device).await;
-        let who = who.map_err(|it| without_token(it, &credentials.access_token)).and_then(|it| {
+        let identity = self.api.who_am_i(device).await;
+        let identity = identity.map_err(|it| without_token(it, &credentials.access_token)).and_then(|it| {
             // On the page, the user may have signed in as another user of this homeserver.
             let user = UserId::parse(&it).filter(|it| it.domain() == grant.user.domain());
             user.ok_or_else(ConnectError::from_another_server)
         });
-        match who {
+        match identity {
             Ok(user) => self.connected(Grant { user, ..grant }, credentials, now).await,
             Err(refusal) => {
                 self.end(&grant, &credentials, now).await;
@@ -202,34 +202,40 @@ impl Matrix {
         now: DateTime<Utc>,
     ) -> Result<(Tokens, Session), ConnectError> {
         let pasted = SecretString::from(password.expose_secret().trim());
-        if looks_like_a_token(pasted.expose_secret()) {
+        if may_be_access_token(pasted.expose_secret()) {
             match self.api.who_am_i(Device { server, token: &pasted, now }).await {
-                Ok(whose) if whose == user.as_str() => return Ok((Tokens::lasting(pasted), Session::Pasted)),
-                Ok(whose) => {
-                    let whose = UserId::parse(&whose).ok_or(ConnectError::Unreachable)?;
-                    let message = format!("This access token belongs to {}. Type that Matrix ID.", whose.as_str());
-                    return Err(wrong(USER, &message));
+                Ok(token_owner) if token_owner == user.as_str() => {
+                    return Ok((Tokens::without_expiry(pasted), Session::Pasted));
+                }
+                Ok(token_owner) => {
+                    let token_owner = UserId::parse(&token_owner).ok_or(ConnectError::Unreachable)?;
+                    let message =
+                        format!("This access token belongs to {}. Type that Matrix ID.", token_owner.as_str());
+                    return Err(field_error(USER, &message));
                 }
                 Err(error) if error.kind == ErrorKind::Unauthorized => {}
                 Err(error) => return Err(without_token(error, &pasted)),
             }
         }
-        let entered = self.api.log_in(server, Proof::Password(user, password), &self.client_name, now).await;
-        let entered = match entered {
-            Ok(entered) => entered,
+        let logged_in = self.api.log_in(server, Proof::Password(user, password), &self.client_name, now).await;
+        let logged_in = match logged_in {
+            Ok(logged_in) => logged_in,
             Err(error) if is_unsupported(&error) => {
-                let has_page = self.trusts(server) || self.api.auth_metadata(server, now).await.is_ok();
-                return Err(no_passwords(server, has_page));
+                let has_page = self.is_trusted_for_sso(server) || self.api.auth_metadata(server, now).await.is_ok();
+                return Err(passwords_not_accepted(server, has_page));
             }
-            Err(error) => return Err(refused_login(error)),
+            Err(error) => return Err(login_error(error)),
         };
-        if entered.user_id != user.as_str() {
-            let device = Device { server, token: &entered.tokens.access_token, now };
+        if logged_in.user_id != user.as_str() {
+            let device = Device { server, token: &logged_in.tokens.access_token, now };
             self.api.log_out(device).await.ok();
-            let whose = UserId::parse(&entered.user_id).ok_or(ConnectError::Unreachable)?;
-            return Err(wrong(USER, &format!("This password belongs to {}. Type that Matrix ID.", whose.as_str())));
+            let token_owner = UserId::parse(&logged_in.user_id).ok_or(ConnectError::Unreachable)?;
+            return Err(field_error(
+                USER,
+                &format!("This password belongs to {}. Type that Matrix ID.", token_owner.as_str()),
+            ));
         }
-        Ok((entered.tokens, Session::Login))
+        Ok((logged_in.tokens, Session::Login))
     }
 
     /// The account info and rules of an account.
@@ -249,14 +255,14 @@ impl Matrix {
 
 impl Tokens {
     /// A pasted token, whose end is unknown.
-    fn lasting(access_token: SecretString) -> Self {
+    fn without_expiry(access_token: SecretString) -> Self {
         Self { access_token, refresh_token: None, expires_in_ms: None }
     }
 }
 
 /// Whether the input may be a token: no server issues one with other letters, and none that is
 /// shorter. Few passwords look like that, and such a password is sent to its own server only.
-fn looks_like_a_token(typed: &str) -> bool {
+fn may_be_access_token(typed: &str) -> bool {
     let is_letter = |it: u8| it.is_ascii_alphanumeric() || b"_-.~+/=".contains(&it);
     20 <= typed.len() && typed.bytes().all(is_letter)
 }
@@ -264,23 +270,23 @@ fn looks_like_a_token(typed: &str) -> bool {
 /// The homeserver of a user: at the URL that they typed, or at that of their domain, or at the one
 /// that either names (`/.well-known/matrix/client`).
 async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Result<Home, ConnectError> {
-    let (field, origin, itself) = if typed.is_empty() {
+    let (field, origin, server_at_domain) = if typed.is_empty() {
         (USER, user.origin(), user.itself())
     } else {
         let typed = Homeserver::parse(typed);
         (HOMESERVER, typed.clone(), typed)
     };
-    let (Some(found_at), Some(itself)) = (origin, itself) else {
-        return Err(wrong(field, "Type the URL of your homeserver, such as https://matrix.example.org."));
+    let (Some(well_known_origin), Some(server_at_domain)) = (origin, server_at_domain) else {
+        return Err(field_error(field, "Type the URL of your homeserver, such as https://matrix.example.org."));
     };
-    let server = named_by(api, &found_at).await.unwrap_or(itself);
+    let server = fetch_well_known(api, &well_known_origin).await.unwrap_or(server_at_domain);
     let name = server.name();
     match api.is_homeserver(&server, now).await {
-        Ok(true) => Ok(Home { server, found_at }),
+        Ok(true) => Ok(Home { server, found_at: well_known_origin }),
         Err(error) if !error.status.is_some_and(|it| it.is_client_error()) => {
-            Err(wrong(field, &format!("{name} could not be reached: {}. {}", error.message, advice(field))))
+            Err(field_error(field, &format!("{name} could not be reached: {}. {}", error.message, advice(field))))
         }
-        Ok(false) | Err(_) => Err(wrong(field, &format!("{name} is not a Matrix homeserver. {}", advice(field)))),
+        Ok(false) | Err(_) => Err(field_error(field, &format!("{name} is not a Matrix homeserver. {}", advice(field)))),
     }
 }
 
@@ -290,21 +296,21 @@ fn advice(field: &str) -> &'static str {
 
 /// The homeserver that an origin names. An unreadable response names none, and the origin itself is
 /// checked next.
-async fn named_by(api: &Api, origin: &Homeserver) -> Option<Homeserver> {
+async fn fetch_well_known(api: &Api, origin: &Homeserver) -> Option<Homeserver> {
     let mut url = origin.url(&[".well-known", "matrix", "client"]);
     for _ in 0..=MAX_MOVES {
         match api.well_known(url).await? {
-            Ok(said) => return said["m.homeserver"]["base_url"].as_str().and_then(Homeserver::parse),
-            Err(moved) => url = moved,
+            Ok(document) => return document["m.homeserver"]["base_url"].as_str().and_then(Homeserver::parse),
+            Err(location) => url = location,
         }
     }
     None
 }
 
-fn refused_login(error: CallError) -> ConnectError {
+fn login_error(error: CallError) -> ConnectError {
     match error.kind {
         ErrorKind::Forbidden if error.has_code(&["M_FORBIDDEN"]) => {
-            wrong(PASSWORD, "This is neither your password nor a valid access token.")
+            field_error(PASSWORD, "This is neither your password nor a valid access token.")
         }
         _ => error.into(),
     }
@@ -316,13 +322,13 @@ fn is_unsupported(error: &CallError) -> bool {
 }
 
 /// `has_page`: whether the user can sign in on the homeserver's page instead.
-fn no_passwords(server: &Homeserver, has_page: bool) -> ConnectError {
-    let instead = if has_page { "Leave this field empty to sign in there, or paste" } else { "Paste" };
+fn passwords_not_accepted(server: &Homeserver, has_page: bool) -> ConnectError {
+    let alternative = if has_page { "Leave this field empty to sign in there, or paste" } else { "Paste" };
     let name = server.name();
-    wrong(
+    field_error(
         PASSWORD,
         &format!(
-            "{name} accepts no passwords from other services, only sign-in on its own page. {instead} an access \
+            "{name} accepts no passwords from other services, only sign-in on its own page. {alternative} an access \
                   token."
         ),
     )
@@ -330,9 +336,9 @@ fn no_passwords(server: &Homeserver, has_page: bool) -> ConnectError {
 
 /// Authorization servers accept only services with https, and their operators may have banned this
 /// one.
-fn not_registered(error: CallError) -> ConnectError {
+fn registration_error(error: CallError) -> ConnectError {
     match error.kind {
-        ErrorKind::InvalidPost | ErrorKind::Forbidden => wrong(
+        ErrorKind::InvalidPost | ErrorKind::Forbidden => field_error(
             PASSWORD,
             &format!("Your homeserver refused to register this service ({}). Paste an access token.", error.message),
         ),
@@ -341,9 +347,9 @@ fn not_registered(error: CallError) -> ConnectError {
 }
 
 /// Its authorization server could be that of another homeserver: see `oauth.rs`.
-fn signs_in_elsewhere(server: &Homeserver) -> ConnectError {
+fn foreign_authorization_server(server: &Homeserver) -> ConnectError {
     let name = server.name();
-    wrong(
+    field_error(
         PASSWORD,
         &format!(
             "{name} signs users in at a URL that belongs neither to it nor to its domain. If you typed the homeserver \
@@ -352,6 +358,6 @@ fn signs_in_elsewhere(server: &Homeserver) -> ConnectError {
     )
 }
 
-fn wrong(name: &'static str, message: &str) -> ConnectError {
+fn field_error(name: &'static str, message: &str) -> ConnectError {
     ConnectError::Field { name, message: message.to_owned() }
 }

@@ -40,15 +40,15 @@ impl Message {
 
 /// The messages of a post whose files are at these URIs.
 pub(super) fn messages(request: &PublishRequest<'_>, uploaded: &[String]) -> Result<Vec<Message>, AttemptError> {
-    let of_files = request.media.iter().zip(uploaded).enumerate();
-    let mut contents: Vec<Value> = of_files.map(|(at, (file, uri))| shown(at, file, uri)).collect();
+    let files = request.media.iter().zip(uploaded).enumerate();
+    let mut contents: Vec<Value> = files.map(|(at, (file, uri))| file_content(at, file, uri)).collect();
     let is_described = request.media.first().is_some_and(|it| it.alt_text.is_some());
     match contents.first_mut() {
-        Some(first) if !is_described => say(first, request.text),
+        Some(first) if !is_described => set_text(first, request.text),
         _ => {
             let is_notice = request.options.flag("notice") == Some(true);
             let mut text = json!({ "msgtype": if is_notice { "m.notice" } else { "m.text" } });
-            say(&mut text, request.text);
+            set_text(&mut text, request.text);
             contents.insert(0, text);
         }
     }
@@ -64,14 +64,14 @@ pub(super) fn messages(request: &PublishRequest<'_>, uploaded: &[String]) -> Res
                 "is_falling_back": true, "m.in_reply_to": { "event_id": root },
             });
         }
-        fits(&mut content)?;
+        enforce_size_limit(&mut content)?;
         Ok(Message { transaction, content })
     });
     sent.collect()
 }
 
 /// A file with its caption.
-fn shown(at: usize, file: &Attachment, uri: &str) -> Value {
+fn file_content(at: usize, file: &Attachment, uri: &str) -> Value {
     let kind = if file.mime_type.file_type() == FileType::Image { "m.image" } else { "m.video" };
     let name = name(at, file);
     let mut info = json!({ "mimetype": file.mime_type.as_str(), "size": file.size_bytes });
@@ -85,7 +85,7 @@ fn shown(at: usize, file: &Attachment, uri: &str) -> Value {
     }
     let mut content = json!({ "msgtype": kind, "body": name, "filename": name, "url": uri, "info": info });
     if let Some(alt_text) = &file.alt_text {
-        say(&mut content, alt_text.as_str());
+        set_text(&mut content, alt_text.as_str());
     }
     content
 }
@@ -97,7 +97,7 @@ pub(super) fn name(at: usize, file: &Attachment) -> String {
 
 /// Writes a text into a message. A text with links is also written as HTML, so that they lead where
 /// they are meant to: clients detect links in plain text in different ways.
-fn say(content: &mut Value, text: &str) {
+fn set_text(content: &mut Value, text: &str) {
     content["body"] = text.into();
     if let Some(html) = html(text) {
         content["format"] = "org.matrix.custom.html".into();
@@ -128,7 +128,7 @@ fn escaped(text: &str) -> String {
 
 /// Drops the HTML if the message would be too large with it; refuses a message that is too large
 /// without.
-fn fits(content: &mut Value) -> Result<(), AttemptError> {
+fn enforce_size_limit(content: &mut Value) -> Result<(), AttemptError> {
     let is_large = |it: &Value| MAX_CONTENT_BYTES < it.to_string().len();
     if is_large(content)
         && let Some(fields) = content.as_object_mut()
@@ -173,12 +173,12 @@ mod tests {
     #[test]
     fn too_large_message_drops_its_html_first() {
         let mut content = json!({});
-        say(&mut content, &format!("https://example.org {}", "x".repeat(40_000)));
-        fits(&mut content).unwrap();
+        set_text(&mut content, &format!("https://example.org {}", "x".repeat(40_000)));
+        enforce_size_limit(&mut content).unwrap();
         assert!(content.get("formatted_body").is_none() && content.get("format").is_none());
         for text in ["x".repeat(50_001), "\"".repeat(40_000)] {
             let mut content = json!({ "body": text });
-            assert!(matches!(fits(&mut content), Err(AttemptError::Refused { .. })));
+            assert!(matches!(enforce_size_limit(&mut content), Err(AttemptError::Refused { .. })));
         }
     }
 }

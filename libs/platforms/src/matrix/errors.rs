@@ -51,13 +51,13 @@ mod tests {
     use super::*;
     use crate::kit::Effect;
 
-    fn answered(status: u16, body: &Value) -> CallError {
+    fn call_error(status: u16, body: &Value) -> CallError {
         let status = StatusCode::from_u16(status).unwrap();
         ERRORS.classify(Effect::Public, status, &HeaderMap::new(), body.to_string().as_bytes(), Utc::now())
     }
 
     fn refused(status: u16, code: &str) -> CallError {
-        answered(status, &json!({ "errcode": code, "error": "No." }))
+        call_error(status, &json!({ "errcode": code, "error": "No." }))
     }
 
     #[test]
@@ -76,20 +76,20 @@ mod tests {
         ] {
             assert_eq!(refused(status, code).kind, kind, "{code}");
         }
-        assert_eq!(answered(401, &json!({ "error": "Unauthorized" })).kind, ErrorKind::Intermediary);
+        assert_eq!(call_error(401, &json!({ "error": "Unauthorized" })).kind, ErrorKind::Intermediary);
     }
 
     #[test]
     fn retry_time_is_read_from_the_body_of_old_servers() {
         let before = Utc::now();
-        let limited = answered(429, &json!({ "errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 2000 }));
+        let limited = call_error(429, &json!({ "errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 2000 }));
         assert!(limited.retry_at.is_some_and(|it| before + TimeDelta::seconds(2) <= it));
     }
 
     #[test]
     fn only_the_homeserver_ends_a_grant() {
         assert!(matches!(not_renewed(refused(401, "M_UNKNOWN_TOKEN")), RefreshError::Gone(_)));
-        for error in [refused(401, "M_USER_LOCKED"), refused(500, "M_UNKNOWN"), answered(401, &json!({}))] {
+        for error in [refused(401, "M_USER_LOCKED"), refused(500, "M_UNKNOWN"), call_error(401, &json!({}))] {
             assert!(matches!(not_renewed(error), RefreshError::Unreachable(_)));
         }
     }

@@ -30,8 +30,8 @@ pub(super) enum Session {
 
 impl Grant {
     pub(super) fn load(credentials: &Credentials) -> Result<Self, AttemptError> {
-        let kept = credentials.extra.as_ref().and_then(Self::read);
-        kept.ok_or_else(|| AttemptError::Unauthorized {
+        let stored = credentials.extra.as_ref().and_then(Self::read);
+        stored.ok_or_else(|| AttemptError::Unauthorized {
             reason: "the stored homeserver of this account cannot be \
                                                                  read; connect the account again"
                 .to_owned(),

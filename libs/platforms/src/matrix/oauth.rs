@@ -99,7 +99,7 @@ impl Metadata {
             &self.registration_endpoint,
         ];
         issuer.as_ref().is_some_and(|issuer| {
-            endpoints.into_iter().chain([issuer]).all(|it| home.owns(it) && http.check_named(it).is_ok())
+            endpoints.into_iter().chain([issuer]).all(|it| home.owns(it) && http.check_named_host(it).is_ok())
         })
     }
 
@@ -112,7 +112,7 @@ impl Metadata {
         now: DateTime<Utc>,
     ) -> Result<(Client, String), CallError> {
         let url = self.registration_endpoint;
-        let us = json!({
+        let client_metadata = json!({
             "client_name": client_name,
             "client_uri": request.urls.origin,
             "redirect_uris": [request.urls.redirect_uri],
@@ -123,7 +123,7 @@ impl Metadata {
         });
         let call =
             ApiClient::named(http.clone(), url.clone(), &ERRORS).call_url(Auth::anonymous(now), Method::POST, url);
-        let Registered { client_id } = call.effect(Effect::Private).json(&us).read().await?;
+        let Registered { client_id } = call.effect(Effect::Private).json(&client_metadata).read().await?;
         if MAX_CLIENT_ID < client_id.len() {
             return Err(CallError::unreadable(ERRORS.title, Effect::Private));
         }
@@ -148,7 +148,7 @@ impl Client {
             revocation: Some(self.revocation_endpoint.to_string()),
             ..Endpoints::default()
         };
-        OAuth2::of_named(http.clone(), &self.id, &DIALECT, endpoints)
+        OAuth2::for_named_server(http.clone(), &self.id, &DIALECT, endpoints)
     }
 
     /// Refuses the response of another authorization server (RFC 9207).
@@ -183,14 +183,14 @@ mod tests {
         let user = UserId::parse("@alice:example.org").unwrap();
         let server = Homeserver::parse("https://matrix.hosting.example/of/alice/").unwrap();
         let home = Home { server, found_at: user.origin().unwrap() };
-        let is_used = |issuer, token_endpoint| metadata(issuer, token_endpoint).is_of(&home, &http);
+        let is_accepted = |issuer, token_endpoint| metadata(issuer, token_endpoint).is_of(&home, &http);
 
         for (issuer, token_endpoint) in [
             ("https://account.example.org/", "https://account.example.org/oauth2/token"),
             ("https://example.org/", "https://example.org/token"),
             ("https://matrix.hosting.example/", "https://matrix.hosting.example/token"),
         ] {
-            assert!(is_used(issuer, token_endpoint), "{issuer} {token_endpoint}");
+            assert!(is_accepted(issuer, token_endpoint), "{issuer} {token_endpoint}");
         }
         let own = "https://account.example.org/oauth2/token";
         let long = format!("https://account.example.org/{}", "a".repeat(500));
@@ -207,7 +207,7 @@ mod tests {
             ("https://account.example.org/?a", own),
             ("account.example.org", own),
         ] {
-            assert!(!is_used(issuer, token_endpoint), "{issuer} {token_endpoint}");
+            assert!(!is_accepted(issuer, token_endpoint), "{issuer} {token_endpoint}");
         }
     }
 }

@@ -72,13 +72,13 @@ impl Publish for Matrix {
             let bytes = request.files.open(next).await?;
             self.api.upload(Device::new(&grant, request), &content::name(at, next), next, bytes, WITHIN).await
         };
-        let late = || CallError::of_transport(TransportError::Late, Effect::Private, ERRORS.title);
+        let late = || CallError::from_transport(TransportError::Late, Effect::Private, ERRORS.title);
         let uploaded = Deadline::begin(request.now).within(WITHIN, uploading).await.ok_or_else(late).flatten();
         let place = |why: &str| format!("file {} of {}: {why}", at + 1, request.media.len());
         progress.files.push(uploaded.map_err(|it| it.with_message(place))?);
-        let all_there = progress.files.len() == request.media.len();
+        let is_complete = progress.files.len() == request.media.len();
         match progress.store() {
-            Some(progress) if !all_there => Ok(Step::Again { progress, at: request.now }),
+            Some(progress) if !is_complete => Ok(Step::Again { progress, at: request.now }),
             progress => Ok(Step::Ready { progress }),
         }
     }
@@ -88,15 +88,15 @@ impl Publish for Matrix {
         let Some(room_post) = RoomPost::new(request, &grant)? else {
             return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         };
-        let nothing: Vec<_> = room_post.messages.iter().map(|_| None).collect();
+        let not_sent: Vec<_> = room_post.messages.iter().map(|_| None).collect();
         let sending = async {
             if self.api.is_encrypted(room_post.device, room_post.room).await? {
                 let reason = "the room is encrypted, and this service cannot encrypt messages: choose another room";
                 return Err(AttemptError::Refused { reason: reason.to_owned() });
             }
-            self.send(&room_post, nothing).await.map_err(|it| it.into_attempt_error(room_post.messages.len()))
+            self.send(&room_post, not_sent).await.map_err(|it| it.into_attempt_error(room_post.messages.len()))
         };
-        let late = || Err(CallError::of_transport(TransportError::Late, Effect::Public, ERRORS.title).into());
+        let late = || Err(CallError::from_transport(TransportError::Late, Effect::Public, ERRORS.title).into());
         let first = Deadline::begin(request.now).within(WITHIN, sending).await.unwrap_or_else(late)?;
         Ok(room_post.published(first, request.now))
     }
@@ -113,9 +113,9 @@ impl Publish for Matrix {
         };
         // Messages that cannot be built were never sent.
         let Ok(Some(room_post)) = RoomPost::new(request, &grant) else { return Resolution::NotPublished };
-        let asking = self.settle(&room_post, request, since);
+        let resolving = self.settle(&room_post, request, since);
         let late = || Resolution::Pending { reason: TransportError::Late.words(ERRORS.title) };
-        Deadline::begin(request.now).within(WITHIN, asking).await.unwrap_or_else(late)
+        Deadline::begin(request.now).within(WITHIN, resolving).await.unwrap_or_else(late)
     }
 
     /// False: a message is recognized by its content.
@@ -132,7 +132,7 @@ impl Matrix {
     /// Sends the messages that are not in the room yet, in order; returns the first one of the
     /// post.
     async fn send(&self, room_post: &RoomPost<'_>, found: Vec<Option<Found>>) -> Result<Found, SendError> {
-        let mut there = found.iter().flatten().count();
+        let mut sent_count = found.iter().flatten().count();
         let mut first = None;
         for (message, found) in room_post.messages.iter().zip(found) {
             let found = if let Some(found) = found {
@@ -140,14 +140,14 @@ impl Matrix {
             } else {
                 let Message { transaction, content } = message;
                 let sent = self.api.send(room_post.device, room_post.room, transaction, content).await;
-                let event = sent.map_err(|error| SendError { error, there })?;
-                there += 1;
+                let event = sent.map_err(|error| SendError { error, there: sent_count })?;
+                sent_count += 1;
                 Found { event, at: None, is_ours: true }
             };
             first.get_or_insert(found);
         }
         let none = || CallError::invalid_post("the post has neither text nor files");
-        first.ok_or_else(|| SendError { error: none(), there })
+        first.ok_or_else(|| SendError { error: none(), there: sent_count })
     }
 
     async fn settle(&self, room_post: &RoomPost<'_>, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
@@ -155,20 +155,24 @@ impl Matrix {
             Ok(found) => found,
             Err(error) => return error.resolution(),
         };
-        let (there, all) = (found.iter().flatten().count(), found.len());
-        if there == 0 {
+        let (sent_count, all) = (found.iter().flatten().count(), found.len());
+        if sent_count == 0 {
             return Resolution::NotFound;
         }
-        if there < all && request.now < request.settled_at(SETTLE_TIME) && !found.iter().flatten().all(|it| it.is_ours)
+        if sent_count < all
+            && request.now < request.settled_at(SETTLE_TIME)
+            && !found.iter().flatten().all(|it| it.is_ours)
         {
-            return Resolution::Pending { reason: format!("{there} of its {all} messages are in the room") };
+            return Resolution::Pending { reason: format!("{sent_count} of its {all} messages are in the room") };
         }
         match self.send(room_post, found).await {
             Ok(first) => Resolution::Found(room_post.published(first, request.now)),
-            Err(SendError { error, there }) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::InvalidPost) => {
+            Err(SendError { error, there: sent_count })
+                if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::InvalidPost) =>
+            {
                 let message = error.message;
                 let advice =
-                    format!("{there} of its {all} messages are in the room; the others were refused: {message}");
+                    format!("{sent_count} of its {all} messages are in the room; the others were refused: {message}");
                 Resolution::Undeterminable { advice }
             }
             Err(SendError { error, .. }) => error.resolution(),
@@ -182,19 +186,19 @@ impl Matrix {
         let mut from = None;
         for _ in 0..MAX_PAGES {
             let page = self.api.said(*device, room, &grant.user, from.as_deref()).await?;
-            for said in page.chunk {
-                if said.sender != grant.user.as_str() {
+            for event in page.chunk {
+                if event.sender != grant.user.as_str() {
                     continue;
                 }
-                let at = said.at();
+                let at = event.at();
                 if at.is_some_and(|it| it < since - MAX_CLOCK_SKEW) {
                     return Ok(found);
                 }
-                let is_ours = |it: &Message| said.transaction() == Some(it.transaction.as_str());
-                let is_it = |it: &Message| is_ours(it) || it.is_in(&said.content);
+                let is_ours = |it: &Message| event.transaction() == Some(it.transaction.as_str());
+                let is_it = |it: &Message| is_ours(it) || it.is_in(&event.content);
                 if let Some(place) = messages.iter().position(is_it) {
                     let is_ours = messages.get(place).is_some_and(is_ours);
-                    found[place] = Some(Found { event: said.event_id, at, is_ours });
+                    found[place] = Some(Found { event: event.event_id, at, is_ours });
                 }
             }
             from = page.end;
@@ -210,11 +214,11 @@ impl Matrix {
 impl SendError {
     /// The error of a post with this many messages.
     fn into_attempt_error(self, all: usize) -> AttemptError {
-        let Self { error, there } = self;
-        if there == 0 {
+        let Self { error, there: sent_count } = self;
+        if sent_count == 0 {
             return error.into();
         }
-        let reason = format!("{there} of its {all} messages are in the room; {}", error.message);
+        let reason = format!("{sent_count} of its {all} messages are in the room; {}", error.message);
         let may_still_run = matches!(AttemptError::from(error), AttemptError::Unknown { may_still_run: true, .. });
         AttemptError::Unknown { may_still_run, retry_at: None, reason }
     }

@@ -43,22 +43,22 @@ pub(super) async fn choices(api: &Api, device: Device<'_>, user: &UserId) -> Res
         let room = Room::read(api, device, &id).await;
         (id, room)
     });
-    listed(stream::iter(rooms).buffer_unordered(CONCURRENCY), count, time_is_up, user).await
+    collect_choices(stream::iter(rooms).buffer_unordered(CONCURRENCY), count, time_is_up, user).await
 }
 
 /// Filters the rooms to which the user can post, until the timeout.
-async fn listed(
+async fn collect_choices(
     rooms: impl Stream<Item = (String, Result<Option<Room>, CallError>)>,
-    mut unseen: usize,
+    mut remaining: usize,
     time_is_up: impl Future<Output = ()>,
     user: &UserId,
 ) -> Result<Vec<Choice>, CallError> {
     let mut rooms = pin!(rooms.take_until(time_is_up));
     let (mut choices, mut failed) = (Vec::new(), None);
     while let Some((id, room)) = rooms.next().await {
-        unseen = unseen.saturating_sub(1);
+        remaining = remaining.saturating_sub(1);
         match room {
-            Ok(Some(room)) if !room.is_closed() && room.lets_send(&id, user) => {
+            Ok(Some(room)) if !room.is_closed() && room.can_send(&id, user) => {
                 choices.push(Choice { label: room.label().unwrap_or_else(|| id.clone()), value: id });
             }
             Ok(_) => {}
@@ -68,7 +68,7 @@ async fn listed(
             Err(error) => failed = Some(error),
         }
     }
-    if choices.is_empty() && unseen != 0 {
+    if choices.is_empty() && remaining != 0 {
         let message = "the account is in too many rooms to list them: type the ID of a room";
         failed = failed.or_else(|| Some(CallError::new(ErrorKind::Unavailable, Effect::Read, message)));
     }
@@ -104,12 +104,12 @@ impl Room {
 
     /// Whether the user's power level allows messages. Since room version 12, whose ids have no
     /// domain, the creators of a room have unlimited power. The default level for messages is 0.
-    fn lets_send(&self, id: &str, user: &UserId) -> bool {
+    fn can_send(&self, id: &str, user: &UserId) -> bool {
         let user = user.as_str();
         let levels = self.content("m.room.power_levels");
-        let mut further = self.creation()["additional_creators"].as_array().into_iter().flatten();
-        let made_by = self.content(CREATE)["sender"] == user || further.any(|it| it == user);
-        if made_by && !id.contains(':') {
+        let mut additional_creators = self.creation()["additional_creators"].as_array().into_iter().flatten();
+        let is_creator = self.content(CREATE)["sender"] == user || additional_creators.any(|it| it == user);
+        if is_creator && !id.contains(':') {
             return true;
         }
         let needed = level(&levels["events"]["m.room.message"]).or_else(|| level(&levels["events_default"]));
@@ -147,8 +147,8 @@ mod tests {
 
     /// A room with this state, keyed by types without `m.room.`.
     fn room(state: &Value) -> Room {
-        let of = |kind: &&str| state.get(kind.trim_start_matches("m.room.")).cloned();
-        Room { state: KINDS.iter().filter_map(|kind| Some((*kind, of(kind)?))).collect() }
+        let event = |kind: &&str| state.get(kind.trim_start_matches("m.room.")).cloned();
+        Room { state: KINDS.iter().filter_map(|kind| Some((*kind, event(kind)?))).collect() }
     }
 
     fn created_by(sender: &str, content: &Value) -> Value {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn user_can_post_where_their_power_is_enough() {
+    fn user_can_post_with_sufficient_power_level() {
         let created = created_by("@keeper:example.org", &json!({}));
         let levels = |levels: Value| json!({ "create": created, "power_levels": levels });
         for (id, state, is_open) in [
@@ -171,7 +171,7 @@ mod tests {
             ("!a:b", levels(json!({ "events_default": 50, "users_default": 50 })), true),
             ("!a:b", levels(json!({ "events": { "m.room.message": 1 } })), false),
         ] {
-            assert_eq!(room(&state).lets_send(id, &user()), is_open, "{id} {state}");
+            assert_eq!(room(&state).can_send(id, &user()), is_open, "{id} {state}");
         }
     }
 
@@ -201,17 +201,17 @@ mod tests {
 
     #[tokio::test]
     async fn list_ends_at_the_timeout_with_the_rooms_so_far() {
-        let (tell, told) = tokio::sync::oneshot::channel();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
         let seen = stream::once(async move {
-            tell.send(()).unwrap();
+            sender.send(()).unwrap();
             ("!a:b".to_owned(), Ok(Some(room(&json!({})))))
         });
-        let time_is_up = async { told.await.unwrap() };
+        let time_is_up = async { receiver.await.unwrap() };
 
-        let choices = listed(seen.chain(stream::once(pending())), 2, time_is_up, &user()).await.unwrap();
+        let choices = collect_choices(seen.chain(stream::once(pending())), 2, time_is_up, &user()).await.unwrap();
 
         assert_eq!(choices.len(), 1);
-        let none = listed(stream::once(pending()), 1, ready(()), &user()).await.unwrap_err();
+        let none = collect_choices(stream::once(pending()), 1, ready(()), &user()).await.unwrap_err();
         assert!(none.message.contains("type the ID of a room"), "{none:?}");
     }
 
@@ -219,7 +219,8 @@ mod tests {
     async fn failed_room_does_not_hide_others() {
         let failed = |kind| ("!a:b".to_owned(), Err(CallError::new(kind, Effect::Read, "no")));
         let open = || ("!b:b".to_owned(), Ok(Some(room(&json!({})))));
-        let list = async |rooms: Vec<_>| listed(stream::iter(rooms), 0, pending(), &user()).await.map(|it| it.len());
+        let list =
+            async |rooms: Vec<_>| collect_choices(stream::iter(rooms), 0, pending(), &user()).await.map(|it| it.len());
 
         assert_eq!(list(vec![failed(ErrorKind::ServerError), open()]).await.unwrap(), 1);
         assert_eq!(list(vec![failed(ErrorKind::Forbidden)]).await.unwrap(), 0);

@@ -26,7 +26,7 @@ impl UserId {
     pub(super) fn parse(typed: &str) -> Option<Self> {
         let (name, domain) = typed.strip_prefix('@')?.split_once(':')?;
         let is_name = !name.is_empty() && !name.contains(|it: char| it.is_whitespace() || it.is_control());
-        let is_id = typed.len() <= MAX_ID && is_name && home(domain).is_some();
+        let is_id = typed.len() <= MAX_ID && is_name && domain_url(domain).is_some();
         is_id.then(|| Self(typed.to_owned()))
     }
 
@@ -46,18 +46,18 @@ impl UserId {
 
     /// The origin that names the domain's homeserver. Without the port, which is another server's.
     pub(super) fn origin(&self) -> Option<Homeserver> {
-        let mut url = home(self.domain())?;
+        let mut url = domain_url(self.domain())?;
         url.set_port(None).ok()?;
         Some(Homeserver(url))
     }
 
     /// The homeserver of a domain that names none.
     pub(super) fn itself(&self) -> Option<Homeserver> {
-        home(self.domain()).map(Homeserver)
+        domain_url(self.domain()).map(Homeserver)
     }
 }
 
-fn home(domain: &str) -> Option<Url> {
+fn domain_url(domain: &str) -> Option<Url> {
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-' | b':' | b'[' | b']');
     let url = Url::parse(&format!("https://{domain}")).ok()?;
     (!domain.is_empty() && domain.bytes().all(is_plain) && url.has_host()).then_some(url)
@@ -89,7 +89,7 @@ impl Homeserver {
             return None;
         }
         if !typed.contains("://") {
-            return home(&typed.to_ascii_lowercase()).map(Self);
+            return domain_url(&typed.to_ascii_lowercase()).map(Self);
         }
         let mut url = Url::parse(typed).ok()?;
         let is_web = matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|it| !it.is_empty());
@@ -131,10 +131,10 @@ impl Home {
     /// Whether a URL belongs to the operator of this homeserver: at its origin, or by https at or
     /// below the domain where it was found.
     pub(super) fn owns(&self, address: &Url) -> bool {
-        let is_below =
+        let is_same_or_subdomain =
             |host: &str, domain: &str| host.strip_suffix(domain).is_some_and(|it| it.is_empty() || it.ends_with('.'));
         let is_at_domain = match (address.domain(), self.found_at.0.domain()) {
-            (Some(host), Some(domain)) => address.scheme() == "https" && is_below(host, domain),
+            (Some(host), Some(domain)) => address.scheme() == "https" && is_same_or_subdomain(host, domain),
             _ => false,
         };
         address.as_str().len() <= MAX_ADDRESS && (is_at_domain || address.origin() == self.server.0.origin())

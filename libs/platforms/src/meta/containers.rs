@@ -21,7 +21,7 @@ pub(crate) use self::making::prepare;
 pub(crate) use self::publishing::{publish, resolve};
 use super::graph::Graph;
 use super::id::GraphId;
-use crate::picture::Awaited;
+use crate::picture::PendingPicture;
 use crate::publish_request::PublishRequest;
 
 /// How old a container may become before it is replaced. Meta discards it after a day.
@@ -34,10 +34,10 @@ pub(crate) trait Containers: Send + Sync {
     fn calls(&self) -> Calls;
 
     /// The parameters of a container.
-    fn fields(&self, job: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)>;
+    fn fields(&self, request: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)>;
 
     /// The bounds of a fitted picture; `None` if Meta fetches the original.
-    fn bounds(&self, job: &PublishRequest<'_>, file: &Attachment) -> Option<PictureBounds>;
+    fn bounds(&self, request: &PublishRequest<'_>, file: &Attachment) -> Option<PictureBounds>;
 
     /// Whether the bytes of the file are sent to Meta. Otherwise Meta fetches it.
     fn sends_bytes(&self, file: &Attachment) -> bool {
@@ -46,14 +46,14 @@ pub(crate) trait Containers: Send + Sync {
     }
 
     /// The list in which the post appears, by its name below the account's id.
-    fn list(&self, job: &PublishRequest<'_>) -> &'static str {
-        let _ = job;
+    fn list(&self, request: &PublishRequest<'_>) -> &'static str {
+        let _ = request;
         self.calls().media
     }
 
     /// The text of the post, as the list shows it.
-    fn said<'a>(&self, job: &PublishRequest<'a>) -> &'a str {
-        job.text
+    fn said<'a>(&self, request: &PublishRequest<'a>) -> &'a str {
+        request.text
     }
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Progress {
     may_publish: bool,
     /// The picture that is being fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    picture: Option<Awaited>,
+    picture: Option<PendingPicture>,
     /// The containers of a carousel's files, in the order of the post.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     items: Vec<Made>,
@@ -128,15 +128,15 @@ struct Made {
 }
 
 impl Progress {
-    fn stored(job: &PublishRequest<'_>) -> Self {
-        job.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
+    fn stored(request: &PublishRequest<'_>) -> Self {
+        request.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
     }
 
     /// The stored progress, without containers that are too old.
-    fn of(job: &PublishRequest<'_>) -> Self {
-        let progress = Self::stored(job);
+    fn current(request: &PublishRequest<'_>) -> Self {
+        let progress = Self::stored(request);
         let oldest = progress.items.iter().chain(&progress.whole).map(|it| it.at).min();
-        if oldest.is_none_or(|it| job.now <= it + GOOD_FOR) {
+        if oldest.is_none_or(|it| request.now <= it + GOOD_FOR) {
             return progress;
         }
         let Self { unfetched, lost, pause, .. } = progress;

@@ -84,7 +84,7 @@ pub(crate) const fn table(title: &'static str) -> ErrorTable {
         message: Some(message),
         is_own: has_code,
         is_error: |it| it.get("error").is_some() || it["success"] == false,
-        resets: &[Reset::Custom(usage::regained_at)],
+        resets: &[Reset::Custom(usage::rate_limit_reset)],
         rules: RULES,
         ..ErrorTable::STANDARD
     }
@@ -100,8 +100,9 @@ fn message(body: &Value) -> Option<String> {
     let error = body.get("error").or_else(|| body.get("debug_info"))?;
     let text = |name: &str| error[name].as_str().filter(|it| !it.trim().is_empty());
     let message: String = text("error_user_msg").or_else(|| text("message"))?.chars().take(MAX_MESSAGE_CHARS).collect();
-    let is_trace = |it: &&str| it.len() <= 40 && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-".contains(&it));
-    Some(match text("fbtrace_id").filter(is_trace) {
+    let is_trace_id =
+        |it: &&str| it.len() <= 40 && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-".contains(&it));
+    Some(match text("fbtrace_id").filter(is_trace_id) {
         Some(trace) => format!("{message} (Meta trace id {trace})"),
         None => message,
     })
@@ -115,7 +116,7 @@ impl CallError {
     }
 
     /// Whether an object that the call named has expired.
-    pub(crate) fn is_of_what_is_gone(&self) -> bool {
+    pub(crate) fn is_expired_object(&self) -> bool {
         let kinds = [ErrorKind::PreparationExpired, ErrorKind::InvalidPost, ErrorKind::Forbidden];
         kinds.contains(&self.kind)
     }

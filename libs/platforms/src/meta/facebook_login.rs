@@ -28,7 +28,7 @@ use crate::caller::Caller;
 use crate::connect_flow::{AuthorizationRequest, Callback, ConnectError};
 use crate::http_clients::HttpClients;
 use crate::kit::{CallError, Effect, ErrorKind};
-use crate::oauth2::{Carried, Dialect, Endpoints, OAuth2, TokenCall};
+use crate::oauth2::{Dialect, Endpoints, OAuth2, ParameterLocation, TokenCall};
 use crate::redaction::without_token;
 
 /// The permission to see the Pages of business portfolios.
@@ -37,7 +37,7 @@ pub(crate) const PORTFOLIOS: &str = "business_management";
 const DIALECT: Dialect = Dialect {
     pkce: false,
     scope_separator: ",",
-    code: TokenCall { grant_type: None, carried: Carried::Query, ..TokenCall::CODE },
+    code: TokenCall { grant_type: None, carried: ParameterLocation::Query, ..TokenCall::CODE },
     lengthening: Some(TokenCall::longer("fb_exchange_token", "fb_exchange_token")),
     gone: GONE,
     ours: OURS,
@@ -77,8 +77,8 @@ impl FacebookLogin {
     pub(crate) async fn page(&self, request: &AuthorizationRequest, scopes: &[&str]) -> Result<String, ConnectError> {
         match &self.config_id {
             Some(id) => {
-                let further = [("config_id", id.as_str()), ("override_default_response_type", "true")];
-                self.oauth.authorization_url(request, &[], &further).await
+                let extra = [("config_id", id.as_str()), ("override_default_response_type", "true")];
+                self.oauth.authorization_url(request, &[], &extra).await
             }
             // Otherwise Facebook does not ask again for permissions that the user declined before.
             None => self.oauth.authorization_url(request, scopes, &[("auth_type", "rerequest")]).await,
@@ -92,17 +92,17 @@ impl FacebookLogin {
         graph: &Graph,
         needed: &[&str],
         now: DateTime<Utc>,
-    ) -> Result<Granted, ConnectError> {
+    ) -> Result<FacebookGrant, ConnectError> {
         let token = self.oauth.complete(callback).await?.access_token;
-        let (by, said) = (Caller { token: &token, now }, |it: CallError| without_token(it, &token));
-        let permissions = Permissions::of(graph, by).await.map_err(said)?;
+        let (caller, redact) = (Caller { token: &token, now }, |it: CallError| without_token(it, &token));
+        let permissions = Permissions::fetch(graph, caller).await.map_err(redact)?;
         permissions.need(needed)?;
-        let person: Person = graph.get(by, "/me", &[("fields", "id")]).await.map_err(said)?.body;
-        Ok(Granted { person: person.id, permissions, token })
+        let me: FacebookUser = graph.get(caller, "/me", &[("fields", "id")]).await.map_err(redact)?.body;
+        Ok(FacebookGrant { person: me.id, permissions, token })
     }
 }
 
-pub(crate) struct Granted {
+pub(crate) struct FacebookGrant {
     person: String,
     pub(crate) permissions: Permissions,
     /// A long-lived token of the user: it lists all of their Pages, and revokes the grant.
@@ -110,44 +110,44 @@ pub(crate) struct Granted {
 }
 
 #[derive(Deserialize)]
-struct Person {
+struct FacebookUser {
     id: String,
 }
 
-impl Granted {
+impl FacebookGrant {
     /// The Pages that the user selected, with additional fields.
     pub(crate) async fn pages(
         &self,
         graph: &Graph,
-        further: &[&str],
+        extra_fields: &[&str],
         now: DateTime<Utc>,
     ) -> Result<Vec<Page>, ConnectError> {
-        let by = Caller { token: &self.token, now };
-        let all = pages::all(graph, by, further, self.permissions.have(PORTFOLIOS)).await;
+        let caller = Caller { token: &self.token, now };
+        let all = pages::all(graph, caller, extra_fields, self.permissions.have(PORTFOLIOS)).await;
         all.map_err(|it| without_token(it, &self.token))
     }
 
     /// `None` if the user may not post to the Page.
     pub(crate) fn account(&self, page: &Page, profile: AccountInfo, rules: Rules) -> Option<Account> {
-        let own = page.token.clone().filter(|_| page.may_post())?;
+        let page_token = page.token.clone().filter(|_| page.may_post())?;
         Some(Account {
             profile,
             scopes: self.permissions.granted.clone(),
             rules,
             grant: Some(self.person.clone()),
-            credentials: Credentials { own: Some(own), ..Credentials::new(self.token.clone()) },
+            credentials: Credentials { own_token: Some(page_token), ..Credentials::new(self.token.clone()) },
         })
     }
 }
 
 /// Ends everything that the user of this token has granted to our app. A grant that has already
 /// ended counts as revoked.
-pub(crate) async fn give_back(graph: &Graph, by: Caller<'_>) -> Result<(), AttemptError> {
-    let asked = async {
-        let request = graph.request(by, Method::DELETE, "/me/permissions").await?;
-        graph.json::<IgnoredAny>(request, by, Effect::Private).await
+pub(crate) async fn give_back(graph: &Graph, caller: Caller<'_>) -> Result<(), AttemptError> {
+    let revoked = async {
+        let request = graph.request(caller, Method::DELETE, "/me/permissions").await?;
+        graph.json::<IgnoredAny>(request, caller, Effect::Private).await
     };
-    match asked.await {
+    match revoked.await {
         Err(error) if error.kind != ErrorKind::Unauthorized => Err(error.into()),
         Ok(_) | Err(_) => Ok(()),
     }

@@ -19,26 +19,26 @@ const LOOK: Duration = Duration::from_secs(10);
 /// A public URL that this service has just read successfully.
 pub(super) async fn address(
     http: &HttpClients,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &Attachment,
 ) -> Result<String, AttemptError> {
-    let url = job.files.public_url(file).await;
-    let url = url.map_err(|it| busy(format!("{}: the file has no public URL: {it}", job.place(file))))?;
-    checked(http, job, file, url).await
+    let url = request.files.public_url(file).await;
+    let url = url.map_err(|it| retry_later(format!("{}: the file has no public URL: {it}", request.place(file))))?;
+    checked(http, request, file, url).await
 }
 
 /// The URL, once it was read from here.
 pub(super) async fn checked(
     http: &HttpClients,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     url: String,
 ) -> Result<String, AttemptError> {
-    look(http, &url).await.map_err(|why| {
-        busy(format!(
-            "{}: this service cannot read the file at its public URL on {} ({why}), so no platform can fetch it. Ask \
+    check_readable(http, &url).await.map_err(|reason| {
+        retry_later(format!(
+            "{}: this service cannot read the file at its public URL on {} ({reason}), so no platform can fetch it. Ask \
              your operator to check that this host is reachable from the Internet and serves the files",
-            job.place(file),
+            request.place(file),
             host(&url)
         ))
     })?;
@@ -46,17 +46,22 @@ pub(super) async fn checked(
 }
 
 /// The message about a file that we could read, but Meta could not.
-pub(super) fn not_fetched(job: &PublishRequest<'_>, file: &Attachment, title: &str, said: &str) -> String {
-    let place = job.place(file);
+pub(super) fn fetch_failed_message(
+    request: &PublishRequest<'_>,
+    file: &Attachment,
+    title: &str,
+    reason: &str,
+) -> String {
+    let label = request.place(file);
     format!(
-        "{place}: {title} could not fetch the file ({said}), although this service could read it. {title} refuses some \
+        "{label}: {title} could not fetch the file ({reason}), although this service could read it. {title} refuses some \
          hosts, such as tunnels and object storage; a firewall or a robots.txt may also block it. Ask your operator to \
          check the public URL of the files"
     )
 }
 
-async fn look(http: &HttpClients, url: &str) -> Result<(), String> {
-    let request = http.to_known(Method::GET, url).map_err(|it| it.to_string())?;
+async fn check_readable(http: &HttpClients, url: &str) -> Result<(), String> {
+    let request = http.request_known_host(Method::GET, url).map_err(|it| it.to_string())?;
     let request = request.header(header::RANGE, "bytes=0-0").timeout(LOOK);
     let response = request.send().await.map_err(|it| TransportError::from(it).words("the host of the file"))?;
     match response.status() {
@@ -70,7 +75,7 @@ fn host(url: &str) -> String {
     Url::parse(url).ok().and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn busy(reason: String) -> AttemptError {
+fn retry_later(reason: String) -> AttemptError {
     AttemptError::RetryLater { retry_at: None, reason }
 }
 

@@ -54,60 +54,60 @@ impl Graph {
     /// Adds a proof to every call that it is made by this app, and not by someone who found the
     /// token (`appsecret_proof`).
     #[must_use]
-    pub(crate) fn proving(self, app: Arc<dyn AppSource>) -> Self {
+    pub(crate) fn with_app_proof(self, app: Arc<dyn AppSource>) -> Self {
         Self { app: Some(app), ..self }
     }
 
     /// `path` begins with a slash.
     pub(crate) async fn get<T: DeserializeOwned>(
         &self,
-        by: Caller<'_>,
+        caller: Caller<'_>,
         path: &str,
         query: &[(&str, &str)],
     ) -> Result<Answered<T>, CallError> {
-        let request = self.request(by, Method::GET, path).await?.query(query);
-        self.json(request, by, Effect::Read).await
+        let request = self.request(caller, Method::GET, path).await?.query(query);
+        self.json(request, caller, Effect::Read).await
     }
 
     /// Sends a form. `path` begins with a slash.
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         effect: Effect,
-        by: Caller<'_>,
+        caller: Caller<'_>,
         path: &str,
         fields: &[(&str, &str)],
-        within: Duration,
+        timeout: Duration,
     ) -> Result<Answered<T>, CallError> {
-        let request = self.request(by, Method::POST, path).await?.form(fields).timeout(within);
-        self.json(request, by, effect).await
+        let request = self.request(caller, Method::POST, path).await?.form(fields).timeout(timeout);
+        self.json(request, caller, effect).await
     }
 
     /// A request with the token, and with the proof if it is required.
     pub(crate) async fn request(
         &self,
-        by: Caller<'_>,
+        caller: Caller<'_>,
         method: Method,
         path: &str,
     ) -> Result<RequestBuilder, CallError> {
-        if let Some(warning) = self.version.warning(by.now) {
+        if let Some(warning) = self.version.warning(caller.now) {
             tracing::warn!(platform = self.title(), "{warning}");
         }
-        let request = self.http.to_known(method, format!("{}{path}", self.base_url))?;
-        let request = request.bearer_auth(by.token.expose_secret());
+        let request = self.http.request_known_host(method, format!("{}{path}", self.base_url))?;
+        let request = request.bearer_auth(caller.token.expose_secret());
         let Some(app) = &self.app else { return Ok(request) };
-        let proof = proof(&app.credentials().await?.client_secret, by.token);
+        let proof = proof(&app.credentials().await?.client_secret, caller.token);
         Ok(request.query(&[("appsecret_proof", proof)]))
     }
 
     /// The meaning of an error of a call below the account's own node. If Meta cannot see the
     /// account (100/33), the account is read once more: if Meta cannot see it again, the grant does
     /// not cover it any more; otherwise the error is temporary.
-    pub(crate) async fn confirmed(&self, job: &PublishRequest<'_>, mut error: CallError) -> CallError {
+    pub(crate) async fn confirmed(&self, request: &PublishRequest<'_>, mut error: CallError) -> CallError {
         if !error.is_missing() {
             return error;
         }
-        let path = format!("/{}", job.profile.account_id);
-        let read = self.get::<IgnoredAny>(Caller::of(job), &path, &[("fields", "id")]).await;
+        let path = format!("/{}", request.profile.account_id);
+        let read = self.get::<IgnoredAny>(Caller::for_request(request), &path, &[("fields", "id")]).await;
         let is_gone = read.is_err_and(|it| it.is_missing() || it.kind == ErrorKind::Unauthorized);
         error.kind = if is_gone { ErrorKind::Unauthorized } else { ErrorKind::Unavailable };
         error
@@ -118,23 +118,23 @@ impl Graph {
     pub(crate) async fn json<T: DeserializeOwned>(
         &self,
         request: RequestBuilder,
-        by: Caller<'_>,
+        caller: Caller<'_>,
         effect: Effect,
     ) -> Result<Answered<T>, CallError> {
         let response =
-            http_clients::send(request).await.map_err(|it| CallError::of_transport(it, effect, self.title()))?;
+            http_clients::send(request).await.map_err(|it| CallError::from_transport(it, effect, self.title()))?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response::body_up_to(response, MAX_ANSWER_BYTES).await;
         if !status.is_success() {
-            return Err(self.errors.classify(effect, status, &headers, &body.unwrap_or_default(), by.now));
+            return Err(self.errors.classify(effect, status, &headers, &body.unwrap_or_default(), caller.now));
         }
         let unreadable = || CallError::unreadable(self.title(), effect);
         let body = body.map_err(|_| unreadable())?;
         if self.errors.is_error_in_success(&body) {
-            return Err(self.errors.classify(effect, status, &headers, &body, by.now));
+            return Err(self.errors.classify(effect, status, &headers, &body, caller.now));
         }
         let body = serde_json::from_slice(&body).map_err(|_| unreadable())?;
-        Ok(Answered { body, usage: Usage::of(&headers) })
+        Ok(Answered { body, usage: Usage::from_headers(&headers) })
     }
 
     pub(super) fn errors(&self) -> &'static ErrorTable {

@@ -31,26 +31,26 @@ impl<T: DeserializeOwned> List<T> {
     /// The page after this cursor, or the first one.
     pub(crate) async fn page(
         graph: &Graph,
-        by: Caller<'_>,
+        caller: Caller<'_>,
         path: &str,
         query: &[(&str, &str)],
         after: Option<&str>,
     ) -> Result<Self, CallError> {
         let mut query = query.to_vec();
         query.extend(after.map(|it| ("after", it)));
-        Ok(graph.get(by, path, &query).await?.body)
+        Ok(graph.get(caller, path, &query).await?.body)
     }
 
     /// All entries; of a very long list about the first thousand.
     pub(crate) async fn all(
         graph: &Graph,
-        by: Caller<'_>,
+        caller: Caller<'_>,
         path: &str,
         query: &[(&str, &str)],
     ) -> Result<Vec<T>, CallError> {
         let (mut entries, mut after) = (Vec::new(), None::<String>);
         for _ in 0..MOST_PAGES {
-            let page = Self::page(graph, by, path, query, after.as_deref()).await?;
+            let page = Self::page(graph, caller, path, query, after.as_deref()).await?;
             after = page.next();
             entries.extend(page.data);
             if after.is_none() {

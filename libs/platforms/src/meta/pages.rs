@@ -89,15 +89,15 @@ impl Page {
 /// are read, which requires the permission `business_management`.
 pub(crate) async fn all(
     graph: &Graph,
-    by: Caller<'_>,
-    further: &[&str],
-    portfolios: bool,
+    caller: Caller<'_>,
+    extra_fields: &[&str],
+    includes_portfolios: bool,
 ) -> Result<Vec<Page>, CallError> {
-    let fields = [&[OF_A_PAGE], further].concat().join(",");
-    let mut pages: Vec<Page> = listed(graph, by, "/me/accounts", &format!("{fields},tasks")).await?;
-    if portfolios {
+    let fields = [&[OF_A_PAGE], extra_fields].concat().join(",");
+    let mut pages: Vec<Page> = list_all(graph, caller, "/me/accounts", &format!("{fields},tasks")).await?;
+    if includes_portfolios {
         let known: BTreeSet<_> = pages.iter().map(|it| it.id.clone()).collect();
-        let others = of_portfolios(graph, by, &fields).await?;
+        let others = list_portfolio_pages(graph, caller, &fields).await?;
         pages.extend(others.into_iter().filter(|it| !known.contains(&it.id)));
     }
     let mut seen = BTreeSet::new();
@@ -106,21 +106,21 @@ pub(crate) async fn all(
 }
 
 /// Reads a Page by its own token or that of a user.
-pub(crate) async fn one(graph: &Graph, by: Caller<'_>, id: &str) -> Result<Page, CallError> {
+pub(crate) async fn one(graph: &Graph, caller: Caller<'_>, id: &str) -> Result<Page, CallError> {
     let query = [("fields", "id,name,username,picture.type(large)")];
-    Ok(graph.get(by, &format!("/{id}"), &query).await?.body)
+    Ok(graph.get(caller, &format!("/{id}"), &query).await?.body)
 }
 
-async fn of_portfolios(graph: &Graph, by: Caller<'_>, fields: &str) -> Result<Vec<Page>, CallError> {
-    let portfolios: Vec<Portfolio> = match listed(graph, by, "/me/businesses", "id").await {
+async fn list_portfolio_pages(graph: &Graph, caller: Caller<'_>, fields: &str) -> Result<Vec<Page>, CallError> {
+    let portfolios: Vec<Portfolio> = match list_all(graph, caller, "/me/businesses", "id").await {
         // A user may have none, and an app may not be permitted to read them.
         Err(error) if error.kind == ErrorKind::Unauthorized => return Ok(Vec::new()),
-        listed => listed?,
+        list_all => list_all?,
     };
     let mut pages = Vec::new();
     let lists = portfolios.iter().flat_map(|it| ["owned_pages", "client_pages"].map(|edge| (&it.id, edge)));
     for (id, edge) in lists.take(MOST_LISTS) {
-        match listed(graph, by, &format!("/{id}/{edge}"), fields).await {
+        match list_all(graph, caller, &format!("/{id}/{edge}"), fields).await {
             Ok(found) => pages.extend::<Vec<Page>>(found),
             // The user may lack the permission to see the Pages of one portfolio.
             Err(error) if error.kind == ErrorKind::Unauthorized => {}
@@ -130,11 +130,11 @@ async fn of_portfolios(graph: &Graph, by: Caller<'_>, fields: &str) -> Result<Ve
     Ok(pages)
 }
 
-async fn listed<T: DeserializeOwned>(
+async fn list_all<T: DeserializeOwned>(
     graph: &Graph,
-    by: Caller<'_>,
+    caller: Caller<'_>,
     path: &str,
     fields: &str,
 ) -> Result<Vec<T>, CallError> {
-    List::all(graph, by, path, &[("fields", fields), ("limit", AT_ONCE)]).await
+    List::all(graph, caller, path, &[("fields", fields), ("limit", AT_ONCE)]).await
 }

@@ -24,8 +24,8 @@ struct Permission {
 }
 
 impl Permissions {
-    pub(crate) async fn of(graph: &Graph, by: Caller<'_>) -> Result<Self, CallError> {
-        let all: Vec<Permission> = List::all(graph, by, "/me/permissions", &[]).await?;
+    pub(crate) async fn fetch(graph: &Graph, caller: Caller<'_>) -> Result<Self, CallError> {
+        let all: Vec<Permission> = List::all(graph, caller, "/me/permissions", &[]).await?;
         let granted = all.into_iter().filter(|it| it.status == "granted").map(|it| it.permission);
         Ok(Self { granted: granted.collect() })
     }
@@ -41,11 +41,11 @@ impl Permissions {
             return Ok(());
         }
         let missing = missing.join(", ");
-        let words = format!(
+        let message = format!(
             "these permissions were not granted: {missing}. Connect again and leave all of them on. If Facebook did \
              not ask you for them, the operator's app may not request them yet"
         );
-        Err(ConnectError::Refused(words))
+        Err(ConnectError::Refused(message))
     }
 }
 
@@ -57,7 +57,7 @@ mod tests {
     fn declined_permissions_are_named() {
         let permissions = Permissions { granted: vec!["a".to_owned(), "b".to_owned()] };
         assert!(permissions.need(&["a", "b"]).is_ok() && permissions.have("a") && !permissions.have("c"));
-        let refusal = permissions.need(&["a", "c", "d"]).unwrap_err().to_string();
-        assert!(refusal.contains("not granted: c, d. Connect again"), "{refusal}");
+        let error = permissions.need(&["a", "c", "d"]).unwrap_err().to_string();
+        assert!(error.contains("not granted: c, d. Connect again"), "{error}");
     }
 }

@@ -9,11 +9,11 @@ use crate::connect_flow::{CallbackUrls, ConnectError};
 impl Graph {
     /// Refuses a connect flow that could not succeed, because only this machine reaches this
     /// deployment, like `cargo dev` without a tunnel.
-    pub(crate) fn check_reach(&self, here: &CallbackUrls) -> Result<(), ConnectError> {
-        if !is_of_one_machine(&here.origin) || is_of_one_machine(&self.base_url) {
+    pub(crate) fn check_reach(&self, urls: &CallbackUrls) -> Result<(), ConnectError> {
+        if !is_local(&urls.origin) || is_local(&self.base_url) {
             return Ok(());
         }
-        let (title, origin) = (self.title(), &here.origin);
+        let (title, origin) = (self.title(), &urls.origin);
         Err(ConnectError::Unsupported(format!(
             "{title} fetches files and redirects users only at public https URLs, but {origin} is reachable only from \
              this machine. Start the service with --origin and a public https URL. Instagram and Threads do not fetch \
@@ -22,7 +22,7 @@ impl Graph {
     }
 }
 
-fn is_of_one_machine(address: &str) -> bool {
+fn is_local(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else { return false };
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -47,12 +47,15 @@ mod tests {
     fn unreachable_deployment_connects_only_local_fakes() {
         let check = |origin: &str, platform: &str| {
             let graph = Graph::new(HttpClients::new(AddressPolicy::PublicOnly), platform, Version::THREADS, &ERRORS);
-            graph.check_reach(&CallbackUrls::of(origin, "threads")).map_err(|it| it.to_string())
+            graph.check_reach(&CallbackUrls::new(origin, "threads")).map_err(|it| it.to_string())
         };
         let real = "https://graph.threads.net";
         for origin in ["http://127.0.0.1:3000", "http://localhost:3000", "http://[::1]:3000", "http://a.localhost"] {
-            let told = check(origin, real).unwrap_err();
-            assert!(told.contains("Threads") && told.contains(origin) && told.contains("--origin"), "{told}");
+            let message = check(origin, real).unwrap_err();
+            assert!(
+                message.contains("Threads") && message.contains(origin) && message.contains("--origin"),
+                "{message}"
+            );
             assert_eq!(check(origin, "http://127.0.0.1:4000"), Ok(()), "a fake");
         }
         assert_eq!(check("https://social.example", real), Ok(()));

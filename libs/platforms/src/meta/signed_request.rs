@@ -41,11 +41,11 @@ pub(crate) async fn read(
 fn checked(secret: &SecretString, message: &str, now: DateTime<Utc>) -> Option<DeauthorizationCallback> {
     let (signature, payload) = message.split_once('.').filter(|_| message.len() <= MOST_BYTES)?;
     // Some of Meta's callbacks have padding.
-    let decoded = |it: &str| URL_SAFE_NO_PAD.decode(it.trim_end_matches('=')).ok();
+    let decode = |it: &str| URL_SAFE_NO_PAD.decode(it.trim_end_matches('=')).ok();
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose_secret().as_bytes());
     // In constant time.
-    hmac::verify(&key, payload.as_bytes(), &decoded(signature)?).ok()?;
-    let Payload { algorithm, user_id, issued_at } = serde_json::from_slice(&decoded(payload)?).ok()?;
+    hmac::verify(&key, payload.as_bytes(), &decode(signature)?).ok()?;
+    let Payload { algorithm, user_id, issued_at } = serde_json::from_slice(&decode(payload)?).ok()?;
     let grant = match user_id {
         Value::String(id) => id,
         Value::Number(id) => id.to_string(),
@@ -79,11 +79,11 @@ mod tests {
     fn callback_signed_with_the_app_secret_is_accepted() {
         let an_hour_ago = noon() - TimeDelta::hours(1);
         let payload = json!({ "algorithm": "HMAC-SHA256", "user_id": "218471", "issued_at": an_hour_ago.timestamp() });
-        let notice = DeauthorizationCallback { grant: "218471".to_owned(), at: an_hour_ago };
+        let expected = DeauthorizationCallback { grant: "218471".to_owned(), at: an_hour_ago };
         let message = signed("app-secret", &payload);
-        assert_eq!(read(&message), Some(notice.clone()));
+        assert_eq!(read(&message), Some(expected.clone()));
         let (signature, payload) = message.split_once('.').unwrap();
-        assert_eq!(read(&format!("{signature}=.{payload}")), Some(notice), "it may be padded");
+        assert_eq!(read(&format!("{signature}=.{payload}")), Some(expected), "it may be padded");
         let number = json!({ "algorithm": "HMAC-SHA256", "user_id": 218_471 });
         assert_eq!(read(&signed("app-secret", &number)).unwrap().at, noon());
         let tomorrow = (noon() + TimeDelta::days(1)).timestamp();
@@ -94,8 +94,8 @@ mod tests {
     #[test]
     fn forged_callback_is_refused() {
         let payload = json!({ "algorithm": "HMAC-SHA256", "user_id": "218471" });
-        let true_one = signed("app-secret", &payload);
-        let (signature, _) = true_one.split_once('.').unwrap();
+        let genuine = signed("app-secret", &payload);
+        let (signature, _) = genuine.split_once('.').unwrap();
         let other = URL_SAFE_NO_PAD.encode(json!({ "algorithm": "HMAC-SHA256", "user_id": "1" }).to_string());
         for forged in [
             signed("another-secret", &payload),

@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_as_they_are_written() {
+    fn timestamps_of_both_formats_are_parsed() {
         let noon = "2026-11-23T12:00:00Z".parse().ok();
         assert_eq!(read("2026-11-23T12:00:00+0000"), noon);
         assert_eq!(read("2026-11-23T13:00:00+01:00"), noon);

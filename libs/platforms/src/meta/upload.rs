@@ -39,19 +39,19 @@ impl Graph {
     /// Sends the bytes of a file from `offset` on.
     pub(crate) async fn upload(
         &self,
-        job: &PublishRequest<'_>,
+        call: &PublishRequest<'_>,
         file: &Attachment,
         offset: u64,
         url: &Url,
     ) -> Result<(), CallError> {
-        let by = Caller::of(job);
-        let bytes = job.files.open_range(file, offset..file.size_bytes).await?;
+        let caller = Caller::for_request(call);
+        let bytes = call.files.open_range(file, offset..file.size_bytes).await?;
         let unsent = |message: &str| CallError::new(ErrorKind::NotSent, Effect::Private, message);
-        let authorization = HeaderValue::from_str(&format!("OAuth {}", by.token.expose_secret()));
+        let authorization = HeaderValue::from_str(&format!("OAuth {}", caller.token.expose_secret()));
         let mut authorization = authorization.map_err(|_| unsent("the token is unreadable"))?;
         authorization.set_sensitive(true);
-        let request = self.http.to_known(Method::POST, url.clone())?.timeout(TIMEOUT);
-        let request = request
+        let builder = self.http.request_known_host(Method::POST, url.clone())?.timeout(TIMEOUT);
+        let builder = builder
             .header(AUTHORIZATION, authorization)
             .header("offset", offset)
             .header("file_size", file.size_bytes)
@@ -59,6 +59,6 @@ impl Graph {
             // With a length, a stream that ends early is not mistaken for the whole file.
             .header(CONTENT_LENGTH, file.size_bytes - offset)
             .body(Body::wrap_stream(bytes));
-        self.json::<IgnoredAny>(request, by, Effect::Private).await.map(|_| ())
+        self.json::<IgnoredAny>(builder, caller, Effect::Private).await.map(|_| ())
     }
 }

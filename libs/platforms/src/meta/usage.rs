@@ -26,22 +26,22 @@ pub(crate) struct Usage {
 
 impl Usage {
     /// Zero if there are no such headers.
-    pub(crate) fn of(headers: &HeaderMap) -> Self {
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
         let read = |name: &str| serde_json::from_str::<Value>(headers.get(name)?.to_str().ok()?).ok();
         let mut all = Self::default();
-        if let Some(of_the_app) = read(OF_THE_APP) {
-            all.count(&of_the_app);
+        if let Some(app_usage) = read(OF_THE_APP) {
+            all.count(&app_usage);
         }
-        let of_accounts = read(OF_THE_ACCOUNT);
-        let lists = of_accounts.as_ref().and_then(Value::as_object).into_iter().flat_map(|it| it.values());
+        let account_usage = read(OF_THE_ACCOUNT);
+        let lists = account_usage.as_ref().and_then(Value::as_object).into_iter().flat_map(|it| it.values());
         lists.filter_map(Value::as_array).flatten().for_each(|it| all.count(it));
         all
     }
 
-    fn count(&mut self, said: &Value) {
-        let percents = ["call_count", "total_cputime", "total_time"].iter().filter_map(|it| said[*it].as_u64());
+    fn count(&mut self, usage: &Value) {
+        let percents = ["call_count", "total_cputime", "total_time"].iter().filter_map(|it| usage[*it].as_u64());
         self.percent = percents.fold(self.percent, u64::max);
-        self.minutes = self.minutes.max(said["estimated_time_to_regain_access"].as_u64().unwrap_or(0));
+        self.minutes = self.minutes.max(usage["estimated_time_to_regain_access"].as_u64().unwrap_or(0));
     }
 
     /// When to repeat a call that would be made at `at`: later near the limit.
@@ -52,8 +52,8 @@ impl Usage {
 
 /// When calls that were refused for rate limits are accepted again: at most a day later, because
 /// nothing counts longer. `None` if the headers do not state it.
-pub(super) fn regained_at(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    let minutes = i64::try_from(Usage::of(headers).minutes).unwrap_or(i64::MAX).min(24 * 60);
+pub(super) fn rate_limit_reset(headers: &HeaderMap, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let minutes = i64::try_from(Usage::from_headers(headers).minutes).unwrap_or(i64::MAX).min(24 * 60);
     (minutes != 0).then(|| now + TimeDelta::minutes(minutes))
 }
 
@@ -68,7 +68,7 @@ mod tests {
         let header = |(name, value): &(&'static str, &'static str)| {
             (HeaderName::from_static(name), HeaderValue::from_static(value))
         };
-        Usage::of(&headers.iter().map(header).collect())
+        Usage::from_headers(&headers.iter().map(header).collect())
     }
 
     #[test]
@@ -96,11 +96,11 @@ mod tests {
     #[test]
     fn rate_limit_ends_at_the_stated_time() {
         for (minutes, expected) in [("0", None), ("19", Some(19)), ("18446744073709551615", Some(24 * 60))] {
-            let said = format!(r#"{{"17":[{{"call_count":100,"estimated_time_to_regain_access":{minutes}}}]}}"#);
+            let usage = format!(r#"{{"17":[{{"call_count":100,"estimated_time_to_regain_access":{minutes}}}]}}"#);
             let name = HeaderName::from_static(OF_THE_ACCOUNT);
-            let headers = [(name, HeaderValue::from_str(&said).unwrap())].into_iter().collect();
+            let headers = [(name, HeaderValue::from_str(&usage).unwrap())].into_iter().collect();
             let expected = expected.map(|it| noon() + TimeDelta::minutes(it));
-            assert_eq!(regained_at(&headers, noon()), expected, "{minutes}");
+            assert_eq!(rate_limit_reset(&headers, noon()), expected, "{minutes}");
         }
     }
 }

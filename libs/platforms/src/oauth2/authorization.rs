@@ -19,7 +19,7 @@ impl Dialect {
         client_id: &str,
         request: &AuthorizationRequest,
         scopes: &[&str],
-        further: &[(&str, &str)],
+        extra: &[(&str, &str)],
     ) -> String {
         let mut pairs = page.query_pairs_mut();
         pairs
@@ -33,7 +33,7 @@ impl Dialect {
         if !scopes.is_empty() {
             pairs.append_pair("scope", &scopes.join(self.scope_separator));
         }
-        pairs.extend_pairs(self.page).extend_pairs(further);
+        pairs.extend_pairs(self.page).extend_pairs(extra);
         drop(pairs);
         // A plus sign means a blank in forms. Servers that do not read the query as a form would
         // read it as a plus sign.
@@ -43,10 +43,10 @@ impl Dialect {
     }
 
     /// The code of a callback, or why there is none.
-    pub(crate) fn code_of<'a>(&self, callback: &'a Callback) -> Result<&'a str, ConnectError> {
-        let answer = |name: &str| callback.query.get(name).map(String::as_str).filter(|it| !it.is_empty());
-        match answer("error") {
-            None => answer("code").ok_or_else(|| ConnectError::Refused("the response has no code".to_owned())),
+    pub(crate) fn read_code<'a>(&self, callback: &'a Callback) -> Result<&'a str, ConnectError> {
+        let parameter = |name: &str| callback.query.get(name).map(String::as_str).filter(|it| !it.is_empty());
+        match parameter("error") {
+            None => parameter("code").ok_or_else(|| ConnectError::Refused("the response has no code".to_owned())),
             Some(error) if self.denials.contains(&error) => Err(ConnectError::Denied),
             Some(error) if self.scope_errors.contains(&error) => {
                 tracing::error!(
@@ -55,7 +55,7 @@ impl Dialect {
                 );
                 Err(ConnectError::Unsupported(SCOPES_REFUSED.to_owned()))
             }
-            Some(error) => Err(ConnectError::Refused(response::shown(answer("error_description").unwrap_or(error)))),
+            Some(error) => Err(ConnectError::Refused(response::shown(parameter("error_description").unwrap_or(error)))),
         }
     }
 }

@@ -20,13 +20,13 @@ pub(super) enum TokenCallError {
 }
 
 impl TokenCallError {
-    pub(super) fn of(error: &reqwest::Error) -> Self {
+    pub(super) fn from_reqwest(error: &reqwest::Error) -> Self {
         if error.is_connect() { Self::NotReached } else { Self::NotAnswered }
     }
 
     fn reason(self) -> String {
         match self {
-            Self::NotNow(not_now) => not_now.to_string(),
+            Self::NotNow(error) => error.to_string(),
             Self::NotReached => "the platform could not be reached".to_owned(),
             Self::NotAnswered => "the platform did not respond".to_owned(),
             Self::Refused(refused) => match refused.blame() {
@@ -39,16 +39,16 @@ impl TokenCallError {
 }
 
 impl From<DependencyError> for TokenCallError {
-    fn from(not_now: DependencyError) -> Self {
-        Self::NotNow(not_now)
+    fn from(error: DependencyError) -> Self {
+        Self::NotNow(error)
     }
 }
 
 /// The user reads a reason that will not change. For a temporary error, the user is asked to try
 /// again.
 impl From<TokenCallError> for ConnectError {
-    fn from(failure: TokenCallError) -> Self {
-        match failure {
+    fn from(error: TokenCallError) -> Self {
+        match error {
             TokenCallError::Refused(refused)
                 if matches!(refused.blame(), TokenErrorKind::Grant | TokenErrorKind::Request) =>
             {
@@ -60,8 +60,8 @@ impl From<TokenCallError> for ConnectError {
 }
 
 impl From<TokenCallError> for RefreshError {
-    fn from(failure: TokenCallError) -> Self {
-        match failure {
+    fn from(error: TokenCallError) -> Self {
+        match error {
             TokenCallError::Refused(refused) if refused.blame() == TokenErrorKind::Grant => Self::Gone(refused.words),
             other => Self::Unreachable(other.reason()),
         }
@@ -70,8 +70,8 @@ impl From<TokenCallError> for RefreshError {
 
 /// For a revocation, which may be repeated.
 impl From<TokenCallError> for AttemptError {
-    fn from(failure: TokenCallError) -> Self {
-        match failure {
+    fn from(error: TokenCallError) -> Self {
+        match error {
             TokenCallError::Refused(refused) if refused.blame() == TokenErrorKind::Request => {
                 Self::Refused { reason: refused.words }
             }
@@ -82,14 +82,14 @@ impl From<TokenCallError> for AttemptError {
                 Self::RetryLater { retry_at, reason: TokenCallError::Refused(refused).reason() }
             }
             TokenCallError::NotNow(_) | TokenCallError::NotReached => {
-                Self::RetryLater { retry_at: None, reason: failure.reason() }
+                Self::RetryLater { retry_at: None, reason: error.reason() }
             }
             // A server that has responded has stopped working on the call.
             TokenCallError::Refused(_) | TokenCallError::Unreadable => {
-                Self::Unknown { may_still_run: false, retry_at: None, reason: failure.reason() }
+                Self::Unknown { may_still_run: false, retry_at: None, reason: error.reason() }
             }
             TokenCallError::NotAnswered => {
-                Self::Unknown { may_still_run: true, retry_at: None, reason: failure.reason() }
+                Self::Unknown { may_still_run: true, retry_at: None, reason: error.reason() }
             }
         }
     }

@@ -47,8 +47,8 @@ pub struct TokenCall {
     /// The parameter with the code or token to exchange.
     pub parameter: &'static str,
     /// Which token of the account `parameter` has, if it has one.
-    pub of: Of,
-    pub carried: Carried,
+    pub token: TokenKind,
+    pub carried: ParameterLocation,
     /// How our app authenticates.
     pub client: ClientAuth,
     /// Additional parameters.
@@ -56,7 +56,7 @@ pub struct TokenCall {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum TokenKind {
     /// The token that calls send.
     Access,
     /// The token that is exchanged for new ones.
@@ -65,7 +65,7 @@ pub enum Of {
 
 /// Where a call has its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carried {
+pub enum ParameterLocation {
     Form,
     /// In the query of a GET request.
     Query,
@@ -87,7 +87,7 @@ pub enum ClientAuth {
 
 /// Our app, as the platform knows it.
 #[derive(Clone, Copy)]
-pub(crate) struct Us<'a> {
+pub(crate) struct ClientCredentials<'a> {
     pub(crate) client_id: &'a str,
     pub(crate) client_secret: &'a SecretString,
 }
@@ -126,21 +126,21 @@ impl Dialect {
         &self,
         request: RequestBuilder,
         call: &TokenCall,
-        us: Option<Us<'_>>,
-        what: &str,
-        further: &[(&str, &str)],
+        client: Option<ClientCredentials<'_>>,
+        token: &str,
+        extra: &[(&str, &str)],
     ) -> RequestBuilder {
         let mut parameters: Vec<(&str, &str)> = call.grant_type.map(|it| ("grant_type", it)).into_iter().collect();
-        parameters.push((call.parameter, what));
-        parameters.extend(further);
+        parameters.push((call.parameter, token));
+        parameters.extend(extra);
         parameters.extend(call.further);
-        let request = match us {
-            Some(us) => self.authenticate(request, call.client, us, &mut parameters),
+        let request = match client {
+            Some(client) => self.authenticate(request, call.client, client, &mut parameters),
             None => request,
         };
         match call.carried {
-            Carried::Form => request.form(&parameters),
-            Carried::Query => request.query(&parameters),
+            ParameterLocation::Form => request.form(&parameters),
+            ParameterLocation::Query => request.query(&parameters),
         }
     }
 
@@ -148,10 +148,11 @@ impl Dialect {
         &self,
         request: RequestBuilder,
         client: ClientAuth,
-        us: Us<'a>,
+        credentials: ClientCredentials<'a>,
         parameters: &mut Vec<(&'a str, &'a str)>,
     ) -> RequestBuilder {
-        let (id, secret) = ((self.client_id, us.client_id), ("client_secret", us.client_secret.expose_secret()));
+        let (id, secret) =
+            ((self.client_id, credentials.client_id), ("client_secret", credentials.client_secret.expose_secret()));
         match client {
             ClientAuth::Basic => {
                 // Encoded before they are joined (RFC 6749, section 2.3.1).
@@ -172,28 +173,28 @@ impl TokenCall {
     pub const CODE: Self = Self {
         grant_type: Some("authorization_code"),
         parameter: "code",
-        of: Of::Access,
-        carried: Carried::Form,
+        token: TokenKind::Access,
+        carried: ParameterLocation::Form,
         client: ClientAuth::Body,
         further: &[],
     };
 
     /// RFC 6749, section 6.
     pub const REFRESH: Self =
-        Self { grant_type: Some("refresh_token"), parameter: "refresh_token", of: Of::Refresh, ..Self::CODE };
+        Self { grant_type: Some("refresh_token"), parameter: "refresh_token", token: TokenKind::Refresh, ..Self::CODE };
 
     /// RFC 7009, section 2.1. Sends the refresh token if there is one: it lives longer, and either
     /// token ends the whole grant.
-    pub const REVOCATION: Self = Self { grant_type: None, parameter: "token", of: Of::Refresh, ..Self::CODE };
+    pub const REVOCATION: Self = Self { grant_type: None, parameter: "token", token: TokenKind::Refresh, ..Self::CODE };
 
     /// A GET request that exchanges an access token for one that lasts longer, as on Meta's
     /// platforms.
     pub const fn longer(grant_type: &'static str, parameter: &'static str) -> Self {
-        Self { grant_type: Some(grant_type), parameter, carried: Carried::Query, ..Self::CODE }
+        Self { grant_type: Some(grant_type), parameter, carried: ParameterLocation::Query, ..Self::CODE }
     }
 }
 
-impl Of {
+impl TokenKind {
     pub(crate) fn token(self, credentials: &Credentials) -> Option<&SecretString> {
         match self {
             Self::Access => Some(&credentials.access_token),

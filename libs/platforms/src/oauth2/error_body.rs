@@ -50,19 +50,20 @@ impl TokenErrorBody {
         retry_at: Option<DateTime<Utc>>,
         body: Option<&[u8]>,
     ) -> Option<Self> {
-        let answer: Value = body.and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
-        let error = &answer["error"];
-        let has_error = error.as_str().is_some_and(|it| !it.is_empty()) || answer["ok"] == false;
+        let response: Value = body.and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
+        let error = &response["error"];
+        let has_error = error.as_str().is_some_and(|it| !it.is_empty()) || response["ok"] == false;
         if status.is_success() && !has_error {
             return None;
         }
-        let code = [error, &error["code"], &answer["code"]].into_iter().find_map(code);
-        let said = |names: &[&str], of: &Value| names.iter().find_map(|it| of[*it].as_str().map(str::to_owned));
-        let words = said(&["message", "error_description", "error_message", "error"], &answer)
-            .or_else(|| said(&["message"], error));
-        let words = words.map_or_else(|| format!("the server returned {status}"), |it| response::shown(&it));
-        let blame = blame(dialect, status, code.as_deref());
-        Some(Self { blame, code, words, retry_at, status })
+        let code = [error, &error["code"], &response["code"]].into_iter().find_map(code);
+        let text =
+            |names: &[&str], platform: &Value| names.iter().find_map(|it| platform[*it].as_str().map(str::to_owned));
+        let message = text(&["message", "error_description", "error_message", "error"], &response)
+            .or_else(|| text(&["message"], error));
+        let message = message.map_or_else(|| format!("the server returned {status}"), |it| response::shown(&it));
+        let kind = blame(dialect, status, code.as_deref());
+        Some(Self { blame: kind, code, words: message, retry_at, status })
     }
 
     pub(super) fn blame(&self) -> TokenErrorKind {
@@ -70,7 +71,7 @@ impl TokenErrorBody {
     }
 
     /// Whether nothing is left to revoke.
-    pub(super) fn is_of_an_ended_grant(&self) -> bool {
+    pub(super) fn is_grant_ended(&self) -> bool {
         self.blame == TokenErrorKind::Grant || self.code.as_deref() == Some(OF_A_TOKEN)
     }
 }

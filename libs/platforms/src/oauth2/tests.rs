@@ -11,17 +11,17 @@ use crate::connect_flow::CallbackUrls;
 const SCOPES: &[&str] = &["read", "write"];
 
 fn request() -> AuthorizationRequest {
-    let here = CallbackUrls::of("http://us", "example");
-    AuthorizationRequest { state: "a state".into(), urls: here, challenge: "challenge".to_owned() }
+    let callback_urls = CallbackUrls::new("http://us", "example");
+    AuthorizationRequest { state: "a state".into(), urls: callback_urls, challenge: "challenge".to_owned() }
 }
 
 fn callback(query: &[(&str, &str)]) -> Callback {
-    let here = CallbackUrls::of("http://us", "example");
+    let callback_urls = CallbackUrls::new("http://us", "example");
     Callback {
         query: query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-        arrived_at: here.redirect_uri.clone(),
+        arrived_at: callback_urls.redirect_uri.clone(),
         verifier: "verifier".into(),
-        urls: here,
+        urls: callback_urls,
         adapter_state: None,
     }
 }
@@ -34,8 +34,8 @@ fn credentials() -> Credentials {
     }
 }
 
-fn tokens(answer: &Value) -> Result<Tokens, NoTokens> {
-    Tokens::read(answer.to_string().as_bytes())
+fn tokens(response: &Value) -> Result<Tokens, NoTokens> {
+    Tokens::read(response.to_string().as_bytes())
 }
 
 /// Like `TikTok`.
@@ -69,8 +69,8 @@ const LENGTHENED: Dialect = Dialect {
 #[tokio::test]
 async fn authorization_url_follows_the_dialect() {
     let server = Server::start().await;
-    let url = async |dialect, further: &[(&str, &str)]| {
-        server.oauth(dialect).authorization_url(&request(), SCOPES, further).await.unwrap()
+    let url = async |dialect, extra: &[(&str, &str)]| {
+        server.oauth(dialect).authorization_url(&request(), SCOPES, extra).await.unwrap()
     };
     let begins = format!("{}/authorize?from=here&response_type=code&", server.url);
     let us = "redirect_uri=http%3A%2F%2Fus%2Fconnect%2Fcallback%2Fexample&state=a%20state";
@@ -177,7 +177,7 @@ async fn refresh_keeps_fields_that_the_response_omits() {
 async fn grant_ends_only_with_a_documented_code_of_the_platform() {
     use Dialect as D;
     const STRICT: Dialect = Dialect { gone: &["invalid_grant", "invalid_request"], ..Dialect::STANDARD };
-    for (dialect, status, answer, outcome) in [
+    for (dialect, status, response, outcome) in [
         (&D::STANDARD, 400, json!({"error": "invalid_grant", "error_description": "it\nended"}), "gone: itended"),
         // Tumblr sends it with 401, TikTok and Reddit with 200.
         (&D::STANDARD, 401, json!({"error": "invalid_grant"}), "gone: invalid_grant"),
@@ -206,17 +206,17 @@ async fn grant_ends_only_with_a_documented_code_of_the_platform() {
         ),
     ] {
         let server = Server::start().await;
-        server.answers(status, answer.clone());
+        server.answers(status, response.clone());
 
         let refused = server.oauth(dialect).refresh(&credentials(), noon()).await.unwrap_err();
 
-        let said = match &refused {
-            RefreshError::Gone(words) => format!("gone: {words}"),
+        let actual = match &refused {
+            RefreshError::Gone(message) => format!("gone: {message}"),
             RefreshError::Unreachable(_) if server.refused_secrets() == 1 => "ours".to_owned(),
-            RefreshError::Unreachable(words) => format!("unreachable: {words}"),
+            RefreshError::Unreachable(message) => format!("unreachable: {message}"),
         };
-        assert_eq!(said, outcome, "{status} {answer}");
-        assert!(server.refused_secrets() == usize::from(outcome == "ours"), "{status} {answer}");
+        assert_eq!(actual, outcome, "{status} {response}");
+        assert!(server.refused_secrets() == usize::from(outcome == "ours"), "{status} {response}");
     }
 }
 
@@ -227,7 +227,7 @@ async fn a_connect_flow_ends_with_the_reason() {
         passing: &["internal_error"],
         ..Dialect::STANDARD
     };
-    for (query, status, answer, outcome) in [
+    for (query, status, response, outcome) in [
         (vec![("error", "access_denied")], 0, json!(null), "Denied"),
         (vec![("error", "user_cancelled_login"), ("code", "c")], 0, json!(null), "Denied"),
         (vec![("error", "bad"), ("error_description", "no\r\nway")], 0, json!(null), "Refused(\"noway\")"),
@@ -243,10 +243,10 @@ async fn a_connect_flow_ends_with_the_reason() {
     ] {
         let server = Server::start().await;
         if status != 0 {
-            server.answers(status, answer);
+            server.answers(status, response);
         }
-        let refusal = server.oauth(&CANCELLED).complete(&callback(&query)).await.unwrap_err();
-        assert_eq!(format!("{refusal:?}"), outcome, "{query:?}");
+        let error = server.oauth(&CANCELLED).complete(&callback(&query)).await.unwrap_err();
+        assert_eq!(format!("{error:?}"), outcome, "{query:?}");
         assert_eq!(server.saw().len(), usize::from(status != 0), "{query:?}");
     }
     let server = Server::start().await;
@@ -257,8 +257,9 @@ async fn a_connect_flow_ends_with_the_reason() {
 
 #[tokio::test]
 async fn grant_is_revoked_and_an_ended_one_counts_as_revoked() {
-    const ACCESS: Dialect = Dialect { revocation: TokenCall { of: Of::Access, ..TokenCall::REVOCATION }, ..KEYS };
-    for (status, answer, outcome) in [
+    const ACCESS: Dialect =
+        Dialect { revocation: TokenCall { token: TokenKind::Access, ..TokenCall::REVOCATION }, ..KEYS };
+    for (status, response, outcome) in [
         (200, json!({}), "Ok(())"),
         (204, json!(null), "Ok(())"),
         (200, json!("bye"), "Ok(())"),
@@ -272,11 +273,11 @@ async fn grant_is_revoked_and_an_ended_one_counts_as_revoked() {
         (500, json!({}), "Err(Unknown { may_still_run: false"),
     ] {
         let server = Server::start().await;
-        server.answers(status, answer.clone());
+        server.answers(status, response.clone());
         let revoked = server.oauth(&BASIC).revoke(&credentials(), noon()).await;
-        assert!(format!("{revoked:?}").starts_with(outcome), "{status} {answer}: {revoked:?}");
-        let is_ours = answer["error"] == "invalid_client";
-        assert_eq!(server.refused_secrets(), usize::from(is_ours), "{status} {answer}");
+        assert!(format!("{revoked:?}").starts_with(outcome), "{status} {response}: {revoked:?}");
+        let is_ours = response["error"] == "invalid_client";
+        assert_eq!(server.refused_secrets(), usize::from(is_ours), "{status} {response}");
         let sent =
             json!({"authorization": "us%3A1:our+secret%2B", "token": "refresh", "token_type_hint": "refresh_token"});
         assert_eq!(server.saw(), [("POST /revoke".to_owned(), sent)]);
@@ -285,8 +286,8 @@ async fn grant_is_revoked_and_an_ended_one_counts_as_revoked() {
     server.answers(200, json!({}));
     server.oauth(&ACCESS).revoke(&credentials(), noon()).await.unwrap();
     assert_eq!(server.saw()[0].1["token"], "access");
-    let nowhere = OAuth2 { endpoints: Endpoints::default(), ..server.oauth(&KEYS) };
-    nowhere.revoke(&credentials(), noon()).await.unwrap();
+    let without_revocation = OAuth2 { endpoints: Endpoints::default(), ..server.oauth(&KEYS) };
+    without_revocation.revoke(&credentials(), noon()).await.unwrap();
     assert_eq!(server.saw().len(), 1, "without a call for it, only the person can");
 }
 
@@ -306,7 +307,7 @@ async fn missing_response_does_not_end_a_grant() {
 }
 
 #[test]
-fn tokens_are_read_in_every_form_and_never_print() {
+fn tokens_are_read_in_every_form_and_debug_omits_them() {
     let ends = |expires_in: Value| {
         let read = tokens(&json!({"access_token": "a", "expires_in": expires_in})).unwrap();
         read.credentials(None, noon()).expires_at.map(|it| (it - noon()).num_seconds())
@@ -325,9 +326,9 @@ fn tokens_are_read_in_every_form_and_never_print() {
         assert_eq!(ends(expires_in.clone()), seconds, "{expires_in}");
     }
     let granted = |field: &str, value: Value| {
-        let mut answer = json!({"access_token": "a"});
-        answer[field] = value;
-        tokens(&answer).unwrap().granted(&["asked"])
+        let mut response = json!({"access_token": "a"});
+        response[field] = value;
+        tokens(&response).unwrap().granted(&["asked"])
     };
     for (field, value, scopes) in [
         ("scope", json!("openid,profile w_member"), vec!["openid", "profile", "w_member"]),
@@ -362,10 +363,10 @@ async fn address_inside_our_network_is_not_called_for_a_server_that_a_user_named
     let server = Server::start().await;
     server.answers(200, json!({"access_token": "new"}));
     let endpoints = Endpoints { token: format!("{}/token", server.url), ..Endpoints::default() };
-    let oauth = OAuth2::of_named(HttpClients::new(AddressPolicy::PublicOnly), "us:1", &PUBLIC, endpoints);
+    let oauth = OAuth2::for_named_server(HttpClients::new(AddressPolicy::PublicOnly), "us:1", &PUBLIC, endpoints);
 
-    let refusal = oauth.complete(&callback(&[("code", "c")])).await.unwrap_err();
+    let error = oauth.complete(&callback(&[("code", "c")])).await.unwrap_err();
 
-    assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
+    assert!(matches!(error, ConnectError::Unreachable), "{error:?}");
     assert_eq!(server.saw(), []);
 }

@@ -41,8 +41,8 @@ impl fmt::Debug for Tokens {
 }
 
 impl Tokens {
-    pub fn read(answer: &[u8]) -> Result<Self, NoTokens> {
-        serde_json::from_slice(answer).map_err(|_| NoTokens)
+    pub fn read(response: &[u8]) -> Result<Self, NoTokens> {
+        serde_json::from_slice(response).map_err(|_| NoTokens)
     }
 
     /// A field of the response. It may be as secret as a token.
@@ -61,8 +61,8 @@ impl Tokens {
 
     /// The granted scopes. A platform may omit them if they equal those that were `asked` for (RFC
     /// 6749, section 5.1).
-    pub fn granted(&self, asked: &[&str]) -> Vec<String> {
-        self.scopes.clone().unwrap_or_else(|| asked.iter().map(|it| (*it).to_owned()).collect())
+    pub fn granted(&self, requested: &[&str]) -> Vec<String> {
+        self.scopes.clone().unwrap_or_else(|| requested.iter().map(|it| (*it).to_owned()).collect())
     }
 
     /// The credentials of a new account, with the adapter's own `extra`.
@@ -77,8 +77,8 @@ impl Tokens {
     pub fn renewed(self, old: &Credentials, now: DateTime<Utc>) -> Credentials {
         let expires_at = self.ends_at(now);
         // A new refresh token has its own expiry, or none is known.
-        let kept = self.refresh_token.is_none().then_some(old.refresh_expires_at).flatten();
-        let refresh_expires_at = self.refresh_ends_at(now).or(kept);
+        let old_expiry = self.refresh_token.is_none().then_some(old.refresh_expires_at).flatten();
+        let refresh_expires_at = self.refresh_ends_at(now).or(old_expiry);
         let refresh_token = self.refresh_token.or_else(|| old.refresh_token.clone());
         Credentials { access_token: self.access_token, refresh_token, expires_at, refresh_expires_at, ..old.clone() }
     }
@@ -100,31 +100,31 @@ impl Tokens {
     /// When the refresh token expires. LinkedIn and Pinterest use the first name, `TikTok` the
     /// second.
     fn refresh_ends_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let said = ["refresh_token_expires_in", "refresh_expires_in"].iter().find_map(|it| self.field(it));
-        now.checked_add_signed(lasting(said?)?)
+        let lifetime = ["refresh_token_expires_in", "refresh_expires_in"].iter().find_map(|it| self.field(it));
+        now.checked_add_signed(lasting(lifetime?)?)
     }
 }
 
 impl TryFrom<Value> for Tokens {
     type Error = NoTokens;
 
-    fn try_from(answer: Value) -> Result<Self, NoTokens> {
-        let answer = unwrapped(answer).ok_or(NoTokens)?;
-        let token = |name: &str| answer.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
+    fn try_from(response: Value) -> Result<Self, NoTokens> {
+        let response = unwrap_object(response).ok_or(NoTokens)?;
+        let token = |name: &str| response.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
         let access_token = token("access_token").filter(|it| is_token(it)).ok_or(NoTokens)?.into();
         let refresh_token = match token("refresh_token") {
             Some(it) if !is_token(it) => return Err(NoTokens),
             it => it.map(Into::into),
         };
-        let expires_in = answer.get("expires_in").and_then(lasting);
-        let scopes = ["scope", "scopes", "permissions"].iter().find_map(|it| scopes(answer.get(*it)?));
-        Ok(Self { access_token, refresh_token, expires_in, scopes, answer })
+        let expires_in = response.get("expires_in").and_then(lasting);
+        let scopes = ["scope", "scopes", "permissions"].iter().find_map(|it| scopes(response.get(*it)?));
+        Ok(Self { access_token, refresh_token, expires_in, scopes, answer: response })
     }
 }
 
 /// The object with the token, which some platforms nest in another object, or in a list in it.
-fn unwrapped(answer: Value) -> Option<Map<String, Value>> {
-    let Value::Object(mut object) = answer else { return None };
+fn unwrap_object(response: Value) -> Option<Map<String, Value>> {
+    let Value::Object(mut object) = response else { return None };
     if object.contains_key("access_token") {
         return Some(object);
     }

@@ -38,11 +38,16 @@ impl Fixture {
     }
 
     /// Looks for this file, so many seconds after noon.
-    async fn look(&self, mime_type: MimeType, awaited: Option<Awaited>, seconds: i64) -> Result<Look, AttemptError> {
+    async fn look(
+        &self,
+        mime_type: MimeType,
+        pending: Option<PendingPicture>,
+        seconds: i64,
+    ) -> Result<Look, AttemptError> {
         let file = self.file(mime_type);
-        let (profile, credentials) = somebody();
-        let job = job(&profile, &credentials, std::slice::from_ref(&file), self, seconds);
-        fitted(&job, &file, self.bounds, awaited).await
+        let (profile, credentials) = an_account();
+        let request = job(&profile, &credentials, std::slice::from_ref(&file), self, seconds);
+        fitted(&request, &file, self.bounds, pending).await
     }
 
     fn file(&self, mime_type: MimeType) -> Attachment {
@@ -75,7 +80,7 @@ impl MediaReader for Fixture {
     }
 }
 
-fn somebody() -> (AccountInfo, Credentials) {
+fn an_account() -> (AccountInfo, Credentials) {
     let profile =
         AccountInfo { account_id: "1".to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
     (profile, Credentials::new("token".into()))
@@ -114,76 +119,76 @@ fn picture(width: u32, height: u32, format: ImageFormat) -> Vec<u8> {
 #[tokio::test]
 async fn fitting_picture_without_metadata_is_sent_unchanged() {
     for (mime, format) in [(MimeType::Png, ImageFormat::Png), (MimeType::Jpeg, ImageFormat::Jpeg)] {
-        let desk = Fixture::with(picture(100, 60, format));
+        let fixture = Fixture::with(picture(100, 60, format));
 
-        let Ok(Look::Ready((passed, size))) = desk.look(mime, None, 0).await else { panic!("{mime:?}") };
+        let Ok(Look::Ready((passed, size))) = fixture.look(mime, None, 0).await else { panic!("{mime:?}") };
 
-        assert_eq!((passed.mime_type, &passed.bytes[..], size), (mime, &desk.bytes[..], (100, 60)));
-        assert_eq!(desk.asked(), 0);
+        assert_eq!((passed.mime_type, &passed.bytes[..], size), (mime, &fixture.bytes[..], (100, 60)));
+        assert_eq!(fixture.asked(), 0);
     }
 }
 
 #[tokio::test]
 async fn large_picture_or_metadata_requests_a_fitted_one() {
-    let place = b"\xFF\xE1\0\x10Exif\0\0MM\0\x2A\0\0\0\x08";
+    let exif = b"\xFF\xE1\0\x10Exif\0\0MM\0\x2A\0\0\0\x08";
     let plain = picture(10, 10, ImageFormat::Jpeg);
-    let telling = [&plain[..2], &place[..], &plain[2..]].concat();
+    let with_metadata = [&plain[..2], &exif[..], &plain[2..]].concat();
     let broken = picture(10, 10, ImageFormat::Png)[..60].to_vec();
     for (mime, bytes) in [
         (MimeType::Png, picture(101, 60, ImageFormat::Png)),
         (MimeType::Png, [picture(10, 10, ImageFormat::Png), vec![0; 20_000]].concat()),
-        (MimeType::Jpeg, telling),
+        (MimeType::Jpeg, with_metadata),
         (MimeType::Png, broken),
         (MimeType::Webp, picture(10, 10, ImageFormat::WebP)),
     ] {
-        let desk = Fixture::with(bytes);
-        assert!(matches!(desk.look(mime, None, 0).await, Ok(Look::Again(..))), "{mime:?}");
-        assert_eq!(desk.asked(), 1, "{mime:?}");
+        let fixture = Fixture::with(bytes);
+        assert!(matches!(fixture.look(mime, None, 0).await, Ok(Look::Again(..))), "{mime:?}");
+        assert_eq!(fixture.asked(), 1, "{mime:?}");
     }
 }
 
 #[tokio::test]
 async fn other_format_or_ratio_requests_a_fitted_picture() {
     let square = Borders { min: Ratio::hundredths(100), max: Ratio::hundredths(100) };
-    for (format, mime, width, bounds, is_asked) in [
+    for (format, mime, width, bounds, is_requested) in [
         (ImageFormat::Jpeg, MimeType::Jpeg, 10, BOUNDS.jpeg(), false),
         (ImageFormat::Png, MimeType::Png, 10, BOUNDS.jpeg(), true),
         (ImageFormat::Png, MimeType::Png, 10, BOUNDS.with_borders(square), false),
         (ImageFormat::Png, MimeType::Png, 11, BOUNDS.with_borders(square), true),
     ] {
-        let desk = Fixture { bounds, ..Fixture::with(picture(width, 10, format)) };
-        let looked = desk.look(mime, None, 0).await.unwrap();
-        assert_eq!(matches!(looked, Look::Again(..)), is_asked, "{mime:?} {width} {bounds:?}");
+        let fixture = Fixture { bounds, ..Fixture::with(picture(width, 10, format)) };
+        let looked = fixture.look(mime, None, 0).await.unwrap();
+        assert_eq!(matches!(looked, Look::Again(..)), is_requested, "{mime:?} {width} {bounds:?}");
     }
 }
 
 #[tokio::test]
 async fn picture_is_polled_less_often_and_requested_again_late() {
-    let desk = Fixture::with(picture(10, 10, ImageFormat::WebP));
-    let (mut awaited, mut seconds, mut waits) = (None, 0, Vec::new());
+    let fixture = Fixture::with(picture(10, 10, ImageFormat::WebP));
+    let (mut pending, mut seconds, mut waits) = (None, 0, Vec::new());
     while seconds < 6 * 60 {
-        let Ok(Look::Again(next, at)) = desk.look(MimeType::Webp, awaited, seconds).await else { panic!() };
+        let Ok(Look::Again(next, at)) = fixture.look(MimeType::Webp, pending, seconds).await else { panic!() };
         let stored = serde_json::to_string(&next).unwrap();
-        awaited = Some(serde_json::from_str(&stored).unwrap());
+        pending = Some(serde_json::from_str(&stored).unwrap());
         let wait = (at - noon()).num_seconds() - seconds;
         waits.push(wait);
         seconds += wait;
-        assert_eq!(desk.asked(), if seconds - wait < 5 * 60 { 1 } else { 2 }, "{seconds}");
+        assert_eq!(fixture.asked(), if seconds - wait < 5 * 60 { 1 } else { 2 }, "{seconds}");
     }
     assert_eq!(waits[..6], [1, 1, 1, 1, 2, 3]);
     assert_eq!(waits.last(), Some(&30));
 
     let made = Picture { mime_type: MimeType::Png, bytes: picture(10, 10, ImageFormat::Png).into() };
-    *desk.answer.lock().unwrap() = Some(FittedPicture::Picture(made.clone()));
-    let Ok(Look::Ready((found, size))) = desk.look(MimeType::Webp, awaited, seconds).await else { panic!() };
+    *fixture.answer.lock().unwrap() = Some(FittedPicture::Picture(made.clone()));
+    let Ok(Look::Ready((found, size))) = fixture.look(MimeType::Webp, pending, seconds).await else { panic!() };
     assert_eq!((found, size), (made, (10, 10)));
 }
 
 #[tokio::test]
 async fn refusal_names_the_file() {
-    let desk = Fixture::with(picture(10, 10, ImageFormat::WebP));
-    *desk.answer.lock().unwrap() = Some(FittedPicture::Refused("the file is damaged".to_owned()));
-    let refused = desk.look(MimeType::Webp, None, 0).await.err();
+    let fixture = Fixture::with(picture(10, 10, ImageFormat::WebP));
+    *fixture.answer.lock().unwrap() = Some(FittedPicture::Refused("the file is damaged".to_owned()));
+    let refused = fixture.look(MimeType::Webp, None, 0).await.err();
     let reason = "file 1 of 1 (image/webp): the file is damaged".to_owned();
     assert_eq!(refused, Some(AttemptError::Refused { reason }));
 }
@@ -196,10 +201,10 @@ async fn picture_header_states_its_size() {
         (b"no picture".to_vec(), false),
         (vec![0; 200_000], false),
     ] {
-        let desk = Fixture::with(bytes);
-        let file = desk.file(MimeType::Png);
-        let (profile, credentials) = somebody();
-        let job = job(&profile, &credentials, std::slice::from_ref(&file), &desk, 0);
-        assert_eq!(is_longer(&job, &file, 100).await, Ok(expected));
+        let fixture = Fixture::with(bytes);
+        let file = fixture.file(MimeType::Png);
+        let (profile, credentials) = an_account();
+        let request = job(&profile, &credentials, std::slice::from_ref(&file), &fixture, 0);
+        assert_eq!(is_longer(&request, &file, 100).await, Ok(expected));
     }
 }

@@ -58,20 +58,20 @@ struct Claimed {
 
 #[async_trait::async_trait]
 impl Claims for Claimed {
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
-        let of = |claimed: &[String], claim| {
+    async fn find(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
+        let claimed_by = |claimed: &[String], claim| {
             let among = claimed.iter().filter(|it| ids.contains(it)).cloned();
             among.map(|it| (it, claim)).collect::<Vec<_>>()
         };
-        Ok([of(&self.ours, Claim::Ours), of(&self.others, Claim::Others)].concat())
+        Ok([claimed_by(&self.ours, Claim::Ours), claimed_by(&self.others, Claim::Others)].concat())
     }
 }
 
-struct Down;
+struct FailingClaims;
 
 #[async_trait::async_trait]
-impl Claims for Down {
-    async fn of(&self, _: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
+impl Claims for FailingClaims {
+    async fn find(&self, _: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
         Err(ClaimsError)
     }
 }
@@ -177,7 +177,7 @@ async fn list_that_starts_again_has_ended() {
 #[tokio::test]
 async fn unavailable_claims_decide_nothing() {
     let account = account(&[("2", Same), ("1", Other)]);
-    let found = look_for(&account, &ids(&["1"]), &Down, noon()).await.unwrap();
+    let found = look_for(&account, &ids(&["1"]), &FailingClaims, noon()).await.unwrap();
     assert!(matches!(found, Found::Pending { .. }), "{found:?}");
 }
 

@@ -24,7 +24,7 @@ struct Observed<'a> {
 }
 
 impl<'a> Observed<'a> {
-    fn is_read(&self) {
+    fn mark_read(&self) {
         self.fields.borrow_mut().insert(self.path.clone());
     }
 
@@ -37,7 +37,7 @@ impl<'a> Observed<'a> {
 macro_rules! read_as_a_whole {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {
         $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Error> {
-            self.is_read();
+            self.mark_read();
             self.value.$method($($argument,)* visitor)
         })*
     };
@@ -73,14 +73,14 @@ impl<'de> Deserializer<'de> for Observed<'de> {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.value {
-            Value::Object(object) => visitor.visit_map(Entries { of: self, rest: object.iter(), value: None }),
+            Value::Object(object) => visitor.visit_map(Entries { observed: self, rest: object.iter(), value: None }),
             other => other.deserialize_map(visitor),
         }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.value {
-            Value::Array(elements) => visitor.visit_seq(Elements { of: self, rest: elements.iter() }),
+            Value::Array(elements) => visitor.visit_seq(Elements { observed: self, rest: elements.iter() }),
             other => other.deserialize_seq(visitor),
         }
     }
@@ -96,7 +96,7 @@ impl<'de> Deserializer<'de> for Observed<'de> {
 }
 
 struct Entries<'a> {
-    of: Observed<'a>,
+    observed: Observed<'a>,
     rest: serde_json::map::Iter<'a>,
     /// The value of the last returned key.
     value: Option<Observed<'a>>,
@@ -107,7 +107,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
         let Some((key, value)) = self.rest.next() else { return Ok(None) };
-        self.value = Some(self.of.within(key, value));
+        self.value = Some(self.observed.within(key, value));
         let key: StrDeserializer<'_, Error> = key.as_str().into_deserializer();
         seed.deserialize(key).map(Some)
     }
@@ -118,7 +118,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
 }
 
 struct Elements<'a> {
-    of: Observed<'a>,
+    observed: Observed<'a>,
     rest: std::slice::Iter<'a, Value>,
 }
 
@@ -126,7 +126,7 @@ impl<'de> SeqAccess<'de> for Elements<'de> {
     type Error = Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
-        self.rest.next().map(|it| seed.deserialize(self.of.within("*", it))).transpose()
+        self.rest.next().map(|it| seed.deserialize(self.observed.within("*", it))).transpose()
     }
 }
 

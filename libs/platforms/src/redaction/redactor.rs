@@ -29,11 +29,11 @@ const SHORTEST_KEPT: usize = 12;
 const SHORTEST_IN_A_HEADER: usize = 8;
 
 pub(super) struct Redactor {
-    secrets: Vec<Hidden>,
+    secrets: Vec<HiddenValue>,
 }
 
 /// One value, in a form in which it may occur.
-struct Hidden {
+struct HiddenValue {
     characters: Vec<char>,
     /// How many consecutive characters of it are redacted.
     piece: usize,
@@ -43,18 +43,18 @@ impl Redactor {
     pub(super) fn for_credentials(credentials: &Credentials) -> Self {
         let mut redactor = Self { secrets: Vec::new() };
         redactor.add_secret(credentials.access_token.expose_secret());
-        for token in credentials.refresh_token.iter().chain(&credentials.own) {
+        for token in credentials.refresh_token.iter().chain(&credentials.own_token) {
             redactor.add_secret(token.expose_secret());
         }
         if let Some(extra) = &credentials.extra {
-            redactor.add_kept(extra.expose_secret());
+            redactor.add_stored(extra.expose_secret());
         }
         redactor
     }
 
-    pub(super) fn for_request(job: &PublishRequest<'_>) -> Self {
-        let mut redactor = Self::for_credentials(job.credentials);
-        redactor.add(job.text, PIECE_OF_A_TEXT);
+    pub(super) fn for_request(request: &PublishRequest<'_>) -> Self {
+        let mut redactor = Self::for_credentials(request.credentials);
+        redactor.add(request.text, PIECE_OF_A_TEXT);
         redactor
     }
 
@@ -65,9 +65,9 @@ impl Redactor {
     }
 
     /// The secret fields of a form.
-    pub(super) fn for_form(answers: &FieldValues, fields: &[Field]) -> Self {
+    pub(super) fn for_form(values: &FieldValues, fields: &[Field]) -> Self {
         let mut redactor = Self { secrets: Vec::new() };
-        let secret = fields.iter().filter(|it| it.secret).filter_map(|it| answers.get(it.name));
+        let secret = fields.iter().filter(|it| it.secret).filter_map(|it| values.get(it.name));
         for answer in secret {
             redactor.add_secret(answer.expose_secret());
         }
@@ -75,11 +75,11 @@ impl Redactor {
     }
 
     /// The verifier and the adapter state of a pending approval.
-    pub(super) fn for_approval(awaited: &PendingApproval) -> Self {
+    pub(super) fn for_approval(pending: &PendingApproval) -> Self {
         let mut redactor = Self { secrets: Vec::new() };
-        redactor.add_secret(awaited.verifier.expose_secret());
-        if let Some(memory) = &awaited.adapter_state {
-            redactor.add_kept(memory.expose_secret());
+        redactor.add_secret(pending.verifier.expose_secret());
+        if let Some(adapter_state) = &pending.adapter_state {
+            redactor.add_stored(adapter_state.expose_secret());
         }
         redactor
     }
@@ -93,32 +93,32 @@ impl Redactor {
                 redactor.add_secret(value);
             }
         }
-        if let Some(memory) = &callback.adapter_state {
-            redactor.add_kept(memory.expose_secret());
+        if let Some(adapter_state) = &callback.adapter_state {
+            redactor.add_stored(adapter_state.expose_secret());
         }
         redactor
     }
 
     /// The message without any of these values.
-    pub(super) fn redact(&self, words: &str) -> String {
-        let shown: Vec<char> = words.chars().collect();
+    pub(super) fn redact(&self, message: &str) -> String {
+        let shown: Vec<char> = message.chars().collect();
         let characters: Vec<char> = shown.iter().map(char::to_ascii_lowercase).collect();
-        let mut taken = vec![false; characters.len()];
+        let mut is_redacted = vec![false; characters.len()];
         for hidden in &self.secrets {
-            hidden.mark(&characters, &mut taken);
+            hidden.mark(&characters, &mut is_redacted);
         }
-        mark_headers(&characters, &mut taken);
-        let mut kept = String::new();
-        let mut was_taken = false;
-        for (character, is_taken) in shown.into_iter().zip(taken) {
-            match (is_taken, was_taken) {
-                (true, false) => kept.push_str(REDACTED),
+        mark_headers(&characters, &mut is_redacted);
+        let mut redacted = String::new();
+        let mut was_hidden = false;
+        for (character, is_hidden) in shown.into_iter().zip(is_redacted) {
+            match (is_hidden, was_hidden) {
+                (true, false) => redacted.push_str(REDACTED),
                 (true, true) => {}
-                (false, _) => kept.push(character),
+                (false, _) => redacted.push(character),
             }
-            was_taken = is_taken;
+            was_hidden = is_hidden;
         }
-        kept
+        redacted
     }
 
     fn add_secret(&mut self, secret: &str) {
@@ -128,24 +128,24 @@ impl Redactor {
     /// Adds a value, also form-encoded, URL-encoded and as JSON.
     fn add(&mut self, value: &str, piece: usize) {
         let in_a_form: String = byte_serialize(value.as_bytes()).collect();
-        let in_an_address = in_a_form.replace('+', "%20");
+        let in_a_url = in_a_form.replace('+', "%20");
         let in_json = serde_json::to_string(value).unwrap_or_default();
         let in_json = in_json.trim_matches('"').to_owned();
-        for form in [value.to_owned(), in_a_form, in_an_address, in_json] {
+        for form in [value.to_owned(), in_a_form, in_a_url, in_json] {
             // Adapters remove control characters from the messages they read.
             let characters: Vec<char> =
                 form.chars().filter(|it| !it.is_control()).map(|it| it.to_ascii_lowercase()).collect();
             let is_known = self.secrets.iter().any(|it| it.characters == characters);
             if SHORTEST <= characters.len() && !is_known {
-                self.secrets.push(Hidden { characters, piece });
+                self.secrets.push(HiddenValue { characters, piece });
             }
         }
     }
 
     /// Adds every value of an adapter's stored data that may be a secret: long strings that are
     /// neither words nor URLs.
-    fn add_kept(&mut self, kept: &str) {
-        let mut values = vec![serde_json::from_str(kept).unwrap_or(serde_json::Value::Null)];
+    fn add_stored(&mut self, stored: &str) {
+        let mut values = vec![serde_json::from_str(stored).unwrap_or(serde_json::Value::Null)];
         while let Some(value) = values.pop() {
             match value {
                 serde_json::Value::Array(many) => values.extend(many),
@@ -162,19 +162,19 @@ impl Redactor {
     }
 }
 
-impl Hidden {
-    fn mark(&self, words: &[char], taken: &mut [bool]) {
+impl HiddenValue {
+    fn mark(&self, message: &[char], is_redacted: &mut [bool]) {
         let piece = self.piece.min(self.characters.len());
         let pieces: HashSet<&[char]> = self.characters.windows(piece).collect();
         // A short text may be part of another word.
         let stands_alone = |at: usize| {
             let is_apart = |it: Option<&char>| it.is_none_or(|it| !it.is_alphanumeric());
-            is_apart(at.checked_sub(1).and_then(|it| words.get(it))) && is_apart(words.get(at + piece))
+            is_apart(at.checked_sub(1).and_then(|it| message.get(it))) && is_apart(message.get(at + piece))
         };
         let may_be_within = PIECE_OF_A_SECRET <= piece;
-        for (at, found) in words.windows(piece).enumerate() {
+        for (at, found) in message.windows(piece).enumerate() {
             if pieces.contains(found) && (may_be_within || stands_alone(at)) {
-                taken[at..at + piece].fill(true);
+                is_redacted[at..at + piece].fill(true);
             }
         }
     }
@@ -183,16 +183,16 @@ impl Hidden {
 /// Marks what follows the name of a scheme, as in an `Authorization` header, and everything that
 /// looks like a signed token: proofs are made for one request, and no list of them exists.
 /// nobody has a list of them.
-fn mark_headers(words: &[char], taken: &mut [bool]) {
+fn mark_headers(message: &[char], is_redacted: &mut [bool]) {
     let is_of_a_token = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '~' | '+' | '/' | '=');
     let mut after_scheme = false;
     let mut at = 0;
-    while at < words.len() {
-        let length = words[at..].iter().take_while(|it| is_of_a_token(**it)).count();
-        let run: String = words[at..at + length].iter().collect();
+    while at < message.len() {
+        let length = message[at..].iter().take_while(|it| is_of_a_token(**it)).count();
+        let run: String = message[at..at + length].iter().collect();
         let is_signed = run.starts_with("eyj") && 20 <= length;
         if is_signed || (after_scheme && SHORTEST_IN_A_HEADER <= length) {
-            taken[at..at + length].fill(true);
+            is_redacted[at..at + length].fill(true);
         }
         if 0 < length {
             after_scheme = ["bearer", "dpop", "basic"].contains(&run.as_str());
@@ -212,7 +212,7 @@ mod tests {
         let mut redactor = Redactor::for_credentials(&Credentials {
             refresh_token: Some("refresh-5521-abcd".into()),
             extra: Some(r#"{"server":"https://harbour.example","app":{"client_secret":"kept-secret-0451"}}"#.into()),
-            own: Some("own-page-7731-qwer".into()),
+            own_token: Some("own-page-7731-qwer".into()),
             ..Credentials::new(TOKEN.into())
         });
         redactor.add(TEXT, PIECE_OF_A_TEXT);
@@ -233,34 +233,34 @@ mod tests {
             "no: refresh_token=refresh-5521-abcd&client_secret=kept-secret-0451".to_owned(),
             "no: page=own-page-7731-qwer".to_owned(),
         ] {
-            let said = redactor().redact(&repeated);
-            assert!(said.starts_with("no: ") && said.contains(REDACTED), "{said}");
+            let redacted = redactor().redact(&repeated);
+            assert!(redacted.starts_with("no: ") && redacted.contains(REDACTED), "{redacted}");
             for piece in ["ferry leaves", "ferry+leaves", "weather", "81-harbo", "5521", "0451", "7731"] {
-                assert!(!said.to_lowercase().contains(piece), "{piece} of {repeated} in {said}");
+                assert!(!redacted.to_lowercase().contains(piece), "{piece} of {repeated} in {redacted}");
             }
         }
     }
 
     #[test]
     fn signed_proofs_are_redacted() {
-        for (repeated, said) in [
+        for (repeated, expected) in [
             ("Authorization: DPoP abcdefghij", "Authorization: DPoP […]"),
             ("Basic Y2xpZW50OnNlY3JldA== is wrong", "Basic […] is wrong"),
             ("proof eyJhbGciOiJFUzI1NiJ9.e30.c2lnbmF0dXJl", "proof […]"),
         ] {
-            assert_eq!(Redactor { secrets: Vec::new() }.redact(repeated), said);
+            assert_eq!(Redactor { secrets: Vec::new() }.redact(repeated), expected);
         }
     }
 
     #[test]
     fn platform_message_without_secrets_stays() {
-        for words in [
+        for message in [
             "Validation failed: Text contained a disallowed hashtag: ferry",
             "the bearer of this token may not post; DPoP is needed",
             "harbour.example does not take 12 files; 4 are the most",
             "the server returned 500 Internal Server Error",
         ] {
-            assert_eq!(redactor().redact(words), words);
+            assert_eq!(redactor().redact(message), message);
         }
     }
 

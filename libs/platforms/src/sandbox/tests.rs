@@ -14,7 +14,7 @@ use futures::{StreamExt, stream};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use self::network::{Network, adapter_at, adapter_of};
+use self::network::{Network, adapter_at, adapter_with};
 use super::*;
 use crate::account::Credentials;
 use crate::app::{AppCredentials, AppUnavailable};
@@ -84,15 +84,15 @@ impl Target {
 
 /// Credentials that change: a new pair after each refusal.
 #[derive(Default)]
-struct Changing(AtomicU32);
+struct RotatingApp(AtomicU32);
 
 #[async_trait::async_trait]
-impl AppSource for Changing {
+impl AppSource for RotatingApp {
     async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {
         Ok(Arc::new(AppCredentials::new("us", &format!("secret-{}", self.0.load(Ordering::SeqCst)))))
     }
 
-    fn refused(&self, _: &Arc<AppCredentials>) {
+    fn report_refused(&self, _: &Arc<AppCredentials>) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 }
@@ -100,25 +100,25 @@ impl AppSource for Changing {
 fn request() -> AuthorizationRequest {
     AuthorizationRequest {
         state: "state+1".into(),
-        urls: CallbackUrls::of("http://us", NAME),
+        urls: CallbackUrls::new("http://us", NAME),
         challenge: "challenge".to_owned(),
     }
 }
 
 fn callback(query: &[(&str, &str)]) -> Callback {
     Callback {
-        arrived_at: CallbackUrls::of("http://us", NAME).redirect_uri,
+        arrived_at: CallbackUrls::new("http://us", NAME).redirect_uri,
         query: query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         verifier: "verifier".into(),
-        urls: CallbackUrls::of("http://us", NAME),
+        urls: CallbackUrls::new("http://us", NAME),
         adapter_state: None,
     }
 }
 
 #[tokio::test]
 async fn authorization_url_has_the_challenge() {
-    let departure = adapter_at("http://x/sandbox").authorize(&FieldValues::new(), &request(), noon()).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
+    let step = adapter_at("http://x/sandbox").authorize(&FieldValues::new(), &request(), noon()).await.unwrap();
+    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
 
     assert_eq!(
         url,
@@ -175,9 +175,9 @@ async fn only_the_platform_ends_a_grant() {
     let credentials = Target::new().credentials;
 
     network.answers(200, json!({"access_token": "new", "expires_in": 3600, "scope": "profile"}));
-    let renewed = adapter.refresh(&credentials, noon()).await.unwrap();
-    assert_eq!(renewed.access_token.expose_secret(), "new");
-    assert_eq!(renewed.refresh_token.unwrap().expose_secret(), "refresh", "the old one is kept");
+    let refreshed = adapter.refresh(&credentials, noon()).await.unwrap();
+    assert_eq!(refreshed.access_token.expose_secret(), "new");
+    assert_eq!(refreshed.refresh_token.unwrap().expose_secret(), "refresh", "the old one is kept");
 
     network.answers(400, json!({"error": "invalid_grant"}));
     assert!(matches!(adapter.refresh(&credentials, noon()).await, Err(RefreshError::Gone(_))));
@@ -187,8 +187,8 @@ async fn only_the_platform_ends_a_grant() {
         let refused = adapter.refresh(&credentials, noon()).await;
         assert!(matches!(refused, Err(RefreshError::Unreachable(_))), "{error}: {refused:?}");
     }
-    let nobody = adapter_at("http://127.0.0.1:1/sandbox").refresh(&credentials, noon()).await;
-    assert!(matches!(nobody, Err(RefreshError::Unreachable(_))), "{nobody:?}");
+    let unreachable = adapter_at("http://127.0.0.1:1/sandbox").refresh(&credentials, noon()).await;
+    assert!(matches!(unreachable, Err(RefreshError::Unreachable(_))), "{unreachable:?}");
 }
 
 #[tokio::test]
@@ -256,13 +256,13 @@ async fn first_comment_follows_the_post_separately() {
     );
 
     network.answers(429, json!({"error": "any", "message": "slow down"}));
-    let busy = adapter.follow_up(&target.job(), &follow_up).await;
-    assert!(matches!(busy, Err(AttemptError::RetryLater { retry_at: Some(_), .. })), "{busy:?}");
-    network.cuts();
+    let limited = adapter.follow_up(&target.job(), &follow_up).await;
+    assert!(matches!(limited, Err(AttemptError::RetryLater { retry_at: Some(_), .. })), "{limited:?}");
+    network.cut_responses();
     let cut = adapter.follow_up(&target.job(), &follow_up).await;
     assert!(matches!(cut, Err(AttemptError::Unknown { .. })), "{cut:?}");
-    let of_old = FollowUp { name: "of an earlier version", ..follow_up };
-    assert_eq!(adapter.follow_up(&target.job(), &of_old).await, Ok(Followed::Done));
+    let removed_follow_up = FollowUp { name: "of an earlier version", ..follow_up };
+    assert_eq!(adapter.follow_up(&target.job(), &removed_follow_up).await, Ok(Followed::Done));
 }
 
 #[tokio::test]
@@ -270,22 +270,22 @@ async fn response_is_classified_by_status_and_code() {
     let network = Network::default();
     let adapter = network.adapter().await;
     let target = Target::new();
-    let words = |message: &str| json!({"error": "any", "message": message});
+    let error_body = |message: &str| json!({"error": "any", "message": message});
 
-    network.answers(422, words("no such thing"));
+    network.answers(422, error_body("no such thing"));
     let refused = adapter.publish(&target.job()).await;
     assert_eq!(refused, Err(AttemptError::Refused { reason: "no such thing".to_owned() }));
 
-    network.answers(401, words("revoked"));
-    let disconnected = adapter.publish(&target.job()).await;
-    assert_eq!(disconnected, Err(AttemptError::Unauthorized { reason: "revoked".to_owned() }));
+    network.answers(401, error_body("revoked"));
+    let unauthorized = adapter.publish(&target.job()).await;
+    assert_eq!(unauthorized, Err(AttemptError::Unauthorized { reason: "revoked".to_owned() }));
 
-    network.answers(429, words("slow down"));
-    let busy = adapter.publish(&target.job()).await;
+    network.answers(429, error_body("slow down"));
+    let limited = adapter.publish(&target.job()).await;
     let retry_at = Some(noon() + TimeDelta::seconds(30));
-    assert_eq!(busy, Err(AttemptError::RetryLater { retry_at, reason: "slow down".to_owned() }));
+    assert_eq!(limited, Err(AttemptError::RetryLater { retry_at, reason: "slow down".to_owned() }));
 
-    network.answers(500, words("oops"));
+    network.answers(500, error_body("oops"));
     let unknown = adapter.publish(&target.job()).await;
     assert_eq!(unknown, Err(AttemptError::Unknown { may_still_run: true, retry_at, reason: "oops".to_owned() }));
 
@@ -293,12 +293,12 @@ async fn response_is_classified_by_status_and_code() {
     let broken = adapter.publish(&target.job()).await;
     assert!(matches!(broken, Err(AttemptError::Unknown { may_still_run: true, .. })), "{broken:?}");
 
-    network.cuts();
+    network.cut_responses();
     let cut = adapter.publish(&target.job()).await;
     assert!(matches!(cut, Err(AttemptError::Unknown { may_still_run: true, .. })), "{cut:?}");
 
-    let nobody = adapter_at("http://127.0.0.1:1/sandbox").publish(&target.job()).await;
-    assert!(matches!(nobody, Err(AttemptError::RetryLater { retry_at: None, .. })), "{nobody:?}");
+    let unreachable = adapter_at("http://127.0.0.1:1/sandbox").publish(&target.job()).await;
+    assert!(matches!(unreachable, Err(AttemptError::RetryLater { retry_at: None, .. })), "{unreachable:?}");
 }
 
 #[tokio::test]
@@ -307,31 +307,31 @@ async fn lost_response_is_looked_up_by_reference() {
     let adapter = network.adapter().await;
     let target = Target::new();
 
-    network.finds(
+    network.respond_to_look_up(
         200,
         json!([{
             "id": "7", "url": "http://x/7", "text": "Hello", "reference": "post-1",
             "posted_at": "2026-11-21T12:00:01.500Z",
         }]),
     );
-    let there = adapter.look_up(&target.job(), noon()).await;
+    let found = adapter.look_up(&target.job(), noon()).await;
     let published = Published::new("7", noon() + TimeDelta::milliseconds(1500)).with_url(Some("http://x/7".to_owned()));
-    assert_eq!(there, Resolution::Found(published));
+    assert_eq!(found, Resolution::Found(published));
 
-    network.finds(200, json!([]));
+    network.respond_to_look_up(200, json!([]));
     assert_eq!(adapter.look_up(&target.job(), noon()).await, Resolution::NotPublished);
 
-    network.finds(401, json!({"error": "any"}));
-    let gone = adapter.look_up(&target.job(), noon()).await;
-    assert!(matches!(gone, Resolution::Unauthorized { .. }), "{gone:?}");
+    network.respond_to_look_up(401, json!({"error": "any"}));
+    let unauthorized = adapter.look_up(&target.job(), noon()).await;
+    assert!(matches!(unauthorized, Resolution::Unauthorized { .. }), "{unauthorized:?}");
 
     for status in [403, 429, 500] {
-        network.finds(status, json!({"error": "any"}));
-        let unclear = adapter.look_up(&target.job(), noon()).await;
-        assert!(matches!(unclear, Resolution::Pending { .. }), "{status}: {unclear:?}");
+        network.respond_to_look_up(status, json!({"error": "any"}));
+        let resolution = adapter.look_up(&target.job(), noon()).await;
+        assert!(matches!(resolution, Resolution::Pending { .. }), "{status}: {resolution:?}");
     }
-    let nobody = adapter_at("http://127.0.0.1:1/sandbox").look_up(&target.job(), noon()).await;
-    assert!(matches!(nobody, Resolution::Pending { .. }), "{nobody:?}");
+    let unreachable = adapter_at("http://127.0.0.1:1/sandbox").look_up(&target.job(), noon()).await;
+    assert!(matches!(unreachable, Resolution::Pending { .. }), "{unreachable:?}");
 }
 
 #[tokio::test]
@@ -348,7 +348,7 @@ async fn revocation_sends_the_longest_lived_token() {
 #[tokio::test]
 async fn refused_client_credentials_are_reloaded() {
     let network = Network::default();
-    let adapter = adapter_of(&network.run().await, Arc::new(Changing::default()));
+    let adapter = adapter_with(&network.run().await, Arc::new(RotatingApp::default()));
     let credentials = Target::new().credentials;
     network.answers(401, json!({"error": "invalid_client", "error_description": "wrong secret"}));
 
@@ -366,7 +366,7 @@ async fn refused_client_credentials_are_reloaded() {
 #[tokio::test]
 async fn missing_client_credentials_are_temporary_and_call_nothing() {
     let network = Network::default();
-    let adapter = adapter_of(&network.run().await, Arc::new(AppUnavailable));
+    let adapter = adapter_with(&network.run().await, Arc::new(AppUnavailable));
     let target = Target::new();
 
     let begun = adapter.authorize(&FieldValues::new(), &request(), noon()).await;

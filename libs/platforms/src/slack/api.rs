@@ -91,7 +91,7 @@ pub(super) struct Message<'a> {
 
 /// Whether a file is in a channel.
 #[derive(Debug)]
-pub(super) enum Sharing {
+pub(super) enum ShareStatus {
     /// In the message with this timestamp.
     Shared { ts: String },
     /// Slack knows the file, but has not shared it.
@@ -143,11 +143,11 @@ struct File {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Shares {
-    public: Shows,
-    private: Shows,
+    public: SharesByChannel,
+    private: SharesByChannel,
 }
 
-type Shows = BTreeMap<String, Vec<Posted>>;
+type SharesByChannel = BTreeMap<String, Vec<Posted>>;
 
 #[derive(Deserialize)]
 struct Channels {
@@ -189,7 +189,7 @@ struct Listed {
 
 impl History {
     /// The timestamp of the message with this reference.
-    pub(super) fn with_reference(&self, reference: &str) -> Option<&str> {
+    pub(super) fn find_by_reference(&self, reference: &str) -> Option<&str> {
         let is_it = |it: &&Listed| {
             it.metadata["event_type"] == EVENT_TYPE && it.metadata["event_payload"]["reference"] == reference
         };
@@ -227,10 +227,10 @@ impl Api {
 
     /// The channels that the bot was invited to, at most as many as an option may list.
     pub(super) async fn channels(&self, bot: Bot<'_>) -> Result<Vec<Choice>, CallError> {
-        let (watch, mut choices, mut cursor) = (Deadline::begin(bot.now), Vec::new(), String::new());
+        let (deadline, mut choices, mut cursor) = (Deadline::begin(bot.now), Vec::new(), String::new());
         for _ in 0..MAX_CHANNEL_PAGES {
-            let Some(page) = watch.within(LISTING, self.channel_page(bot, &cursor)).await else {
-                let late = CallError::of_transport(TransportError::Late, Effect::Read, TITLE);
+            let Some(page) = deadline.within(LISTING, self.channel_page(bot, &cursor)).await else {
+                let late = CallError::from_transport(TransportError::Late, Effect::Read, TITLE);
                 // An incomplete list is more useful than none.
                 return if choices.is_empty() { Err(late) } else { Ok(choices) };
             };
@@ -311,13 +311,13 @@ impl Api {
 
     /// Whether a file is in a channel. An entry under another id counts, too: a channel gets a new
     /// id when it is shared with another workspace, and the file was shared in no other channel.
-    pub(super) async fn sharing(&self, bot: Bot<'_>, file: &str, channel: &str) -> Result<Sharing, CallError> {
+    pub(super) async fn share_status(&self, bot: Bot<'_>, file: &str, channel: &str) -> Result<ShareStatus, CallError> {
         let call = self.get(bot, "files.info").query(&[("file", file)]).timeout(SHARING);
         let FileInfo { file: File { shares } } = call.read().await?;
         let mut shares: BTreeMap<_, _> = shares.public.into_iter().chain(shares.private).collect();
-        let shows = shares.remove(channel).or_else(|| shares.into_values().next());
-        let first = shows.into_iter().flatten().next();
-        Ok(first.map_or(Sharing::NotYet, |Posted { ts }| Sharing::Shared { ts: ts.0 }))
+        let posted = shares.remove(channel).or_else(|| shares.into_values().next());
+        let first = posted.into_iter().flatten().next();
+        Ok(first.map_or(ShareStatus::NotYet, |Posted { ts }| ShareStatus::Shared { ts: ts.0 }))
     }
 
     pub(super) async fn delete(&self, bot: Bot<'_>, file: &str) -> Result<(), CallError> {

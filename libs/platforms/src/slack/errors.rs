@@ -33,58 +33,70 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
     message: Some(code),
     is_error: |it| it["ok"] == false,
     rules: &[
-        on(INTERNAL).kind(ErrorKind::ServerError).user_message("Slack had an internal error"),
-        on(&["ratelimited", "rate_limited"]).kind(ErrorKind::RateLimited).user_message("Slack's rate limit is reached"),
-        on(&["message_limit_exceeded"])
+        for_codes(INTERNAL).kind(ErrorKind::ServerError).user_message("Slack had an internal error"),
+        for_codes(&["ratelimited", "rate_limited"])
+            .kind(ErrorKind::RateLimited)
+            .user_message("Slack's rate limit is reached"),
+        for_codes(&["message_limit_exceeded"])
             .kind(ErrorKind::RateLimited)
             .user_message("the workspace has reached its message limit"),
-        on(&["org_login_required", "team_added_to_org"]).kind(ErrorKind::Unavailable).user_message(MOVING),
-        on(&["missing_scope"])
+        for_codes(&["org_login_required", "team_added_to_org"]).kind(ErrorKind::Unavailable).user_message(MOVING),
+        for_codes(&["missing_scope"])
             .kind(ErrorKind::Unauthorized)
             .user_message("the app is missing a permission: connect the workspace again and allow everything"),
-        on(&["account_inactive"])
+        for_codes(&["account_inactive"])
             .kind(ErrorKind::Unauthorized)
             .user_message("the app was removed from the workspace, or its bot was: connect the workspace again"),
-        on(&["token_revoked"])
+        for_codes(&["token_revoked"])
             .kind(ErrorKind::Unauthorized)
             .user_message("the app was removed from the workspace: connect the workspace again"),
-        on(&["invalid_auth", "not_authed", "token_expired", "team_access_not_granted", "not_allowed_token_type"])
-            .kind(ErrorKind::Unauthorized)
-            .user_message("Slack does not accept the app's token"),
-        on(NO_SUCH_FILE).kind(ErrorKind::PreparationExpired).user_message("Slack no longer has the uploaded files"),
-        on(&["not_in_channel"]).user_message("the app is not in the channel: invite it with /invite, then post again"),
-        on(&["channel_not_found"]).user_message(
+        for_codes(&[
+            "invalid_auth",
+            "not_authed",
+            "token_expired",
+            "team_access_not_granted",
+            "not_allowed_token_type",
+        ])
+        .kind(ErrorKind::Unauthorized)
+        .user_message("Slack does not accept the app's token"),
+        for_codes(NO_SUCH_FILE)
+            .kind(ErrorKind::PreparationExpired)
+            .user_message("Slack no longer has the uploaded files"),
+        for_codes(&["not_in_channel"])
+            .user_message("the app is not in the channel: invite it with /invite, then post again"),
+        for_codes(&["channel_not_found"]).user_message(
             "the channel does not exist, or it is private and the app is not in it: invite the app with /invite, or \
              choose another channel",
         ),
-        on(&["no_permission"])
+        for_codes(&["no_permission"])
             .user_message("the app may not post in the channel: invite it with /invite, then post again"),
-        on(&["is_archived"]).user_message("the channel is archived: choose another channel"),
-        on(&["msg_too_long"]).user_message("the text is too long: shorten it"),
-        on(&["restricted_action"])
+        for_codes(&["is_archived"]).user_message("the channel is archived: choose another channel"),
+        for_codes(&["msg_too_long"]).user_message("the text is too long: shorten it"),
+        for_codes(&["restricted_action"])
             .user_message("the workspace does not let the app post: ask an administrator to allow it"),
-        on(&["restricted_action_read_only_channel"]).user_message(
+        for_codes(&["restricted_action_read_only_channel"]).user_message(
             "the channel is read-only: ask an administrator to let the app post there, or choose another channel",
         ),
-        on(&["restricted_action_thread_only_channel"])
+        for_codes(&["restricted_action_thread_only_channel"])
             .user_message("the channel accepts replies only: choose another channel"),
-        on(&["posting_to_channel_denied"])
+        for_codes(&["posting_to_channel_denied"])
             .user_message("the app may not post in the channel: ask an administrator to allow it"),
-        on(&["ekm_access_denied"]).user_message("the workspace's administrators have suspended posting"),
-        on(&["file_type_not_allowed"]).user_message("the workspace does not accept files of this type"),
-        on(&["file_uploads_disabled"]).user_message("the workspace accepts no files"),
-        on(&["file_uploads_except_images_disabled"]).user_message("the workspace accepts no files except images"),
-        on(&["file_upload_size_restricted"]).user_message("the file is larger than the workspace accepts"),
-        on(&["storage_limit_reached"])
+        for_codes(&["ekm_access_denied"]).user_message("the workspace's administrators have suspended posting"),
+        for_codes(&["file_type_not_allowed"]).user_message("the workspace does not accept files of this type"),
+        for_codes(&["file_uploads_disabled"]).user_message("the workspace accepts no files"),
+        for_codes(&["file_uploads_except_images_disabled"])
+            .user_message("the workspace accepts no files except images"),
+        for_codes(&["file_upload_size_restricted"]).user_message("the file is larger than the workspace accepts"),
+        for_codes(&["storage_limit_reached"])
             .user_message("the workspace's storage is full: delete files there, or upgrade its Slack plan"),
-        on(&["alt_txt_too_large"]).user_message("the alt text has more than 1,000 characters"),
-        on(&[]).user_message("Slack gave no reason"),
+        for_codes(&["alt_txt_too_large"]).user_message("the alt text has more than 1,000 characters"),
+        for_codes(&[]).user_message("Slack gave no reason"),
     ],
     ..ErrorTable::STANDARD
 };
 
 /// Slack's own errors have 200. A code in the page of an outage, which has 5xx, is not trusted.
-const fn on(codes: &'static [&'static str]) -> ErrorRule {
+const fn for_codes(codes: &'static [&'static str]) -> ErrorRule {
     ErrorRule::status(200).and_codes(codes)
 }
 
@@ -95,7 +107,7 @@ fn code(body: &Value) -> Option<String> {
     Some(Some(code).filter(is_code).unwrap_or("an unknown error").to_owned())
 }
 
-pub(super) fn is_of_no_file(error: &CallError) -> bool {
+pub(super) fn is_missing_file(error: &CallError) -> bool {
     error.has_code(NO_SUCH_FILE)
 }
 
@@ -125,8 +137,8 @@ mod tests {
             (&["not_in_channel", "is_archived", "msg_too_long", "restricted_action", "invalid_blocks"], "Refused"),
         ] {
             for code in codes {
-                let said = format!("{:?}", attempt_error(Effect::Public, 200, code));
-                assert!(said.starts_with(outcome), "{code}: {said}");
+                let debug_text = format!("{:?}", attempt_error(Effect::Public, 200, code));
+                assert!(debug_text.starts_with(outcome), "{code}: {debug_text}");
             }
         }
         for code in INTERNAL {

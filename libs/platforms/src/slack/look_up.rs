@@ -3,8 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution};
 
-use super::api::{Api, Bot, Sharing};
-use super::errors::is_of_no_file;
+use super::api::{Api, Bot, ShareStatus};
+use super::errors::is_missing_file;
 use super::{Progress, channel};
 use crate::publish_request::PublishRequest;
 
@@ -40,21 +40,21 @@ async fn look_up_files(
     channel: &str,
     (first, progress): (&str, &Progress),
 ) -> Resolution {
-    match api.sharing(Bot::new(request), first, channel).await {
-        Ok(Sharing::Shared { ts }) => {
+    match api.share_status(Bot::new(request), first, channel).await {
+        Ok(ShareStatus::Shared { ts }) => {
             let at = at(&ts).unwrap_or(request.now);
             Resolution::Found(Published::new(first.to_owned(), at).with_url(link(request, channel, &ts)))
         }
-        Ok(Sharing::NotYet) if request.now < request.called_at + SHARE_TIMEOUT => {
+        Ok(ShareStatus::NotYet) if request.now < request.called_at + SHARE_TIMEOUT => {
             Resolution::Pending { reason: super::NOT_SHOWN_YET.to_owned() }
         }
-        Ok(Sharing::NotYet) => withdrawn(api, request, progress).await,
+        Ok(ShareStatus::NotYet) => withdraw_upload(api, request, progress).await,
         // Our own deletions come later.
         Err(error) if error.has_code(&["file_deleted"]) && request.now < request.called_at + SHARE_TIMEOUT => {
             let reason = "the file was deleted in Slack soon after it was sent; it is not sent again";
             Resolution::Refused { reason: reason.to_owned() }
         }
-        Err(error) if is_of_no_file(&error) => Resolution::NotPublished,
+        Err(error) if is_missing_file(&error) => Resolution::NotPublished,
         Err(error) => error.resolution(),
     }
 }
@@ -62,11 +62,11 @@ async fn look_up_files(
 /// Ends a share that does not appear. Slack may accept files and never show them
 /// (slackapi/python-slack-sdk, issues 1575 and 1818). Deleted files cannot appear next to those of
 /// another call. The first file is deleted last, because look-ups ask for it.
-async fn withdrawn(api: &Api, request: &PublishRequest<'_>, progress: &Progress) -> Resolution {
+async fn withdraw_upload(api: &Api, request: &PublishRequest<'_>, progress: &Progress) -> Resolution {
     for file in progress.files.iter().rev() {
         match api.delete(Bot::new(request), file).await {
             Ok(()) => {}
-            Err(error) if is_of_no_file(&error) => {}
+            Err(error) if is_missing_file(&error) => {}
             Err(error) => return error.with_message(|it| format!("{}: {it}", super::NOT_SHOWN_YET)).resolution(),
         }
     }
@@ -88,7 +88,7 @@ async fn look_up_message(api: &Api, request: &PublishRequest<'_>, channel: &str,
             Ok(page) => page,
             Err(error) => return error.resolution(),
         };
-        if let Some(found) = page.with_reference(request.reference) {
+        if let Some(found) = page.find_by_reference(request.reference) {
             return Resolution::Found(message(request, channel, found));
         }
         match page.next() {

@@ -40,8 +40,8 @@ pub(super) struct Chat {
 
 impl Chat {
     pub(super) fn load(credentials: &Credentials) -> Result<Self, AttemptError> {
-        let kept = credentials.extra.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
-        kept.ok_or_else(|| AttemptError::Unauthorized {
+        let stored = credentials.extra.as_ref().and_then(|it| serde_json::from_str(it.expose_secret()).ok());
+        stored.ok_or_else(|| AttemptError::Unauthorized {
             reason: "the stored chat of this connection cannot be read; \
                                                                  connect the chat again"
                 .to_owned(),
@@ -54,8 +54,8 @@ impl Chat {
 }
 
 /// The link to a message of this chat. Without a public URL of the chat, only members can open it.
-pub(super) fn link_to(chat: i64, public: Option<&str>, message: i64) -> Option<String> {
-    match public {
+pub(super) fn message_url(chat: i64, public_url: Option<&str>, message: i64) -> Option<String> {
+    match public_url {
         Some(address) => Some(format!("{address}/{message}")),
         // Ids of channels and large groups have the prefix -100.
         None => chat.to_string().strip_prefix("-100").map(|it| format!("https://t.me/c/{it}/{message}")),
@@ -65,31 +65,31 @@ pub(super) fn link_to(chat: i64, public: Option<&str>, message: i64) -> Option<S
 /// Connects a bot with a chat, if the bot may post there.
 pub(super) async fn connect(
     api: &Api,
-    answers: &FieldValues,
+    values: &FieldValues,
     now: DateTime<Utc>,
 ) -> Result<(AccountInfo, Credentials), ConnectError> {
-    let typed = |name| answers.get(name).map(|it| it.expose_secret().trim().to_owned()).unwrap_or_default();
+    let typed = |name| values.get(name).map(|it| it.expose_secret().trim().to_owned()).unwrap_or_default();
     let token = SecretString::from(typed(TOKEN));
     if !is_token(token.expose_secret()) {
-        return Err(wrong(
+        return Err(field_error(
             TOKEN,
             "This is not a bot token. Copy the full token that @BotFather sent, such as \
                                  123456789:AAF…",
         ));
     }
-    let chat = named(&typed(CHAT)).ok_or_else(|| {
-        wrong(CHAT, "Type the public name of the chat, such as @my_channel, or its ID, such as -1001234567890.")
+    let chat = parse_chat(&typed(CHAT)).ok_or_else(|| {
+        field_error(CHAT, "Type the public name of the chat, such as @my_channel, or its ID, such as -1001234567890.")
     })?;
     let bot = Bot { token: &token, now };
     let me = api.me(bot).await.map_err(|error| {
         if is_status(&error, &[StatusCode::UNAUTHORIZED, StatusCode::NOT_FOUND]) {
-            return wrong(TOKEN, "Telegram does not know this token. Send /token to @BotFather to get it again.");
+            return field_error(TOKEN, "Telegram does not know this token. Send /token to @BotFather to get it again.");
         }
         error.into()
     })?;
     let found = api.chat(bot, &chat).await.map_err(|error| {
         if is_status(&error, CHAT_REFUSED) {
-            return wrong(
+            return field_error(
                 CHAT,
                 "The bot can't see this chat. Add the bot to the chat as an administrator, then try \
                                 again.",
@@ -106,8 +106,8 @@ pub(super) async fn connect(
     let id = if found.kind == "group" { api.current_id(bot, found.id).await.map_err(refused)? } else { found.id };
     let found = if id == found.id { found } else { api.chat(bot, &id.to_string()).await.map_err(refused)? };
     let member = api.member(bot, id, me.id).await.map_err(refused)?;
-    if let Some(why) = must_not_post(&found, &member) {
-        return Err(wrong(CHAT, why));
+    if let Some(why) = posting_obstacle(&found, &member) {
+        return Err(field_error(CHAT, why));
     }
     Ok((profile_of(found), Chat { id }.store_with(Credentials::new(token))))
 }
@@ -132,7 +132,7 @@ pub(super) fn profile_of(chat: ChatFacts) -> AccountInfo {
 }
 
 /// Why the bot could not post; `None` if it can.
-fn must_not_post(chat: &ChatFacts, member: &Member) -> Option<&'static str> {
+fn posting_obstacle(chat: &ChatFacts, member: &Member) -> Option<&'static str> {
     match (chat.kind.as_str(), member.status.as_str()) {
         ("private", _) => Some("This is a private chat with a person. Type the name of a channel or a group."),
         ("channel", "creator") => None,
@@ -159,7 +159,7 @@ fn is_token(typed: &str) -> bool {
 }
 
 /// A chat in the form that the Bot API accepts.
-fn named(typed: &str) -> Option<String> {
+fn parse_chat(typed: &str) -> Option<String> {
     let path = ["https://t.me/", "http://t.me/", "t.me/"].iter().find_map(|it| typed.strip_prefix(it));
     let name = path.or_else(|| typed.strip_prefix('@')).unwrap_or(typed).trim_end_matches('/');
     if is_public_name(name) {
@@ -175,6 +175,6 @@ fn is_public_name(name: &str) -> bool {
         && name.starts_with(|it: char| it.is_ascii_alphabetic())
 }
 
-fn wrong(name: &'static str, message: &str) -> ConnectError {
+fn field_error(name: &'static str, message: &str) -> ConnectError {
     ConnectError::Field { name, message: message.to_owned() }
 }

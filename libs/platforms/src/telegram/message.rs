@@ -60,7 +60,7 @@ impl<'a> Message<'a> {
         for (name, value) in &self.fields {
             form = form.text(name, &written(value));
         }
-        let mut kept = Vec::new();
+        let mut pending_files = Vec::new();
         for File { field, name, content } in self.files {
             let names = (field.as_str(), name.as_str());
             form = match content {
@@ -68,19 +68,19 @@ impl<'a> Message<'a> {
                     form.file(names, mime_type, bytes.len() as u64, stream::iter([Ok(bytes)]).boxed())
                 }
                 Content::Kept(file) => {
-                    let (form, feed) = form.fed(names, file.mime_type, file.size_bytes);
-                    kept.push((feed, file));
+                    let (form, feed) = form.streamed_file(names, file.mime_type, file.size_bytes);
+                    pending_files.push((feed, file));
                     form
                 }
             };
         }
         let reader = self.reader;
-        let bringing = async move {
-            for (feed, file) in kept {
+        let feeding = async move {
+            for (feed, file) in pending_files {
                 feed.bring(reader.open(file)).await;
             }
         };
-        (call.multipart(form), bringing.boxed())
+        (call.multipart(form), feeding.boxed())
     }
 }
 
@@ -116,7 +116,7 @@ pub(super) async fn build<'a>(request: &PublishRequest<'a>, chat: i64) -> Result
         [only] => {
             set("caption", Some(json!(request.text)));
             set("parse_mode", mode);
-            match kind(only) {
+            match media_type(only) {
                 "photo" => "sendPhoto",
                 "animation" => "sendAnimation",
                 _ => {
@@ -131,7 +131,7 @@ pub(super) async fn build<'a>(request: &PublishRequest<'a>, chat: i64) -> Result
         }
         several => {
             let entry = |(index, file): (usize, &Attachment)| {
-                let mut entry = json!({"type": kind(file), "media": format!("attach://f{index}")});
+                let mut entry = json!({"type": media_type(file), "media": format!("attach://f{index}")});
                 // Telegram shows only the first caption, below the album.
                 if index == 0 {
                     entry["caption"] = request.text.into();
@@ -149,7 +149,7 @@ pub(super) async fn build<'a>(request: &PublishRequest<'a>, chat: i64) -> Result
 }
 
 /// Telegram's type of a file.
-fn kind(file: &Attachment) -> &'static str {
+fn media_type(file: &Attachment) -> &'static str {
     match (file.mime_type, file.mime_type.file_type()) {
         (MimeType::Gif, _) => "animation",
         (_, FileType::Image) => "photo",
@@ -162,7 +162,7 @@ async fn files<'a>(request: &PublishRequest<'a>) -> Result<Vec<File<'a>>, CallEr
     let mut files = Vec::new();
     for (index, file) in request.media.iter().enumerate() {
         let content = content(request, file).await?;
-        let field = if is_alone { kind(file).to_owned() } else { format!("f{index}") };
+        let field = if is_alone { media_type(file).to_owned() } else { format!("f{index}") };
         let name = format!("{}.{}", file.media_id, content.mime_type().extension());
         files.push(File { field, name, content });
     }

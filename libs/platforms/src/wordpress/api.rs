@@ -129,7 +129,7 @@ impl Api {
 
     /// The id of the application password of the call; `None` before version 5.7, which cannot
     /// report it.
-    pub(super) async fn own_password(&self, caller: Caller<'_>) -> Result<Option<String>, CallError> {
+    pub(super) async fn current_password_uuid(&self, caller: Caller<'_>) -> Result<Option<String>, CallError> {
         let path = format!("{PASSWORDS}/introspect");
         match self.get(caller, &path, &[("_fields", "uuid")]).read().await {
             Ok(Password { uuid, .. }) => Ok(Some(uuid)),
@@ -142,7 +142,7 @@ impl Api {
     /// The id of this software's application password with this name, or of its only one. Names are
     /// unique, but a user can change one before they approve it. `last_used` does not help:
     /// WordPress stores it once a day.
-    pub(super) async fn password_of(
+    pub(super) async fn find_password_uuid(
         &self,
         caller: Caller<'_>,
         app_id: &str,
@@ -188,9 +188,9 @@ impl Api {
     }
 
     /// Deletes an object permanently, without the trash.
-    pub(super) async fn delete(&self, caller: Caller<'_>, what: &str, id: u64) -> Result<(), CallError> {
+    pub(super) async fn delete(&self, caller: Caller<'_>, collection: &str, id: u64) -> Result<(), CallError> {
         let query = [("force", "true"), ("_fields", "deleted")];
-        let call = self.call(caller, Method::DELETE, &format!("wp/v2/{what}/{id}"), &query);
+        let call = self.call(caller, Method::DELETE, &format!("wp/v2/{collection}/{id}"), &query);
         call.read().await.map(|Ignored {}| ())
     }
 
@@ -228,20 +228,20 @@ impl Api {
 
     /// Creates the missing sizes of a picture, as the editor of WordPress does after a failed
     /// upload.
-    pub(super) async fn make_sizes(&self, caller: Caller<'_>, id: u64) -> Result<Medium, CallError> {
+    pub(super) async fn create_image_sizes(&self, caller: Caller<'_>, id: u64) -> Result<Medium, CallError> {
         let path = format!("wp/v2/media/{id}/post-process");
         let call = self.call(caller, Method::POST, &path, &[("_fields", "id,source_url")]);
         call.json(&BTreeMap::from([("action", "create-image-subsizes")])).timeout(WRITE).read().await
     }
 
     /// The terms of a taxonomy, `categories` or `tags`, whose names contain these words.
-    pub(super) async fn terms(&self, caller: Caller<'_>, taxonomy: &str, words: &str) -> Result<Vec<Term>, CallError> {
-        let query = [("search", words), ("per_page", "100"), ("_fields", "id,name")];
+    pub(super) async fn terms(&self, caller: Caller<'_>, taxonomy: &str, search: &str) -> Result<Vec<Term>, CallError> {
+        let query = [("search", search), ("per_page", "100"), ("_fields", "id,name")];
         self.call(caller, Method::GET, &format!("wp/v2/{taxonomy}"), &query).read().await
     }
 
     /// Creates a term of this name; returns the existing one if there is one.
-    pub(super) async fn make_term(&self, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result<u64, CallError> {
+    pub(super) async fn create_term(&self, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result<u64, CallError> {
         let call = self.call(caller, Method::POST, &format!("wp/v2/{taxonomy}"), &[("_fields", "id")]);
         match call.json(&BTreeMap::from([("name", name)])).read().await {
             Ok(Term { id, .. }) => Ok(id),

@@ -104,14 +104,14 @@ impl SiteAccount {
     /// Refuses an account without the needed capabilities.
     fn check_role(&self) -> Result<(), ConnectError> {
         let Some(missing) = NEEDED.iter().find(|it| !self.me.can(it)) else { return Ok(()) };
-        let what = match *missing {
+        let permission = match *missing {
             "upload_files" => "upload files",
             "publish_posts" => "publish posts",
             _ => "write posts",
         };
         let role = self.me.roles.first().map_or("without a role", String::as_str);
         Err(ConnectError::Refused(shown(&format!(
-            "{} ({role}) may not {what} on this site; ask for the role of an author, then connect again",
+            "{} ({role}) may not {permission} on this site; ask for the role of an author, then connect again",
             self.me.username
         ))))
     }
@@ -124,7 +124,7 @@ impl SiteAccount {
 
 /// The rules of every site. A site does not report its limits.
 pub(super) fn rules() -> Rules {
-    Rules::of(
+    Rules::new(
         TITLE,
         [
             Rule::max_media(30),
@@ -146,17 +146,17 @@ impl Connect for Wordpress {
         FIELDS
     }
 
-    fn named_host(&self, answers: &FieldValues) -> Option<String> {
-        site::host_in(answers.get(site::FIELD)?.expose_secret())
+    fn named_host(&self, values: &FieldValues) -> Option<String> {
+        site::parse_host(values.get(site::FIELD)?.expose_secret())
     }
 
     async fn authorize(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        let typed = |name| answers.get(name).map_or("", |it| it.expose_secret()).trim();
+        let typed = |name| values.get(name).map_or("", |it| it.expose_secret()).trim();
         let (user, password) = (typed(USER), typed(PASSWORD));
         let Site { root, approval } = site::discover(&self.http, typed(site::FIELD)).await?;
         match (user, password) {
@@ -173,7 +173,7 @@ impl Connect for Wordpress {
                             "{} Check the username and the application password, which is not the password you sign in \
                          with. If both are right, your host may remove the Authorization header from requests: ask \
                          the host to pass it on.",
-                            sentence(&words)
+                            with_full_stop(&words)
                         ),
                     ),
                     AccountError::Other(refusal) | AccountError::Role(refusal) => refusal,
@@ -203,17 +203,18 @@ impl Connect for Wordpress {
                 return Err(field(PASSWORD, &message));
             }
         };
-        let here = request.urls.for_server(root.as_str());
-        if here.redirect_uri.starts_with("http:") && !root.is_open() {
+        let urls = request.urls.for_server(root.as_str());
+        if urls.redirect_uri.starts_with("http:") && !root.is_open() {
             let message = "WordPress does not redirect to a service without https, such as this one. Create an \
                            application password in your site's dashboard, under Users, Profile, and type it here with \
                            your username.";
             return Err(field(PASSWORD, message));
         }
-        let back = |further: &str| format!("{}?state={}{further}", here.redirect_uri, request.state.expose_secret());
+        let back =
+            |extra_query: &str| format!("{}?state={}{extra_query}", urls.redirect_uri, request.state.expose_secret());
         // A site accepts no two passwords of one name.
-        let distinct: String = token::hash(request.state.expose_secret()).chars().take(6).collect();
-        let password_name = format!("{} {} {distinct}", self.client_name, now.format("%Y-%m-%d"));
+        let suffix: String = token::hash(request.state.expose_secret()).chars().take(6).collect();
+        let password_name = format!("{} {} {suffix}", self.client_name, now.format("%Y-%m-%d"));
         page.query_pairs_mut()
             .append_pair("app_name", &password_name)
             .append_pair("app_id", APP_ID)
@@ -228,18 +229,18 @@ impl Connect for Wordpress {
         let Some(Memory { root, password_name }) = memory else {
             return Err(ConnectError::Refused("the approval that you started has expired; connect again".to_owned()));
         };
-        callback.check_arrival(&callback.urls.for_server(root.as_str()))?;
-        let said = |name| callback.query.get(name).map(String::as_str);
-        if said("success") == Some("false") {
-            return Err(match said("error") {
+        callback.check_redirect_uri(&callback.urls.for_server(root.as_str()))?;
+        let parameter = |name| callback.query.get(name).map(String::as_str);
+        if parameter("success") == Some("false") {
+            return Err(match parameter("error") {
                 None => ConnectError::Denied,
                 Some(_) => ConnectError::Refused("application passwords are switched off for this account".to_owned()),
             });
         }
-        let (Some(user), Some(password)) = (said("user_login"), said("password")) else {
+        let (Some(user), Some(password)) = (parameter("user_login"), parameter("password")) else {
             return Err(ConnectError::Refused("the site sent no password".to_owned()));
         };
-        check_site(&root, said("site_url"))?;
+        check_site(&root, parameter("site_url"))?;
         let secret = SecretString::from(password);
         let grant = Grant { root, user: user.to_owned(), password_name: Some(password_name) };
         match self.account(grant.clone(), password, now).await {
@@ -248,7 +249,7 @@ impl Connect for Wordpress {
             Err(AccountError::Other(refusal)) => Err(without_token(refusal, &secret)),
             Err(AccountError::Role(refusal)) => {
                 // The password was created for us and is useless.
-                let caller = Caller { root: &grant.root, user, password: &plain_password(password), now };
+                let caller = Caller { root: &grant.root, user, password: &normalize_password(password), now };
                 if let Err(error) = self.end(&grant, caller).await {
                     // Without the message, in which a site may repeat the password.
                     tracing::info!(kind = ?error.kind, status = ?error.status, "an application password could not be \
@@ -304,9 +305,9 @@ impl Wordpress {
     /// Deletes the application password of the call; `false` if it cannot be distinguished from
     /// others.
     async fn end(&self, grant: &Grant, caller: Caller<'_>) -> Result<bool, CallError> {
-        let mut uuid = self.api.own_password(caller).await?;
+        let mut uuid = self.api.current_password_uuid(caller).await?;
         if let (None, Some(name)) = (&uuid, &grant.password_name) {
-            uuid = self.api.password_of(caller, APP_ID, name).await?;
+            uuid = self.api.find_password_uuid(caller, APP_ID, name).await?;
         }
         let Some(uuid) = uuid else { return Ok(false) };
         self.api.delete_password(caller, &uuid).await?;
@@ -314,20 +315,20 @@ impl Wordpress {
     }
 
     async fn account(&self, grant: Grant, password: &str, now: DateTime<Utc>) -> Result<Account, AccountError> {
-        let password = plain_password(password);
+        let password = normalize_password(password);
         let caller = Caller { root: &grant.root, user: &grant.user, password: &password, now };
-        let who = who(&self.api, caller).await.map_err(|error| match error.kind {
+        let identity = who(&self.api, caller).await.map_err(|error| match error.kind {
             ErrorKind::Unauthorized => AccountError::Unknown(error.message),
             _ => AccountError::Other(error.into()),
         })?;
-        who.check_role().map_err(AccountError::Role)?;
-        let (profile, scopes) = (who.profile(&grant.root), who.scopes());
+        identity.check_role().map_err(AccountError::Role)?;
+        let (profile, scopes) = (identity.profile(&grant.root), identity.scopes());
         Ok(Account { profile, scopes, rules: rules(), grant: None, credentials: grant.with(password) })
     }
 }
 
 /// An application password without the spaces with which it is shown.
-fn plain_password(typed: &str) -> SecretString {
+fn normalize_password(typed: &str) -> SecretString {
     typed.chars().filter(|it| !it.is_whitespace()).collect::<String>().into()
 }
 
@@ -336,6 +337,6 @@ fn field(name: &'static str, message: &str) -> ConnectError {
 }
 
 /// A message that ends with a full stop.
-fn sentence(words: &str) -> String {
-    format!("{}.", words.trim_end_matches('.'))
+fn with_full_stop(text: &str) -> String {
+    format!("{}.", text.trim_end_matches('.'))
 }

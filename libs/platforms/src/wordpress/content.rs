@@ -35,9 +35,9 @@ pub(super) fn title_and_text<'a>(text: &'a str, title: Option<&str>) -> (String,
 /// A line, cut at the end of a word if it is long.
 fn cut(line: &str) -> String {
     let Some((end, _)) = line.grapheme_indices(true).nth(MAX_TITLE) else { return line.to_owned() };
-    let start = &line[..end];
-    let whole_words = start.rsplit_once(char::is_whitespace).map(|(words, _)| words.trim_end());
-    format!("{}…", whole_words.filter(|it| end / 2 < it.len()).unwrap_or(start))
+    let truncated = &line[..end];
+    let whole_words = truncated.rsplit_once(char::is_whitespace).map(|(prefix, _)| prefix.trim_end());
+    format!("{}…", whole_words.filter(|it| end / 2 < it.len()).unwrap_or(truncated))
 }
 
 pub(super) fn blocks<'a>(text: &str, files: impl Iterator<Item = Shown<'a>>) -> String {
@@ -45,7 +45,7 @@ pub(super) fn blocks<'a>(text: &str, files: impl Iterator<Item = Shown<'a>>) -> 
     let lines: Vec<&str> = text.lines().collect();
     let paragraphs = lines.split(|it| it.trim().is_empty()).filter(|it| !it.is_empty());
     let paragraphs = paragraphs.map(|it| {
-        let html = with_links(it.join("\n").trim()).replace('\n', "<br>");
+        let html = link_urls(it.join("\n").trim()).replace('\n', "<br>");
         format!("<!-- wp:paragraph -->\n<p>{html}</p>\n<!-- /wp:paragraph -->")
     });
     let blocks: Vec<_> = paragraphs.chain(files.map(|it| it.block())).collect();
@@ -71,19 +71,19 @@ impl Shown<'_> {
     }
 }
 
-fn with_links(paragraph: &str) -> String {
+fn link_urls(paragraph: &str) -> String {
     let (mut html, mut end) = (String::new(), 0);
     for link in links(paragraph) {
-        html.push_str(&lines_escaped(&paragraph[end..link.range.start]));
+        html.push_str(&escape_lines(&paragraph[end..link.range.start]));
         end = link.range.end;
-        let (address, words) = (escaped(&link.uri), escaped(&paragraph[link.range]));
-        html.extend(["<a href=\"", &address, "\">", &words, "</a>"]);
+        let (address, text) = (escaped(&link.uri), escaped(&paragraph[link.range]));
+        html.extend(["<a href=\"", &address, "\">", &text, "</a>"]);
     }
-    html.push_str(&lines_escaped(&paragraph[end..]));
+    html.push_str(&escape_lines(&paragraph[end..]));
     html
 }
 
-fn lines_escaped(text: &str) -> String {
+fn escape_lines(text: &str) -> String {
     text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
 }
 

@@ -50,20 +50,20 @@ pub(super) fn mark(request: &PublishRequest<'_>) -> String {
     })
 }
 
-pub(super) struct Drafting<'a> {
+pub(super) struct DraftPreparation<'a> {
     pub(super) api: &'a Api,
     pub(super) caller: Caller<'a>,
     pub(super) request: &'a PublishRequest<'a>,
 }
 
-impl Drafting<'_> {
+impl DraftPreparation<'_> {
     /// Takes the next step. Each step may be repeated: it looks for its result first.
     pub(super) async fn step(&self) -> Result<Step, AttemptError> {
         let request = self.request;
         let mut progress = Progress::load(request);
-        let taken = Deadline::begin(request.now).within(TIMEOUT, self.further(&mut progress)).await;
-        let late = || Err(CallError::of_transport(TransportError::Late, Effect::Private, ERRORS.title).into());
-        match taken.unwrap_or_else(late) {
+        let result = Deadline::begin(request.now).within(TIMEOUT, self.advance(&mut progress)).await;
+        let late = || Err(CallError::from_transport(TransportError::Late, Effect::Private, ERRORS.title).into());
+        match result.unwrap_or_else(late) {
             Ok(()) if progress.is_whole => Ok(Step::Ready { progress: progress.store() }),
             Ok(()) => Ok(Step::Again { progress: progress.store().unwrap_or_default(), at: request.now }),
             Err(refused @ AttemptError::Refused { .. }) => {
@@ -74,7 +74,7 @@ impl Drafting<'_> {
         }
     }
 
-    async fn further(&self, progress: &mut Progress) -> Result<(), AttemptError> {
+    async fn advance(&self, progress: &mut Progress) -> Result<(), AttemptError> {
         match progress.draft {
             None => {
                 progress.draft = Some(self.draft().await?);
@@ -85,7 +85,7 @@ impl Drafting<'_> {
                 progress.files.push(file);
             }
             Some(draft) => {
-                let fields = self.with_files(progress);
+                let fields = self.content_fields(progress);
                 self.api.change(self.caller, draft, &fields).await?;
                 progress.is_whole = true;
             }
@@ -119,22 +119,22 @@ impl Drafting<'_> {
         let Self { api, caller, request } = *self;
         let Some(file) = request.media.get(number) else { return Err(stale("the files of the post have changed")) };
         let place = format!("file {} of {}", number + 1, request.media.len());
-        let in_place = |error: CallError| error.with_message(|why| format!("{place}: {why}"));
+        let with_position = |error: CallError| error.with_message(|why| format!("{place}: {why}"));
         let slug = format!("{}-{}", mark(request), number + 1);
-        let uploaded = if let Some(medium) = api.medium(caller, &slug).await.map_err(in_place)? {
+        let uploaded = if let Some(medium) = api.medium(caller, &slug).await.map_err(with_position)? {
             // WordPress may have failed to create the smaller sizes during an upload whose response
             // was lost. Themes show the post without them, too.
             let is_image = file.mime_type.file_type() == FileType::Image;
-            if is_image { api.make_sizes(caller, medium.id).await.unwrap_or(medium) } else { medium }
+            if is_image { api.create_image_sizes(caller, medium.id).await.unwrap_or(medium) } else { medium }
         } else {
             let bytes = request.files.open(file).await.map_err(CallError::from)?;
-            api.upload(caller, draft, &slug, file, bytes, TIMEOUT).await.map_err(in_place)?
+            api.upload(caller, draft, &slug, file, bytes, TIMEOUT).await.map_err(with_position)?
         };
         Ok(Uploaded { id: uploaded.id, url: uploaded.source_url })
     }
 
     /// The fields of a draft that shows its files.
-    fn with_files(&self, progress: &Progress) -> Value {
+    fn content_fields(&self, progress: &Progress) -> Value {
         let request = self.request;
         let (_, text) = title_and_text(request.text, request.options.text("title"));
         let is_image = |it: &Shown<'_>| it.file.mime_type.file_type() == FileType::Image;

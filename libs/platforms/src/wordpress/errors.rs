@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::json::json_within;
+use super::json::find_json;
 use crate::html::plain;
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable};
 
@@ -24,7 +24,7 @@ pub(super) const ERRORS: ErrorTable =
         // The error of one parameter is nested in that of the request.
         code_at: &["/code", "/data/details/status/data/status"],
         message: Some(message),
-        json_of: json_within,
+        json_of: find_json,
         // WordPress repeats the status in the body. Firewalls and gateways with JSON do not.
         is_own: |it| it["code"].is_string() && it["data"]["status"].is_u64(),
         rules: &[
@@ -64,7 +64,7 @@ fn message(body: &Value) -> Option<String> {
     body["message"].as_str().map(|it| plain(&without_tags(it)))
 }
 
-fn without_tags(words: &str) -> String {
+fn without_tags(html: &str) -> String {
     let mut depth = 0_usize;
     let is_shown = |it: &char| {
         match it {
@@ -77,7 +77,7 @@ fn without_tags(words: &str) -> String {
         }
         depth == 0
     };
-    words.chars().filter(is_shown).collect()
+    html.chars().filter(is_shown).collect()
 }
 
 #[cfg(test)]
@@ -89,13 +89,13 @@ mod tests {
     use super::*;
     use crate::kit::{CallError, Effect};
 
-    fn answered(status: u16, body: &Value) -> CallError {
+    fn call_error(status: u16, body: &Value) -> CallError {
         let code = StatusCode::from_u16(status).unwrap();
         ERRORS.classify(Effect::Public, code, &HeaderMap::new(), body.to_string().as_bytes(), Utc::now())
     }
 
     fn refused(status: u16, code: &str) -> CallError {
-        answered(status, &json!({ "code": code, "message": "", "data": { "status": status } }))
+        call_error(status, &json!({ "code": code, "message": "", "data": { "status": status } }))
     }
 
     #[test]
@@ -120,22 +120,22 @@ mod tests {
 
     #[test]
     fn unlisted_drafts_mean_a_lost_password() {
-        let of = |details: &Value| {
+        let kind_for = |details: &Value| {
             let data = json!({ "status": 400, "params": { "status": "Status is forbidden." }, "details": details });
-            answered(400, &json!({ "code": "rest_invalid_param", "message": "Invalid", "data": data })).kind
+            call_error(400, &json!({ "code": "rest_invalid_param", "message": "Invalid", "data": data })).kind
         };
         let details =
             |status: u16| json!({ "status": { "code": "rest_forbidden_status", "data": { "status": status } } });
-        assert_eq!(of(&details(401)), ErrorKind::Unauthorized);
-        assert_eq!(of(&details(403)), ErrorKind::Forbidden);
-        assert_eq!(of(&Value::Null), ErrorKind::Unauthorized, "version 5.6");
+        assert_eq!(kind_for(&details(401)), ErrorKind::Unauthorized);
+        assert_eq!(kind_for(&details(403)), ErrorKind::Forbidden);
+        assert_eq!(kind_for(&Value::Null), ErrorKind::Unauthorized, "version 5.6");
     }
 
     #[test]
     fn json_of_an_intermediary_does_not_end_the_connection() {
         for body in [json!({ "code": 401, "message": "Unauthorized" }), json!({ "code": "blocked", "message": "No." })]
         {
-            let error = answered(401, &body);
+            let error = call_error(401, &body);
             assert_eq!(error.kind, ErrorKind::Intermediary, "{body}");
             assert!(error.message.starts_with("a proxy or firewall in front of the site"), "{}", error.message);
         }
@@ -146,7 +146,7 @@ mod tests {
         let body = json!({
             "code": "rest_no_route", "message": "<p>No <a href='x'>route</a> &amp; more.</p>", "data": { "status": 404 },
         });
-        let message = answered(404, &body).message;
+        let message = call_error(404, &body).message;
         assert_eq!(message, "its REST API is closed: check which plugin closes it (No route & more.)");
     }
 }

@@ -12,9 +12,9 @@ const MAX_TRIES: usize = 16;
 
 /// The first object or list of a response; empty if the response is a page for people or is cut
 /// off.
-pub(super) fn json_within(body: &[u8]) -> &[u8] {
+pub(super) fn find_json(body: &[u8]) -> &[u8] {
     let page_at = OF_A_PAGE.iter().filter_map(|it| find(body, it)).min().unwrap_or(body.len());
-    let starts = (0..page_at).filter(|at| is_start(&body[*at..])).take(MAX_TRIES);
+    let starts = (0..page_at).filter(|at| may_start_json(&body[*at..])).take(MAX_TRIES);
     for start in starts {
         let rest = &body[start..];
         let mut values = Deserializer::from_slice(rest).into_iter::<IgnoredAny>();
@@ -30,11 +30,11 @@ pub(super) fn json_within(body: &[u8]) -> &[u8] {
 
 /// Whether an object with fields or a list of objects may begin here. Notices have other brackets:
 /// `#[\ReturnTypeWillChange]`, `[24-Nov-2026 07:00:00 UTC]`.
-fn is_start(rest: &[u8]) -> bool {
-    let followed_by = |next: &[u8]| rest[1..].trim_ascii_start().first().is_some_and(|it| next.contains(it));
+fn may_start_json(rest: &[u8]) -> bool {
+    let is_followed_by = |next: &[u8]| rest[1..].trim_ascii_start().first().is_some_and(|it| next.contains(it));
     match rest.first() {
-        Some(b'{') => followed_by(b"\"}"),
-        Some(b'[') => followed_by(b"{]"),
+        Some(b'{') => is_followed_by(b"\"}"),
+        Some(b'[') => is_followed_by(b"{]"),
         _ => false,
     }
 }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     fn within(body: &str) -> &str {
-        std::str::from_utf8(json_within(body.as_bytes())).unwrap()
+        std::str::from_utf8(find_json(body.as_bytes())).unwrap()
     }
 
     #[test]

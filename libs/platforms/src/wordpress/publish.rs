@@ -5,7 +5,7 @@ use domain::delivery::{AttemptError, Published, Resolution};
 use serde_json::json;
 
 use super::api::Post;
-use super::draft::{Drafting, Progress, mark, stale};
+use super::draft::{DraftPreparation, Progress, mark, stale};
 use super::errors::NO_POST;
 use super::{Grant, Wordpress};
 use crate::platform::{Publish, Step};
@@ -20,7 +20,7 @@ impl Publish for Wordpress {
     async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let grant = Grant::load(request.credentials)?;
         let caller = grant.caller(request.credentials, request.now);
-        Drafting { api: &self.api, caller, request }.step().await
+        DraftPreparation { api: &self.api, caller, request }.step().await
     }
 
     /// One call sets the draft's status and its slug. WordPress derives an empty slug from the
@@ -36,7 +36,7 @@ impl Publish for Wordpress {
         match self.api.publish(caller, draft, &fields).await.map_err(AttemptError::from) {
             Ok(post) => published(request, &post),
             Err(refused @ AttemptError::Refused { .. }) => {
-                Drafting { api: &self.api, caller, request }.discard(&progress).await;
+                DraftPreparation { api: &self.api, caller, request }.discard(&progress).await;
                 Err(refused)
             }
             Err(attempt_error) => Err(attempt_error),
@@ -86,12 +86,13 @@ fn status<'a>(request: &PublishRequest<'a>) -> &'a str {
 
 /// The published post. A plugin may give it another status.
 fn published(request: &PublishRequest<'_>, post: &Post) -> Result<Published, AttemptError> {
-    let asked = status(request);
-    if post.status != asked && post.status != "publish" {
-        let reason = format!("the site stored it with the status {}, not {asked}: check the site", post.status);
+    let requested_status = status(request);
+    if post.status != requested_status && post.status != "publish" {
+        let reason =
+            format!("the site stored it with the status {}, not {requested_status}: check the site", post.status);
         return Err(AttemptError::Refused { reason });
     }
-    let at = post.date().filter(|_| asked == "publish").unwrap_or(request.now);
+    let at = post.date().filter(|_| requested_status == "publish").unwrap_or(request.now);
     Ok(Published::new(post.id.to_string(), at).with_url(post.link.clone()))
 }
 

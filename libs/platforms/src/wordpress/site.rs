@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::timeout;
 use url::{Position, Url};
 
-use super::json::json_within;
+use super::json::find_json;
 use crate::connect_flow::ConnectError;
 use crate::html::{self, plain};
 use crate::http_clients::{self, HttpClients};
@@ -139,8 +139,8 @@ fn parse(typed: &str) -> Option<Url> {
         return None;
     }
     let path = url.path();
-    let front = ["/wp-admin", "/wp-login.php", "/wp-json", "/index.php"].iter().find_map(|it| path.find(it));
-    let path = format!("{}/", path[..front.unwrap_or(path.len())].trim_end_matches('/'));
+    let wordpress_path = ["/wp-admin", "/wp-login.php", "/wp-json", "/index.php"].iter().find_map(|it| path.find(it));
+    let path = format!("{}/", path[..wordpress_path.unwrap_or(path.len())].trim_end_matches('/'));
     url.set_path(&path);
     url.set_query(None);
     url.set_fragment(None);
@@ -148,7 +148,7 @@ fn parse(typed: &str) -> Option<Url> {
 }
 
 /// The host in the typed URL.
-pub(super) fn host_in(typed: &str) -> Option<String> {
+pub(super) fn parse_host(typed: &str) -> Option<String> {
     parse(typed).map(|it| host_of(&it).to_owned())
 }
 
@@ -167,17 +167,17 @@ pub(super) async fn discover(http: &HttpClients, typed: &str) -> Result<Site, Co
 
 async fn find(http: &HttpClients, typed: &Url) -> Result<Site, ConnectError> {
     let (page, response) = get(http, typed).await?;
-    let by_parameter = {
+    let root_by_parameter = {
         let mut url = page.clone();
         url.query_pairs_mut().append_pair(ROUTE, "/");
         url
     };
     // The page may name no API although the site has one: themes omit the link.
-    let named = named_by(&page, response).await;
-    for root in named.into_iter().chain([by_parameter]) {
+    let named = linked_api_root(&page, response).await;
+    for root in named.into_iter().chain([root_by_parameter]) {
         let Ok((root, response)) = get(http, &with_fields(&root)).await else { continue };
         let Ok(body) = response::body_up_to(response, MAX_BYTES).await else { continue };
-        let Ok(index) = serde_json::from_slice::<Index>(json_within(&body)) else { continue };
+        let Ok(index) = serde_json::from_slice::<Index>(find_json(&body)) else { continue };
         if index.namespaces.iter().any(|it| it == "wp/v2") {
             let root = Root::at(without_fields(&root));
             let approval = match index.authorization() {
@@ -221,23 +221,23 @@ impl Index {
 async fn get(http: &HttpClients, url: &Url) -> Result<(Url, Response), ConnectError> {
     let mut url = url.clone();
     for _ in 0..=MAX_HOPS {
-        let not_called = |why: String| {
+        let unreachable = |why: String| {
             refused(format!("{} could not be reached: {why}. Check the URL, or try again later.", host_of(&url)))
         };
-        let request = http.to_named(Method::GET, url.clone()).map_err(|it| not_called(it.to_string()))?;
+        let request = http.request_named_host(Method::GET, url.clone()).map_err(|it| unreachable(it.to_string()))?;
         let response = http_clients::send(request.timeout(EACH)).await.map_err(|error| {
             let refusal = egress::Egress::refusal(&error);
-            not_called(refusal.map_or_else(|| "it did not respond".to_owned(), |it| it.to_string()))
+            unreachable(refusal.map_or_else(|| "it did not respond".to_owned(), |it| it.to_string()))
         })?;
         let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
         let Some(location) = location.and_then(|it| it.to_str().ok()) else { return Ok((url, response)) };
-        url = url.join(location).map_err(|_| not_called("it redirects without a target".to_owned()))?;
+        url = url.join(location).map_err(|_| unreachable("it redirects without a target".to_owned()))?;
     }
     Err(refused(format!("{} redirects too many times. Type the URL where the redirects end.", host_of(&url))))
 }
 
 /// The API that a page names: in a header, or in its head.
-async fn named_by(page: &Url, response: Response) -> Option<Url> {
+async fn linked_api_root(page: &Url, response: Response) -> Option<Url> {
     let headers = response.headers().get_all(LINK).iter().filter_map(|it| it.to_str().ok());
     let mut named = headers.flat_map(|it| it.split(',')).find_map(|it| {
         let (target, parameters) = it.trim().strip_prefix('<')?.split_once('>')?;
@@ -245,7 +245,7 @@ async fn named_by(page: &Url, response: Response) -> Option<Url> {
     });
     if named.is_none() {
         let start = response::start(response, MAX_BYTES).await;
-        html::each_of_head(&String::from_utf8_lossy(&start), |tag, _| {
+        html::visit_head_tags(&String::from_utf8_lossy(&start), |tag, _| {
             if named.is_none() && tag.name() == "link" && tag.attribute("rel") == Some(RELATION) {
                 named = tag.attribute("href").map(plain);
             }

@@ -24,13 +24,13 @@ pub(super) async fn ids(
 
 async fn id(api: &Api, caller: Caller<'_>, taxonomy: &str, name: &str) -> Result<u64, AttemptError> {
     // WordPress stores names as HTML, and searches the stored form.
-    let kept = name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let found = api.terms(caller, taxonomy, &kept).await?;
+    let stored_name = name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let found = api.terms(caller, taxonomy, &stored_name).await?;
     let is_it = |it: &str| plain(it).trim().to_lowercase() == name.to_lowercase();
     if let Some(term) = found.into_iter().find(|it| is_it(&it.name)) {
         return Ok(term.id);
     }
-    api.make_term(caller, taxonomy, name).await.map_err(|error| {
+    api.create_term(caller, taxonomy, name).await.map_err(|error| {
         if error.kind == ErrorKind::Forbidden {
             let reason = format!(
                 "option {taxonomy}: the site has none with the name {name:?}, and the account may not create \

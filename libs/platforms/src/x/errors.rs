@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn error_table_classifies_documented_responses() {
         let problem = |name: &str| format!(r#"{{"type":"https://api.twitter.com/2/problems/{name}","title":"x"}}"#);
-        let detail = |words: &str| format!(r#"{{"title":"Forbidden","type":"about:blank","detail":"{words}"}}"#);
+        let detail = |text: &str| format!(r#"{{"title":"Forbidden","type":"about:blank","detail":"{text}"}}"#);
         for (status, body, expected) in [
             (401, detail("Unauthorized"), K::Unauthorized),
             (402, r#"{"title":"CreditsDepleted"}"#.to_owned(), K::AppMisconfigured),

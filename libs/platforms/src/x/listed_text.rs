@@ -33,20 +33,20 @@ pub(super) fn is_same_text(ours: &str, listed: &str, entities: &Entities) -> boo
     let mut rests = vec![ours.as_str()];
     for link in links {
         let Some((before, after)) = listed.split_once(&link.url) else { return false };
-        let before = unescaped(before);
+        let before = unescape(before);
         let forms = link.forms();
         rests = rests.iter().filter_map(|it| it.strip_prefix(before.as_str())).collect();
         rests = rests.iter().flat_map(|rest| forms.iter().filter_map(|form| strip_link(rest, form))).collect();
         rests.dedup();
         listed = after;
     }
-    rests.contains(&unescaped(listed).as_str())
+    rests.contains(&unescape(listed).as_str())
 }
 
 impl Link {
     /// The distinct forms in which we may have written the link.
     fn forms(&self) -> Vec<String> {
-        let full = unescaped(self.expanded_url.as_deref().unwrap_or(&self.url));
+        let full = unescape(self.expanded_url.as_deref().unwrap_or(&self.url));
         let bare = full.strip_prefix("http://").unwrap_or(&full).to_owned();
         let mut forms = Vec::new();
         for form in [full, bare] {
@@ -65,7 +65,7 @@ fn strip_link<'a>(text: &'a str, link: &str) -> Option<&'a str> {
     start.eq_ignore_ascii_case(link).then_some(rest)
 }
 
-fn unescaped(text: &str) -> String {
+fn unescape(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 

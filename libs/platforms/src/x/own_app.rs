@@ -53,18 +53,18 @@ pub(super) const REQUIRED: &[Field] = &[
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct OwnApp {
     client_id: String,
-    #[serde(serialize_with = "exposed")]
+    #[serde(serialize_with = "serialize_secret")]
     client_secret: SecretString,
 }
 
-fn exposed<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_secret<S: Serializer>(secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(secret.expose_secret())
 }
 
 impl OwnApp {
     /// The app that was typed; `None` if the fields are empty.
-    pub(super) fn typed(answers: &FieldValues) -> Result<Option<Self>, ConnectError> {
-        let typed = |name| answers.get(name).map(|it| it.expose_secret().trim()).unwrap_or_default();
+    pub(super) fn typed(values: &FieldValues) -> Result<Option<Self>, ConnectError> {
+        let typed = |name| values.get(name).map(|it| it.expose_secret().trim()).unwrap_or_default();
         let (id, secret) = (typed(ID), typed(SECRET));
         let wrong = |name, message: &str| Err(ConnectError::Field { name, message: message.to_owned() });
         match (id, secret) {
@@ -91,9 +91,9 @@ impl OwnApp {
     }
 
     /// An unreadable app becomes one that X does not know, never the operator's.
-    pub(super) fn read(kept: &SecretString) -> Self {
-        let unknown = |_| Self { client_id: String::new(), client_secret: SecretString::default() };
-        serde_json::from_str(kept.expose_secret()).unwrap_or_else(unknown)
+    pub(super) fn read(stored: &SecretString) -> Self {
+        let unreadable = |_| Self { client_id: String::new(), client_secret: SecretString::default() };
+        serde_json::from_str(stored.expose_secret()).unwrap_or_else(unreadable)
     }
 
     /// The stored form, which has to be sealed.
@@ -114,5 +114,5 @@ impl AppSource for OwnApp {
     }
 
     /// Does nothing: the user reads the error, and only the user can correct it.
-    fn refused(&self, _: &Arc<AppCredentials>) {}
+    fn report_refused(&self, _: &Arc<AppCredentials>) {}
 }

@@ -26,10 +26,10 @@ pub(super) fn new_post(request: &PublishRequest<'_>, prepared: &Prepared<'_, Med
         let ids: Vec<&str> = prepared.files.iter().map(|it| it.uploaded.id.as_str()).collect();
         post["media"] = json!({ "media_ids": ids });
     }
-    let answers = request.options.list(POLL_OPTIONS);
-    if !answers.is_empty() {
+    let poll_options = request.options.list(POLL_OPTIONS);
+    if !poll_options.is_empty() {
         let minutes = request.options.number(POLL_DURATION).unwrap_or(A_DAY);
-        post["poll"] = json!({ "options": answers, "duration_minutes": minutes });
+        post["poll"] = json!({ "options": poll_options, "duration_minutes": minutes });
     }
     match request.options.text(REPLY_SETTINGS) {
         None | Some("everyone") => {}

@@ -109,8 +109,8 @@ struct AccountPost {
     #[serde(default)]
     entities: Entities,
     /// The full text of a long post.
-    note_tweet: Option<Note>,
-    note_post: Option<Note>,
+    note_tweet: Option<LongText>,
+    note_post: Option<LongText>,
 }
 
 #[derive(Default, Deserialize)]
@@ -120,7 +120,7 @@ struct Attachments {
 }
 
 #[derive(Deserialize)]
-struct Note {
+struct LongText {
     text: String,
     #[serde(default)]
     entities: Entities,
@@ -221,8 +221,8 @@ impl PublishAdapter for X {
             }
             processed(state, media.processing_info)
         };
-        if let (UploadStep::Uploaded(media), Some(words)) = (&step, alt_text(file)) {
-            let body = json!({ "id": media.id, "metadata": { "alt_text": { "text": words.as_str() } } });
+        if let (UploadStep::Uploaded(media), Some(text)) = (&step, alt_text(file)) {
+            let body = json!({ "id": media.id, "metadata": { "alt_text": { "text": text.as_str() } } });
             let call = self.api(request.credentials).post(Auth::post(request), &["2", "media", "metadata"]);
             call.effect(Effect::Private).json(&body).done().await.map_err(|it| upload_error(it, request))?;
         }

@@ -5,7 +5,7 @@ use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::MimeType;
 use domain::testing::{noon, text};
-use storage::{MediumAdded, Room};
+use storage::{AddMediaOutcome, Room};
 
 use super::*;
 use crate::testing::Rig;
@@ -16,17 +16,17 @@ async fn an_upload(rig: &Rig) -> Medium {
     let id = Ids::new(Clock::System).fresh();
     let expected = Medium::expected(rig.user.user_id, id, MimeType::Png, noon());
     let medium = Medium { size_bytes: Some(100), facts: Some(Facts::default()), ..expected };
-    assert_eq!(rig.store.add_medium(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), MediumAdded::Added);
+    assert_eq!(rig.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), AddMediaOutcome::Added);
     medium
 }
 
-fn a_request(words: Option<&str>, medium: &Medium) -> CreatePost {
-    let mut faults = ValidationErrors::new();
-    if words.is_none() {
-        faults.add("content", "is required");
+fn a_request(content: Option<&str>, medium: &Medium) -> CreatePost {
+    let mut errors = ValidationErrors::new();
+    if content.is_none() {
+        errors.add("content", "is required");
     }
-    let media = vec![NamedMedium { field: "media.0".to_owned(), path: medium.path(), alt_text: None }];
-    CreatePost { text: words.map(text), media, faults, ..CreatePost::default() }
+    let media = vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }];
+    CreatePost { text: content.map(text), media, faults: errors, ..CreatePost::default() }
 }
 
 async fn is_kept(rig: &Rig, medium: &Medium) -> bool {
@@ -35,7 +35,7 @@ async fn is_kept(rig: &Rig, medium: &Medium) -> bool {
 }
 
 #[tokio::test]
-async fn a_refused_request_keeps_no_file_and_a_post_does() {
+async fn only_a_created_post_reserves_its_file() {
     let rig = Rig::new().await;
     let medium = an_upload(&rig).await;
 
@@ -55,8 +55,8 @@ async fn file_of_another_user_is_unknown() {
 
     let refused = rig.publishing.create_post(rig.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
 
-    let Created::Refused(NotCreated::Invalid(faults)) = refused else { panic!("{refused:?}") };
-    assert_eq!(faults.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0"]);
+    let Created::Refused(NotCreated::Invalid(errors)) = refused else { panic!("{refused:?}") };
+    assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0"]);
 }
 
 /// A rig whose files are in a bucket.
@@ -70,7 +70,7 @@ async fn rig_with(s3: &TestBucket) -> Rig {
 async fn uploaded(rig: &Rig, mime_type: MimeType, content: &'static [u8]) -> Medium {
     let id = Ids::new(Clock::System).fresh();
     let medium = Medium::expected(rig.user.user_id, id, mime_type, noon());
-    assert_eq!(rig.store.add_medium(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), MediumAdded::Added);
+    assert_eq!(rig.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), AddMediaOutcome::Added);
     let pieces = futures::stream::iter([Ok::<_, std::convert::Infallible>(content.into())]);
     rig.publishing.bucket.put(&medium.path().to_string(), mime_type.as_str(), pieces).await.unwrap();
     medium
@@ -86,10 +86,10 @@ async fn facts_of_a_file_are_read_once_and_stored() {
     let created = rig.publishing.create_post(rig.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
 
     let Created::New(post) = created else { panic!("{created:?}") };
-    let pixels = domain::media::Pixels::of(32, 20);
+    let pixels = domain::media::Pixels::new(32, 20);
     assert_eq!(post.media[0].facts.unwrap().pixels, pixels);
-    let kept = rig.store.media(rig.user.user_id, &[gif.media_id]).await.unwrap().pop().unwrap();
-    assert_eq!(kept.facts.unwrap().pixels, pixels);
+    let stored = rig.store.media(rig.user.user_id, &[gif.media_id]).await.unwrap().pop().unwrap();
+    assert_eq!(stored.facts.unwrap().pixels, pixels);
     rig.publishing.bucket.delete(&path.to_string()).await.unwrap();
     let again = rig.publishing.create_post(rig.user.user_id, a_request(Some("Again"), &gif)).await.unwrap();
     assert!(matches!(again, Created::New(_)), "it is not looked at again");
@@ -100,12 +100,12 @@ async fn file_without_stored_facts_is_read_again() {
     let s3 = TestBucket::start().await;
     let rig = rig_with(&s3).await;
     let gif = uploaded(&rig, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
-    let _ = rig.store.mark_medium_verified(&gif, 13).await.unwrap();
+    let _ = rig.store.mark_media_verified(&gif, 13).await.unwrap();
 
     let created = rig.publishing.create_post(rig.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
 
     let Created::New(post) = created else { panic!("{created:?}") };
-    assert_eq!(post.media[0].facts.unwrap().pixels, domain::media::Pixels::of(32, 20));
+    assert_eq!(post.media[0].facts.unwrap().pixels, domain::media::Pixels::new(32, 20));
 }
 
 #[tokio::test]
@@ -114,13 +114,13 @@ async fn unusable_file_is_an_error_at_every_field() {
     let rig = rig_with(&s3).await;
     let gif = uploaded(&rig, MimeType::Gif, b"no picture").await;
     let mut request = a_request(Some("Words"), &gif);
-    let own = NamedMedium { field: "platforms.0.media.0".to_owned(), ..request.media[0].clone() };
+    let own = MediaReference { field: "platforms.0.media.0".to_owned(), ..request.media[0].clone() };
     let account = rig.accounts[0].connection_id;
     request.targets =
-        vec![domain::post::NewTarget { media: Some(vec![own]), ..domain::post::NewTarget::of(0, account) }];
+        vec![domain::post::NewTarget { media: Some(vec![own]), ..domain::post::NewTarget::new(0, account) }];
 
     let refused = rig.publishing.create_post(rig.user.user_id, request).await.unwrap();
 
-    let Created::Refused(NotCreated::Invalid(faults)) = refused else { panic!("{refused:?}") };
-    assert_eq!(faults.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0", "platforms.0.media.0"]);
+    let Created::Refused(NotCreated::Invalid(errors)) = refused else { panic!("{refused:?}") };
+    assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0", "platforms.0.media.0"]);
 }

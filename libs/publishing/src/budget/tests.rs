@@ -6,7 +6,7 @@ use domain::testing::{noon, text};
 
 use super::*;
 use crate::testing::{PublishFault, Rig};
-use crate::{ChangePost, Changed, CreatePost, Created, NotCreated, Validated};
+use crate::{ChangePost, Changed, CreatePost, Created, NotCreated, PostValidated};
 
 /// A deployment that allows each user five cents a month, and a platform that charges two for a
 /// post.
@@ -15,7 +15,7 @@ async fn rig() -> Rig {
     let price = Price { post: MilliDollars::new(20), with_link: MilliDollars::new(40), links: Unit::Weighted };
     rig.accounts[0].rules.price = Some(price);
     rig.reconnect(0, Rig::credentials(None), None).await;
-    rig.publishing.budgets = Budgets::of([(rig.accounts[0].provider.clone(), MilliDollars::cents(5))]);
+    rig.publishing.budgets = Budgets::new([(rig.accounts[0].provider.clone(), MilliDollars::cents(5))]);
     rig
 }
 
@@ -24,22 +24,22 @@ fn soon() -> DateTime<Utc> {
 }
 
 async fn spent(rig: &Rig, at: DateTime<Utc>) -> u64 {
-    let budget_key = BudgetKey { platform: rig.accounts[0].provider.clone(), month: Month::of(at) };
+    let budget_key = BudgetKey { platform: rig.accounts[0].provider.clone(), month: Month::from_instant(at) };
     rig.store.spent(rig.user.user_id, &budget_key).await.unwrap().get()
 }
 
-fn request(rig: &Rig, words: &str, at: DateTime<Utc>) -> CreatePost {
+fn request(rig: &Rig, content: &str, at: DateTime<Utc>) -> CreatePost {
     CreatePost {
-        text: Some(text(words)),
-        targets: vec![NewTarget::of(0, rig.accounts[0].connection_id)],
+        text: Some(text(content)),
+        targets: vec![NewTarget::new(0, rig.accounts[0].connection_id)],
         scheduled_at: Some(at),
         ..CreatePost::default()
     }
 }
 
-async fn refused(rig: &Rig, words: &str, at: DateTime<Utc>) -> String {
-    match rig.publishing.create_post(rig.user.user_id, request(rig, words, at)).await.unwrap() {
-        Created::Refused(NotCreated::NotInPlan(why)) => why,
+async fn refused(rig: &Rig, content: &str, at: DateTime<Utc>) -> String {
+    match rig.publishing.create_post(rig.user.user_id, request(rig, content, at)).await.unwrap() {
+        Created::Refused(NotCreated::NotInPlan(message)) => message,
         other => panic!("{other:?}"),
     }
 }
@@ -50,13 +50,13 @@ async fn post_over_budget_is_refused_with_amounts() {
     rig.schedule("one", soon()).await;
     rig.schedule("two", soon()).await;
 
-    let told = refused(&rig, "three", soon()).await;
+    let message = refused(&rig, "three", soon()).await;
 
-    let expected = format!("in {} cost $0.04 of the $0.05 that this deployment allows", Month::of(noon()));
-    assert!(told.contains(&expected) && told.contains("would cost $0.02 more; cancel another post"), "{told}");
+    let expected = format!("in {} cost $0.04 of the $0.05 that this deployment allows", Month::from_instant(noon()));
+    assert!(message.contains(&expected) && message.contains("would cost $0.02 more; cancel another post"), "{message}");
     assert_eq!(spent(&rig, noon()).await, 40);
     let checked = rig.publishing.validate_post(rig.user.user_id, request(&rig, "three", soon())).await.unwrap();
-    assert!(matches!(checked, Validated::Refused(NotCreated::NotInPlan(_))), "{checked:?}");
+    assert!(matches!(checked, PostValidated::Refused(NotCreated::NotInPlan(_))), "{checked:?}");
     rig.schedule("three", noon() + TimeDelta::days(31)).await;
 }
 
@@ -76,7 +76,7 @@ async fn concurrent_posts_do_not_exceed_the_budget_together() {
 async fn accepted_post_is_published_after_the_budget_shrinks() {
     let mut rig = rig().await;
     let post = rig.schedule("one", soon()).await;
-    rig.publishing.budgets = Budgets::of([(rig.accounts[0].provider.clone(), MilliDollars::default())]);
+    rig.publishing.budgets = Budgets::new([(rig.accounts[0].provider.clone(), MilliDollars::default())]);
 
     rig.live(soon() + TimeDelta::minutes(1)).await;
 
@@ -88,8 +88,8 @@ async fn accepted_post_is_published_after_the_budget_shrinks() {
 async fn cancelled_moved_or_reduced_post_releases_its_budget() {
     let rig = rig().await;
     let [first, second] = [rig.schedule("one", soon()).await, rig.schedule("two", soon()).await];
-    let dear = rig.rewrite(&first, "one https://a.de").await;
-    assert!(matches!(&dear, Changed::NotInPlan(why) if why.contains("$0.02 more")), "{dear:?}");
+    let too_expensive = rig.rewrite(&first, "one https://a.de").await;
+    assert!(matches!(&too_expensive, Changed::NotInPlan(why) if why.contains("$0.02 more")), "{too_expensive:?}");
     assert_eq!(rig.post(&first).await.text, text("one"), "it stays as it was");
 
     rig.publishing.delete_post(rig.post(&second).await, Authority::Posts, None).await.unwrap();

@@ -8,27 +8,27 @@ use super::*;
 use crate::testing::{Network, PublishFault, Rig, later};
 use crate::{CreatePost, Created};
 
-fn done(changed: Changed) -> Post {
+fn expect_done(changed: Changed) -> Post {
     match changed {
         Changed::Done(post) => *post,
         other => panic!("{other:?}"),
     }
 }
 
-fn refused(changed: Changed) -> String {
+fn invalid_fields(changed: Changed) -> String {
     match changed {
-        Changed::Invalid(faults) => faults.iter().map(|it| it.0).collect::<Vec<_>>().join(","),
+        Changed::Invalid(errors) => errors.iter().map(|it| it.0).collect::<Vec<_>>().join(","),
         other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test]
-async fn last_moment_change_is_what_is_published() {
+async fn change_just_before_publishing_is_published() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", later(100)).await;
     rig.live(later(97)).await;
 
-    assert_eq!(done(rig.rewrite(&post, "New").await).revision, 2);
+    assert_eq!(expect_done(rig.rewrite(&post, "New").await).revision, 2);
     rig.live(later(400)).await;
 
     assert_eq!(rig.network.texts(), ["New"]);
@@ -54,7 +54,7 @@ async fn confirmed_change_stops_a_worker_with_the_old_text() {
     let (delivered, changed) = tokio::join!(rig.publishing.deliver(&rig.platforms, message), change);
 
     delivered.unwrap();
-    done(changed);
+    expect_done(changed);
     assert_eq!(rig.network.texts(), [""; 0]);
     rig.live(later(60)).await;
     assert_eq!(rig.network.texts(), ["New"]);
@@ -86,11 +86,11 @@ async fn post_with_a_running_call_cannot_be_changed_or_deleted() {
     let (delivered, ends) = tokio::join!(rig.publishing.deliver(&rig.platforms, message), attempts);
 
     delivered.unwrap();
-    assert_eq!(ends.map(refused), ["status"; 3]);
+    assert_eq!(ends.map(invalid_fields), ["status"; 3]);
     let post = rig.post(&post).await;
     assert_eq!((post.status, post.revision), (PostStatus::Published, 1));
     assert_eq!(rig.network.texts(), ["Old"]);
-    assert_eq!((rig.pending(0).await, rig.counts().await.of(None)), (0, 1));
+    assert_eq!((rig.pending(0).await, rig.counts().await.count(None)), (0, 1));
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn change_during_unknown_outcome_is_refused() {
     let delivery = rig.delivery(&post).await;
     rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
 
-    assert_eq!(refused(rig.rewrite(&post, "New").await), "status");
+    assert_eq!(invalid_fields(rig.rewrite(&post, "New").await), "status");
 
     assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
 }
@@ -111,15 +111,15 @@ async fn unscheduled_post_is_not_published() {
     let post = rig.schedule("Hello", later(100)).await;
     rig.live(later(97)).await;
 
-    let draft = done(rig.reschedule(&post, None).await);
+    let draft = expect_done(rig.reschedule(&post, None).await);
     rig.live(later(7200)).await;
 
     assert_eq!(draft.status, PostStatus::Draft);
     assert_eq!(rig.network.calls(), 0);
     assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
-    assert_eq!((rig.pending(0).await, rig.counts().await.draft, rig.counts().await.of(None)), (0, 1, 1));
+    assert_eq!((rig.pending(0).await, rig.counts().await.draft, rig.counts().await.count(None)), (0, 1, 1));
 
-    done(rig.reschedule(&post, Some(later(7300))).await);
+    expect_done(rig.reschedule(&post, Some(later(7300))).await);
     rig.live(later(7400)).await;
     assert_eq!(rig.network.texts(), ["Hello"]);
 }
@@ -130,23 +130,23 @@ async fn deleted_post_is_not_published() {
     let post = rig.schedule("Hello", later(100)).await;
     rig.live(later(97)).await;
 
-    done(rig.publishing.delete_post(rig.post(&post).await, Authority::Posts, None).await.unwrap());
+    expect_done(rig.publishing.delete_post(rig.post(&post).await, Authority::Posts, None).await.unwrap());
     rig.live(later(7200)).await;
 
     assert_eq!(rig.network.calls(), 0);
-    assert_eq!((rig.pending(0).await, rig.counts().await.of(None)), (0, 0));
+    assert_eq!((rig.pending(0).await, rig.counts().await.count(None)), (0, 0));
     assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
     let again = rig.publishing.delete_post(post, Authority::Posts, None).await.unwrap();
     assert!(matches!(again, Changed::NotThere), "{again:?}");
 }
 
 #[tokio::test]
-async fn a_post_moved_to_another_time_goes_out_then_and_once() {
+async fn rescheduled_post_is_published_once_at_its_new_time() {
     for moved_to in [50, 5000] {
         let rig = Rig::new().await;
         let post = rig.schedule("Hello", later(100)).await;
 
-        done(rig.reschedule(&post, Some(later(moved_to))).await);
+        expect_done(rig.reschedule(&post, Some(later(moved_to))).await);
         rig.live(later(9000)).await;
 
         assert_eq!(*rig.network.calls.lock().unwrap(), [later(moved_to)]);
@@ -157,13 +157,13 @@ async fn a_post_moved_to_another_time_goes_out_then_and_once() {
 }
 
 #[tokio::test]
-async fn a_removed_account_is_free_and_gets_nothing() {
+async fn removed_target_is_not_published_and_not_pending() {
     let rig = Rig::with(2, Network::default()).await;
     let post = rig.schedule("Hello", later(100)).await;
-    let kept = NewTarget::of(0, rig.accounts[1].connection_id);
+    let kept = NewTarget::new(0, rig.accounts[1].connection_id);
 
     let change = ChangePost { targets: Some(vec![kept]), ..ChangePost::default() };
-    let changed = done(rig.change(&post, change).await);
+    let changed = expect_done(rig.change(&post, change).await);
     rig.live(later(200)).await;
 
     assert_eq!(changed.targets[0].target_id, post.targets[1].target_id, "the entry keeps its id");
@@ -174,16 +174,16 @@ async fn a_removed_account_is_free_and_gets_nothing() {
 }
 
 #[tokio::test]
-async fn a_failed_post_tries_again_only_what_is_not_public() {
+async fn rescheduled_failed_post_publishes_only_unpublished_targets() {
     let rig = Rig::with(2, Network::default().with_faults([PublishFault::Public, PublishFault::Refused])).await;
     let post = rig.schedule("Hello", later(5)).await;
     rig.live(later(60)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Failed);
-    assert_eq!(refused(rig.reschedule(&post, None).await), "scheduled_at");
+    assert_eq!(invalid_fields(rig.reschedule(&post, None).await), "scheduled_at");
     let gone = rig.publishing.delete_post(rig.post(&post).await, Authority::Posts, None).await.unwrap();
-    assert_eq!(refused(gone), "status");
+    assert_eq!(invalid_fields(gone), "status");
 
-    done(rig.reschedule(&post, Some(later(500))).await);
+    expect_done(rig.reschedule(&post, Some(later(500))).await);
     assert_eq!(rig.counts().await.scheduled, 1);
     rig.live(later(600)).await;
 
@@ -201,10 +201,10 @@ async fn changed_failed_post_stays_failed_until_rescheduled() {
     let post = rig.schedule("Old", later(5)).await;
     rig.live(later(60)).await;
 
-    let changed = done(rig.rewrite(&post, "New").await);
+    let changed = expect_done(rig.rewrite(&post, "New").await);
     rig.live(later(600)).await;
     assert_eq!((changed.status, rig.network.calls()), (PostStatus::Failed, 1));
-    done(rig.reschedule(&post, Some(later(700))).await);
+    expect_done(rig.reschedule(&post, Some(later(700))).await);
     rig.live(later(800)).await;
 
     assert_eq!(rig.network.texts(), ["New"]);
@@ -217,7 +217,7 @@ async fn failed_post_rescheduled_for_same_time_emits_an_event() {
     let post = rig.schedule("Hello", later(5)).await;
     rig.live(later(60)).await;
 
-    done(rig.reschedule(&post, Some(later(5))).await);
+    expect_done(rig.reschedule(&post, Some(later(5))).await);
 
     let scheduled = rig.events.types().into_iter().filter(|it| *it == "post.scheduled").count();
     assert_eq!(scheduled, 2);
@@ -248,11 +248,11 @@ async fn concurrent_changes_and_delivery_publish_the_last_change() {
 async fn concurrent_changes_are_applied_one_after_the_other() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", later(5000)).await;
-    let words: Vec<_> = (0..12).map(|it| format!("New {it}")).collect();
+    let texts: Vec<_> = (0..12).map(|it| format!("New {it}")).collect();
 
-    let changed = futures::future::join_all(words.iter().map(|it| rig.rewrite(&post, it))).await;
+    let changed = futures::future::join_all(texts.iter().map(|it| rig.rewrite(&post, it))).await;
 
-    let mut revisions: Vec<_> = changed.into_iter().map(|it| done(it).revision).collect();
+    let mut revisions: Vec<_> = changed.into_iter().map(|it| expect_done(it).revision).collect();
     revisions.sort_unstable();
     assert_eq!(revisions, (2..=13).collect::<Vec<_>>(), "each is a change of the one before");
     assert_eq!(rig.post(&post).await.revision, 13);
@@ -275,7 +275,7 @@ async fn concurrent_changes_and_deletions_all_get_a_response() {
     assert_eq!(deleted.iter().filter(|it| matches!(it, Changed::Done(_))).count(), 1, "{deleted:?}");
     let ended = |it: &Changed| matches!(it, Changed::Done(_) | Changed::NotThere);
     assert!(changed.iter().chain(&deleted).all(ended), "{changed:?} {deleted:?}");
-    assert_eq!((rig.pending(0).await, rig.counts().await.of(None)), (0, 0));
+    assert_eq!((rig.pending(0).await, rig.counts().await.count(None)), (0, 0));
     assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
 }
 
@@ -286,8 +286,8 @@ async fn change_that_makes_a_post_published_emits_one_event() {
     rig.live(later(200)).await;
     let failed = rig.post(&post).await;
     let public = failed.targets.iter().find(|it| it.status == TargetStatus::Published).unwrap();
-    let kept = NewTarget::of(0, public.connection_id);
-    let told = || rig.events.types().iter().filter(|it| **it == "post.published").count();
+    let kept = NewTarget::new(0, public.connection_id);
+    let count_published_events = || rig.events.types().iter().filter(|it| **it == "post.published").count();
 
     // The change is applied although the event bus is down.
     rig.events.down.store(true, Ordering::SeqCst);
@@ -296,11 +296,11 @@ async fn change_that_makes_a_post_published_emits_one_event() {
         tokio::join!(rig.publishing.change_post(failed.clone(), change()), rig.change(&failed, change()));
     assert!([one.unwrap(), other].iter().any(|it| matches!(it, Changed::Done(_))));
     rig.events.down.store(false, Ordering::SeqCst);
-    assert_eq!((rig.post(&post).await.status, told()), (PostStatus::Published, 0));
+    assert_eq!((rig.post(&post).await.status, count_published_events()), (PostStatus::Published, 0));
 
     rig.clock.advance(TimeDelta::minutes(1));
     rig.publishing.empty_outbox().await.unwrap();
-    assert_eq!(told(), 1);
+    assert_eq!(count_published_events(), 1);
 }
 
 #[tokio::test]
@@ -308,15 +308,15 @@ async fn drafts_only_caller_cannot_change_a_post_scheduled_meanwhile() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", later(5000)).await;
     let at = |scheduled_at| ChangePost { scheduled_at: Some(scheduled_at), ..ChangePost::default() };
-    let draft = done(rig.publishing.change_post(rig.post(&post).await, at(None)).await.unwrap());
+    let draft = expect_done(rig.publishing.change_post(rig.post(&post).await, at(None)).await.unwrap());
     let drafts = |request| ChangePost { authority: Authority::Drafts, ..request };
     let rewrite = || drafts(ChangePost { text: Some(text("New")), ..ChangePost::default() });
     let change = async |read: &Post, request| rig.publishing.change_post(read.clone(), request).await.unwrap();
 
-    assert_eq!(done(change(&draft, rewrite()).await).text.as_str(), "New");
+    assert_eq!(expect_done(change(&draft, rewrite()).await).text.as_str(), "New");
     let draft = rig.post(&post).await;
     assert!(matches!(change(&draft, drafts(at(Some(later(5000))))).await, Changed::DraftsOnly));
-    let scheduled = done(change(&draft, for_revision(draft.revision, at(Some(later(5000))))).await);
+    let scheduled = expect_done(change(&draft, for_revision(draft.revision, at(Some(later(5000))))).await);
 
     for read in [&draft, &scheduled] {
         assert!(matches!(change(read, rewrite()).await, Changed::DraftsOnly));
@@ -339,7 +339,7 @@ async fn concurrent_changes_of_one_revision_apply_once() {
         let rig = Rig::new().await;
         let post = rig.schedule("Old", later(5000)).await;
         let read = rig.post(&post).await;
-        let change = |words| for_revision(1, ChangePost { text: Some(text(words)), ..ChangePost::default() });
+        let change = |content| for_revision(1, ChangePost { text: Some(text(content)), ..ChangePost::default() });
 
         // Both read the first revision, so the later write conflicts with the earlier one.
         let (one, other) = tokio::join!(
@@ -362,7 +362,7 @@ async fn wrong_revision_changes_and_deletes_nothing() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", later(5000)).await;
     let first = rig.post(&post).await;
-    done(rig.rewrite(&post, "New").await);
+    expect_done(rig.rewrite(&post, "New").await);
     let now = rig.post(&post).await;
 
     // Read before or after the other change.
@@ -386,7 +386,7 @@ async fn draft_of_drafts_only_caller_needs_its_revision_to_schedule() {
     let rig = Rig::new().await;
     let request = CreatePost {
         text: Some(text("As it was read")),
-        targets: vec![NewTarget::of(0, rig.accounts[0].connection_id)],
+        targets: vec![NewTarget::new(0, rig.accounts[0].connection_id)],
         authority: Authority::Drafts,
         ..CreatePost::default()
     };
@@ -402,12 +402,12 @@ async fn draft_of_drafts_only_caller_needs_its_revision_to_schedule() {
         assert!(matches!(changed, Changed::NeedsRevision), "{changed:?}");
     }
     let swapped = ChangePost { text: Some(text("Swapped")), authority: Authority::Drafts, ..ChangePost::default() };
-    done(rig.change(&draft, swapped).await);
+    expect_done(rig.change(&draft, swapped).await);
     let changed = try_with(Some(IfMatch::revision(1))).await;
     assert!(matches!(changed, Changed::Stale), "{changed:?}");
     assert_eq!(rig.post(&draft).await.status, PostStatus::Draft);
 
-    assert_eq!(done(try_with(Some(IfMatch::revision(2))).await).status, PostStatus::Scheduled);
+    assert_eq!(expect_done(try_with(Some(IfMatch::revision(2))).await).status, PostStatus::Scheduled);
     rig.live(later(60)).await;
     assert_eq!(rig.network.texts(), ["Swapped"]);
 }
@@ -416,13 +416,13 @@ async fn draft_of_drafts_only_caller_needs_its_revision_to_schedule() {
 async fn draft_changed_by_full_caller_needs_no_revision() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(5000)).await;
-    done(rig.reschedule(&post, None).await);
+    expect_done(rig.reschedule(&post, None).await);
     let by_drafts =
-        |words| ChangePost { text: Some(text(words)), authority: Authority::Drafts, ..ChangePost::default() };
-    done(rig.change(&post, by_drafts("Theirs")).await);
-    done(rig.rewrite(&post, "Mine").await);
+        |content| ChangePost { text: Some(text(content)), authority: Authority::Drafts, ..ChangePost::default() };
+    expect_done(rig.change(&post, by_drafts("Theirs")).await);
+    expect_done(rig.rewrite(&post, "Mine").await);
 
-    assert_eq!(done(rig.reschedule(&post, Some(later(5000))).await).status, PostStatus::Scheduled);
+    assert_eq!(expect_done(rig.reschedule(&post, Some(later(5000))).await).status, PostStatus::Scheduled);
 }
 
 #[tokio::test]
@@ -434,10 +434,10 @@ async fn post_waiting_for_reconnection_can_change_all_but_its_time() {
     let waiting = rig.post(&post).await;
     assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
 
-    done(rig.change(&post, ChangePost::default()).await);
-    let changed = done(rig.rewrite(&post, "New").await);
+    expect_done(rig.change(&post, ChangePost::default()).await);
+    let changed = expect_done(rig.rewrite(&post, "New").await);
     assert_eq!((changed.status, changed.scheduled_at), (PostStatus::Scheduled, Some(later(5))));
-    assert_eq!(refused(rig.reschedule(&post, Some(later(900))).await), "platforms.0.connected_account_id");
+    assert_eq!(invalid_fields(rig.reschedule(&post, Some(later(900))).await), "platforms.0.connected_account_id");
     rig.reconnect(0, Rig::credentials(None), None).await;
     rig.live(later(1800)).await;
 

@@ -12,9 +12,9 @@ fn another(rig: &Rig) -> Publishing {
     Publishing { held_permits: HeldPermits::default(), ..rig.publishing.clone() }
 }
 
-async fn fill(rig: &Rig, of: &LimitSubject, places: usize, began: DateTime<Utc>) {
-    for place in 0..places {
-        rig.store.record_permit(of, &format!("other{place}"), began, random_u64()).await.unwrap();
+async fn record_permits(rig: &Rig, subject: &LimitSubject, count: usize, began_at: DateTime<Utc>) {
+    for index in 0..count {
+        rig.store.record_permit(subject, &format!("other{index}"), began_at, random_u64()).await.unwrap();
     }
 }
 
@@ -28,9 +28,9 @@ fn permits_are_a_quarter_and_at_least_one() {
 #[tokio::test]
 async fn delivery_without_permit_is_rescheduled_without_an_attempt() {
     let rig = Rig::new().await;
-    let of = LimitSubject::user(rig.user.user_id);
+    let subject = LimitSubject::user(rig.user.user_id);
     let post = rig.schedule("Hello", noon()).await;
-    fill(&rig, &of, rig.publishing.concurrency_limits.permits(), noon() - TimeDelta::seconds(5)).await;
+    record_permits(&rig, &subject, rig.publishing.concurrency_limits.permits(), noon() - TimeDelta::seconds(5)).await;
 
     rig.live(later(4)).await;
     let waiting = rig.delivery(&post).await;
@@ -42,7 +42,7 @@ async fn delivery_without_permit_is_rescheduled_without_an_attempt() {
     rig.live(noon() + LEASE_DURATION + TimeDelta::seconds(60)).await;
     assert_eq!((rig.network.texts(), rig.network.calls()), (vec!["Hello".to_owned()], 1));
     assert_eq!(
-        rig.store.in_flight_calls(&of).await.unwrap().others("me", rig.clock.now()),
+        rig.store.in_flight_calls(&subject).await.unwrap().others("me", rig.clock.now()),
         0,
         "all permits are released"
     );
@@ -51,7 +51,7 @@ async fn delivery_without_permit_is_rescheduled_without_an_attempt() {
 #[tokio::test]
 async fn calls_of_one_environment_share_a_permit_until_the_last_ends() {
     let rig = Rig::with(30, Network::default()).await;
-    let of = LimitSubject::user(rig.user.user_id);
+    let subject = LimitSubject::user(rig.user.user_id);
     let gate = rig.network.hold_publish();
     rig.schedule("Hello", noon()).await;
     let deliver = |message| {
@@ -59,64 +59,67 @@ async fn calls_of_one_environment_share_a_permit_until_the_last_ends() {
         async move { publishing.deliver(&platforms, message).await.unwrap() }
     };
     let all = futures::future::join_all(rig.queue.take().into_iter().map(|it| deliver(it.1)));
-    let looked = async {
+    let count_permits = async {
         gate.entered().await;
-        let open = rig.store.in_flight_calls(&of).await.unwrap();
+        let in_flight = rig.store.in_flight_calls(&subject).await.unwrap();
         gate.open();
-        open.others("me", noon())
+        in_flight.others("me", noon())
     };
 
-    assert_eq!(tokio::join!(all, looked).1, 1);
+    assert_eq!(tokio::join!(all, count_permits).1, 1);
     assert_eq!(rig.network.calls(), 30);
-    assert_eq!(rig.store.in_flight_calls(&of).await.unwrap().others("me", noon()), 0);
+    assert_eq!(rig.store.in_flight_calls(&subject).await.unwrap().others("me", noon()), 0);
 }
 
 #[tokio::test]
 async fn single_call_needs_a_permit_only_if_slow() {
     let rig = Rig::new().await;
-    let of = LimitSubject::user(rig.user.user_id);
+    let subject = LimitSubject::user(rig.user.user_id);
     let publishing = another(&rig);
     let limiter = publishing.limiter();
-    let leave = || limiter.acquire(of.clone(), InFlightCalls::default(), 5, false);
-    let open = async || rig.store.in_flight_calls(&of).await.unwrap();
+    let acquire = || limiter.acquire(subject.clone(), InFlightCalls::default(), 5, false);
+    let in_flight = async || rig.store.in_flight_calls(&subject).await.unwrap();
 
-    limiter.with_permit(leave().await.unwrap().unwrap(), async {}).await;
-    assert_eq!(open().await, InFlightCalls::default());
+    limiter.with_permit(acquire().await.unwrap().unwrap(), async {}).await;
+    assert_eq!(in_flight().await, InFlightCalls::default());
 
-    let seen = limiter.with_permit(leave().await.unwrap().unwrap(), async {
+    let seen = limiter.with_permit(acquire().await.unwrap().unwrap(), async {
         tokio::time::sleep(RECORDED_AFTER + Duration::from_millis(200)).await;
-        open().await.others("me", noon())
+        in_flight().await.others("me", noon())
     });
     assert_eq!(Box::pin(seen).await, 1);
-    assert_eq!(open().await.others("me", noon()), 0);
+    assert_eq!(in_flight().await.others("me", noon()), 0);
 }
 
 #[tokio::test]
 async fn permits_of_fast_calls_are_awaited() {
     let rig = Rig::new().await;
-    let of = LimitSubject::user(rig.user.user_id);
-    fill(&rig, &of, 1, noon()).await;
-    let open = rig.store.in_flight_calls(&of).await.unwrap();
+    let subject = LimitSubject::user(rig.user.user_id);
+    record_permits(&rig, &subject, 1, noon()).await;
+    let in_flight = rig.store.in_flight_calls(&subject).await.unwrap();
     // The permit is released while this one waits for it.
     let (publishing, store) = (another(&rig), rig.store.clone());
     let limiter = publishing.limiter();
-    let (leave, _) = tokio::join!(limiter.acquire(of.clone(), open, 1, true), store.release_permit(&of, "other0"));
+    let (permit, _) =
+        tokio::join!(limiter.acquire(subject.clone(), in_flight, 1, true), store.release_permit(&subject, "other0"));
 
-    assert!(leave.unwrap().unwrap().stored.is_some());
+    assert!(permit.unwrap().unwrap().stored.is_some());
     assert!(rig.clock.now() < later(1));
 }
 
 #[tokio::test]
 async fn burst_of_fast_calls_is_not_rescheduled() {
     let rig = Rig::new().await;
-    let of = LimitSubject::user(rig.user.user_id);
-    let most = rig.publishing.concurrency_limits.permits();
+    let subject = LimitSubject::user(rig.user.user_id);
+    let max_permits = rig.publishing.concurrency_limits.permits();
     // The system clock: a waiting worker must not advance the time of the others.
-    let environments: Vec<_> = (0..5 * most).map(|_| Publishing { clock: Clock::System, ..another(&rig) }).collect();
+    let environments: Vec<_> =
+        (0..5 * max_permits).map(|_| Publishing { clock: Clock::System, ..another(&rig) }).collect();
 
     let calls = environments.iter().map(async |it| {
-        let leave = it.limiter().acquire(of.clone(), InFlightCalls::default(), most, true).await.unwrap()?;
-        it.limiter().with_permit(leave, tokio::time::sleep(Duration::from_millis(20))).await;
+        let permit =
+            it.limiter().acquire(subject.clone(), InFlightCalls::default(), max_permits, true).await.unwrap()?;
+        it.limiter().with_permit(permit, tokio::time::sleep(Duration::from_millis(20))).await;
         Some(())
     });
     let called = futures::future::join_all(calls).await;
@@ -127,31 +130,31 @@ async fn burst_of_fast_calls_is_not_rescheduled() {
 #[tokio::test]
 async fn exclusive_call_gets_the_only_permit_even_in_one_environment() {
     let rig = Rig::new().await;
-    let of = LimitSubject::host("slow.example");
+    let subject = LimitSubject::host("slow.example");
     let limiter = rig.publishing.limiter();
-    let open = async || rig.store.in_flight_calls(&of).await.unwrap();
+    let in_flight = async || rig.store.in_flight_calls(&subject).await.unwrap();
 
-    let first = limiter.acquire_exclusive(of.clone(), &open().await).await.unwrap().unwrap();
-    assert!(limiter.acquire_exclusive(of.clone(), &open().await).await.unwrap().is_none());
+    let first = limiter.acquire_exclusive(subject.clone(), &in_flight().await).await.unwrap().unwrap();
+    assert!(limiter.acquire_exclusive(subject.clone(), &in_flight().await).await.unwrap().is_none());
     limiter.release(first).await;
-    let read = open().await;
-    assert!(limiter.acquire_exclusive(of.clone(), &read).await.unwrap().is_some());
-    assert!(limiter.acquire_exclusive(of.clone(), &read).await.unwrap().is_none(), "another call was faster");
+    let read = in_flight().await;
+    assert!(limiter.acquire_exclusive(subject.clone(), &read).await.unwrap().is_some());
+    assert!(limiter.acquire_exclusive(subject.clone(), &read).await.unwrap().is_none(), "another call was faster");
 }
 
 async fn leave_for(publishing: &Publishing, host: &str) -> Option<HostPermit> {
     publishing.acquire_host_permit(Some(host.to_owned())).await.unwrap()
 }
 
-fn within(leave: Option<HostPermit>) -> Option<Duration> {
-    leave.unwrap().0.unwrap().within
+fn within(permit: Option<HostPermit>) -> Option<Duration> {
+    permit.unwrap().0.unwrap().within
 }
 
 /// A call of this host that took too long and failed, or succeeded.
-async fn too_slow(rig: &Rig, host: &str, failed: bool) {
-    let leave = leave_for(&rig.publishing, host).await.unwrap();
+async fn make_slow_call(rig: &Rig, host: &str, failed: bool) {
+    let permit = leave_for(&rig.publishing, host).await.unwrap();
     let call = async { rig.clock.skip_to(rig.clock.now() + SLOW_CALL) };
-    rig.publishing.with_host_permit(leave, call, |_| failed).await.unwrap();
+    rig.publishing.with_host_permit(permit, call, |_| failed).await.unwrap();
 }
 
 #[tokio::test]
@@ -160,17 +163,17 @@ async fn repeatedly_slow_host_gets_one_permit_and_a_short_timeout() {
     let host = || leave_for(&rig.publishing, "slow.example");
     for _ in 0..SLOW_CALLS {
         assert_eq!(within(host().await), None);
-        too_slow(&rig, "slow.example", true).await;
+        make_slow_call(&rig, "slow.example", true).await;
     }
 
-    let leave = host().await.unwrap();
-    assert_eq!(leave.0.as_ref().unwrap().within, Some(SLOW_HOST_TIMEOUT));
-    let open = rig.store.in_flight_calls(&LimitSubject::host("slow.example")).await.unwrap();
-    assert_eq!(open.others("another", rig.clock.now()), 1);
+    let permit = host().await.unwrap();
+    assert_eq!(permit.0.as_ref().unwrap().within, Some(SLOW_HOST_TIMEOUT));
+    let in_flight = rig.store.in_flight_calls(&LimitSubject::host("slow.example")).await.unwrap();
+    assert_eq!(in_flight.others("another", rig.clock.now()), 1);
     rig.clock.skip_to(rig.clock.now() + TimeDelta::seconds(2));
     assert!(leave_for(&another(&rig), "slow.example").await.is_none(), "the one place is held");
 
-    rig.publishing.with_host_permit(leave, async {}, |()| true).await.unwrap();
+    rig.publishing.with_host_permit(permit, async {}, |()| true).await.unwrap();
     assert_eq!(within(host().await), None, "it answered in time");
 }
 
@@ -178,7 +181,7 @@ async fn repeatedly_slow_host_gets_one_permit_and_a_short_timeout() {
 async fn slow_step_that_succeeds_is_not_a_slow_call() {
     let rig = Rig::new().await;
     for _ in 0..SLOW_CALLS {
-        too_slow(&rig, "busy.example", false).await;
+        make_slow_call(&rig, "busy.example", false).await;
     }
     assert_eq!(within(leave_for(&rig.publishing, "busy.example").await), None);
 }
@@ -187,10 +190,10 @@ async fn slow_step_that_succeeds_is_not_a_slow_call() {
 async fn permit_is_released_without_a_call_and_after_a_panic() {
     let rig = Rig::new().await;
     for _ in 0..SLOW_CALLS {
-        too_slow(&rig, "slow.example", true).await;
+        make_slow_call(&rig, "slow.example", true).await;
     }
-    let of = LimitSubject::host("slow.example");
-    let held = async || rig.store.in_flight_calls(&of).await.unwrap().others("another", rig.clock.now());
+    let subject = LimitSubject::host("slow.example");
+    let held = async || rig.store.in_flight_calls(&subject).await.unwrap().others("another", rig.clock.now());
 
     let unused = leave_for(&rig.publishing, "slow.example").await.unwrap();
     assert_eq!(held().await, 1);
@@ -207,10 +210,10 @@ async fn permit_is_released_without_a_call_and_after_a_panic() {
 #[tokio::test]
 async fn call_over_the_slow_host_timeout_is_cut_off() {
     let rig = Rig::new().await;
-    let mut leave = leave_for(&rig.publishing, "slow.example").await.unwrap();
-    leave.0.as_mut().unwrap().within = Some(Duration::from_millis(10));
+    let mut permit = leave_for(&rig.publishing, "slow.example").await.unwrap();
+    permit.0.as_mut().unwrap().within = Some(Duration::from_millis(10));
 
-    assert_eq!(rig.publishing.with_host_permit(leave, std::future::pending::<()>(), |()| true).await, None);
+    assert_eq!(rig.publishing.with_host_permit(permit, std::future::pending::<()>(), |()| true).await, None);
 }
 
 #[tokio::test]
@@ -223,9 +226,9 @@ async fn only_bursts_of_one_user_and_second_need_permits() {
 
     rig.publishing.plan().await.unwrap();
 
-    let mut asked: Vec<_> = rig.queue.take().iter().map(|it| it.1.needs_permit).collect();
-    asked.sort_unstable();
-    assert_eq!(asked, [false, false, true, true, true, true]);
+    let mut needs_permit: Vec<_> = rig.queue.take().iter().map(|it| it.1.needs_permit).collect();
+    needs_permit.sort_unstable();
+    assert_eq!(needs_permit, [false, false, true, true, true, true]);
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use domain::testing::{noon, text};
 use super::*;
 use crate::testing::Rig;
 
-fn request(rig: &Rig) -> (IdempotencyUse, CreatePost) {
-    let key = IdempotencyUse {
+fn request(rig: &Rig) -> (IdempotentRequest, CreatePost) {
+    let key = IdempotentRequest {
         user: rig.user.user_id,
         route: "POST /posts",
         key: IdempotencyKey::parse(b"one").unwrap(),
@@ -33,8 +33,8 @@ async fn unreadable_stored_response_is_an_internal_error() {
     let (key, request) = request(&rig);
     let post = rig.schedule("Another", noon()).await;
     let post = rig.post(&post).await;
-    let kept = Some((&key, "{".to_owned()));
-    let write = PostWrite { before: Some(&post), after: Some(&post), kept, ..PostWrite::default() };
+    let stored_response = Some((&key, "{".to_owned()));
+    let write = PostWrite { before: Some(&post), after: Some(&post), kept: stored_response, ..PostWrite::default() };
     assert_eq!(rig.store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
 
     let created = rig.publishing.create_post(rig.user.user_id, request).await;

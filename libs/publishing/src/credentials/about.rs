@@ -7,7 +7,7 @@ use domain::delivery::AttemptError;
 use platforms::{AccountDetails, Credentials, Platform};
 use storage::{ConnectionRecord, CredentialsRecord};
 
-use super::is_on_probation;
+use super::was_refreshed_recently;
 use crate::{CredentialService, PublishingError};
 
 /// The timeout for one account.
@@ -24,14 +24,14 @@ impl CredentialService {
         credentials: &Credentials,
         until: DateTime<Utc>,
     ) -> bool {
-        let under = match self.store.connections_under(record).await {
-            Ok(under) => under,
+        let connections = match self.store.grant_connections(record).await {
+            Ok(connections) => connections,
             Err(error) => {
                 tracing::warn!(%error, grant = record.grant_name, "accounts could not be read");
                 return true;
             }
         };
-        for account in under.iter().filter(|it| !it.connection.needs_reconnection) {
+        for account in connections.iter().filter(|it| !it.connection.needs_reconnection) {
             if until <= self.clock.now() {
                 return false;
             }
@@ -50,20 +50,20 @@ impl CredentialService {
         record: &CredentialsRecord,
         credentials: &Credentials,
     ) -> Result<(), PublishingError> {
-        let given = self.given(account, credentials.clone(), record.clone()).await?;
+        let opened = self.given(account, credentials.clone(), record.clone()).await?;
         let connection = &account.connection;
         let now = self.clock.now();
-        let asked = platform.about(&connection.profile, &given.credentials, now);
-        match tokio::time::timeout(ASKED, asked).await {
+        let read = platform.about(&connection.profile, &opened.credentials, now);
+        match tokio::time::timeout(ASKED, read).await {
             Ok(Ok(Some(AccountDetails { profile, rules }))) => {
-                let profile = profile.fit_to_show();
+                let profile = profile.sanitized();
                 let is_new = profile != connection.profile || rules != connection.rules;
                 if is_new && profile.account_id == connection.profile.account_id {
-                    self.store.show_about(connection, &profile, &rules).await?;
+                    self.store.store_account_info(connection, &profile, &rules).await?;
                 }
             }
             // Servers may need a moment before they accept new tokens.
-            Ok(Err(AttemptError::Unauthorized { reason })) if is_on_probation(record, now) => {
+            Ok(Err(AttemptError::Unauthorized { reason })) if was_refreshed_recently(record, now) => {
                 tracing::info!(reason, grant = record.grant_name, "platform does not accept new credentials yet");
             }
             Ok(Err(AttemptError::Unauthorized { reason })) => {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::testing::{Network, Rig, later};
 
-    type Said = fn(&Connection) -> Result<Option<AccountDetails>, AttemptError>;
+    type AccountInfoResult = fn(&Connection) -> Result<Option<AccountDetails>, AttemptError>;
 
     fn changed(connection: &Connection) -> AccountDetails {
         let mut rules = connection.rules.clone();
@@ -100,11 +100,11 @@ mod tests {
 
     /// An account whose credentials never expire, or expire at that time, and are checked now; with
     /// the results of its reads.
-    async fn rig(ends_at: Option<DateTime<Utc>>, says: &[Said]) -> Rig {
+    async fn rig(ends_at: Option<DateTime<Utc>>, results: &[AccountInfoResult]) -> Rig {
         let rig = Rig::with(1, Network { renewal: RefreshPolicy::Rotating, ..Network::default() }).await;
         rig.reconnect(0, Rig::credentials(ends_at), Some(noon())).await;
         let connection = rig.connection(0).await.connection;
-        rig.network.about.lock().unwrap().extend(says.iter().map(|it| it(&connection)));
+        rig.network.about.lock().unwrap().extend(results.iter().map(|it| it(&connection)));
         rig
     }
 
@@ -130,8 +130,8 @@ mod tests {
             Ok(Some(about))
         };
         let busy = |_: &Connection| Err(AttemptError::RetryLater { retry_at: None, reason: "down".to_owned() });
-        for says in [other, busy, |_: &Connection| Ok(None)] as [Said; 3] {
-            let rig = rig(None, &[says]).await;
+        for result in [other, busy, |_: &Connection| Ok(None)] as [AccountInfoResult; 3] {
+            let rig = rig(None, &[result]).await;
             let before = rig.connection(0).await.connection;
 
             rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap();
@@ -142,8 +142,8 @@ mod tests {
 
     #[tokio::test]
     async fn rejected_unlimited_credentials_are_found_before_a_post_needs_them() {
-        let lost = |_: &Connection| Err(AttemptError::Unauthorized { reason: "revoked".to_owned() });
-        let rig = rig(None, &[lost]).await;
+        let unauthorized = |_: &Connection| Err(AttemptError::Unauthorized { reason: "revoked".to_owned() });
+        let rig = rig(None, &[unauthorized]).await;
         // Without a refresh token, only the user can restore it.
         let without = Credentials { refresh_token: None, ..Rig::credentials(None) };
         rig.reconnect(0, without, Some(noon())).await;
@@ -161,7 +161,7 @@ mod tests {
         rig.reconnect(0, Rig::credentials(None), None).await;
         let about = changed(&before);
 
-        assert!(!rig.store.show_about(&before, &about.profile, &about.rules).await.unwrap());
+        assert!(!rig.store.store_account_info(&before, &about.profile, &about.rules).await.unwrap());
 
         assert_eq!(rig.connection(0).await.connection.profile, before.profile);
     }

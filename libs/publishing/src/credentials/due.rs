@@ -35,9 +35,9 @@ const AWAY: u32 = 8;
 /// An entry of the refresh index: user and grant name.
 type Entry = (UserId, String);
 
-enum Ended {
+enum EntryOutcome {
     Renewed,
-    NotRenewed,
+    NotRefreshed,
     /// The platform seems to be down: this entry is tried after all others.
     SetAside(Entry),
 }
@@ -55,13 +55,13 @@ struct Tally {
 struct UnreachableCounts(Mutex<HashMap<&'static str, u32>>);
 
 impl UnreachableCounts {
-    fn note(&self, platform: &'static str, answered: bool) {
+    fn note(&self, platform: &'static str, has_responded: bool) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(platform).or_default();
-        *count = if answered { 0 } else { *count + 1 };
+        *count = if has_responded { 0 } else { *count + 1 };
     }
 
-    fn is_away(&self, platform: &'static str) -> bool {
+    fn is_unreachable(&self, platform: &'static str) -> bool {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.get(platform).is_some_and(|it| AWAY <= *it)
     }
@@ -90,7 +90,7 @@ impl CredentialService {
         let unreachable = Some(UnreachableCounts::default());
         let mut round =
             Round { credential_service: self, platforms, began_at, unreachable, looked_after: Mutex::default() };
-        let shards = (0..REFRESH_SHARDS).map(|shard| round.due_in(shard).boxed());
+        let shards = (0..REFRESH_SHARDS).map(|shard| round.due_entries(shard).boxed());
         let first = round.refresh_each(stream::select_all(shards)).await;
         // Entries that were set aside can no longer delay others.
         round.unreachable = None;
@@ -111,7 +111,7 @@ impl CredentialService {
 
 impl Round<'_> {
     /// Entries of one shard, page by page, up to the first page that cannot be read.
-    fn due_in(&self, shard: u32) -> impl Stream<Item = Result<Entry, StorageError>> + Send + use<'_> {
+    fn due_entries(&self, shard: u32) -> impl Stream<Item = Result<Entry, StorageError>> + Send + use<'_> {
         let pages = stream::unfold(Some(None), move |page| async move {
             match self.credential_service.store.grants_to_refresh(shard, self.began_at, page?, PAGE).await {
                 Ok(read) => Some((read.entries.into_iter().map(Ok).collect(), read.next.map(Some))),
@@ -136,9 +136,9 @@ impl Round<'_> {
             .buffer_unordered(AT_ONCE);
         let count = |mut tally: Tally, ended| {
             match ended {
-                Ok(Ended::Renewed) => tally.renewed += 1,
-                Ok(Ended::NotRenewed) => {}
-                Ok(Ended::SetAside(entry)) => tally.set_aside.push(entry),
+                Ok(EntryOutcome::Renewed) => tally.renewed += 1,
+                Ok(EntryOutcome::NotRefreshed) => {}
+                Ok(EntryOutcome::SetAside(entry)) => tally.set_aside.push(entry),
                 Err(error) => tally.error = Some(error),
             }
             future::ready(tally)
@@ -147,29 +147,29 @@ impl Round<'_> {
     }
 
     /// A failed refresh is repeated in the next round and does not prevent any other in this one.
-    async fn refresh_or_log(&self, entry: Entry) -> Ended {
+    async fn refresh_or_log(&self, entry: Entry) -> EntryOutcome {
         let grant = entry.1.clone();
-        match self.renew_due(entry).await {
+        match self.refresh_entry(entry).await {
             Ok(ended) => ended,
             Err(error) => {
                 tracing::error!(%error, grant, "credentials could not be refreshed");
-                Ended::NotRenewed
+                EntryOutcome::NotRefreshed
             }
         }
     }
 
-    async fn renew_due(&self, entry: Entry) -> Result<Ended, PublishingError> {
+    async fn refresh_entry(&self, entry: Entry) -> Result<EntryOutcome, PublishingError> {
         let Self { credential_service, platforms, began_at, unreachable, .. } = self;
         let Some(record) = credential_service.store.credentials_to_refresh(entry.0, &entry.1, *began_at).await? else {
-            return Ok(Ended::NotRenewed);
+            return Ok(EntryOutcome::NotRefreshed);
         };
         let Some(platform) = platforms.get(&record.provider) else {
             // Disabled in this deployment, but may be enabled again.
             credential_service.check_again_at(&record, *began_at + TOMORROW).await?;
-            return Ok(Ended::NotRenewed);
+            return Ok(EntryOutcome::NotRefreshed);
         };
-        if unreachable.as_ref().is_some_and(|it| it.is_away(platform.name())) {
-            return Ok(Ended::SetAside(entry));
+        if unreachable.as_ref().is_some_and(|it| it.is_unreachable(platform.name())) {
+            return Ok(EntryOutcome::SetAside(entry));
         }
         let old = match credential_service.open(&record).await {
             Ok(old) => old,
@@ -181,24 +181,24 @@ impl Round<'_> {
             }
         };
         if platform.refresh_policy().can_refresh(&old) {
-            return self.renew(platform, &record, &old).await;
+            return self.refresh(platform, &record, &old).await;
         }
         let now = credential_service.clock.now();
         if old.expires_at.is_some_and(|it| it <= now) {
             // The user is notified as soon as there is something to do.
             credential_service.lose(&record).await?;
-            return Ok(Ended::NotRenewed);
+            return Ok(EntryOutcome::NotRefreshed);
         }
         if let Some(ends_at) = old.expires_at.filter(|it| *it - now <= RefreshPolicy::WARNING) {
             // The event comes first: after a crash it is emitted again with the same id.
             credential_service.emit_expiring(&record, ends_at).await?;
         }
         credential_service.check_again_at(&record, platform.refresh_policy().due_at(&old, now)).await?;
-        self.note_looked_after(record, old);
-        Ok(Ended::NotRenewed)
+        self.add_account_info_due(record, old);
+        Ok(EntryOutcome::NotRefreshed)
     }
 
-    fn note_looked_after(&self, record: CredentialsRecord, credentials: Credentials) {
+    fn add_account_info_due(&self, record: CredentialsRecord, credentials: Credentials) {
         self.looked_after.lock().unwrap_or_else(PoisonError::into_inner).push((record, credentials));
     }
 
@@ -207,7 +207,7 @@ impl Round<'_> {
     async fn read_all_account_info(&self) {
         let all = std::mem::take(&mut *self.looked_after.lock().unwrap_or_else(PoisonError::into_inner));
         let until = self.began_at + ROUND;
-        let asked = stream::iter(all).map(|(record, credentials)| async move {
+        let reads = stream::iter(all).map(|(record, credentials)| async move {
             let Some(platform) = self.platforms.get(&record.provider) else { return };
             if self.credential_service.read_account_info(platform, &record, &credentials, until).await {
                 return;
@@ -217,16 +217,16 @@ impl Round<'_> {
                 tracing::warn!(%error, grant = record.grant_name, "account info will not be read before next week");
             }
         });
-        asked.buffer_unordered(AT_ONCE).collect::<()>().await;
+        reads.buffer_unordered(AT_ONCE).collect::<()>().await;
     }
 
     /// Refreshes, and records whether the platform responded.
-    async fn renew(
+    async fn refresh(
         &self,
         platform: &dyn Platform,
         record: &CredentialsRecord,
         old: &Credentials,
-    ) -> Result<Ended, PublishingError> {
+    ) -> Result<EntryOutcome, PublishingError> {
         let renewed = self.credential_service.renew(platform, record, old, RefreshReason::Look).await?;
         if let (Some(unreachable), Renewed::Now(_) | Renewed::Gone(_) | Renewed::NotNow(_)) =
             (&self.unreachable, &renewed)
@@ -243,10 +243,10 @@ impl Round<'_> {
         }
         match renewed {
             Renewed::Now(new) => {
-                self.note_looked_after(new.1, new.0);
-                Ok(Ended::Renewed)
+                self.add_account_info_due(new.1, new.0);
+                Ok(EntryOutcome::Renewed)
             }
-            Renewed::Gone(_) | Renewed::NotNow(_) | Renewed::Elsewhere => Ok(Ended::NotRenewed),
+            Renewed::Gone(_) | Renewed::NotNow(_) | Renewed::Elsewhere => Ok(EntryOutcome::NotRefreshed),
         }
     }
 }

@@ -21,7 +21,7 @@ impl CredentialService {
     ) -> Result<Option<CredentialsRecord>, PublishingError> {
         let Some(id) = record.beside else { return Ok(Some(record.clone())) };
         let Some(account) = self.store.connection(record.user_id, id).await? else { return Ok(None) };
-        if account.connection.generation != record.generation || !self.move_over(&account).await? {
+        if account.connection.generation != record.generation || !self.move_legacy_credentials(&account).await? {
             return Ok(None);
         }
         Ok(self.store.credentials(record.user_id, &record.grant_name).await?)
@@ -34,7 +34,7 @@ impl CredentialService {
             let (entries, _) = self.store.connections_to_refresh(shard, until, None, AT_MOST).await?;
             let moved = stream::iter(entries).map(|(user, id)| async move {
                 match self.store.connection_to_refresh(user, id, until).await? {
-                    Some(account) => self.move_over(&account).await.map(|_| ()),
+                    Some(account) => self.move_legacy_credentials(&account).await.map(|_| ()),
                     None => Ok(()),
                 }
             });
@@ -44,7 +44,7 @@ impl CredentialService {
     }
 
     /// False if the credentials changed or moved since they were read.
-    async fn move_over(&self, account: &ConnectionRecord) -> Result<bool, PublishingError> {
+    async fn move_legacy_credentials(&self, account: &ConnectionRecord) -> Result<bool, PublishingError> {
         let KeptIn::Connection(sealed) = &account.kept else { return Ok(false) };
         let old = CredentialsRecord::beside(&account.connection, sealed);
         let now = self.clock.now();
@@ -54,7 +54,7 @@ impl CredentialService {
             Err(error @ PublishingError::Seal(SealError::Keys(_))) => return Err(error),
             Err(error) => {
                 tracing::error!(%error, connection_id = %account.connection.connection_id, "credentials could not be read");
-                self.store.forget_refresh(&account.connection).await?;
+                self.store.remove_from_refresh_index(&account.connection).await?;
                 return Ok(false);
             }
         };

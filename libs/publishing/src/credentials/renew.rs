@@ -63,7 +63,7 @@ impl CredentialService {
     ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
         match self.renew(platform, record, old, RefreshReason::Need).await? {
             Renewed::Now(new) => self.given(account, new.0, new.1).await.map(Ok),
-            Renewed::Gone(said) => Ok(Err(reconnection_needed(&account.connection, Some(&said)))),
+            Renewed::Gone(message) => Ok(Err(reconnection_needed(&account.connection, Some(&message)))),
             Renewed::NotNow(error) => Ok(Err(error)),
             Renewed::Elsewhere => self.await_refresh(account, record).await,
         }
@@ -95,13 +95,13 @@ impl CredentialService {
                 let new = Credentials { refresh_token, ..new };
                 // If they are not stored, the user reconnected the account meanwhile, and the
                 // credentials of that are as good.
-                let Some(kept) =
+                let Some(stored) =
                     self.store_refreshed(&record, (platform.refresh_policy(), refresh_reason), &new, now).await?
                 else {
                     return Ok(Renewed::Elsewhere);
                 };
-                self.update_connections(&kept).await;
-                Ok(Renewed::Now(Box::new((new, kept))))
+                self.update_connections(&stored).await;
+                Ok(Renewed::Now(Box::new((new, stored))))
             }
             Err(RefreshError::Gone(reason)) => {
                 tracing::info!(reason, grant = record.grant_name, "grant was lost");
@@ -125,14 +125,14 @@ impl CredentialService {
     async fn store_refreshed(
         &self,
         record: &CredentialsRecord,
-        of: (RefreshPolicy, RefreshReason),
+        policy_and_reason: (RefreshPolicy, RefreshReason),
         new: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<CredentialsRecord>, PublishingError> {
         let mut wait = FIRST_KEEP_WAIT;
         for _ in 1..KEEP_TRIES {
-            match self.try_store(record, of, new, now).await {
-                Ok(kept) => return Ok(kept),
+            match self.try_store(record, policy_and_reason, new, now).await {
+                Ok(stored) => return Ok(stored),
                 Err(error) => {
                     tracing::warn!(%error, grant = record.grant_name, "new credentials could not be stored yet");
                 }
@@ -140,21 +140,21 @@ impl CredentialService {
             sleep_until(&self.clock, self.clock.now() + wait).await;
             wait = wait * 2;
         }
-        self.try_store(record, of, new, now).await
+        self.try_store(record, policy_and_reason, new, now).await
     }
 
     async fn try_store(
         &self,
         record: &CredentialsRecord,
-        (renewal, refresh_reason): (RefreshPolicy, RefreshReason),
+        (policy, refresh_reason): (RefreshPolicy, RefreshReason),
         new: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<CredentialsRecord>, PublishingError> {
         let sealed = self.seal(record, new).await?;
         let (token_expires_at, renewed_at) = (new.expires_at, now);
-        let due_at = renewal.due_at(new, now);
+        let due_at = policy.due_at(new, now);
         let refresh_at = Some(match (refresh_reason, record.refresh_at) {
-            (RefreshReason::Need, Some(kept)) => kept.min(due_at),
+            (RefreshReason::Need, Some(scheduled_at)) => scheduled_at.min(due_at),
             (RefreshReason::Need, None) | (RefreshReason::Look, _) => due_at,
         });
         let refreshed = Refreshed { sealed: sealed.clone(), token_expires_at, renewed_at, refresh_at };
@@ -173,7 +173,7 @@ impl CredentialService {
     /// Updates the connections of the grant. If this fails, the next refresh does it.
     async fn update_connections(&self, renewed: &CredentialsRecord) {
         for connection in &renewed.connections {
-            if let Err(error) = self.store.show_renewed(*connection, renewed).await {
+            if let Err(error) = self.store.mark_refreshed(*connection, renewed).await {
                 tracing::warn!(%error, connection_id = %connection, "connections could not be updated after a refresh");
             }
         }
@@ -186,14 +186,14 @@ impl CredentialService {
         record: &CredentialsRecord,
     ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
         let connection = &account.connection;
-        for look in 0..LOOKS {
-            if look != 0 {
+        for check in 0..LOOKS {
+            if check != 0 {
                 sleep_until(&self.clock, self.clock.now() + BETWEEN_LOOKS).await;
             }
             let Some(account) = self.store.connection(connection.user_id, connection.connection_id).await? else {
                 break;
             };
-            let Some(found) = self.store.credentials_of(&account).await? else { break };
+            let Some(found) = self.store.connection_credentials(&account).await? else { break };
             if account.connection.needs_reconnection || found.is_gone {
                 return Ok(Err(reconnection_needed(connection, None)));
             }
@@ -210,8 +210,8 @@ impl CredentialService {
 /// The wait before the next try: a tenth of the time until the refresh token expires, or since it
 /// expired. Long before that there is no hurry; long after it, the platform is unlikely to respond
 /// at all. One hour if the expiry is unknown.
-fn retry_wait(renewal: RefreshPolicy, old: &Credentials, now: DateTime<Utc>) -> TimeDelta {
-    let ends_at = if renewal == RefreshPolicy::Extending { old.expires_at } else { old.refresh_expires_at };
+fn retry_wait(policy: RefreshPolicy, old: &Credentials, now: DateTime<Utc>) -> TimeDelta {
+    let ends_at = if policy == RefreshPolicy::Extending { old.expires_at } else { old.refresh_expires_at };
     ends_at.map_or(UNKNOWN, |it| ((it - now).abs() / 10).clamp(RETRY_REFRESH, RARELY))
 }
 

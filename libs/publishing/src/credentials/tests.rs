@@ -10,18 +10,18 @@ use domain::testing::noon;
 use platforms::RefreshPolicy as Model;
 
 use super::*;
-use crate::testing::{Network, PublishFault, Renewal, Rig, later};
+use crate::testing::{Network, PublishFault, RefreshFault, Rig, later};
 
 /// Credentials that expire in half a minute and can be refreshed.
-async fn rig(renewals: impl IntoIterator<Item = Renewal>) -> Rig {
+async fn rig(renewals: impl IntoIterator<Item = RefreshFault>) -> Rig {
     ending(later(30), renewals).await
 }
 
 /// Credentials that expire at that time and can be refreshed.
-async fn ending(ends_at: DateTime<Utc>, renewals: impl IntoIterator<Item = Renewal>) -> Rig {
-    let network = Network { renewal: Model::Rotating, ..Network::default() };
-    network.renewals.lock().unwrap().extend(renewals);
-    let rig = Rig::with(1, network).await;
+async fn ending(ends_at: DateTime<Utc>, renewals: impl IntoIterator<Item = RefreshFault>) -> Rig {
+    let platform = Network { renewal: Model::Rotating, ..Network::default() };
+    platform.renewals.lock().unwrap().extend(renewals);
+    let rig = Rig::with(1, platform).await;
     rig.reconnect(0, Rig::credentials(Some(ends_at)), Some(noon())).await;
     rig
 }
@@ -33,8 +33,8 @@ fn renewed(rig: &Rig) -> u32 {
 /// The credentials that a delivery gets for its call.
 async fn given(rig: &Rig, record: &ConnectionRecord) -> Result<Credentials, AttemptError> {
     let platform = rig.renewable.get("sandbox").unwrap();
-    let given = rig.publishing.credential_service().credentials(platform, record, rig.clock.now()).await.unwrap();
-    given.map(|it| it.credentials)
+    let opened = rig.publishing.credential_service().credentials(platform, record, rig.clock.now()).await.unwrap();
+    opened.map(|it| it.credentials)
 }
 
 fn token(credentials: &Credentials) -> &str {
@@ -42,7 +42,7 @@ fn token(credentials: &Credentials) -> &str {
 }
 
 /// A worker claims the refresh and dies.
-async fn a_worker_dies_refreshing(rig: &Rig) {
+async fn crash_during_refresh(rig: &Rig) {
     let claim = rig.store.claim_refresh(&rig.grant(0).await, rig.clock.now()).await.unwrap();
     assert_eq!(claim, storage::RefreshClaim::Ours);
 }
@@ -55,8 +55,8 @@ async fn goes_out(rig: &Rig, post: &domain::post::Post, until: DateTime<Utc>) {
 }
 
 #[tokio::test]
-async fn credentials_that_end_are_renewed_before_the_call() {
-    let rig = rig([Renewal::Rotated]).await;
+async fn expiring_credentials_are_refreshed_before_the_call() {
+    let rig = rig([RefreshFault::Rotated]).await;
     rig.schedule("Hello", noon()).await;
 
     rig.live(noon()).await;
@@ -70,7 +70,7 @@ async fn credentials_that_end_are_renewed_before_the_call() {
 }
 
 #[tokio::test]
-async fn credentials_that_last_are_used_as_they_are() {
+async fn valid_credentials_are_used_without_refresh() {
     let rig = ending(later(90), []).await;
     rig.schedule("Hello", noon()).await;
 
@@ -80,8 +80,8 @@ async fn credentials_that_last_are_used_as_they_are() {
 }
 
 #[tokio::test]
-async fn the_old_refresh_token_is_kept_when_none_comes_back() {
-    let rig = rig([Renewal::Extended]).await;
+async fn old_refresh_token_is_kept_if_the_response_has_none() {
+    let rig = rig([RefreshFault::Extended]).await;
 
     assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 1);
 
@@ -91,7 +91,7 @@ async fn the_old_refresh_token_is_kept_when_none_comes_back() {
 }
 
 #[tokio::test]
-async fn an_access_token_is_extended_where_there_is_no_refresh_token() {
+async fn access_token_is_extended_without_a_refresh_token() {
     let rig = Rig::with(1, Network { renewal: Model::Extending, ..Network::default() }).await;
     let credentials = Credentials { refresh_token: None, ..Rig::credentials(Some(later(30))) };
     rig.reconnect(0, credentials, None).await;
@@ -125,7 +125,7 @@ async fn unrefreshable_credentials_are_used_until_expiry() {
 
 #[tokio::test]
 async fn concurrent_refreshes_make_one_call() {
-    let rig = rig([Renewal::Rotated]).await;
+    let rig = rig([RefreshFault::Rotated]).await;
     let record = rig.connection(0).await;
 
     let ends = futures::future::join_all((0..8).map(|_| given(&rig, &record))).await;
@@ -147,7 +147,7 @@ async fn concurrent_refreshes_make_one_call() {
 
 #[tokio::test]
 async fn worker_during_a_refresh_gets_its_result() {
-    let rig = rig([Renewal::Rotated]).await;
+    let rig = rig([RefreshFault::Rotated]).await;
     let record = rig.connection(0).await;
     given(&rig, &record).await.unwrap();
 
@@ -160,7 +160,7 @@ async fn worker_during_a_refresh_gets_its_result() {
 #[tokio::test]
 async fn dead_refresher_does_not_delay_a_post_while_token_is_valid() {
     let rig = rig([]).await;
-    a_worker_dies_refreshing(&rig).await;
+    crash_during_refresh(&rig).await;
     let post = rig.schedule("Hello", noon()).await;
 
     goes_out(&rig, &post, later(10)).await;
@@ -171,7 +171,7 @@ async fn dead_refresher_does_not_delay_a_post_while_token_is_valid() {
 #[tokio::test]
 async fn post_waits_at_most_for_the_lease_of_a_dead_refresher() {
     let rig = ending(noon(), []).await;
-    a_worker_dies_refreshing(&rig).await;
+    crash_during_refresh(&rig).await;
     let post = rig.schedule("Hello", noon()).await;
 
     goes_out(&rig, &post, later(80)).await;
@@ -182,7 +182,7 @@ async fn post_waits_at_most_for_the_lease_of_a_dead_refresher() {
 
 #[tokio::test]
 async fn unreachable_refresh_does_not_delay_a_post_while_token_is_valid() {
-    let rig = rig([Renewal::Unreachable]).await;
+    let rig = rig([RefreshFault::Unreachable]).await;
     let post = rig.schedule("Hello", noon()).await;
 
     goes_out(&rig, &post, noon()).await;
@@ -192,7 +192,7 @@ async fn unreachable_refresh_does_not_delay_a_post_while_token_is_valid() {
 
 #[tokio::test]
 async fn unreachable_platform_does_not_lose_the_grant() {
-    let rig = ending(noon(), [Renewal::Unreachable, Renewal::Unreachable]).await;
+    let rig = ending(noon(), [RefreshFault::Unreachable, RefreshFault::Unreachable]).await;
     let post = rig.schedule("Hello", noon()).await;
 
     rig.live(later(3)).await;
@@ -206,7 +206,7 @@ async fn unreachable_platform_does_not_lose_the_grant() {
 
 #[tokio::test]
 async fn unreachable_platform_is_tried_less_often_over_time() {
-    let rig = ending(noon(), vec![Renewal::Unreachable; 2000]).await;
+    let rig = ending(noon(), vec![RefreshFault::Unreachable; 2000]).await;
     rig.schedule("Hello", noon()).await;
 
     rig.live(later(3600)).await;
@@ -216,7 +216,7 @@ async fn unreachable_platform_is_tried_less_often_over_time() {
 
 #[tokio::test]
 async fn temporarily_failed_refresh_is_due_again_soon() {
-    let rig = rig([Renewal::Unreachable]).await;
+    let rig = rig([RefreshFault::Unreachable]).await;
 
     assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 0);
     assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 0);
@@ -250,7 +250,7 @@ async fn expired_token_is_refreshed_before_the_due_second() {
 
 #[tokio::test]
 async fn refresh_for_a_call_keeps_the_time_of_the_weekly_check() {
-    for renewal in [Renewal::Rotated, Renewal::Unreachable] {
+    for renewal in [RefreshFault::Rotated, RefreshFault::Unreachable] {
         let rig = rig([renewal]).await;
         let next_step_at = noon() + TimeDelta::days(2);
         rig.store.postpone_refresh(&rig.grant(0).await, Some(next_step_at)).await.unwrap();

@@ -13,8 +13,8 @@ use crate::concurrency_limiter::HostPermit;
 use crate::{Publishing, PublishingError};
 
 /// Names of the follow-ups of this publication.
-pub(super) fn follow_up_names(platform: &dyn Publish, job: &PublishRequest<'_>) -> Vec<String> {
-    platform.follow_ups(job).into_iter().map(str::to_owned).collect()
+pub(super) fn follow_up_names(platform: &dyn Publish, request: &PublishRequest<'_>) -> Vec<String> {
+    platform.follow_ups(request).into_iter().map(str::to_owned).collect()
 }
 
 impl Publishing {
@@ -22,39 +22,40 @@ impl Publishing {
     /// stays so.
     pub(super) async fn follow_up(
         &self,
-        begun: AttemptContext<'_>,
-        host: HostPermit,
+        context: AttemptContext<'_>,
+        host_permit: HostPermit,
         platform: &dyn Publish,
         record: &ConnectionRecord,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
     ) -> Result<Continue, PublishingError> {
-        let delivery = &begun.delivery;
+        let delivery = &context.delivery;
         let (State::Published(published), Some(follow_ups)) = (&delivery.state, &delivery.follow_ups) else {
-            self.release_host_permit(host).await;
+            self.release_host_permit(host_permit).await;
             return Ok(Continue::Done);
         };
-        let it = FollowUp { name: follow_ups.first_name(), published, progress: follow_ups.progress.as_deref() };
-        let late = || Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
-        let call = Box::pin(self.with_host_permit(host, platform.follow_up(job, &it), |_| true));
-        let (followed, last_call) = with_last_call(call).await;
+        let follow_up = FollowUp { name: follow_ups.first_name(), published, progress: follow_ups.progress.as_deref() };
+        let timed_out =
+            || Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: TOO_LATE.to_owned() });
+        let call = Box::pin(self.with_host_permit(host_permit, platform.follow_up(request, &follow_up), |_| true));
+        let (result, last_call) = with_last_call(call).await;
         let ended_at = self.clock.now();
-        let followed = match followed.unwrap_or_else(late) {
-            Err(error) => Err(self.check_lost_grant(&begun, platform, record, error).await),
+        let result = match result.unwrap_or_else(timed_out) {
+            Err(error) => Err(self.check_lost_grant(&context, platform, record, error).await),
             done => done,
         };
-        let begun = begun.attempted(AttemptStep::Comment, (job.now, ended_at), &followed, last_call);
-        let delivery = &begun.delivery;
+        let context = context.attempted(AttemptStep::Comment, (request.now, ended_at), &result, last_call);
+        let delivery = &context.delivery;
         let now = self.clock.now();
-        let why = followed.as_ref().err().map(error_kind);
-        let after = match followed {
+        let error_kind_name = result.as_ref().err().map(error_kind);
+        let after = match result {
             Ok(Followed::Again { progress, at }) => delivery.clone().continue_follow_up(progress, at),
             Ok(Followed::Done) => delivery.clone().record_follow_up(Ok(()), now, random_u32()),
             Err(error) => delivery.clone().record_follow_up(Err(&error), now, random_u32()),
         };
-        if let Some(why) = why {
-            log_missed(delivery, &after, why);
+        if let Some(error_kind_name) = error_kind_name {
+            log_missed(delivery, &after, error_kind_name);
         }
-        self.keep(&begun, after, now).await
+        self.keep(&context, after, now).await
     }
 
     /// Records that no call could be made for the next follow-up now.
@@ -77,8 +78,8 @@ impl Publishing {
     ) -> Result<Continue, PublishingError> {
         self.roll_up(context.post.user_id, context.post.post_id).await?;
         let after = context.delivery.clone().end_follow_up(now);
-        let is_in_doubt = context.delivery.follow_ups.as_ref().is_some_and(|it| it.call_begun_at.is_some());
-        log_missed(&context.delivery, &after, if is_in_doubt { "unknown" } else { "late" });
+        let is_outcome_unknown = context.delivery.follow_ups.as_ref().is_some_and(|it| it.call_begun_at.is_some());
+        log_missed(&context.delivery, &after, if is_outcome_unknown { "unknown" } else { "late" });
         self.keep(context, after, now).await
     }
 

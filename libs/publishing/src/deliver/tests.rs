@@ -18,8 +18,8 @@ use crate::Changed;
 use crate::testing::{Network, PublishFault, Rig, SETTLES, TICK, later};
 
 /// Asserts that the post is published once, with nothing left to do.
-async fn assert_published_once(rig: &Rig, post: &Post, words: &str) {
-    assert_eq!(rig.network.texts(), [words]);
+async fn assert_published_once(rig: &Rig, post: &Post, content: &str) {
+    assert_eq!(rig.network.texts(), [content]);
     let now = rig.post(post).await;
     assert_eq!(now.status, PostStatus::Published);
     assert_eq!(now.targets[0].status, TargetStatus::Published);
@@ -38,7 +38,7 @@ async fn failure(rig: &Rig, post: &Post) -> String {
 }
 
 #[tokio::test]
-async fn a_post_goes_out_once_and_not_before_its_time() {
+async fn post_is_published_once_and_not_early() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(100)).await;
 
@@ -53,7 +53,7 @@ async fn a_post_goes_out_once_and_not_before_its_time() {
 }
 
 #[tokio::test]
-async fn a_post_for_now_goes_out_at_once() {
+async fn post_due_now_is_published_immediately() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(-60)).await;
 
@@ -76,7 +76,7 @@ async fn duplicate_message_publishes_once() {
 }
 
 #[tokio::test]
-async fn a_message_long_before_its_time_goes_back_to_the_queue() {
+async fn early_message_is_queued_again() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(5000)).await;
     let message = DeliveryMessage::about(&rig.delivery(&post).await);
@@ -91,7 +91,7 @@ async fn a_message_long_before_its_time_goes_back_to_the_queue() {
 }
 
 #[tokio::test]
-async fn a_message_of_an_older_revision_or_of_nothing_is_dropped() {
+async fn message_of_an_old_revision_or_unknown_post_is_dropped() {
     let rig = Rig::new().await;
     let post = rig.schedule("Old", later(1)).await;
     let old = rig.queue.take().remove(0).1;
@@ -123,7 +123,7 @@ async fn inconsistent_delivery_and_post_are_read_again() {
 }
 
 #[tokio::test]
-async fn a_slow_call_shows_as_publishing() {
+async fn slow_publish_call_sets_status_publishing() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     let message = rig.queue.take().remove(0).1;
@@ -141,7 +141,7 @@ async fn a_slow_call_shows_as_publishing() {
 }
 
 #[tokio::test]
-async fn a_delivery_whose_post_is_gone_is_removed() {
+async fn delivery_of_a_deleted_post_is_removed() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     let message = rig.queue.take().remove(0).1;

@@ -47,7 +47,7 @@ async fn lost_message_makes_a_post_late_and_reports_the_delay() {
 }
 
 #[tokio::test]
-async fn every_message_may_be_lost_and_the_post_still_goes_out() {
+async fn post_is_published_although_every_message_is_lost() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(400)).await;
 
@@ -78,7 +78,7 @@ async fn post_is_accepted_and_published_despite_a_queue_outage() {
 }
 
 #[tokio::test]
-async fn two_ticks_at_once_change_nothing_for_the_user() {
+async fn concurrent_ticks_publish_once() {
     let rig = Rig::new().await;
     rig.schedule("Hello", later(1000)).await;
     rig.clock.skip_to(later(900));
@@ -91,7 +91,7 @@ async fn two_ticks_at_once_change_nothing_for_the_user() {
 }
 
 #[tokio::test]
-async fn after_the_loss_of_the_whole_queue_everything_is_planned_anew() {
+async fn lost_queue_is_planned_anew() {
     let rig = Rig::new().await;
     rig.schedule("near", later(100)).await;
     rig.schedule("far", later(9000)).await;

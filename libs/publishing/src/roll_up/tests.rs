@@ -8,7 +8,7 @@ use domain::testing::noon;
 use crate::testing::{Network, PublishFault, Rig, later};
 
 #[tokio::test]
-async fn a_roll_up_done_again_changes_nothing() {
+async fn repeated_roll_up_changes_nothing() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     rig.live(noon()).await;
@@ -25,7 +25,7 @@ async fn a_roll_up_done_again_changes_nothing() {
 }
 
 #[tokio::test]
-async fn many_targets_that_end_at_once_end_their_post_once() {
+async fn concurrently_ended_targets_end_their_post_once() {
     let rig = Rig::with(30, Network::default()).await;
     let post = rig.schedule("Hello", noon()).await;
     let messages = rig.queue.take();
@@ -42,7 +42,7 @@ async fn many_targets_that_end_at_once_end_their_post_once() {
 
     assert_eq!(rig.post(&post).await.status, PostStatus::Published);
     assert_eq!(rig.network.calls(), 30);
-    assert_eq!((rig.counts().await.published, rig.counts().await.of(None)), (1, 1));
+    assert_eq!((rig.counts().await.published, rig.counts().await.count(None)), (1, 1));
     for account in 0..30 {
         assert_eq!(rig.pending(account).await, 0);
     }
@@ -53,7 +53,7 @@ async fn many_targets_that_end_at_once_end_their_post_once() {
 }
 
 #[tokio::test]
-async fn a_post_ends_with_its_last_target_and_fails_with_any() {
+async fn post_ends_with_its_last_target_and_fails_if_any_failed() {
     let rig = Rig::with(2, Network::default().with_faults([PublishFault::Refused, PublishFault::Busy(None)])).await;
     let post = rig.schedule("Hello", noon()).await;
 
@@ -74,7 +74,7 @@ async fn a_post_ends_with_its_last_target_and_fails_with_any() {
 }
 
 #[tokio::test]
-async fn an_event_that_was_not_taken_is_put_again_under_the_same_id() {
+async fn refused_event_is_emitted_again_with_the_same_id() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", later(1)).await;
     let delivery = rig.delivery(&post).await;
@@ -102,5 +102,5 @@ async fn missing_post_has_nothing_to_roll_up() {
 
     rig.publishing.roll_up(rig.user.user_id, nothing).await.unwrap();
 
-    assert_eq!(rig.counts().await.of(None), 0);
+    assert_eq!(rig.counts().await.count(None), 0);
 }

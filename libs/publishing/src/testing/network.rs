@@ -38,7 +38,7 @@ pub(crate) enum PublishFault {
 
 /// The result of a refresh.
 #[derive(Clone, Debug)]
-pub(crate) enum Renewal {
+pub(crate) enum RefreshFault {
     /// With a new refresh token.
     Rotated,
     /// Without a refresh token.
@@ -123,7 +123,7 @@ pub(crate) struct Network {
     /// Results of the next account reads.
     pub(crate) about: Mutex<VecDeque<Result<Option<AccountDetails>, AttemptError>>>,
     pub(crate) renewal: platforms::RefreshPolicy,
-    pub(crate) renewals: Mutex<VecDeque<Renewal>>,
+    pub(crate) renewals: Mutex<VecDeque<RefreshFault>>,
     pub(crate) renewed: Mutex<u32>,
     /// Refreshes in progress, and the highest number of them.
     pub(crate) renewing: Mutex<(usize, usize)>,
@@ -166,48 +166,51 @@ impl Network {
     }
 
     /// Returns the number of the refresh.
-    fn enter_renewal(&self) -> u32 {
+    fn begin_refresh(&self) -> u32 {
         if let Some(on_renewal) = &self.on_renewal {
             on_renewal();
         }
         let mut renewing = self.renewing.lock().unwrap();
-        let under_way = renewing.0 + 1;
-        *renewing = (under_way, renewing.1.max(under_way));
+        let in_progress = renewing.0 + 1;
+        *renewing = (in_progress, renewing.1.max(in_progress));
         let mut renewed = self.renewed.lock().unwrap();
         *renewed += 1;
         *renewed
     }
 
     /// A post with the same content that no other delivery has claimed.
-    async fn recognize(&self, job: &PublishRequest<'_>) -> Resolution {
+    async fn recognize(&self, request: &PublishRequest<'_>) -> Resolution {
         let public = self.public.lock().unwrap().clone();
-        let alike =
-            public.iter().zip(1..).filter(|(it, _)| it.text == job.text && it.account == job.profile.account_id);
-        let alike: Vec<(String, DateTime<Utc>)> = alike.map(|(it, number)| (format!("p{number}"), it.at)).collect();
-        let ids: Vec<_> = alike.iter().map(|it| it.0.clone()).collect();
-        let claims = job.claims.of(&ids).await.unwrap();
+        let matching = public
+            .iter()
+            .zip(1..)
+            .filter(|(it, _)| it.text == request.text && it.account == request.profile.account_id);
+        let matching: Vec<(String, DateTime<Utc>)> =
+            matching.map(|(it, number)| (format!("p{number}"), it.at)).collect();
+        let ids: Vec<_> = matching.iter().map(|it| it.0.clone()).collect();
+        let claims = request.claims.find(&ids).await.unwrap();
         let claim = |id: &str| claims.iter().find(|it| it.0 == id).map(|it| it.1);
         let published =
             |(platform_post_id, at): &(String, DateTime<Utc>)| Published::new(platform_post_id.clone(), *at);
-        if let Some(ours) = alike.iter().find(|(id, _)| claim(id) == Some(Claim::Ours)) {
+        if let Some(ours) = matching.iter().find(|(id, _)| claim(id) == Some(Claim::Ours)) {
             return Resolution::Found(published(ours));
         }
-        let unclaimed = alike.iter().find(|(id, _)| claim(id).is_none());
+        let unclaimed = matching.iter().find(|(id, _)| claim(id).is_none());
         unclaimed.map_or(Resolution::NotFound, |it| Resolution::Candidate(published(it)))
     }
 
-    fn make_public(&self, job: &PublishRequest<'_>) -> Published {
+    fn make_public(&self, request: &PublishRequest<'_>) -> Published {
         let mut public = self.public.lock().unwrap();
         public.push(Public {
-            account: job.profile.account_id.clone(),
-            text: job.text.to_owned(),
-            reference: job.reference.to_owned(),
-            at: job.now,
-            progress: job.progress.map(str::to_owned),
-            token: job.credentials.access_token.expose_secret().to_owned(),
+            account: request.profile.account_id.clone(),
+            text: request.text.to_owned(),
+            reference: request.reference.to_owned(),
+            at: request.now,
+            progress: request.progress.map(str::to_owned),
+            token: request.credentials.access_token.expose_secret().to_owned(),
         });
         let id = self.ids.lock().unwrap().pop_front();
-        Published::new(id.unwrap_or_else(|| format!("p{}", public.len())), job.now)
+        Published::new(id.unwrap_or_else(|| format!("p{}", public.len())), request.now)
     }
 }
 
@@ -236,22 +239,22 @@ impl Platform for Registered {
         if let Some(gate) = gate {
             gate.pass().await;
         }
-        let renewed = self.enter_renewal();
-        if let Some(meeting) = &self.meeting {
-            meeting.wait().await;
+        let number = self.begin_refresh();
+        if let Some(barrier) = &self.meeting {
+            barrier.wait().await;
         }
         self.renewing.lock().unwrap().0 -= 1;
-        let refresh_token = match self.renewals.lock().unwrap().pop_front().unwrap_or(Renewal::Extended) {
-            Renewal::Rotated => Some(format!("renew{renewed}").into()),
-            Renewal::Extended => None,
-            Renewal::Gone => return Err(RefreshError::Gone("revoked".to_owned())),
-            Renewal::Unreachable => return Err(RefreshError::Unreachable("down".to_owned())),
+        let refresh_token = match self.renewals.lock().unwrap().pop_front().unwrap_or(RefreshFault::Extended) {
+            RefreshFault::Rotated => Some(format!("renew{number}").into()),
+            RefreshFault::Extended => None,
+            RefreshFault::Gone => return Err(RefreshError::Gone("revoked".to_owned())),
+            RefreshFault::Unreachable => return Err(RefreshError::Unreachable("down".to_owned())),
         };
         assert!(self.renewal.can_refresh(credentials));
         Ok(Credentials {
             refresh_token,
             expires_at: Some(now + TimeDelta::hours(2)),
-            ..Credentials::new(format!("token{renewed}").into())
+            ..Credentials::new(format!("token{number}").into())
         })
     }
 
@@ -267,18 +270,18 @@ impl Platform for Registered {
 
 #[async_trait]
 impl Publish for Registered {
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        self.prepared.lock().unwrap().push(job.progress.map(str::to_owned));
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        self.prepared.lock().unwrap().push(request.progress.map(str::to_owned));
         if let Some(on_step) = &self.on_step {
             on_step();
         }
-        let ready = || Ok(Step::Ready { progress: job.progress.map(str::to_owned) });
+        let ready = || Ok(Step::Ready { progress: request.progress.map(str::to_owned) });
         self.steps.lock().unwrap().pop_front().unwrap_or_else(ready)
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        self.calls.lock().unwrap().push(job.now);
-        self.doubted.lock().unwrap().push(job.may_have_published);
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        self.calls.lock().unwrap().push(request.now);
+        self.doubted.lock().unwrap().push(request.may_have_published);
         let gate = self.publish_gate.lock().unwrap().take();
         if let Some(gate) = gate {
             gate.pass().await;
@@ -288,7 +291,7 @@ impl Publish for Registered {
             Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() })
         };
         match fault {
-            PublishFault::Public => Ok(self.make_public(job)),
+            PublishFault::Public => Ok(self.make_public(request)),
             PublishFault::Refused => Err(AttemptError::Refused { reason: "not polite enough".to_owned() }),
             PublishFault::Busy(retry_at) => {
                 Err(AttemptError::RetryLater { retry_at, reason: "too many posts".to_owned() })
@@ -296,7 +299,7 @@ impl Publish for Registered {
             PublishFault::Gone => Err(AttemptError::Unauthorized { reason: "revoked".to_owned() }),
             PublishFault::Stale => Err(AttemptError::PreparationExpired { reason: "a file has expired".to_owned() }),
             PublishFault::LostAnswer => {
-                self.make_public(job);
+                self.make_public(request);
                 unknown(true)
             }
             PublishFault::LostCall => unknown(true),
@@ -305,19 +308,19 @@ impl Publish for Registered {
         }
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         *self.looks.lock().unwrap() += 1;
-        self.looked_since.lock().unwrap().push((since, job.called_at));
-        let told = self.resolutions.lock().unwrap().pop_front().or_else(|| self.always.lock().unwrap().clone());
-        if let Some(told) = told {
-            return told;
+        self.looked_since.lock().unwrap().push((since, request.called_at));
+        let resolution = self.resolutions.lock().unwrap().pop_front().or_else(|| self.always.lock().unwrap().clone());
+        if let Some(resolution) = resolution {
+            return resolution;
         }
         if self.by_looks {
-            return self.recognize(job).await;
+            return self.recognize(request).await;
         }
         let public = self.public.lock().unwrap();
-        let is_listed = |it: &Public| since <= it.at && it.at + self.listed_after <= job.now;
-        match public.iter().position(|it| it.reference == job.reference && is_listed(it)) {
+        let is_listed = |it: &Public| since <= it.at && it.at + self.listed_after <= request.now;
+        match public.iter().position(|it| it.reference == request.reference && is_listed(it)) {
             Some(index) => {
                 let platform_post_id = format!("p{}", index + 1);
                 Resolution::Found(Published::new(platform_post_id, public[index].at))
@@ -330,10 +333,10 @@ impl Publish for Registered {
         self.follow_ups.clone()
     }
 
-    async fn follow_up(&self, _: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
+    async fn follow_up(&self, _: &PublishRequest<'_>, follow_up: &FollowUp<'_>) -> Result<Followed, AttemptError> {
         let public = self.public.lock().unwrap().len();
-        assert_eq!(it.published.platform_post_id, format!("p{public}"), "it is public first");
-        self.followed.lock().unwrap().push((it.name.to_owned(), it.progress.map(str::to_owned)));
+        assert_eq!(follow_up.published.platform_post_id, format!("p{public}"), "it is public first");
+        self.followed.lock().unwrap().push((follow_up.name.to_owned(), follow_up.progress.map(str::to_owned)));
         self.following.lock().unwrap().pop_front().unwrap_or(Ok(Followed::Done))
     }
 
@@ -351,7 +354,7 @@ impl Publish for Registered {
 }
 
 /// A post that an earlier call published at noon.
-pub(crate) fn a_public(text: &str, reference: &str) -> Public {
+pub(crate) fn a_public_post(text: &str, reference: &str) -> Public {
     Public {
         account: "0".to_owned(),
         text: text.to_owned(),

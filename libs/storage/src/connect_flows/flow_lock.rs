@@ -30,7 +30,7 @@ pub enum FlowLock {
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct StoredFlow {
     #[serde(default)]
     submissions: u32,
     state: FlowState,
@@ -80,18 +80,18 @@ impl Store {
         let table = self.table(Table::ConnectFlows);
         let found = self.client.get_item().table_name(table).set_key(Some(key(hash))).consistent_read(true);
         let Some(found) = found.send().await?.item else { return Ok(FlowLock::MovedOn) };
-        let found: Found = from_item(found)?;
+        let found: StoredFlow = from_item(found)?;
         Ok(match found {
-            Found { state: now, .. } if now != state => FlowLock::MovedOn,
-            Found { owner: Some(other), .. } if *by != FlowOwner::Owner && other != *by => FlowLock::Theirs,
-            Found { submissions, .. } if MAX_SUBMISSIONS <= submissions => FlowLock::Spent,
-            Found { .. } => FlowLock::Busy,
+            StoredFlow { state: now, .. } if now != state => FlowLock::MovedOn,
+            StoredFlow { owner: Some(other), .. } if *by != FlowOwner::Owner && other != *by => FlowLock::Theirs,
+            StoredFlow { submissions, .. } if MAX_SUBMISSIONS <= submissions => FlowLock::Spent,
+            StoredFlow { .. } => FlowLock::Busy,
         })
     }
 
     /// Releases the lock that expires at `ends`. If the lock has expired and another caller has
     /// acquired it since, nothing changes.
-    pub async fn unlock_connect_flow(&self, hash: &str, ends: DateTime<Utc>) -> Result<(), StorageError> {
+    pub async fn unlock_connect_flow(&self, hash: &str, expires_at: DateTime<Utc>) -> Result<(), StorageError> {
         let unlocked = self
             .client
             .update_item()
@@ -99,7 +99,7 @@ impl Store {
             .set_key(Some(key(hash)))
             .condition_expression("lock_expires_at = :ends")
             .update_expression("REMOVE lock_expires_at")
-            .expression_attribute_values(":ends", at(ends))
+            .expression_attribute_values(":ends", at(expires_at))
             .send()
             .await;
         WriteOutcome::from_write(unlocked).map(drop)
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::testing::{a_connect_flow, store};
 
-    async fn begun(store: &Store) {
+    async fn begin_flow(store: &Store) {
         let connect_flow = a_connect_flow(a_user().user_id, "sandbox", noon());
         store.begin_connect_flow("hash", &connect_flow).await.unwrap();
     }
@@ -123,7 +123,7 @@ mod tests {
     #[tokio::test]
     async fn one_submission_is_processed_at_a_time() {
         let store = store().await;
-        begun(&store).await;
+        begin_flow(&store).await;
 
         let submissions = futures::future::join_all(
             (0..20).map(|_| store.lock_connect_flow("hash", FlowState::Completing, &FlowOwner::Owner, LEASE, noon())),
@@ -142,7 +142,7 @@ mod tests {
     #[tokio::test]
     async fn unreleased_lock_expires() {
         let store = store().await;
-        begun(&store).await;
+        begin_flow(&store).await;
         store.lock_connect_flow("hash", FlowState::Completing, &FlowOwner::Owner, LEASE, noon()).await.unwrap();
 
         let later = noon() + LEASE;
@@ -175,7 +175,7 @@ mod tests {
     #[tokio::test]
     async fn submission_to_an_earlier_state_gets_no_lock() {
         let store = store().await;
-        begun(&store).await;
+        begin_flow(&store).await;
         let lock = store
             .lock_connect_flow("hash", FlowState::CollectingInput, &FlowOwner::Owner, LEASE, noon())
             .await
@@ -186,7 +186,7 @@ mod tests {
     #[tokio::test]
     async fn owner_takes_over_but_another_guest_does_not() {
         let store = store().await;
-        begun(&store).await;
+        begin_flow(&store).await;
         let (first, second) = (FlowOwner::Guest("1".to_owned()), FlowOwner::Guest("2".to_owned()));
         let submit = async |by: &FlowOwner| {
             let lock = store.lock_connect_flow("hash", FlowState::Completing, by, LEASE, noon()).await.unwrap();
@@ -197,14 +197,14 @@ mod tests {
 
         assert_eq!([submit(&first).await, submit(&second).await, submit(&first).await], [ours, FlowLock::Theirs, ours]);
         assert_eq!([submit(&FlowOwner::Owner).await, submit(&first).await], [ours, FlowLock::Theirs]);
-        let kept = store.connect_flow("hash").await.unwrap().unwrap();
-        assert_eq!(kept.owner, Some(FlowOwner::Owner));
+        let stored = store.connect_flow("hash").await.unwrap().unwrap();
+        assert_eq!(stored.owner, Some(FlowOwner::Owner));
     }
 
     #[tokio::test]
     async fn eleventh_submission_gets_no_lock() {
         let store = store().await;
-        begun(&store).await;
+        begin_flow(&store).await;
         for _ in 0..MAX_SUBMISSIONS {
             let FlowLock::Ours(ends) =
                 store.lock_connect_flow("hash", FlowState::Completing, &FlowOwner::Owner, LEASE, noon()).await.unwrap()

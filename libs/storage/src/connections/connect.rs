@@ -17,7 +17,7 @@ use crate::credentials::{CredentialsRecord, NewCredentials};
 use crate::error::StorageError;
 use crate::item::{at, n, s, to_item};
 use crate::schema::Table;
-use crate::transaction::Transacted;
+use crate::transaction::TransactionOutcome;
 
 /// The most accounts that one connect flow connects. A transaction has at most a hundred writes: one
 /// for the connect flow, and at most four for each account (the connection, its grant, and either
@@ -53,7 +53,7 @@ pub enum Connected {
 }
 
 /// Changes to the records of grants, by grant name.
-struct Grants {
+struct GrantChanges {
     /// The records as they were read.
     before: HashMap<String, CredentialsRecord>,
     joining: BTreeMap<String, BTreeSet<ConnectionId>>,
@@ -104,7 +104,7 @@ impl Store {
     ) -> Result<Connected, StorageError> {
         let Some(first) = accounts.first().map(|it| &it.connection) else { return Ok(Connected::Overtaken) };
         let (user, provider) = (first.user_id, first.provider.as_str());
-        let grants = self.grants_before(user, accounts).await?;
+        let grants = self.grant_changes(user, accounts).await?;
         let ids: Vec<ConnectionId> = accounts.iter().map(|it| it.connection.connection_id).collect();
         let completed = connect_flows::completed(self.table(Table::ConnectFlows), connect_flow, &ids, left_out, now)?;
         let mut writes = vec![completed];
@@ -129,21 +129,21 @@ impl Store {
             let generation = generations.get(account.grant_name.as_str()).copied().unwrap_or_default();
             writes.extend(self.connected(account, generation)?);
             if account.found.is_none() {
-                writes.push(self.outbox_put(&Event::connected(&account.connection, now))?);
+                writes.push(self.outbox_action(&Event::connected(&account.connection, now))?);
             }
         }
         Ok(match self.transact(writes).await? {
-            Transacted::Done => Connected::Done { left },
+            TransactionOutcome::Done => Connected::Done { left },
             // The connect flow is the first of the items.
-            Transacted::Refused(0) => Connected::Closed,
-            Transacted::Refused(_) => Connected::Overtaken,
+            TransactionOutcome::Refused(0) => Connected::Closed,
+            TransactionOutcome::Refused(_) => Connected::Overtaken,
         })
     }
 
-    async fn grants_before(&self, user: UserId, accounts: &[Connecting]) -> Result<Grants, StorageError> {
+    async fn grant_changes(&self, user: UserId, accounts: &[Connecting]) -> Result<GrantChanges, StorageError> {
         let (mut joining, mut leaving) = (BTreeMap::new(), BTreeMap::new());
-        let add = |of: &mut BTreeMap<String, BTreeSet<ConnectionId>>, name: &str, id| {
-            of.entry(name.to_owned()).or_default().insert(id);
+        let add = |map: &mut BTreeMap<String, BTreeSet<ConnectionId>>, name: &str, id| {
+            map.entry(name.to_owned()).or_default().insert(id);
         };
         for account in accounts {
             let id = account.connection.connection_id;
@@ -153,14 +153,14 @@ impl Store {
                 add(&mut leaving, other, id);
             }
         }
-        let before = self.grants_named(user, joining.keys().chain(leaving.keys()).map(String::as_str)).await?;
-        Ok(Grants { before, joining, leaving })
+        let before = self.grants_by_name(user, joining.keys().chain(leaving.keys()).map(String::as_str)).await?;
+        Ok(GrantChanges { before, joining, leaving })
     }
 
     fn connected(&self, account: &Connecting, generation: u64) -> Result<Vec<TransactWriteItem>, StorageError> {
         match &account.found {
             None => Ok(self.new_connection(account, generation)?.into()),
-            Some(found) => Ok(vec![self.reconnected(account, found, generation)?]),
+            Some(found) => Ok(vec![self.reconnect_action(account, found, generation)?]),
         }
     }
 
@@ -188,7 +188,7 @@ impl Store {
         Ok([item(put)?, item(mark)?])
     }
 
-    fn reconnected(
+    fn reconnect_action(
         &self,
         account: &Connecting,
         found: &ConnectionRecord,
@@ -230,7 +230,7 @@ impl Store {
     }
 }
 
-impl Grants {
+impl GrantChanges {
     /// The connections of a grant after the change.
     fn connections(&self, name: &str) -> BTreeSet<ConnectionId> {
         let mut all = self.before.get(name).map(|it| it.connections.clone()).unwrap_or_default();

@@ -13,7 +13,7 @@ use crate::credentials::CredentialsRecord;
 use crate::error::StorageError;
 use crate::item::n;
 use crate::schema::Table;
-use crate::transaction::Transacted;
+use crate::transaction::TransactionOutcome;
 
 /// Result of [`Store::delete_connection`].
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ impl Store {
             if record.connection.pending != 0 {
                 return Ok(Disconnected::Pending(record.connection.pending));
             }
-            let credentials = self.credentials_of(&record).await?;
+            let credentials = self.connection_credentials(&record).await?;
             let connection = &record.connection;
             let delete = Delete::builder()
                 .table_name(self.table(Table::Connections))
@@ -63,12 +63,12 @@ impl Store {
                 &connection.provider,
                 &connection.profile.account_id,
             )));
-            let event = self.outbox_put(&Event::disconnected(connection, now))?;
+            let event = self.outbox_action(&Event::disconnected(connection, now))?;
             let mut writes = vec![item_delete(delete)?, item_delete(unmark)?, event];
             if let (Some(credentials), KeptIn::Grant { .. }) = (&credentials, &record.kept) {
                 writes.push(self.released(credentials, &[id].into())?);
             }
-            if self.transact(writes).await? == Transacted::Done {
+            if self.transact(writes).await? == TransactionOutcome::Done {
                 let ended = credentials.filter(|it| it.connections.iter().all(|it| *it == id)).map(Box::new);
                 return Ok(Disconnected::Deleted { connection: Box::new(record.connection), ended });
             }

@@ -25,7 +25,7 @@ pub enum LostGrant {
 impl Store {
     /// Stores the current account info and rules of a connection. Returns `false` if the account was
     /// reconnected since it was read (which stores newer info), or is gone.
-    pub async fn show_about(
+    pub async fn store_account_info(
         &self,
         connection: &Connection,
         profile: &AccountInfo,
@@ -48,7 +48,10 @@ impl Store {
     }
 
     /// The credentials of a connection, in either location; `None` if they are gone.
-    pub async fn credentials_of(&self, record: &ConnectionRecord) -> Result<Option<CredentialsRecord>, StorageError> {
+    pub async fn connection_credentials(
+        &self,
+        record: &ConnectionRecord,
+    ) -> Result<Option<CredentialsRecord>, StorageError> {
         match &record.kept {
             KeptIn::Connection(sealed) => Ok(Some(CredentialsRecord::beside(&record.connection, sealed))),
             KeptIn::Grant { grant_name, .. } => self.credentials(record.connection.user_id, grant_name).await,
@@ -56,7 +59,7 @@ impl Store {
     }
 
     /// The connections that currently use this grant.
-    pub async fn connections_under(&self, record: &CredentialsRecord) -> Result<Vec<ConnectionRecord>, StorageError> {
+    pub async fn grant_connections(&self, record: &CredentialsRecord) -> Result<Vec<ConnectionRecord>, StorageError> {
         let found = self.connection_records(record.user_id, record.connections.iter().copied()).await?;
         Ok(found.into_iter().filter(|it| it.grant_name() == Some(&record.grant_name)).collect())
     }
@@ -83,7 +86,11 @@ impl Store {
 
     /// Stores on a connection that its grant was refreshed. If the account's own secret was lost,
     /// the connection stays marked.
-    pub async fn show_renewed(&self, id: ConnectionId, credentials: &CredentialsRecord) -> Result<bool, StorageError> {
+    pub async fn mark_refreshed(
+        &self,
+        id: ConnectionId,
+        credentials: &CredentialsRecord,
+    ) -> Result<bool, StorageError> {
         let mut change = Change::default();
         change.set("generation", n(credentials.generation));
         change.set("needs_reconnection", AttributeValue::Bool(false));

@@ -45,7 +45,7 @@ impl Store {
     }
 
     /// Removes a connection from the index, because its credentials cannot be read.
-    pub async fn forget_refresh(&self, connection: &Connection) -> Result<(), StorageError> {
+    pub async fn remove_from_refresh_index(&self, connection: &Connection) -> Result<(), StorageError> {
         let mut change = Change::default();
         change.refresh_at(connection.user_id, None);
         let update = self

@@ -16,11 +16,11 @@ const HASH: &str = "state-hash";
 
 /// An account with a grant of its own.
 fn an_account(user: &User) -> Connecting {
-    of_grant(a_connection(user), None)
+    account_of_grant(a_connection(user), None)
 }
 
 /// An account of this grant, or of a grant of its own.
-fn of_grant(connection: Connection, grant: Option<&str>) -> Connecting {
+fn account_of_grant(connection: Connection, grant: Option<&str>) -> Connecting {
     let grant_name = grant.map_or_else(|| connection.account(), |it| format!("sandbox/{it}"));
     Connecting { connection, grant_name, own: None, found: None }
 }
@@ -69,7 +69,7 @@ async fn record(store: &Store, account: &Connecting) -> ConnectionRecord {
 }
 
 async fn grant(store: &Store, account: &Connecting) -> CredentialsRecord {
-    store.credentials_of(&record(store, account).await).await.unwrap().unwrap()
+    store.connection_credentials(&record(store, account).await).await.unwrap().unwrap()
 }
 
 /// Changes `pending` as the transaction of a post does.
@@ -106,18 +106,18 @@ async fn grant_is_found_for_every_other_user_who_has_it() {
     let (first, second) = (an_account(&one), an_account(&another));
     connected(&store, &one, &[&first], b"one").await;
     let mine = grant(&store, &first).await;
-    assert!(store.same_grant_of_others(&mine).await.unwrap().is_empty());
+    assert!(store.other_users_records(&mine).await.unwrap().is_empty());
     connected(&store, &another, &[&second], b"two").await;
 
-    let found = store.same_grant_of_others(&mine).await.unwrap();
+    let found = store.other_users_records(&mine).await.unwrap();
     assert_eq!(found.iter().map(|it| it.sealed.as_slice()).collect::<Vec<_>>(), [b"two"]);
-    let found = store.other_connections_of(one.user_id, &mine.grant_name).await.unwrap();
+    let found = store.other_users_connections(one.user_id, &mine.grant_name).await.unwrap();
     assert_eq!(found.iter().map(|it| it.connection.user_id).collect::<Vec<_>>(), [another.user_id]);
     store.delete_connection(one.user_id, first.connection.connection_id, noon()).await.unwrap();
-    assert_eq!(store.same_grant_of_others(&mine).await.unwrap().len(), 1, "the grant itself need not exist");
+    assert_eq!(store.other_users_records(&mine).await.unwrap().len(), 1, "the grant itself need not exist");
     store.delete_connection(another.user_id, second.connection.connection_id, noon()).await.unwrap();
-    assert!(store.same_grant_of_others(&mine).await.unwrap().is_empty());
-    assert!(store.other_connections_of(one.user_id, &mine.grant_name).await.unwrap().is_empty());
+    assert!(store.other_users_records(&mine).await.unwrap().is_empty());
+    assert!(store.other_users_connections(one.user_id, &mine.grant_name).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -283,7 +283,7 @@ async fn reconnecting_clears_renewed_at() {
     let before = grant(&store, &account).await;
     let generation = store.store_refreshed(&before, refreshed).await.unwrap().unwrap();
     let renewed = CredentialsRecord { generation, renewed_at: Some(noon()), ..before };
-    assert!(store.show_renewed(account.connection.connection_id, &renewed).await.unwrap());
+    assert!(store.mark_refreshed(account.connection.connection_id, &renewed).await.unwrap());
     assert_eq!(record(&store, &account).await.connection.renewed_at, Some(noon()));
 
     connected(&store, &user, &[&account], b"again").await;
@@ -302,7 +302,7 @@ async fn connections_are_listed_oldest_first() {
         connection.connection_id = ids.fresh();
         connection.profile.account_id = number.to_string();
         made.push(connection.connection_id);
-        connected(&store, &user, &[&of_grant(connection, None)], b"sealed").await;
+        connected(&store, &user, &[&account_of_grant(connection, None)], b"sealed").await;
     }
     let listed = store.connections(user.user_id).await.unwrap();
     assert_eq!(listed.iter().map(|it| it.connection_id).collect::<Vec<_>>(), made);

@@ -7,7 +7,7 @@ use super::*;
 use crate::testing::{connect, refusing, store};
 
 /// A connected account and its credentials, which are due at noon.
-async fn granted(store: &Store) -> (Connection, CredentialsRecord) {
+async fn connect_account(store: &Store) -> (Connection, CredentialsRecord) {
     let connection = a_connection(&a_user());
     connect(store, &connection, b"sealed", Some(noon())).await;
     let record = store.credentials(connection.user_id, &connection.account()).await.unwrap().unwrap();
@@ -35,7 +35,7 @@ fn refreshed(sealed: &[u8]) -> Refreshed {
 #[tokio::test]
 async fn credentials_are_refreshed_by_one_worker_and_never_over_newer() {
     let store = store().await;
-    let (_, record) = granted(&store).await;
+    let (_, record) = connect_account(&store).await;
     let entry = (record.user_id, record.grant_name.clone());
     assert_eq!(to_refresh(&store, noon()).await, std::slice::from_ref(&entry));
     assert!(to_refresh(&store, noon() - TimeDelta::seconds(1)).await.is_empty());
@@ -66,7 +66,7 @@ async fn credentials_are_refreshed_by_one_worker_and_never_over_newer() {
 #[tokio::test]
 async fn repeated_claim_request_keeps_the_lease() {
     let store = store().await;
-    let (_, record) = granted(&store).await;
+    let (_, record) = connect_account(&store).await;
 
     let claim = |holder| store.claim_refresh_as(holder, &record, noon());
     assert_eq!(claim(1).await.unwrap(), RefreshClaim::Ours);
@@ -91,7 +91,7 @@ async fn update_that_conflicts_with_a_transaction_is_retried() {
 #[tokio::test]
 async fn new_credentials_clear_is_gone() {
     let store = store().await;
-    let (_, record) = granted(&store).await;
+    let (_, record) = connect_account(&store).await;
     assert_eq!(store.claim_refresh(&record, noon()).await.unwrap(), RefreshClaim::Ours);
     // Meanwhile, another worker was refused with the old credentials.
     assert!(store.end_credentials(&record).await.unwrap());
@@ -112,7 +112,7 @@ async fn new_credentials_clear_is_gone() {
 #[tokio::test]
 async fn reauthorized_grant_is_distinguished_from_the_revoked_one() {
     let store = store().await;
-    let (connection, old) = granted(&store).await;
+    let (connection, old) = connect_account(&store).await;
     store.delete_connection(connection.user_id, connection.connection_id, noon()).await.unwrap();
     let later = noon() + TimeDelta::milliseconds(1);
     connect(&store, &Connection { created_at: later, ..connection }, b"new", None).await;
@@ -156,7 +156,7 @@ async fn refresh_index_is_read_in_pages() {
 #[tokio::test]
 async fn outdated_index_entry_is_checked_against_the_table() {
     let store = store().await;
-    let (connection, record) = granted(&store).await;
+    let (connection, record) = connect_account(&store).await;
     let read = async || store.credentials_to_refresh(record.user_id, &record.grant_name, noon()).await.unwrap();
     assert_eq!(read().await.as_ref(), Some(&record));
 

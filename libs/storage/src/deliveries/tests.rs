@@ -78,8 +78,8 @@ async fn delivery_is_loaded_for_its_own_user_without_missing_parts() {
     put(&store, &delivery).await;
     let Delivery { user_id, post_id, target_id, connection_id, .. } = delivery;
 
-    let work = store.load_delivery(user_id, post_id, target_id, connection_id).await.unwrap().unwrap();
-    assert!(work.post.is_none() && work.connection.is_none());
+    let loaded = store.load_delivery(user_id, post_id, target_id, connection_id).await.unwrap().unwrap();
+    assert!(loaded.post.is_none() && loaded.connection.is_none());
     let other = UserId::new(user_id.get() + 1).unwrap();
     assert!(store.load_delivery(other, post_id, target_id, connection_id).await.unwrap().is_none());
 }
@@ -87,13 +87,13 @@ async fn delivery_is_loaded_for_its_own_user_without_missing_parts() {
 #[tokio::test]
 async fn deliveries_of_other_posts_are_not_returned() {
     let store = store().await;
-    let of = |post, target| Delivery {
+    let delivery_of = |post, target| Delivery {
         post_id: PostId::new(post).unwrap(),
         target_id: TargetId::new(target).unwrap(),
         user_id: UserId::new(7).unwrap(),
         ..a_delivery()
     };
-    for delivery in [of(1, 1), of(1, 2), of(11, 3), of(10, 4)] {
+    for delivery in [delivery_of(1, 1), delivery_of(1, 2), delivery_of(11, 3), delivery_of(10, 4)] {
         put(&store, &delivery).await;
     }
 

@@ -116,7 +116,7 @@ impl Store {
         token_hash: &str,
         token: &TokenGrant,
     ) -> Result<WriteOutcome, StorageError> {
-        let spend = Update::builder()
+        let redeem = Update::builder()
             .table_name(self.table(Table::Grants))
             .set_key(Some(key(authorization_key(hash))))
             .condition_expression("user_id = :user AND code_hash = :code AND attribute_not_exists(token_hash)")
@@ -126,9 +126,9 @@ impl Store {
             .expression_attribute_values(":token", s(token_hash))
             .build()
             .map_err(StorageError::build)?;
-        let spend = TransactWriteItem::builder().update(spend).build();
+        let redeem = TransactWriteItem::builder().update(redeem).build();
         let put = self.put_new_grant(token_item(token_hash, token)?)?;
-        Ok(self.transact(vec![spend, put]).await?.outcome())
+        Ok(self.transact(vec![redeem, put]).await?.outcome())
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
             state: Some("s".to_owned()),
             challenge: Challenge::parse(&token::hash("v")).unwrap(),
             resource: Resource::Service,
-            scopes: Scopes::of(&[]),
+            scopes: Scopes::from_requested(&[]),
             created_at: noon(),
             expires_at: noon() + TimeDelta::minutes(10),
             code_hash: None,
@@ -182,8 +182,8 @@ mod tests {
         assert_eq!(approve("a", &mine, noon()).await, WriteOutcome::Conflict, "again");
         assert_eq!(store.deny_authorization("a", user).await.unwrap(), WriteOutcome::Conflict, "decided");
 
-        let kept = store.authorization("a").await.unwrap().unwrap();
-        assert_eq!((kept.code_hash.as_deref(), kept.expires_at), (Some("c"), end));
+        let stored = store.authorization("a").await.unwrap().unwrap();
+        assert_eq!((stored.code_hash.as_deref(), stored.expires_at), (Some("c"), end));
         store.put_authorization("b", &mine).await.unwrap();
         assert_eq!(store.deny_authorization("b", user).await.unwrap(), WriteOutcome::Applied);
         assert_eq!(store.authorization("b").await.unwrap(), None);
@@ -202,11 +202,11 @@ mod tests {
         assert_eq!(exchange("x", "wrong").await, WriteOutcome::Conflict, "another code");
 
         let hashes: Vec<String> = (0..10).map(|number| format!("t{number}")).collect();
-        let won = futures::future::join_all(hashes.iter().map(|it| exchange("c", it))).await;
+        let outcomes = futures::future::join_all(hashes.iter().map(|it| exchange("c", it))).await;
 
-        assert_eq!(won.iter().filter(|it| **it == WriteOutcome::Applied).count(), 1, "{won:?}");
+        assert_eq!(outcomes.iter().filter(|it| **it == WriteOutcome::Applied).count(), 1, "{outcomes:?}");
         assert_eq!(store.grants_of(user).await.unwrap().tokens.len(), 1);
-        let spent = store.authorization("a").await.unwrap().unwrap();
-        assert!(spent.token_hash.is_some_and(|it| hashes.contains(&it)));
+        let redeemed = store.authorization("a").await.unwrap().unwrap();
+        assert!(redeemed.token_hash.is_some_and(|it| hashes.contains(&it)));
     }
 }

@@ -122,7 +122,7 @@ impl Store {
         token_hash: &str,
         token: &TokenGrant,
     ) -> Result<WriteOutcome, StorageError> {
-        let spend = Update::builder()
+        let redeem = Update::builder()
             .table_name(self.table(Table::Grants))
             .set_key(Some(key(device_key(device_hash))))
             .condition_expression("#state = :approved AND user_id = :user")
@@ -133,9 +133,9 @@ impl Store {
             .expression_attribute_values(":user", n(token.owner))
             .build()
             .map_err(StorageError::build)?;
-        let spend = TransactWriteItem::builder().update(spend).build();
+        let redeem = TransactWriteItem::builder().update(redeem).build();
         let put = self.put_new_grant(token_item(token_hash, token)?)?;
-        Ok(self.transact(vec![spend, put]).await?.outcome())
+        Ok(self.transact(vec![redeem, put]).await?.outcome())
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
     fn a_device() -> DeviceGrant {
         DeviceGrant {
             client_name: Some(ClientName::parse("Planner").unwrap()),
-            scopes: Scopes::of(&[]),
+            scopes: Scopes::from_requested(&[]),
             asked_from: IpAddr::from([192, 0, 2, 7]),
             created_at: noon(),
             expires_at: noon() + TimeDelta::seconds(900),
@@ -181,10 +181,10 @@ mod tests {
 
         let hashes: Vec<String> = (0..10).map(|number| format!("t{number}")).collect();
         let token = a_token(user);
-        let won = futures::future::join_all(hashes.iter().map(|it| store.exchange_device("d", it, &token))).await;
+        let outcomes = futures::future::join_all(hashes.iter().map(|it| store.exchange_device("d", it, &token))).await;
 
-        let won: Vec<WriteOutcome> = won.into_iter().map(Result::unwrap).collect();
-        assert_eq!(won.iter().filter(|it| **it == WriteOutcome::Applied).count(), 1, "{won:?}");
+        let outcomes: Vec<WriteOutcome> = outcomes.into_iter().map(Result::unwrap).collect();
+        assert_eq!(outcomes.iter().filter(|it| **it == WriteOutcome::Applied).count(), 1, "{outcomes:?}");
         assert_eq!(store.grants_of(user).await.unwrap().tokens.len(), 1);
         assert_eq!(store.device("d").await.unwrap().unwrap().state, DeviceGrantState::Redeemed);
     }

@@ -109,7 +109,7 @@ impl Store {
                 .await;
             WriteOutcome::from_write(update)
         };
-        let (touched, prolonged) = futures::join!(update, self.prolong_mark(owner, hash, expires_at));
+        let (touched, prolonged) = futures::join!(update, self.extend_mark(owner, hash, expires_at));
         prolonged?;
         touched
     }

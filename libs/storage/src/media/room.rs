@@ -8,7 +8,7 @@ use domain::id::{MediaId, UserId};
 use super::{Medium, TRIES, difference, medium_key};
 use crate::error::StorageError;
 use crate::item::{Item, attributes, from_item, n};
-use crate::transaction::Transacted;
+use crate::transaction::TransactionOutcome;
 use crate::{Store, Table};
 
 /// The most writes in one transaction of DynamoDB.
@@ -24,17 +24,17 @@ pub struct Room {
 
 impl Store {
     /// Reserves quota for one file; `None` if the file is larger than the whole quota.
-    pub(super) fn take_room(
+    pub(super) fn reserve_quota_action(
         &self,
         user: UserId,
         bytes: u64,
-        room: Room,
+        quota: Room,
     ) -> Result<Option<TransactWriteItem>, StorageError> {
-        let (Some(left), Some(files)) = (room.bytes.checked_sub(bytes), room.files.checked_sub(1)) else {
+        let (Some(left), Some(files)) = (quota.bytes.checked_sub(bytes), quota.files.checked_sub(1)) else {
             return Ok(None);
         };
         let update = self
-            .update_room(user)
+            .update_quota(user)
             .update_expression("ADD held_files :files, held_bytes :bytes")
             .condition_expression(
                 "(attribute_not_exists(held_files) OR held_files <= :max_files) AND \
@@ -49,9 +49,14 @@ impl Store {
     }
 
     /// Changes the quota that a user's files occupy.
-    pub(super) fn change_room(&self, user: UserId, files: i64, bytes: i64) -> Result<TransactWriteItem, StorageError> {
+    pub(super) fn change_quota_action(
+        &self,
+        user: UserId,
+        files: i64,
+        bytes: i64,
+    ) -> Result<TransactWriteItem, StorageError> {
         let update = self
-            .update_room(user)
+            .update_quota(user)
             .update_expression("ADD held_files :files, held_bytes :bytes")
             .expression_attribute_values(":files", n(files))
             .expression_attribute_values(":bytes", n(bytes));
@@ -59,13 +64,13 @@ impl Store {
         Ok(TransactWriteItem::builder().update(update).build())
     }
 
-    fn update_room(&self, user: UserId) -> UpdateBuilder {
-        Update::builder().table_name(self.table(Table::Media)).set_key(Some(room_key(user)))
+    fn update_quota(&self, user: UserId) -> UpdateBuilder {
+        Update::builder().table_name(self.table(Table::Media)).set_key(Some(quota_key(user)))
     }
 
     /// An update of a file that exists, is not being removed, and has the `held_bytes` that were
     /// read.
-    pub(super) fn update_medium(&self, read: &Medium, update: &str) -> UpdateBuilder {
+    pub(super) fn update_media_file(&self, read: &Medium, update: &str) -> UpdateBuilder {
         let exists = "attribute_exists(media_id) AND attribute_not_exists(doomed)";
         let builder = Update::builder()
             .table_name(self.table(Table::Media))
@@ -81,7 +86,7 @@ impl Store {
 
     /// The unverified uploads of a user that were requested since `since`, oldest first. Each
     /// occupies its maximum size.
-    pub async fn expected_media(&self, user: UserId, since: DateTime<Utc>) -> Result<Vec<Medium>, StorageError> {
+    pub async fn pending_uploads(&self, user: UserId, since: DateTime<Utc>) -> Result<Vec<Medium>, StorageError> {
         let (mut expected, mut start) = (Vec::new(), None);
         loop {
             let page = self
@@ -110,23 +115,23 @@ impl Store {
 
     /// Reduces `held_bytes` of uploads that have arrived to their size in bytes. Files that were
     /// changed since they were read are left unchanged.
-    pub async fn hold_arrived(&self, user: UserId, arrived: &[(Medium, u64)]) -> Result<(), StorageError> {
+    pub async fn reduce_held_bytes(&self, user: UserId, arrived: &[(Medium, u64)]) -> Result<(), StorageError> {
         for part in arrived.chunks(MAX_WRITES - 1) {
             let mut part: Vec<_> = part.iter().collect();
             while !part.is_empty() {
                 let (mut writes, mut change) = (Vec::new(), 0);
                 for (medium, size_bytes) in &part {
                     let update = self
-                        .update_medium(medium, "SET held_bytes = :size")
+                        .update_media_file(medium, "SET held_bytes = :size")
                         .expression_attribute_values(":size", n(size_bytes));
                     let update = update.build().map_err(StorageError::build)?;
                     writes.push(TransactWriteItem::builder().update(update).build());
                     change += difference(medium.held_bytes.unwrap_or_default(), *size_bytes);
                 }
-                writes.push(self.change_room(user, 0, change)?);
+                writes.push(self.change_quota_action(user, 0, change)?);
                 match self.transact(writes).await? {
-                    Transacted::Refused(index) if index < part.len() => drop(part.remove(index)),
-                    Transacted::Refused(_) | Transacted::Done => break,
+                    TransactionOutcome::Refused(index) if index < part.len() => drop(part.remove(index)),
+                    TransactionOutcome::Refused(_) | TransactionOutcome::Done => break,
                 }
             }
         }
@@ -145,15 +150,15 @@ impl Store {
             let mut writes = Vec::new();
             for medium in &holding {
                 let update = self
-                    .update_medium(medium, "SET published = :yes REMOVE held_bytes, unused_shard, unused_since")
+                    .update_media_file(medium, "SET published = :yes REMOVE held_bytes, unused_shard, unused_since")
                     .expression_attribute_values(":yes", aws_sdk_dynamodb::types::AttributeValue::Bool(true));
                 let update = update.build().map_err(StorageError::build)?;
                 writes.push(TransactWriteItem::builder().update(update).build());
             }
             let bytes = holding.iter().filter_map(|it| it.held_bytes).sum();
             let files = i64::try_from(holding.len()).unwrap_or(i64::MAX);
-            writes.push(self.change_room(user, -files, difference(bytes, 0))?);
-            if self.transact(writes).await? == Transacted::Done {
+            writes.push(self.change_quota_action(user, -files, difference(bytes, 0))?);
+            if self.transact(writes).await? == TransactionOutcome::Done {
                 return Ok(());
             }
         }
@@ -162,6 +167,6 @@ impl Store {
 }
 
 /// The item with the counts; no file has id 0.
-fn room_key(user: UserId) -> Item {
+fn quota_key(user: UserId) -> Item {
     attributes([("user_id", n(user)), ("media_id", n(0))])
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::testing::store;
 use crate::{PostWrite, PostWritten};
 
-fn a_medium() -> Medium {
+fn a_media_file() -> Medium {
     let ids = ids();
     Medium::expected(ids.fresh(), ids.fresh(), MimeType::Png, noon())
 }
@@ -19,8 +19,8 @@ fn later() -> DateTime<Utc> {
 #[tokio::test]
 async fn file_is_found_by_its_owner_only() {
     let store = store().await;
-    let medium = a_medium();
-    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+    let medium = a_media_file();
+    assert_eq!(store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
 
     let stranger = UserId::new(7).unwrap();
     let id = medium.media_id;
@@ -31,33 +31,33 @@ async fn file_is_found_by_its_owner_only() {
 #[tokio::test]
 async fn id_belongs_to_one_file() {
     let store = store().await;
-    let medium = a_medium();
-    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+    let medium = a_media_file();
+    assert_eq!(store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
 
     let other = Medium { mime_type: MimeType::Gif, ..medium.clone() };
-    assert_eq!(store.add_medium(&other, ROOM).await.unwrap(), MediumAdded::IdTaken);
+    assert_eq!(store.add_media_file(&other, ROOM).await.unwrap(), AddMediaOutcome::IdTaken);
     assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), [medium]);
 }
 
 #[tokio::test]
 async fn verified_file_is_removed_when_no_post_uses_it() {
     let store = store().await;
-    let medium = a_medium();
+    let medium = a_media_file();
     let path = medium.path();
-    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
-    let verified = store.mark_medium_verified(&medium, 5).await.unwrap();
-    assert_eq!(verified, MediumUse::Kept);
+    assert_eq!(store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
+    let verified = store.mark_media_verified(&medium, 5).await.unwrap();
+    assert_eq!(verified, MarkMediaOutcome::Kept);
 
     assert_eq!(store.unused_media(noon(), 10).await.unwrap(), []);
     assert_eq!(store.unused_media(later(), 0).await.unwrap(), []);
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
-    assert_eq!(store.doom_unused_medium(path, noon()).await.unwrap(), MediumRemoval::Spared);
-    assert_eq!(store.doom_unused_medium(path, later()).await.unwrap(), MediumRemoval::Doomed);
-    let used = store.mark_medium_used(&medium, 5, Facts::default()).await.unwrap();
-    assert_eq!(used, MediumUse::Gone);
+    assert_eq!(store.mark_unused_for_removal(path, noon()).await.unwrap(), MediaRemoval::Spared);
+    assert_eq!(store.mark_unused_for_removal(path, later()).await.unwrap(), MediaRemoval::Doomed);
+    let used = store.mark_media_used(&medium, 5, Facts::default()).await.unwrap();
+    assert_eq!(used, MarkMediaOutcome::Gone);
     // An interrupted removal is found again.
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
-    store.forget_medium(path).await.unwrap();
+    store.delete_media_record(path).await.unwrap();
     assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), []);
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
 }
@@ -65,43 +65,43 @@ async fn verified_file_is_removed_when_no_post_uses_it() {
 #[tokio::test]
 async fn file_that_a_post_uses_is_never_removed() {
     let store = store().await;
-    let medium = a_medium();
-    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+    let medium = a_media_file();
+    assert_eq!(store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
 
-    let used = store.mark_medium_used(&medium, 5, Facts::default()).await.unwrap();
+    let used = store.mark_media_used(&medium, 5, Facts::default()).await.unwrap();
 
-    assert_eq!(used, MediumUse::Kept);
+    assert_eq!(used, MarkMediaOutcome::Kept);
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
-    assert_eq!(store.doom_unused_medium(medium.path(), later()).await.unwrap(), MediumRemoval::Spared);
-    store.forget_medium(medium.path()).await.unwrap();
-    let kept = Medium { size_bytes: Some(5), facts: Some(Facts::default()), unused_since: None, ..medium.clone() };
-    assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), [kept]);
+    assert_eq!(store.mark_unused_for_removal(medium.path(), later()).await.unwrap(), MediaRemoval::Spared);
+    store.delete_media_record(medium.path()).await.unwrap();
+    let expected = Medium { size_bytes: Some(5), facts: Some(Facts::default()), unused_since: None, ..medium.clone() };
+    assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), [expected]);
 }
 
 #[tokio::test]
 async fn missing_file_cannot_be_used() {
     let store = store().await;
-    let medium = a_medium();
+    let medium = a_media_file();
 
-    let used = store.mark_medium_used(&medium, 5, Facts::default()).await.unwrap();
+    let used = store.mark_media_used(&medium, 5, Facts::default()).await.unwrap();
 
-    assert_eq!(used, MediumUse::Gone);
+    assert_eq!(used, MarkMediaOutcome::Gone);
     assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), []);
 }
 
 /// The number of files of this size that still fit into the quota.
-async fn room_left(store: &Store, user: UserId, bytes: u64) -> usize {
+async fn quota_left(store: &Store, user: UserId, bytes: u64) -> usize {
     let mut fit = Vec::new();
     loop {
         let medium = Medium::expected(user, ids().fresh(), MimeType::Png, noon()).holding(bytes);
         let medium = Medium { media_id: MediaId::new(1_000 + fit.len() as u64).unwrap(), ..medium };
-        if store.add_medium(&medium, ROOM).await.unwrap() == MediumAdded::NoRoom {
+        if store.add_media_file(&medium, ROOM).await.unwrap() == AddMediaOutcome::NoRoom {
             break;
         }
         fit.push(medium);
     }
     for medium in &fit {
-        store.forget_medium(medium.path()).await.unwrap();
+        store.delete_media_record(medium.path()).await.unwrap();
     }
     fit.len()
 }
@@ -113,69 +113,69 @@ async fn concurrent_uploads_stay_within_the_quota() {
     let media: Vec<_> =
         (0..12).map(|_| Medium::expected(user, ids.fresh(), MimeType::Png, noon()).holding(10)).collect();
 
-    let added = futures::future::join_all(media.iter().map(|it| store.add_medium(it, ROOM))).await;
+    let added = futures::future::join_all(media.iter().map(|it| store.add_media_file(it, ROOM))).await;
 
     let added: Vec<_> = added.into_iter().map(Result::unwrap).collect();
-    assert_eq!(added.iter().filter(|it| **it == MediumAdded::Added).count(), 3, "{added:?}");
-    assert_eq!(added.iter().filter(|it| **it == MediumAdded::NoRoom).count(), 9, "{added:?}");
+    assert_eq!(added.iter().filter(|it| **it == AddMediaOutcome::Added).count(), 3, "{added:?}");
+    assert_eq!(added.iter().filter(|it| **it == AddMediaOutcome::NoRoom).count(), 9, "{added:?}");
     let other = Medium::expected(UserId::new(8).unwrap(), ids.fresh(), MimeType::Png, noon()).holding(100);
-    assert_eq!(store.add_medium(&other, ROOM).await.unwrap(), MediumAdded::Added, "quotas are per user");
+    assert_eq!(store.add_media_file(&other, ROOM).await.unwrap(), AddMediaOutcome::Added, "quotas are per user");
     let larger = Medium::expected(UserId::new(9).unwrap(), ids.fresh(), MimeType::Png, noon()).holding(101);
-    assert_eq!(store.add_medium(&larger, ROOM).await.unwrap(), MediumAdded::NoRoom);
+    assert_eq!(store.add_media_file(&larger, ROOM).await.unwrap(), AddMediaOutcome::NoRoom);
 }
 
 #[tokio::test]
 async fn quota_use_follows_size_publication_and_removal() {
     let store = store().await;
-    let medium = a_medium().holding(90);
+    let medium = a_media_file().holding(90);
     let user = medium.user_id;
-    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
-    assert_eq!(room_left(&store, user, 11).await, 0);
+    assert_eq!(store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
+    assert_eq!(quota_left(&store, user, 11).await, 0);
 
-    assert_eq!(store.mark_medium_verified(&medium, 20).await.unwrap(), MediumUse::Kept);
-    assert_eq!(room_left(&store, user, 40).await, 2);
+    assert_eq!(store.mark_media_verified(&medium, 20).await.unwrap(), MarkMediaOutcome::Kept);
+    assert_eq!(quota_left(&store, user, 40).await, 2);
     // With a record that was read before the size was known.
-    assert_eq!(store.mark_medium_used(&medium, 20, Facts::default()).await.unwrap(), MediumUse::Kept);
-    assert_eq!(room_left(&store, user, 40).await, 2);
+    assert_eq!(store.mark_media_used(&medium, 20, Facts::default()).await.unwrap(), MarkMediaOutcome::Kept);
+    assert_eq!(quota_left(&store, user, 40).await, 2);
 
     for _ in 0..2 {
         store.mark_media_published(user, &[medium.media_id]).await.unwrap();
-        assert_eq!(room_left(&store, user, 1).await, 3);
+        assert_eq!(quota_left(&store, user, 1).await, 3);
     }
     store.release_media(user, &[medium.media_id], noon()).await.unwrap();
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), [], "a published file is never released");
 
     let other = Medium::expected(user, MediaId::new(5).unwrap(), MimeType::Png, noon()).holding(100);
-    assert_eq!(store.add_medium(&other, ROOM).await.unwrap(), MediumAdded::Added);
+    assert_eq!(store.add_media_file(&other, ROOM).await.unwrap(), AddMediaOutcome::Added);
     for _ in 0..2 {
-        store.forget_medium(other.path()).await.unwrap();
-        assert_eq!(room_left(&store, user, 1).await, 3);
+        store.delete_media_record(other.path()).await.unwrap();
+        assert_eq!(quota_left(&store, user, 1).await, 3);
     }
 }
 
 #[tokio::test]
 async fn unverified_file_is_listed_separately_until_verified() {
     let store = store().await;
-    let medium = a_medium().holding(10);
+    let medium = a_media_file().holding(10);
     let path = medium.path();
-    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
+    assert_eq!(store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
 
-    assert_eq!(store.unseen_media(noon(), 10).await.unwrap(), []);
-    assert_eq!(store.unseen_media(later(), 10).await.unwrap(), [path]);
+    assert_eq!(store.unverified_media(noon(), 10).await.unwrap(), []);
+    assert_eq!(store.unverified_media(later(), 10).await.unwrap(), [path]);
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
-    assert_eq!(store.mark_medium_verified(&medium, 5).await.unwrap(), MediumUse::Kept);
-    assert_eq!(store.unseen_media(later(), 10).await.unwrap(), []);
+    assert_eq!(store.mark_media_verified(&medium, 5).await.unwrap(), MarkMediaOutcome::Kept);
+    assert_eq!(store.unverified_media(later(), 10).await.unwrap(), []);
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), [path]);
-    assert_eq!(store.doom_unusable_medium(path).await.unwrap(), MediumRemoval::Spared, "it was verified");
+    assert_eq!(store.mark_unusable_for_removal(path).await.unwrap(), MediaRemoval::Spared, "it was verified");
 }
 
 #[tokio::test]
 async fn released_file_is_unused_until_a_post_uses_it_again() {
     let store = store().await;
-    let medium = a_medium();
+    let medium = a_media_file();
     let (user, id, path) = (medium.user_id, medium.media_id, medium.path());
-    assert_eq!(store.add_medium(&medium, ROOM).await.unwrap(), MediumAdded::Added);
-    assert_eq!(store.mark_medium_used(&medium, 5, Facts::default()).await.unwrap(), MediumUse::Kept);
+    assert_eq!(store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
+    assert_eq!(store.mark_media_used(&medium, 5, Facts::default()).await.unwrap(), MarkMediaOutcome::Kept);
 
     store.release_media(user, &[id], noon()).await.unwrap();
     assert_eq!(store.unused_media(noon(), 10).await.unwrap(), []);
@@ -184,18 +184,18 @@ async fn released_file_is_unused_until_a_post_uses_it_again() {
 
     let owner = domain::user::User { user_id: user, ..a_user() };
     let post = a_post(&owner, None, &[a_connection(&owner)]);
-    let carried = domain::media::Attachment {
+    let attachment = domain::media::Attachment {
         media_id: id,
         mime_type: MimeType::Png,
         size_bytes: 5,
         alt_text: None,
         facts: None,
     };
-    let post = domain::post::Post { media: vec![carried], targets: Vec::new(), ..post };
+    let post = domain::post::Post { media: vec![attachment], targets: Vec::new(), ..post };
     let write = PostWrite { before: None, after: Some(&post), deliveries: Vec::new(), kept: None, event: None };
     assert_eq!(store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
     assert!(store.media_of_posts(path.user()).await.unwrap().contains(&id));
-    store.keep_medium(path, later()).await.unwrap();
+    store.unmark_unused(path, later()).await.unwrap();
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
 }
 
@@ -206,20 +206,27 @@ async fn arrived_uploads_occupy_their_size_unless_changed_meanwhile() {
     let media: Vec<_> =
         (0..3).map(|_| Medium::expected(user, ids.fresh(), MimeType::Png, noon()).holding(30)).collect();
     for medium in &media {
-        assert_eq!(store.add_medium(medium, Room { bytes: 100, files: 100 }).await.unwrap(), MediumAdded::Added);
+        assert_eq!(
+            store.add_media_file(medium, Room { bytes: 100, files: 100 }).await.unwrap(),
+            AddMediaOutcome::Added
+        );
     }
-    assert_eq!(store.expected_media(user, noon()).await.unwrap(), media);
-    assert_eq!(store.expected_media(UserId::new(8).unwrap(), noon()).await.unwrap(), []);
-    assert_eq!(store.mark_medium_verified(&media[0], 20).await.unwrap(), MediumUse::Kept);
+    assert_eq!(store.pending_uploads(user, noon()).await.unwrap(), media);
+    assert_eq!(store.pending_uploads(UserId::new(8).unwrap(), noon()).await.unwrap(), []);
+    assert_eq!(store.mark_media_verified(&media[0], 20).await.unwrap(), MarkMediaOutcome::Kept);
 
     let arrived: Vec<_> = media.iter().cloned().zip([1, 2, 3]).collect();
-    store.hold_arrived(user, &arrived).await.unwrap();
+    store.reduce_held_bytes(user, &arrived).await.unwrap();
 
     let one = Medium::expected(user, ids.fresh(), MimeType::Png, noon());
-    let room = Room { bytes: 100, files: 100 };
-    assert_eq!(store.add_medium(&one.clone().holding(76), room).await.unwrap(), MediumAdded::NoRoom);
-    assert_eq!(store.add_medium(&one.holding(75), room).await.unwrap(), MediumAdded::Added, "20 + 2 + 3 are held");
-    let held: Vec<_> = store.expected_media(user, noon()).await.unwrap().iter().map(|it| it.held_bytes).collect();
+    let quota = Room { bytes: 100, files: 100 };
+    assert_eq!(store.add_media_file(&one.clone().holding(76), quota).await.unwrap(), AddMediaOutcome::NoRoom);
+    assert_eq!(
+        store.add_media_file(&one.holding(75), quota).await.unwrap(),
+        AddMediaOutcome::Added,
+        "20 + 2 + 3 are held"
+    );
+    let held: Vec<_> = store.pending_uploads(user, noon()).await.unwrap().iter().map(|it| it.held_bytes).collect();
     assert_eq!(held, [Some(2), Some(3), Some(75)]);
-    assert_eq!(store.expected_media(user, noon() + TimeDelta::seconds(1)).await.unwrap(), [], "asked for before");
+    assert_eq!(store.pending_uploads(user, noon() + TimeDelta::seconds(1)).await.unwrap(), [], "asked for before");
 }

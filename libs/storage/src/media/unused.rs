@@ -8,17 +8,17 @@ use domain::id::{MediaId, UserId};
 use domain::media::{MediaPath, MimeType};
 use serde::Deserialize;
 
-use super::{MediumRemoval, TRIES, UNUSED_SHARDS, difference, medium_key, shard_name};
+use super::{MediaRemoval, TRIES, UNUSED_SHARDS, difference, medium_key, shard_name};
 use crate::conflict::{RetryPolicy, is_transaction_conflict};
 use crate::error::StorageError;
 use crate::item::{at, from_item, n, s};
-use crate::transaction::Transacted;
+use crate::transaction::TransactionOutcome;
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
 /// An entry of the index `unused`.
 #[derive(Deserialize)]
-struct Unused {
+struct UnusedEntry {
     user_id: UserId,
     media_id: MediaId,
     mime_type: MimeType,
@@ -27,13 +27,13 @@ struct Unused {
 impl Store {
     /// Verified files that no post has used since `before`: the oldest of each partition, at most
     /// `limit` in all. The index may lag behind, so each is only a candidate for
-    /// [`Store::doom_unused_medium`].
+    /// [`Store::mark_unused_for_removal`].
     pub async fn unused_media(&self, before: DateTime<Utc>, limit: usize) -> Result<Vec<MediaPath>, StorageError> {
         self.unused_in(true, before, limit).await
     }
 
     /// Like [`Self::unused_media`], for unverified files that were requested before `before`.
-    pub async fn unseen_media(&self, before: DateTime<Utc>, limit: usize) -> Result<Vec<MediaPath>, StorageError> {
+    pub async fn unverified_media(&self, before: DateTime<Utc>, limit: usize) -> Result<Vec<MediaPath>, StorageError> {
         self.unused_in(false, before, limit).await
     }
 
@@ -60,7 +60,7 @@ impl Store {
                     .send()
                     .await?;
                 for item in page.items.unwrap_or_default() {
-                    let unused: Unused = from_item(item)?;
+                    let unused: UnusedEntry = from_item(item)?;
                     found.push(MediaPath::new(unused.user_id, unused.media_id, unused.mime_type));
                 }
                 start = page.last_evaluated_key;
@@ -141,7 +141,7 @@ impl Store {
     }
 
     /// Removes a file that is used after all from the index, unless it was released since `before`.
-    pub async fn keep_medium(&self, path: MediaPath, before: DateTime<Utc>) -> Result<(), StorageError> {
+    pub async fn unmark_unused(&self, path: MediaPath, before: DateTime<Utc>) -> Result<(), StorageError> {
         let kept = self
             .client
             .update_item()
@@ -157,27 +157,27 @@ impl Store {
 
     /// Prevents further use of a file that no post has used since `before`. The record stays until
     /// the removal is complete.
-    pub async fn doom_unused_medium(
+    pub async fn mark_unused_for_removal(
         &self,
         path: MediaPath,
         before: DateTime<Utc>,
-    ) -> Result<MediumRemoval, StorageError> {
+    ) -> Result<MediaRemoval, StorageError> {
         let condition = "unused_since < :before";
-        self.doom(path, condition, Some(before)).await
+        self.mark_for_removal(path, condition, Some(before)).await
     }
 
-    /// Like [`Self::doom_unused_medium`], for a file that failed verification.
-    pub async fn doom_unusable_medium(&self, path: MediaPath) -> Result<MediumRemoval, StorageError> {
+    /// Like [`Self::mark_unused_for_removal`], for a file that failed verification.
+    pub async fn mark_unusable_for_removal(&self, path: MediaPath) -> Result<MediaRemoval, StorageError> {
         let condition = "attribute_exists(unused_since) AND attribute_not_exists(size_bytes)";
-        self.doom(path, condition, None).await
+        self.mark_for_removal(path, condition, None).await
     }
 
-    async fn doom(
+    async fn mark_for_removal(
         &self,
         path: MediaPath,
         condition: &str,
         before: Option<DateTime<Utc>>,
-    ) -> Result<MediumRemoval, StorageError> {
+    ) -> Result<MediaRemoval, StorageError> {
         let mut update = self
             .client
             .update_item()
@@ -190,14 +190,14 @@ impl Store {
             update = update.expression_attribute_values(":before", at(before));
         }
         Ok(match WriteOutcome::from_write(update.send().await)? {
-            WriteOutcome::Applied => MediumRemoval::Doomed,
-            WriteOutcome::Conflict => MediumRemoval::Spared,
+            WriteOutcome::Applied => MediaRemoval::Doomed,
+            WriteOutcome::Conflict => MediaRemoval::Spared,
         })
     }
 
     /// Deletes the record of an unused file that is already deleted from the bucket, and releases the
     /// quota that it occupied.
-    pub async fn forget_medium(&self, path: MediaPath) -> Result<(), StorageError> {
+    pub async fn delete_media_record(&self, path: MediaPath) -> Result<(), StorageError> {
         for _ in 0..TRIES {
             let Some(medium) = self.media(path.user(), &[path.media()]).await?.pop() else { return Ok(()) };
             if medium.unused_since.is_none() {
@@ -217,9 +217,9 @@ impl Store {
             let delete = delete.build().map_err(StorageError::build)?;
             let mut writes = vec![TransactWriteItem::builder().delete(delete).build()];
             if let Some(held) = medium.held_bytes {
-                writes.push(self.change_room(path.user(), -1, difference(held, 0))?);
+                writes.push(self.change_quota_action(path.user(), -1, difference(held, 0))?);
             }
-            if self.transact(writes).await? == Transacted::Done {
+            if self.transact(writes).await? == TransactionOutcome::Done {
                 return Ok(());
             }
         }

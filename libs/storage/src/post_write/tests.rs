@@ -29,8 +29,8 @@ async fn scheduled_post_is_stored_with_deliveries_counts_and_marks() {
 
     let (post, deliveries) = fixture.scheduled().await;
 
-    let (kept, mut found, counts, pending, due) = fixture.snapshot(&post).await;
-    assert_eq!(kept, Some(post));
+    let (stored, mut found, counts, pending, due) = fixture.snapshot(&post).await;
+    assert_eq!(stored, Some(post));
     found.sort_by_key(|it| it.target_id);
     assert_eq!(found, deliveries);
     assert_eq!(counts, Counts { scheduled: 1, ..Counts::default() });
@@ -156,8 +156,8 @@ async fn rolled_up_delivery_is_not_due_but_stays_readable() {
     let rolled_up = fixture.write(Some(&post), Some(&after), vec![DeliveryWrite::RolledUp(&ended)]).await;
 
     assert_eq!(rolled_up, PostWritten::Done);
-    let (kept, found, counts, pending, due) = fixture.snapshot(&post).await;
-    assert_eq!(kept.unwrap().targets[0].status, TargetStatus::Published);
+    let (stored, found, counts, pending, due) = fixture.snapshot(&post).await;
+    assert_eq!(stored.unwrap().targets[0].status, TargetStatus::Published);
     assert_eq!(found, [ended.finish_roll_up()]);
     assert_eq!(counts, Counts { published: 1, ..Counts::default() });
     assert_eq!((pending, due), (vec![0], 0));
@@ -200,7 +200,7 @@ async fn concurrent_disconnect_and_scheduling_exclude_each_other() {
 async fn response_is_stored_with_its_post_for_a_day() {
     let fixture = Fixture::with_accounts(1).await;
     let user = fixture.user.user_id;
-    let key = |body: &str| IdempotencyUse {
+    let key = |body: &str| IdempotentRequest {
         user,
         route: "POST /posts",
         key: IdempotencyKey::parse(b"once").unwrap(),
@@ -212,7 +212,7 @@ async fn response_is_stored_with_its_post_for_a_day() {
         let write = PostWrite { before: None, after: Some(post), deliveries: Vec::new(), kept, event: None };
         fixture.store.write_post(&write, at).await.unwrap()
     };
-    let kept = async |at| fixture.store.surroundings(user, [], [], Some(&first), at).await.unwrap().kept;
+    let kept = async |at| fixture.store.load_post_context(user, [], [], Some(&first), at).await.unwrap().kept;
     let posts = [fixture.post(None), fixture.post(None), fixture.post(None)];
     assert!(kept(noon()).await.is_none());
 
@@ -220,8 +220,8 @@ async fn response_is_stored_with_its_post_for_a_day() {
     let day = noon() + TimeDelta::hours(24);
     assert_eq!(create(&posts[1], day).await, PostWritten::KeyTaken);
 
-    let answer = kept(day).await.unwrap();
-    assert_eq!((answer.response, answer.body_hash), (posts[0].post_id.to_string(), "body".to_owned()));
+    let response = kept(day).await.unwrap();
+    assert_eq!((response.response, response.body_hash), (posts[0].post_id.to_string(), "body".to_owned()));
     assert_eq!(fixture.store.post(user, posts[1].post_id).await.unwrap(), None);
     let over = day + TimeDelta::milliseconds(1);
     assert!(kept(over).await.is_none());
@@ -232,7 +232,7 @@ async fn response_is_stored_with_its_post_for_a_day() {
 #[tokio::test]
 async fn one_of_concurrent_requests_with_the_same_key_creates_a_post() {
     let fixture = Fixture::with_accounts(1).await;
-    let key = IdempotencyUse {
+    let key = IdempotentRequest {
         user: fixture.user.user_id,
         route: "POST /posts",
         key: IdempotencyKey::parse(b"once").unwrap(),
@@ -295,10 +295,10 @@ async fn counts_and_marks_are_exact_after_every_write() {
             }
         }
 
-        let of = |status| posts.iter().filter(|it| it.status == status).count() as u64;
+        let expected = |status| posts.iter().filter(|it| it.status == status).count() as u64;
         let counts = fixture.counts().await;
         for status in PostStatus::ALL {
-            assert_eq!(counts.of(Some(status)), of(status), "step {step}, {status:?}");
+            assert_eq!(counts.count(Some(status)), expected(status), "step {step}, {status:?}");
         }
         let marked = |it: &Connection| posts.iter().filter(|post| post.marked().contains(&it.connection_id)).count();
         let model: Vec<_> = fixture.accounts.iter().map(|it| u32::try_from(marked(it)).unwrap()).collect();

@@ -11,7 +11,7 @@ use crate::item::from_item;
 impl Store {
     /// Each post is counted or omitted once, according to its last read. A post that exists all the
     /// time is therefore never missed, as could happen while it moves from one index to another.
-    pub(super) async fn page_of_all(&self, user: UserId, listing: &Listing) -> Result<Page, StorageError> {
+    pub(super) async fn page_from_all_posts(&self, user: UserId, listing: &Listing) -> Result<Page, StorageError> {
         let mut all = self.positions(user, listing).await?;
         all.sort_by(|one, other| listing.order(*one, *other));
         let per_page = usize::try_from(listing.per_page).unwrap_or(100);

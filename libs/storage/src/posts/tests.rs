@@ -35,7 +35,7 @@ async fn every_page_matches_the_contract() {
     let (store, user, ids) = (store().await, a_user(), ids());
     let mut posts: Vec<Post> = Vec::new();
     // Statuses and times that are not ordered like the ids, with many ties.
-    let placed = |post: Post, number: u64| {
+    let with_position = |post: Post, number: u64| {
         let status = PostStatus::ALL[usize::try_from(number * 7 % 11 % 5).unwrap()];
         let minutes = i64::try_from(number * 13 % 5).unwrap();
         let at = (status != PostStatus::Draft).then(|| noon() + TimeDelta::minutes(minutes));
@@ -44,16 +44,16 @@ async fn every_page_matches_the_contract() {
     for number in 0..34_u64 {
         let new = a_new_post(None, &[]);
         let post = Post::create(new, &[], &user, &Accounts::new(), &ids, noon()).unwrap();
-        posts.push(placed(post, number));
+        posts.push(with_position(post, number));
         write(&store, None, posts.last()).await;
     }
-    let of_other_user = Post { user_id: a_user().user_id, ..posts[0].clone() };
-    write(&store, None, Some(&of_other_user)).await;
+    let foreign = Post { user_id: a_user().user_id, ..posts[0].clone() };
+    write(&store, None, Some(&foreign)).await;
     // Some posts change, some are deleted.
     for number in (0..30).step_by(3).rev() {
         let before = posts[number].clone();
         if number % 2 == 0 {
-            let after = placed(before.clone(), number as u64 + 3);
+            let after = with_position(before.clone(), number as u64 + 3);
             write(&store, Some(&before), Some(&after)).await;
             posts[number] = Post { write_id: before.write_id + 1, ..after };
         } else {
@@ -116,27 +116,27 @@ async fn post_context_has_only_resources_of_the_user() {
     let (store, user, other) = (store().await, a_user(), a_user());
     join(&store, &user).await;
     let mine = a_connection(&user);
-    let of_other_user = domain::connection::Connection {
+    let foreign = domain::connection::Connection {
         connection_id: ConnectionId::new(mine.connection_id.get() + 1).unwrap(),
         ..a_connection(&other)
     };
-    for connection in [&mine, &of_other_user] {
+    for connection in [&mine, &foreign] {
         connect(&store, connection, &[1], None).await;
     }
     write(&store, None, Some(&domain::testing::a_post(&user, None, &[]))).await;
 
-    let named = [mine.connection_id, of_other_user.connection_id];
-    let found = store.surroundings(user.user_id, named, [], None, noon()).await.unwrap();
+    let named = [mine.connection_id, foreign.connection_id];
+    let found = store.load_post_context(user.user_id, named, [], None, noon()).await.unwrap();
 
     assert_eq!(found.user, Some(user));
     assert_eq!(found.accounts.into_keys().collect::<Vec<_>>(), [mine.connection_id]);
     assert_eq!(found.counts, Counts { draft: 1, ..Counts::default() });
-    let unknown_user = store.surroundings(other.user_id, [], [], None, noon()).await.unwrap();
+    let unknown_user = store.load_post_context(other.user_id, [], [], None, noon()).await.unwrap();
     assert_eq!((unknown_user.user, unknown_user.counts), (None, Counts::default()));
 }
 
 /// Asserts that a page is consistent with itself.
-fn check(page: &Page, listing: &Listing) {
+fn assert_consistent(page: &Page, listing: &Listing) {
     let shown = page.posts.len() as u64;
     assert!(page.posts.iter().all(|it| listing.fits(it)), "{listing:?}: {page:?}");
     assert!(page.posts.is_sorted_by(|one, other| listing.order(one, other).is_lt()), "{listing:?}");
@@ -191,7 +191,7 @@ async fn page_is_consistent_during_concurrent_writes() {
                     page: 1 + round % 3,
                     per_page: [1, 5, 15, 100][usize::try_from(round % 4).unwrap()],
                 };
-                check(&store.posts(user.user_id, &listing).await.unwrap(), &listing);
+                assert_consistent(&store.posts(user.user_id, &listing).await.unwrap(), &listing);
             }
             is_over.store(true, Ordering::SeqCst);
         }

@@ -56,7 +56,7 @@ impl Store {
         &self,
         user: UserId,
         token_hash: &str,
-        media: bool,
+        is_upload: bool,
         now: DateTime<Utc>,
     ) -> Result<Option<Admitted>, StorageError> {
         let (minute, window_ends) = minute_of(now);
@@ -73,7 +73,7 @@ impl Store {
             .expression_attribute_values(":now", at(now))
             .expression_attribute_values(":no", false_())
             .expression_attribute_values(":one", n(1))
-            .expression_attribute_values(":media", n(u8::from(media)))
+            .expression_attribute_values(":media", n(u8::from(is_upload)))
             .return_values(ReturnValue::AllNew)
             .send()
             .await;
@@ -95,7 +95,7 @@ impl Store {
         &self,
         user: UserId,
         token_hash: &str,
-        asked_at: DateTime<Utc>,
+        requested_at: DateTime<Utc>,
         expires_at: DateTime<Utc>,
     ) -> Result<Option<User>, StorageError> {
         let update = self
@@ -110,7 +110,7 @@ impl Store {
             .update_expression("SET #token = :expires")
             .expression_attribute_names("#token", token_key(token_hash))
             .expression_attribute_values(":expires", at(expires_at))
-            .expression_attribute_values(":asked", at(asked_at))
+            .expression_attribute_values(":asked", at(requested_at))
             .expression_attribute_values(":no", false_())
             .return_values(ReturnValue::AllNew)
             .send()
@@ -127,8 +127,8 @@ impl Store {
     pub async fn unmark_tokens(&self, user: UserId) -> Result<Vec<String>, StorageError> {
         let item = self.user_item(user).await?.unwrap_or_default();
         let marks: Vec<_> = item.into_keys().filter(|it| it.starts_with(TOKEN)).collect();
-        for some in marks.chunks(MOST_AT_ONCE) {
-            self.remove(user, &Stale(some.to_vec())).await?;
+        for batch in marks.chunks(MOST_AT_ONCE) {
+            self.remove(user, &Stale(batch.to_vec())).await?;
         }
         Ok(marks.iter().filter_map(|it| it.strip_prefix(TOKEN)).map(str::to_owned).collect())
     }
@@ -138,7 +138,7 @@ impl Store {
         if stale.is_empty() { Ok(WriteOutcome::Applied) } else { self.remove(user, stale).await }
     }
 
-    pub(crate) async fn prolong_mark(
+    pub(crate) async fn extend_mark(
         &self,
         user: UserId,
         token_hash: &str,
@@ -210,7 +210,7 @@ mod tests {
         (store, user.user_id)
     }
 
-    async fn used(store: &Store, user: UserId, token: &str, now: DateTime<Utc>) -> Option<(u32, u32)> {
+    async fn admit_and_count(store: &Store, user: UserId, token: &str, now: DateTime<Utc>) -> Option<(u32, u32)> {
         let admitted = store.admit(user, token, false, now).await.unwrap();
         admitted.map(|it| (it.counted.requests, it.counted.media))
     }
@@ -223,11 +223,11 @@ mod tests {
         store.unmark_token(user, "gone").await.unwrap();
 
         for token in ["made up", "old", "gone"] {
-            assert_eq!(used(&store, user, token, noon()).await, None, "{token}");
+            assert_eq!(admit_and_count(&store, user, token, noon()).await, None, "{token}");
         }
 
-        assert_eq!(used(&store, user, "t", noon()).await, Some((1, 0)));
-        assert_eq!(used(&store, a_user().user_id, "t", noon()).await, None);
+        assert_eq!(admit_and_count(&store, user, "t", noon()).await, Some((1, 0)));
+        assert_eq!(admit_and_count(&store, a_user().user_id, "t", noon()).await, None);
     }
 
     #[tokio::test]
@@ -242,12 +242,12 @@ mod tests {
         assert_eq!(store.unmark_tokens(user).await.unwrap().len(), 151);
 
         for token in ["t", "more0", "more149"] {
-            assert_eq!(used(&store, user, token, noon()).await, None, "{token}");
+            assert_eq!(admit_and_count(&store, user, token, noon()).await, None, "{token}");
         }
         assert_eq!(store.mark_token(user, "late", noon(), tomorrow).await.unwrap(), None);
-        let asked_at = noon() + TimeDelta::milliseconds(1);
-        assert!(store.mark_token(user, "new", asked_at, tomorrow).await.unwrap().is_some());
-        assert_eq!(used(&store, user, "new", noon()).await, Some((1, 0)));
+        let requested_at = noon() + TimeDelta::milliseconds(1);
+        assert!(store.mark_token(user, "new", requested_at, tomorrow).await.unwrap().is_some());
+        assert_eq!(admit_and_count(&store, user, "new", noon()).await, Some((1, 0)));
     }
 
     #[tokio::test]
@@ -255,8 +255,8 @@ mod tests {
         let (store, user) = with_token().await;
 
         store.admit(user, "t", true, noon()).await.unwrap();
-        let counted = used(&store, user, "t", noon() + TimeDelta::seconds(59)).await;
-        let next = used(&store, user, "t", noon() + TimeDelta::seconds(60)).await;
+        let counted = admit_and_count(&store, user, "t", noon() + TimeDelta::seconds(59)).await;
+        let next = admit_and_count(&store, user, "t", noon() + TimeDelta::seconds(60)).await;
 
         assert_eq!((counted, next), (Some((2, 1)), Some((1, 0))));
     }
@@ -266,10 +266,10 @@ mod tests {
         let (store, user) = with_token().await;
 
         store.set_disabled(user, true).await.unwrap();
-        let refused = used(&store, user, "t", noon()).await;
+        let refused = admit_and_count(&store, user, "t", noon()).await;
         store.set_disabled(user, false).await.unwrap();
 
-        assert_eq!((refused, used(&store, user, "t", noon()).await), (None, Some((1, 0))));
+        assert_eq!((refused, admit_and_count(&store, user, "t", noon()).await), (None, Some((1, 0))));
     }
 
     #[tokio::test]

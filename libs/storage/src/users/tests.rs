@@ -16,8 +16,8 @@ async fn concurrent_first_sign_ins_create_one_user() {
     let joined = futures::join!(store.join(&identity, &one), store.join(&identity, &two));
 
     let joined = [joined.0.unwrap(), joined.1.unwrap()];
-    assert_eq!(joined.iter().filter(|it| **it == Joined::Ours).count(), 1, "{joined:?}");
-    let (winner, loser) = if joined[0] == Joined::Ours { (one, two) } else { (two, one) };
+    assert_eq!(joined.iter().filter(|it| **it == CreateUserOutcome::Ours).count(), 1, "{joined:?}");
+    let (winner, loser) = if joined[0] == CreateUserOutcome::Ours { (one, two) } else { (two, one) };
     assert_eq!(store.user_of(&identity).await.unwrap(), Some(winner.user_id));
     assert_eq!(store.user(winner.user_id).await.unwrap(), Some(winner));
     assert_eq!(store.user(loser.user_id).await.unwrap(), None);

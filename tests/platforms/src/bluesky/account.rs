@@ -51,7 +51,7 @@ impl Status {
     }
 }
 
-pub(super) fn did_of(handle: &str) -> Option<&'static str> {
+pub(super) fn find_did(handle: &str) -> Option<&'static str> {
     match handle.to_ascii_lowercase().as_str() {
         HANDLE => Some(DID),
         OTHER_HANDLE => Some(OTHER_DID),
@@ -59,7 +59,7 @@ pub(super) fn did_of(handle: &str) -> Option<&'static str> {
     }
 }
 
-pub(super) fn handle_of(did: &str) -> Option<&'static str> {
+pub(super) fn find_handle(did: &str) -> Option<&'static str> {
     match did {
         DID => Some(HANDLE),
         OTHER_DID => Some(OTHER_HANDLE),
@@ -69,5 +69,5 @@ pub(super) fn handle_of(did: &str) -> Option<&'static str> {
 
 /// Whether this names the account: its DID or its handle.
 pub(super) fn is_it(actor: &str) -> bool {
-    actor == DID || did_of(actor) == Some(DID)
+    actor == DID || find_did(actor) == Some(DID)
 }

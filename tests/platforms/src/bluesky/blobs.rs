@@ -21,31 +21,34 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/com.atproto.sync.getBlob", get(get_blob))
 }
 
-async fn upload(State(world): State<Shared>, caller: Caller, file: File) -> Result<Response, Refusal> {
-    let checked = caller::not_taken_down(&world).and_then(|()| caller.blob(&file.mime_type));
-    let limit = world.state().blobs.limit;
+async fn upload(State(network): State<Shared>, caller: Caller, file: File) -> Result<Response, Refusal> {
+    let checked = caller::check_not_taken_down(&network).and_then(|()| caller.blob(&file.mime_type));
+    let limit = network.state().blobs.limit;
     // The body is read before anything is refused, because a client that is still
     // writing would not see the answer.
-    let most = if checked.is_ok() && file.size_bytes <= limit { limit } else { 0 };
-    let bytes = input::read(file.body, usize::try_from(most).unwrap_or(usize::MAX)).await;
+    let max_bytes = if checked.is_ok() && file.size_bytes <= limit { limit } else { 0 };
+    let bytes = input::read(file.body, usize::try_from(max_bytes).unwrap_or(usize::MAX)).await;
     checked?;
-    let now = world.clock.now();
-    let mut state = world.state();
+    let now = network.clock.now();
+    let mut state = network.state();
     let allowance = limits::take(&mut state.limits, Route::UploadBlob, 1, now)?;
     let bytes = bytes.ok_or_else(Refusal::too_large)?;
-    state.blobs.collect_old(now);
+    state.blobs.collect_expired(now);
     let blob = state.blobs.add(&file.mime_type, bytes.into(), now);
     Ok((allowance.headers(), Json(json!({ "blob": blob }))).into_response())
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct GetBlobQuery {
     did: String,
     cid: String,
 }
 
-async fn get_blob(State(world): State<Shared>, Query(Wanted { did, cid }): Query<Wanted>) -> Result<Response, Refusal> {
-    let state = world.state();
+async fn get_blob(
+    State(network): State<Shared>,
+    Query(GetBlobQuery { did, cid }): Query<GetBlobQuery>,
+) -> Result<Response, Refusal> {
+    let state = network.state();
     if did != account::DID {
         return Err(Refusal::bad("RepoNotFound", format!("Could not find repo for DID: {did}")));
     }

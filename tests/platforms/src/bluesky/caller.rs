@@ -11,9 +11,9 @@ use super::scope::{Action, Scopes};
 use super::world::{NetworkState, Shared};
 
 /// Somebody who may act for the account.
-pub(super) struct Caller(Rights);
+pub(super) struct Caller(CallerScopes);
 
-enum Rights {
+enum CallerScopes {
     /// Signed in with a password.
     All,
     /// What the person allowed a client.
@@ -37,14 +37,14 @@ impl Caller {
     }
 
     /// Whether the account's e-mail address may be seen.
-    pub(super) fn sees_email(&self) -> bool {
+    pub(super) fn can_see_email(&self) -> bool {
         self.scopes().is_none_or(|it| it.has("transition:email"))
     }
 
     fn scopes(&self) -> Option<&Scopes> {
         match &self.0 {
-            Rights::All => None,
-            Rights::Scopes(scopes) => Some(scopes),
+            CallerScopes::All => None,
+            CallerScopes::Scopes(scopes) => Some(scopes),
         }
     }
 }
@@ -52,13 +52,13 @@ impl Caller {
 impl FromRequestParts<Shared> for Caller {
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, world: &Shared) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, network: &Shared) -> Result<Self, Refusal> {
         let (scheme, token) = credentials(parts)?;
         if scheme.eq_ignore_ascii_case("bearer") {
-            check_bearer(world, token)?;
-            Ok(Self(Rights::All))
+            check_bearer(network, token)?;
+            Ok(Self(CallerScopes::All))
         } else if scheme.eq_ignore_ascii_case("dpop") {
-            check_dpop(world, parts, token).map(|scopes| Self(Rights::Scopes(scopes)))
+            check_dpop(network, parts, token).map(|scopes| Self(CallerScopes::Scopes(scopes)))
         } else {
             Err(Refusal::bad("InvalidToken", format!("Unsupported authorization type: {scheme}")))
         }
@@ -69,54 +69,54 @@ impl FromRequestParts<Shared> for Caller {
 pub(super) fn credentials(parts: &Parts) -> Result<(&str, &str), Refusal> {
     let missing = || Refusal::unauthorized("AuthMissing", "Authentication Required");
     let header = parts.headers.get(AUTHORIZATION).ok_or_else(missing)?;
-    let words = header.to_str().ok().and_then(|it| it.split_once(' ')).filter(|(_, token)| !token.contains(' '));
-    words.ok_or_else(|| Refusal::bad("InvalidToken", "Malformed authorization header"))
+    let pair = header.to_str().ok().and_then(|it| it.split_once(' ')).filter(|(_, token)| !token.contains(' '));
+    pair.ok_or_else(|| Refusal::bad("InvalidToken", "Malformed authorization header"))
 }
 
 /// Access tokens of password sessions are only signed, not stored, so they work until
 /// they expire even when the session has ended.
-fn check_bearer(world: &NetworkState, token: &str) -> Result<(), Refusal> {
+fn check_bearer(network: &NetworkState, token: &str) -> Result<(), Refusal> {
     let malformed = || Refusal::bad("InvalidToken", "Token could not be verified");
-    let token = world.key.verify("at+jwt", token).ok_or_else(malformed)?;
+    let token = network.key.verify("at+jwt", token).ok_or_else(malformed)?;
     // Tokens of OAuth are bound to a key.
     if !token.claims["cnf"].is_null() {
         return Err(Refusal::bad("InvalidToken", "Malformed token"));
     }
-    let ended = world.state().passwords.has_ended(token.text("jti").unwrap_or_default());
-    if ended || token.time("exp").is_none_or(|exp| exp <= world.seconds()) {
+    let ended = network.state().passwords.has_ended(token.text("jti").unwrap_or_default());
+    if ended || token.time("exp").is_none_or(|exp| exp <= network.seconds()) {
         return Err(Refusal::bad("ExpiredToken", "Token has expired"));
     }
     Ok(())
 }
 
-fn check_dpop(world: &NetworkState, parts: &Parts, token: &str) -> Result<Scopes, Refusal> {
+fn check_dpop(network: &NetworkState, parts: &Parts, token: &str) -> Result<Scopes, Refusal> {
     let path = parts.uri.path();
-    let jkt = dpop::check(world, Realm::Pds, &parts.method, path, &parts.headers, Some(token))?;
+    let jkt = dpop::check(network, Realm::Pds, &parts.method, path, &parts.headers, Some(token))?;
     let invalid = |why: &str| Refusal::unauthorized("invalid_token", why).with_challenge("invalid_token");
     let jkt = jkt.ok_or_else(|| invalid("DPoP proof required"))?;
-    let state = world.state();
+    let state = network.state();
     let grant = state.grants.with_access(token).ok_or_else(|| invalid("Invalid token"))?;
     if grant.jkt != jkt {
         return Err(invalid("Invalid DPoP key binding"));
     }
-    if grant.access_ends <= world.clock.now() {
+    if grant.access_ends <= network.clock.now() {
         return Err(invalid("Token expired"));
     }
     Ok(Scopes::read(&grant.scope))
 }
 
 /// Refuses while the account is taken down.
-pub(super) fn not_taken_down(world: &NetworkState) -> Result<(), Refusal> {
-    match world.state().account.status {
+pub(super) fn check_not_taken_down(network: &NetworkState) -> Result<(), Refusal> {
+    match network.state().account.status {
         Status::TakenDown => Err(Refusal::unauthorized("AccountTakedown", "Account has been taken down")),
         Status::Active | Status::Deactivated => Ok(()),
     }
 }
 
 /// Refuses while the account is taken down or deactivated.
-pub(super) fn active(world: &NetworkState) -> Result<(), Refusal> {
-    not_taken_down(world)?;
-    match world.state().account.status {
+pub(super) fn active(network: &NetworkState) -> Result<(), Refusal> {
+    check_not_taken_down(network)?;
+    match network.state().account.status {
         Status::Deactivated => Err(Refusal::unauthorized("AccountDeactivated", "Account is deactivated")),
         Status::Active | Status::TakenDown => Ok(()),
     }

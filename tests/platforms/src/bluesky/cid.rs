@@ -7,13 +7,13 @@ const RAW: u8 = 0x55;
 const DAG_CBOR: u8 = 0x71;
 
 /// The id of a file: `bafkrei…`.
-pub(super) fn of_bytes(bytes: &[u8]) -> String {
+pub(super) fn from_bytes(bytes: &[u8]) -> String {
     cid(RAW, bytes)
 }
 
 /// The id of a record: `bafyrei…`, as real servers compute it. `None` when the
 /// record holds what records cannot, a fraction for example.
-pub(super) fn of_record(record: &Value) -> Option<String> {
+pub(super) fn from_record(record: &Value) -> Option<String> {
     let mut bytes = Vec::new();
     encode(record, &mut bytes)?;
     Some(cid(DAG_CBOR, &bytes))
@@ -85,8 +85,8 @@ fn head(major: u8, number: u64, out: &mut Vec<u8>) {
     out.extend(&bytes[from..]);
 }
 
-fn length(of: usize) -> u64 {
-    u64::try_from(of).expect("a length fits into 64 bits")
+fn length(len: usize) -> u64 {
+    u64::try_from(len).expect("a length fits into 64 bits")
 }
 
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
@@ -125,21 +125,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_of_a_file_is_the_known_one() {
+    fn file_cid_matches_a_known_value() {
         let empty = "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku";
 
-        assert_eq!(of_bytes(b""), empty);
+        assert_eq!(from_bytes(b""), empty);
         assert!(is_cid(empty));
         assert_eq!(base32(&unbase32(empty).unwrap()), empty);
     }
 
     #[test]
-    fn the_id_of_a_record_does_not_depend_on_the_order_of_its_fields() {
+    fn record_cid_ignores_field_order() {
         let record: Value = serde_json::from_str(r#"{"a": 1, "bb": [true, null], "c": "é"}"#).unwrap();
         let turned: Value = serde_json::from_str(r#"{"c": "é", "bb": [true, null], "a": 1}"#).unwrap();
 
-        assert_eq!(of_record(&record), of_record(&turned));
-        assert!(of_record(&record).unwrap().starts_with("bafyrei"));
-        assert_eq!(of_record(&json!({ "a": 0.5 })), None);
+        assert_eq!(from_record(&record), from_record(&turned));
+        assert!(from_record(&record).unwrap().starts_with("bafyrei"));
+        assert_eq!(from_record(&json!({ "a": 0.5 })), None);
     }
 }

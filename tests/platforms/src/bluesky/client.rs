@@ -8,10 +8,10 @@ use url::{Position, Url};
 /// Source: `detectFacets` of `@atproto/api`, `shortenLinks` and `toShortUrl` of
 /// `social-app`.
 pub(super) fn shortened(text: &str) -> String {
-    text.split_inclusive(char::is_whitespace).map(of_word).collect()
+    text.split_inclusive(char::is_whitespace).map(shorten_word).collect()
 }
 
-fn of_word(word: &str) -> String {
+fn shorten_word(word: &str) -> String {
     let bare = word.trim_end_matches(char::is_whitespace);
     let open = usize::from(bare.starts_with('('));
     let mut link = &bare[open..];
@@ -22,10 +22,10 @@ fn of_word(word: &str) -> String {
     if !link.contains('(') {
         link = link.strip_suffix(')').unwrap_or(link);
     }
-    format!("{}{}{}", &word[..open], short(link), &word[open + link.len()..])
+    format!("{}{}{}", &word[..open], shorten_link(link), &word[open + link.len()..])
 }
 
-fn short(link: &str) -> String {
+fn shorten_link(link: &str) -> String {
     let Ok(url) = Url::parse(link) else { return link.to_owned() };
     let host = &url[Position::BeforeHost..Position::BeforePath];
     let path = &url[Position::BeforePath..];

@@ -29,7 +29,7 @@ const TOLERANCE_SECONDS: i64 = 180;
 const PROOF_MAX_AGE_SECONDS: i64 = 10;
 
 /// What is wrong with a proof.
-enum BadProof {
+enum ProofError {
     Nonce(&'static str),
     Other(&'static str),
 }
@@ -38,7 +38,7 @@ enum BadProof {
 ///
 /// Returns the thumbprint of its key, `None` without a proof.
 pub(super) fn check(
-    world: &NetworkState,
+    network: &NetworkState,
     realm: Realm,
     method: &Method,
     path: &str,
@@ -48,52 +48,54 @@ pub(super) fn check(
     let mut proofs = headers.get_all("dpop").iter();
     let Some(proof) = proofs.next() else { return Ok(None) };
     let checked = match proof.to_str() {
-        Ok(proof) if proofs.next().is_none() => verify(world, realm, method, path, proof, access_token),
-        _ => Err(BadProof::Other("DPoP header must contain a single proof")),
+        Ok(proof) if proofs.next().is_none() => verify(network, realm, method, path, proof, access_token),
+        _ => Err(ProofError::Other("DPoP header must contain a single proof")),
     };
     checked.map(Some).map_err(|bad| bad.refusal(realm))
 }
 
 fn verify(
-    world: &NetworkState,
+    network: &NetworkState,
     realm: Realm,
     method: &Method,
     path: &str,
     proof: &str,
     access_token: Option<&str>,
-) -> Result<String, BadProof> {
-    let proof = Jwt::read(proof).ok_or(BadProof::Other("Failed to verify DPoP proof: not a JWT"))?;
+) -> Result<String, ProofError> {
+    let proof = Jwt::read(proof).ok_or(ProofError::Other("Failed to verify DPoP proof: not a JWT"))?;
     let key = PublicKey::read(&proof.header["jwk"])
-        .ok_or(BadProof::Other("Failed to verify DPoP proof: jwk is not a public P-256 key"))?;
+        .ok_or(ProofError::Other("Failed to verify DPoP proof: jwk is not a public P-256 key"))?;
     require(proof.header["typ"] == "dpop+jwt", "Failed to verify DPoP proof: unexpected typ")?;
     require(proof.is_signed_by(&key), "Failed to verify DPoP proof: signature verification failed")?;
 
-    let age = world.seconds() - proof.time("iat").ok_or(BadProof::Other("DPoP \"iat\" missing"))?;
+    let age = network.seconds() - proof.time("iat").ok_or(ProofError::Other("DPoP \"iat\" missing"))?;
     let fresh = (-TOLERANCE_SECONDS..=PROOF_MAX_AGE_SECONDS + TOLERANCE_SECONDS).contains(&age);
     require(fresh, "Failed to verify DPoP proof: \"iat\" claim timestamp check failed")?;
-    let jti = proof.text("jti").filter(|it| !it.is_empty()).ok_or(BadProof::Other("DPoP \"jti\" missing"))?;
+    let jti = proof.text("jti").filter(|it| !it.is_empty()).ok_or(ProofError::Other("DPoP \"jti\" missing"))?;
     require(proof.text("htm") == Some(method.as_str()), "DPoP \"htm\" mismatch")?;
     let origin = match realm {
-        Realm::AuthorizationServer => world.issuer(),
-        Realm::Pds => world.pds(),
+        Realm::AuthorizationServer => network.issuer(),
+        Realm::Pds => network.pds(),
     };
-    require(proof.text("htu").is_some_and(|it| leads_to(it, origin, path)), "DPoP \"htu\" mismatch")?;
+    require(proof.text("htu").is_some_and(|it| is_same_url(it, origin, path)), "DPoP \"htu\" mismatch")?;
 
     match proof.text("nonce") {
-        None => return Err(BadProof::Nonce("Authorization server requires nonce in DPoP proof")),
-        Some(nonce) if !accepts(world, realm, nonce) => return Err(BadProof::Nonce("DPoP \"nonce\" mismatch")),
+        None => return Err(ProofError::Nonce("Authorization server requires nonce in DPoP proof")),
+        Some(nonce) if !is_valid_nonce(network, realm, nonce) => {
+            return Err(ProofError::Nonce("DPoP \"nonce\" mismatch"));
+        }
         Some(_) => {}
     }
     match access_token {
         Some(token) => require(proof.text("ath") == Some(&jose::digest(token)), "DPoP \"ath\" mismatch")?,
         None => require(proof.claims["ath"].is_null(), "DPoP \"ath\" claim not allowed")?,
     }
-    require(world.state().first_time("proof", jti), "DPoP proof replayed")?;
+    require(network.state().is_first_use("proof", jti), "DPoP proof replayed")?;
     Ok(key.thumbprint())
 }
 
 /// Whether `htu` is this path at this origin: no query, no fragment.
-fn leads_to(htu: &str, origin: &str, path: &str) -> bool {
+fn is_same_url(htu: &str, origin: &str, path: &str) -> bool {
     let Ok(url) = Url::parse(htu) else { return false };
     url.query().is_none()
         && url.fragment().is_none()
@@ -102,11 +104,11 @@ fn leads_to(htu: &str, origin: &str, path: &str) -> bool {
         && url.path() == path
 }
 
-fn require(holds: bool, otherwise: &'static str) -> Result<(), BadProof> {
-    if holds { Ok(()) } else { Err(BadProof::Other(otherwise)) }
+fn require(holds: bool, message: &'static str) -> Result<(), ProofError> {
+    if holds { Ok(()) } else { Err(ProofError::Other(message)) }
 }
 
-impl BadProof {
+impl ProofError {
     fn refusal(self, realm: Realm) -> Refusal {
         let (error, description) = match self {
             Self::Nonce(description) => ("use_dpop_nonce", description),
@@ -122,14 +124,14 @@ impl BadProof {
 
 /// Whether a request will be refused only for its nonce. It is not carried out then,
 /// and the client has to send it again.
-pub(super) fn is_denied(world: &NetworkState, realm: Realm, headers: &HeaderMap) -> bool {
+pub(super) fn is_denied(network: &NetworkState, realm: Realm, headers: &HeaderMap) -> bool {
     let Some(proof) = headers.get("dpop").and_then(|it| Jwt::read(it.to_str().ok()?)) else { return false };
-    !proof.text("nonce").is_some_and(|it| accepts(world, realm, it))
+    !proof.text("nonce").is_some_and(|it| is_valid_nonce(network, realm, it))
 }
 
 /// Adds the next nonce to those answers to which real servers add it.
-pub(super) async fn bring_nonce(
-    State((world, realm)): State<(Shared, Realm)>,
+pub(super) async fn add_nonce(
+    State((network, realm)): State<(Shared, Realm)>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -142,22 +144,22 @@ pub(super) async fn bring_nonce(
     };
     let mut response = next.run(request).await;
     if brings {
-        let nonce = nonce(&world, realm, now(&world) + 1);
+        let nonce = nonce(&network, realm, now(&network) + 1);
         response.headers_mut().insert("dpop-nonce", nonce.parse().expect("base64url fits into a header"));
     }
     response
 }
 
-fn accepts(world: &NetworkState, realm: Realm, said: &str) -> bool {
-    let now = now(world);
-    (now - 1..=now + 1).any(|it| nonce(world, realm, it) == said)
+fn is_valid_nonce(network: &NetworkState, realm: Realm, sent: &str) -> bool {
+    let now = now(network);
+    (now - 1..=now + 1).any(|it| nonce(network, realm, it) == sent)
 }
 
 /// The number of the current nonce.
-fn now(world: &NetworkState) -> i64 {
-    world.seconds().div_euclid(ROTATION_SECONDS)
+fn now(network: &NetworkState) -> i64 {
+    network.seconds().div_euclid(ROTATION_SECONDS)
 }
 
-fn nonce(world: &NetworkState, realm: Realm, number: i64) -> String {
-    jose::digest(&format!("{} {realm:?} {number}", world.secret))
+fn nonce(network: &NetworkState, realm: Realm, number: i64) -> String {
+    jose::digest(&format!("{} {realm:?} {number}", network.secret))
 }

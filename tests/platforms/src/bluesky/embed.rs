@@ -45,16 +45,16 @@ pub(super) fn check(embed: &Value, path: &str) -> Checked<Vec<BlobRef>> {
 /// words for what they show.
 pub(super) fn media(embed: &Value) -> Vec<(BlobRef, Option<String>)> {
     let shown = |it: &Value, field: &str| {
-        let words = it["alt"].as_str().filter(|it| !it.is_empty()).map(str::to_owned);
-        Some((read(&it[field])?, words))
+        let alt_text = it["alt"].as_str().filter(|it| !it.is_empty()).map(str::to_owned);
+        Some((read(&it[field])?, alt_text))
     };
-    let of = |list: &Value| -> Vec<_> {
+    let read_media = |list: &Value| -> Vec<_> {
         let items = list.as_array().map(Vec::as_slice).unwrap_or_default();
         items.iter().filter_map(|it| shown(it, "image")).collect()
     };
     match embed["$type"].as_str() {
-        Some("app.bsky.embed.images") => of(&embed["images"]),
-        Some("app.bsky.embed.gallery") => of(&embed["items"]),
+        Some("app.bsky.embed.images") => read_media(&embed["images"]),
+        Some("app.bsky.embed.gallery") => read_media(&embed["items"]),
         Some("app.bsky.embed.video") => shown(embed, "video").into_iter().collect(),
         Some("app.bsky.embed.recordWithMedia") => media(&embed["media"]),
         _ => Vec::new(),

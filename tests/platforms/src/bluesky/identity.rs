@@ -23,12 +23,12 @@ pub(super) fn routes() -> Router<Shared> {
 }
 
 /// The PLC directory.
-async fn document(State(world): State<Shared>, Path(did): Path<String>) -> Response {
-    let Some(handle) = account::handle_of(&did) else {
+async fn document(State(network): State<Shared>, Path(did): Path<String>) -> Response {
+    let Some(handle) = account::find_handle(&did) else {
         let message = json!({ "message": format!("DID not registered: {did}") });
         return (StatusCode::NOT_FOUND, Json(message)).into_response();
     };
-    let moved_to = world.state().account.moved_to.clone().filter(|_| did == account::DID);
+    let moved_to = network.state().account.moved_to.clone().filter(|_| did == account::DID);
     let document = json!({
         "@context": ["https://www.w3.org/ns/did/v1", "https://w3id.org/security/multikey/v1"],
         "id": did,
@@ -37,17 +37,17 @@ async fn document(State(world): State<Shared>, Path(did): Path<String>) -> Respo
         "service": [{
             "id": "#atproto_pds",
             "type": "AtprotoPersonalDataServer",
-            "serviceEndpoint": moved_to.unwrap_or_else(|| world.pds().to_owned()),
+            "serviceEndpoint": moved_to.unwrap_or_else(|| network.pds().to_owned()),
         }],
     });
     ([(CONTENT_TYPE, "application/did+ld+json; charset=utf-8")], document.to_string()).into_response()
 }
 
 /// Which authorization server the data server listens to.
-async fn protected_resource(State(world): State<Shared>) -> Json<Value> {
+async fn protected_resource(State(network): State<Shared>) -> Json<Value> {
     Json(json!({
-        "resource": world.pds(),
-        "authorization_servers": [world.issuer()],
+        "resource": network.pds(),
+        "authorization_servers": [network.issuer()],
         "scopes_supported": [],
         "bearer_methods_supported": ["header"],
         "resource_documentation": "https://atproto.com",
@@ -55,23 +55,26 @@ async fn protected_resource(State(world): State<Shared>) -> Json<Value> {
 }
 
 #[derive(Deserialize)]
-struct Handle {
+struct HandleQuery {
     handle: String,
 }
 
-async fn resolve_handle(Query(Handle { handle }): Query<Handle>) -> Result<Json<Value>, Refusal> {
-    let did = account::did_of(&handle).ok_or_else(|| Refusal::invalid("Unable to resolve handle"))?;
+async fn resolve_handle(Query(HandleQuery { handle }): Query<HandleQuery>) -> Result<Json<Value>, Refusal> {
+    let did = account::find_did(&handle).ok_or_else(|| Refusal::invalid("Unable to resolve handle"))?;
     Ok(Json(json!({ "did": did })))
 }
 
 #[derive(Deserialize)]
-struct Actor {
+struct ActorQuery {
     actor: String,
 }
 
 /// The `AppView`.
-async fn profile(State(world): State<Shared>, Query(Actor { actor }): Query<Actor>) -> Result<Json<Value>, Refusal> {
-    let state = world.state();
+async fn profile(
+    State(network): State<Shared>,
+    Query(ActorQuery { actor }): Query<ActorQuery>,
+) -> Result<Json<Value>, Refusal> {
+    let state = network.state();
     if !state.account.app_view {
         let message = format!("No service configured for {}", "app.bsky.actor.getProfile");
         return Err(Refusal::invalid(message));
@@ -85,7 +88,7 @@ async fn profile(State(world): State<Shared>, Query(Actor { actor }): Query<Acto
             profile["displayName"] = name.into();
         }
         if let Some(cid) = entry.value["avatar"]["ref"]["$link"].as_str() {
-            let (pds, did) = (world.pds(), account::DID);
+            let (pds, did) = (network.pds(), account::DID);
             profile["avatar"] = format!("{pds}/xrpc/com.atproto.sync.getBlob?did={did}&cid={cid}").into();
         }
     }

@@ -116,8 +116,8 @@ pub(super) fn random(prefix: &str) -> String {
 }
 
 /// The base64url of a SHA-256.
-pub(super) fn digest(of: &str) -> String {
-    encode(Sha256::digest(of.as_bytes()))
+pub(super) fn digest(text: &str) -> String {
+    encode(Sha256::digest(text.as_bytes()))
 }
 
 fn encode(bytes: impl AsRef<[u8]>) -> String {

@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::refusal::Refusal;
-use crate::fake::limits::{Begins, Limit, Limits, Standing};
+use crate::fake::limits::{Limit, Limits, Standing, WindowStart};
 
 /// What is counted together.
 #[derive(Clone, Copy, Debug)]
@@ -41,11 +41,11 @@ pub(super) struct Allowance(Standing);
 /// Uses points, or refuses.
 pub(super) fn take(limits: &mut Limits, route: Route, points: u64, now: DateTime<Utc>) -> Result<Allowance, Refusal> {
     let mut tightest: Option<Standing> = None;
-    for &(most, seconds) in route.windows() {
+    for &(max, seconds) in route.windows() {
         let (name, period) = (route.name(), TimeDelta::seconds(seconds));
-        let limit = Limit { name, most, period, begins: Begins::WithTheFirst };
+        let limit = Limit { name, max, period, window_start: WindowStart::FirstRequest };
         let standing = limits.count(limit, "us", points, now);
-        if standing.exceeded {
+        if standing.is_exceeded {
             return Err(Allowance(standing).exceeded());
         }
         tightest = tightest.filter(|it| it.remaining <= standing.remaining).or(Some(standing));
@@ -72,7 +72,7 @@ impl Allowance {
 
     /// The reset is in whole seconds since 1970, never before it happens.
     fn values(&self) -> [(&'static str, String); 4] {
-        let Standing { most, remaining, reset, period, .. } = self.0;
+        let Standing { max: most, remaining, resets_at: reset, period, .. } = self.0;
         let reset = (reset + TimeDelta::milliseconds(999)).timestamp();
         [
             ("ratelimit-limit", most.to_string()),

@@ -27,32 +27,32 @@ pub(super) fn routes() -> Router<Shared> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked {
+struct JobQuery {
     job_id: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Numbered {
+struct PartQuery {
     job_id: String,
     part_number: u64,
 }
 
 /// All of it takes the token that `uploadVideo` takes.
-fn verify(world: &NetworkState, token: &str) -> Result<(), Refusal> {
-    service::verify(world, token, &world.pds_did(), "com.atproto.repo.uploadBlob")
+fn verify(network: &NetworkState, token: &str) -> Result<(), Refusal> {
+    service::verify(network, token, &network.pds_did(), "com.atproto.repo.uploadBlob")
 }
 
-fn unknown() -> Refusal {
+fn unknown_upload() -> Refusal {
     Refusal::bad("UploadNotFound", "Upload not found")
 }
 
-async fn start(State(world): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
-    verify(&world, &token)?;
+async fn start(State(network): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
+    verify(&network, &token)?;
     let mime_type = input.text("mimeType")?;
     let size_bytes = input.0["sizeBytes"].as_u64().filter(|it| 0 < *it);
     let size_bytes = size_bytes.ok_or_else(|| Refusal::invalid("Input must have the property \"sizeBytes\""))?;
-    let mut state = world.state();
+    let mut state = network.state();
     let videos = &mut state.videos;
     let Some(part_bytes) = videos.parts.part_bytes else {
         return Err(Refusal::bad("MethodNotImplemented", "Method Not Implemented"));
@@ -66,23 +66,23 @@ async fn start(State(world): State<Shared>, Bearer(token): Bearer, input: Input)
     if videos.left == 0 {
         return Err(Refusal::bad("DailyLimitExceeded", "You have reached your daily limit of videos"));
     }
-    let id = videos.parts.start(size_bytes, part_bytes, world.clock.now());
+    let id = videos.parts.start(size_bytes, part_bytes, network.clock.now());
     Ok(Json(videos.parts.uploads[&id].plan(&id)))
 }
 
 async fn part(
-    State(world): State<Shared>,
+    State(network): State<Shared>,
     Bearer(token): Bearer,
-    Query(Numbered { job_id, part_number }): Query<Numbered>,
+    Query(PartQuery { job_id, part_number }): Query<PartQuery>,
     file: File,
 ) -> Result<Json<Value>, Refusal> {
     let (announced, mime_type) = (file.size_bytes, file.mime_type);
     // Read in any case: a client that still writes would not see the answer.
     let bytes = input::read(file.body, usize::try_from(VIDEO).unwrap_or(usize::MAX)).await;
-    verify(&world, &token)?;
-    let now = world.clock.now();
-    let mut state = world.state();
-    let upload = state.videos.parts.uploads.get_mut(&job_id).ok_or_else(unknown)?;
+    verify(&network, &token)?;
+    let now = network.clock.now();
+    let mut state = network.state();
+    let upload = state.videos.parts.uploads.get_mut(&job_id).ok_or_else(unknown_upload)?;
     if upload.job.is_some() {
         return Err(Refusal::bad("UploadAlreadyCompleted", "The upload is complete"));
     }
@@ -101,12 +101,12 @@ async fn part(
     Ok(Json(json!({ "partNumber": part_number, "sizeBytes": length })))
 }
 
-async fn finish(State(world): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
-    verify(&world, &token)?;
+async fn finish(State(network): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
+    verify(&network, &token)?;
     let id = input.text("jobId")?;
-    let mut state = world.state();
+    let mut state = network.state();
     let Everything { videos, blobs, .. } = &mut *state;
-    let upload = videos.parts.uploads.get(id).ok_or_else(unknown)?;
+    let upload = videos.parts.uploads.get(id).ok_or_else(unknown_upload)?;
     if let Some(failure) = upload.failure {
         return Err(Refusal::bad("UploadFailed", failure));
     }
@@ -127,7 +127,7 @@ async fn finish(State(world): State<Shared>, Bearer(token): Bearer, input: Input
         }
         let whole = upload.whole();
         let used_up = || Refusal::bad("DailyLimitExceeded", "You have reached your daily limit of videos");
-        videos.job_of(whole, blobs).ok_or_else(used_up)?.0
+        videos.find_or_create_job(whole, blobs).ok_or_else(used_up)?.0
     };
     if let Some(upload) = videos.parts.uploads.get_mut(id) {
         upload.job = Some(job.clone());
@@ -136,14 +136,14 @@ async fn finish(State(world): State<Shared>, Bearer(token): Bearer, input: Input
 }
 
 async fn status(
-    State(world): State<Shared>,
+    State(network): State<Shared>,
     Bearer(token): Bearer,
-    Query(Asked { job_id }): Query<Asked>,
+    Query(JobQuery { job_id }): Query<JobQuery>,
 ) -> Result<Json<Value>, Refusal> {
-    verify(&world, &token)?;
-    let now = world.clock.now();
-    let state = world.state();
-    let upload = state.videos.parts.uploads.get(&job_id).ok_or_else(unknown)?;
+    verify(&network, &token)?;
+    let now = network.clock.now();
+    let state = network.state();
+    let upload = state.videos.parts.uploads.get(&job_id).ok_or_else(unknown_upload)?;
     let mut status = upload.plan(&job_id);
     status["receivedParts"] = upload.parts.keys().copied().collect();
     status["state"] = match upload {

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_post_of_the_largest_size_is_accepted() {
+    fn largest_post_is_accepted() {
         let family = "👨‍👩‍👧";
 
         assert!(with(&json!({ "text": "x".repeat(300) })).is_ok());
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn facets_lie_on_characters_and_apart() {
+    fn facets_must_align_with_characters_and_not_overlap() {
         assert!(with(&json!({ "facets": [link(0, 5), link(6, 8)] })).is_ok());
         assert!(with(&json!({ "facets": [link(0, 7)] })).unwrap_err().contains("cuts a character"));
         assert!(with(&json!({ "facets": [link(0, 9)] })).unwrap_err().contains("out of the text"));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_a_schema_can_be_against() {
+    fn invalid_records_are_refused() {
         for wrong in [
             json!({ "text": null }),
             json!({ "createdAt": "2026-11-20T12:00:00" }),

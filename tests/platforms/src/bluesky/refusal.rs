@@ -46,7 +46,7 @@ impl Refusal {
     }
 
     /// Whether the request has to be made again with another proof.
-    pub(super) fn is_about_proof(&self) -> bool {
+    pub(super) fn needs_new_proof(&self) -> bool {
         matches!(self.body["error"].as_str(), Some("use_dpop_nonce" | "invalid_dpop_proof"))
     }
 

@@ -54,15 +54,15 @@ impl<'a> Swap<'a> {
     }
 }
 
-async fn put(State(world): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn put(State(network): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
     let (collection, rkey) = (input.text("collection")?, input.text("rkey")?);
-    let allowance = may_write(&world, &input, 2)?;
+    let allowance = check_may_write(&network, &input, 2)?;
     caller.repo(Action::Create, collection)?;
     caller.repo(Action::Update, collection)?;
     let prepared = Prepared::read(collection, Some(rkey), input.0["record"].clone(), String::new)?;
 
-    let now = world.clock.now();
-    let mut state = world.state();
+    let now = network.clock.now();
+    let mut state = network.state();
     let current = state.repo.get(collection, rkey).map(|it| it.cid.clone());
     let status = prepared.status;
     let mut answer = json!({
@@ -81,16 +81,16 @@ async fn put(State(world): State<Shared>, caller: Caller, input: Input) -> Resul
     Ok((allowance.headers(), Json(answer)).into_response())
 }
 
-async fn create(State(world): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn create(State(network): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
     let collection = input.text("collection")?;
-    let allowance = may_write(&world, &input, 3)?;
+    let allowance = check_may_write(&network, &input, 3)?;
     caller.repo(Action::Create, collection)?;
     let rkey = input.0["rkey"].as_str();
-    let prepared = Prepared::read(collection, rkey, input.0["record"].clone(), || next_key(&world))?;
+    let prepared = Prepared::read(collection, rkey, input.0["record"].clone(), || next_key(&network))?;
 
-    let now = world.clock.now();
-    let mut state = world.state();
-    absent(&state, &prepared.entry)?;
+    let now = network.clock.now();
+    let mut state = network.state();
+    check_key_is_free(&state, &prepared.entry)?;
     let mut answer = json!({
         "uri": prepared.entry.uri(),
         "cid": prepared.entry.cid,
@@ -101,12 +101,12 @@ async fn create(State(world): State<Shared>, caller: Caller, input: Input) -> Re
     Ok((allowance.headers(), Json(answer)).into_response())
 }
 
-async fn delete(State(world): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn delete(State(network): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
     let (collection, rkey) = (input.text("collection")?, input.text("rkey")?);
-    let allowance = may_write(&world, &input, 1)?;
+    let allowance = check_may_write(&network, &input, 1)?;
     caller.repo(Action::Delete, collection)?;
-    let now = world.clock.now();
-    let mut state = world.state();
+    let now = network.clock.now();
+    let mut state = network.state();
     let mut answer = json!({});
     if remove(&mut state, collection, rkey) {
         answer["commit"] = state.repo.commit(now);
@@ -114,7 +114,7 @@ async fn delete(State(world): State<Shared>, caller: Caller, input: Input) -> Re
     Ok((allowance.headers(), Json(answer)).into_response())
 }
 
-async fn apply_writes(State(world): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn apply_writes(State(network): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
     let writes = input.0["writes"].as_array();
     let writes = writes.filter(|it| it.len() <= 200).ok_or_else(|| Refusal::invalid("Too many writes. Max: 200"))?;
     let actions: Vec<Action> = writes.iter().map(action).collect::<Result<_, _>>()?;
@@ -123,7 +123,7 @@ async fn apply_writes(State(world): State<Shared>, caller: Caller, input: Input)
         Action::Update => 2,
         Action::Delete => 1,
     };
-    let allowance = may_write(&world, &input, actions.iter().map(points).sum())?;
+    let allowance = check_may_write(&network, &input, actions.iter().map(points).sum())?;
 
     let mut prepared = Vec::new();
     for (write, &action) in writes.iter().zip(&actions) {
@@ -134,16 +134,16 @@ async fn apply_writes(State(world): State<Shared>, caller: Caller, input: Input)
         let read = if action == Action::Delete {
             None
         } else {
-            Some(Prepared::read(collection, rkey, value, || next_key(&world))?)
+            Some(Prepared::read(collection, rkey, value, || next_key(&network))?)
         };
         prepared.push((action, collection, rkey.unwrap_or_default(), read));
     }
-    let now = world.clock.now();
-    let mut state = world.state();
+    let now = network.clock.now();
+    let mut state = network.state();
     for (action, _, _, read) in &prepared {
         let Some(read) = read else { continue };
         if *action == Action::Create {
-            absent(&state, &read.entry)?;
+            check_key_is_free(&state, &read.entry)?;
         }
         state.blobs.check(&read.entry.blobs)?;
     }
@@ -175,21 +175,21 @@ fn action(write: &Value) -> Result<Action, Refusal> {
 }
 
 /// Whether the account writes at all, into its own repository, and not too often.
-fn may_write(world: &NetworkState, input: &Input, points: u64) -> Result<Allowance, Refusal> {
-    let allowance = limits::take(&mut world.state().limits, Route::Write, points, world.clock.now())?;
+fn check_may_write(network: &NetworkState, input: &Input, points: u64) -> Result<Allowance, Refusal> {
+    let allowance = limits::take(&mut network.state().limits, Route::Write, points, network.clock.now())?;
     if !account::is_it(input.text("repo")?) {
         return Err(Refusal::unauthorized("AuthenticationRequired", "Authentication Required"));
     }
-    caller::active(world)?;
+    caller::active(network)?;
     Ok(allowance)
 }
 
-fn next_key(world: &NetworkState) -> String {
-    tid::at(world.clock.now(), world.state().repo.commits() + 1)
+fn next_key(network: &NetworkState) -> String {
+    tid::at(network.clock.now(), network.state().repo.commits() + 1)
 }
 
 /// Refuses a key that is taken. Real servers answer 500, as if it were their fault.
-fn absent(state: &Everything, entry: &Entry) -> Result<(), Refusal> {
+fn check_key_is_free(state: &Everything, entry: &Entry) -> Result<(), Refusal> {
     if state.repo.get(&entry.collection, &entry.rkey).is_none() {
         return Ok(());
     }
@@ -201,14 +201,14 @@ fn write(state: &mut Everything, entry: Entry, now: DateTime<Utc>) -> Result<(),
     if state.knows_no_galleries && embed::has_gallery(&entry.value["embed"]) {
         return Err(Refusal::invalid("Invalid app.bsky.feed.post record: expected a known embed at $.record.embed"));
     }
-    state.blobs.collect_old(now);
+    state.blobs.collect_expired(now);
     state.blobs.check(&entry.blobs)?;
     state.blobs.keep(&entry.blobs);
     let is_it = |it: &Entry| it.collection == entry.collection && it.rkey == entry.rkey;
     match state.repo.entries.iter().position(is_it) {
         Some(index) => {
             let before = std::mem::replace(&mut state.repo.entries[index], entry);
-            let_go(state, &before);
+            release_blobs(state, &before);
         }
         None => state.repo.entries.push(entry),
     }
@@ -219,12 +219,12 @@ fn remove(state: &mut Everything, collection: &str, rkey: &str) -> bool {
     let index = state.repo.entries.iter().position(|it| it.collection == collection && it.rkey == rkey);
     let Some(index) = index else { return false };
     let before = state.repo.entries.remove(index);
-    let_go(state, &before);
+    release_blobs(state, &before);
     true
 }
 
 /// Removes the files of a record that is no more, unless another has them.
-fn let_go(state: &mut Everything, before: &Entry) {
+fn release_blobs(state: &mut Everything, before: &Entry) {
     for blob in &before.blobs {
         let elsewhere = state.repo.entries.iter().any(|it| it.blobs.iter().any(|other| other.cid == blob.cid));
         if !elsewhere {
@@ -241,9 +241,9 @@ struct Wanted {
     cid: Option<String>,
 }
 
-async fn get_record(State(world): State<Shared>, Query(wanted): Query<Wanted>) -> Result<Json<Value>, Refusal> {
+async fn get_record(State(network): State<Shared>, Query(wanted): Query<Wanted>) -> Result<Json<Value>, Refusal> {
     let Wanted { repo, collection, rkey, cid } = wanted;
-    let state = world.state();
+    let state = network.state();
     if repo == account::OTHER_DID {
         return state.others.record(&collection, &rkey).map(Json);
     }
@@ -258,7 +258,7 @@ async fn get_record(State(world): State<Shared>, Query(wanted): Query<Wanted>) -
 }
 
 #[derive(Deserialize)]
-struct Page {
+struct ListRecordsQuery {
     repo: String,
     collection: String,
     limit: Option<usize>,
@@ -267,7 +267,7 @@ struct Page {
 }
 
 /// By key, the greatest first.
-async fn list(State(world): State<Shared>, Query(page): Query<Page>) -> Result<Json<Value>, Refusal> {
+async fn list(State(network): State<Shared>, Query(page): Query<ListRecordsQuery>) -> Result<Json<Value>, Refusal> {
     if !account::is_it(&page.repo) {
         return Err(Refusal::invalid(format!("Could not find repo: {}", page.repo)));
     }
@@ -275,7 +275,7 @@ async fn list(State(world): State<Shared>, Query(page): Query<Page>) -> Result<J
     if !(1..=100).contains(&limit) {
         return Err(Refusal::invalid("limit has to be between 1 and 100"));
     }
-    let state = world.state();
+    let state = network.state();
     let mut entries: Vec<&Entry> = state.repo.entries(&page.collection).collect();
     let upwards = page.reverse.unwrap_or(false);
     entries.sort_by(|one, other| if upwards { one.rkey.cmp(&other.rkey) } else { other.rkey.cmp(&one.rkey) });

@@ -7,7 +7,7 @@ use serde_json::Value;
 pub(super) type Checked<T> = Result<T, String>;
 
 pub(super) fn string<'a>(value: &'a Value, path: &str) -> Checked<&'a str> {
-    value.as_str().ok_or_else(|| words(path, "expected a string"))
+    value.as_str().ok_or_else(|| error_message(path, "expected a string"))
 }
 
 pub(super) fn array<'a>(value: &'a Value, longest: usize, path: &str) -> Checked<&'a [Value]> {
@@ -18,14 +18,14 @@ pub(super) fn array<'a>(value: &'a Value, longest: usize, path: &str) -> Checked
     }
 }
 
-pub(super) fn require(holds: bool, path: &str, otherwise: &str) -> Checked<()> {
-    if holds { Ok(()) } else { fault(path, otherwise) }
+pub(super) fn require(holds: bool, path: &str, message: &str) -> Checked<()> {
+    if holds { Ok(()) } else { fault(path, message) }
 }
 
 pub(super) fn fault<T>(path: &str, what: &str) -> Checked<T> {
-    Err(words(path, what))
+    Err(error_message(path, what))
 }
 
-fn words(path: &str, what: &str) -> String {
+fn error_message(path: &str, what: &str) -> String {
     format!("{what} at {path}")
 }

@@ -156,7 +156,7 @@ impl Permission {
         };
         match kind {
             "repo" => Self::repo(all("collection"), all("action")),
-            "blob" => Some(Self::Blob { accept: some(all("accept"))? }),
+            "blob" => Some(Self::Blob { accept: non_empty(all("accept"))? }),
             _ => Self::rpc(all("lxm"), &all("aud")),
         }
     }
@@ -167,7 +167,7 @@ impl Permission {
             actions = known.map(str::to_owned).to_vec();
         }
         let understood = actions.iter().all(|it| known.contains(&it.as_str()));
-        understood.then_some(Self::Repo { collections: some(collections)?, actions })
+        understood.then_some(Self::Repo { collections: non_empty(collections)?, actions })
     }
 
     /// The audience is `*` or a service of a DID. Neither a bare DID nor every method
@@ -176,11 +176,11 @@ impl Permission {
         let [audience] = audience else { return None };
         let fits = audience == "*" || (audience.starts_with("did:") && audience.contains('#'));
         let everything = audience == "*" && methods.iter().any(|it| it == "*");
-        (fits && !everything).then_some(Self::Rpc { methods: some(methods)?, audience: audience.clone() })
+        (fits && !everything).then_some(Self::Rpc { methods: non_empty(methods)?, audience: audience.clone() })
     }
 }
 
-fn some(list: Vec<String>) -> Option<Vec<String>> {
+fn non_empty(list: Vec<String>) -> Option<Vec<String>> {
     (!list.is_empty()).then_some(list)
 }
 
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scope_covers_what_it_names_and_nothing_else() {
+    fn scope_covers_only_what_it_names() {
         let scopes = Scopes::read("atproto repo:app.bsky.feed.post?action=create blob:image/* rpc:a.b.c?aud=*");
 
         assert!(scopes.repo(Action::Create, "app.bsky.feed.post").is_ok());
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_scope_is_left_out() {
+    fn invalid_scopes_are_ignored() {
         let written = "atproto rpc:a.b.c?aud=did:web:x rpc:*?aud=* repo:x?action=burn nonsense repo:x atproto";
 
         assert_eq!(Scopes::read(written).to_string(), "atproto repo:x");

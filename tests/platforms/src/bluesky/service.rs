@@ -17,15 +17,15 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/com.atproto.server.getServiceAuth", get(service_auth))
 }
 
-async fn describe(State(world): State<Shared>) -> Json<Value> {
+async fn describe(State(network): State<Shared>) -> Json<Value> {
     let mut server = json!({
-        "did": world.pds_did(),
+        "did": network.pds_did(),
         "availableUserDomains": [".test"],
         "inviteCodeRequired": false,
         "links": {},
         "contact": {},
     });
-    let state = world.state();
+    let state = network.state();
     // `@atproto/pds` says it since 0.5.22 of July 2026, which has had galleries for two months.
     if !state.knows_no_galleries {
         server["blobUploadLimit"] = state.blobs.limit.into();
@@ -42,7 +42,7 @@ struct Wanted {
 
 /// A token with which the account calls one method of another service.
 async fn service_auth(
-    State(world): State<Shared>,
+    State(network): State<Shared>,
     caller: Caller,
     Query(wanted): Query<Wanted>,
 ) -> Result<Json<Value>, Refusal> {
@@ -51,7 +51,7 @@ async fn service_auth(
     if !aud.starts_with("did:") {
         return Err(Refusal::invalid("aud must be a valid atproto DID or did#serviceId reference"));
     }
-    let now = world.seconds();
+    let now = network.seconds();
     let lives = exp.map_or(60, |exp| exp - now);
     let longest = if lxm.is_some() { 3600 } else { 60 };
     if lives < 0 {
@@ -69,16 +69,16 @@ async fn service_auth(
         "exp": now + lives,
         "jti": jose::random(""),
     });
-    Ok(Json(json!({ "token": world.key.sign("JWT", &claims) })))
+    Ok(Json(json!({ "token": network.key.sign("JWT", &claims) })))
 }
 
 /// Whether a token of [`service_auth`] is for this method at this service.
-pub(super) fn verify(world: &NetworkState, token: &str, audience: &str, method: &str) -> Result<(), Refusal> {
+pub(super) fn verify(network: &NetworkState, token: &str, audience: &str, method: &str) -> Result<(), Refusal> {
     let refuse = |error: &str, message: &str| Err(Refusal::unauthorized(error, message));
-    let Some(token) = world.key.verify("JWT", token) else {
+    let Some(token) = network.key.verify("JWT", token) else {
         return refuse("BadJwtSignature", "jwt signature does not match jwt issuer");
     };
-    if token.time("exp").is_none_or(|exp| exp <= world.seconds()) {
+    if token.time("exp").is_none_or(|exp| exp <= network.seconds()) {
         return refuse("JwtExpired", "jwt expired");
     }
     if token.text("aud") != Some(audience) {

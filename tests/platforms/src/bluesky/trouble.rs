@@ -19,9 +19,9 @@ use crate::fake::front::{self, Front};
 use crate::fake::injected_faults::InjectedFaults;
 
 /// A server whose calls can be in trouble.
-pub(super) fn around(world: &Shared, realm: Realm, server: Router<Shared>) -> Router {
-    let server = server.layer(from_fn_with_state((world.clone(), realm), dpop::bring_nonce));
-    front::around(server, Arc::new(Server { world: world.clone(), realm })).with_state(world.clone())
+pub(super) fn around(network: &Shared, realm: Realm, server: Router<Shared>) -> Router {
+    let server = server.layer(from_fn_with_state((network.clone(), realm), dpop::add_nonce));
+    front::around(server, Arc::new(Server { world: network.clone(), realm })).with_state(network.clone())
 }
 
 struct Server {
@@ -44,16 +44,16 @@ impl Front for Server {
         classify(head, body).filter(|_| !dpop::is_denied(&self.world, self.realm, &head.headers))
     }
 
-    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
-        match trouble {
-            InjectedFault::Limited { retry_after } => {
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+        match fault {
+            InjectedFault::RateLimited { retry_after } => {
                 Allowance::none_until(self.world.clock.now() + retry_after).exceeded().into_response()
             }
             InjectedFault::Unavailable => {
                 Refusal::xrpc(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "Service Unavailable")
                     .into_response()
             }
-            InjectedFault::Unwanted => unwanted(call).into_response(),
+            InjectedFault::Refused => refused_content(call).into_response(),
             _ => broken(self.realm),
         }
     }
@@ -72,7 +72,7 @@ fn broken(realm: Realm) -> Response {
     refusal.with_status(StatusCode::INTERNAL_SERVER_ERROR).into_response()
 }
 
-fn unwanted(call: Call) -> Refusal {
+fn refused_content(call: Call) -> Refusal {
     match call {
         Call::Publish => {
             Refusal::invalid(format!("Invalid {POST} record: string too big (maximum 300 graphemes) at $.record.text"))

@@ -46,18 +46,18 @@ impl FromRequestParts<Shared> for Bearer {
     }
 }
 
-async fn limits(State(world): State<Shared>, Bearer(token): Bearer) -> Result<Response, Refusal> {
+async fn limits(State(network): State<Shared>, Bearer(token): Bearer) -> Result<Response, Refusal> {
     // The token may be for the service's own DID, or for that of its host, which is
     // the data server's here.
     let method = "app.bsky.video.getUploadLimits";
-    service::verify(&world, &token, DID, method)
-        .or_else(|_| service::verify(&world, &token, &world.pds_did(), method))?;
-    if !world.state().account.confirmed {
+    service::verify(&network, &token, DID, method)
+        .or_else(|_| service::verify(&network, &token, &network.pds_did(), method))?;
+    if !network.state().account.confirmed {
         let (error, message) = ("unconfirmed_email", "Confirm your email address to upload videos");
         let limits = json!({ "canUpload": false, "error": error, "message": message });
         return Ok((StatusCode::UNAUTHORIZED, Json(limits)).into_response());
     }
-    let left = world.state().videos.left;
+    let left = network.state().videos.left;
     let mut limits = json!({
         "canUpload": 0 < left,
         "remainingDailyVideos": left,
@@ -71,19 +71,19 @@ async fn limits(State(world): State<Shared>, Bearer(token): Bearer) -> Result<Re
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct UploadQuery {
     did: String,
     name: String,
 }
 
 /// Takes a video with the token that will put it into the account's data server.
 async fn upload(
-    State(world): State<Shared>,
+    State(network): State<Shared>,
     Bearer(token): Bearer,
-    Query(Named { did, name }): Query<Named>,
+    Query(UploadQuery { did, name }): Query<UploadQuery>,
     file: File,
 ) -> Result<Response, Refusal> {
-    let checked = service::verify(&world, &token, &world.pds_did(), "com.atproto.repo.uploadBlob").and_then(|()| {
+    let checked = service::verify(&network, &token, &network.pds_did(), "com.atproto.repo.uploadBlob").and_then(|()| {
         if did != account::DID {
             Err(Refusal::unauthorized("AuthenticationRequired", "the token is of another account"))
         } else if name.is_empty() || !TYPES.contains(&file.mime_type.as_str()) {
@@ -92,16 +92,16 @@ async fn upload(
             Ok(())
         }
     });
-    let most = if checked.is_ok() && file.size_bytes <= VIDEO { VIDEO } else { 0 };
-    let bytes = input::read(file.body, usize::try_from(most).unwrap_or(usize::MAX)).await;
+    let max_bytes = if checked.is_ok() && file.size_bytes <= VIDEO { VIDEO } else { 0 };
+    let bytes = input::read(file.body, usize::try_from(max_bytes).unwrap_or(usize::MAX)).await;
     checked?;
     let bytes = bytes.ok_or_else(Refusal::too_large)?;
 
-    let mut state = world.state();
+    let mut state = network.state();
     let Everything { videos, blobs, .. } = &mut *state;
-    blobs.collect_old(world.clock.now());
+    blobs.collect_expired(network.clock.now());
     let used_up = || Refusal::bad("rate_limit_exceeded", "You have reached your daily limit of videos");
-    let (id, is_new) = videos.job_of(bytes.into(), blobs).ok_or_else(used_up)?;
+    let (id, is_new) = videos.find_or_create_job(bytes.into(), blobs).ok_or_else(used_up)?;
     let mut status = videos.jobs[&id].status(&id);
     if is_new {
         status["state"] = "JOB_STATE_CREATED".into();
@@ -119,16 +119,19 @@ async fn upload(
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct JobQuery {
     #[serde(rename = "jobId")]
     job_id: String,
 }
 
 /// Each question takes a job one step further. With the last step the file is stored
 /// in the data server.
-async fn status(State(world): State<Shared>, Query(Asked { job_id }): Query<Asked>) -> Result<Json<Value>, Refusal> {
-    let now = world.clock.now();
-    let mut state = world.state();
+async fn status(
+    State(network): State<Shared>,
+    Query(JobQuery { job_id }): Query<JobQuery>,
+) -> Result<Json<Value>, Refusal> {
+    let now = network.clock.now();
+    let mut state = network.state();
     let Everything { videos, blobs, .. } = &mut *state;
     let unknown = || Refusal::bad("job_not_found", "Job not found");
     let is_last = match &mut videos.jobs.get_mut(&job_id).ok_or_else(unknown)?.work {
@@ -139,7 +142,7 @@ async fn status(State(world): State<Shared>, Query(Asked { job_id }): Query<Aske
         }
         Work::Done { .. } | Work::Failed { .. } => false,
     };
-    let failure = if is_last { videos.next_failure() } else { None };
+    let failure = if is_last { videos.take_failure() } else { None };
     let job = videos.jobs.get_mut(&job_id).ok_or_else(unknown)?;
     if let (true, Work::Encoding { bytes, .. }) = (is_last, &job.work) {
         job.work = match failure {

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use self::blobs::Blobs;
 use self::grants::Grants;
-use self::others::Others;
+use self::others::OtherRecords;
 use self::passwords::Passwords;
 use self::repo::Repo;
 use self::requests::Requests;
@@ -65,7 +65,7 @@ pub(super) struct State {
     pub(super) grants: Grants,
     pub(super) passwords: Passwords,
     pub(super) repo: Repo,
-    pub(super) others: Others,
+    pub(super) others: OtherRecords,
     pub(super) blobs: Blobs,
     pub(super) videos: Videos,
     pub(super) limits: Limits,
@@ -73,15 +73,15 @@ pub(super) struct State {
 
 impl State {
     /// Notes that this was used, and tells whether it was for the first time.
-    pub(super) fn first_time(&mut self, kind: &str, what: &str) -> bool {
+    pub(super) fn is_first_use(&mut self, kind: &str, what: &str) -> bool {
         self.said.insert(format!("{kind} {what}"))
     }
 }
 
 impl NetworkState {
     pub(super) fn new(clock: Clock) -> Self {
-        let (origins, state, troubles) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self { clock, key: Key::new(), secret: jose::random(""), origins, state, troubles }
+        let (origins, state, faults) = (OnceLock::new(), Mutex::default(), Mutex::default());
+        Self { clock, key: Key::new(), secret: jose::random(""), origins, state, troubles: faults }
     }
 
     /// Tells the servers where they are.

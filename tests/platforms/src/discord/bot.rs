@@ -50,7 +50,7 @@ const ROLE: &str = "290926798626358888";
 
 /// Discord, with a bot of the app.
 pub struct DiscordBot {
-    here: Arc<Here>,
+    fake: Arc<Here>,
     /// What arrived so far.
     pub request_log: RequestLog,
 }
@@ -131,7 +131,7 @@ impl DiscordBot {
             .route("/channels/{channel}/messages", get(messages::list).post(messages::create))
             .route("/channels/{channel}/messages/{message}", get(messages::show))
             .route("/channels/{channel}/threads", axum::routing::post(threads::begin))
-            .route("/channels/{channel}/threads/archived/public", get(threads::archived));
+            .route("/channels/{channel}/threads/archived/public", get(threads::list_archived));
         let routes = Router::new()
             .nest("/api/v10", api)
             .merge(crate::fake::oauth::routes("/oauth2/authorize", TOKEN, None))
@@ -139,49 +139,49 @@ impl DiscordBot {
             // What is too large is refused with the message.
             .layer(DefaultBodyLimit::disable());
         let strict = |server: Router| server.layer(from_fn(strict));
-        let here = Here::serve_as((), "discord", clock, RULES, memory, routes, strict).await;
-        Self { request_log: here.request_log.clone(), here }
+        let fake = Here::serve_with((), "discord", clock, RULES, memory, routes, strict).await;
+        Self { request_log: fake.request_log.clone(), fake }
     }
 
     /// The bot's token.
     pub fn token(&self) -> String {
-        self.here.memory().token.clone()
+        self.fake.memory().token.clone()
     }
 
     /// Somebody presses *Reset Token* on the app's page.
-    pub fn resets_its_token(&self) {
-        self.here.memory().token = format!("{}.{}", secret(), secret());
+    pub fn reset_token(&self) {
+        self.fake.memory().token = format!("{}.{}", secret(), secret());
     }
 
     /// Lists have nonces from now on.
     pub fn lists_nonces(&self) {
-        self.here.memory().lists_nonces = true;
+        self.fake.memory().lists_nonces = true;
     }
 
     /// Posts of forums need a tag from now on.
     pub fn requires_tags(&self) {
-        self.here.memory().requires_tags = true;
+        self.fake.memory().requires_tags = true;
     }
 
     /// From now on, the bot may not do this in a channel: bits of the documentation.
     pub fn denies(&self, channel: &str, permissions: u64) {
-        let mut memory = self.here.memory();
+        let mut memory = self.fake.memory();
         let found = memory.channels.iter_mut().find(|it| it.id == channel).expect("it is there");
-        found.overwrites.push(Overwrite { of: BOT, deny: permissions, allow: 0 });
+        found.overwrites.push(Overwrite { subject: BOT, deny: permissions, allow: 0 });
     }
 
     /// Somebody deletes a channel, with what is in it.
-    pub fn deletes(&self, channel: &str) {
-        let mut memory = self.here.memory();
+    pub fn delete_channel(&self, channel: &str) {
+        let mut memory = self.fake.memory();
         memory.channels.retain(|it| it.id != channel);
         memory.messages.retain(|it| it.channel != channel);
     }
 
     /// Other people write so many messages in a channel.
-    pub fn others_write(&self, channel: &str, count: usize) {
+    pub fn add_other_messages(&self, channel: &str, count: usize) {
         for _ in 0..count {
-            let at = self.here.clock.now();
-            let mut memory = self.here.memory();
+            let at = self.fake.clock.now();
+            let mut memory = self.fake.memory();
             let message = Message {
                 id: memory.id(at),
                 channel: channel.to_owned(),
@@ -198,26 +198,26 @@ impl DiscordBot {
     }
 
     /// All threads are archived, as those are that nobody writes in.
-    pub fn archives_threads(&self) {
-        let now = self.here.clock.now();
-        for thread in &mut self.here.memory().threads {
+    pub fn archive_threads(&self) {
+        let now = self.fake.clock.now();
+        for thread in &mut self.fake.memory().threads {
             thread.archived_at.get_or_insert(now);
         }
     }
 
     /// What the latest message came as.
     pub fn latest_payload(&self) -> Value {
-        self.here.memory().messages.last().map(|it| it.payload.clone()).unwrap_or_default()
+        self.fake.memory().messages.last().map(|it| it.payload.clone()).unwrap_or_default()
     }
 
     /// The channel or the thread of the latest message.
     pub fn latest_channel(&self) -> String {
-        self.here.memory().messages.last().map(|it| it.channel.clone()).unwrap_or_default()
+        self.fake.memory().messages.last().map(|it| it.channel.clone()).unwrap_or_default()
     }
 
     /// The titles of all threads.
     pub fn titles(&self) -> Vec<String> {
-        self.here.memory().threads.iter().map(|it| it.name.clone()).collect()
+        self.fake.memory().threads.iter().map(|it| it.name.clone()).collect()
     }
 }
 
@@ -232,10 +232,10 @@ impl Memory {
 
 impl Here {
     /// What it remembers, for a request of the bot.
-    fn for_bot(&self, headers: &HeaderMap) -> Result<MutexGuard<'_, Memory>, Refusal> {
+    fn authenticate_bot(&self, headers: &HeaderMap) -> Result<MutexGuard<'_, Memory>, Refusal> {
         let memory = self.memory();
-        let said = headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok()?.strip_prefix("Bot "));
-        if said != Some(memory.token.as_str()) {
+        let token = headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok()?.strip_prefix("Bot "));
+        if token != Some(memory.token.as_str()) {
             return Err(Refusal::new(StatusCode::UNAUTHORIZED, 0, "401: Unauthorized"));
         }
         Ok(memory)
@@ -260,6 +260,6 @@ impl Authorizes for Here {
     }
 }
 
-fn told_bits(permissions: u64) -> Value {
+fn bits_json(permissions: u64) -> Value {
     json!(bits(permissions))
 }

@@ -12,8 +12,8 @@ pub(super) struct Fields(pub(super) Map<String, Value>);
 
 impl Fields {
     /// A text of so many code points.
-    pub(super) fn text(&mut self, name: &str, least: usize, most: usize) -> Result<Option<String>, Refusal> {
-        self.0.remove(name).filter(|it| !it.is_null()).map(|it| text(name, &it, least, most)).transpose()
+    pub(super) fn text(&mut self, name: &str, min: usize, max: usize) -> Result<Option<String>, Refusal> {
+        self.0.remove(name).filter(|it| !it.is_null()).map(|it| text(name, &it, min, max)).transpose()
     }
 
     /// Some of the two flags that webhooks may set here.
@@ -28,7 +28,7 @@ impl Fields {
 
     /// Who may be notified (message resource, "Allowed Mentions Object"). What is not
     /// said notifies users, which is refused here: nothing that is scheduled should.
-    pub(super) fn allowed_mentions(&mut self) -> Result<(), Refusal> {
+    pub(super) fn check_allowed_mentions(&mut self) -> Result<(), Refusal> {
         let wrong = |path: &str, words: &str| Err(Refusal::field(path, "BASE_TYPE_CHOICES", words));
         let Some(Value::Object(mut allowed)) = self.0.remove("allowed_mentions") else {
             return wrong("allowed_mentions", "Say who may be notified.");
@@ -63,7 +63,7 @@ impl Fields {
                 return Err(Refusal::field("attachments", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length."));
             }
         };
-        let (mut seen, mut told) = (BTreeSet::new(), Vec::new());
+        let (mut seen, mut described) = (BTreeSet::new(), Vec::new());
         for (index, entry) in entries.into_iter().enumerate() {
             let path = |name: &str| format!("attachments.{index}.{name}");
             let Value::Object(mut entry) = entry else {
@@ -74,8 +74,8 @@ impl Fields {
                 Some(Value::String(id)) => id.parse().ok(),
                 _ => None,
             };
-            let of = id.and_then(|it| Some((it, files.get(&it)?)));
-            let Some((id, file)) = of.filter(|(id, _)| seen.insert(*id)) else {
+            let attached_file = id.and_then(|it| Some((it, files.get(&it)?)));
+            let Some((id, file)) = attached_file.filter(|(id, _)| seen.insert(*id)) else {
                 return Err(Refusal::field(&path("id"), "ATTACHMENT_NOT_FOUND", "There is no file with this number."));
             };
             let filename = entry.remove("filename").map(|it| text(&path("filename"), &it, 1, 1_024)).transpose()?;
@@ -86,18 +86,18 @@ impl Fields {
             if let Some(name) = entry.keys().next() {
                 return Err(Refusal::field(&path(name), "UNKNOWN", "There is no such field."));
             }
-            told.push((id, words));
+            described.push((id, words));
         }
         // Each file is described, or none is: the documentation leaves open what
         // becomes of the others.
-        if !told.is_empty() && told.len() != files.len() {
+        if !described.is_empty() && described.len() != files.len() {
             return Err(Refusal::field("attachments", "INCOMPLETE", "A file is not among them."));
         }
-        Ok(told)
+        Ok(described)
     }
 
     /// Refuses what is left.
-    pub(super) fn none_left(self) -> Result<(), Refusal> {
+    pub(super) fn refuse_unknown(self) -> Result<(), Refusal> {
         match self.0.keys().next() {
             Some(name) => Err(Refusal::field(name, "UNKNOWN", "There is no such field.")),
             None => Ok(()),

@@ -35,7 +35,7 @@ impl Body {
         match essence(request.headers()).as_str() {
             "application/json" => {
                 let body = Bytes::from_request(request, &()).await.map_err(|_| not_json())?;
-                Ok(Self { payload: object(&body)?, files: BTreeMap::new() })
+                Ok(Self { payload: parse_object(&body)?, files: BTreeMap::new() })
             }
             "multipart/form-data" => Self::read_form(request).await,
             other => {
@@ -59,19 +59,20 @@ impl Body {
         while let Some(part) = form.next_field().await.map_err(broken)? {
             let name = part.name().unwrap_or_default().to_owned();
             if name == "payload_json" && part.file_name().is_none() && payload.is_none() {
-                payload = Some(object(&part.bytes().await.map_err(broken)?)?);
+                payload = Some(parse_object(&part.bytes().await.map_err(broken)?)?);
                 continue;
             }
             let number = name.strip_prefix("files[").and_then(|it| it.strip_suffix(']')).and_then(|it| it.parse().ok());
             let (Some(number), Some(file_name)) = (number, part.file_name().map(str::to_owned)) else {
                 return Err(Refusal::field(&name, "UNKNOWN", "There is no such field, or it has no file name."));
             };
-            let said = part.content_type().unwrap_or_default().to_owned();
+            let stated_type = part.content_type().unwrap_or_default().to_owned();
             let bytes = part.bytes().await.map_err(broken)?;
             if MAX_FILE < bytes.len() {
                 return Err(Refusal::too_large());
             }
-            let mime_type = MimeType::sniff(&bytes).filter(|it| it.as_str() == said && is_named(&file_name, *it));
+            let mime_type = MimeType::sniff(&bytes)
+                .filter(|it| it.as_str() == stated_type && has_matching_extension(&file_name, *it));
             let mime_type = mime_type.ok_or_else(|| Refusal::bad(50_046, "Invalid file uploaded"))?;
             if files.insert(number, File { name: file_name, mime_type, bytes }).is_some() {
                 return Err(Refusal::field(&name, "NOT_UNIQUE", "Each file must be uniquely named."));
@@ -85,11 +86,11 @@ impl Body {
 }
 
 /// Clients show a file by the end of its name.
-fn is_named(file_name: &str, mime_type: MimeType) -> bool {
+fn has_matching_extension(file_name: &str, mime_type: MimeType) -> bool {
     file_name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && end == mime_type.extension())
 }
 
-fn object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
+fn parse_object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
     match serde_json::from_slice(body) {
         Ok(Value::Object(fields)) => Ok(fields),
         _ => Err(not_json()),

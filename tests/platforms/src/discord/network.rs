@@ -19,71 +19,71 @@ impl<const APP: bool> Network for Discord<APP> {
         json!({ "url": self.base_url(), "app": APP })
     }
 
-    fn app(&self) -> Option<AppCredentials> {
-        APP.then(|| AppCredentials::new(&self.here.app.client_id, &self.here.app.client_secret))
+    fn app_credentials(&self) -> Option<AppCredentials> {
+        APP.then(|| AppCredentials::new(&self.fake.app.client_id, &self.fake.app.client_secret))
     }
 
-    fn permit(&self, redirect_uri: &str) {
-        self.here.oauth().permit(redirect_uri);
+    fn register_redirect_uri(&self, redirect_uri: &str) {
+        self.fake.oauth().permit(redirect_uri);
     }
 
-    fn answers(&self) -> FieldValues {
+    fn form_values(&self) -> FieldValues {
         let webhook = if APP { String::new() } else { self.webhook_url() };
         FieldValues::from([("webhook".to_owned(), webhook.into())])
     }
 
-    fn direct_answers(&self) -> Option<FieldValues> {
+    fn direct_form_values(&self) -> Option<FieldValues> {
         Some(FieldValues::from([("webhook".to_owned(), self.webhook_url().into())]))
     }
 
-    fn has_page(&self) -> bool {
+    fn has_authorization_page(&self) -> bool {
         APP
     }
 
-    fn can_be_asked(&self) -> bool {
+    fn can_look_up(&self) -> bool {
         false
     }
 
-    fn ends_grants(&self) -> bool {
+    fn revokes_grants(&self) -> bool {
         APP
     }
 
-    fn ends_typed_grants(&self) -> bool {
+    fn revokes_direct_grants(&self) -> bool {
         false
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
         decide(url, CHOICE, decision).await
     }
 
-    fn can(&self, call: Call, _: InjectedFault) -> bool {
+    fn can_fail(&self, call: Call, _: InjectedFault) -> bool {
         matches!(call, Call::Exchange | Call::Publish | Call::Revoke)
     }
 
     /// Somebody deletes the webhooks in the settings of the channel.
     fn revoke(&self) {
-        for webhook in &mut self.here.memory().webhooks {
+        for webhook in &mut self.fake.memory().webhooks {
             webhook.is_deleted = true;
         }
     }
 
     fn end_access_tokens(&self) {}
 
-    fn public(&self) -> Vec<PublicPost> {
-        let memory = self.here.memory();
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
         let post =
             |it: &super::Message| PublicPost { id: it.id.clone(), text: it.text.clone(), media: it.media.clone() };
         memory.messages.iter().map(post).collect()
     }
 
     /// Without the white space around it.
-    fn shown(&self, text: &str) -> String {
+    fn displayed_text(&self, text: &str) -> String {
         text.trim().to_owned()
     }
 
     /// Webhooks that the app was given, or another user's.
-    fn grants(&self) -> usize {
-        let memory = self.here.memory();
+    fn grant_count(&self) -> usize {
+        let memory = self.fake.memory();
         memory.webhooks.iter().filter(|it| !it.is_deleted && it.application_id.is_some() == APP).count()
     }
 }

@@ -72,12 +72,12 @@ impl Refusal {
 
 /// How far a limit is used up, as each answer says it.
 pub(super) fn rate_headers(standing: &Standing, now: DateTime<Utc>) -> Vec<(&'static str, String)> {
-    let millis = standing.reset.timestamp_millis();
+    let millis = standing.resets_at.timestamp_millis();
     vec![
-        ("x-ratelimit-limit", standing.most.to_string()),
+        ("x-ratelimit-limit", standing.max.to_string()),
         ("x-ratelimit-remaining", standing.remaining.to_string()),
         ("x-ratelimit-reset", format!("{}.{:03}", millis / 1_000, millis % 1_000)),
-        ("x-ratelimit-reset-after", format!("{:.3}", (standing.reset - now).as_seconds_f64())),
+        ("x-ratelimit-reset-after", format!("{:.3}", (standing.resets_at - now).as_seconds_f64())),
         ("x-ratelimit-bucket", "abcd1234".to_owned()),
     ]
 }

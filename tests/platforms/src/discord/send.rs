@@ -15,34 +15,34 @@ use super::fields::Fields;
 use super::files::Body;
 use super::refusal::{Refusal, rate_headers};
 use super::{CHANNEL, Here, Message};
-use crate::fake::limits::{Begins, Limit};
+use crate::fake::limits::{Limit, WindowStart};
 
 /// Messages of a webhook, as its answers say them: 5 in 2 seconds.
 const PER_WEBHOOK: Limit =
-    Limit { name: "webhook", most: 5, period: TimeDelta::seconds(2), begins: Begins::WithTheFirst };
+    Limit { name: "webhook", max: 5, period: TimeDelta::seconds(2), window_start: WindowStart::FirstRequest };
 
 /// Sends a message. Only a call with `wait` receives it.
 pub(super) async fn execute(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((id, token)): Path<(String, String)>,
     RawQuery(query): RawQuery,
     request: Request,
 ) -> Result<Response, Refusal> {
     let waits = waits(&query.unwrap_or_default())?;
-    here.memory().called(&id, &token)?;
-    let now = here.clock.now();
-    let standing = here.memory().limits.count(PER_WEBHOOK, &id, 1, now);
-    if standing.exceeded {
-        let seconds = (standing.reset - now).as_seconds_f64();
+    fake.memory().called(&id, &token)?;
+    let now = fake.clock.now();
+    let standing = fake.memory().limits.count(PER_WEBHOOK, &id, 1, now);
+    if standing.is_exceeded {
+        let seconds = (standing.resets_at - now).as_seconds_f64();
         return Err(Refusal::too_many(seconds).with(&standing, now));
     }
-    if let Some(refusal) = here.memory().refusal.take() {
+    if let Some(refusal) = fake.memory().refusal.take() {
         return Err(refusal);
     }
-    let message = message(&here, Body::read(request).await?)?;
-    let mut memory = here.memory();
+    let message = message(&fake, Body::read(request).await?)?;
+    let mut memory = fake.memory();
     let channel = if memory.is_forum { memory.id() } else { CHANNEL.to_owned() };
-    let told = json!({
+    let object = json!({
         "id": message.id,
         "type": 0,
         "channel_id": channel,
@@ -53,7 +53,7 @@ pub(super) async fn execute(
     });
     memory.messages.push(message);
     let headers = AppendHeaders(rate_headers(&standing, now));
-    Ok(if waits { (headers, Json(told)).into_response() } else { (StatusCode::NO_CONTENT, headers).into_response() })
+    Ok(if waits { (headers, Json(object)).into_response() } else { (StatusCode::NO_CONTENT, headers).into_response() })
 }
 
 /// Whether the answer is to have the message.
@@ -69,7 +69,7 @@ fn waits(query: &str) -> Result<bool, Refusal> {
     Ok(waits)
 }
 
-fn message(here: &Here, Body { payload, files }: Body) -> Result<Message, Refusal> {
+fn message(fake: &Here, Body { payload, files }: Body) -> Result<Message, Refusal> {
     let mut fields = Fields(payload.clone());
     let text = fields.text("content", 0, 2_000)?.unwrap_or_default().trim().to_owned();
     if let Some(name) = fields.text("username", 1, 80)? {
@@ -85,29 +85,29 @@ fn message(here: &Here, Body { payload, files }: Body) -> Result<Message, Refusa
         return Err(Refusal::field("avatar_url", "URL_TYPE_INVALID_URL", "Not a well formed URL."));
     }
     let thread_name = fields.text("thread_name", 0, 100)?.filter(|it| !it.trim().is_empty());
-    let is_forum = here.memory().is_forum;
+    let is_forum = fake.memory().is_forum;
     if is_forum && thread_name.is_none() {
         return Err(Refusal::bad(220_001, "Webhooks posted to forum channels must have a thread_name or thread_id"));
     }
     if !is_forum && thread_name.is_some() {
         return Err(Refusal::bad(220_003, "Webhooks can only create threads in forum channels"));
     }
-    if is_forum && here.memory().requires_tags {
+    if is_forum && fake.memory().requires_tags {
         return Err(Refusal::tag_required());
     }
     fields.flags()?;
-    fields.allowed_mentions()?;
+    fields.check_allowed_mentions()?;
     let attachments = fields.attachments(&files)?;
-    fields.none_left()?;
+    fields.refuse_unknown()?;
     if text.is_empty() && files.is_empty() {
         return Err(Refusal::bad(50_006, "Cannot send an empty message"));
     }
-    let words = |number: u64| attachments.iter().find(|it| it.0 == number).and_then(|it| it.1.clone());
+    let find_alt_text = |number: u64| attachments.iter().find(|it| it.0 == number).and_then(|it| it.1.clone());
     let media = files.into_iter().map(|(number, file)| PublicMedium {
         mime_type: file.mime_type,
         bytes: file.bytes.to_vec(),
-        alt_text: words(number).filter(|it| !it.is_empty()),
+        alt_text: find_alt_text(number).filter(|it| !it.is_empty()),
     });
     let media = media.collect();
-    Ok(Message { id: here.memory().id(), text, media, payload: Value::Object(payload) })
+    Ok(Message { id: fake.memory().id(), text, media, payload: Value::Object(payload) })
 }

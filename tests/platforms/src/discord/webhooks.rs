@@ -33,7 +33,7 @@ impl Webhook {
     /// The webhook resource, as callers with its token receive it.
     pub(super) fn told(&self, is_bare: bool) -> Value {
         let avatar = is_bare.then_some("a_bb71f469c158984e265093a81b3397fb");
-        let mut told = json!({
+        let mut object = json!({
             "id": self.id,
             "type": 1,
             "name": NAME,
@@ -44,46 +44,46 @@ impl Webhook {
             "url": format!("https://discord.com/api/webhooks/{}/{}", self.id, self.token),
         });
         if !is_bare {
-            told["guild_id"] = GUILD.into();
+            object["guild_id"] = GUILD.into();
         }
-        told
+        object
     }
 }
 
 pub(super) async fn show(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((id, token)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, Refusal> {
-    no_query(query)?;
-    let mut memory = here.memory();
+    refuse_query(query)?;
+    let mut memory = fake.memory();
     let is_bare = memory.is_bare;
     Ok(Json(memory.called(&id, &token)?.told(is_bare)))
 }
 
 pub(super) async fn delete(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((id, token)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<StatusCode, Refusal> {
-    no_query(query)?;
-    here.memory().called(&id, &token)?.is_deleted = true;
+    refuse_query(query)?;
+    fake.memory().called(&id, &token)?.is_deleted = true;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// A message that was sent with this webhook's token.
 pub(super) async fn message(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((id, token, message)): Path<(String, String, String)>,
 ) -> Result<Json<Value>, Refusal> {
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     memory.called(&id, &token)?;
     let found = memory.messages.iter().find(|it| it.id == message);
     let found = found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, 10_008, "Unknown Message"))?;
     Ok(Json(json!({ "id": found.id, "channel_id": CHANNEL, "content": found.text, "webhook_id": id })))
 }
 
-pub(super) fn no_query(query: Option<String>) -> Result<(), Refusal> {
+pub(super) fn refuse_query(query: Option<String>) -> Result<(), Refusal> {
     match query.filter(|it| !it.is_empty()) {
         Some(query) => Err(Refusal::field(&query.replace('.', "_"), "UNKNOWN", "There is no such parameter.")),
         None => Ok(()),
@@ -105,21 +105,21 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, _: Call, trouble: InjectedFault) -> Response {
-        answer(trouble)
+    fn answer(&self, _: Call, fault: InjectedFault) -> Response {
+        answer(fault)
     }
 }
 
 /// The answer to a call that is not carried out.
 pub(super) fn answer(trouble: InjectedFault) -> Response {
     match trouble {
-        InjectedFault::Limited { retry_after } => Refusal::too_many(retry_after.as_seconds_f64()).into_response(),
+        InjectedFault::RateLimited { retry_after } => Refusal::too_many(retry_after.as_seconds_f64()).into_response(),
         // Cloudflare's own page.
         InjectedFault::Unavailable => {
             let page = "<!DOCTYPE html>\n<html><head><title>503 Service Unavailable</title></head></html>\n";
             (StatusCode::SERVICE_UNAVAILABLE, Html(page)).into_response()
         }
-        InjectedFault::Unwanted => Refusal::bad(200_000, "Message was blocked by automatic moderation").into_response(),
+        InjectedFault::Refused => Refusal::bad(200_000, "Message was blocked by automatic moderation").into_response(),
         _ => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, 0, "500: Internal Server Error").into_response(),
     }
 }

@@ -16,7 +16,7 @@ use crate::meta::access::check_proof;
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 
-type Answer = Result<Json<Value>, GraphError>;
+type JsonResult = Result<Json<Value>, GraphError>;
 
 /// How long a token lives that was exchanged for one that lasts.
 const LASTS: TimeDelta = TimeDelta::days(60);
@@ -49,47 +49,48 @@ impl Page {
     }
 
     /// A page that is only in a portfolio's list.
-    pub(super) fn of_a_portfolio(self) -> Self {
+    pub(super) fn in_portfolio(self) -> Self {
         Self { portfolio: true, ..self }
     }
 
     /// The response to a call that asks for these fields.
     pub(super) fn told(&self, fields: &str, token: Option<&str>) -> Result<Value, GraphError> {
-        let mut told = json!({ "id": self.id });
+        let mut object = json!({ "id": self.id });
         for field in fields.split(',') {
             match field {
                 "id" => {}
-                "name" => told[field] = self.name.as_str().into(),
+                "name" => object[field] = self.name.as_str().into(),
                 "username" => {
                     if let Some(username) = &self.username {
-                        told[field] = username.as_str().into();
+                        object[field] = username.as_str().into();
                     }
                 }
                 "picture.type(large)" => {
-                    told["picture"] = json!({ "data": { "url": format!("https://scontent.example/{}.jpg", self.id) } });
+                    object["picture"] =
+                        json!({ "data": { "url": format!("https://scontent.example/{}.jpg", self.id) } });
                 }
                 "access_token" => {
                     if let Some(token) = token {
-                        told[field] = token.into();
+                        object[field] = token.into();
                     }
                 }
-                "tasks" if !self.portfolio => told[field] = json!(self.tasks),
+                "tasks" if !self.portfolio => object[field] = json!(self.tasks),
                 other => return Err(GraphError::param(&format!("Tried accessing nonexisting field ({other})"))),
             }
         }
-        Ok(told)
+        Ok(object)
     }
 }
 
 /// `GET /oauth/access_token`: for a code, or for a token that ends soon.
 pub(super) async fn give(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, GraphError> {
     let params = Params::read(query.as_deref().unwrap_or_default(), &headers, &[]).unwrap_or_default();
-    let mut fields = Fields::of_query(query.as_deref())?;
-    let (now, mut oauth) = (here.clock.now(), here.oauth());
+    let mut fields = Fields::from_query(query.as_deref())?;
+    let (now, mut oauth) = (fake.clock.now(), fake.oauth());
     let unknown = |_| GraphError::new(1, "Error validating client secret.");
     let app = oauth.client(&headers, &params).map_err(unknown)?;
     fields.text("client_id");
@@ -121,8 +122,8 @@ pub(super) async fn give(
 }
 
 /// `GET /me`
-pub(super) async fn me(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Answer {
-    here.accept_person(&headers, &mut fields, None)?;
+pub(super) async fn me(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
+    fake.accept_person(&headers, &mut fields, None)?;
     if fields.want("fields")? != "id" {
         return Err(GraphError::param("Only the id is returned here"));
     }
@@ -131,44 +132,44 @@ pub(super) async fn me(State(here): State<Arc<Here>>, headers: HeaderMap, mut fi
 }
 
 /// `GET /me/permissions`
-pub(super) async fn permissions(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Answer {
-    let at = here.accept_person(&headers, &mut fields, None)?;
+pub(super) async fn permissions(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
+    let at = fake.accept_person(&headers, &mut fields, None)?;
     fields.end()?;
-    let scopes = here.oauth().grants[at].scopes.clone();
-    let memory = here.memory();
+    let scopes = fake.oauth().grants[at].scopes.clone();
+    let memory = fake.memory();
     let status = |it: &String| if memory.declined.contains(it) { "declined" } else { "granted" };
     let data: Vec<_> = scopes.iter().map(|it| json!({ "permission": it, "status": status(it) })).collect();
     Ok(Json(json!({ "data": data })))
 }
 
 /// `DELETE /me/permissions`: all that the person has granted to the app.
-pub(super) async fn end(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Answer {
-    here.accept_person(&headers, &mut fields, None)?;
+pub(super) async fn end(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
+    fake.accept_person(&headers, &mut fields, None)?;
     fields.end()?;
-    here.oauth().revoke_all();
+    fake.oauth().revoke_all();
     Ok(Json(json!({ "success": true })))
 }
 
 /// `GET /me/accounts`
-pub(super) async fn accounts(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Answer {
-    let at = here.accept_person(&headers, &mut fields, Some("pages_show_list"))?;
-    here.pages(at, fields, |it| !it.portfolio)
+pub(super) async fn accounts(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
+    let at = fake.accept_person(&headers, &mut fields, Some("pages_show_list"))?;
+    fake.pages(at, fields, |it| !it.portfolio)
 }
 
 /// `GET /me/businesses`
-pub(super) async fn businesses(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Answer {
-    here.accept_person(&headers, &mut fields, Some("business_management"))?;
+pub(super) async fn businesses(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
+    fake.accept_person(&headers, &mut fields, Some("business_management"))?;
     fields.want("fields")?;
     fields.want("limit")?;
     fields.end()?;
-    let has_any = here.memory().pages.iter().any(|it| it.portfolio);
+    let has_any = fake.memory().pages.iter().any(|it| it.portfolio);
     let data: Vec<_> = has_any.then(|| json!({ "id": PORTFOLIO })).into_iter().collect();
     Ok(Json(json!({ "data": data })))
 }
 
 impl Here {
     /// `GET /{business}/owned_pages`, and those of clients.
-    pub(super) fn pages_of_portfolio(
+    pub(super) fn portfolio_pages(
         &self,
         headers: &HeaderMap,
         mut fields: Fields,
@@ -176,12 +177,17 @@ impl Here {
     ) -> Result<Json<Value>, GraphError> {
         let at = self.accept_person(headers, &mut fields, Some("business_management"))?;
         if id != PORTFOLIO {
-            return Err(GraphError::no_object(id));
+            return Err(GraphError::object_not_found(id));
         }
         self.pages(at, fields, |it| it.portfolio && edge == "owned_pages")
     }
 
-    fn pages(&self, at: usize, mut fields: Fields, are: impl Fn(&Page) -> bool) -> Result<Json<Value>, GraphError> {
+    fn pages(
+        &self,
+        at: usize,
+        mut fields: Fields,
+        is_listed: impl Fn(&Page) -> bool,
+    ) -> Result<Json<Value>, GraphError> {
         let (asked, limit) = (fields.want("fields")?, fields.want("limit")?);
         let after: usize = fields.text("after").and_then(|it| it.parse().ok()).unwrap_or(0);
         fields.end()?;
@@ -189,7 +195,7 @@ impl Here {
             return Err(GraphError::param("Param limit must be at most 100"));
         }
         let mut memory = self.memory();
-        let all: Vec<Page> = memory.pages.iter().filter(|it| are(it)).cloned().collect();
+        let all: Vec<Page> = memory.pages.iter().filter(|it| is_listed(it)).cloned().collect();
         let mut data = Vec::new();
         for page in all.iter().skip(after).take(AT_ONCE) {
             let token = (!page.tasks.is_empty()).then(|| memory.token(&page.id, at));
@@ -212,13 +218,13 @@ impl Here {
         fields: &mut Fields,
         needs: Option<&str>,
     ) -> Result<usize, GraphError> {
-        let token = self.proven(headers, fields)?;
+        let token = self.get_proven_token(headers, fields)?;
         let oauth = self.oauth();
         let at = oauth.grants.iter().position(|it| it.access_token == token);
         let at = at.ok_or_else(|| GraphError::token("Error validating access token", None))?;
         self.lives(&oauth, at, true)?;
         match needs.filter(|it| !self.has(&oauth, at, it)) {
-            Some(needed) => Err(without(10, needed)),
+            Some(needed) => Err(missing_permission(10, needed)),
             None => Ok(at),
         }
     }
@@ -231,8 +237,8 @@ impl Here {
         (method, id): (&Method, &str),
         needs: &[&str],
     ) -> Result<(), GraphError> {
-        let token = self.proven(headers, fields)?;
-        let (of, at) = self
+        let token = self.get_proven_token(headers, fields)?;
+        let (page_id, at) = self
             .memory()
             .page_tokens
             .get(&token)
@@ -245,9 +251,9 @@ impl Here {
         }
         let code = if *method == Method::GET { 10 } else { 200 };
         if let Some(needed) = needs.iter().find(|it| !self.has(&oauth, at, it)) {
-            return Err(without(code, needed));
+            return Err(missing_permission(code, needed));
         }
-        if of == id && !self.memory().is_hidden { Ok(()) } else { Err(GraphError::no_object(id)) }
+        if page_id == id && !self.memory().is_hidden { Ok(()) } else { Err(GraphError::object_not_found(id)) }
     }
 
     /// The id of the Page whose token this call has.
@@ -277,10 +283,10 @@ impl Here {
     }
 
     /// The token of a call that proves to be our app's.
-    fn proven(&self, headers: &HeaderMap, fields: &mut Fields) -> Result<String, GraphError> {
+    fn get_proven_token(&self, headers: &HeaderMap, fields: &mut Fields) -> Result<String, GraphError> {
         let token = bearer(headers).ok_or_else(|| {
-            let words = "An active access token must be used to query information about the current user.";
-            GraphError::new(2_500, words)
+            let message = "An active access token must be used to query information about the current user.";
+            GraphError::new(2_500, message)
         })?;
         check_proof(&self.oauth(), token, &fields.want("appsecret_proof")?)?;
         Ok(token.to_owned())
@@ -288,9 +294,9 @@ impl Here {
 }
 
 /// A permission that was not granted.
-fn without(code: i64, permission: &str) -> GraphError {
-    let words = format!("(#{code}) This endpoint requires the '{permission}' permission to be granted");
-    GraphError::new(code, words).status(StatusCode::FORBIDDEN)
+fn missing_permission(code: i64, permission: &str) -> GraphError {
+    let message = format!("(#{code}) This endpoint requires the '{permission}' permission to be granted");
+    GraphError::new(code, message).status(StatusCode::FORBIDDEN)
 }
 
 impl Memory {

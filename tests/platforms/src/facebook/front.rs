@@ -35,19 +35,17 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
-        match (call, trouble) {
-            (Call::Exchange, InjectedFault::Limited { .. }) => {
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+        match (call, fault) {
+            (Call::Exchange, InjectedFault::RateLimited { .. }) => {
                 GraphError::new(4, "(#4) Application request limit reached").into_response()
             }
-            (_, InjectedFault::Limited { retry_after }) => {
+            (_, InjectedFault::RateLimited { retry_after }) => {
                 let error = GraphError::new(32, "(#32) Page request limit reached");
                 error.regained_in(minutes(retry_after)).into_response()
             }
-            (_, InjectedFault::Unwanted) => {
-                unwanted(100, 1_346_001, "Your content couldn't be shared.").into_response()
-            }
-            _ => trouble::answer(call, trouble).into_response(),
+            (_, InjectedFault::Refused) => unwanted(100, 1_346_001, "Your content couldn't be shared.").into_response(),
+            _ => trouble::answer(call, fault).into_response(),
         }
     }
 }

@@ -12,44 +12,44 @@ impl<const CONFIGURED: bool> Network for Facebook<CONFIGURED> {
     oauth_network!("facebook");
 
     fn settings(&self) -> Value {
-        let mut settings = json!({ "url": self.here.base_url() });
+        let mut settings = json!({ "url": self.fake.base_url() });
         if CONFIGURED {
             settings["config_id"] = CONFIGURATION.into();
         }
         settings
     }
 
-    fn describes(&self, mime_type: MimeType) -> bool {
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
         mime_type.file_type() == FileType::Image
     }
 
-    fn takes_repeats(&self) -> bool {
+    fn accepts_repeated_texts(&self) -> bool {
         false
     }
 
-    fn posts_by_hand(&self, text: &str) {
-        let now = self.here.clock.now();
-        self.here.memory().add_post(PAGE, text, Vec::new(), None, now);
+    fn publish_manual_post(&self, text: &str) {
+        let now = self.fake.clock.now();
+        self.fake.memory().add_post(PAGE, text, Vec::new(), None, now);
     }
 
-    fn public(&self) -> Vec<PublicPost> {
-        let memory = self.here.memory();
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
         memory.posts.iter().map(|it| public_post(&memory, it)).collect()
     }
 
     /// Without the white space around it.
-    fn shown(&self, text: &str) -> String {
+    fn displayed_text(&self, text: &str) -> String {
         text.trim().to_owned()
     }
 }
 
 fn public_post(memory: &Memory, post: &Post) -> PublicPost {
-    let of_photo = |id: &String| {
+    let photo_medium = |id: &String| {
         let photo = memory.photos.get(id)?;
         Some(PublicMedium { mime_type: photo.mime_type, bytes: photo.bytes.to_vec(), alt_text: photo.words.clone() })
     };
-    let of_video = |id: &String| Some(medium(memory.videos.get(id)?.bytes.clone(), None));
-    let media = post.photos.iter().filter_map(of_photo).chain(post.video.iter().filter_map(of_video)).collect();
+    let video_medium = |id: &String| Some(medium(memory.videos.get(id)?.bytes.clone(), None));
+    let media = post.photos.iter().filter_map(photo_medium).chain(post.video.iter().filter_map(video_medium)).collect();
     // A video is known by its own id.
     PublicPost { id: post.video.clone().unwrap_or_else(|| post.id.clone()), text: post.text.clone(), media }
 }

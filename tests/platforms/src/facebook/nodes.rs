@@ -15,73 +15,73 @@ use crate::meta::usage;
 
 /// `GET /{id}`: a Page, a post or a video.
 pub(super) async fn node(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, GraphError> {
-    let mut fields = Fields::of_query(query.as_deref())?;
-    let page = here.page_of(&headers)?;
-    here.accept_page(&headers, &mut fields, (&Method::GET, &page), &["pages_read_engagement"])?;
-    if let Some(answer) = here.ordered(&Method::GET, "") {
+    let mut fields = Fields::from_query(query.as_deref())?;
+    let page = fake.page_of(&headers)?;
+    fake.accept_page(&headers, &mut fields, (&Method::GET, &page), &["pages_read_engagement"])?;
+    if let Some(answer) = fake.ordered(&Method::GET, "") {
         return Ok(answer);
     }
     let asked = fields.want("fields")?;
     fields.end()?;
-    let answer = here.told(&page, &id, &asked)?;
-    Ok(here.with_usage(answer))
+    let answer = fake.node_json(&page, &id, &asked)?;
+    Ok(fake.with_usage(answer))
 }
 
 /// `GET /{id}/{edge}`
 pub(super) async fn list(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((id, edge)): Path<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, GraphError> {
-    let mut fields = Fields::of_query(query.as_deref())?;
+    let mut fields = Fields::from_query(query.as_deref())?;
     if matches!(edge.as_str(), "owned_pages" | "client_pages") {
-        return here.pages_of_portfolio(&headers, fields, (&id, &edge)).map(IntoResponse::into_response);
+        return fake.portfolio_pages(&headers, fields, (&id, &edge)).map(IntoResponse::into_response);
     }
-    here.accept_page(&headers, &mut fields, (&Method::GET, &id), &["pages_read_engagement"])?;
-    if let Some(answer) = here.ordered(&Method::GET, &edge) {
+    fake.accept_page(&headers, &mut fields, (&Method::GET, &id), &["pages_read_engagement"])?;
+    if let Some(answer) = fake.ordered(&Method::GET, &edge) {
         return Ok(answer);
     }
     let answer = match edge.as_str() {
-        "published_posts" => here.published(&id, fields)?,
-        "stories" => here.stories_of(&id, fields)?,
-        _ => return Err(GraphError::no_object(&edge)),
+        "published_posts" => fake.published(&id, fields)?,
+        "stories" => fake.list_stories(&id, fields)?,
+        _ => return Err(GraphError::object_not_found(&edge)),
     };
-    Ok(here.with_usage(answer))
+    Ok(fake.with_usage(answer))
 }
 
 /// `POST /{id}/{edge}`
 pub(super) async fn create(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((id, edge)): Path<(String, String)>,
     request: Request,
 ) -> Result<Response, GraphError> {
     let headers = request.headers().clone();
     let mut fields = Fields::from_request(request, &()).await?;
-    let page = here.page_of(&headers)?;
-    let (of, needs) = match edge.as_str() {
+    let page = fake.page_of(&headers)?;
+    let (page_id, needs) = match edge.as_str() {
         "comments" => (page.as_str(), ["pages_manage_engagement", "pages_read_engagement"]),
         _ => (id.as_str(), ["pages_manage_posts", "pages_read_engagement"]),
     };
-    here.accept_page(&headers, &mut fields, (&Method::POST, of), &needs)?;
-    if let Some(answer) = here.ordered(&Method::POST, &edge) {
+    fake.accept_page(&headers, &mut fields, (&Method::POST, page_id), &needs)?;
+    if let Some(answer) = fake.ordered(&Method::POST, &edge) {
         return Ok(answer);
     }
     let answer = match edge.as_str() {
-        "photos" => here.photo(&id, fields)?,
-        "feed" => here.post(&id, fields)?,
-        "photo_stories" => here.photo_story(&id, fields)?,
-        "videos" => here.video(&id, fields)?,
-        "video_reels" | "video_stories" => here.upright_video((&id, &edge), fields)?,
-        "comments" => here.comment(&id, fields)?,
-        _ => return Err(GraphError::no_object(&edge)),
+        "photos" => fake.photo(&id, fields)?,
+        "feed" => fake.post(&id, fields)?,
+        "photo_stories" => fake.photo_story(&id, fields)?,
+        "videos" => fake.video(&id, fields)?,
+        "video_reels" | "video_stories" => fake.upload_reel_or_story((&id, &edge), fields)?,
+        "comments" => fake.comment(&id, fields)?,
+        _ => return Err(GraphError::object_not_found(&edge)),
     };
-    Ok(here.with_usage(answer))
+    Ok(fake.with_usage(answer))
 }
 
 impl Here {
@@ -97,15 +97,15 @@ impl Here {
 
     fn with_usage(&self, answer: Value) -> Response {
         let used = self.memory().used;
-        (usage::of_an_account(used, 0), Json(answer)).into_response()
+        (usage::account_header(used, 0), Json(answer)).into_response()
     }
 
-    fn told(&self, page: &str, id: &str, asked: &str) -> Result<Value, GraphError> {
+    fn node_json(&self, page: &str, id: &str, asked: &str) -> Result<Value, GraphError> {
         let now = self.clock.now();
         let mut memory = self.memory();
         if id == page {
             let page = memory.pages.iter().find(|it| it.id == page).cloned();
-            return page.ok_or_else(|| GraphError::no_object(id))?.told(asked, None);
+            return page.ok_or_else(|| GraphError::object_not_found(id))?.told(asked, None);
         }
         let spoils = memory.spoils;
         if let Some(video) = memory.videos.get_mut(id).filter(|it| it.page == page) {
@@ -122,7 +122,7 @@ impl Here {
                 let address = format!("https://www.facebook.com/{page}/posts/{number}");
                 Ok(json!({ "id": id, "permalink_url": address }))
             }
-            _ => Err(GraphError::no_object(id)),
+            _ => Err(GraphError::object_not_found(id)),
         }
     }
 }

@@ -33,7 +33,7 @@ impl Here {
     /// `POST /{page}/photos`: one that nobody sees yet.
     pub(super) fn photo(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let bytes = fields.file("source")?;
-        let words = fields.text("alt_text_custom");
+        let alt_text = fields.text("alt_text_custom");
         let published = fields.want("published")?;
         fields.end()?;
         // A public one would be a post of its own.
@@ -46,13 +46,13 @@ impl Here {
         let mime_type = mime_type.ok_or_else(|| {
             unwanted(324, 1_366_046, "Your photos couldn't be uploaded. Photos should be less than 4 MB and saved as JPG, PNG, GIF or TIFF files.")
         })?;
-        if words.as_ref().is_some_and(|it| it.is_empty() || MAX_ALT_TEXT < it.encode_utf16().count()) {
+        if alt_text.as_ref().is_some_and(|it| it.is_empty() || MAX_ALT_TEXT < it.encode_utf16().count()) {
             return Err(GraphError::param("Param alt_text_custom must be at most 1000 characters"));
         }
         let at = self.clock.now();
         let mut memory = self.memory();
         let id = memory.next();
-        let photo = Photo { bytes, mime_type, words, is_shown: false, page: page.to_owned(), at };
+        let photo = Photo { bytes, mime_type, words: alt_text, is_shown: false, page: page.to_owned(), at };
         memory.photos.insert(id.clone(), photo);
         Ok(json!({ "id": id }))
     }
@@ -65,8 +65,8 @@ impl Memory {
             let photo = self.photos.get(id).filter(|it| it.page == page && (it.is_shown || now < it.at + KEPT));
             let photo = photo.ok_or_else(|| GraphError::param(&format!("attached_media: no photo {id}")))?;
             if photo.is_shown || ids[..at].contains(id) {
-                let words = "You've already posted these photos. Please choose others.";
-                return Err(unwanted(100, 1_366_051, words));
+                let message = "You've already posted these photos. Please choose others.";
+                return Err(unwanted(100, 1_366_051, message));
             }
         }
         for id in ids {

@@ -36,7 +36,8 @@ impl Here {
     /// `POST /{page}/feed`
     pub(super) fn post(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let (text, link) = (fields.text("message"), fields.text("link"));
-        let photos = fields.numbered("attached_media").iter().map(|it| photo_of(it)).collect::<Result<Vec<_>, _>>()?;
+        let photos =
+            fields.numbered("attached_media").iter().map(|it| parse_photo_id(it)).collect::<Result<Vec<_>, _>>()?;
         fields.end()?;
         let text = text.unwrap_or_default().trim().to_owned();
         if text.is_empty() && link.is_none() && photos.is_empty() {
@@ -90,18 +91,18 @@ impl Here {
 
     /// `POST /{post}/comments`
     pub(super) fn comment(&self, post: &str, mut fields: Fields) -> Result<Value, GraphError> {
-        let words = fields.want("message")?;
+        let text = fields.want("message")?;
         fields.end()?;
-        if words.is_empty() || MAX_COMMENT < words.encode_utf16().count() {
+        if text.is_empty() || MAX_COMMENT < text.encode_utf16().count() {
             return Err(GraphError::param("Param message must be at most 8000 characters"));
         }
         let now = self.clock.now();
         let mut memory = self.memory();
         let is_video = memory.videos.get(post).is_some_and(|it| it.is_public(now));
         if !is_video && !memory.posts.iter().any(|it| it.id == post && !it.is_story) {
-            return Err(GraphError::no_object(post));
+            return Err(GraphError::object_not_found(post));
         }
-        memory.comments.push((post.to_owned(), words));
+        memory.comments.push((post.to_owned(), text));
         let id = memory.next();
         Ok(json!({ "id": format!("{post}_{id}") }))
     }
@@ -128,7 +129,7 @@ impl Here {
     }
 
     /// `GET /{page}/stories`
-    pub(super) fn stories_of(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
+    pub(super) fn list_stories(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let (asked, _) = (fields.want("fields")?, fields.text("limit"));
         fields.end()?;
         if asked != "post_id,media_id,url" {
@@ -136,16 +137,16 @@ impl Here {
         }
         let memory = self.memory();
         let stories = memory.posts.iter().rev().filter(|it| it.page == page && it.is_story);
-        let told = |it: &Post| {
+        let to_json = |it: &Post| {
             let shown = it.photos.first().or(it.video.as_ref());
             json!({ "post_id": it.id, "media_id": shown, "url": format!("https://facebook.com/stories/{}", it.id) })
         };
-        Ok(json!({ "data": stories.map(told).collect::<Vec<_>>() }))
+        Ok(json!({ "data": stories.map(to_json).collect::<Vec<_>>() }))
     }
 }
 
 /// The picture of an entry of `attached_media`.
-fn photo_of(entry: &str) -> Result<String, GraphError> {
+fn parse_photo_id(entry: &str) -> Result<String, GraphError> {
     let entry: Value = serde_json::from_str(entry).unwrap_or_default();
     match entry.as_object() {
         Some(fields) if fields.len() == 1 => fields.get("media_fbid").and_then(Value::as_str).map(str::to_owned),
@@ -156,17 +157,17 @@ fn photo_of(entry: &str) -> Result<String, GraphError> {
 
 impl Post {
     fn told(&self) -> Value {
-        let mut told = json!({
+        let mut object = json!({
             "id": self.id,
             "created_time": self.at.format("%Y-%m-%dT%H:%M:%S+0000").to_string(),
             "permalink_url": format!("https://www.facebook.com/{}/posts/{}", self.page, self.number()),
         });
         if !self.text.is_empty() {
-            told["message"] = self.text.as_str().into();
+            object["message"] = self.text.as_str().into();
         }
         let shown = |id: &String| json!({ "media_type": "photo", "target": { "id": id, "url": "https://www.facebook.com/photo" } });
         let attachment = match (self.photos.as_slice(), &self.video, &self.link) {
-            ([], None, None) => return told,
+            ([], None, None) => return object,
             ([], Some(video), _) => json!({ "media_type": "video", "target": { "id": video } }),
             ([], None, Some(link)) => json!({ "media_type": "link", "target": { "url": link } }),
             ([one], ..) => shown(one),
@@ -176,8 +177,8 @@ impl Post {
                 "subattachments": { "data": several.iter().map(shown).collect::<Vec<_>>() },
             }),
         };
-        told["attachments"] = json!({ "data": [attachment] });
-        told
+        object["attachments"] = json!({ "data": [attachment] });
+        object
     }
 
     fn number(&self) -> &str {

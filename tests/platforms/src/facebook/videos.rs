@@ -60,14 +60,14 @@ impl Video {
         self.finished_at.is_some_and(|it| it + TAKES <= now)
     }
 
-    fn is_looked_through(&self, now: DateTime<Utc>) -> bool {
+    fn is_processing(&self, now: DateTime<Utc>) -> bool {
         self.there_at.is_some_and(|it| it + TAKES <= now)
     }
 
     pub(super) fn status(&self, now: DateTime<Utc>) -> Value {
         let looked_through = match self.there_at {
             None => "not_started",
-            Some(_) if !self.is_looked_through(now) => "in_progress",
+            Some(_) if !self.is_processing(now) => "in_progress",
             Some(_) if self.is_spoiled => "error",
             Some(_) => "complete",
         };
@@ -113,7 +113,7 @@ impl Here {
                 let size = fields.want("file_size")?.parse().ok().filter(|it| (1..=MAX_BYTES).contains(it));
                 fields.end()?;
                 let size = size.ok_or_else(|| GraphError::param("Param file_size must be at most 10 GB"))?;
-                let (id, video) = self.begun(page, "videos", Some(size));
+                let (id, video) = self.new_video(page, "videos", Some(size));
                 let mut answer = video.next();
                 answer["upload_session_id"] = video.session.into();
                 answer["video_id"] = id.into();
@@ -127,7 +127,7 @@ impl Here {
             }
             "finish" => {
                 let session = fields.want("upload_session_id")?;
-                let id = self.of_session(page, &session)?;
+                let id = self.get_id_by_session(page, &session)?;
                 self.finish(page, &id, fields)
             }
             other => {
@@ -137,11 +137,15 @@ impl Here {
     }
 
     /// `POST /{page}/video_reels` and `POST /{page}/video_stories`
-    pub(super) fn upright_video(&self, (page, edge): (&str, &str), mut fields: Fields) -> Result<Value, GraphError> {
+    pub(super) fn upload_reel_or_story(
+        &self,
+        (page, edge): (&str, &str),
+        mut fields: Fields,
+    ) -> Result<Value, GraphError> {
         match fields.want("upload_phase")?.as_str() {
             "start" => {
                 fields.end()?;
-                let (id, _) = self.begun(page, edge, None);
+                let (id, _) = self.new_video(page, edge, None);
                 let url = format!("{}/video-upload/v26.0/{id}", self.base_url());
                 Ok(json!({ "video_id": id, "upload_url": url }))
             }
@@ -152,13 +156,13 @@ impl Here {
                     return Err(GraphError::param("Param video_state must be PUBLISHED for reels alone"));
                 }
                 let is_it = self.memory().videos.get(&id).is_some_and(|it| it.edge == edge && it.page == page);
-                if is_it { self.finish(page, &id, fields) } else { Err(GraphError::no_object(&id)) }
+                if is_it { self.finish(page, &id, fields) } else { Err(GraphError::object_not_found(&id)) }
             }
             other => Err(GraphError::param(&format!("Param upload_phase must be one of start, finish: {other}"))),
         }
     }
 
-    fn begun(&self, page: &str, edge: &str, size: Option<u64>) -> (String, Video) {
+    fn new_video(&self, page: &str, edge: &str, size: Option<u64>) -> (String, Video) {
         let video = Video {
             page: page.to_owned(),
             bytes: Vec::new(),
@@ -178,7 +182,7 @@ impl Here {
         (id, video)
     }
 
-    fn of_session(&self, page: &str, session: &str) -> Result<String, GraphError> {
+    fn get_id_by_session(&self, page: &str, session: &str) -> Result<String, GraphError> {
         let memory = self.memory();
         let found = memory.videos.iter().find(|(_, it)| it.session == session && it.page == page);
         found.map(|(id, _)| id.clone()).ok_or_else(|| GraphError::param("There is no such upload session"))
@@ -186,10 +190,10 @@ impl Here {
 
     /// A part arrives: the next one, or the last once more, whose answer may be lost.
     fn part(&self, page: &str, (session, start): (&str, &str), part: &Bytes) -> Result<Value, GraphError> {
-        let id = self.of_session(page, session)?;
+        let id = self.get_id_by_session(page, session)?;
         let now = self.clock.now();
         let mut memory = self.memory();
-        let video = memory.videos.get_mut(&id).ok_or_else(|| GraphError::no_object(&id))?;
+        let video = memory.videos.get_mut(&id).ok_or_else(|| GraphError::object_not_found(&id))?;
         let (arrived, size) = (video.bytes.len() as u64, video.size.unwrap_or_default());
         let wrong = || GraphError::new(6_000, "The part does not begin where the last one ended").subcode(1_363_037);
         let start: u64 = start.parse().map_err(|_| wrong())?;
@@ -217,7 +221,7 @@ impl Here {
         }
         let now = self.clock.now();
         let mut memory = self.memory();
-        let video = memory.videos.get_mut(id).ok_or_else(|| GraphError::no_object(id))?;
+        let video = memory.videos.get_mut(id).ok_or_else(|| GraphError::object_not_found(id))?;
         let is_video = MimeType::sniff(&video.bytes).is_some_and(|it| it.file_type() == FileType::Video);
         if video.is_finished() {
             return Err(GraphError::param("The video was published before"));
@@ -225,7 +229,7 @@ impl Here {
         if video.there_at.is_none() || !is_video || now >= video.begun_at + KEPT {
             return Err(GraphError::param("The video is not there"));
         }
-        if edge != "videos" && (!video.is_looked_through(now) || video.is_spoiled) {
+        if edge != "videos" && (!video.is_processing(now) || video.is_spoiled) {
             return Err(GraphError::new(6_000, "The video is not processed yet").subcode(1_363_130));
         }
         video.finished_at = Some(now);
@@ -241,7 +245,7 @@ impl Here {
 
 /// `POST https://rupload.facebook.com/video-upload/v26.0/{video}`
 pub(super) async fn receive(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
@@ -251,13 +255,13 @@ pub(super) async fn receive(
         || GraphError::upload(false, "NotAuthorizedError", "User not authorized to perform this request");
     let invalid = |words: &str| GraphError::upload(false, "InvalidRequestError", words);
     let token = header("authorization").and_then(|it| it.strip_prefix("OAuth ")).ok_or_else(unauthorized)?;
-    if let Some(answer) = here.ordered(&Method::POST, "video-upload") {
+    if let Some(answer) = fake.ordered(&Method::POST, "video-upload") {
         return Ok(answer);
     }
     let number = |name: &str| header(name).and_then(|it| it.parse::<u64>().ok());
     let (offset, size) = (number("offset"), number("file_size"));
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     let page = memory.page_tokens.get(token).map(|it| it.0.clone()).ok_or_else(unauthorized)?;
     let breaks_after = memory.breaks_after.take();
     let video = memory.videos.get_mut(&id).filter(|it| it.page == page && it.edge != "videos");

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_names_its_platform_and_says_that_it_is_a_fake() {
+    fn consent_page_names_platform_and_fake() {
         let page = page("linkedin", "<form></form>");
         for part in
             ["<h1>Fake of LinkedIn</h1>", "Allow access? · Fake of LinkedIn", "lang=\"en\"", "width=device-width"]

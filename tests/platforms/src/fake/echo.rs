@@ -17,11 +17,11 @@ use super::wire::Cut;
 pub type Echo = Arc<AtomicBool>;
 
 /// A server whose refusals may repeat the request.
-pub fn around(server: Router, echo: &Echo) -> Router {
-    server.layer(from_fn_with_state(Arc::clone(echo), repeat))
+pub fn around(router: Router, echo: &Echo) -> Router {
+    router.layer(from_fn_with_state(Arc::clone(echo), echo_request))
 }
 
-async fn repeat(State(echo): State<Echo>, request: Request, next: Next) -> Response {
+async fn echo_request(State(echo): State<Echo>, request: Request, next: Next) -> Response {
     if !echo.load(Ordering::Relaxed) {
         return next.run(request).await;
     }

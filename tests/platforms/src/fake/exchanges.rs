@@ -31,22 +31,22 @@ pub struct Exchange {
 struct Exchanges(Arc<Mutex<Vec<Exchange>>>);
 
 /// All exchanges with the fakes that `task` starts, in order. Cut connections are left out.
-pub async fn during(task: impl Future<Output = ()>) -> Vec<Exchange> {
+pub async fn record_exchanges(task: impl Future<Output = ()>) -> Vec<Exchange> {
     let exchanges = Exchanges::default();
     EXCHANGES.scope(exchanges.clone(), task).await;
-    let mut kept = exchanges.0.lock().unwrap_or_else(PoisonError::into_inner);
-    std::mem::take(&mut *kept)
+    let mut recorded = exchanges.0.lock().unwrap_or_else(PoisonError::into_inner);
+    std::mem::take(&mut *recorded)
 }
 
 /// A server whose exchanges are kept if a test wants them.
-pub(super) fn around(server: Router) -> Router {
+pub(super) fn around(router: Router) -> Router {
     match EXCHANGES.try_with(Clone::clone) {
-        Ok(exchanges) => server.layer(from_fn_with_state(exchanges, keep)),
-        Err(_) => server,
+        Ok(exchanges) => router.layer(from_fn_with_state(exchanges, record)),
+        Err(_) => router,
     }
 }
 
-async fn keep(State(exchanges): State<Exchanges>, request: Request, next: Next) -> Response {
+async fn record(State(exchanges): State<Exchanges>, request: Request, next: Next) -> Response {
     let request_line = format!("{} {}", request.method(), request.uri().path());
     let response = next.run(request).await;
     if response.extensions().get::<Cut>().is_some() {

@@ -33,12 +33,12 @@ pub trait Front: AsRef<Mutex<InjectedFaults>> + Send + Sync + 'static {
 
     /// Counts a call, and says how it is to fail: see [`InjectedFaults::meet`].
     fn meet(&self, call: Call) -> Option<InjectedFault> {
-        with_troubles(self, |troubles| troubles.meet(call))
+        with_faults(self, |faults| faults.meet(call))
     }
 
     /// The platform's own answer to a call that is not carried out: `Broken`,
     /// `Unavailable`, `Limited` or `Unwanted`.
-    fn answer(&self, call: Call, trouble: InjectedFault) -> Response;
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response;
 
     /// From now on, the file that this request asks for could not be processed.
     fn spoil(&self, head: &Parts) {
@@ -47,36 +47,36 @@ pub trait Front: AsRef<Mutex<InjectedFaults>> + Send + Sync + 'static {
 }
 
 /// A server whose calls can be in trouble.
-pub fn around<S: Clone + Send + Sync + 'static>(server: Router<S>, platform: Arc<impl Front>) -> Router<S> {
-    server.layer(from_fn_with_state(platform, pass))
+pub fn around<S: Clone + Send + Sync + 'static>(router: Router<S>, platform: Arc<impl Front>) -> Router<S> {
+    router.layer(from_fn_with_state(platform, inject_fault))
 }
 
-async fn pass<P: Front>(State(platform): State<Arc<P>>, request: Request, next: Next) -> Response {
+async fn inject_fault<P: Front>(State(platform): State<Arc<P>>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     // Read whatever becomes of it: a client that still writes would not see the
     // answer. Where it cannot be read, the client went away.
     let Ok(body) = to_bytes(body, usize::MAX).await else { return Cut.into_response() };
-    if let Some(status) = with_troubles(&*platform, |troubles| troubles.blocks(&head)) {
+    if let Some(status) = with_faults(&*platform, |faults| faults.blocks(&head)) {
         return page(status);
     }
     let call = platform.call(&head, &body);
-    let trouble = call.and_then(|it| Some((it, platform.meet(it)?)));
-    if matches!(trouble, Some((Call::Process, InjectedFault::Unwanted))) {
+    let fault = call.and_then(|it| Some((it, platform.meet(it)?)));
+    if matches!(fault, Some((Call::Process, InjectedFault::Refused))) {
         platform.spoil(&head);
     }
     let request = Request::from_parts(head, Body::from(body));
-    let response = match trouble {
-        None | Some((Call::Process, InjectedFault::Unwanted)) => next.run(request).await,
+    let response = match fault {
+        None | Some((Call::Process, InjectedFault::Refused)) => next.run(request).await,
         Some((_, InjectedFault::CutBefore)) => Cut.into_response(),
-        Some((_, InjectedFault::LoseAnswer)) => {
+        Some((_, InjectedFault::LoseResponse)) => {
             next.run(request).await;
             Cut.into_response()
         }
-        Some((call, InjectedFault::BrokenAfter)) => {
+        Some((call, InjectedFault::ServerErrorAfter)) => {
             next.run(request).await;
-            platform.answer(call, InjectedFault::Broken)
+            platform.answer(call, InjectedFault::ServerError)
         }
-        Some((_, InjectedFault::Gibberish)) => {
+        Some((_, InjectedFault::HtmlPage)) => {
             Html("<!DOCTYPE html>\n<html><body>Welcome! Please sign in.</body></html>\n").into_response()
         }
         Some((_, InjectedFault::Intermediary { status })) => page(status),
@@ -84,16 +84,16 @@ async fn pass<P: Front>(State(platform): State<Arc<P>>, request: Request, next: 
             next.run(request).await;
             page(status)
         }
-        Some((_, InjectedFault::CutBody)) => half(next.run(request).await).await,
-        Some((_, InjectedFault::EmptyBody)) => empty(next.run(request).await),
-        Some((call, trouble)) => platform.answer(call, trouble),
+        Some((_, InjectedFault::CutBody)) => cut_body(next.run(request).await).await,
+        Some((_, InjectedFault::EmptyBody)) => empty_body(next.run(request).await),
+        Some((call, fault)) => platform.answer(call, fault),
     };
-    let translated_at = with_troubles(&*platform, |troubles| troubles.translated(P::TRANSLATED));
+    let translated_at = with_faults(&*platform, |faults| faults.translated(P::TRANSLATED));
     translated(response, translated_at).await
 }
 
-fn with_troubles<P: Front + ?Sized, T>(platform: &P, read: impl FnOnce(&mut InjectedFaults) -> T) -> T {
-    read(&mut platform.as_ref().lock().unwrap_or_else(PoisonError::into_inner))
+fn with_faults<P: Front + ?Sized, T>(platform: &P, use_faults: impl FnOnce(&mut InjectedFaults) -> T) -> T {
+    use_faults(&mut platform.as_ref().lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// A page of an intermediary, as nginx and Cloudflare write it. The data for scripts that real pages carry may look like
@@ -109,7 +109,7 @@ fn page(status: u16) -> Response {
 }
 
 /// A response that ends in the middle of its body.
-async fn half(response: Response) -> Response {
+async fn cut_body(response: Response) -> Response {
     if !response.status().is_success() {
         return response;
     }
@@ -125,7 +125,7 @@ async fn half(response: Response) -> Response {
     Response::from_parts(head, Body::from_stream(beginning.chain(end)))
 }
 
-fn empty(response: Response) -> Response {
+fn empty_body(response: Response) -> Response {
     if !response.status().is_success() {
         return response;
     }
@@ -135,9 +135,9 @@ fn empty(response: Response) -> Response {
 }
 
 /// A refusal with the messages at these JSON pointers in another language. Numbers and names stay.
-async fn translated(response: Response, words: &[&str]) -> Response {
+async fn translated(response: Response, pointers: &[&str]) -> Response {
     let is_refusal = response.status().is_client_error() || response.status().is_server_error();
-    if words.is_empty() || !is_refusal {
+    if pointers.is_empty() || !is_refusal {
         return response;
     }
     let (mut head, body) = response.into_parts();
@@ -145,12 +145,13 @@ async fn translated(response: Response, words: &[&str]) -> Response {
     let Ok(mut refusal) = serde_json::from_slice::<Value>(&body) else {
         return Response::from_parts(head, Body::from(body));
     };
-    for pointer in words {
-        let Some(Value::String(said)) = refusal.pointer_mut(pointer) else { continue };
+    for pointer in pointers {
+        let Some(Value::String(message)) = refusal.pointer_mut(pointer) else { continue };
         // A single word may be a code.
-        if said.contains(' ') {
-            let numbers = said.split(' ').filter(|it| it.contains(|it: char| it.is_ascii_digit()));
-            *said = numbers.fold("現在この操作は実行できません".to_owned(), |said, it| said + " " + it);
+        if message.contains(' ') {
+            let numbers = message.split(' ').filter(|it| it.contains(|it: char| it.is_ascii_digit()));
+            *message =
+                numbers.fold("現在この操作は実行できません".to_owned(), |message, it| message + " " + it);
         }
     }
     head.headers.remove(CONTENT_LENGTH);

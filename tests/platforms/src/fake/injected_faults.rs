@@ -10,45 +10,45 @@ use serde_json::Value;
 /// Which calls fail next and how, and how many calls of each kind arrived.
 #[derive(Debug, Default)]
 pub struct InjectedFaults {
-    next: BTreeMap<Call, (InjectedFault, usize)>,
+    pending: BTreeMap<Call, (InjectedFault, usize)>,
     calls: BTreeMap<Call, usize>,
-    blocked: Option<Blocked>,
+    blocked: Option<BlockedCalls>,
     refusals: BTreeMap<String, (StatusCode, Value)>,
-    translates: bool,
+    is_translated: bool,
 }
 
 /// Calls that an intermediary answers in place of the platform.
 #[derive(Debug)]
-struct Blocked {
+struct BlockedCalls {
     method: Method,
     path: String,
     status: u16,
-    times: usize,
+    remaining: usize,
 }
 
 impl InjectedFaults {
     /// Makes the next calls of this kind fail, in place of what was ordered before.
-    pub fn order(&mut self, call: Call, trouble: InjectedFault, count: usize) {
-        self.next.insert(call, (trouble, count));
+    pub fn order(&mut self, call: Call, fault: InjectedFault, count: usize) {
+        self.pending.insert(call, (fault, count));
     }
 
     /// An intermediary answers the next `times` calls of this method whose path contains `path` with a page of this
     /// status, also calls that are of no kind of [`Call`]. They are not counted.
-    pub fn block(&mut self, method: Method, path: &str, status: u16, times: usize) {
-        self.blocked = Some(Blocked { method, path: path.to_owned(), status, times });
+    pub fn block(&mut self, method: Method, path: &str, status: u16, count: usize) {
+        self.blocked = Some(BlockedCalls { method, path: path.to_owned(), status, remaining: count });
     }
 
     /// How many of the calls that are to be blocked have not arrived yet.
     pub fn left(&self) -> usize {
-        self.blocked.as_ref().map_or(0, |it| it.times)
+        self.blocked.as_ref().map_or(0, |it| it.remaining)
     }
 
     /// The status with which an intermediary answers this call, if it does.
     pub fn blocks(&mut self, head: &Parts) -> Option<u16> {
-        let blocked = self.blocked.as_mut().filter(|it| 0 < it.times)?;
-        let is_it = head.method == blocked.method && head.uri.path().contains(&blocked.path);
-        blocked.times -= usize::from(is_it);
-        is_it.then_some(blocked.status)
+        let blocked = self.blocked.as_mut().filter(|it| 0 < it.remaining)?;
+        let is_match = head.method == blocked.method && head.uri.path().contains(&blocked.path);
+        blocked.remaining -= usize::from(is_match);
+        is_match.then_some(blocked.status)
     }
 
     /// The platform itself refuses the next call to a path that begins like this, with this status and body. A handler
@@ -66,12 +66,12 @@ impl InjectedFaults {
 
     /// From now on the messages of refusals are in another language.
     pub fn translate(&mut self) {
-        self.translates = true;
+        self.is_translated = true;
     }
 
     /// The JSON pointers whose messages are in another language: all of these, or none.
-    pub fn translated(&self, words: &'static [&'static str]) -> &'static [&'static str] {
-        if self.translates { words } else { &[] }
+    pub fn translated(&self, pointers: &'static [&'static str]) -> &'static [&'static str] {
+        if self.is_translated { pointers } else { &[] }
     }
 
     /// How many calls of this kind arrived.
@@ -82,8 +82,8 @@ impl InjectedFaults {
     /// Counts a call. Returns how it is to fail, if it is.
     pub fn meet(&mut self, call: Call) -> Option<InjectedFault> {
         *self.calls.entry(call).or_default() += 1;
-        let (trouble, count) = self.next.get_mut(&call).filter(|(_, count)| *count != 0)?;
+        let (fault, count) = self.pending.get_mut(&call).filter(|(_, count)| *count != 0)?;
         *count -= 1;
-        Some(*trouble)
+        Some(*fault)
     }
 }

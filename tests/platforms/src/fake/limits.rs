@@ -9,19 +9,19 @@ pub struct Limit {
     /// What is counted together.
     pub name: &'static str,
     /// The most, in requests or points.
-    pub most: u64,
+    pub max: u64,
     /// Within which time.
     pub period: TimeDelta,
-    pub begins: Begins,
+    pub window_start: WindowStart,
 }
 
 /// When the time of a limit begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begins {
+pub enum WindowStart {
     /// By the clock: every five minutes, every hour.
-    ByTheClock,
+    Clock,
     /// With the first request.
-    WithTheFirst,
+    FirstRequest,
 }
 
 /// What was used of each limit.
@@ -31,39 +31,39 @@ pub struct Limits(BTreeMap<(&'static str, TimeDelta, String), (DateTime<Utc>, u6
 /// How far a limit is used up.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
-    pub most: u64,
+    pub max: u64,
     /// What is left.
     pub remaining: u64,
     /// When it begins anew.
-    pub reset: DateTime<Utc>,
+    pub resets_at: DateTime<Utc>,
     /// Within which time.
     pub period: TimeDelta,
     /// Whether this was too much.
-    pub exceeded: bool,
+    pub is_exceeded: bool,
 }
 
 impl Limits {
     /// Counts what somebody uses.
-    pub fn count(&mut self, limit: Limit, whose: &str, points: u64, now: DateTime<Utc>) -> Standing {
-        let Limit { name, most, period, begins } = limit;
-        let since = match begins {
-            Begins::ByTheClock => now - TimeDelta::seconds(now.timestamp().rem_euclid(period.num_seconds())),
-            Begins::WithTheFirst => now,
+    pub fn count(&mut self, limit: Limit, subject: &str, points: u64, now: DateTime<Utc>) -> Standing {
+        let Limit { name, max, period, window_start } = limit;
+        let since = match window_start {
+            WindowStart::Clock => now - TimeDelta::seconds(now.timestamp().rem_euclid(period.num_seconds())),
+            WindowStart::FirstRequest => now,
         };
-        let counted = self.0.entry((name, period, whose.to_owned())).or_insert((since, 0));
-        if counted.0 + period <= now {
-            *counted = (since, 0);
+        let window = self.0.entry((name, period, subject.to_owned())).or_insert((since, 0));
+        if window.0 + period <= now {
+            *window = (since, 0);
         }
-        counted.1 += points;
-        let (since, used) = *counted;
-        let remaining = most.saturating_sub(used);
-        Standing { most, remaining, reset: since + period, period, exceeded: most < used }
+        window.1 += points;
+        let (since, used) = *window;
+        let remaining = max.saturating_sub(used);
+        Standing { max, remaining, resets_at: since + period, period, is_exceeded: max < used }
     }
 }
 
 impl Standing {
     /// A limit that is used up until then.
-    pub const fn none_until(most: u64, period: TimeDelta, reset: DateTime<Utc>) -> Self {
-        Self { most, remaining: 0, reset, period, exceeded: true }
+    pub const fn none_until(max: u64, period: TimeDelta, resets_at: DateTime<Utc>) -> Self {
+        Self { max, remaining: 0, resets_at, period, is_exceeded: true }
     }
 }

@@ -1,7 +1,7 @@
 //! Methods of [`Network`](platforms::conformance::network::Network) that fakes have in common. The fakes have a field
-//! `here`, an `Arc` of [`FakeServer`](super::server::FakeServer).
+//! `fake`, an `Arc` of [`FakeServer`](super::server::FakeServer).
 //!
-//! `start` and `send_back` are written as `async_trait` expands them, because it does not look into macros.
+//! `start` and `redirect_url` are written as `async_trait` expands them, because it does not look into macros.
 
 use domain::media::MimeType;
 use platforms::conformance::network::PublicMedium;
@@ -21,32 +21,32 @@ macro_rules! network {
         }
 
         fn addresses(&self) -> Vec<std::net::SocketAddr> {
-            vec![self.here.address]
+            vec![self.fake.address]
         }
 
-        fn trouble(
+        fn inject_fault(
             &self,
             call: platforms::conformance::network::Call,
-            trouble: platforms::conformance::network::InjectedFault,
+            fault: platforms::conformance::network::InjectedFault,
             count: usize,
         ) {
-            self.here.troubles().order(call, trouble, count);
+            self.fake.troubles().order(call, fault, count);
         }
 
-        fn calls(&self, call: platforms::conformance::network::Call) -> usize {
-            self.here.troubles().calls(call)
+        fn call_count(&self, call: platforms::conformance::network::Call) -> usize {
+            self.fake.troubles().calls(call)
         }
 
         fn has_received(&self, secret: &str) -> bool {
-            self.here.request_log.has(secret)
+            self.fake.request_log.has(secret)
         }
 
-        fn echo(&self) -> bool {
-            self.here.repeat_requests()
+        fn echo_requests(&self) -> bool {
+            self.fake.enable_echo()
         }
 
         fn translate_refusals(&self) -> bool {
-            self.here.translate_refusals()
+            self.fake.translate_refusals()
         }
     };
 }
@@ -56,19 +56,19 @@ macro_rules! oauth_network {
     ($name:literal) => {
         crate::fake::network::network!($name);
 
-        fn app(&self) -> Option<platforms::AppCredentials> {
-            Some(platforms::AppCredentials::new(&self.here.app.client_id, &self.here.app.client_secret))
+        fn app_credentials(&self) -> Option<platforms::AppCredentials> {
+            Some(platforms::AppCredentials::new(&self.fake.app.client_id, &self.fake.app.client_secret))
         }
 
-        fn permit(&self, redirect_uri: &str) {
-            self.here.oauth().permit(redirect_uri);
+        fn register_redirect_uri(&self, redirect_uri: &str) {
+            self.fake.oauth().permit(redirect_uri);
         }
 
-        fn answers(&self) -> platforms::FieldValues {
+        fn form_values(&self) -> platforms::FieldValues {
             platforms::FieldValues::new()
         }
 
-        fn send_back<'this, 'url, 'async_trait>(
+        fn redirect_url<'this, 'url, 'async_trait>(
             &'this self,
             url: &'url str,
             decision: platforms::conformance::network::Decision,
@@ -78,20 +78,20 @@ macro_rules! oauth_network {
             'url: 'async_trait,
             Self: 'async_trait,
         {
-            let account = crate::fake::oauth::Authorizes::accounts(&*self.here)[0];
+            let account = crate::fake::oauth::Authorizes::accounts(&*self.fake)[0];
             Box::pin(crate::fake::oauth::decide(url, account, decision))
         }
 
         fn revoke(&self) {
-            self.here.oauth().revoke_all();
+            self.fake.oauth().revoke_all();
         }
 
         fn end_access_tokens(&self) {
-            crate::fake::oauth::Authorizes::end_access_tokens(&*self.here);
+            crate::fake::oauth::Authorizes::end_access_tokens(&*self.fake);
         }
 
-        fn grants(&self) -> usize {
-            self.here.oauth().usable()
+        fn grant_count(&self) -> usize {
+            self.fake.oauth().usable()
         }
     };
 }

@@ -19,7 +19,7 @@ use secrecy::ExposeSecret;
 
 pub use self::fault::Fault;
 pub use self::grant::Grant;
-pub use self::page::{Asked, decide, lead_on};
+pub use self::page::{Asked, decide, redirect_to_honest_page};
 pub use self::routes::{Authorizes, HasOAuth, page_at, press, routes, show};
 
 use super::params::{Params, basic, bearer};
@@ -80,7 +80,7 @@ pub enum Pkce {
 pub enum Refresh {
     None,
     /// One that is good for as long as its grant.
-    Lasting,
+    Reusable,
     /// Each is good once, and the next one comes along.
     Rotating,
 }
@@ -177,26 +177,27 @@ impl OAuth {
 
     /// The app that a request proves to come from, removed ones too.
     pub fn authenticated(&self, headers: &HeaderMap, params: &Params) -> Option<App> {
-        let may = |client| self.rules.clients.contains(&client);
-        if may(Client::Public) && params.text("client_secret").is_none() {
+        let accepts = |client| self.rules.clients.contains(&client);
+        if accepts(Client::Public) && params.text("client_secret").is_none() {
             let id = params.text(self.rules.client_id)?;
             return self.apps.iter().find(|it| it.client_id == id && it.client_secret.is_empty()).cloned();
         }
         let in_body = || Some((params.text(self.rules.client_id)?, params.text("client_secret")?));
-        let (id, secret) =
-            basic(headers).filter(|_| may(Client::Basic)).or_else(|| in_body().filter(|_| may(Client::Body)))?;
+        let (id, secret) = basic(headers)
+            .filter(|_| accepts(Client::Basic))
+            .or_else(|| in_body().filter(|_| accepts(Client::Body)))?;
         self.apps.iter().find(|it| it.client_id == id && it.client_secret == secret).cloned()
     }
 
     /// The grant of a request's token, which may have ended.
-    pub fn of_bearer(&self, headers: &HeaderMap) -> Option<&Grant> {
+    pub fn find_by_bearer(&self, headers: &HeaderMap) -> Option<&Grant> {
         let token = bearer(headers)?;
         self.grants.iter().find(|it| it.access_token == token)
     }
 
     /// Accepts a request with a living token that has any of these scopes.
     pub fn accept(&self, headers: &HeaderMap, any_of: &[&str], now: DateTime<Utc>) -> Result<&Grant, Fault> {
-        let grant = self.of_bearer(headers).ok_or(Fault::UnknownToken)?;
+        let grant = self.find_by_bearer(headers).ok_or(Fault::UnknownToken)?;
         if grant.revoked {
             return Err(Fault::RevokedToken);
         }
@@ -246,10 +247,10 @@ pub fn secret() -> String {
 }
 
 /// What kind of call for tokens this is.
-pub fn token_call(head: &Parts, body: &[u8]) -> Call {
+pub fn classify_token_call(head: &Parts, body: &[u8]) -> Call {
     let params = Params::read("", &head.headers, body).unwrap_or_default();
-    let is_renewal = params.text("grant_type").as_deref() == Some("refresh_token");
-    if is_renewal { Call::Refresh } else { Call::Exchange }
+    let is_refresh = params.text("grant_type").as_deref() == Some("refresh_token");
+    if is_refresh { Call::Refresh } else { Call::Exchange }
 }
 
 /// The S256 challenge of a verifier.

@@ -54,12 +54,16 @@ impl Params {
 
     /// One value, unless it is missing, blank or a list.
     pub fn text(&self, name: &str) -> Option<String> {
-        scalar(self.0.get(name)?).filter(|it| !it.trim().is_empty())
+        scalar_text(self.0.get(name)?).filter(|it| !it.trim().is_empty())
     }
 
     /// The values of a list; none of anything else.
     pub fn list(&self, name: &str) -> Vec<String> {
-        self.0.get(name).and_then(Value::as_array).map(|it| it.iter().filter_map(scalar).collect()).unwrap_or_default()
+        self.0
+            .get(name)
+            .and_then(Value::as_array)
+            .map(|it| it.iter().filter_map(scalar_text).collect())
+            .unwrap_or_default()
     }
 }
 
@@ -138,7 +142,7 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }
 
-fn scalar(value: &Value) -> Option<String> {
+fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),

@@ -18,18 +18,18 @@ use super::wire::Cut;
 pub const PAGE: &str = "/_arrived";
 
 /// The most of a body that is kept, in bytes.
-const MOST: usize = 4_000;
+const MAX_BODY_BYTES: usize = 4_000;
 
 /// A request and its result.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
     /// `POST /api/v1/statuses?x=y`
-    pub asked: String,
+    pub request_line: String,
     pub headers: HeaderMap,
     /// The beginning of the body, where it is text.
     pub body: String,
     /// How many bytes the body has.
-    pub size: usize,
+    pub size_bytes: usize,
     /// The status of the answer; `None` when the connection was cut.
     pub status: Option<u16>,
 }
@@ -45,27 +45,29 @@ impl RequestLog {
     }
 
     pub fn latest(&self, method_and_path: &str) -> Option<RecordedRequest> {
-        let is_it = |it: &RecordedRequest| it.asked.split('?').next() == Some(method_and_path);
-        self.all().into_iter().rfind(is_it)
+        let is_match = |it: &RecordedRequest| it.request_line.split('?').next() == Some(method_and_path);
+        self.all().into_iter().rfind(is_match)
     }
 
     /// Whether this stands in a request, as it is or as in a form or an address.
-    pub fn has(&self, what: &str) -> bool {
-        let in_a_form: String = byte_serialize(what.as_bytes()).collect();
-        let says = |it: &str| it.contains(what) || it.contains(&in_a_form);
-        self.all().iter().any(|RecordedRequest { asked, headers, body, .. }| {
-            says(asked) || says(body) || headers.values().filter_map(|it| it.to_str().ok()).any(says)
+    pub fn has(&self, text: &str) -> bool {
+        let form_encoded: String = byte_serialize(text.as_bytes()).collect();
+        let contains_text = |it: &str| it.contains(text) || it.contains(&form_encoded);
+        self.all().iter().any(|RecordedRequest { request_line: asked, headers, body, .. }| {
+            contains_text(asked)
+                || contains_text(body)
+                || headers.values().filter_map(|it| it.to_str().ok()).any(contains_text)
         })
     }
 
     fn page(&self) -> String {
         let mut page = "<!DOCTYPE html>\n<html><head><title>What arrived</title></head><body><table>".to_owned();
-        for RecordedRequest { asked, headers, body, size, status } in self.all() {
-            let of = |name| headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        for RecordedRequest { request_line: asked, headers, body, size_bytes: size, status } in self.all() {
+            let header = |name| headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
             // The kind of proof is of interest, the proof is not.
-            let proof = of(header::AUTHORIZATION).split(' ').next().unwrap_or_default();
+            let proof = header(header::AUTHORIZATION).split(' ').next().unwrap_or_default();
             let status = status.map_or_else(|| "cut".to_owned(), |it| it.to_string());
-            let cells = [&asked, proof, of(header::CONTENT_TYPE), &size.to_string(), &body, &status];
+            let cells = [&asked, proof, header(header::CONTENT_TYPE), &size.to_string(), &body, &status];
             let cells = cells.map(|it| format!("<td><pre>{}</pre></td>", escaped(it))).concat();
             let _ = write!(page, "<tr>{cells}</tr>");
         }
@@ -74,29 +76,29 @@ impl RequestLog {
 }
 
 /// A server that keeps what arrives, and shows it at [`PAGE`].
-pub fn around<S: Clone + Send + Sync + 'static>(server: Router<S>, request_log: &RequestLog) -> Router<S> {
-    let shown = request_log.clone();
-    server
-        .layer(from_fn_with_state(request_log.clone(), keep))
-        .route(PAGE, get(move || async move { Html(shown.page()) }))
+pub fn around<S: Clone + Send + Sync + 'static>(router: Router<S>, request_log: &RequestLog) -> Router<S> {
+    let page_log = request_log.clone();
+    router
+        .layer(from_fn_with_state(request_log.clone(), record))
+        .route(PAGE, get(move || async move { Html(page_log.page()) }))
 }
 
-async fn keep(State(request_log): State<RequestLog>, request: Request, next: Next) -> Response {
+async fn record(State(request_log): State<RequestLog>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     let Ok(body) = to_bytes(body, usize::MAX).await else { return Cut.into_response() };
     let is_text = std::str::from_utf8(&body).is_ok();
-    let shown = if is_text { &body[..body.len().min(MOST)] } else { &[] };
-    let mut arrival = RecordedRequest {
-        asked: format!("{} {}", head.method, head.uri),
+    let text = if is_text { &body[..body.len().min(MAX_BODY_BYTES)] } else { &[] };
+    let mut recorded = RecordedRequest {
+        request_line: format!("{} {}", head.method, head.uri),
         headers: head.headers.clone(),
-        body: String::from_utf8_lossy(shown).into_owned(),
-        size: body.len(),
+        body: String::from_utf8_lossy(text).into_owned(),
+        size_bytes: body.len(),
         status: None,
     };
     let response = next.run(Request::from_parts(head, Body::from(body))).await;
     let is_cut = response.extensions().get::<Cut>().is_some();
-    arrival.status = (!is_cut).then(|| response.status().as_u16());
-    request_log.0.lock().unwrap_or_else(PoisonError::into_inner).push(arrival);
+    recorded.status = (!is_cut).then(|| response.status().as_u16());
+    request_log.0.lock().unwrap_or_else(PoisonError::into_inner).push(recorded);
     response
 }
 

@@ -44,7 +44,7 @@ where
         memory: M,
         routes: Router<Arc<Self>>,
     ) -> Arc<Self> {
-        Self::serve_as((), name, clock, rules, memory, routes, |server| server).await
+        Self::serve_with((), name, clock, rules, memory, routes, |server| server).await
     }
 }
 
@@ -53,7 +53,7 @@ where
     Self: Front,
 {
     /// Like `serve`, for a platform with variants, or with a layer of its own that calls in trouble pass as well.
-    pub(crate) async fn serve_as(
+    pub(crate) async fn serve_with(
         kind: K,
         name: &'static str,
         clock: Clock,
@@ -65,7 +65,7 @@ where
         let (listener, address) = wire::listen().await;
         let mut oauth = OAuth::new(rules);
         let app = oauth.register(&format!("{ORIGIN}/connect/callback/{name}"));
-        let here = Arc::new(Self {
+        let fake = Arc::new(Self {
             name,
             kind,
             clock,
@@ -77,14 +77,14 @@ where
             troubles: Mutex::default(),
             echo: Echo::default(),
         });
-        let server = front::around(routes, Arc::clone(&here)).with_state(Arc::clone(&here));
-        let server = echo::around(layer(server), &here.echo);
-        wire::serve_on(listener, request_log::around(server, &here.request_log));
-        here
+        let server = front::around(routes, Arc::clone(&fake)).with_state(Arc::clone(&fake));
+        let server = echo::around(layer(server), &fake.echo);
+        wire::serve_on(listener, request_log::around(server, &fake.request_log));
+        fake
     }
 
     /// From now on refusals repeat the request. False where they have no messages.
-    pub(crate) fn repeat_requests(&self) -> bool {
+    pub(crate) fn enable_echo(&self) -> bool {
         self.echo.store(true, Ordering::Relaxed);
         Self::HAS_MESSAGES
     }

@@ -19,11 +19,11 @@ pub struct Upload {
     pub bytes: Vec<u8>,
     /// Whether a post shows it.
     pub attached: bool,
-    state: State,
+    state: UploadState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum UploadState {
     Arriving,
     ReadyAt(DateTime<Utc>),
     Failed,
@@ -44,7 +44,7 @@ pub enum Progress {
 
 /// What is wrong with a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadPart {
+pub enum PartError {
     /// There is no such file, or it is another account's.
     #[error("there is no such upload")]
     Unknown,
@@ -72,8 +72,8 @@ pub struct Uploads {
 
 impl Uploads {
     /// None yet; each will be worked on for this long.
-    pub const fn taking(takes: TimeDelta) -> Self {
-        Self { takes, files: Vec::new() }
+    pub const fn taking(processing_time: TimeDelta) -> Self {
+        Self { takes: processing_time, files: Vec::new() }
     }
 
     /// A file is announced. Returns its id.
@@ -86,39 +86,39 @@ impl Uploads {
             size,
             bytes: Vec::new(),
             attached: false,
-            state: State::Arriving,
+            state: UploadState::Arriving,
         });
         id
     }
 
     /// A part of it arrives. A part that has arrived before changes nothing.
-    pub fn append(&mut self, account: &str, id: &str, from: u64, part: &Bytes) -> Result<(), BadPart> {
-        let file = self.find(account, id).ok_or(BadPart::Unknown)?;
-        if file.state != State::Arriving {
-            return Err(BadPart::Ended);
+    pub fn append(&mut self, account: &str, id: &str, from: u64, part: &Bytes) -> Result<(), PartError> {
+        let file = self.find(account, id).ok_or(PartError::Unknown)?;
+        if file.state != UploadState::Arriving {
+            return Err(PartError::Ended);
         }
-        let arrived = file.bytes.len() as u64;
-        let ends = from + part.len() as u64;
-        if file.size < ends {
-            return Err(BadPart::TooLong);
+        let received = file.bytes.len() as u64;
+        let end = from + part.len() as u64;
+        if file.size < end {
+            return Err(PartError::TooLong);
         }
-        if from == arrived {
+        if from == received {
             file.bytes.extend_from_slice(part);
-        } else if arrived < ends {
-            return Err(BadPart::OutOfOrder);
+        } else if received < end {
+            return Err(PartError::OutOfOrder);
         }
         Ok(())
     }
 
     /// All of it is there, and is worked on from now on.
-    pub fn finish(&mut self, account: &str, id: &str, now: DateTime<Utc>) -> Result<(), BadPart> {
+    pub fn finish(&mut self, account: &str, id: &str, now: DateTime<Utc>) -> Result<(), PartError> {
         let ready_at = now + self.takes;
-        let file = self.find(account, id).ok_or(BadPart::Unknown)?;
-        if file.state == State::Arriving {
+        let file = self.find(account, id).ok_or(PartError::Unknown)?;
+        if file.state == UploadState::Arriving {
             if file.size != file.bytes.len() as u64 {
-                return Err(BadPart::Incomplete);
+                return Err(PartError::Incomplete);
             }
-            file.state = State::ReadyAt(ready_at);
+            file.state = UploadState::ReadyAt(ready_at);
         }
         Ok(())
     }
@@ -138,17 +138,17 @@ impl Uploads {
     /// How far a file is; `None` when there is none with this id.
     pub fn progress(&mut self, account: &str, id: &str, now: DateTime<Utc>) -> Option<Progress> {
         Some(match self.find(account, id)?.state {
-            State::Arriving => Progress::Arriving,
-            State::ReadyAt(at) if now < at => Progress::Processing,
-            State::ReadyAt(_) => Progress::Ready,
-            State::Failed => Progress::Failed,
+            UploadState::Arriving => Progress::Arriving,
+            UploadState::ReadyAt(at) if now < at => Progress::Processing,
+            UploadState::ReadyAt(_) => Progress::Ready,
+            UploadState::Failed => Progress::Failed,
         })
     }
 
     /// It could not be processed.
     pub fn fail(&mut self, account: &str, id: &str) {
         if let Some(file) = self.find(account, id) {
-            file.state = State::Failed;
+            file.state = UploadState::Failed;
         }
     }
 

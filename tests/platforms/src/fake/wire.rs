@@ -49,13 +49,13 @@ pub fn serve_on(listener: TcpListener, router: Router) {
     let router = exchanges::around(router);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(answer(stream, router.clone()));
+            tokio::spawn(serve_requests(stream, router.clone()));
         }
     });
 }
 
 /// Answers what comes over one connection, one request after the other.
-async fn answer(stream: TcpStream, router: Router) {
+async fn serve_requests(stream: TcpStream, router: Router) {
     // A small answer would otherwise wait for the client's acknowledgement.
     stream.set_nodelay(true).ok();
     let service = service_fn(|request: Request<Incoming>| {
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_cut_connection_delivers_not_even_a_status() {
+    async fn cut_connection_sends_no_status() {
         let cut = || async { (http::StatusCode::CREATED, axum::Extension(Cut), "never read") };
         let address = serve(Router::new().route("/cut", get(cut)).route("/well", get(|| async { "well" }))).await;
         let client = browser();

@@ -46,59 +46,59 @@ const OF_THE_APP: &str = "9876543210987";
 /// What is Instagram's login alone.
 pub(super) fn routes() -> Router<Arc<Here>> {
     oauth::page_at::<Here>("/oauth/authorize")
-        .route("/oauth/access_token", post(short))
-        .route("/access_token", get(long))
-        .route("/refresh_access_token", get(longer))
+        .route("/oauth/access_token", post(issue_short_token))
+        .route("/access_token", get(issue_long_token))
+        .route("/refresh_access_token", get(refresh_long_token))
 }
 
 /// `POST /oauth/access_token`: a token of an hour for a code.
-async fn short(
-    State(here): State<Arc<Here>>,
+async fn issue_short_token(
+    State(fake): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Response> {
     let query = query.unwrap_or_default();
     if essence(&headers) != "application/x-www-form-urlencoded" || !query.is_empty() {
-        return Err(refused("You must provide a form"));
+        return Err(login_error("You must provide a form"));
     }
-    let mut fields = Fields::read("", &essence(&headers), &body).map_err(|_| refused("Invalid form"))?;
+    let mut fields = Fields::read("", &essence(&headers), &body).map_err(|_| login_error("Invalid form"))?;
     for name in ["client_id", "client_secret", "grant_type", "redirect_uri", "code"] {
-        fields.want(name).map_err(|_| refused(&format!("You must include a valid {name}")))?;
+        fields.want(name).map_err(|_| login_error(&format!("You must include a valid {name}")))?;
     }
-    fields.end().map_err(|_| refused("Unknown parameter"))?;
-    let params = Params::read("", &headers, &body).map_err(|_| refused("Invalid form"))?;
-    let mut oauth = here.oauth();
-    let grant = oauth.token(&headers, &params, here.clock.now()).map_err(|it| refused(&it.words()))?;
+    fields.end().map_err(|_| login_error("Unknown parameter"))?;
+    let params = Params::read("", &headers, &body).map_err(|_| login_error("Invalid form"))?;
+    let mut oauth = fake.oauth();
+    let grant = oauth.token(&headers, &params, fake.clock.now()).map_err(|it| login_error(&it.words()))?;
     let token = grant.access_token.clone();
-    let memory = here.memory();
+    let memory = fake.memory();
     for grant in oauth.grants.iter_mut().filter(|it| it.access_token == token) {
         grant.scopes.retain(|it| !memory.declined.contains(it));
     }
     let scopes = oauth.grants.iter().find(|it| it.access_token == token).map(|it| it.scopes.clone());
     let scopes = scopes.unwrap_or_default();
     if memory.is_flat {
-        let user: u64 = ID.parse().map_err(|_| refused("no id"))?;
+        let user: u64 = ID.parse().map_err(|_| login_error("no id"))?;
         return Ok(Json(json!({ "access_token": token, "user_id": user, "permissions": scopes })));
     }
-    let told = json!({ "access_token": token, "user_id": ID, "permissions": scopes.join(",") });
-    Ok(Json(json!({ "data": [told] })))
+    let object = json!({ "access_token": token, "user_id": ID, "permissions": scopes.join(",") });
+    Ok(Json(json!({ "data": [object] })))
 }
 
 /// As this one address refuses.
-fn refused(words: &str) -> Response {
-    let body = json!({ "error_type": "OAuthException", "code": 400, "error_message": words });
+fn login_error(message: &str) -> Response {
+    let body = json!({ "error_type": "OAuthException", "code": 400, "error_message": message });
     (StatusCode::BAD_REQUEST, Json(body)).into_response()
 }
 
 /// `GET /access_token`: one of 60 days for it.
-async fn long(State(here): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
-    TOKENS.exchange(&mut here.oauth(), fields, here.clock.now())
+async fn issue_long_token(State(fake): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+    TOKENS.exchange(&mut fake.oauth(), fields, fake.clock.now())
 }
 
 /// `GET /refresh_access_token`: another one for that.
-async fn longer(State(here): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
-    TOKENS.refresh(&mut here.oauth(), fields, here.clock.now())
+async fn refresh_long_token(State(fake): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+    TOKENS.refresh(&mut fake.oauth(), fields, fake.clock.now())
 }
 
 impl Here {
@@ -143,7 +143,7 @@ impl Here {
     }
 
     /// Like `accept`, for a call below the account's id: other accounts are not visible.
-    pub(super) fn accept_of_account(
+    pub(super) fn authorize_for_account(
         &self,
         headers: &HeaderMap,
         fields: &mut Fields,
@@ -152,7 +152,7 @@ impl Here {
     ) -> Result<(), GraphError> {
         self.accept(headers, fields, path, scopes)?;
         let is_its = id == ID || id == "me" && !self.memory().by_facebook;
-        if is_its && !self.memory().is_hidden { Ok(()) } else { Err(GraphError::no_object(id)) }
+        if is_its && !self.memory().is_hidden { Ok(()) } else { Err(GraphError::object_not_found(id)) }
     }
 }
 

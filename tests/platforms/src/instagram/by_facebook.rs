@@ -42,13 +42,13 @@ impl Page {
         Self { id: id.to_owned(), account, tasks, token: format!("EAAP{}", secret()) }
     }
 
-    pub(super) fn of_the_account() -> Self {
+    pub(super) fn for_account() -> Self {
         Self::new("108824017345866", Some((ID, HANDLE)), &["CREATE_CONTENT", "MANAGE"])
     }
 
     /// The response to a call that asks for these fields.
     fn told(&self, fields: &str) -> Result<Value, GraphError> {
-        let mut told = json!({ "id": self.id });
+        let mut object = json!({ "id": self.id });
         // A list of fields of something else stands in brackets.
         let (plain, inner) = match fields.split_once("instagram_business_account{") {
             Some((before, rest)) => {
@@ -59,13 +59,13 @@ impl Page {
         };
         for field in plain.split(',').filter(|it| !it.is_empty()) {
             match field {
-                "name" => told[field] = format!("Page {}", self.id).into(),
+                "name" => object[field] = format!("Page {}", self.id).into(),
                 "picture.type(large)" => {
-                    told["picture"] = json!({ "data": { "url": "https://scontent.example/p.jpg" } });
+                    object["picture"] = json!({ "data": { "url": "https://scontent.example/p.jpg" } });
                 }
-                "access_token" if !self.tasks.is_empty() => told[field] = self.token.as_str().into(),
+                "access_token" if !self.tasks.is_empty() => object[field] = self.token.as_str().into(),
                 "id" | "username" | "access_token" => {}
-                "tasks" => told[field] = json!(self.tasks),
+                "tasks" => object[field] = json!(self.tasks),
                 other => return Err(GraphError::param(&format!("Tried accessing nonexisting field ({other})"))),
             }
         }
@@ -73,21 +73,21 @@ impl Page {
             return Err(GraphError::param("Tried accessing nonexisting field of an IGUser"));
         }
         if let Some((id, name)) = self.account.as_ref().filter(|_| inner.is_some()) {
-            told["instagram_business_account"] = json!({
+            object["instagram_business_account"] = json!({
                 "id": id,
                 "username": name,
                 "name": "Ada Keeper",
                 "profile_picture_url": PICTURE,
             });
         }
-        Ok(told)
+        Ok(object)
     }
 }
 
 /// What is Facebook's login alone.
 pub(super) fn routes() -> Router<Arc<Here>> {
     oauth::page_at::<Here>("/v26.0/dialog/oauth")
-        .route("/v26.0/oauth/access_token", get(give))
+        .route("/v26.0/oauth/access_token", get(issue_token))
         .route("/v26.0/me", get(me))
         .route("/v26.0/me/permissions", get(permissions).delete(end))
         .route("/v26.0/me/accounts", get(accounts))
@@ -95,15 +95,15 @@ pub(super) fn routes() -> Router<Arc<Here>> {
 }
 
 /// `GET /oauth/access_token`: for a code, or for a token that ends soon.
-async fn give(
-    State(here): State<Arc<Here>>,
+async fn issue_token(
+    State(fake): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, GraphError> {
     let query = query.unwrap_or_default();
     let mut fields = Fields::read(&query, "", b"")?;
     let params = Params::read(&query, &headers, &[]).map_err(|_| GraphError::param("The query cannot be read"))?;
-    let (now, mut oauth) = (here.clock.now(), here.oauth());
+    let (now, mut oauth) = (fake.clock.now(), fake.oauth());
     let app = oauth.client(&headers, &params)?;
     fields.want("client_id")?;
     fields.want("client_secret")?;
@@ -130,8 +130,8 @@ async fn give(
 }
 
 /// `GET /me`
-async fn me(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
-    here.accept_person(&headers, &mut fields, &[])?;
+async fn me(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
+    fake.authorize_user(&headers, &mut fields, &[])?;
     if fields.want("fields")? != "id" {
         return Err(GraphError::param("Only the id is returned here"));
     }
@@ -141,46 +141,46 @@ async fn me(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Field
 
 /// `GET /me/permissions`
 async fn permissions(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept_person(&headers, &mut fields, &[])?;
+    fake.authorize_user(&headers, &mut fields, &[])?;
     fields.end()?;
-    let (memory, all) = (here.memory(), super::RULES_OF_FACEBOOK.scopes);
+    let (memory, all) = (fake.memory(), super::RULES_OF_FACEBOOK.scopes);
     let status = |it: &str| if memory.declined.iter().any(|other| other == it) { "declined" } else { "granted" };
     let data: Vec<_> = all.iter().map(|it| json!({ "permission": it, "status": status(it) })).collect();
     Ok(Json(json!({ "data": data })))
 }
 
 /// `DELETE /me/permissions`: all that the person has granted to the app.
-async fn end(State(here): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
-    here.accept_person(&headers, &mut fields, &[])?;
+async fn end(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
+    fake.authorize_user(&headers, &mut fields, &[])?;
     fields.end()?;
-    here.oauth().revoke_all();
+    fake.oauth().revoke_all();
     Ok(Json(json!({ "success": true })))
 }
 
 /// `GET /me/accounts`
 async fn accounts(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept_person(&headers, &mut fields, &["pages_show_list"])?;
+    fake.authorize_user(&headers, &mut fields, &["pages_show_list"])?;
     let (asked, page) = (fields.want("fields")?, PageOfList::asked(&mut fields)?);
     fields.end()?;
-    let entries: Result<Vec<_>, _> = here.memory().pages.iter().map(|it| it.told(&asked)).collect();
+    let entries: Result<Vec<_>, _> = fake.memory().pages.iter().map(|it| it.told(&asked)).collect();
     Ok(Json(page.answer(entries?, "https://graph.facebook.com/v26.0/me/accounts")))
 }
 
 /// `GET /me/businesses`: there are none.
 async fn businesses(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept_person(&headers, &mut fields, &["business_management"])?;
+    fake.authorize_user(&headers, &mut fields, &["business_management"])?;
     fields.want("fields")?;
     PageOfList::asked(&mut fields)?;
     fields.end()?;
@@ -189,7 +189,7 @@ async fn businesses(
 
 impl Here {
     /// Accepts a call of the person.
-    fn accept_person(&self, headers: &HeaderMap, fields: &mut Fields, scopes: &[&str]) -> Result<(), GraphError> {
+    fn authorize_user(&self, headers: &HeaderMap, fields: &mut Fields, scopes: &[&str]) -> Result<(), GraphError> {
         self.check_declined(scopes)?;
         accept(&self.oauth(), headers, fields, Proof::Required, scopes, self.clock.now()).map(drop)
     }
@@ -202,7 +202,7 @@ impl Here {
         fields: &mut Fields,
         scopes: &[&str],
     ) -> Result<(), GraphError> {
-        let token = bearer(headers).ok_or_else(GraphError::no_token)?;
+        let token = bearer(headers).ok_or_else(GraphError::token_required)?;
         let oauth = self.oauth();
         check_proof(&oauth, token, &fields.want("appsecret_proof")?)?;
         let is_of_a_page = self.memory().pages.iter().any(|it| it.token == token && it.account.is_some());

@@ -34,8 +34,8 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
-        trouble::answer(call, trouble).into_response()
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+        trouble::answer(call, fault).into_response()
     }
 
     fn spoil(&self, _: &Parts) {

@@ -82,48 +82,48 @@ const MOST: usize = 400;
 
 /// `POST /{ig-user-id}/media`
 pub(super) async fn make(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept_of_account(&headers, &mut fields, (&id, "media"), here.scopes().publish)?;
-    let now = here.clock.now();
-    if MOST <= here.memory().containers.made_since(now - TimeDelta::days(1)) {
+    fake.authorize_for_account(&headers, &mut fields, (&id, "media"), fake.scopes().publish)?;
+    let now = fake.clock.now();
+    if MOST <= fake.memory().containers.count_since(now - TimeDelta::days(1)) {
         return Err(GraphError::limited(60));
     }
     // By Instagram's login this parameter is ignored.
-    let is_upload = fields.one_of("upload_type", &["resumable"])?.is_some() && here.memory().by_facebook;
+    let is_upload = fields.one_of("upload_type", &["resumable"])?.is_some() && fake.memory().by_facebook;
     let types = fields.one_of("media_type", &["IMAGE", "VIDEO", "REELS", "STORIES", "CAROUSEL"])?;
     let is_item = fields.flag("is_carousel_item")?.unwrap_or_default();
     let (content, fault) = match (types.as_deref(), is_item) {
-        (Some("CAROUSEL"), false) => (here.of_items(fields)?, None),
-        (Some("STORIES"), false) => here.of_file(Kind::Story, fields, is_upload).await?,
-        (Some("REELS"), false) => here.of_file(Kind::Reel, fields, is_upload).await?,
-        (None | Some("IMAGE"), false) => here.of_file(Kind::Post, fields, is_upload).await?,
+        (Some("CAROUSEL"), false) => (fake.read_carousel(fields)?, None),
+        (Some("STORIES"), false) => fake.read_file(Kind::Story, fields, is_upload).await?,
+        (Some("REELS"), false) => fake.read_file(Kind::Reel, fields, is_upload).await?,
+        (None | Some("IMAGE"), false) => fake.read_file(Kind::Post, fields, is_upload).await?,
         (None | Some("IMAGE" | "VIDEO"), true) => {
             let is_video = types.as_deref() == Some("VIDEO");
             if is_video != (is_upload || fields.has("video_url")) {
                 return Err(unknown_type());
             }
-            here.of_file(Kind::Item, fields, is_upload).await?
+            fake.read_file(Kind::Item, fields, is_upload).await?
         }
         _ => return Err(unknown_type()),
     };
     if is_upload && types.as_deref() != Some("CAROUSEL") {
-        let Memory { containers, ids, .. } = &mut *here.memory();
+        let Memory { containers, ids, .. } = &mut *fake.memory();
         let id = containers.await_upload(ids, content, now);
-        let uri = format!("{}/ig-api-upload/v26.0/{id}", here.base_url());
+        let uri = format!("{}/ig-api-upload/v26.0/{id}", fake.base_url());
         return Ok(Json(json!({ "id": id, "uri": uri })));
     }
-    let id = here.memory().make(content, fault, now);
+    let id = fake.memory().make(content, fault, now);
     Ok(Json(json!({ "id": id })))
 }
 
 /// `POST https://rupload.facebook.com/ig-api-upload/v26.0/{ig-container-id}`: the bytes of a
 /// video from `offset` on.
 pub(super) async fn receive(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
@@ -131,12 +131,12 @@ pub(super) async fn receive(
     let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
     let number = |name: &str| header(name).and_then(|it| it.parse::<usize>().ok());
     let invalid = |words: &str| GraphError::upload(false, "InvalidRequestError", words);
-    let is_known = |token: &str| here.memory().pages.iter().any(|it| it.token == token);
+    let is_known = |token: &str| fake.memory().pages.iter().any(|it| it.token == token);
     if !header("authorization").and_then(|it| it.strip_prefix("OAuth ")).is_some_and(is_known) {
         return Err(GraphError::upload(false, "NotAuthorizedError", "User not authorized to perform this request"));
     }
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     if let Some(at) = memory.refusals.iter().position(|(ends, _)| *ends == "ig-api-upload") {
         return Err(memory.refusals.remove(at).1);
     }
@@ -154,7 +154,7 @@ pub(super) async fn receive(
         return Ok(Cut.into_response());
     }
     upload.bytes.extend_from_slice(&body);
-    let fault = match Fetched::of(std::mem::take(&mut upload.bytes)) {
+    let fault = match Fetched::from_bytes(std::mem::take(&mut upload.bytes)) {
         Some(file) => content.add(file, None).unwrap_or_else(|_| Some(failed(2_207_026))),
         None => Some(failed(2_207_026)),
     };
@@ -167,7 +167,7 @@ fn unknown_type() -> GraphError {
 }
 
 /// "23-60 FPS", with what clocks of cameras differ by, and "Maximum columns: 1920".
-fn is_film(facts: Facts) -> bool {
+fn is_supported_video(facts: Facts) -> bool {
     let is_taken = |it: u32| (22_500..=60_500).contains(&it);
     facts.milli_frames_per_second.is_none_or(is_taken) && facts.pixels.is_none_or(|it| it.width <= 1_920)
 }
@@ -177,7 +177,7 @@ pub(super) fn failed(subcode: u32) -> String {
     format!("Error: Media upload has failed with error code {subcode}")
 }
 
-fn image_fault(wrong: Wrong) -> GraphError {
+fn image_error(wrong: Wrong) -> GraphError {
     match wrong {
         Wrong::Ratio => GraphError::new(36_003, "The aspect ratio is not supported.").subcode(2_207_009),
         Wrong::Size => GraphError::new(36_000, "The image is too large to download.").subcode(2_207_004),
@@ -188,11 +188,11 @@ fn image_fault(wrong: Wrong) -> GraphError {
 }
 
 fn alt_text(fields: &mut Fields) -> Result<Option<String>, GraphError> {
-    let words = fields.text("alt_text").filter(|it| !it.is_empty());
-    if words.as_ref().is_some_and(|it| 1_000 < it.encode_utf16().count()) {
+    let text = fields.text("alt_text").filter(|it| !it.is_empty());
+    if text.as_ref().is_some_and(|it| 1_000 < it.encode_utf16().count()) {
         return Err(GraphError::param("Param alt_text must be at most 1000 characters"));
     }
-    Ok(words)
+    Ok(text)
 }
 
 /// Of pictures it has to be said where somebody is, of stories it may be, of videos not.
@@ -228,10 +228,10 @@ fn is_name(it: &str) -> bool {
 }
 
 /// What every post can say, but neither a story nor a part of a carousel.
-fn of_the_whole(content: &mut Content, fields: &mut Fields) -> Result<(), GraphError> {
+fn read_post_options(content: &mut Content, fields: &mut Fields) -> Result<(), GraphError> {
     content.caption = fields.text("caption").unwrap_or_default();
-    if let Some(words) = text::fault(&content.caption) {
-        return Err(GraphError::new(36_004, words).subcode(2_207_010));
+    if let Some(message) = text::fault(&content.caption) {
+        return Err(GraphError::new(36_004, message).subcode(2_207_010));
     }
     if let Some(names) = fields.list("collaborators")? {
         if !(1..=3).contains(&names.len()) || !names.iter().all(|it| is_name(it)) {
@@ -250,7 +250,7 @@ fn of_the_whole(content: &mut Content, fields: &mut Fields) -> Result<(), GraphE
 
 impl Content {
     /// A file of it, which was fetched or uploaded; with why it comes to nothing.
-    fn add(&mut self, file: Fetched, words: Option<String>) -> Result<Option<String>, GraphError> {
+    fn add(&mut self, file: Fetched, alt_text: Option<String>) -> Result<Option<String>, GraphError> {
         let is_video = file.mime_type.file_type() == FileType::Video;
         let limits = match (is_video, self.kind == Kind::Story) {
             (false, false) => IMAGES,
@@ -260,21 +260,21 @@ impl Content {
         };
         let wrong = limits.check(&file);
         if let Some(wrong) = wrong.filter(|_| !is_video) {
-            return Err(image_fault(wrong));
+            return Err(image_error(wrong));
         }
-        let is_refused = wrong.is_some() || is_video && !is_film(file.facts);
+        let is_refused = wrong.is_some() || is_video && !is_supported_video(file.facts);
         let moment = self.said["thumb_offset"].as_u64();
         if moment.zip(file.facts.duration_ms).is_some_and(|(moment, length)| length < moment) {
             return Err(GraphError::new(1, "The thumbnail offset is beyond the video").subcode(2_207_057));
         }
-        self.files.push(File { fetched: file, words, tags: self.tags.take() });
+        self.files.push(File { fetched: file, words: alt_text, tags: self.tags.take() });
         Ok(is_refused.then(|| failed(2_207_026)))
     }
 }
 
 impl Here {
     /// With why it comes to nothing, which shows later. With `is_upload`, its bytes follow.
-    async fn of_file(
+    async fn read_file(
         &self,
         kind: Kind,
         mut fields: Fields,
@@ -298,7 +298,7 @@ impl Here {
             }
         }
         if matches!(kind, Kind::Post | Kind::Reel) {
-            of_the_whole(&mut content, &mut fields)?;
+            read_post_options(&mut content, &mut fields)?;
         }
         fields.end()?;
         let Some(address) = address else { return Ok((content, None)) };
@@ -321,11 +321,11 @@ impl Here {
     }
 
     /// A carousel of containers that are ready.
-    fn of_items(&self, mut fields: Fields) -> Result<Content, GraphError> {
+    fn read_carousel(&self, mut fields: Fields) -> Result<Content, GraphError> {
         let children = fields.list("children")?.ok_or_else(|| GraphError::missing("children"))?;
         if !(2..=10).contains(&children.len()) {
-            let words = "A carousel needs 2 to 10 children";
-            return Err(GraphError::param(words).subcode(2_207_028));
+            let message = "A carousel needs 2 to 10 children";
+            return Err(GraphError::param(message).subcode(2_207_028));
         }
         let (memory, now, mut files) = (self.memory(), self.clock.now(), Vec::new());
         for child in &children {
@@ -340,7 +340,7 @@ impl Here {
             }
         }
         let mut content = Content { files, said: json!({}), ..Content::default() };
-        of_the_whole(&mut content, &mut fields)?;
+        read_post_options(&mut content, &mut fields)?;
         fields.end()?;
         Ok(content)
     }
@@ -348,18 +348,20 @@ impl Here {
 
 /// What a call answers that names a container that is not there, or not any more.
 pub(super) fn no_media() -> GraphError {
-    let words = "The media with this id cannot be found.";
-    GraphError::new(24, "The requested resource does not exist").subcode(2_207_008).for_people("Media Not Found", words)
+    let message = "The media with this id cannot be found.";
+    GraphError::new(24, "The requested resource does not exist")
+        .subcode(2_207_008)
+        .for_people("Media Not Found", message)
 }
 
 /// Like `new`, for one that is still processed.
 pub(super) fn not_ready() -> GraphError {
-    let words = "The media is not ready for publishing, please wait for a moment";
-    GraphError::new(9_007, "Media ID is not available").subcode(2_207_027).for_people("Media is not ready", words)
+    let message = "The media is not ready for publishing, please wait for a moment";
+    GraphError::new(9_007, "Media ID is not available").subcode(2_207_027).for_people("Media is not ready", message)
 }
 
 impl Memory {
-    pub(super) fn make(&mut self, content: Content, fault: Option<String>, now: DateTime<Utc>) -> String {
+    pub(super) fn make(&mut self, content: Content, failure: Option<String>, now: DateTime<Utc>) -> String {
         let [of_whole, of_image, of_video] = self.work;
         let of_file = |it: &File| match it.fetched.mime_type.file_type() {
             FileType::Image => of_image,
@@ -368,7 +370,7 @@ impl Memory {
         let is_whole = 1 < content.files.len();
         let works = content.files.iter().filter(|_| !is_whole).map(of_file);
         let work = works.chain([of_whole]).max().unwrap_or_default();
-        let fault = fault.or_else(|| self.fault.clone());
-        self.containers.make(&mut self.ids, content, work, fault, now)
+        let failure = failure.or_else(|| self.fault.clone());
+        self.containers.make(&mut self.ids, content, work, failure, now)
     }
 }

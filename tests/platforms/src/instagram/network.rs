@@ -16,37 +16,37 @@ impl<const BY_FACEBOOK: bool> Network for Instagram<BY_FACEBOOK> {
 
     fn settings(&self) -> Value {
         if BY_FACEBOOK {
-            json!({ "url": self.here.base_url(), "login": "facebook" })
+            json!({ "url": self.fake.base_url(), "login": "facebook" })
         } else {
-            json!({ "url": self.here.base_url() })
+            json!({ "url": self.fake.base_url() })
         }
     }
 
-    fn describes(&self, mime_type: MimeType) -> bool {
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
         mime_type.file_type() == FileType::Image
     }
 
     /// Instagram's login has no call for it.
-    fn ends_grants(&self) -> bool {
+    fn revokes_grants(&self) -> bool {
         BY_FACEBOOK
     }
 
-    fn fetched(&self) -> Vec<String> {
-        self.here.memory().fetched.clone()
+    fn fetched_urls(&self) -> Vec<String> {
+        self.fake.memory().fetched.clone()
     }
 
     /// With a picture, without which nothing is posted.
-    fn posts_by_hand(&self, text: &str) {
+    fn publish_manual_post(&self, text: &str) {
         let bytes = sample(MimeType::Jpeg, 200).bytes;
         let fetched = Fetched { mime_type: MimeType::Jpeg, bytes, facts: Facts::default() };
         let files = vec![File { fetched, words: None, tags: Value::Null }];
-        let (now, caption) = (self.here.clock.now(), text.to_owned());
+        let (now, caption) = (self.fake.clock.now(), text.to_owned());
         let content = Content { kind: Kind::Post, caption, files, said: json!({}), ..Content::default() };
-        self.here.memory().add(content, now);
+        self.fake.memory().add(content, now);
     }
 
-    fn public(&self) -> Vec<PublicPost> {
-        self.here.memory().posts.iter().map(public_post).collect()
+    fn public_posts(&self) -> Vec<PublicPost> {
+        self.fake.memory().posts.iter().map(public_post).collect()
     }
 }
 
@@ -67,10 +67,10 @@ impl Post {
             Kind::Story => "story",
             Kind::Post | Kind::Item => "post",
         };
-        let mut said = self.content.said.clone();
-        said["kind"] = kind.into();
-        said["comments"] = json!(self.comments);
-        said["user_tags"] = self.content.files.iter().map(|it| it.tags.clone()).collect();
-        said
+        let mut options = self.content.said.clone();
+        options["kind"] = kind.into();
+        options["comments"] = json!(self.comments);
+        options["user_tags"] = self.content.files.iter().map(|it| it.tags.clone()).collect();
+        options
     }
 }

@@ -61,20 +61,20 @@ const STORY_LIVES: TimeDelta = TimeDelta::hours(24);
 
 /// `POST /{ig-user-id}/media_publish`
 pub(super) async fn publish(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept_of_account(&headers, &mut fields, (&id, "media_publish"), here.scopes().publish)?;
+    fake.authorize_for_account(&headers, &mut fields, (&id, "media_publish"), fake.scopes().publish)?;
     let container = fields.want("creation_id")?;
     fields.end()?;
-    let (mut memory, now) = (here.memory(), here.clock.now());
-    if memory.quota <= memory.published_within_a_day(now) {
-        let words = "You reached maximum number of posts that is allowed to be published by Content Publishing API.";
+    let (mut memory, now) = (fake.memory(), fake.clock.now());
+    if memory.quota <= memory.count_published_today(now) {
+        let message = "You reached maximum number of posts that is allowed to be published by Content Publishing API.";
         return Err(GraphError::new(9, "Application request limit reached")
             .subcode(2_207_042)
-            .for_people("Maximum posts reached", words));
+            .for_people("Maximum posts reached", message));
     }
     let is_item = memory.containers.get(&container).is_some_and(|it| it.content.kind == Kind::Item);
     if is_item {
@@ -92,25 +92,25 @@ pub(super) async fn publish(
 
 /// `GET /me`, `GET /{ig-user-id}`, `GET /{ig-container-id}` and `GET /{ig-media-id}`
 pub(super) async fn show(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept(&headers, &mut fields, if id == "me" { "me" } else { "id" }, here.scopes().read)?;
-    if id == ID && here.memory().is_hidden {
-        return Err(GraphError::no_object(&id));
+    fake.accept(&headers, &mut fields, if id == "me" { "me" } else { "id" }, fake.scopes().read)?;
+    if id == ID && fake.memory().is_hidden {
+        return Err(GraphError::object_not_found(&id));
     }
     if [ID, "me"].contains(&id.as_str()) {
-        return here.account(&id, fields).map(Json);
+        return fake.account(&id, fields).map(Json);
     }
     let asked = fields.text("fields");
     fields.end()?;
-    let (memory, now) = (here.memory(), here.clock.now());
+    let (memory, now) = (fake.memory(), fake.clock.now());
     if let Some(container) = memory.containers.get(&id) {
         let state = container.state(now);
-        let words = match &state {
-            Standing::Failed(words) => words.clone(),
+        let status_text = match &state {
+            Standing::Failed(status_text) => status_text.clone(),
             Standing::Working => "In Progress: Media is still being processed.".to_owned(),
             Standing::Ready => "Finished: Media has been uploaded and it is ready to be published.".to_owned(),
             Standing::Public => "Published: Media has been published.".to_owned(),
@@ -120,93 +120,94 @@ pub(super) async fn show(
             let status = if it.is_complete { "complete" } else { "in_progress" };
             json!({ "uploading_phase": { "status": status, "bytes_transferred": it.bytes.len() } })
         });
-        let said = json!({ "id": id, "status_code": state.name(), "status": words, "video_status": video_status });
-        return CONTAINER.select(&said, asked.as_deref()).map(Json);
+        let object =
+            json!({ "id": id, "status_code": state.name(), "status": status_text, "video_status": video_status });
+        return CONTAINER.select(&object, asked.as_deref()).map(Json);
     }
-    let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(|| GraphError::no_object(&id))?;
-    MEDIA.select(&told(post), asked.as_deref()).map(Json)
+    let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(|| GraphError::object_not_found(&id))?;
+    MEDIA.select(&post_json(post), asked.as_deref()).map(Json)
 }
 
 /// `GET /{ig-user-id}/media`: newest first, without stories.
 pub(super) async fn list(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    listed(&here, (&id, "media"), &headers, fields, |it, _| it.content.kind != Kind::Story)
+    list_page(&fake, (&id, "media"), &headers, fields, |it, _| it.content.kind != Kind::Story)
 }
 
 /// `GET /{ig-user-id}/stories`: those of the last 24 hours.
 pub(super) async fn stories(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    listed(&here, (&id, "stories"), &headers, fields, |it, now| {
+    list_page(&fake, (&id, "stories"), &headers, fields, |it, now| {
         it.content.kind == Kind::Story && now < it.at + STORY_LIVES
     })
 }
 
-fn listed(
-    here: &Here,
+fn list_page(
+    fake: &Here,
     (id, edge): (&str, &'static str),
     headers: &HeaderMap,
     mut fields: Fields,
-    is_of: impl Fn(&Post, DateTime<Utc>) -> bool,
+    is_wanted: impl Fn(&Post, DateTime<Utc>) -> bool,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept_of_account(headers, &mut fields, (id, edge), here.scopes().read)?;
+    fake.authorize_for_account(headers, &mut fields, (id, edge), fake.scopes().read)?;
     let (page, asked) = (Page::asked(&mut fields)?, fields.text("fields"));
     let since = fields.number("since", 0, i64::MAX)?.unwrap_or_default();
     let until = fields.number("until", 0, i64::MAX)?.unwrap_or(i64::MAX);
     fields.end()?;
-    let (memory, now) = (here.memory(), here.clock.now());
+    let (memory, now) = (fake.memory(), fake.clock.now());
     let is_listed = |it: &&Post| {
-        is_of(it, now) && it.at + memory.listed_after <= now && (since..=until).contains(&it.at.timestamp())
+        is_wanted(it, now) && it.at + memory.listed_after <= now && (since..=until).contains(&it.at.timestamp())
     };
     let entries: Result<Vec<_>, _> =
-        memory.posts.iter().rev().filter(is_listed).map(|it| MEDIA.select(&told(it), asked.as_deref())).collect();
+        memory.posts.iter().rev().filter(is_listed).map(|it| MEDIA.select(&post_json(it), asked.as_deref())).collect();
     Ok(Json(page.answer(entries?, &format!("https://graph.instagram.com/v26.0/{ID}/{edge}"))))
 }
 
 /// `GET /{ig-user-id}/content_publishing_limit`
 pub(super) async fn limit(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept_of_account(&headers, &mut fields, (&id, "content_publishing_limit"), here.scopes().publish)?;
+    fake.authorize_for_account(&headers, &mut fields, (&id, "content_publishing_limit"), fake.scopes().publish)?;
     let asked = fields.text("fields");
     fields.end()?;
-    let (memory, now) = (here.memory(), here.clock.now());
-    let (total, used) = (memory.quota, memory.published_within_a_day(now));
-    let said = json!({ "quota_usage": used, "config": { "quota_total": total, "quota_duration": 86_400 } });
-    Ok(Json(json!({ "data": [LIMITS.select(&said, asked.as_deref())?] })))
+    let (memory, now) = (fake.memory(), fake.clock.now());
+    let (total, used) = (memory.quota, memory.count_published_today(now));
+    let object = json!({ "quota_usage": used, "config": { "quota_total": total, "quota_duration": 86_400 } });
+    Ok(Json(json!({ "data": [LIMITS.select(&object, asked.as_deref())?] })))
 }
 
 /// `POST /{ig-media-id}/comments`
 pub(super) async fn comment(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept(&headers, &mut fields, "comments", here.scopes().comment)?;
-    let words = fields.want("message")?;
+    fake.accept(&headers, &mut fields, "comments", fake.scopes().comment)?;
+    let text = fields.want("message")?;
     fields.end()?;
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     let comment = memory.ids.fresh();
-    let post = memory.posts.iter_mut().find(|it| it.id == id).ok_or_else(|| GraphError::no_object(&id))?;
+    let post = memory.posts.iter_mut().find(|it| it.id == id).ok_or_else(|| GraphError::object_not_found(&id))?;
     if post.content.kind == Kind::Story {
         return Err(GraphError::param("Stories have no comments"));
     }
-    post.comments.push(words);
+    post.comments.push(text);
     Ok(Json(json!({ "id": comment })))
 }
 
-fn told(Post { id, content, comments, at }: &Post) -> Value {
+fn post_json(Post { id, content, comments, at }: &Post) -> Value {
     let is_image = |it: &str| it.starts_with("image/");
     let media_type = match content.files.as_slice() {
         [one] if is_image(one.fetched.mime_type.as_str()) => "IMAGE",
@@ -243,7 +244,7 @@ impl Memory {
         id
     }
 
-    fn published_within_a_day(&self, now: DateTime<Utc>) -> usize {
+    fn count_published_today(&self, now: DateTime<Utc>) -> usize {
         self.posts.iter().filter(|it| now - TimeDelta::days(1) < it.at).count()
     }
 }

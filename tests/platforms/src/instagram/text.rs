@@ -8,14 +8,14 @@ pub(super) fn fault(caption: &str) -> Option<&'static str> {
     if 2_200 < caption.encode_utf16().count() {
         return Some("The caption was too long. Max length 2200.");
     }
-    if 30 < begun_with('#', caption) {
+    if 30 < count_words_with_prefix('#', caption) {
         return Some("The caption has more than 30 hashtags.");
     }
-    (20 < begun_with('@', caption)).then_some("The caption has more than 20 @ tags.")
+    (20 < count_words_with_prefix('@', caption)).then_some("The caption has more than 20 @ tags.")
 }
 
 /// How many words begin with this mark, inside of other words it means nothing.
-fn begun_with(mark: char, caption: &str) -> usize {
+fn count_words_with_prefix(mark: char, caption: &str) -> usize {
     let is_of_word = |it: char| it.is_alphanumeric() || it == '_';
     let mut before = ' ';
     let mut letters = caption.chars().peekable();
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_caption_has_so_many_letters_hashtags_and_names() {
+    fn caption_limits_characters_hashtags_and_mentions() {
         assert_eq!(fault(&"🎉".repeat(1_100)), None);
         assert!(fault(&"🎉".repeat(1_101)).is_some());
         assert_eq!(fault(&"#one ".repeat(30)), None);

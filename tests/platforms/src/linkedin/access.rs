@@ -12,16 +12,17 @@ use url::Url;
 
 use super::refusal::Refusal;
 use super::{Here, MEMBER, MEMBER_URN};
-use crate::fake::limits::{Begins, Limit};
+use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::oauth::{Authorizes, Fault, Grant, Rules};
 use crate::fake::params::{Params, bearer};
 
 /// Calls of a member with "Share on LinkedIn". Of other products it is not said.
-const PER_MEMBER: Limit = Limit { name: "member", most: 150, period: TimeDelta::days(1), begins: Begins::ByTheClock };
+const PER_MEMBER: Limit =
+    Limit { name: "member", max: 150, period: TimeDelta::days(1), window_start: WindowStart::Clock };
 
 /// `GET /v2/userinfo`, which wants no version.
-pub(super) async fn userinfo(State(here): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
-    here.accept(&headers, "/v2/userinfo", &["openid"])?;
+pub(super) async fn userinfo(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    fake.accept(&headers, "/v2/userinfo", &["openid"])?;
     Ok(Json(json!({
         "sub": MEMBER_URN.trim_start_matches("urn:li:person:"),
         "name": MEMBER, "given_name": "Ada", "family_name": "Keeper",
@@ -31,8 +32,8 @@ pub(super) async fn userinfo(State(here): State<Arc<Here>>, headers: HeaderMap) 
 }
 
 /// `GET /v2/me`, for apps without `OpenID` Connect.
-pub(super) async fn me(State(here): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
-    here.accept(&headers, "/v2/me", &["r_basicprofile"])?;
+pub(super) async fn me(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    fake.accept(&headers, "/v2/me", &["r_basicprofile"])?;
     Ok(Json(json!({
         "id": MEMBER_URN.trim_start_matches("urn:li:person:"),
         "localizedFirstName": "Ada", "localizedLastName": "Keeper", "vanityName": "ada-keeper",
@@ -50,7 +51,7 @@ impl Here {
         let now = self.clock.now();
         let grant = self.oauth().accept(headers, any_of, now)?.clone();
         let mut memory = self.memory();
-        if !memory.approved && memory.limits.count(PER_MEMBER, MEMBER_URN, 1, now).exceeded {
+        if !memory.approved && memory.limits.count(PER_MEMBER, MEMBER_URN, 1, now).is_exceeded {
             return Err(Refusal::too_many());
         }
         self.refused(path).map_or(Ok(grant), Err)
@@ -62,7 +63,7 @@ impl Here {
     }
 
     /// Like `accept`, for a call of the versioned API.
-    pub(super) fn accept_rest(&self, headers: &HeaderMap, path: &str, any_of: &[&str]) -> Result<Grant, Refusal> {
+    pub(super) fn authorize_rest(&self, headers: &HeaderMap, path: &str, any_of: &[&str]) -> Result<Grant, Refusal> {
         let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
         let version = header("LinkedIn-Version").ok_or_else(|| {
             Refusal::bad(

@@ -18,22 +18,22 @@ const MAX_TEXT: usize = 1_250;
 /// `POST /rest/socialActions/{urn}/comments`. Its text is plain: nothing in it cuts it
 /// off, and a backslash is shown.
 pub(super) async fn create(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(urn): Path<String>,
     OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(StatusCode, Json<Value>), Refusal> {
     let scopes = ["w_member_social_feed", "w_organization_social_feed"];
-    let grant = here.accept_rest(&headers, "/rest/socialActions", &scopes)?;
-    Refusal::unless_encoded(uri.path())?;
-    let mut fields = Fields::of(&body)?;
+    let grant = fake.authorize_rest(&headers, "/rest/socialActions", &scopes)?;
+    Refusal::check_encoded(uri.path())?;
+    let mut fields = Fields::parse(&body)?;
     let (actor, object) = (fields.text("actor")?, fields.text("object")?);
     let mut message = Fields(fields.take("message")?.as_object().cloned().unwrap_or_default());
     fields.end()?;
     let text = message.text("text")?;
     message.end()?;
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     let needed = if actor == MEMBER_URN { scopes[0] } else { scopes[1] };
     if !memory.may_post(&actor) || !grant.scopes.iter().any(|it| it == needed) {
         return Err(Refusal::denied("Not enough permissions to access: partnerApiSocialActions.CREATE"));
@@ -46,9 +46,9 @@ pub(super) async fn create(
     }
     let number = memory.next();
     memory.comments.push((urn.clone(), actor.clone(), text.clone()));
-    let told = json!({
+    let response = json!({
         "actor": actor, "object": object, "message": { "text": text }, "id": number.to_string(),
         "commentUrn": format!("urn:li:comment:({urn},{number})"),
     });
-    Ok((StatusCode::CREATED, Json(told)))
+    Ok((StatusCode::CREATED, Json(response)))
 }

@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 pub(super) struct Fields(pub(super) Map<String, Value>);
 
 impl Fields {
-    pub(super) fn of(body: &[u8]) -> Result<Self, Refusal> {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, Refusal> {
         match serde_json::from_slice(body) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
             _ => Err(Refusal::bad("INVALID_BODY", "The body is no object")),

@@ -46,7 +46,7 @@ pub(super) struct File {
     /// What has to be said again at the end.
     token: String,
     parts: Vec<Part>,
-    state: Stage,
+    state: FileState,
     /// When all parts were put together.
     finalized_at: Option<DateTime<Utc>>,
 }
@@ -60,7 +60,7 @@ struct Part {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum FileState {
     Waiting,
     ReadyAt(DateTime<Utc>),
     Failed,
@@ -68,7 +68,7 @@ enum Stage {
 
 /// How far a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asset {
+pub(super) enum AssetStatus {
     WaitingUpload,
     Processing,
     Available,
@@ -76,19 +76,19 @@ pub(super) enum Asset {
 }
 
 impl File {
-    pub(super) fn asset(&self, now: DateTime<Utc>) -> Asset {
+    pub(super) fn asset(&self, now: DateTime<Utc>) -> AssetStatus {
         match self.state {
-            Stage::Waiting => Asset::WaitingUpload,
-            Stage::ReadyAt(at) if now < at => Asset::Processing,
-            Stage::ReadyAt(_) => Asset::Available,
-            Stage::Failed => Asset::Failed,
+            FileState::Waiting => AssetStatus::WaitingUpload,
+            FileState::ReadyAt(at) if now < at => AssetStatus::Processing,
+            FileState::ReadyAt(_) => AssetStatus::Available,
+            FileState::Failed => AssetStatus::Failed,
         }
     }
 
     /// What a read says, which is behind the write.
-    fn read(&self, now: DateTime<Utc>) -> Asset {
+    fn read(&self, now: DateTime<Utc>) -> AssetStatus {
         let is_behind = self.finalized_at.is_some_and(|it| now < it + READ_LAG);
-        if is_behind { Asset::WaitingUpload } else { self.asset(now) }
+        if is_behind { AssetStatus::WaitingUpload } else { self.asset(now) }
     }
 
     /// All of it, as far as it has arrived.
@@ -99,19 +99,19 @@ impl File {
 
 /// `POST /rest/images?action=initializeUpload`
 pub(super) async fn image(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {
-    let grant = here.accept_rest(&headers, "/rest/images", SCOPES)?;
-    let mut fields = action(query.as_deref(), "initializeUpload", &body)?;
+    let grant = fake.authorize_rest(&headers, "/rest/images", SCOPES)?;
+    let mut fields = read_action(query.as_deref(), "initializeUpload", &body)?;
     let owner = fields.text("owner")?;
     fields.end()?;
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     let parts = vec![Part { at: 0, length: None, arrived: None }];
-    let (urn, file) = memory.announce(("image", owner), parts, &grant, now)?;
+    let (urn, file) = memory.add_file(("image", owner), parts, &grant, now)?;
     let upload_url = memory.address(&file, 0);
     memory.files.insert(urn.clone(), file);
     let expires = (now + TICKET_LIVES).timestamp_millis();
@@ -120,17 +120,17 @@ pub(super) async fn image(
 
 /// `POST /rest/videos?action=initializeUpload` and `finalizeUpload`
 pub(super) async fn video(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {
     let path = format!("/rest/videos?{}", query.as_deref().unwrap_or_default());
-    let grant = here.accept_rest(&headers, &path, SCOPES)?;
+    let grant = fake.authorize_rest(&headers, &path, SCOPES)?;
     if query.as_deref() == Some("action=finalizeUpload") {
-        return finalize(&here, action(query.as_deref(), "finalizeUpload", &body)?);
+        return finalize(&fake, read_action(query.as_deref(), "finalizeUpload", &body)?);
     }
-    let mut fields = action(query.as_deref(), "initializeUpload", &body)?;
+    let mut fields = read_action(query.as_deref(), "initializeUpload", &body)?;
     let owner = fields.text("owner")?;
     let size = fields.take("fileSizeBytes")?.as_u64().filter(|it| (1..=MAX_VIDEO_BYTES).contains(it));
     let size = size.ok_or_else(|| Refusal::bad("INVALID_VALUE_FOR_FIELD", "/fileSizeBytes"))?;
@@ -140,15 +140,15 @@ pub(super) async fn video(
         }
     }
     fields.end()?;
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     let step = memory.part_bytes;
     let parts = (0..size.div_ceil(step)).map(|it| Part {
         at: it * step,
         length: Some(step.min(size - it * step)),
         arrived: None,
     });
-    let (urn, file) = memory.announce(("video", owner), parts.collect(), &grant, now)?;
+    let (urn, file) = memory.add_file(("video", owner), parts.collect(), &grant, now)?;
     let instructions = file.parts.iter().enumerate().map(|(number, it)| {
         let last = it.at + it.length.unwrap_or_default() - 1;
         json!({ "uploadUrl": memory.address(&file, number), "firstByte": it.at, "lastByte": last })
@@ -161,64 +161,64 @@ pub(super) async fn video(
     Ok(Json(json!({ "value": value })))
 }
 
-fn finalize(here: &Here, mut fields: Fields) -> Result<Json<Value>, Refusal> {
+fn finalize(fake: &Here, mut fields: Fields) -> Result<Json<Value>, Refusal> {
     let (urn, token, tags) = (fields.text("video")?, fields.text("uploadToken")?, fields.take("uploadedPartIds")?);
     fields.end()?;
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     let spoils = memory.spoils;
     let file = memory.files.get_mut(&urn).filter(|it| it.is_video).ok_or_else(Refusal::not_found)?;
     let arrived: Vec<_> = file.parts.iter().map(|it| it.arrived.as_ref().map(|(tag, _)| tag.clone())).collect();
-    if file.state != Stage::Waiting || token != file.token || tags != json!(arrived) {
+    if file.state != FileState::Waiting || token != file.token || tags != json!(arrived) {
         return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", "/uploadedPartIds, /uploadToken, or it is finalized"));
     }
     let is_video = MimeType::sniff(&file.bytes()).is_some_and(|it| it == MimeType::Mp4);
-    file.state = if is_video && !spoils { Stage::ReadyAt(now + VIDEO_TAKES) } else { Stage::Failed };
+    file.state = if is_video && !spoils { FileState::ReadyAt(now + VIDEO_TAKES) } else { FileState::Failed };
     file.finalized_at = Some(now);
     Ok(Json(json!({})))
 }
 
 /// `GET /rest/videos/{urn}`
 pub(super) async fn show(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(urn): Path<String>,
     OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept_rest(&headers, "/rest/videos/", SCOPES)?;
-    Refusal::unless_encoded(uri.path())?;
-    let memory = here.memory();
+    fake.authorize_rest(&headers, "/rest/videos/", SCOPES)?;
+    Refusal::check_encoded(uri.path())?;
+    let memory = fake.memory();
     let file = memory.files.get(&urn).filter(|it| it.is_video).ok_or_else(Refusal::not_found)?;
-    let mut told = json!({ "id": urn, "owner": file.owner });
-    told["status"] = match file.read(here.clock.now()) {
-        Asset::WaitingUpload => "WAITING_UPLOAD",
-        Asset::Processing => "PROCESSING",
-        Asset::Available => "AVAILABLE",
-        Asset::Failed => {
-            told["processingFailureReason"] = "The format is not supported".into();
+    let mut object = json!({ "id": urn, "owner": file.owner });
+    object["status"] = match file.read(fake.clock.now()) {
+        AssetStatus::WaitingUpload => "WAITING_UPLOAD",
+        AssetStatus::Processing => "PROCESSING",
+        AssetStatus::Available => "AVAILABLE",
+        AssetStatus::Failed => {
+            object["processingFailureReason"] = "The format is not supported".into();
             "PROCESSING_FAILED"
         }
     }
     .into();
-    Ok(Json(told))
+    Ok(Json(object))
 }
 
 /// `PUT /dms-uploads/{ticket}/{part}`: pictures with the token, parts of videos without.
 pub(super) async fn arrive(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((ticket, part)): Path<(String, usize)>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Refusal> {
-    let now = here.clock.now();
-    here.refused(&format!("/dms-uploads/{part}")).map_or(Ok(()), Err)?;
-    let is_video = here.memory().files.values().any(|it| it.ticket == ticket && it.is_video);
+    let now = fake.clock.now();
+    fake.refused(&format!("/dms-uploads/{part}")).map_or(Ok(()), Err)?;
+    let is_video = fake.memory().files.values().any(|it| it.ticket == ticket && it.is_video);
     if !is_video {
-        let _: Grant = here.oauth_of(&headers)?;
+        let _: Grant = fake.authorize_upload(&headers)?;
     } else if bearer(&headers).is_some() {
         return Err(Refusal::bad("ILLEGAL_ARGUMENT", "This address needs no token"));
     }
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     let file = memory.files.values_mut().find(|it| it.ticket == ticket).ok_or_else(Refusal::not_found)?;
     if file.ends_at <= now {
         return Err(Refusal::bad("EXPIRED_UPLOAD_URL", "The upload URL has expired"));
@@ -226,7 +226,7 @@ pub(super) async fn arrive(
     let length = headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
     let wanted = file.parts.get_mut(part).ok_or_else(Refusal::not_found)?;
     let is_whole = length == Some(body.len() as u64) && wanted.length.is_none_or(|it| Some(it) == length);
-    if file.state != Stage::Waiting || !is_whole || essence(&headers) != "application/octet-stream" {
+    if file.state != FileState::Waiting || !is_whole || essence(&headers) != "application/octet-stream" {
         return Err(Refusal::bad("ILLEGAL_ARGUMENT", "This is not what the address is for"));
     }
     let tag = token::hash(&format!("{part} {}", body.len()));
@@ -234,7 +234,7 @@ pub(super) async fn arrive(
     if file.is_video {
         return Ok((StatusCode::OK, [(header::ETAG, format!("\"{tag}\""))]).into_response());
     }
-    file.state = if is_picture(&body) { Stage::ReadyAt(now + PICTURE_TAKES) } else { Stage::Failed };
+    file.state = if is_picture(&body) { FileState::ReadyAt(now + PICTURE_TAKES) } else { FileState::Failed };
     Ok(StatusCode::CREATED.into_response())
 }
 
@@ -246,11 +246,11 @@ fn is_picture(bytes: &[u8]) -> bool {
 }
 
 /// The fields of an action's request.
-fn action(query: Option<&str>, name: &str, body: &[u8]) -> Result<Fields, Refusal> {
+fn read_action(query: Option<&str>, name: &str, body: &[u8]) -> Result<Fields, Refusal> {
     if query != Some(format!("action={name}").as_str()) {
         return Err(Refusal::bad("ILLEGAL_ARGUMENT", "There is no such action"));
     }
-    let mut fields = Fields::of(body)?;
+    let mut fields = Fields::parse(body)?;
     let request = fields.take(&format!("{name}Request"))?;
     fields.end()?;
     Ok(Fields(request.as_object().cloned().unwrap_or_default()))
@@ -258,13 +258,13 @@ fn action(query: Option<&str>, name: &str, body: &[u8]) -> Result<Fields, Refusa
 
 impl Here {
     /// The grant of a token that may upload.
-    fn oauth_of(&self, headers: &HeaderMap) -> Result<Grant, Refusal> {
+    fn authorize_upload(&self, headers: &HeaderMap) -> Result<Grant, Refusal> {
         Ok(self.oauth().accept(headers, SCOPES, self.clock.now())?.clone())
     }
 }
 
 impl Memory {
-    fn announce(
+    fn add_file(
         &mut self,
         (kind, owner): (&str, String),
         parts: Vec<Part>,
@@ -285,7 +285,7 @@ impl Memory {
             ends_at: now + TICKET_LIVES,
             token: if kind == "video" { secret() } else { String::new() },
             parts,
-            state: Stage::Waiting,
+            state: FileState::Waiting,
             finalized_at: None,
         };
         Ok((format!("urn:li:{kind}:C5{:x}", self.next()), file))

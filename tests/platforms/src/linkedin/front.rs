@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Here;
 use super::refusal::Refusal;
 use crate::fake::front::Front;
-use crate::fake::oauth::{Authorizes, Fault, token_call};
+use crate::fake::oauth::{Authorizes, Fault, classify_token_call};
 
 impl Front for Here {
     const TRANSLATED: &'static [&'static str] =
@@ -18,7 +18,7 @@ impl Front for Here {
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         match (&head.method, path) {
-            (&Method::POST, "/oauth/v2/accessToken") => Some(token_call(head, body)),
+            (&Method::POST, "/oauth/v2/accessToken") => Some(classify_token_call(head, body)),
             (&Method::POST, "/oauth/v2/revoke") => Some(Call::Revoke),
             (&Method::PUT, _) => Some(Call::Upload),
             (&Method::POST, "/rest/posts") => Some(Call::Publish),
@@ -30,21 +30,21 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
-        match (call, trouble) {
-            (Call::Exchange | Call::Refresh, InjectedFault::Unwanted) => {
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+        match (call, fault) {
+            (Call::Exchange | Call::Refresh, InjectedFault::Refused) => {
                 self.refusal(Fault::InvalidGrant("the grant is of no use"))
             }
-            (_, InjectedFault::Limited { .. }) => Refusal::too_many().into_response(),
-            (_, InjectedFault::Unavailable) => failed(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
-            (_, InjectedFault::Unwanted) => {
+            (_, InjectedFault::RateLimited { .. }) => Refusal::too_many().into_response(),
+            (_, InjectedFault::Unavailable) => error_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
+            (_, InjectedFault::Refused) => {
                 Refusal::new(422, 0, "UNPROCESSABLE", "The content does not comply with our policies").into_response()
             }
-            _ => failed(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
+            _ => error_response(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
         }
     }
 }
 
-fn failed(status: StatusCode, message: &str) -> Response {
+fn error_response(status: StatusCode, message: &str) -> Response {
     Refusal::with(status, json!({ "status": status.as_u16(), "message": message })).into_response()
 }

@@ -26,8 +26,8 @@ impl Read {
 
     /// Reads a text. Where a character means nothing where it stands, the text ends, as
     /// on the real one, which says nothing of it.
-    pub(super) fn of(little: &str) -> Self {
-        let (mut read, mut rest) = (Self::default(), little);
+    pub(super) fn parse(text: &str) -> Self {
+        let (mut read, mut rest) = (Self::default(), text);
         while let Some(first) = rest.chars().next() {
             let behind = &rest[first.len_utf8()..];
             rest = match first {
@@ -38,7 +38,7 @@ impl Read {
                 }
                 '#' => {
                     let end = behind.find(|it: char| !it.is_alphanumeric()).unwrap_or(behind.len());
-                    if end == 0 || read.ends_within_a_word() {
+                    if end == 0 || read.is_within_word() {
                         break;
                     }
                     read.0.push(Element::Hashtag(behind[..end].to_owned()));
@@ -76,7 +76,7 @@ impl Read {
     }
 
     /// Whether a hashtag cannot begin here.
-    fn ends_within_a_word(&self) -> bool {
+    fn is_within_word(&self) -> bool {
         match self.0.last() {
             Some(Element::Text(text)) => text.chars().next_back().is_some_and(char::is_alphanumeric),
             Some(Element::Hashtag(_) | Element::Mention(..)) => true,
@@ -98,23 +98,23 @@ impl Read {
 
     /// As responses have it: hashtags as templates.
     pub(super) fn told(&self) -> String {
-        let mut told = String::new();
+        let mut little = String::new();
         for element in &self.0 {
             let _ = match element {
                 Element::Text(text) => {
                     for letter in text.chars() {
                         if RESERVED.contains(letter) {
-                            told.push('\\');
+                            little.push('\\');
                         }
-                        told.push(letter);
+                        little.push(letter);
                     }
                     Ok(())
                 }
-                Element::Hashtag(word) => write!(told, r"{{hashtag|\#|{word}}}"),
-                Element::Mention(name, urn) => write!(told, "@[{name}]({urn})"),
+                Element::Hashtag(word) => write!(little, r"{{hashtag|\#|{word}}}"),
+                Element::Mention(name, urn) => write!(little, "@[{name}]({urn})"),
             };
         }
-        told
+        little
     }
 
     /// The words that are hashtags.
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_ends_where_something_stands_that_means_nothing_there() {
+    fn text_ends_at_an_unescaped_reserved_character() {
         for (little, shown) in [
             (r"all \(of\) it \\ \#1", r"all (of) it \ #1"),
             ("only this (not that)", "only this "),
@@ -142,15 +142,15 @@ mod tests {
             ("@[Light](urn:li:organization:1) is on", "Light is on"),
             ("{poll}", ""),
         ] {
-            assert_eq!(Read::of(little).shown(), shown, "{little}");
+            assert_eq!(Read::parse(little).shown(), shown, "{little}");
         }
     }
 
     #[test]
     fn little_text_round_trips() {
-        let read = Read::of(r"\(#lamp\) @[Light](urn:li:organization:1)\_");
+        let read = Read::parse(r"\(#lamp\) @[Light](urn:li:organization:1)\_");
         assert_eq!(read.told(), r"\({hashtag|\#|lamp}\) @[Light](urn:li:organization:1)\_");
-        assert_eq!(Read::of(&read.told()), read);
+        assert_eq!(Read::parse(&read.told()), read);
         assert_eq!(read.hashtags(), ["lamp"]);
     }
 }

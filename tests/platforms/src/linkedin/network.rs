@@ -14,38 +14,38 @@ impl<P: Products> Network for LinkedIn<P> {
 
     fn settings(&self) -> Value {
         let mut settings = P::settings();
-        settings["url"] = self.here.base_url().into();
+        settings["url"] = self.fake.base_url().into();
         settings
     }
 
-    fn describes(&self, mime_type: MimeType) -> bool {
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
         mime_type.file_type() == FileType::Image
     }
 
     /// What pages have posted.
-    fn can_be_asked(&self) -> bool {
+    fn can_look_up(&self) -> bool {
         P::has_pages()
     }
 
-    fn takes_repeats(&self) -> bool {
+    fn accepts_repeated_texts(&self) -> bool {
         false
     }
 
     /// It never says when it wants to be asked again, and its response to the publish call
     /// has its id in a header and no body.
-    fn can(&self, call: Call, trouble: InjectedFault) -> bool {
+    fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
         let is_other =
-            matches!(trouble, InjectedFault::Limited { .. } | InjectedFault::CutBody | InjectedFault::EmptyBody);
+            matches!(fault, InjectedFault::RateLimited { .. } | InjectedFault::CutBody | InjectedFault::EmptyBody);
         !(call == Call::Publish && is_other) && (call != Call::Refresh || P::has_pages())
     }
 
-    fn posts_by_hand(&self, text: &str) {
-        let now = self.here.clock.now();
-        self.here.memory().add(PAGE_URN, Read::of(text), Value::Null, "PUBLIC", now);
+    fn publish_manual_post(&self, text: &str) {
+        let now = self.fake.clock.now();
+        self.fake.memory().add(PAGE_URN, Read::parse(text), Value::Null, "PUBLIC", now);
     }
 
-    fn public(&self) -> Vec<PublicPost> {
-        let memory = self.here.memory();
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
         memory.posts.iter().map(|it| public_post(&memory, it)).collect()
     }
 }
@@ -54,6 +54,6 @@ fn public_post(memory: &Memory, post: &Post) -> PublicPost {
     let media = post
         .files()
         .into_iter()
-        .filter_map(|(id, words)| Some(medium(memory.files.get(id)?.bytes(), words.map(str::to_owned))));
+        .filter_map(|(id, alt_text)| Some(medium(memory.files.get(id)?.bytes(), alt_text.map(str::to_owned))));
     PublicPost { id: post.urn.clone(), text: post.text.shown(), media: media.collect() }
 }

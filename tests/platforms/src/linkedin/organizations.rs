@@ -43,12 +43,12 @@ pub(super) fn asked(query: Option<&str>) -> BTreeMap<String, String> {
 }
 
 /// `GET /rest/organizationAcls`
-pub(super) async fn acls(
-    State(here): State<Arc<Here>>,
+pub(super) async fn list_acls(
+    State(fake): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept_rest(&headers, "/rest/organizationAcls", &["rw_organization_admin", "r_organization_admin"])?;
+    fake.authorize_rest(&headers, "/rest/organizationAcls", &["rw_organization_admin", "r_organization_admin"])?;
     let asked = asked(query.as_deref());
     if asked.get("q").map(String::as_str) != Some("roleAssignee") {
         return Err(Refusal::bad("ILLEGAL_ARGUMENT", "There is no such finder"));
@@ -57,7 +57,7 @@ pub(super) async fn acls(
     let (Some(start), Some(count)) = (number("start", 0), number("count", 10)) else {
         return Err(Refusal::bad("PARAM_INVALID", "start and count are numbers"));
     };
-    let memory = here.memory();
+    let memory = fake.memory();
     let elements =
         memory.roles.iter().skip(start).take(count).map(
             |it| json!({ "organization": it.page, "role": it.role, "state": "APPROVED", "roleAssignee": MEMBER_URN }),
@@ -69,11 +69,11 @@ pub(super) async fn acls(
 
 /// `GET /rest/organizations?ids=List(…)`
 pub(super) async fn named(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept_rest(&headers, "/rest/organizations", &["rw_organization_admin", "r_organization_social"])?;
+    fake.authorize_rest(&headers, "/rest/organizations", &["rw_organization_admin", "r_organization_social"])?;
     // As protocol 2.0.0 writes lists: what belongs to the list is not encoded.
     let query = query.unwrap_or_default();
     let ids = query.strip_prefix("ids=List(").and_then(|it| it.strip_suffix(')'));

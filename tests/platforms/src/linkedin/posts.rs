@@ -10,7 +10,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::fields::Fields;
-use super::files::Asset;
+use super::files::AssetStatus;
 use super::little::Read;
 use super::organizations::asked;
 use super::refusal::Refusal;
@@ -52,16 +52,16 @@ impl Post {
 
 /// `POST /rest/posts`
 pub(super) async fn create(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(StatusCode, [(&'static str, String); 1]), Refusal> {
     let scopes = ["w_member_social", "w_organization_social"];
-    let grant = here.accept_rest(&headers, "/rest/posts", &scopes)?;
+    let grant = fake.authorize_rest(&headers, "/rest/posts", &scopes)?;
     if essence(&headers) != "application/json" {
         return Err(Refusal::new(415, 0, "UNSUPPORTED_MEDIA_TYPE", "The body is no JSON"));
     }
-    let mut fields = Fields::of(&body)?;
+    let mut fields = Fields::parse(&body)?;
     let author = fields.text("author")?;
     let commentary = fields.text("commentary")?;
     let visibility = fields.text("visibility")?;
@@ -78,7 +78,7 @@ pub(super) async fn create(
     if author.starts_with("urn:li:organization:") && !has_scope(scopes[1]) {
         return Err(Refusal::no_organization_permission("author"));
     }
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     if !memory.may_post(&author) || (author == MEMBER_URN && !has_scope(scopes[0])) {
         let message = if author.starts_with("urn:li:person:") {
             "Field Value validation failed in REQUEST_BODY: Data Processing Exception while processing fields [/author]"
@@ -98,7 +98,7 @@ pub(super) async fn create(
             "visibility, lifecycleState or distribution has no such value",
         ));
     }
-    let text = Read::of(&commentary);
+    let text = Read::parse(&commentary);
     let length = text.shown().encode_utf16().count();
     if MAX_TEXT < length {
         let message = format!(
@@ -106,7 +106,7 @@ pub(super) async fn create(
         );
         return Err(Refusal::bad("FIELD_LENGTH_TOO_LONG", &message));
     }
-    let now = here.clock.now();
+    let now = fake.clock.now();
     memory.check_content(&author, &content, now)?;
     let is_the_same = |it: &&Post| {
         it.author == author && it.text.shown() == text.shown() && it.content == content && now < it.at + REMEMBERED
@@ -120,12 +120,12 @@ pub(super) async fn create(
 
 /// `GET /rest/posts?q=author`
 pub(super) async fn find(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
     // Members' posts are for nobody.
-    here.accept_rest(&headers, "/rest/posts", &["r_organization_social"])?;
+    fake.authorize_rest(&headers, "/rest/posts", &["r_organization_social"])?;
     if headers.get("X-RestLi-Method").is_none_or(|it| it != "FINDER") {
         return Err(Refusal::bad("ILLEGAL_ARGUMENT", "This is no finder"));
     }
@@ -141,7 +141,7 @@ pub(super) async fn find(
     let (Some(start), Some(count @ 1..=100)) = (number("start", 0), number("count", 10)) else {
         return Err(Refusal::bad("PARAM_INVALID", "start and count are numbers, count at most 100"));
     };
-    let memory = here.memory();
+    let memory = fake.memory();
     if !memory.may_post(author) {
         return Err(Refusal::denied("Not enough permissions to access: posts.FINDER-author"));
     }
@@ -151,16 +151,16 @@ pub(super) async fn find(
 }
 
 fn told(post: &Post) -> Value {
-    let mut told = json!({
+    let mut object = json!({
         "id": post.urn, "author": post.author, "commentary": post.text.told(), "visibility": post.visibility,
         "createdAt": post.at.timestamp_millis(), "lifecycleState": "PUBLISHED",
         "lifecycleStateInfo": { "isEditedByAuthor": post.is_edited },
         "distribution": { "feedDistribution": "MAIN_FEED" }, "isReshareDisabledByAuthor": false,
     });
     if !post.content.is_null() {
-        told["content"] = post.content.clone();
+        object["content"] = post.content.clone();
     }
-    told
+    object
 }
 
 impl Memory {
@@ -243,10 +243,10 @@ impl Memory {
     fn check_file(&self, author: &str, id: &str, now: DateTime<Utc>) -> Result<(), Refusal> {
         let file = self.files.get(id).filter(|it| it.owner == author).ok_or_else(Refusal::not_found)?;
         match file.asset(now) {
-            Asset::Available => Ok(()),
-            Asset::WaitingUpload => Err(Refusal::bad("MEDIA_ASSET_WAITING_UPLOAD", id)),
-            Asset::Processing => Err(Refusal::bad("MEDIA_ASSET_PROCESSING", id)),
-            Asset::Failed => Err(Refusal::bad("MEDIA_ASSET_PROCESSING_FAILED", id)),
+            AssetStatus::Available => Ok(()),
+            AssetStatus::WaitingUpload => Err(Refusal::bad("MEDIA_ASSET_WAITING_UPLOAD", id)),
+            AssetStatus::Processing => Err(Refusal::bad("MEDIA_ASSET_PROCESSING", id)),
+            AssetStatus::Failed => Err(Refusal::bad("MEDIA_ASSET_PROCESSING_FAILED", id)),
         }
     }
 }

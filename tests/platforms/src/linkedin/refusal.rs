@@ -31,7 +31,7 @@ impl Refusal {
     }
 
     /// Protocol 2.0.0 gives colons in a path a meaning of their own, so those of a URN are encoded.
-    pub(super) fn unless_encoded(path: &str) -> Result<(), Self> {
+    pub(super) fn check_encoded(path: &str) -> Result<(), Self> {
         if path.contains(':') {
             Err(Self::bad("ILLEGAL_ARGUMENT", "Syntax exception in path variables"))
         } else {
@@ -44,8 +44,8 @@ impl Refusal {
     }
 
     /// The token may not act for pages; `of_what` is `author` or `owner`.
-    pub(super) fn no_organization_permission(of_what: &str) -> Self {
-        let message = format!("Organization Or Events permissions must be used when using organization as {of_what}");
+    pub(super) fn no_organization_permission(field: &str) -> Self {
+        let message = format!("Organization Or Events permissions must be used when using organization as {field}");
         Self::new(400, 100, "ILLEGAL_ARGUMENT", &message)
     }
 
@@ -72,8 +72,8 @@ impl Refusal {
 
 /// What is wrong with the token of a call.
 impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Self {
-        match fault {
+    fn from(error: Fault) -> Self {
+        match error {
             Fault::UnknownToken => Self::new(401, 65_600, "INVALID_ACCESS_TOKEN", "Invalid access token"),
             Fault::RevokedToken => Self::new(
                 401,

@@ -15,11 +15,11 @@ pub(crate) const ID: &str = "109348293842938471";
 pub(crate) const USERNAME: &str = "keeper";
 
 /// `GET /api/v1/accounts/verify_credentials`
-pub(crate) async fn verify_credentials(State(here): Here, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
-    let memory = here.memory();
-    authorize(&memory, &headers, &["profile", "read", "read:accounts"], here.clock.now())?;
+pub(crate) async fn verify_credentials(State(instance): Here, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    let memory = instance.memory();
+    authorize(&memory, &headers, &["profile", "read", "read:accounts"], instance.clock.now())?;
     let privacy = memory.visibility.unwrap_or("public");
-    let mut account = view(&here);
+    let mut account = view(&instance);
     account["source"] = json!({"privacy": privacy, "sensitive": false, "language": "en", "note": "", "fields": []});
     if memory.hides_visibility {
         account["source"]["privacy"] = Value::Null;
@@ -28,8 +28,8 @@ pub(crate) async fn verify_credentials(State(here): Here, headers: HeaderMap) ->
 }
 
 /// As everybody sees it.
-pub(crate) fn view(here: &Instance) -> Value {
-    let base = here.base_url();
+pub(crate) fn view(instance: &Instance) -> Value {
+    let base = instance.base_url();
     json!({
         "id": ID,
         "username": USERNAME,

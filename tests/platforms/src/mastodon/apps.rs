@@ -11,11 +11,11 @@ use crate::fake::oauth::{App, secret};
 use crate::fake::params::Params;
 
 /// `POST /api/v1/apps`
-pub(crate) async fn register(State(here): Here, params: Params) -> Result<Json<Value>, Refusal> {
-    let differences = here.differences;
+pub(crate) async fn register(State(instance): Here, params: Params) -> Result<Json<Value>, Refusal> {
+    let differences = instance.differences;
     let name = params.text("client_name").ok_or_else(|| Refusal::invalid("Name can't be blank"))?;
     let redirect_uris = redirect_uris(&params, differences.lists_of_redirect_uris)?;
-    let scopes = here.memory().oauth.scopes(params.text("scopes").as_deref().unwrap_or("read"));
+    let scopes = instance.memory().oauth.scopes(params.text("scopes").as_deref().unwrap_or("read"));
     let known = scopes.iter().all(|it| differences.scopes.contains(&it.as_str()));
     if differences.checks_scopes_of_apps && !known {
         return Err(Refusal::invalid("Scopes doesn't match configured on the server."));
@@ -25,8 +25,8 @@ pub(crate) async fn register(State(here): Here, params: Params) -> Result<Json<V
         return Err(Refusal::invalid("Website is invalid"));
     }
 
-    let mut memory = here.memory();
-    let id = memory.next_id(here.clock.now()).to_string();
+    let mut memory = instance.memory();
+    let id = memory.next_id(instance.clock.now()).to_string();
     let (client_id, client_secret) = (secret(), secret());
     let mut view = json!({
         "id": id,

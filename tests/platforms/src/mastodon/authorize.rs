@@ -9,32 +9,40 @@ use serde_json::json;
 use super::account;
 use super::instance::Here;
 use super::refusal::Refusal;
-use crate::fake::oauth::{Fault, lead_on};
+use crate::fake::oauth::{Fault, redirect_to_honest_page};
 use crate::fake::params::Params;
 
 /// `GET /oauth/authorize`: the page, or what is wrong with the request.
-pub(crate) async fn page(State(here): Here, RawQuery(query): RawQuery, params: Params) -> Result<Response, Refusal> {
-    let leads_to = here.memory().leads_to.clone();
+pub(crate) async fn page(
+    State(instance): Here,
+    RawQuery(query): RawQuery,
+    params: Params,
+) -> Result<Response, Refusal> {
+    let leads_to = instance.memory().leads_to.clone();
     if let Some((Detour::Redirected, honest)) = leads_to {
         let (scopes, redirect_uri) = (params.text("scope"), params.text("redirect_uri"));
         let client = json!({ "client_name": "Social Publishing", "redirect_uris": redirect_uri, "scopes": scopes });
         let (registration, page) = (format!("{honest}/api/v1/apps"), format!("{honest}/oauth/authorize"));
-        return Ok(lead_on(&registration, &client, &page, &query.unwrap_or_default()).await);
+        return Ok(redirect_to_honest_page(&registration, &client, &page, &query.unwrap_or_default()).await);
     }
-    let asked = here.memory().oauth.asked(&params);
-    if here.differences.shows_page_to_all && matches!(asked, Err(Fault::UnknownClient | Fault::Missing(_))) {
+    let asked = instance.memory().oauth.asked(&params);
+    if instance.differences.shows_page_to_all && matches!(asked, Err(Fault::UnknownClient | Fault::Missing(_))) {
         return Ok(Html("<!DOCTYPE html>\n<html><body><p>Sign in</p></body></html>\n").into_response());
     }
-    Ok(Html(asked.map_err(|it| refusal(&it))?.page("mastodon", &[account::USERNAME])).into_response())
+    Ok(Html(asked.map_err(|it| error_page(&it))?.page("mastodon", &[account::USERNAME])).into_response())
 }
 
 /// `POST /oauth/authorize`: the person agrees, or declines.
-pub(crate) async fn decide(State(here): Here, RawQuery(query): RawQuery, params: Params) -> Result<Response, Refusal> {
+pub(crate) async fn decide(
+    State(instance): Here,
+    RawQuery(query): RawQuery,
+    params: Params,
+) -> Result<Response, Refusal> {
     let query = Params::read(&query.unwrap_or_default(), &HeaderMap::new(), &[]).unwrap_or_default();
-    let mut memory = here.memory();
-    let asked = memory.oauth.asked(&query).map_err(|it| refusal(&it))?;
+    let mut memory = instance.memory();
+    let asked = memory.oauth.asked(&query).map_err(|it| error_page(&it))?;
     let mut target = if params.text("decision").as_deref() == Some("allow") {
-        memory.oauth.allow(asked, account::USERNAME, here.clock.now())
+        memory.oauth.allow(asked, account::USERNAME, instance.clock.now())
     } else {
         asked.deny("access_denied")
     };
@@ -45,6 +53,6 @@ pub(crate) async fn decide(State(here): Here, RawQuery(query): RawQuery, params:
 }
 
 /// A page that says what is wrong.
-fn refusal(fault: &Fault) -> Refusal {
-    Refusal::page(fault.status(), fault.words())
+fn error_page(error: &Fault) -> Refusal {
+    Refusal::page(error.status(), error.words())
 }

@@ -10,18 +10,18 @@ use super::media;
 use super::refusal::Refusal;
 
 /// `GET /api/v2/instance`
-pub(crate) async fn second(State(here): Here) -> Result<Json<Value>, Refusal> {
-    let differences = here.differences;
+pub(crate) async fn second(State(server): Here) -> Result<Json<Value>, Refusal> {
+    let differences = server.differences;
     if differences.instance != InstanceApi::Both {
         return Err(Refusal::not_found());
     }
     let mut instance = Map::from_iter([
-        ("domain".to_owned(), json!(here.domain())),
+        ("domain".to_owned(), json!(server.domain())),
         ("title".to_owned(), json!("Harbour")),
         ("version".to_owned(), json!(differences.version)),
         ("description".to_owned(), json!("Ships and lights.")),
         ("languages".to_owned(), json!(["en"])),
-        ("configuration".to_owned(), configuration(&here)),
+        ("configuration".to_owned(), configuration(&server)),
         ("registrations".to_owned(), json!({"enabled": false, "approval_required": false, "message": null})),
         ("rules".to_owned(), json!([])),
     ]);
@@ -37,10 +37,10 @@ pub(crate) async fn second(State(here): Here) -> Result<Json<Value>, Refusal> {
 }
 
 /// `GET /api/v1/instance`
-pub(crate) async fn first(State(here): Here) -> Json<Value> {
-    let differences = here.differences;
+pub(crate) async fn first(State(server): Here) -> Json<Value> {
+    let differences = server.differences;
     let mut instance = json!({
-        "uri": here.domain(),
+        "uri": server.domain(),
         "title": "Harbour",
         "short_description": "Ships and lights.",
         "version": differences.version,
@@ -53,13 +53,13 @@ pub(crate) async fn first(State(here): Here) -> Json<Value> {
         instance["upload_limit"] = json!(differences.video_limit);
         instance["description_limit"] = json!(differences.description_limit);
     } else {
-        instance["configuration"] = configuration(&here);
+        instance["configuration"] = configuration(&server);
     }
     Json(instance)
 }
 
-fn configuration(here: &Instance) -> Value {
-    let differences = here.differences;
+fn configuration(instance: &Instance) -> Value {
+    let differences = instance.differences;
     let mut configuration = json!({
         "statuses": {
             "max_characters": differences.max_characters,
@@ -76,9 +76,9 @@ fn configuration(here: &Instance) -> Value {
         },
         "polls": {"max_options": 4, "max_characters_per_option": 50, "min_expiration": 300, "max_expiration": 2_629_746},
     });
-    let least = here.memory().least_description;
-    if 0 < least {
-        configuration["media_attachments"]["description_minimum"] = json!(least);
+    let min_description = instance.memory().least_description;
+    if 0 < min_description {
+        configuration["media_attachments"]["description_minimum"] = json!(min_description);
     }
     configuration
 }

@@ -65,9 +65,9 @@ fn entity(before: Option<char>, rest: &str) -> Option<(usize, Entity)> {
     let after_word = before.is_some_and(|it| is_word(it) || it == '/');
     match rest.as_bytes().first()? {
         b'h' | b'H' if !before.is_some_and(|it| it.is_ascii_alphanumeric() || "@＠$#＃".contains(it)) => {
-            url(rest).map(|length| (length, Entity::Url))
+            parse_url(rest).map(|length| (length, Entity::Url))
         }
-        b'@' if !after_word && before != Some('=') => mention(rest),
+        b'@' if !after_word && before != Some('=') => parse_mention(rest),
         b'#' if !after_word && !matches!(before, Some('=' | ')')) => {
             let name = prefix(&rest[1..], |it| is_word(it) || it == '·');
             let is_name = name.chars().any(char::is_alphabetic);
@@ -77,7 +77,7 @@ fn entity(before: Option<char>, rest: &str) -> Option<(usize, Entity)> {
     }
 }
 
-fn url(rest: &str) -> Option<usize> {
+fn parse_url(rest: &str) -> Option<usize> {
     let scheme = ["https://", "http://"]
         .into_iter()
         .find(|it| rest.get(..it.len()).is_some_and(|start| start.eq_ignore_ascii_case(it)))?;
@@ -94,7 +94,7 @@ fn url(rest: &str) -> Option<usize> {
         end += if digits == 0 { 0 } else { 1 + digits };
     }
     if rest[end..].starts_with('/') {
-        end += 1 + path(&rest[end + 1..]);
+        end += 1 + path_length(&rest[end + 1..]);
     }
     if let Some(query) = rest[end..].strip_prefix('?') {
         let chars = prefix(query, |it| {
@@ -108,7 +108,7 @@ fn url(rest: &str) -> Option<usize> {
 }
 
 /// How much of this is a path: it ends neither in punctuation nor inside of parentheses.
-fn path(rest: &str) -> usize {
+fn path_length(rest: &str) -> usize {
     let mut open = Vec::new();
     let mut end = rest.len();
     for (at, char) in rest.char_indices() {
@@ -132,18 +132,19 @@ fn path(rest: &str) -> usize {
     rest[..end].trim_end_matches(|it| "!*\"'「」;:=,.$%[]~&|@".contains(it)).len()
 }
 
-fn mention(rest: &str) -> Option<(usize, Entity)> {
-    let username = dotted(&rest[1..], |it| it.is_ascii_alphanumeric() || it == '_');
+fn parse_mention(rest: &str) -> Option<(usize, Entity)> {
+    let username = dotted_prefix(&rest[1..], |it| it.is_ascii_alphanumeric() || it == '_');
     if username.is_empty() {
         return None;
     }
-    let host = rest[1 + username.len()..].strip_prefix('@').map(|it| dotted(it, is_word)).filter(|it| !it.is_empty());
+    let host =
+        rest[1 + username.len()..].strip_prefix('@').map(|it| dotted_prefix(it, is_word)).filter(|it| !it.is_empty());
     let length = 1 + username.len() + host.map_or(0, |it| 1 + it.len());
     Some((length, Entity::Mention { username: username.to_owned(), host: host.map(str::to_owned) }))
 }
 
 /// Words with dots and hyphens between them, not at the end.
-fn dotted(rest: &str, is_word: impl Fn(char) -> bool) -> &str {
+fn dotted_prefix(rest: &str, is_word: impl Fn(char) -> bool) -> &str {
     if !rest.starts_with(&is_word) {
         return "";
     }
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_ends_before_punctuation_and_with_balanced_parentheses() {
+    fn url_ends_before_punctuation_and_unbalanced_parentheses() {
         assert_eq!(
             pieces("see https://example.com/a_(b), and (http://example.org)."),
             ["https://example.com/a_(b)", "http://example.org"]
@@ -180,17 +181,17 @@ mod tests {
     }
 
     #[test]
-    fn a_mention_has_a_host_or_none() {
+    fn mention_may_have_a_host() {
         assert_eq!(pieces("@ann, @bob@example.social. mail@example.com"), ["@ann", "@bob@example.social"]);
     }
 
     #[test]
-    fn a_hashtag_has_a_letter() {
+    fn hashtag_needs_a_letter() {
         assert_eq!(pieces("#Meer #2024 #straße2 a#b /#c"), ["#Meer", "#straße2"]);
     }
 
     #[test]
-    fn what_counts_is_shorter_than_what_is_written() {
+    fn counted_text_shortens_urls_and_mentions() {
         assert_eq!(
             shortened("@bob@example.social https://example.com/a/b/c #x"),
             format!("@bob {} #x", "x".repeat(23))

@@ -10,19 +10,19 @@ use super::instance::Here;
 use crate::fake::params::Params;
 
 /// `GET /.well-known/webfinger`
-pub(crate) async fn web_finger(State(here): Here, params: Params) -> Response {
+pub(crate) async fn web_finger(State(instance): Here, params: Params) -> Response {
     let Some(resource) = params.text("resource") else { return StatusCode::BAD_REQUEST.into_response() };
-    let account = format!("acct:{USERNAME}@{}", here.domain());
+    let account = format!("acct:{USERNAME}@{}", instance.domain());
     if resource.eq_ignore_ascii_case(&account) {
-        descriptor(&account, here.base_url())
+        descriptor(&account, instance.base_url())
     } else {
         StatusCode::NOT_FOUND.into_response()
     }
 }
 
 /// `GET /.well-known/host-meta`
-pub(crate) async fn host_meta(State(here): Here) -> Response {
-    host_descriptor(here.base_url())
+pub(crate) async fn host_meta(State(instance): Here) -> Response {
+    host_descriptor(instance.base_url())
 }
 
 /// What is said of an account at the server at `base_url` (RFC 7033).

@@ -13,26 +13,26 @@ use platforms::conformance::network::{Call, InjectedFault};
 use super::flavor::Reset;
 use super::instance::{Here, Instance};
 use super::media;
-use super::oauth::{self, worded};
+use super::oauth::{self, with_server_message};
 use super::refusal::Refusal;
 use crate::fake::front::Front;
-use crate::fake::limits::{Begins, Limit, Standing};
+use crate::fake::limits::{Limit, Standing, WindowStart};
 use crate::fake::oauth::Fault;
 use crate::fake::params::Params;
 
-const PER_ACCOUNT: Limit = per("account", 1500, 5);
-const PER_TOKEN: Limit = per("token", 300, 5);
-const PER_ADDRESS: Limit = per("address", 300, 5);
-const UPLOADS: Limit = per("uploads", 30, 30);
-const APPS: Limit = per("apps", 5, 10);
+const PER_ACCOUNT: Limit = limit_per("account", 1500, 5);
+const PER_TOKEN: Limit = limit_per("token", 300, 5);
+const PER_ADDRESS: Limit = limit_per("address", 300, 5);
+const UPLOADS: Limit = limit_per("uploads", 30, 30);
+const APPS: Limit = limit_per("apps", 5, 10);
 
-const fn per(name: &'static str, most: u64, minutes: i64) -> Limit {
-    Limit { name, most, period: TimeDelta::minutes(minutes), begins: Begins::ByTheClock }
+const fn limit_per(name: &'static str, max: u64, minutes: i64) -> Limit {
+    Limit { name, max, period: TimeDelta::minutes(minutes), window_start: WindowStart::Clock }
 }
 
 /// Every request passes through here. Answers get the date of the test's clock.
-pub(crate) async fn pass(State(here): Here, request: Request, next: Next) -> Response {
-    let mut response = match arrive(&here, request).await {
+pub(crate) async fn pass(State(instance): Here, request: Request, next: Next) -> Response {
+    let mut response = match read_request(&instance, request).await {
         Ok(request) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };
@@ -40,14 +40,14 @@ pub(crate) async fn pass(State(here): Here, request: Request, next: Next) -> Res
     // A page is an intermediary's: snac has none for refusals.
     let is_page =
         response.headers().get(header::CONTENT_TYPE).is_some_and(|it| it.as_bytes().starts_with(b"text/html"));
-    if !here.differences.says_why && is_refusal && !is_page {
+    if !instance.differences.says_why && is_refusal && !is_page {
         *response.body_mut() = Body::empty();
         response.headers_mut().remove(header::CONTENT_LENGTH);
     }
-    if !here.differences.tells_date {
+    if !instance.differences.tells_date {
         return response;
     }
-    let date = here.clock.now().format("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    let date = instance.clock.now().format("%a, %d %b %Y %H:%M:%S GMT").to_string();
     if let Ok(date) = HeaderValue::try_from(date) {
         response.headers_mut().insert(header::DATE, date);
     }
@@ -56,9 +56,9 @@ pub(crate) async fn pass(State(here): Here, request: Request, next: Next) -> Res
 
 /// Reads the whole request, as the proxy in front of a server does, and refuses what
 /// is too large for it.
-async fn arrive(here: &Instance, request: Request) -> Result<Request, Refusal> {
+async fn read_request(instance: &Instance, request: Request) -> Result<Request, Refusal> {
     let (head, body) = request.into_parts();
-    let limit = here.differences.video_limit.max(here.differences.image_limit);
+    let limit = instance.differences.video_limit.max(instance.differences.image_limit);
     let length = head.headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
     // Read to the end, because a client that is still writing when the connection
     // is closed would not see the answer.
@@ -100,21 +100,21 @@ impl Front for Instance {
         }
     }
 
-    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
-        match trouble {
-            InjectedFault::Limited { retry_after } => {
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+        match fault {
+            InjectedFault::RateLimited { retry_after } => {
                 let ends = self.clock.now() + retry_after;
-                too_many(Standing::none_until(PER_TOKEN.most, PER_TOKEN.period, ends), self.differences.reset)
+                rate_limited(Standing::none_until(PER_TOKEN.max, PER_TOKEN.period, ends), self.differences.reset)
             }
             InjectedFault::Unavailable => Refusal::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "There was a temporary problem serving your request, please try again",
             )
             .into_response(),
-            InjectedFault::Unwanted if matches!(call, Call::Exchange | Call::Refresh) => {
-                worded(self, unwanted(call)).into_response()
+            InjectedFault::Refused if matches!(call, Call::Exchange | Call::Refresh) => {
+                with_server_message(self, refused_content(call)).into_response()
             }
-            InjectedFault::Unwanted => unwanted(call).into_response(),
+            InjectedFault::Refused => refused_content(call).into_response(),
             // What an uncaught error in the server looks like.
             _ => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error").into_response(),
         }
@@ -128,10 +128,10 @@ impl Front for Instance {
     }
 }
 
-fn unwanted(call: Call) -> Refusal {
+fn refused_content(call: Call) -> Refusal {
     match call {
         Call::Exchange | Call::Refresh => Refusal::from(&Fault::InvalidGrant("")),
-        Call::Revoke => oauth::not_yours(),
+        Call::Revoke => oauth::revocation_denied(),
         Call::Upload => Refusal::unprocessable("File type of uploaded media could not be verified"),
         Call::Process => Refusal::unprocessable("Error processing thumbnail for uploaded media"),
         Call::Publish => Refusal::invalid("Text contained a disallowed hashtag: lighthouse"),
@@ -140,54 +140,54 @@ fn unwanted(call: Call) -> Refusal {
 }
 
 /// Applies the rate limits of the API, and tells them in the answer.
-pub(crate) async fn limit(State(here): Here, request: Request, next: Next) -> Response {
+pub(crate) async fn limit(State(instance): Here, request: Request, next: Next) -> Response {
     if !request.uri().path().starts_with("/api/") {
         return next.run(request).await;
     }
-    let nearest = count(&here, &request);
-    if nearest.exceeded {
-        return too_many(nearest, here.differences.reset);
+    let nearest = count(&instance, &request);
+    if nearest.is_exceeded {
+        return rate_limited(nearest, instance.differences.reset);
     }
     let mut response = next.run(request).await;
-    tell(response.headers_mut(), nearest, here.differences.reset);
+    add_limit_headers(response.headers_mut(), nearest, instance.differences.reset);
     response
 }
 
 /// The limit that this request comes nearest to.
-fn count(here: &Instance, request: &Request) -> Standing {
-    let now = here.clock.now();
-    let mut memory = here.memory();
-    let token = memory.oauth.of_bearer(request.headers()).map(|it| it.access_token.clone());
+fn count(instance: &Instance, request: &Request) -> Standing {
+    let now = instance.clock.now();
+    let mut memory = instance.memory();
+    let token = memory.oauth.find_by_bearer(request.headers()).map(|it| it.access_token.clone());
     let mut limits = match &token {
-        Some(token) if !here.differences.limits_by_address => vec![(PER_ACCOUNT, "us"), (PER_TOKEN, token)],
+        Some(token) if !instance.differences.limits_by_address => vec![(PER_ACCOUNT, "us"), (PER_TOKEN, token)],
         _ => vec![(PER_ADDRESS, "loopback")],
     };
     let path = request.uri().path();
     let is_upload = request.method() == Method::POST && (path == "/api/v1/media" || path == "/api/v2/media");
-    if is_upload && token.is_some() && !here.differences.limits_by_address {
+    if is_upload && token.is_some() && !instance.differences.limits_by_address {
         limits.push((UPLOADS, "us"));
     }
-    if request.method() == Method::POST && path == "/api/v1/apps" && !here.differences.limits_by_address {
+    if request.method() == Method::POST && path == "/api/v1/apps" && !instance.differences.limits_by_address {
         limits.push((APPS, "loopback"));
     }
     let standings: Vec<_> =
-        limits.into_iter().map(|(limit, whose)| memory.limits.count(limit, whose, 1, now)).collect();
-    standings.into_iter().min_by_key(|it| (!it.exceeded, it.remaining)).expect("every request has a limit")
+        limits.into_iter().map(|(limit, subject)| memory.limits.count(limit, subject, 1, now)).collect();
+    standings.into_iter().min_by_key(|it| (!it.is_exceeded, it.remaining)).expect("every request has a limit")
 }
 
-fn too_many(standing: Standing, reset: Reset) -> Response {
+fn rate_limited(standing: Standing, reset: Reset) -> Response {
     let mut response = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests").into_response();
-    tell(response.headers_mut(), standing, reset);
+    add_limit_headers(response.headers_mut(), standing, reset);
     response
 }
 
-fn tell(headers: &mut HeaderMap, standing: Standing, reset: Reset) {
+fn add_limit_headers(headers: &mut HeaderMap, standing: Standing, reset: Reset) {
     let reset = match reset {
-        Reset::Timestamp => standing.reset.to_rfc3339_opts(SecondsFormat::Micros, true),
-        Reset::UnixSeconds => standing.reset.timestamp().to_string(),
+        Reset::Timestamp => standing.resets_at.to_rfc3339_opts(SecondsFormat::Micros, true),
+        Reset::UnixSeconds => standing.resets_at.timestamp().to_string(),
     };
     let values = [
-        ("x-ratelimit-limit", standing.most.to_string()),
+        ("x-ratelimit-limit", standing.max.to_string()),
         ("x-ratelimit-remaining", standing.remaining.to_string()),
         ("x-ratelimit-reset", reset),
     ];

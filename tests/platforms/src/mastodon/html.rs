@@ -14,11 +14,11 @@ pub(crate) fn content(text: &str, base_url: &str) -> String {
     let mut html = String::new();
     let mut last = 0;
     for (range, entity) in entities(&text) {
-        html.push_str(&escaped(&text[last..range.start]));
+        html.push_str(&escape(&text[last..range.start]));
         html.push_str(&link(&text[range.clone()], &entity, base_url));
         last = range.end;
     }
-    html.push_str(&escaped(&text[last..]));
+    html.push_str(&escape(&text[last..]));
     paragraphs(&html)
 }
 
@@ -37,20 +37,20 @@ fn link(piece: &str, entity: &Entity, base_url: &str) -> String {
             let href = format!("{base_url}/tags/{}", name.to_lowercase());
             format!(
                 r#"<a href="{}" class="mention hashtag" rel="tag">#<span>{}</span></a>"#,
-                escaped(&href),
-                escaped(name)
+                escape(&href),
+                escape(name)
             )
         }
         Entity::Mention { username, host } => {
             let href = match host {
                 Some(host) => format!("https://{host}/@{username}"),
                 None if username.eq_ignore_ascii_case(account::USERNAME) => format!("{base_url}/@{username}"),
-                None => return escaped(piece),
+                None => return escape(piece),
             };
             format!(
                 r#"<span class="h-card" translate="no"><a href="{}" class="u-url mention">@<span>{}</span></a></span>"#,
-                escaped(&href),
-                escaped(username)
+                escape(&href),
+                escape(username)
             )
         }
     }
@@ -68,14 +68,14 @@ fn url(url: &str) -> String {
     let class = if suffix.is_empty() { "" } else { "ellipsis" };
     format!(
         r#"<a href="{}" target="_blank" rel="nofollow noopener noreferrer" translate="no"><span class="invisible">{}</span><span class="{class}">{}</span><span class="invisible">{}</span></a>"#,
-        escaped(url),
-        escaped(prefix),
-        escaped(shown),
-        escaped(suffix)
+        escape(url),
+        escape(prefix),
+        escape(shown),
+        escape(suffix)
     )
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
@@ -86,7 +86,7 @@ mod tests {
     const BASE: &str = "http://127.0.0.1:1";
 
     #[test]
-    fn lines_and_paragraphs_are_kept_and_markup_is_not() {
+    fn line_breaks_are_kept_and_markup_is_escaped() {
         assert_eq!(
             content("a <b> & \"c\"\nd\n\n\ne's ", BASE),
             "<p>a &lt;b&gt; &amp; &quot;c&quot;<br />d</p><p>e&#39;s</p>"
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_url_is_cut_for_the_eye() {
+    fn long_url_is_shortened_visually() {
         assert_eq!(
             content("https://www.example.com/a?b=1&c=2345678901234567890", BASE),
             "<p><a href=\"https://www.example.com/a?b=1&amp;c=2345678901234567890\" target=\"_blank\" \
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn mentions_lose_their_host_and_strangers_stay_text() {
+    fn mentions_lose_their_host_and_unknown_ones_stay_text() {
         assert_eq!(
             content("@bob@example.social @nobody #Meer", BASE),
             "<p><span class=\"h-card\" translate=\"no\"><a href=\"https://example.social/@bob\" \

@@ -92,8 +92,8 @@ impl Instance {
             last_id: 0,
         };
         let (echo, request_log) = (Echo::default(), RequestLog::default());
-        let (base_url, memory, troubles) = (OnceLock::new(), Mutex::new(memory), Mutex::default());
-        Self { differences, clock, echo, request_log, base_url, memory, troubles }
+        let (base_url, memory, faults) = (OnceLock::new(), Mutex::new(memory), Mutex::default());
+        Self { differences, clock, echo, request_log, base_url, memory, troubles: faults }
     }
 
     /// Tells it, once, at which address it is reached.

@@ -9,20 +9,20 @@ use super::flavor::Counting;
 /// The characters of a status and its warning, as they are counted there.
 pub(crate) fn length(counting: Counting, status: &str, spoiler: &str) -> usize {
     match counting {
-        Counting::Mastodon => UnicodeSegmentation::graphemes(&*combined(spoiler, &shortened(status)), true).count(),
-        Counting::MastodonOnRuby3 => before_unicode_15_1(&combined(spoiler, &shortened(status))),
-        Counting::Graphemes => before_unicode_15_1(&combined(spoiler, status)),
+        Counting::Mastodon => UnicodeSegmentation::graphemes(&*combine(spoiler, &shortened(status)), true).count(),
+        Counting::MastodonOnRuby3 => count_graphemes_before_unicode_15_1(&combine(spoiler, &shortened(status))),
+        Counting::Graphemes => count_graphemes_before_unicode_15_1(&combine(spoiler, status)),
         Counting::CodePoints => status.chars().count() + spoiler.chars().count(),
     }
 }
 
-fn combined(spoiler: &str, status: &str) -> String {
+fn combine(spoiler: &str, status: &str) -> String {
     format!("{spoiler}{status}")
 }
 
 /// Grapheme clusters by the rules before Unicode 15.1, which the tables of `bstr`
 /// follow: no cluster joins consonants.
-fn before_unicode_15_1(text: &str) -> usize {
+fn count_graphemes_before_unicode_15_1(text: &str) -> usize {
     text.as_bytes().graphemes().count()
 }
 
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_family_is_one_character_or_seven() {
+    fn family_emoji_counts_as_one_or_seven() {
         let family = "👨‍👩‍👧‍👦";
 
         assert_eq!(length(Counting::Mastodon, family, ""), 1);
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conjunct_is_one_character_since_ruby_4() {
+    fn conjunct_counts_as_one_since_ruby_4() {
         let conjunct = "क्षत्रिय";
 
         assert_eq!(length(Counting::Mastodon, conjunct, ""), 3);
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_counts_23_or_all_that_it_has() {
+    fn url_counts_23_or_its_full_length() {
         let url = "https://example.com/a/very/long/path/to/a/lighthouse";
 
         assert_eq!(length(Counting::Mastodon, url, "cw"), 25);

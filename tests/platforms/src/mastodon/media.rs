@@ -34,24 +34,24 @@ pub(crate) const TYPES: [&str; 11] = [
 ];
 
 /// `POST /api/v1/media`: what comes back is ready.
-pub(crate) async fn upload_at_once(State(here): Here, request: Request) -> Result<Json<Value>, Refusal> {
-    let medium = receive(&here, request).await?;
-    let view = medium.view(here.base_url());
-    here.memory().media.push(medium);
+pub(crate) async fn upload_v1(State(instance): Here, request: Request) -> Result<Json<Value>, Refusal> {
+    let medium = read_upload(&instance, request).await?;
+    let view = medium.view(instance.base_url());
+    instance.memory().media.push(medium);
     Ok(Json(view))
 }
 
 /// `POST /api/v2/media`: what is large is worked on afterwards.
-pub(crate) async fn upload(State(here): Here, request: Request) -> Result<Response, Refusal> {
-    if here.differences.second_upload == SecondUpload::Absent {
+pub(crate) async fn upload(State(instance): Here, request: Request) -> Result<Response, Refusal> {
+    if instance.differences.second_upload == SecondUpload::Absent {
         return Err(Refusal::not_found());
     }
-    let mut medium = receive(&here, request).await?;
-    let mut memory = here.memory();
+    let mut medium = read_upload(&instance, request).await?;
+    let mut memory = instance.memory();
     let large = medium.is_video() || medium.mime_type == "image/gif";
     let mut status = StatusCode::OK;
-    let mut view = medium.view(here.base_url());
-    match here.differences.second_upload {
+    let mut view = medium.view(instance.base_url());
+    match instance.differences.second_upload {
         SecondUpload::LargeLater if large => {
             medium.polls_left = memory.polls_until_ready;
             status = StatusCode::ACCEPTED;
@@ -66,16 +66,16 @@ pub(crate) async fn upload(State(here): Here, request: Request) -> Result<Respon
 }
 
 /// `GET /api/v1/media/{id}`: 206 until it is ready.
-pub(crate) async fn show(State(here): Here, Path(id): Path<String>, request: Request) -> Result<Response, Refusal> {
-    let now = here.clock.now();
-    let mut memory = here.memory();
+pub(crate) async fn show(State(instance): Here, Path(id): Path<String>, request: Request) -> Result<Response, Refusal> {
+    let now = instance.clock.now();
+    let mut memory = instance.memory();
     authorize(&memory, request.headers(), &["write", "write:media"], now)?;
     let medium = find(&mut memory, &id, now).ok_or_else(Refusal::not_found)?;
     if medium.failed {
         return Err(Refusal::unprocessable("Error processing thumbnail for uploaded media"));
     }
     let status = if medium.is_ready() { StatusCode::OK } else { StatusCode::PARTIAL_CONTENT };
-    let view = medium.view(here.base_url());
+    let view = medium.view(instance.base_url());
     medium.polls_left = medium.polls_left.saturating_sub(1);
     Ok((status, Json(view)).into_response())
 }
@@ -86,8 +86,8 @@ pub(crate) fn find<'a>(memory: &'a mut Memory, id: &str, now: DateTime<Utc>) -> 
 }
 
 /// Reads the form with the file, and refuses what is not as it has to be.
-async fn receive(here: &Arc<Instance>, request: Request) -> Result<Medium, Refusal> {
-    authorize(&here.memory(), request.headers(), &["write", "write:media"], here.clock.now())?;
+async fn read_upload(instance: &Arc<Instance>, request: Request) -> Result<Medium, Refusal> {
+    authorize(&instance.memory(), request.headers(), &["write", "write:media"], instance.clock.now())?;
     if !request.headers().contains_key(header::CONTENT_LENGTH) {
         return Err(Refusal::page(StatusCode::LENGTH_REQUIRED, "411 Length Required"));
     }
@@ -95,14 +95,14 @@ async fn receive(here: &Arc<Instance>, request: Request) -> Result<Medium, Refus
     let Some((mime_type, bytes)) = form.file else {
         return Err(Refusal::invalid("File can't be blank"));
     };
-    check(here, &mime_type, &bytes)?;
-    let longest = here.differences.description_limit;
+    check_file(instance, &mime_type, &bytes)?;
+    let longest = instance.differences.description_limit;
     if form.description.as_ref().is_some_and(|it| longest < it.chars().count()) {
         return Err(Refusal::invalid(format!("Description is too long (maximum is {longest} characters)")));
     }
-    let now = here.clock.now();
+    let now = instance.clock.now();
     Ok(Medium {
-        id: here.memory().next_id(now),
+        id: instance.memory().next_id(now),
         mime_type,
         bytes,
         description: form.description,
@@ -113,7 +113,7 @@ async fn receive(here: &Arc<Instance>, request: Request) -> Result<Medium, Refus
     })
 }
 
-fn check(here: &Instance, mime_type: &str, bytes: &Bytes) -> Result<(), Refusal> {
+fn check_file(instance: &Instance, mime_type: &str, bytes: &Bytes) -> Result<(), Refusal> {
     if !TYPES.contains(&mime_type) {
         return Err(Refusal::invalid("File content type is invalid, File is invalid"));
     }
@@ -121,11 +121,11 @@ fn check(here: &Instance, mime_type: &str, bytes: &Bytes) -> Result<(), Refusal>
     if !is_what_it_says {
         return Err(Refusal::invalid("File has contents that are not what they are reported to be, File is invalid"));
     }
-    if here.differences.matrix_limit.is_some_and(|it| it < pixels(mime_type, bytes)) {
+    if instance.differences.matrix_limit.is_some_and(|it| it < pixels(mime_type, bytes)) {
         return Err(Refusal::unprocessable("Validation failed: images of so many pixels are not supported"));
     }
     let is_video = mime_type.starts_with("video/");
-    let limit = if is_video { here.differences.video_limit } else { here.differences.image_limit };
+    let limit = if is_video { instance.differences.video_limit } else { instance.differences.image_limit };
     if limit <= bytes.len() {
         let limit = format!("{} MB", limit >> 20);
         return Err(Refusal::invalid(format!(

@@ -34,26 +34,26 @@ impl<F: Known> Network for Server<F> {
         json!({})
     }
 
-    fn answers(&self) -> FieldValues {
+    fn form_values(&self) -> FieldValues {
         FieldValues::from([("server".to_owned(), self.base_url().into())])
     }
 
-    fn answers_naming_it(&self) -> Option<FieldValues> {
-        Some(self.answers())
+    fn form_values_naming_server(&self) -> Option<FieldValues> {
+        Some(self.form_values())
     }
 
     /// The honest server names itself (RFC 9207). Where a server does not, its answer says nothing of who gave it: the
     /// hostile server has registered our redirect URI there.
-    fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool {
+    fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool {
         if detour == Detour::Named && !self.here.differences.metadata {
             return false;
         }
-        honest.promises_to_be(honest.base_url());
+        honest.promise_issuer(honest.base_url());
         self.here.memory().leads_to = Some((detour, honest.base_url().to_owned()));
         true
     }
 
-    fn secrets(&self) -> Vec<String> {
+    fn issued_secrets(&self) -> Vec<String> {
         self.access_tokens()
     }
 
@@ -61,26 +61,26 @@ impl<F: Known> Network for Server<F> {
         self.here.request_log.has(secret)
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
         decide(url, account::USERNAME, decision).await
     }
 
-    fn trouble(&self, call: Call, trouble: InjectedFault, count: usize) {
-        self.here.troubles().order(call, trouble, count);
+    fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize) {
+        self.here.troubles().order(call, fault, count);
     }
 
     /// A renewal can only fail where access tokens end. With a page and 413, the web server
     /// of the instance itself refuses a file that is too large.
-    fn can(&self, call: Call, trouble: InjectedFault) -> bool {
+    fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
         (call != Call::Refresh || self.here.differences.token_lifetime.is_some())
-            && (call, trouble) != (Call::Upload, InjectedFault::Intermediary { status: 413 })
+            && (call, fault) != (Call::Upload, InjectedFault::Intermediary { status: 413 })
     }
 
     fn checks_codes(&self) -> bool {
         !self.here.differences.takes_any_code
     }
 
-    fn echo(&self) -> bool {
+    fn echo_requests(&self) -> bool {
         self.here.echo.store(true, Ordering::Relaxed);
         self.here.differences.says_why
     }
@@ -100,21 +100,21 @@ impl<F: Known> Network for Server<F> {
         self.here.differences.says_why && !self.here.differences.hides_why_tokens_fail
     }
 
-    fn posts_by_hand(&self, text: &str) {
+    fn publish_manual_post(&self, text: &str) {
         let now = self.here.clock.now();
-        self.here.memory().add_by_hand(text, now);
+        self.here.memory().add_status_by_hand(text, now);
     }
 
-    fn public(&self) -> Vec<PublicPost> {
+    fn public_posts(&self) -> Vec<PublicPost> {
         let memory = self.here.memory();
         memory.statuses.iter().filter(|it| it.is_public()).map(|it| public_post(&memory, it)).collect()
     }
 
-    fn grants(&self) -> usize {
+    fn grant_count(&self) -> usize {
         self.here.memory().oauth.usable()
     }
 
-    fn calls(&self, call: Call) -> usize {
+    fn call_count(&self, call: Call) -> usize {
         self.here.troubles().calls(call)
     }
 }

@@ -14,20 +14,20 @@ use crate::fake::oauth::{App, Fault, Grant, OAuth, Rules};
 use crate::fake::params::Params;
 
 /// `GET /.well-known/oauth-authorization-server`
-pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> {
-    if !here.differences.metadata {
+pub(crate) async fn metadata(State(instance): Here) -> Result<Json<Value>, Refusal> {
+    if !instance.differences.metadata {
         return Err(Refusal::not_found());
     }
-    let base = here.base_url();
-    let issuer = here.memory().issuer.clone();
-    let leads_to = here.memory().leads_to.clone();
+    let base = instance.base_url();
+    let issuer = instance.memory().issuer.clone();
+    let leads_to = instance.memory().leads_to.clone();
     let mut metadata = json!({
         "issuer": issuer.clone().unwrap_or_else(|| format!("{base}/")),
         "authorization_endpoint": format!("{base}/oauth/authorize"),
         "token_endpoint": format!("{base}/oauth/token"),
         "revocation_endpoint": format!("{base}/oauth/revoke"),
         "app_registration_endpoint": format!("{base}/api/v1/apps"),
-        "scopes_supported": here.differences.scopes,
+        "scopes_supported": instance.differences.scopes,
         "response_types_supported": ["code"],
         "response_modes_supported": ["query", "fragment", "form_post"],
         "grant_types_supported": ["authorization_code", "client_credentials"],
@@ -45,16 +45,16 @@ pub(crate) async fn metadata(State(here): Here) -> Result<Json<Value>, Refusal> 
 }
 
 /// `POST /oauth/token`
-pub(crate) async fn token(State(here): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
-    let mut memory = here.memory();
-    let at = grant(&here, &mut memory.oauth, &headers, &params);
-    let at = at.map_err(|fault| worded(&here, refusal_of(&here, &params, &fault)))?;
-    Ok(view(&here, &memory.oauth.rules, &memory.oauth.grants[at]))
+pub(crate) async fn token(State(instance): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+    let mut memory = instance.memory();
+    let at = grant(&instance, &mut memory.oauth, &headers, &params);
+    let at = at.map_err(|fault| with_server_message(&instance, refresh_refusal(&instance, &params, &fault)))?;
+    Ok(view(&instance, &memory.oauth.rules, &memory.oauth.grants[at]))
 }
 
 /// Where the grant stands among all that a call for tokens is about.
-fn grant(here: &Instance, oauth: &mut OAuth, headers: &HeaderMap, params: &Params) -> Result<usize, Fault> {
-    let (now, differences) = (here.clock.now(), here.differences);
+fn grant(instance: &Instance, oauth: &mut OAuth, headers: &HeaderMap, params: &Params) -> Result<usize, Fault> {
+    let (now, differences) = (instance.clock.now(), instance.differences);
     let missing = |name: &str| Fault::Missing(name.to_owned());
     match params.text("grant_type").ok_or_else(|| missing("grant_type"))?.as_str() {
         "authorization_code" => {
@@ -83,14 +83,14 @@ fn grant(here: &Instance, oauth: &mut OAuth, headers: &HeaderMap, params: &Param
 }
 
 /// `POST /oauth/revoke`
-pub(crate) async fn revoke(State(here): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
-    let mut memory = here.memory();
-    let app = memory.oauth.authenticated(&headers, &params).ok_or_else(not_yours)?;
+pub(crate) async fn revoke(State(instance): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+    let mut memory = instance.memory();
+    let app = memory.oauth.authenticated(&headers, &params).ok_or_else(revocation_denied)?;
     let token = params.text("token").unwrap_or_default();
     let is_it = |it: &Grant| it.access_token == token || it.refresh_token.as_ref() == Some(&token);
     let ends = memory.oauth.grants.iter().any(is_it);
-    memory.oauth.revoke(&app, &token).map_err(|_| not_yours())?;
-    if ends && here.differences.removes_apps {
+    memory.oauth.revoke(&app, &token).map_err(|_| revocation_denied())?;
+    if ends && instance.differences.removes_apps {
         let is_it = |it: &&mut App| it.client_id == app.client_id;
         memory.oauth.apps.iter_mut().find(is_it).expect("it was authenticated").removed = true;
     }
@@ -98,8 +98,8 @@ pub(crate) async fn revoke(State(here): Here, headers: HeaderMap, params: Params
 }
 
 /// The error of a token call, with this server's message.
-pub(crate) fn worded(here: &Instance, refusal: Refusal) -> Refusal {
-    if here.differences.hides_why_tokens_fail {
+pub(crate) fn with_server_message(instance: &Instance, refusal: Refusal) -> Refusal {
+    if instance.differences.hides_why_tokens_fail {
         Refusal::new(StatusCode::BAD_REQUEST, "Invalid credentials")
     } else {
         refusal
@@ -107,23 +107,24 @@ pub(crate) fn worded(here: &Instance, refusal: Refusal) -> Refusal {
 }
 
 /// The refusal of a revocation.
-pub(crate) fn not_yours() -> Refusal {
+pub(crate) fn revocation_denied() -> Refusal {
     Refusal::oauth(StatusCode::FORBIDDEN, "unauthorized_client", "You are not authorized to revoke this token")
 }
 
 /// What Pixelfed says of an invalid refresh token.
-fn refusal_of(here: &Instance, params: &Params, fault: &Fault) -> Refusal {
+fn refresh_refusal(instance: &Instance, params: &Params, error: &Fault) -> Refusal {
     let is_renewal = params.text("grant_type").as_deref() == Some("refresh_token");
-    if here.differences.calls_dead_tokens_invalid_requests && is_renewal && matches!(fault, Fault::InvalidGrant(_)) {
+    if instance.differences.calls_dead_tokens_invalid_requests && is_renewal && matches!(error, Fault::InvalidGrant(_))
+    {
         return Refusal::oauth(StatusCode::UNAUTHORIZED, "invalid_request", "The refresh token is invalid.");
     }
-    fault.into()
+    error.into()
 }
 
-fn view(here: &Instance, rules: &Rules, grant: &Grant) -> Json<Value> {
+fn view(instance: &Instance, rules: &Rules, grant: &Grant) -> Json<Value> {
     let mut view = grant.answer(rules);
     view["created_at"] = json!(grant.made_at.timestamp());
-    if here.differences.hides_scopes {
+    if instance.differences.hides_scopes {
         view["scope"] = json!("");
     }
     Json(view)

@@ -49,12 +49,12 @@ impl Refusal {
 
 /// What is wrong with a request about tokens, in Mastodon's words.
 impl From<&Fault> for Refusal {
-    fn from(fault: &Fault) -> Self {
-        let words = match fault {
-            Fault::UnknownToken => return Self::new(fault.status(), "The access token is invalid"),
-            Fault::RevokedToken => return Self::new(fault.status(), "The access token was revoked"),
-            Fault::ExpiredToken => return Self::new(fault.status(), "The access token expired"),
-            Fault::BeyondScope => return Self::new(fault.status(), "This action is outside the authorized scopes"),
+    fn from(error: &Fault) -> Self {
+        let message = match error {
+            Fault::UnknownToken => return Self::new(error.status(), "The access token is invalid"),
+            Fault::RevokedToken => return Self::new(error.status(), "The access token was revoked"),
+            Fault::ExpiredToken => return Self::new(error.status(), "The access token expired"),
+            Fault::BeyondScope => return Self::new(error.status(), "This action is outside the authorized scopes"),
             Fault::Missing(name) => format!("Missing required parameter: {name}."),
             Fault::UnknownClient => "Client authentication failed due to unknown client, no client authentication \
                                      included, or unsupported authentication method."
@@ -67,7 +67,7 @@ impl From<&Fault> for Refusal {
                 .to_owned(),
             other => other.words(),
         };
-        Self::oauth(fault.status(), fault.code(), &words)
+        Self::oauth(error.status(), error.code(), &message)
     }
 }
 

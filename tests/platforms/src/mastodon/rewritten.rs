@@ -19,7 +19,7 @@ pub(crate) fn rewritten(text: &str) -> String {
             it => ("", it, "<br>"),
         };
         html.push_str(open);
-        html.push_str(&marked_up(rest));
+        html.push_str(&apply_markup(rest));
         html.push_str(close);
     }
     for (smiley, picture) in SMILEYS {
@@ -30,7 +30,7 @@ pub(crate) fn rewritten(text: &str) -> String {
 
 /// Puts what stands between two of the same signs into a tag, and leaves the signs
 /// out.
-fn marked_up(line: &str) -> String {
+fn apply_markup(line: &str) -> String {
     let mut line = line.to_owned();
     for (sign, tag) in [("**", "b"), ("*", "i"), ("__", "u"), ("~~", "s"), ("`", "code")] {
         while let Some((before, rest)) = line.split_once(sign)
@@ -43,7 +43,7 @@ fn marked_up(line: &str) -> String {
 }
 
 /// A file for every address of a picture in the text.
-pub(crate) fn linked_pictures(text: &str) -> Vec<Value> {
+pub(crate) fn find_linked_pictures(text: &str) -> Vec<Value> {
     let is_picture = |it: &&str| {
         let extension = it.rsplit_once('.').map(|(_, it)| it.to_ascii_lowercase());
         it.starts_with("https://") && matches!(extension.as_deref(), Some("png" | "jpg"))
@@ -57,10 +57,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_cannot_be_read_from_it() {
+    fn rewritten_html_does_not_contain_the_source_text() {
         assert_eq!(rewritten("I <3 3 * 4 * 5 ;-)"), "I ❤️ 3 <i> 4 </i> 5 😉<br>");
         assert_eq!(rewritten("def __init__(self)"), "def <u>init</u>(self)<br>");
         assert_eq!(rewritten("# a\n- b\n> c"), "<h2>a</h2><ul><li>b</li></ul><blockquote>c</blockquote>");
-        assert_eq!(linked_pictures("see https://a.example/b.png now").len(), 1);
+        assert_eq!(find_linked_pictures("see https://a.example/b.png now").len(), 1);
     }
 }

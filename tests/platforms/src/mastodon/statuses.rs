@@ -15,7 +15,7 @@ use super::instance::statuses::Status;
 use super::instance::{Here, Instance, Memory};
 use super::length::length;
 use super::refusal::Refusal;
-use super::rewritten::{linked_pictures, rewritten};
+use super::rewritten::{find_linked_pictures, rewritten};
 use crate::fake::params::Params;
 
 /// How long an `Idempotency-Key` is remembered.
@@ -31,23 +31,23 @@ const MAX_WARNING: usize = 140;
 const VISIBILITIES: [&str; 4] = ["public", "unlisted", "private", "direct"];
 
 /// `POST /api/v1/statuses`
-pub(crate) async fn publish(State(here): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
-    let now = here.clock.now();
-    let mut memory = here.memory();
+pub(crate) async fn publish(State(instance): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+    let now = instance.clock.now();
+    let mut memory = instance.memory();
     authorize(&memory, &headers, &["write", "write:statuses"], now)?;
 
     let key = headers.get("Idempotency-Key").and_then(|it| it.to_str().ok()).filter(|it| !it.is_empty());
-    let key = key.filter(|_| here.differences.idempotency);
+    let key = key.filter(|_| instance.differences.idempotency);
     let known = key.and_then(|it| memory.keys.get(it)).filter(|(_, since)| now < *since + KEY_LIFETIME);
     if let Some((id, _)) = known
         && let Some(status) = memory.statuses.iter().find(|it| it.id == *id)
     {
-        return Ok(Json(view(&here, &memory, status)));
+        return Ok(Json(view(&instance, &memory, status)));
     }
 
-    let media = media_of(&here, &memory, &params, now)?;
-    let own = memory.visibility.filter(|_| here.differences.applies_own_visibility);
-    let status = Status { id: 0, media, ..read(&here, &params, own, now)? };
+    let media = check_media(&instance, &memory, &params, now)?;
+    let own = memory.visibility.filter(|_| instance.differences.applies_own_visibility);
+    let status = Status { id: 0, media, ..read(&instance, &params, own, now)? };
     if status.text.trim().is_empty() && status.media.is_empty() {
         return Err(Refusal::invalid("Text can't be blank"));
     }
@@ -59,13 +59,13 @@ pub(crate) async fn publish(State(here): Here, headers: HeaderMap, params: Param
     if let Some(key) = key {
         memory.keys.insert(key.to_owned(), (status.id, now));
     }
-    let answer = view(&here, &memory, &status);
+    let answer = view(&instance, &memory, &status);
     memory.statuses.push(status);
     Ok(Json(answer))
 }
 
 /// The text of a new status.
-fn read(here: &Instance, params: &Params, default: Option<&str>, now: DateTime<Utc>) -> Result<Status, Refusal> {
+fn read(instance: &Instance, params: &Params, default: Option<&str>, now: DateTime<Utc>) -> Result<Status, Refusal> {
     let text = params.text("status").unwrap_or_default();
     let mut spoiler_text = params.text("spoiler_text").unwrap_or_default();
     let mut sensitive = params.text("sensitive").as_deref() == Some("true");
@@ -73,13 +73,13 @@ fn read(here: &Instance, params: &Params, default: Option<&str>, now: DateTime<U
     if !VISIBILITIES.contains(&visibility.as_str()) {
         return Err(Refusal::invalid("Visibility is not included in the list"));
     }
-    let max = here.differences.max_characters;
+    let max = instance.differences.max_characters;
     // White space around a text is not kept, and does not count.
-    let counted = if here.differences.warnings == Warnings::Apart { "" } else { spoiler_text.trim() };
-    if max < length(here.differences.counting, text.trim(), counted) {
+    let counted = if instance.differences.warnings == Warnings::Apart { "" } else { spoiler_text.trim() };
+    if max < length(instance.differences.counting, text.trim(), counted) {
         return Err(Refusal::invalid(format!("Text character limit of {max} exceeded")));
     }
-    match here.differences.warnings {
+    match instance.differences.warnings {
         Warnings::Apart if MAX_WARNING < spoiler_text.chars().count() => {
             return Err(Refusal::unprocessable("The spoiler text may not be greater than 140 characters."));
         }
@@ -92,9 +92,9 @@ fn read(here: &Instance, params: &Params, default: Option<&str>, now: DateTime<U
 }
 
 /// The files that a new status names.
-fn media_of(here: &Instance, memory: &Memory, params: &Params, now: DateTime<Utc>) -> Result<Vec<u64>, Refusal> {
+fn check_media(instance: &Instance, memory: &Memory, params: &Params, now: DateTime<Utc>) -> Result<Vec<u64>, Refusal> {
     let ids = params.list("media_ids");
-    if let Some(max) = here.differences.max_media.filter(|max| *max < ids.len()) {
+    if let Some(max) = instance.differences.max_media.filter(|max| *max < ids.len()) {
         return Err(Refusal::unprocessable(format!("Cannot attach more than {max} files")));
     }
     let mut media: Vec<&Medium> = Vec::new();
@@ -110,35 +110,35 @@ fn media_of(here: &Instance, memory: &Memory, params: &Params, now: DateTime<Utc
         let missing = missing.join(", ");
         return Err(Refusal::unprocessable(format!("Media {missing} not found or already attached to another post")));
     }
-    if !here.differences.mixes_media && 1 < media.len() && media.iter().any(|it| it.is_video()) {
+    if !instance.differences.mixes_media && 1 < media.len() && media.iter().any(|it| it.is_video()) {
         return Err(Refusal::unprocessable("Cannot attach a video to a post that already contains images"));
     }
-    let least = memory.least_description;
-    if media.iter().any(|it| it.description.as_ref().map_or(0, |it| it.chars().count()) < least) {
-        let said = format!("Bad Request: media description less than min chars ({least})");
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, said));
+    let min_description = memory.least_description;
+    if media.iter().any(|it| it.description.as_ref().map_or(0, |it| it.chars().count()) < min_description) {
+        let message = format!("Bad Request: media description less than min chars ({min_description})");
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, message));
     }
     if !media.iter().all(|it| it.is_ready()) {
         return Err(Refusal::unprocessable(
             "Cannot attach files that have not finished processing. Try again in a moment!",
         ));
     }
-    if here.differences.needs_media && media.is_empty() {
+    if instance.differences.needs_media && media.is_empty() {
         return Err(Refusal::invalid("Media can't be blank"));
     }
     Ok(media.iter().map(|it| it.id).collect())
 }
 
 /// `GET /api/v1/accounts/{id}/statuses`
-pub(crate) async fn of_account(
-    State(here): Here,
+pub(crate) async fn list_by_account(
+    State(instance): Here,
     Path(id): Path<String>,
     OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
     params: Params,
 ) -> Result<Response, Refusal> {
-    let memory = here.memory();
-    let is_own = reads(&here, &memory, &headers)?;
+    let memory = instance.memory();
+    let is_own = is_own_reader(&instance, &memory, &headers)?;
     if id != account::ID {
         return Err(Refusal::not_found());
     }
@@ -149,12 +149,13 @@ pub(crate) async fn of_account(
     // No status here is pinned, is a reply or is a boost.
     let is_pinned = params.text("pinned").as_deref() == Some("true");
     // snac lists what everybody sees in public, also for its owner.
-    let lists_all = is_own && !here.differences.rewrites;
-    let is_listed = |it: &Status| if here.differences.rewrites { it.visibility == "public" } else { it.is_public() };
+    let lists_all = is_own && !instance.differences.rewrites;
+    let is_listed =
+        |it: &Status| if instance.differences.rewrites { it.visibility == "public" } else { it.is_public() };
     let asked = |it: &&Status| {
         !is_pinned
             && (lists_all || is_listed(it))
-            && max_id.is_none_or(|max| it.id < max || !here.differences.pages)
+            && max_id.is_none_or(|max| it.id < max || !instance.differences.pages)
             && since_id.is_none_or(|since| since < it.id)
     };
 
@@ -165,10 +166,10 @@ pub(crate) async fn of_account(
     page.reverse();
     page.truncate(limit);
 
-    let statuses: Vec<Value> = page.iter().map(|it| view(&here, &memory, it)).collect();
+    let statuses: Vec<Value> = page.iter().map(|it| view(&instance, &memory, it)).collect();
     let mut response = Json(statuses).into_response();
     if let (Some(newest), Some(oldest)) = (page.first(), page.last()) {
-        let at = format!("{}{}?limit={limit}", here.base_url(), uri.path());
+        let at = format!("{}{}?limit={limit}", instance.base_url(), uri.path());
         let link = format!("<{at}&max_id={}>; rel=\"next\", <{at}&min_id={}>; rel=\"prev\"", oldest.id, newest.id);
         if let Ok(link) = link.parse() {
             response.headers_mut().insert(header::LINK, link);
@@ -179,25 +180,25 @@ pub(crate) async fn of_account(
 
 /// `GET /api/v1/statuses/{id}`
 pub(crate) async fn show(
-    State(here): Here,
+    State(instance): Here,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    let memory = here.memory();
-    let is_own = reads(&here, &memory, &headers)?;
+    let memory = instance.memory();
+    let is_own = is_own_reader(&instance, &memory, &headers)?;
     let status = find(&memory, &id).filter(|it| is_own || it.is_public()).ok_or_else(Refusal::not_found)?;
-    Ok(Json(view(&here, &memory, status)))
+    Ok(Json(view(&instance, &memory, status)))
 }
 
 /// `GET /api/v1/statuses/{id}/source`
 pub(crate) async fn source(
-    State(here): Here,
+    State(instance): Here,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    let memory = here.memory();
-    authorize(&memory, &headers, READING, here.clock.now())?;
-    if here.differences.source == Source::Untold {
+    let memory = instance.memory();
+    authorize(&memory, &headers, READING, instance.clock.now())?;
+    if instance.differences.source == Source::Untold {
         return Err(Refusal::not_found());
     }
     let status = find(&memory, &id).ok_or_else(Refusal::not_found)?;
@@ -208,10 +209,10 @@ const READING: &[&str] = &["read", "read:statuses"];
 
 /// Whether the reader is the account itself. Public statuses can be read without a
 /// token, but a token that the server knows has to be valid and to cover reading.
-fn reads(here: &Instance, memory: &Memory, headers: &HeaderMap) -> Result<bool, Refusal> {
-    let is_own = memory.oauth.of_bearer(headers).is_some();
+fn is_own_reader(instance: &Instance, memory: &Memory, headers: &HeaderMap) -> Result<bool, Refusal> {
+    let is_own = memory.oauth.find_by_bearer(headers).is_some();
     if is_own {
-        authorize(memory, headers, READING, here.clock.now())?;
+        authorize(memory, headers, READING, instance.clock.now())?;
     }
     Ok(is_own)
 }
@@ -220,14 +221,14 @@ fn find<'a>(memory: &'a Memory, id: &str) -> Option<&'a Status> {
     memory.statuses.iter().find(|it| it.id.to_string() == id)
 }
 
-fn view(here: &Instance, memory: &Memory, status: &Status) -> Value {
-    let base = here.base_url();
+fn view(instance: &Instance, memory: &Memory, status: &Status) -> Value {
+    let base = instance.base_url();
     let id = status.id.to_string();
-    let differences = here.differences;
+    let differences = instance.differences;
     let attached = status.media.iter().filter_map(|id| memory.media.iter().find(|it| it.id == *id));
     let mut files: Vec<Value> = attached.map(|it| it.view(base)).collect();
     let content = if differences.rewrites {
-        files.extend(linked_pictures(&status.text));
+        files.extend(find_linked_pictures(&status.text));
         rewritten(&status.text)
     } else {
         html::content(&status.text, base)
@@ -260,7 +261,7 @@ fn view(here: &Instance, memory: &Memory, status: &Status) -> Value {
         "edited_at": null,
         "content": content,
         "reblog": null,
-        "account": account::view(here),
+        "account": account::view(instance),
         "media_attachments": files,
         "mentions": [],
         "tags": [],

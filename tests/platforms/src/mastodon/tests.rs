@@ -45,14 +45,14 @@ impl Visit {
     }
 
     /// At a server that the app is connected with.
-    async fn friend(flavor: Flavor, scopes: &str) -> Self {
-        let mut visit = Self::stranger(flavor, scopes).await;
-        visit.token = visit.tokens(scopes).await["access_token"].as_str().unwrap().to_owned();
-        visit
+    async fn start_connected(flavor: Flavor, scopes: &str) -> Self {
+        let mut harness = Self::stranger(flavor, scopes).await;
+        harness.token = harness.tokens(scopes).await["access_token"].as_str().unwrap().to_owned();
+        harness
     }
 
     async fn usual() -> Self {
-        Self::friend(Flavor::Mastodon, "profile read:statuses write:statuses write:media").await
+        Self::start_connected(Flavor::Mastodon, "profile read:statuses write:statuses write:media").await
     }
 
     fn app(&self, field: &str) -> String {
@@ -74,7 +74,7 @@ impl Visit {
     }
 
     async fn code(&self, scope: &str) -> String {
-        let query = self.server.decide(&self.consent(scope, CALLBACK), Decision::Allow).await;
+        let query = self.server.redirect_query(&self.consent(scope, CALLBACK), Decision::Allow).await;
         assert_eq!(query["state"], "a state");
         query["code"].clone()
     }

@@ -27,22 +27,22 @@ pub enum Way {
 /// A website. It has a page for people at every other address.
 pub struct Website {
     address: SocketAddr,
-    way: Ways,
+    way: SharedRedirect,
 }
 
-type Ways = Arc<Mutex<Option<(Way, String)>>>;
+type SharedRedirect = Arc<Mutex<Option<(Way, String)>>>;
 
 impl Website {
     /// Starts one that tells of no server.
     pub async fn start() -> Self {
-        let way = Ways::default();
-        let router = Router::new().fallback(answer).with_state(Arc::clone(&way));
-        Self { address: wire::serve(router).await, way }
+        let redirect = SharedRedirect::default();
+        let router = Router::new().fallback(respond).with_state(Arc::clone(&redirect));
+        Self { address: wire::serve(router).await, way: redirect }
     }
 
     /// From now on it tells that its accounts are at this address.
-    pub fn leads_to(&self, way: Way, base_url: &str) {
-        *self.way.lock().expect("no handler panicked") = Some((way, base_url.to_owned()));
+    pub fn leads_to(&self, method: Way, base_url: &str) {
+        *self.way.lock().expect("no handler panicked") = Some((method, base_url.to_owned()));
     }
 
     /// Where it listens.
@@ -51,11 +51,11 @@ impl Website {
     }
 }
 
-async fn answer(State(way): State<Ways>, request: Request) -> Response {
+async fn respond(State(redirect): State<SharedRedirect>, request: Request) -> Response {
     let uri = request.uri();
-    let way = way.lock().expect("no handler panicked").clone();
+    let redirect = redirect.lock().expect("no handler panicked").clone();
     let on = |base: &str| (StatusCode::MOVED_PERMANENTLY, [(header::LOCATION, format!("{base}{uri}"))]).into_response();
-    match (uri.path(), way) {
+    match (uri.path(), redirect) {
         ("/.well-known/webfinger", Some((Way::WebFinger, base)))
         | ("/.well-known/host-meta", Some((Way::HostMeta, base))) => on(&base),
         ("/.well-known/webfinger", Some((Way::WebFingerFile, base))) => descriptor("acct:keeper@somewhere", &base),

@@ -21,7 +21,7 @@ use crate::fake::wire::browser;
 /// How long a login token lives, which is used once: as long as Synapse's.
 const LOGIN_TOKEN_LIVES: TimeDelta = TimeDelta::minutes(2);
 
-type Answer = Result<Json<Value>, Refusal>;
+type JsonResult = Result<Json<Value>, Refusal>;
 
 pub(super) async fn unrecognized() -> Refusal {
     Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request")
@@ -32,26 +32,26 @@ pub(super) async fn unrecognized_method() -> Refusal {
 }
 
 /// `GET /.well-known/matrix/client`
-pub(super) async fn well_known(State(here): State<Arc<Here>>) -> Response {
-    let moved = here.memory().moved_to.clone();
+pub(super) async fn well_known(State(fake): State<Arc<Here>>) -> Response {
+    let moved = fake.memory().moved_to.clone();
     match moved {
         Some(address) => (StatusCode::MOVED_PERMANENTLY, [(header::LOCATION, address)]).into_response(),
-        None => well_known_elsewhere(State(here)).await,
+        None => redirected_well_known(State(fake)).await,
     }
 }
 
 /// A room version with moved readers.
-pub(super) async fn well_known_elsewhere(State(here): State<Arc<Here>>) -> Response {
-    match here.memory().well_known.clone() {
-        Some(said) => Json(said).into_response(),
+pub(super) async fn redirected_well_known(State(fake): State<Arc<Here>>) -> Response {
+    match fake.memory().well_known.clone() {
+        Some(body) => Json(body).into_response(),
         None => Refusal::new(404, "M_NOT_FOUND", ".well-known not available").into_response(),
     }
 }
 
 /// `GET /_matrix/client/versions`
-pub(super) async fn versions(State(here): State<Arc<Here>>) -> Json<Value> {
+pub(super) async fn versions(State(fake): State<Arc<Here>>) -> Json<Value> {
     let today = ["r0.6.1", "v1.1", "v1.10", "v1.11", "v1.18"];
-    let versions = here.memory().old_versions.map_or_else(|| today.to_vec(), |it| it.to_vec());
+    let versions = fake.memory().old_versions.map_or_else(|| today.to_vec(), |it| it.to_vec());
     Json(json!({ "versions": versions, "unstable_features": {} }))
 }
 
@@ -77,11 +77,11 @@ pub(super) fn check_fields(fields: &Map<String, Value>, known: &[&str]) -> Resul
 }
 
 /// `POST /_matrix/client/v3/login`
-pub(super) async fn log_in(State(here): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Answer {
+pub(super) async fn log_in(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> JsonResult {
     let fields = object(&headers, &body)?;
     let of_all = ["type", "device_id", "initial_device_display_name", "refresh_token"];
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     if memory.has_no_older_sign_in {
         return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
     }
@@ -104,7 +104,7 @@ pub(super) async fn log_in(State(here): State<Arc<Here>>, headers: HeaderMap, bo
     let device = memory.devices.last_mut().ok_or_else(|| Refusal::bad("there is no device"))?;
     device.name = fields.get("initial_device_display_name").and_then(Value::as_str).map(str::to_owned);
     let id = device.id.clone();
-    let mut answer = tokens(&pair, now);
+    let mut answer = tokens_json(&pair, now);
     answer["user_id"] = USER.into();
     answer["device_id"] = id.into();
     Ok(Json(answer))
@@ -124,8 +124,8 @@ fn check_password(fields: &Map<String, Value>) -> Result<(), Refusal> {
 }
 
 /// `GET /_matrix/client/v3/login`
-pub(super) async fn flows(State(here): State<Arc<Here>>) -> Answer {
-    let memory = here.memory();
+pub(super) async fn flows(State(fake): State<Arc<Here>>) -> JsonResult {
+    let memory = fake.memory();
     if memory.has_no_older_sign_in {
         return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
     }
@@ -137,11 +137,11 @@ pub(super) async fn flows(State(here): State<Arc<Here>>) -> Answer {
 
 /// `GET /_matrix/client/v3/login/sso/redirect`: the user is signed in there, and agrees.
 pub(super) async fn sign_in(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Query(query): Query<Vec<(String, String)>>,
 ) -> Result<Response, Refusal> {
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     if let Some((_, honest)) = &memory.leads_to {
         let page = format!("{honest}/_matrix/client/v3/login/sso/redirect");
         let page = Url::parse_with_params(&page, &query).expect("a homeserver's address is a URL");
@@ -150,12 +150,12 @@ pub(super) async fn sign_in(
     if !memory.has_page {
         return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
     }
-    let of = |name: &str| query.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str());
+    let parameter = |name: &str| query.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str());
     let is_known = query.iter().all(|(name, _)| name == "redirectUrl" || name == "action");
-    if !is_known || of("action").is_some_and(|it| it != "login") {
+    if !is_known || parameter("action").is_some_and(|it| it != "login") {
         return Err(Refusal::parameter("there is no such parameter"));
     }
-    let back = of("redirectUrl").and_then(|it| Url::parse(it).ok());
+    let back = parameter("redirectUrl").and_then(|it| Url::parse(it).ok());
     let mut back = back.ok_or_else(|| Refusal::new(400, "M_MISSING_PARAM", "there is no redirectUrl"))?;
     let token = format!("login-{}", secret());
     back.query_pairs_mut().append_pair("loginToken", &token);
@@ -176,7 +176,7 @@ pub(super) async fn sign_in_at(url: &str) -> Url {
     url
 }
 
-fn tokens(pair: &Pair, now: chrono::DateTime<chrono::Utc>) -> Value {
+fn tokens_json(pair: &Pair, now: chrono::DateTime<chrono::Utc>) -> Value {
     let mut answer = json!({ "access_token": pair.access });
     if let (Some(refresh), Some(ends_at)) = (&pair.refresh, pair.ends_at) {
         answer["refresh_token"] = refresh.as_str().into();
@@ -186,34 +186,34 @@ fn tokens(pair: &Pair, now: chrono::DateTime<chrono::Utc>) -> Value {
 }
 
 /// `POST /_matrix/client/v3/refresh`
-pub(super) async fn refresh(State(here): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Answer {
+pub(super) async fn refresh(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> JsonResult {
     let fields = object(&headers, &body)?;
     check_fields(&fields, &["refresh_token"])?;
     let missing = || Refusal::new(400, "M_MISSING_PARAM", "there is no refresh_token");
     let token = fields.get("refresh_token").and_then(Value::as_str).ok_or_else(missing)?;
-    let now = here.clock.now();
-    let pair = here.memory().renew(token, None, now)?;
-    Ok(Json(tokens(&pair, now)))
+    let now = fake.clock.now();
+    let pair = fake.memory().renew(token, None, now)?;
+    Ok(Json(tokens_json(&pair, now)))
 }
 
 /// `POST /_matrix/client/v3/logout`
-pub(super) async fn log_out(State(here): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Answer {
+pub(super) async fn log_out(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> JsonResult {
     check_fields(&object(&headers, &body)?, &[])?;
-    here.memory().log_out(&headers, here.clock.now())?;
+    fake.memory().log_out(&headers, fake.clock.now())?;
     Ok(Json(json!({})))
 }
 
 /// `GET /_matrix/client/v3/account/whoami`
-pub(super) async fn who_am_i(State(here): State<Arc<Here>>, headers: HeaderMap) -> Answer {
-    let mut memory = here.memory();
-    let device = memory.device(&headers, here.clock.now())?;
+pub(super) async fn who_am_i(State(fake): State<Arc<Here>>, headers: HeaderMap) -> JsonResult {
+    let mut memory = fake.memory();
+    let device = memory.device(&headers, fake.clock.now())?;
     Ok(Json(json!({ "user_id": USER, "device_id": device.id, "is_guest": false })))
 }
 
 /// `GET /_matrix/client/v3/profile/{userId}`
-pub(super) async fn profile(State(here): State<Arc<Here>>, Path(user): Path<String>, headers: HeaderMap) -> Answer {
+pub(super) async fn profile(State(fake): State<Arc<Here>>, Path(user): Path<String>, headers: HeaderMap) -> JsonResult {
     // "Servers MAY additionally require authentication."
-    here.memory().device(&headers, here.clock.now())?;
+    fake.memory().device(&headers, fake.clock.now())?;
     if user != USER {
         return Err(Refusal::new(404, "M_NOT_FOUND", "Profile was not found"));
     }

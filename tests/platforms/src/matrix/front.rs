@@ -8,7 +8,7 @@ use platforms::conformance::network::{Call, InjectedFault};
 use super::Here;
 use super::refusal::Refusal;
 use crate::fake::front::Front;
-use crate::fake::oauth::{Fault, token_call};
+use crate::fake::oauth::{Fault, classify_token_call};
 
 impl Front for Here {
     const TRANSLATED: &'static [&'static str] = &["/error", "/error_description"];
@@ -16,7 +16,7 @@ impl Front for Here {
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         match path {
-            "/oauth2/token" => return Some(token_call(head, body)),
+            "/oauth2/token" => return Some(classify_token_call(head, body)),
             "/oauth2/revoke" => return Some(Call::Revoke),
             _ => {}
         }
@@ -33,27 +33,27 @@ impl Front for Here {
     }
 
     fn meet(&self, call: Call) -> Option<InjectedFault> {
-        let trouble = self.troubles().meet(call);
+        let fault = self.troubles().meet(call);
         let mut memory = self.memory();
         if call == Call::Publish
             && let Some((messages, failing)) = memory.failing
         {
             memory.failing = messages.checked_sub(1).map(|it| (it, failing));
-            return trouble.or((messages == 0).then_some(failing));
+            return fault.or((messages == 0).then_some(failing));
         }
-        trouble
+        fault
     }
 
-    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
         let is_of_oauth = self.memory().authorization.is_there && matches!(call, Call::Exchange | Call::Refresh);
-        if is_of_oauth && trouble == InjectedFault::Unwanted {
+        if is_of_oauth && fault == InjectedFault::Refused {
             return Fault::InvalidGrant("the grant has ended").into_response();
         }
-        match (call, trouble) {
-            (_, InjectedFault::Limited { retry_after }) => Refusal::too_many(retry_after.num_milliseconds()),
+        match (call, fault) {
+            (_, InjectedFault::RateLimited { retry_after }) => Refusal::too_many(retry_after.num_milliseconds()),
             (_, InjectedFault::Unavailable) => Refusal::new(503, "M_UNKNOWN", "Service unavailable"),
-            (Call::Refresh, InjectedFault::Unwanted) => Refusal::unknown_token(false),
-            (_, InjectedFault::Unwanted) => Refusal::forbidden("This message has been rejected as probable spam"),
+            (Call::Refresh, InjectedFault::Refused) => Refusal::unknown_token(false),
+            (_, InjectedFault::Refused) => Refusal::forbidden("This message has been rejected as probable spam"),
             _ => Refusal::new(500, "M_UNKNOWN", "Internal server error"),
         }
         .into_response()

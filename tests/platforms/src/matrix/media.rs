@@ -19,20 +19,20 @@ pub(super) struct File {
 }
 
 /// `GET /_matrix/client/v1/media/config`
-pub(super) async fn config(State(here): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
-    here.memory().device(&headers, here.clock.now())?;
+pub(super) async fn config(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    fake.memory().device(&headers, fake.clock.now())?;
     Ok(Json(json!({ "m.upload.size": MAX_FILE_BYTES })))
 }
 
 /// `POST /_matrix/media/v3/upload`
 pub(super) async fn upload(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
     bytes: Bytes,
 ) -> Result<Json<Value>, Refusal> {
-    let mut memory = here.memory();
-    memory.device(&headers, here.clock.now())?;
+    let mut memory = fake.memory();
+    memory.device(&headers, fake.clock.now())?;
     if query.iter().any(|(name, _)| name != "filename") {
         return Err(Refusal::parameter("there is no such parameter"));
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::refusal::Refusal;
 use super::rooms::enter;
 use super::{Here, SILENT, Standing, USER, access, content};
-use crate::fake::limits::{Begins, Limit};
+use crate::fake::limits::{Limit, WindowStart};
 
 /// How long a transaction is remembered: as long as the server does that forgets
 /// soonest.
@@ -21,17 +21,17 @@ const REMEMBERED: TimeDelta = TimeDelta::minutes(30);
 /// As Synapse is installed: ten at once, and one in five seconds, which is counted here
 /// in a simpler way.
 const PER_USER: Limit =
-    Limit { name: "messages", most: 10, period: TimeDelta::seconds(50), begins: Begins::WithTheFirst };
+    Limit { name: "messages", max: 10, period: TimeDelta::seconds(50), window_start: WindowStart::FirstRequest };
 
 /// `PUT /_matrix/client/v3/rooms/{roomId}/send/{eventType}/{txnId}`
 pub(super) async fn send(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((room, kind, transaction)): Path<(String, String, String)>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     let device = memory.device(&headers, now)?.id.clone();
     let key = (device.clone(), room.clone(), transaction.clone());
     let known = memory.transactions.get(&key).filter(|(_, at)| now < *at + REMEMBERED);
@@ -51,8 +51,8 @@ pub(super) async fn send(
     }
     content::check(&memory, &fields)?;
     let standing = memory.limits.count(PER_USER, USER, 1, now);
-    if standing.exceeded {
-        return Err(Refusal::too_many((standing.reset - now).num_milliseconds()));
+    if standing.is_exceeded {
+        return Err(Refusal::too_many((standing.resets_at - now).num_milliseconds()));
     }
     let event = memory.say(&room, Value::Object(fields), Some((device, transaction)), now);
     memory.transactions.insert(key, (event.clone(), now));
@@ -61,13 +61,13 @@ pub(super) async fn send(
 
 /// `GET /_matrix/client/v3/rooms/{roomId}/messages`
 pub(super) async fn list(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(room): Path<String>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    let mut memory = here.memory();
-    let device = memory.device(&headers, here.clock.now())?.id.clone();
+    let mut memory = fake.memory();
+    let device = memory.device(&headers, fake.clock.now())?.id.clone();
     enter(&room)?;
     let (mut from, mut limit, mut filter, mut dir) = (0, 10, json!({}), None);
     for (name, value) in query {

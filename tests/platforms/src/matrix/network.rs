@@ -20,27 +20,27 @@ impl<const OAUTH: bool> Network for Matrix<OAUTH> {
         json!({})
     }
 
-    fn answers(&self) -> FieldValues {
+    fn form_values(&self) -> FieldValues {
         let password = if OAUTH { "" } else { PASSWORD };
         let typed = [("user", USER), ("password", password), ("homeserver", &self.base_url())];
         typed.map(|(name, it)| (name.to_owned(), it.into())).into()
     }
 
-    fn direct_answers(&self) -> Option<FieldValues> {
-        (!OAUTH).then(|| self.answers())
+    fn direct_form_values(&self) -> Option<FieldValues> {
+        (!OAUTH).then(|| self.form_values())
     }
 
     /// Users can sign in on its page from now on.
-    fn answers_naming_it(&self) -> Option<FieldValues> {
-        self.has_a_page();
-        Some(self.answers().into_iter().filter(|(name, _)| name != "password").collect())
+    fn form_values_naming_server(&self) -> Option<FieldValues> {
+        self.enable_page();
+        Some(self.form_values().into_iter().filter(|(name, _)| name != "password").collect())
     }
 
-    fn has_page(&self) -> bool {
+    fn has_authorization_page(&self) -> bool {
         OAUTH
     }
 
-    fn proof(&self) -> &'static str {
+    fn proof_parameter(&self) -> &'static str {
         if OAUTH { "code" } else { "loginToken" }
     }
 
@@ -48,45 +48,45 @@ impl<const OAUTH: bool> Network for Matrix<OAUTH> {
         [("room".to_owned(), OptionValue::Text(ROOM.to_owned()))].into_iter().collect()
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
         if OAUTH { decide(url, USER, decision).await } else { access::sign_in_at(url).await }
     }
 
-    fn can(&self, call: Call, _: InjectedFault) -> bool {
+    fn can_fail(&self, call: Call, _: InjectedFault) -> bool {
         call != Call::Process
     }
 
     fn revoke(&self) {
-        self.here.memory().log_all_out();
+        self.fake.memory().log_all_out();
     }
 
     fn end_access_tokens(&self) {
-        let now = self.here.clock.now();
-        self.here.memory().end_access_tokens(now);
+        let now = self.fake.clock.now();
+        self.fake.memory().end_access_tokens(now);
     }
 
     /// The old page leads on in either way. The honest authorization server names itself (RFC 9207). Where one does
     /// not, its answer says nothing of who gave it: the hostile homeserver has registered our redirect URI there.
-    fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool {
-        honest.has_a_page();
+    fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool {
+        honest.enable_page();
         honest.names_itself();
-        self.here.memory().leads_to = Some((detour, honest.base_url()));
+        self.fake.memory().leads_to = Some((detour, honest.base_url()));
         true
     }
 
-    fn secrets(&self) -> Vec<String> {
-        let memory = self.here.memory();
+    fn issued_secrets(&self) -> Vec<String> {
+        let memory = self.fake.memory();
         memory.tokens().into_iter().chain(memory.login_tokens.keys().cloned()).collect()
     }
 
-    fn posts_by_hand(&self, text: &str) {
+    fn publish_manual_post(&self, text: &str) {
         self.says(text);
     }
 
     /// The messages of a post are identified by the prefix of their transactions, and are
     /// one post here.
-    fn public(&self) -> Vec<PublicPost> {
-        let memory = self.here.memory();
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
         let mut posts: Vec<(String, PublicPost)> = Vec::new();
         for event in &memory.events {
             let Some((_, transaction)) = &event.transaction else { continue };
@@ -103,14 +103,14 @@ impl<const OAUTH: bool> Network for Matrix<OAUTH> {
     }
 
     fn links(&self) -> Option<Vec<String>> {
-        let memory = self.here.memory();
+        let memory = self.fake.memory();
         let html = memory.events.last()?.content["formatted_body"].as_str().unwrap_or_default().to_owned();
         let links = html.split("<a href=").skip(1).filter_map(|it| it.split_once('>')?.1.split_once("</a>"));
         Some(links.map(|(words, _)| words.to_owned()).collect())
     }
 
-    fn grants(&self) -> usize {
-        self.here.memory().devices_in()
+    fn grant_count(&self) -> usize {
+        self.fake.memory().count_logged_in()
     }
 }
 

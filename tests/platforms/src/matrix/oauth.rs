@@ -17,7 +17,7 @@ use url::Url;
 use super::refusal::Refusal;
 use super::tokens::{Pair, Session};
 use super::{Here, USER};
-use crate::fake::oauth::{self, App, Authorizes, Client, Fault, Pkce, Refresh, Rules, lead_on, secret};
+use crate::fake::oauth::{self, App, Authorizes, Client, Fault, Pkce, Refresh, Rules, redirect_to_honest_page, secret};
 use crate::fake::params::Params;
 
 /// The scopes that a device needs. There are others, such as `openid`, which nobody has to know.
@@ -63,14 +63,14 @@ fn issuer(here: &Here) -> String {
 }
 
 /// `GET /_matrix/client/v1/auth_metadata`
-pub(super) async fn metadata(State(here): State<Arc<Here>>) -> Result<Json<Value>, Refusal> {
-    let memory = here.memory();
+pub(super) async fn metadata(State(fake): State<Arc<Here>>) -> Result<Json<Value>, Refusal> {
+    let memory = fake.memory();
     if !memory.authorization.is_there {
         return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
     }
     let base_url = match &memory.leads_to {
         Some((Detour::Named, honest)) => honest.clone(),
-        _ => here.base_url(),
+        _ => fake.base_url(),
     };
     let mut metadata = json!({
         "issuer": format!("{base_url}/"),
@@ -94,41 +94,41 @@ pub(super) async fn metadata(State(here): State<Arc<Here>>) -> Result<Json<Value
 }
 
 /// `POST` to the registration endpoint (RFC 7591): who says the same has the same id.
-pub(super) async fn register(State(here): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Response {
+pub(super) async fn register(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Response {
     let refused = |code: &str, words: &str| {
         (StatusCode::BAD_REQUEST, Json(json!({ "error": code, "error_description": words }))).into_response()
     };
     let Ok(client) = super::access::object(&headers, &body) else {
         return refused("invalid_request", "no JSON object");
     };
-    if let Err((code, words)) = check(&client) {
+    if let Err((code, words)) = check_client_metadata(&client) {
         return refused(code, &words);
     }
-    if here.memory().authorization.registers_nobody {
+    if fake.memory().authorization.registers_nobody {
         return refused("invalid_client_metadata", "Requester isn't allowed to do this action");
     }
-    let said = Value::from(client.clone()).to_string();
-    let known = here.memory().authorization.clients.get(&said).cloned();
+    let metadata = Value::from(client.clone()).to_string();
+    let known = fake.memory().authorization.clients.get(&metadata).cloned();
     let client_id = known.unwrap_or_else(|| {
         let client_id = secret();
-        here.oauth().apps.push(App {
+        fake.oauth().apps.push(App {
             client_id: client_id.clone(),
             client_secret: String::new(),
-            redirect_uris: texts(&client["redirect_uris"]),
+            redirect_uris: string_list(&client["redirect_uris"]),
             scopes: RULES.scopes.iter().map(|it| (*it).to_owned()).collect(),
             removed: false,
         });
-        here.memory().authorization.clients.insert(said, client_id.clone());
+        fake.memory().authorization.clients.insert(metadata, client_id.clone());
         client_id
     });
     let mut registered = Value::from(client);
     registered["client_id"] = client_id.into();
-    registered["client_id_issued_at"] = here.clock.now().timestamp().into();
+    registered["client_id_issued_at"] = fake.clock.now().timestamp().into();
     (StatusCode::CREATED, Json(registered)).into_response()
 }
 
 /// What its policy refuses: a client without an address, or with redirect URIs elsewhere.
-fn check(client: &Map<String, Value>) -> Result<(), (&'static str, String)> {
+fn check_client_metadata(client: &Map<String, Value>) -> Result<(), (&'static str, String)> {
     const KNOWN: [&str; 7] = [
         "client_name",
         "client_uri",
@@ -141,7 +141,7 @@ fn check(client: &Map<String, Value>) -> Result<(), (&'static str, String)> {
     let invalid = |words: &str| ("invalid_client_metadata", words.to_owned());
     super::access::check_fields(client, &KNOWN).map_err(|_| invalid("there is no such field"))?;
     let text = |name: &str| client.get(name).and_then(Value::as_str).unwrap_or_default();
-    let client_uri = secure(text("client_uri")).ok_or_else(|| invalid("invalid client_uri"))?;
+    let client_uri = parse_https_url(text("client_uri")).ok_or_else(|| invalid("invalid client_uri"))?;
     if text("application_type") != "web" || text("token_endpoint_auth_method") != "none" {
         return Err(invalid("only web clients without a secret are known here"));
     }
@@ -150,85 +150,86 @@ fn check(client: &Map<String, Value>) -> Result<(), (&'static str, String)> {
     {
         return Err(invalid("only the code flow with refresh tokens is known here"));
     }
-    let redirect_uris = texts(client.get("redirect_uris").unwrap_or(&Value::Null));
+    let redirect_uris = string_list(client.get("redirect_uris").unwrap_or(&Value::Null));
     let is_within = |it: &Url| {
-        let (host, of) = (it.host_str().unwrap_or_default(), client_uri.host_str().unwrap_or_default());
-        host == of || host.ends_with(&format!(".{of}"))
+        let (host, client_host) = (it.host_str().unwrap_or_default(), client_uri.host_str().unwrap_or_default());
+        host == client_host || host.ends_with(&format!(".{client_host}"))
     };
-    let is_good = |it: &String| secure(it).is_some_and(|it| it.fragment().is_none() && is_within(&it));
+    let is_good = |it: &String| parse_https_url(it).is_some_and(|it| it.fragment().is_none() && is_within(&it));
     if redirect_uris.is_empty() || !redirect_uris.iter().all(is_good) {
         return Err(("invalid_redirect_uri", "invalid redirect_uri".to_owned()));
     }
     Ok(())
 }
 
-fn texts(list: &Value) -> Vec<String> {
+fn string_list(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(|it| it.as_str().map(str::to_owned)).collect()
 }
 
-fn secure(address: &str) -> Option<Url> {
+fn parse_https_url(address: &str) -> Option<Url> {
     let url = Url::parse(address).ok()?;
     let is_loopback = matches!(url.host_str(), Some("127.0.0.1" | "localhost"));
     (url.scheme() == "https" || url.scheme() == "http" && is_loopback).then_some(url)
 }
 
 /// `GET` of the authorization endpoint.
-pub(super) async fn page(State(here): State<Arc<Here>>, RawQuery(query): RawQuery, params: Params) -> Response {
-    let leads_to = here.memory().leads_to.clone();
-    let Some((Detour::Redirected, honest)) = leads_to else { return oauth::show(State(here), params).await };
+pub(super) async fn page(State(fake): State<Arc<Here>>, RawQuery(query): RawQuery, params: Params) -> Response {
+    let leads_to = fake.memory().leads_to.clone();
+    let Some((Detour::Redirected, honest)) = leads_to else { return oauth::show(State(fake), params).await };
     let of_us = params.text("client_id").unwrap_or_default();
-    let said = here.memory().authorization.clients.iter().find(|(_, id)| **id == of_us).map(|(said, _)| said.clone());
-    let client = serde_json::from_str(&said.unwrap_or_default()).unwrap_or_default();
+    let metadata =
+        fake.memory().authorization.clients.iter().find(|(_, id)| **id == of_us).map(|(metadata, _)| metadata.clone());
+    let client = serde_json::from_str(&metadata.unwrap_or_default()).unwrap_or_default();
     let (registration, page) = (format!("{honest}/oauth2/registration"), format!("{honest}/authorize"));
-    lead_on(&registration, &client, &page, &query.unwrap_or_default()).await
+    redirect_to_honest_page(&registration, &client, &page, &query.unwrap_or_default()).await
 }
 
 /// `POST` to the token endpoint.
 pub(super) async fn token(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     headers: HeaderMap,
     params: Params,
 ) -> Result<Json<Value>, Fault> {
-    Fault::unless_form(&headers).map_or(Ok(()), Err)?;
-    let app = here.oauth().client(&headers, &params)?;
+    Fault::content_type_error(&headers).map_or(Ok(()), Err)?;
+    let app = fake.oauth().client(&headers, &params)?;
     let given = match params.text("grant_type").as_deref() {
-        Some("authorization_code") => exchange(&here, &app, &params),
+        Some("authorization_code") => exchange(&fake, &app, &params),
         Some("refresh_token") => {
             let token = params.text("refresh_token").ok_or_else(|| Fault::Missing("refresh_token".to_owned()))?;
-            let renewed = here.memory().renew(&token, Some(&app.client_id), here.clock.now());
+            let renewed = fake.memory().renew(&token, Some(&app.client_id), fake.clock.now());
             renewed.map_err(|_| Fault::InvalidGrant("the refresh token is unknown, used or revoked"))
         }
         _ => Err(Fault::UnknownGrantType),
     };
     let Pair { access, refresh, ends_at, .. } = given?;
-    let lives = ends_at.map(|it| (it - here.clock.now()).num_seconds());
+    let lives = ends_at.map(|it| (it - fake.clock.now()).num_seconds());
     Ok(Json(json!({
         "access_token": access, "refresh_token": refresh, "expires_in": lives, "token_type": "Bearer", "scope": API,
     })))
 }
 
 /// A device for a code, with the id for which the client asked.
-fn exchange(here: &Here, app: &App, params: &Params) -> Result<Pair, Fault> {
-    let now = here.clock.now();
+fn exchange(fake: &Here, app: &App, params: &Params) -> Result<Pair, Fault> {
+    let now = fake.clock.now();
     let code = params.text("code").unwrap_or_default();
-    let spent = here.oauth().spend(app, params, now);
-    let spent = spent.inspect_err(|_| here.memory().code_comes_again(&code, now))?;
-    let device: Vec<_> = spent.scopes.iter().filter_map(|it| it.strip_prefix(DEVICE)).collect();
-    let ([device], true) = (&device[..], spent.scopes.iter().any(|it| it == API)) else {
+    let redeemed = fake.oauth().spend(app, params, now);
+    let redeemed = redeemed.inspect_err(|_| fake.memory().revoke_by_reused_code(&code, now))?;
+    let device: Vec<_> = redeemed.scopes.iter().filter_map(|it| it.strip_prefix(DEVICE)).collect();
+    let ([device], true) = (&device[..], redeemed.scopes.iter().any(|it| it == API)) else {
         return Err(Fault::WrongScope);
     };
     let session = Session { client_id: app.client_id.clone(), code, made_at: now };
-    Ok(here.memory().add_device((*device).to_owned(), Some(session), true, now))
+    Ok(fake.memory().add_device((*device).to_owned(), Some(session), true, now))
 }
 
 /// `POST` to the revocation endpoint: an unknown token counts as revoked.
 pub(super) async fn revoke(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     headers: HeaderMap,
     params: Params,
 ) -> Result<StatusCode, Fault> {
-    Fault::unless_form(&headers).map_or(Ok(()), Err)?;
-    let app = here.oauth().client(&headers, &params)?;
+    Fault::content_type_error(&headers).map_or(Ok(()), Err)?;
+    let app = fake.oauth().client(&headers, &params)?;
     let token = params.text("token").ok_or_else(|| Fault::Missing("token".to_owned()))?;
-    if here.memory().end_session(&token, &app.client_id) { Ok(StatusCode::OK) } else { Err(Fault::UnknownClient) }
+    if fake.memory().end_session(&token, &app.client_id) { Ok(StatusCode::OK) } else { Err(Fault::UnknownClient) }
 }

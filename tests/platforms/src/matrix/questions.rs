@@ -24,11 +24,12 @@ struct Answer {
 
 impl Asked<'_> {
     /// Everything that it answers otherwise than the specification says.
+    #[expect(clippy::too_many_lines, reason = "a list of requests and what they answer")]
     pub async fn differences(&self) -> Vec<String> {
         let mut differences = Vec::new();
-        let mut same = |what: &str, is: Value, wanted: Value| {
-            if is != wanted {
-                differences.push(format!("{what}: {is}, not {wanted}"));
+        let mut expect_equal = |what: &str, actual: Value, expected: Value| {
+            if actual != expected {
+                differences.push(format!("{what}: {actual}, not {expected}"));
             }
         };
         let device = self.log_in().await;
@@ -58,7 +59,7 @@ impl Asked<'_> {
                 Method::PUT,
                 &format!("{rooms}/!nowhere:nowhere.invalid/send/m.room.message/q1"),
                 token,
-                text("hi"),
+                text_message("hi"),
                 403,
                 "M_FORBIDDEN",
             ),
@@ -66,15 +67,15 @@ impl Asked<'_> {
             (Method::PUT, &format!("{room}/send/m.room.message/q3"), token, large, 413, "M_TOO_LARGE"),
         ] {
             let Answer { status: found, body } = self.ask(method.clone(), path, token, &body).await;
-            same(&format!("{method} {path}"), json!([found, body["errcode"]]), json!([status, code]));
+            expect_equal(&format!("{method} {path}"), json!([found, body["errcode"]]), json!([status, code]));
         }
 
         let send = async |transaction: &str, token: &str, words: &str| {
             let path = format!("{room}/send/m.room.message/{transaction}");
-            self.ask(Method::PUT, &path, token, &text(words)).await.body["event_id"].clone()
+            self.ask(Method::PUT, &path, token, &text_message(words)).await.body["event_id"].clone()
         };
         let first = send("once", token, "said once").await;
-        same("the same transaction, other words", send("once", token, "said twice").await, first.clone());
+        expect_equal("the same transaction, other words", send("once", token, "said twice").await, first.clone());
 
         let other = self.log_in().await;
         let others = other["access_token"].as_str().unwrap_or_default();
@@ -84,37 +85,49 @@ impl Asked<'_> {
             let of_first = page["chunk"].as_array().into_iter().flatten().find(|it| it["event_id"] == first);
             of_first.map(|it| it["unsigned"]["transaction_id"].clone())
         };
-        same("the transaction, as its device reads it", json!(id(token).await), json!("once"));
-        same("the transaction, as another device reads it", json!(id(others).await), json!(Some(Value::Null)));
+        expect_equal("the transaction, as its device reads it", json!(id(token).await), json!("once"));
+        expect_equal("the transaction, as another device reads it", json!(id(others).await), json!(Some(Value::Null)));
 
         let renew = async |token: &Value| {
             self.ask(Method::POST, "/_matrix/client/v3/refresh", "", &json!({ "refresh_token": token })).await
         };
         let renewed = renew(&device["refresh_token"]).await.body;
         let again = renew(&device["refresh_token"]).await;
-        same("an old refresh token, before the new tokens are used", json!(again.status), json!(200));
+        expect_equal("an old refresh token, before the new tokens are used", json!(again.status), json!(200));
         let newest = again.body["access_token"].as_str().unwrap_or_default();
-        same("the same transaction under a renewed token", send("once", newest, "said again").await, first.clone());
-        let spent = renew(&device["refresh_token"]).await.status;
-        same("an old refresh token, after it", json!(spent == 401 || spent == 403), json!(true));
-        same("a renewed token is another one", json!(renewed["access_token"] == device["access_token"]), json!(false));
+        expect_equal(
+            "the same transaction under a renewed token",
+            send("once", newest, "said again").await,
+            first.clone(),
+        );
+        let reused_status = renew(&device["refresh_token"]).await.status;
+        expect_equal(
+            "an old refresh token, after it",
+            json!(reused_status == 401 || reused_status == 403),
+            json!(true),
+        );
+        expect_equal(
+            "a renewed token is another one",
+            json!(renewed["access_token"] == device["access_token"]),
+            json!(false),
+        );
 
         let joined = self.ask(Method::GET, "/_matrix/client/v3/joined_rooms", newest, &Value::Null).await.body;
         let is_listed = joined["joined_rooms"].as_array().is_some_and(|it| it.iter().any(|it| it == self.room));
-        same("the rooms that a user has joined", json!(is_listed), json!(true));
+        expect_equal("the rooms that a user has joined", json!(is_listed), json!(true));
         for (format, field, value) in [("event", "type", json!("m.room.create")), ("content", "sender", Value::Null)] {
             let path = format!("{room}/state/m.room.create?format={format}");
             let state = self.ask(Method::GET, &path, newest, &Value::Null).await.body;
-            same(&format!("{field} of state as {format}"), state[field].clone(), value);
+            expect_equal(&format!("{field} of state as {format}"), state[field].clone(), value);
         }
 
         let limit = self.ask(Method::GET, "/_matrix/client/v1/media/config", newest, &Value::Null).await.body;
-        same("a limit of files", json!(limit["m.upload.size"].is_u64()), json!(true));
+        expect_equal("a limit of files", json!(limit["m.upload.size"].is_u64()), json!(true));
         for token in [newest, others] {
             let out = self.ask(Method::POST, "/_matrix/client/v3/logout", token, &json!({})).await.status;
-            same("logging out", json!(out), json!(200));
+            expect_equal("logging out", json!(out), json!(200));
             let after = self.ask(Method::GET, "/_matrix/client/v3/account/whoami", token, &Value::Null).await;
-            same(
+            expect_equal(
                 "a device that is logged out",
                 json!([after.status, after.body["errcode"]]),
                 json!([401, "M_UNKNOWN_TOKEN"]),
@@ -146,6 +159,6 @@ impl Asked<'_> {
 }
 
 /// A message that any homeserver takes.
-fn text(words: &str) -> Value {
-    json!({ "msgtype": "m.text", "body": words, "m.mentions": {} })
+fn text_message(body: &str) -> Value {
+    json!({ "msgtype": "m.text", "body": body, "m.mentions": {} })
 }

@@ -13,21 +13,21 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(status: u16, code: &str, words: &str) -> Self {
+    pub(super) fn new(status: u16, code: &str, message: &str) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self { status, body: json!({ "errcode": code, "error": words }) }
+        Self { status, body: json!({ "errcode": code, "error": message }) }
     }
 
-    pub(super) fn bad(words: &str) -> Self {
-        Self::new(400, "M_BAD_JSON", words)
+    pub(super) fn bad(message: &str) -> Self {
+        Self::new(400, "M_BAD_JSON", message)
     }
 
-    pub(super) fn parameter(words: &str) -> Self {
-        Self::new(400, "M_INVALID_PARAM", words)
+    pub(super) fn parameter(message: &str) -> Self {
+        Self::new(400, "M_INVALID_PARAM", message)
     }
 
-    pub(super) fn forbidden(words: &str) -> Self {
-        Self::new(403, "M_FORBIDDEN", words)
+    pub(super) fn forbidden(message: &str) -> Self {
+        Self::new(403, "M_FORBIDDEN", message)
     }
 
     pub(super) fn unknown_token(soft_logout: bool) -> Self {

@@ -14,7 +14,7 @@ use super::{ENCRYPTED, Here, ROOM, SILENT, USER};
 const CROWD: &str = "!crowd-";
 
 /// The state of a room that the user has joined, by kinds; `None` of another.
-fn state_of(room: &str) -> Option<Vec<(&'static str, Value)>> {
+fn find_state(room: &str) -> Option<Vec<(&'static str, Value)>> {
     let number = room.strip_prefix(CROWD).and_then(|it| it.parse::<usize>().ok());
     let create = ("m.room.create", json!({ "room_version": "11" }));
     let levels = |users: Value, events_default: i64| {
@@ -50,32 +50,32 @@ fn state_of(room: &str) -> Option<Vec<(&'static str, Value)>> {
 }
 
 /// The rooms that the user has joined.
-fn all(crowd: usize) -> Vec<String> {
-    let crowd = (0..crowd).map(|number| format!("{CROWD}{number}"));
-    [ROOM, ENCRYPTED, SILENT].map(str::to_owned).into_iter().chain(crowd).collect()
+fn joined_rooms(extra_rooms: usize) -> Vec<String> {
+    let extra_rooms = (0..extra_rooms).map(|number| format!("{CROWD}{number}"));
+    [ROOM, ENCRYPTED, SILENT].map(str::to_owned).into_iter().chain(extra_rooms).collect()
 }
 
 /// `GET /_matrix/client/v3/joined_rooms`
-pub(super) async fn joined(State(here): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
-    let mut memory = here.memory();
-    memory.device(&headers, here.clock.now())?;
-    Ok(Json(json!({ "joined_rooms": all(memory.crowd) })))
+pub(super) async fn joined(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    let mut memory = fake.memory();
+    memory.device(&headers, fake.clock.now())?;
+    Ok(Json(json!({ "joined_rooms": joined_rooms(memory.crowd) })))
 }
 
 /// Refuses who has not joined.
 pub(super) fn enter(room: &str) -> Result<Vec<(&'static str, Value)>, Refusal> {
-    state_of(room).ok_or_else(|| Refusal::forbidden(&format!("User {USER} not in room {room}")))
+    find_state(room).ok_or_else(|| Refusal::forbidden(&format!("User {USER} not in room {room}")))
 }
 
 /// `GET /_matrix/client/v3/rooms/{roomId}/state/{eventType}`
 pub(super) async fn state(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((room, kind)): Path<(String, String)>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    let mut memory = here.memory();
-    memory.device(&headers, here.clock.now())?;
+    let mut memory = fake.memory();
+    memory.device(&headers, fake.clock.now())?;
     memory.asked_of_rooms += 1;
     let is_event = match &query[..] {
         [] => false,

@@ -49,7 +49,7 @@ impl Pair {
 impl Device {
     /// "The old refresh token remains valid until the new access token or refresh token
     /// is used."
-    fn use_pair(&mut self, at: usize) {
+    fn mark_used(&mut self, at: usize) {
         for earlier in self.pairs.iter_mut().take(at) {
             earlier.is_spent = true;
         }
@@ -89,7 +89,7 @@ impl Memory {
             if self.standing == Standing::Locked {
                 return Err(Refusal::locked());
             }
-            device.use_pair(at);
+            device.mark_used(at);
             return Ok(device);
         }
         Err(Refusal::unknown_token(false))
@@ -107,7 +107,7 @@ impl Memory {
             if self.standing == Standing::Locked {
                 return Err(Refusal::locked());
             }
-            device.use_pair(at);
+            device.mark_used(at);
             if client.is_some() {
                 // Matrix Authentication Service ends what it gave for the same refresh token before, and the access
                 // token next to it.
@@ -145,7 +145,7 @@ impl Memory {
     }
 
     /// Somebody brings a code again. Matrix Authentication Service ends its session, but for the first 20 seconds.
-    pub(super) fn code_comes_again(&mut self, code: &str, now: DateTime<Utc>) {
+    pub(super) fn revoke_by_reused_code(&mut self, code: &str, now: DateTime<Utc>) {
         let is_of = |it: &Device| {
             it.session.as_ref().is_some_and(|it| it.code == code && it.made_at + TimeDelta::seconds(20) < now)
         };
@@ -175,7 +175,7 @@ impl Memory {
     }
 
     /// Devices that are not logged out.
-    pub(super) fn devices_in(&self) -> usize {
+    pub(super) fn count_logged_in(&self) -> usize {
         self.devices.iter().filter(|it| !it.is_out).count()
     }
 }

@@ -33,7 +33,7 @@ pub fn accept<'a>(
     let in_header = bearer(headers).map(str::to_owned);
     let token = match (in_header, fields.text("access_token")) {
         (Some(_), Some(_)) => return Err(GraphError::param("The access token was given twice")),
-        (token, None) | (None, token) => token.ok_or_else(GraphError::no_token)?,
+        (token, None) | (None, token) => token.ok_or_else(GraphError::token_required)?,
     };
     if proof == Proof::Required {
         check_proof(oauth, &token, &fields.want("appsecret_proof")?)?;

@@ -72,7 +72,7 @@ impl<T> Container<T> {
             _ if self.is_public => State::Public,
             _ if self.made_at + LIVES <= now => State::Expired,
             _ if now < self.worked_until || self.upload.as_ref().is_some_and(|it| !it.is_complete) => State::Working,
-            Some(words) => State::Failed(words.clone()),
+            Some(message) => State::Failed(message.clone()),
             None => State::Ready,
         }
     }
@@ -89,10 +89,10 @@ impl<T> Container<T> {
 
     /// All bytes are there: this is in it, on which the work takes so long, and fails in the
     /// end where there is a `fault`.
-    pub fn uploaded(&mut self, content: T, work: TimeDelta, fault: Option<String>, now: DateTime<Utc>) {
+    pub fn uploaded(&mut self, content: T, processing_time: TimeDelta, failure: Option<String>, now: DateTime<Utc>) {
         self.content = content;
-        self.worked_until = now + work;
-        self.fault = fault;
+        self.worked_until = now + processing_time;
+        self.fault = failure;
         if let Some(upload) = &mut self.upload {
             upload.is_complete = true;
         }
@@ -116,13 +116,14 @@ impl<T> Containers<T> {
         &mut self,
         ids: &mut Ids,
         content: T,
-        work: TimeDelta,
-        fault: Option<String>,
+        processing_time: TimeDelta,
+        failure: Option<String>,
         now: DateTime<Utc>,
     ) -> String {
         let id = ids.fresh();
-        let worked_until = now + work;
-        let container = Container { content, made_at: now, worked_until, fault, is_public: false, upload: None };
+        let worked_until = now + processing_time;
+        let container =
+            Container { content, made_at: now, worked_until, fault: failure, is_public: false, upload: None };
         self.0.insert(id.clone(), container);
         id
     }
@@ -151,7 +152,7 @@ impl<T> Containers<T> {
     }
 
     /// How many were made since then.
-    pub fn made_since(&self, since: DateTime<Utc>) -> usize {
+    pub fn count_since(&self, since: DateTime<Utc>) -> usize {
         self.0.values().filter(|it| since < it.made_at).count()
     }
 
@@ -167,16 +168,16 @@ impl<T> Containers<T> {
     }
 
     /// The work on all that are not public takes until then.
-    pub fn work_until(&mut self, until: DateTime<Utc>) {
+    pub fn delay_until(&mut self, until: DateTime<Utc>) {
         for container in self.0.values_mut().filter(|it| !it.is_public) {
             container.worked_until = until;
         }
     }
 
     /// All that are not public come to nothing, with these words.
-    pub fn spoil(&mut self, words: &str) {
+    pub fn spoil(&mut self, message: &str) {
         for container in self.0.values_mut().filter(|it| !it.is_public) {
-            container.fault = Some(words.to_owned());
+            container.fault = Some(message.to_owned());
         }
     }
 

@@ -12,11 +12,11 @@ use crate::fake::oauth::{Fault, secret};
 
 /// What a call answers that is not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GraphError(Box<Said>);
+pub struct GraphError(Box<GraphErrorBody>);
 
 /// What it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Said {
+struct GraphErrorBody {
     status: StatusCode,
     code: i64,
     subcode: Option<i64>,
@@ -34,7 +34,7 @@ struct Said {
 impl GraphError {
     /// An error with this code, and 400.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self(Box::new(Said {
+        Self(Box::new(GraphErrorBody {
             status: StatusCode::BAD_REQUEST,
             code,
             subcode: None,
@@ -75,15 +75,15 @@ impl GraphError {
 
     /// With another `type`.
     #[must_use]
-    pub fn of_type(mut self, kind: &'static str) -> Self {
+    pub fn kind(mut self, kind: &'static str) -> Self {
         self.0.kind = kind;
         self
     }
 
     /// With a message that may be shown to users.
     #[must_use]
-    pub fn for_people(mut self, title: &'static str, words: impl Into<String>) -> Self {
-        self.0.for_people = Some((title, words.into()));
+    pub fn for_people(mut self, title: &'static str, message: impl Into<String>) -> Self {
+        self.0.for_people = Some((title, message.into()));
         self
     }
 
@@ -94,8 +94,8 @@ impl GraphError {
     }
 
     /// "Invalid parameter": whatever is wrong with what a call says.
-    pub fn param(words: &str) -> Self {
-        Self::new(100, format!("(#100) {words}"))
+    pub fn param(message: &str) -> Self {
+        Self::new(100, format!("(#100) {message}"))
     }
 
     /// A parameter that is not there.
@@ -104,21 +104,21 @@ impl GraphError {
     }
 
     /// Something that is not there, or not to be seen with this token.
-    pub fn no_object(id: &str) -> Self {
-        let words = "does not exist, cannot be loaded due to missing permissions, or does not support this operation";
-        Self::new(100, format!("Unsupported get request. Object with ID '{id}' {words}"))
+    pub fn object_not_found(id: &str) -> Self {
+        let message = "does not exist, cannot be loaded due to missing permissions, or does not support this operation";
+        Self::new(100, format!("Unsupported get request. Object with ID '{id}' {message}"))
             .subcode(33)
-            .of_type("GraphMethodException")
+            .kind("GraphMethodException")
     }
 
     /// "An access token is required to request this resource."
-    pub fn no_token() -> Self {
+    pub fn token_required() -> Self {
         Self::new(104, "An access token is required to request this resource.").status(StatusCode::UNAUTHORIZED)
     }
 
     /// A token that is of no use; the subcode says why, where there is one.
-    pub fn token(words: &str, subcode: Option<i64>) -> Self {
-        let error = Self::new(190, words).status(StatusCode::UNAUTHORIZED);
+    pub fn token(message: &str, subcode: Option<i64>) -> Self {
+        let error = Self::new(190, message).status(StatusCode::UNAUTHORIZED);
         if let Some(subcode) = subcode { error.subcode(subcode) } else { error }
     }
 
@@ -130,14 +130,14 @@ impl GraphError {
 
     /// A token whose person has removed the app.
     pub fn removed_app() -> Self {
-        let words = "Error validating access token: The user has not authorized application";
-        Self::token(words, Some(458))
+        let message = "Error validating access token: The user has not authorized application";
+        Self::token(message, Some(458))
     }
 
     /// "Application does not have permission for this action"
     pub fn permission(scope: &str) -> Self {
-        let words = format!("(#10) Application does not have permission for this action: {scope}");
-        Self::new(10, words).status(StatusCode::FORBIDDEN)
+        let message = format!("(#10) Application does not have permission for this action: {scope}");
+        Self::new(10, message).status(StatusCode::FORBIDDEN)
     }
 
     /// A rate limit that ends after this many minutes.
@@ -169,7 +169,7 @@ impl GraphError {
     }
 }
 
-impl Said {
+impl GraphErrorBody {
     fn body(&self) -> Value {
         let mut error = json!({ "message": self.message, "type": self.kind, "code": self.code });
         if let Some(subcode) = self.subcode {
@@ -178,9 +178,9 @@ impl Said {
         if self.is_transient {
             error["is_transient"] = true.into();
         }
-        if let Some((title, words)) = &self.for_people {
+        if let Some((title, message)) = &self.for_people {
             error["error_user_title"] = (*title).into();
-            error["error_user_msg"] = words.as_str().into();
+            error["error_user_msg"] = message.as_str().into();
         }
         error["fbtrace_id"] = format!("A{}", &secret()[..21]).into();
         json!({ "error": error })
@@ -211,14 +211,14 @@ impl From<Fault> for GraphError {
 
 impl IntoResponse for GraphError {
     fn into_response(self) -> Response {
-        let said = &self.0;
-        if let Some(body) = &said.other {
-            return (said.status, Json(body)).into_response();
+        let error = &self.0;
+        if let Some(body) = &error.other {
+            return (error.status, Json(body)).into_response();
         }
-        let body = Json(said.body());
-        match said.regained_in {
-            Some(minutes) => (said.status, usage::of_an_account(100, minutes), body).into_response(),
-            None => (said.status, body).into_response(),
+        let body = Json(error.body());
+        match error.regained_in {
+            Some(minutes) => (error.status, usage::account_header(100, minutes), body).into_response(),
+            None => (error.status, body).into_response(),
         }
     }
 }

@@ -27,9 +27,9 @@ pub struct Fetched {
 
 impl Fetched {
     /// A file of these bytes; `None` where they are of no kind that is known.
-    pub fn of(bytes: Vec<u8>) -> Option<Self> {
+    pub fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let mime_type = MimeType::sniff(&bytes)?;
-        let facts = Parts::of(bytes.len() as u64, bytes.clone()).facts_so_far(mime_type);
+        let facts = Parts::new(bytes.len() as u64, bytes.clone()).facts_so_far(mime_type);
         Some(Self { mime_type, bytes, facts })
     }
 }
@@ -77,7 +77,7 @@ pub async fn fetch(address: &str, refused_hosts: &[String]) -> Result<Fetched, N
     let content_type = response.headers().get("content-type").and_then(|it| it.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_owned();
     let bytes = response.bytes().await.map_err(|_| NotFetched::NotThere)?.to_vec();
-    Fetched::of(bytes).filter(|it| it.mime_type.as_str() == content_type).ok_or(NotFetched::NoMedium)
+    Fetched::from_bytes(bytes).filter(|it| it.mime_type.as_str() == content_type).ok_or(NotFetched::NoMedium)
 }
 
 /// What a platform takes of pictures and videos.
@@ -130,17 +130,17 @@ impl Limits {
         if file.facts.duration_ms.is_some_and(|it| longest < it || it < shortest) {
             return Some(Wrong::Duration);
         }
-        is_described_last(file).then_some(Wrong::DescribedLast)
+        has_moov_at_end(file).then_some(Wrong::DescribedLast)
     }
 }
 
 /// Whether the `moov` of a video stands behind its `mdat`.
-fn is_described_last(file: &Fetched) -> bool {
+fn has_moov_at_end(file: &Fetched) -> bool {
     if !matches!(file.mime_type, MimeType::Mp4 | MimeType::Quicktime) {
         return false;
     }
     let mut rest = file.bytes.as_slice();
-    while let Some((length, name)) = boxed(rest) {
+    while let Some((length, name)) = parse_box(rest) {
         match name {
             b"moov" => return false,
             b"mdat" => return true,
@@ -151,7 +151,7 @@ fn is_described_last(file: &Fetched) -> bool {
 }
 
 /// The length and the name of the first box.
-fn boxed(bytes: &[u8]) -> Option<(usize, &[u8])> {
+fn parse_box(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let length = u32::from_be_bytes(*bytes.first_chunk()?);
     let length = usize::try_from(length).ok().filter(|it| 8 <= *it)?;
     Some((length, bytes.get(4..8)?))

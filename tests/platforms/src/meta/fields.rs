@@ -21,7 +21,7 @@ pub struct Fields {
 
 impl Fields {
     /// Those of a query, where there is no body.
-    pub fn of_query(query: Option<&str>) -> Result<Self, GraphError> {
+    pub fn from_query(query: Option<&str>) -> Result<Self, GraphError> {
         Self::read(query.unwrap_or_default(), "", &[])
     }
 
@@ -31,10 +31,10 @@ impl Fields {
         match content_type {
             "application/x-www-form-urlencoded" => fields.add_form(body)?,
             "application/json" => {
-                let Ok(Value::Object(said)) = serde_json::from_slice(body) else {
+                let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
                     return Err(GraphError::param("The body is no JSON object"));
                 };
-                for (name, value) in said {
+                for (name, value) in object {
                     // What is a list or an object stands as JSON in forms, too.
                     let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                     fields.add(name, value)?;
@@ -101,8 +101,8 @@ impl Fields {
     pub fn number(&mut self, name: &str, from: i64, to: i64) -> Result<Option<i64>, GraphError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let number = text.parse().ok().filter(|it| (from..=to).contains(it));
-        let words = || format!("Param {name} must be an integer from {from} to {to}");
-        number.map(Some).ok_or_else(|| GraphError::param(&words()))
+        let message = || format!("Param {name} must be an integer from {from} to {to}");
+        number.map(Some).ok_or_else(|| GraphError::param(&message()))
     }
 
     pub fn one_of(&mut self, name: &str, values: &[&str]) -> Result<Option<String>, GraphError> {

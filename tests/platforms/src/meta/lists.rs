@@ -49,6 +49,6 @@ fn cursor(position: usize) -> String {
 }
 
 fn position(cursor: &str) -> Option<usize> {
-    let said = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
-    said.strip_prefix("at ")?.parse().ok()
+    let decoded = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+    decoded.strip_prefix("at ")?.parse().ok()
 }

@@ -36,7 +36,7 @@ impl LongLived {
         mut fields: Fields,
         now: DateTime<Utc>,
     ) -> Result<Json<Value>, GraphError> {
-        check(&mut fields, self.exchange)?;
+        check_grant_type(&mut fields, self.exchange)?;
         let (proof, token) = (fields.want("client_secret")?, fields.want("access_token")?);
         fields.end()?;
         if !oauth.apps.iter().any(|it| it.client_secret == proof && !it.removed) {
@@ -46,13 +46,13 @@ impl LongLived {
         if grant.expires_at.is_none_or(|it| SHORT < it - grant.made_at) {
             return Err(GraphError::new(452, "Session key invalid: the token is a long-lived one"));
         }
-        Ok(lengthened(oauth, &token, now))
+        Ok(issue_long_token(oauth, &token, now))
     }
 
     /// `GET /refresh_access_token`: another long token for one that lives, and is a day
     /// old.
     pub fn refresh(self, oauth: &mut OAuth, mut fields: Fields, now: DateTime<Utc>) -> Result<Json<Value>, GraphError> {
-        check(&mut fields, self.refresh)?;
+        check_grant_type(&mut fields, self.refresh)?;
         let token = fields.want("access_token")?;
         fields.end()?;
         let grant = access::living(oauth, &token, now)?;
@@ -62,17 +62,17 @@ impl LongLived {
         if now < grant.made_at + YOUNGEST {
             return Err(GraphError::param("The access token has to be at least 24 hours old"));
         }
-        Ok(lengthened(oauth, &token, now))
+        Ok(issue_long_token(oauth, &token, now))
     }
 }
 
-fn check(fields: &mut Fields, grant_type: &str) -> Result<(), GraphError> {
+fn check_grant_type(fields: &mut Fields, grant_type: &str) -> Result<(), GraphError> {
     let given = fields.want("grant_type")?;
     if given == grant_type { Ok(()) } else { Err(GraphError::param("Unsupported grant_type")) }
 }
 
 /// The real ones go on taking the old token until it ends; here it is of no use any more.
-fn lengthened(oauth: &mut OAuth, token: &str, now: DateTime<Utc>) -> Json<Value> {
+fn issue_long_token(oauth: &mut OAuth, token: &str, now: DateTime<Utc>) -> Json<Value> {
     let long = secret();
     for grant in oauth.grants.iter_mut().filter(|it| it.access_token == token) {
         grant.access_token.clone_from(&long);

@@ -19,16 +19,16 @@ impl Node {
     /// out.
     pub fn select(&self, thing: &Value, asked: Option<&str>) -> Result<Value, GraphError> {
         let names: Vec<&str> = asked.map_or_else(|| self.unasked.to_vec(), |it| it.split(',').map(str::trim).collect());
-        let mut told = Map::new();
+        let mut selected = Map::new();
         for name in names.into_iter().chain(["id"]) {
             if !self.fields.contains(&name) && name != "id" {
-                let words = format!("Tried accessing nonexisting field ({name}) on node type ({})", self.kind);
-                return Err(GraphError::param(&words));
+                let message = format!("Tried accessing nonexisting field ({name}) on node type ({})", self.kind);
+                return Err(GraphError::param(&message));
             }
             if let Some(value) = thing.get(name).filter(|it| !it.is_null()) {
-                told.insert(name.to_owned(), value.clone());
+                selected.insert(name.to_owned(), value.clone());
             }
         }
-        Ok(Value::Object(told))
+        Ok(Value::Object(selected))
     }
 }

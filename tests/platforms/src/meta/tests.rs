@@ -28,7 +28,7 @@ fn form(text: &str) -> Fields {
 }
 
 #[test]
-fn a_parameter_that_a_call_does_not_have_is_refused() {
+fn unknown_parameter_is_refused() {
     let mut fields = Fields::read("a=1", "application/x-www-form-urlencoded", b"b=true&list=1,2").unwrap();
     assert_eq!((fields.text("a").as_deref(), fields.flag("b")), (Some("1"), Ok(Some(true))));
     assert_eq!(fields.list("list"), Ok(Some(vec!["1".to_owned(), "2".to_owned()])));
@@ -44,7 +44,7 @@ fn a_parameter_that_a_call_does_not_have_is_refused() {
 }
 
 #[test]
-fn a_call_has_a_living_token_with_its_scopes_and_the_proof_of_the_app() {
+fn call_needs_valid_token_scopes_and_app_secret_proof() {
     let mut oauth = OAuth::new(RULES);
     let app = oauth.register("https://here.example/back");
     let at = oauth.grant(&app, vec!["a".to_owned()], "ada", noon());
@@ -69,7 +69,7 @@ fn a_call_has_a_living_token_with_its_scopes_and_the_proof_of_the_app() {
 }
 
 #[test]
-fn a_long_token_comes_of_a_short_one_and_of_a_long_one_that_is_a_day_old() {
+fn long_token_needs_a_short_token_or_a_day_old_long_one() {
     let mut oauth = OAuth::new(RULES);
     let app = oauth.register("https://here.example/back");
     let at = oauth.grant(&app, Vec::new(), "ada", noon());
@@ -95,7 +95,7 @@ fn a_long_token_comes_of_a_short_one_and_of_a_long_one_that_is_a_day_old() {
 }
 
 #[test]
-fn a_container_is_worked_on_lives_a_day_and_is_published_once() {
+fn container_is_processed_expires_and_is_published_once() {
     let (mut ids, mut all) = (Ids::default(), Containers::default());
     let second = TimeDelta::seconds(1);
     let good = all.make(&mut ids, "a", second, None, noon());
@@ -114,7 +114,7 @@ fn a_container_is_worked_on_lives_a_day_and_is_published_once() {
 }
 
 #[test]
-fn a_list_has_pages_and_a_thing_has_the_fields_that_are_asked_for() {
+fn lists_have_pages_and_nodes_have_the_requested_fields() {
     let entries = || (0..3).map(|it| json!({ "id": it.to_string() })).collect::<Vec<_>>();
     let page = |query: &str| Page::asked(&mut form(query)).unwrap().answer(entries(), "https://graph.threads.net/x");
     let first = page("limit=2");
@@ -132,7 +132,7 @@ fn a_list_has_pages_and_a_thing_has_the_fields_that_are_asked_for() {
 }
 
 #[test]
-fn a_file_is_measured() {
+fn file_limits_are_checked() {
     const LIMITS: Limits = Limits {
         types: &[MimeType::Png, MimeType::Mp4],
         max_bytes: 40,
@@ -141,7 +141,7 @@ fn a_file_is_measured() {
         runs: (90_000, 3_000),
     };
     let file = |mime_type, bytes: &[u8], pixels: Option<(u32, u32)>, duration_ms| {
-        let pixels = pixels.and_then(|(width, height)| Pixels::of(width, height));
+        let pixels = pixels.and_then(|(width, height)| Pixels::new(width, height));
         LIMITS.check(&Fetched {
             mime_type,
             bytes: bytes.to_vec(),
@@ -161,7 +161,7 @@ fn a_file_is_measured() {
 }
 
 #[tokio::test]
-async fn only_what_anybody_could_fetch_is_fetched() {
+async fn only_publicly_fetchable_files_are_fetched() {
     for address in ["", "x", "ftp://a.example/1.png", "http://a.example/1.png", "https://me:pw@a.example/1.png"] {
         assert_eq!(fetch(address, &[]).await.unwrap_err(), NotFetched::NoAddress, "{address}");
     }
@@ -169,7 +169,7 @@ async fn only_what_anybody_could_fetch_is_fetched() {
 }
 
 #[tokio::test]
-async fn a_refused_host_or_address_is_never_called() {
+async fn refused_host_or_url_is_never_called() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/1.png", listener.local_addr().unwrap());
 
@@ -186,7 +186,7 @@ async fn a_refused_host_or_address_is_never_called() {
 }
 
 #[test]
-fn an_error_says_by_what_it_is_found_and_when_calls_are_taken_again() {
+fn error_has_code_subcode_and_retry_time() {
     let limited = GraphError::limited(3).into_response();
     let header = limited.headers().get("x-business-use-case-usage").unwrap().to_str().unwrap();
     assert!(header.contains(r#""estimated_time_to_regain_access":3"#), "{header}");

@@ -10,16 +10,16 @@ pub const MESSAGES: &[&str] =
     &["/error/message", "/error/error_user_title", "/error/error_user_msg", "/error_message", "/error_description"];
 
 /// The answer to a call that is not carried out.
-pub fn answer(call: Call, trouble: InjectedFault) -> GraphError {
-    match (call, trouble) {
+pub fn answer(call: Call, fault: InjectedFault) -> GraphError {
+    match (call, fault) {
         // Minutes is all that is said.
-        (_, InjectedFault::Limited { retry_after }) => GraphError::limited(minutes(retry_after)),
+        (_, InjectedFault::RateLimited { retry_after }) => GraphError::limited(minutes(retry_after)),
         (_, InjectedFault::Unavailable) => GraphError::unavailable(),
-        (Call::Exchange, InjectedFault::Unwanted) => {
+        (Call::Exchange, InjectedFault::Refused) => {
             GraphError::new(100, "This authorization code has been used.").subcode(36_009)
         }
-        (Call::Refresh, InjectedFault::Unwanted) => GraphError::removed_app(),
-        (_, InjectedFault::Unwanted) => GraphError::param("Param text is not a valid text for this account"),
+        (Call::Refresh, InjectedFault::Refused) => GraphError::removed_app(),
+        (_, InjectedFault::Refused) => GraphError::param("Param text is not a valid text for this account"),
         _ => GraphError::unknown(),
     }
 }

@@ -29,33 +29,33 @@ impl Usage {
 }
 
 /// A server that says in each answer how much was called.
-pub fn around(server: Router, usage: &Usage) -> Router {
-    server.layer(from_fn_with_state(usage.clone(), tell))
+pub fn around(router: Router, usage: &Usage) -> Router {
+    router.layer(from_fn_with_state(usage.clone(), add_header))
 }
 
-async fn tell(State(Usage(percent)): State<Usage>, request: Request, next: Next) -> Response {
+async fn add_header(State(Usage(percent)): State<Usage>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     if response.extensions().get::<Cut>().is_none() {
         let percent = percent.load(Ordering::Relaxed);
-        let said = json!({ "call_count": percent, "total_cputime": percent / 2, "total_time": percent / 2 });
-        response.headers_mut().insert(OF_THE_APP, value(&said));
+        let usage = json!({ "call_count": percent, "total_cputime": percent / 2, "total_time": percent / 2 });
+        response.headers_mut().insert(OF_THE_APP, header_value(&usage));
     }
     response
 }
 
 /// The header of an answer for an account that has called so many percent of what it may,
 /// and is heard again after so many minutes.
-pub fn of_an_account(percent: u64, minutes: i64) -> [(HeaderName, HeaderValue); 1] {
-    let said = json!({ "17841400000000000": [{
+pub fn account_header(percent: u64, minutes: i64) -> [(HeaderName, HeaderValue); 1] {
+    let usage = json!({ "17841400000000000": [{
         "type": "publishing",
         "call_count": percent,
         "total_cputime": 25,
         "total_time": 25,
         "estimated_time_to_regain_access": minutes,
     }] });
-    [(OF_THE_ACCOUNT, value(&said))]
+    [(OF_THE_ACCOUNT, header_value(&usage))]
 }
 
-fn value(said: &Value) -> HeaderValue {
-    HeaderValue::from_str(&said.to_string()).expect("JSON is ASCII here")
+fn header_value(usage: &Value) -> HeaderValue {
+    HeaderValue::from_str(&usage.to_string()).expect("JSON is ASCII here")
 }

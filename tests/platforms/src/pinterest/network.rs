@@ -15,17 +15,17 @@ impl Network for Pinterest {
     }
 
     /// There is no call for it.
-    fn ends_grants(&self) -> bool {
+    fn revokes_grants(&self) -> bool {
         false
     }
 
-    fn posts_by_hand(&self, text: &str) {
-        let pin = Pin { description: text.to_owned(), at: self.here.clock.now(), ..Pin::default() };
-        self.here.memory().add(pin);
+    fn publish_manual_post(&self, text: &str) {
+        let pin = Pin { description: text.to_owned(), at: self.fake.clock.now(), ..Pin::default() };
+        self.fake.memory().add(pin);
     }
 
-    fn public(&self) -> Vec<PublicPost> {
-        self.here.memory().pins.iter().map(public_post).collect()
+    fn public_posts(&self) -> Vec<PublicPost> {
+        self.fake.memory().pins.iter().map(public_post).collect()
     }
 }
 

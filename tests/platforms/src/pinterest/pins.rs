@@ -80,8 +80,8 @@ impl Memory {
 }
 
 /// `POST /v5/pins`
-pub(super) async fn create(State(here): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Created {
-    here.accept(&headers, "/v5/pins", &["boards:read", "boards:write", "pins:read", "pins:write"])?;
+pub(super) async fn create(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Created {
+    fake.accept(&headers, "/v5/pins", &["boards:read", "boards:write", "pins:read", "pins:write"])?;
     let request = object(&headers, &body)?;
     if let Some(unknown) = request.keys().find(|it| !PIN_FIELDS.split(' ').any(|known| known == it.as_str())) {
         return Err(invalid(&format!("Additional properties are not allowed ('{unknown}' was unexpected)")));
@@ -103,12 +103,12 @@ pub(super) async fn create(State(here): State<Arc<Here>>, headers: HeaderMap, bo
         description: text("description", 800)?,
         link: text("link", 2_048)?,
         alt_text: Some(text("alt_text", 500)?).filter(|it| !it.is_empty()),
-        files: files(&here, request.get("media_source").unwrap_or(&Value::Null)).await?,
+        files: files(&fake, request.get("media_source").unwrap_or(&Value::Null)).await?,
         request: Value::Object(request.clone()),
-        at: here.clock.now(),
+        at: fake.clock.now(),
         ..Pin::default()
     };
-    Ok((StatusCode::CREATED, Json(here.memory().add(pin).json())))
+    Ok((StatusCode::CREATED, Json(fake.memory().add(pin).json())))
 }
 
 fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Refusal> {
@@ -123,7 +123,9 @@ async fn files(here: &Here, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, 
     };
     let allows = |names: &[&str]| has_only(source, names);
     match source["source_type"].as_str() {
-        Some("image_url") if allows(&["source_type", "url", "is_standard"]) => Ok(vec![image(&source["url"]).await?]),
+        Some("image_url") if allows(&["source_type", "url", "is_standard"]) => {
+            Ok(vec![fetch_image(&source["url"]).await?])
+        }
         Some("multiple_image_urls") if allows(&["source_type", "items", "index"]) => {
             let items = source["items"].as_array().map(Vec::as_slice).unwrap_or_default();
             if !(2..=5).contains(&items.len()) || !source["index"].is_u64() {
@@ -132,7 +134,7 @@ async fn files(here: &Here, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, 
             if !items.iter().all(|it| has_only(it, &["title", "description", "link", "url"])) {
                 return Err(invalid("items: Additional properties are not allowed"));
             }
-            try_join_all(items.iter().map(|it| image(&it["url"]))).await
+            try_join_all(items.iter().map(|it| fetch_image(&it["url"]))).await
         }
         // Of the three kinds of covers, a moment of the video alone.
         Some("video_id") if allows(&["source_type", "media_id", "cover_image_key_frame_time"]) => {
@@ -150,7 +152,7 @@ async fn files(here: &Here, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, 
     }
 }
 
-async fn image(url: &Value) -> Result<(MimeType, Vec<u8>), Refusal> {
+async fn fetch_image(url: &Value) -> Result<(MimeType, Vec<u8>), Refusal> {
     let unreachable = || invalid("Sorry! We were unable to reach the URL.");
     let file = fetch(url.as_str().unwrap_or_default(), &[]).await.map_err(|_| unreachable())?;
     if file.mime_type.file_type() != FileType::Image || MAX_IMAGE_BYTES < file.bytes.len() {
@@ -161,36 +163,36 @@ async fn image(url: &Value) -> Result<(MimeType, Vec<u8>), Refusal> {
 
 /// `GET /v5/boards/{board_id}/pins`, the newest first.
 pub(super) async fn list(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(board): Path<String>,
     Query(query): Paging,
     headers: HeaderMap,
 ) -> Answer {
-    here.accept(&headers, "/v5/boards/", &["boards:read", "pins:read"])?;
+    fake.accept(&headers, "/v5/boards/", &["boards:read", "pins:read"])?;
     if board != BOARD {
         return Err(refusal(404, 40, "Board not found."));
     }
-    let pins: Vec<_> = here.memory().pins.iter().rev().map(Pin::json).collect();
+    let pins: Vec<_> = fake.memory().pins.iter().rev().map(Pin::json).collect();
     page(&query, 250, &pins)
 }
 
 /// `POST /v5/media`
-pub(super) async fn register(State(here): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Created {
-    here.accept(&headers, "/v5/media", &["pins:read", "pins:write"])?;
+pub(super) async fn register(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Created {
+    fake.accept(&headers, "/v5/media", &["pins:read", "pins:write"])?;
     if Value::Object(object(&headers, &body)?) != json!({ "media_type": "video" }) {
         return Err(invalid("media_type: video"));
     }
-    let mut memory = here.memory();
-    let upload_url = memory.storage.clone().unwrap_or_else(|| format!("{}/storage", here.base_url()));
+    let mut memory = fake.memory();
+    let upload_url = memory.storage.clone().unwrap_or_else(|| format!("{}/storage", fake.base_url()));
     let id = memory.next_id();
     let names = "x-amz-date x-amz-signature x-amz-security-token x-amz-algorithm key policy x-amz-credential";
     let parameters = names.split(' ').map(|name| (name.to_owned(), format!("{name} of {id}")));
     let parameters = parameters.chain([("Content-Type".to_owned(), "multipart/form-data".to_owned())]);
     let media = Media { parameters: parameters.collect(), stored: None };
-    let told = json!({ "media_id": id, "media_type": "video", "upload_url": upload_url,
+    let object = json!({ "media_id": id, "media_type": "video", "upload_url": upload_url,
         "upload_parameters": media.parameters });
     memory.media.insert(id, media);
-    Ok((StatusCode::CREATED, Json(told)))
+    Ok((StatusCode::CREATED, Json(object)))
 }
 
 /// `GET /v5/media/{media_id}`
@@ -203,7 +205,7 @@ pub(super) async fn status(State(here): State<Arc<Here>>, Path(id): Path<String>
 }
 
 /// The form POST of S3: every signed field, the file last, with a length and without a token.
-pub(super) async fn store(State(here): State<Arc<Here>>, request: Request) -> Response {
+pub(super) async fn store(State(fake): State<Arc<Here>>, request: Request) -> Response {
     let refused =
         |status: StatusCode, code: &str| (status, format!("<Error><Code>{code}</Code></Error>")).into_response();
     if request.headers().contains_key(header::AUTHORIZATION) {
@@ -217,7 +219,7 @@ pub(super) async fn store(State(here): State<Arc<Here>>, request: Request) -> Re
     };
     let file = parts.pop().filter(|it| it.name == "file");
     let fields = parts.iter().map(|it| (it.name.clone(), it.text())).collect();
-    let (now, mut memory) = (here.clock.now(), here.memory());
+    let (now, mut memory) = (fake.clock.now(), fake.memory());
     let media = memory.media.values_mut().find(|it| it.parameters == fields);
     let (Some(media), Some(file)) = (media, file) else { return refused(StatusCode::FORBIDDEN, "AccessDenied") };
     let Some(mime_type) = MimeType::sniff(&file.bytes) else {

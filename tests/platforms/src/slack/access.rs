@@ -15,18 +15,18 @@ use crate::fake::params::{Params, bearer, essence};
 
 /// `POST /api/oauth.v2.access`
 pub(super) async fn give(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     headers: HeaderMap,
     params: Params,
 ) -> Result<Json<Value>, Refusal> {
     if essence(&headers) != "application/x-www-form-urlencoded" {
         return Err(Refusal::new("invalid_post_type"));
     }
-    let now = here.clock.now();
-    let mut oauth = here.oauth();
-    let at = installed(&mut oauth, &headers, &params, now)?;
+    let now = fake.clock.now();
+    let mut oauth = fake.oauth();
+    let at = find_or_add_grant(&mut oauth, &headers, &params, now)?;
     let mut answer = answer(&oauth.grants[at], now);
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     // The user who installs the app invites its bot to the channels.
     memory.is_invited |= params.text("code").is_some();
     for (name, value) in &memory.said_of_tokens {
@@ -37,7 +37,12 @@ pub(super) async fn give(
 
 /// Where the grant stands among all. Without rotation, a workspace has one bot token,
 /// the user who installs the app.
-fn installed(oauth: &mut OAuth, headers: &HeaderMap, params: &Params, now: DateTime<Utc>) -> Result<usize, Fault> {
+fn find_or_add_grant(
+    oauth: &mut OAuth,
+    headers: &HeaderMap,
+    params: &Params,
+    now: DateTime<Utc>,
+) -> Result<usize, Fault> {
     let is_code = params.text("grant_type").is_none_or(|it| it == "authorization_code");
     if oauth.rules.access_lives.is_some() || !is_code {
         let token = oauth.token(headers, params, now)?.access_token.clone();
@@ -71,22 +76,22 @@ fn answer(grant: &Grant, now: DateTime<Utc>) -> Value {
 
 /// `auth.revoke`: the bot is deactivated, with all of its tokens, and taken out of all
 /// channels.
-pub(super) fn revoke(here: &Here) -> Value {
-    here.oauth().revoke_all();
-    here.memory().is_invited = false;
+pub(super) fn revoke(fake: &Here) -> Value {
+    fake.oauth().revoke_all();
+    fake.memory().is_invited = false;
     json!({ "ok": true, "revoked": true })
 }
 
 /// The grant of a call's token, if it has this scope.
-pub(super) fn accept(here: &Here, headers: &HeaderMap, scope: Option<&str>) -> Result<Grant, Refusal> {
+pub(super) fn accept(fake: &Here, headers: &HeaderMap, scope: Option<&str>) -> Result<Grant, Refusal> {
     if bearer(headers).is_none() {
         return Err(Refusal::new("not_authed"));
     }
-    let oauth = here.oauth();
+    let oauth = fake.oauth();
     let any: Vec<&str> = scope.map_or_else(|| oauth.rules.scopes.to_vec(), |it| vec![it]);
-    match oauth.accept(headers, &any, here.clock.now()) {
+    match oauth.accept(headers, &any, fake.clock.now()) {
         Err(Fault::BeyondScope) => {
-            let provided = oauth.of_bearer(headers).map(|it| it.scopes.clone()).unwrap_or_default();
+            let provided = oauth.find_by_bearer(headers).map(|it| it.scopes.clone()).unwrap_or_default();
             Err(Refusal::scope(scope.unwrap_or_default(), &provided))
         }
         accepted => Ok(accepted?.clone()),

@@ -50,7 +50,7 @@ pub(super) struct Page {
 
 impl Page {
     /// Its items, and where the next one begins: empty behind the last.
-    pub(super) fn of<T>(&self, all: Vec<T>) -> (Vec<T>, String) {
+    pub(super) fn slice<T>(&self, all: Vec<T>) -> (Vec<T>, String) {
         let next = self.at + self.limit;
         let next = if next < all.len() { format!("next:{next}") } else { String::new() };
         (all.into_iter().skip(self.at).take(self.limit).collect(), next)

@@ -9,7 +9,7 @@ use super::ARCHIVED;
 use super::call::Call;
 use super::fields::Fields;
 use super::refusal::Refusal;
-use crate::fake::limits::{Begins, Limit};
+use crate::fake::limits::{Limit, WindowStart};
 
 /// "Limit the number of characters in the text field to 4,000". The real one takes more,
 /// and then shows several messages, or cuts.
@@ -17,7 +17,7 @@ const MAX_TEXT: usize = 4_000;
 
 /// "1 message per second per channel".
 const PER_CHANNEL: Limit =
-    Limit { name: "channel", most: 1, period: TimeDelta::seconds(1), begins: Begins::WithTheFirst };
+    Limit { name: "channel", max: 1, period: TimeDelta::seconds(1), window_start: WindowStart::FirstRequest };
 
 /// `chat.postMessage`
 pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
@@ -30,10 +30,10 @@ pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Ref
     if metadata.as_ref().is_some_and(|it| !is_metadata(it)) {
         return Err(Refusal::new("invalid_metadata_format"));
     }
-    may_say(call, &channel, &text)?;
+    check_may_post(call, &channel, &text)?;
     let standing = call.memory.limits.count(PER_CHANNEL, &channel, 1, call.now);
-    if standing.exceeded {
-        return Err(Refusal::too_many((standing.reset - call.now).num_seconds().max(1)));
+    if standing.is_exceeded {
+        return Err(Refusal::too_many((standing.resets_at - call.now).num_seconds().max(1)));
     }
     call.memory.calls_people += called(&text) + usize::from(links_names && text.contains('@'));
     let ts = call.memory.say(&channel, &text, metadata, Vec::new(), call.now);
@@ -47,7 +47,7 @@ pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Ref
 }
 
 /// Whether the bot may say this in the channel.
-pub(super) fn may_say(call: &Call<'_>, channel: &str, text: &str) -> Result<(), Refusal> {
+pub(super) fn check_may_post(call: &Call<'_>, channel: &str, text: &str) -> Result<(), Refusal> {
     call.enter(channel)?;
     if channel == ARCHIVED {
         return Err(Refusal::new("is_archived"));
@@ -98,8 +98,8 @@ pub(super) fn history(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, 
     let channel = fields.required("channel")?;
     let with_metadata = fields.flag("include_all_metadata")?.unwrap_or_default();
     let inclusive = fields.flag("inclusive")?.unwrap_or_default();
-    let oldest = instant(fields.text("oldest")?, "invalid_ts_oldest")?;
-    let latest = instant(fields.text("latest")?, "invalid_ts_latest")?;
+    let oldest = parse_ts(fields.text("oldest")?, "invalid_ts_oldest")?;
+    let latest = parse_ts(fields.text("latest")?, "invalid_ts_latest")?;
     let page = call.page(&mut fields, 100, 1_000)?;
     fields.end()?;
     if channel.starts_with('G') && !call.scopes.iter().any(|it| it == "groups:history") {
@@ -118,7 +118,7 @@ pub(super) fn history(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, 
         }
         message
     });
-    let (messages, next) = page.of(messages.collect());
+    let (messages, next) = page.slice(messages.collect());
     let mut answer = json!({ "ok": true, "messages": messages, "has_more": !next.is_empty(), "pin_count": 0 });
     if !next.is_empty() {
         answer["response_metadata"] = json!({ "next_cursor": next });
@@ -127,11 +127,11 @@ pub(super) fn history(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, 
 }
 
 /// The instant of a `ts`.
-fn instant(ts: Option<String>, otherwise: &str) -> Result<Option<DateTime<Utc>>, Refusal> {
+fn parse_ts(ts: Option<String>, code: &str) -> Result<Option<DateTime<Utc>>, Refusal> {
     let Some(ts) = ts else { return Ok(None) };
     let at = ts.split_once('.').and_then(|(seconds, rest)| {
         let is_rest = rest.len() == 6 && rest.bytes().all(|it| it.is_ascii_digit());
         DateTime::from_timestamp(seconds.parse().ok()?, 0).filter(|_| is_rest)
     });
-    at.map(Some).ok_or_else(|| Refusal::new(otherwise))
+    at.map(Some).ok_or_else(|| Refusal::new(code))
 }

@@ -107,7 +107,7 @@ pub(super) fn announce(call: &mut Call<'_>, mut fields: Fields) -> Result<Value,
 }
 
 /// `POST /upload/v1/{ticket}`: the bytes as they are, once.
-pub(super) async fn arrive(State(here): State<Arc<Here>>, Path(ticket): Path<String>, request: Request) -> Response {
+pub(super) async fn arrive(State(fake): State<Arc<Here>>, Path(ticket): Path<String>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let bad = |why: &'static str| (StatusCode::BAD_REQUEST, why).into_response();
     if head.headers.contains_key(header::AUTHORIZATION) {
@@ -115,8 +115,8 @@ pub(super) async fn arrive(State(here): State<Arc<Here>>, Path(ticket): Path<Str
     }
     let length = head.headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
     let Ok(body) = to_bytes(body, usize::MAX).await else { return bad("it was cut off") };
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     let Some(file) = memory.files.values_mut().find(|it| it.ticket == ticket) else {
         return (StatusCode::NOT_FOUND, "there is no such upload").into_response();
     };
@@ -162,7 +162,7 @@ pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Re
         }
         ids.push(id.to_owned());
     }
-    chat::may_say(call, &channel, comment.as_deref().unwrap_or("files"))?;
+    chat::check_may_post(call, &channel, comment.as_deref().unwrap_or("files"))?;
     // What is described and no picture is never shown, without an error. This has been seen with other files as well.
     let is_dropped =
         |id: &String| call.memory.files.get(id).is_some_and(|it| it.description.is_some() && !it.is_image());

@@ -8,7 +8,7 @@ use platforms::conformance::network::{Call, InjectedFault};
 use super::Here;
 use super::refusal::Refusal;
 use crate::fake::front::Front;
-use crate::fake::oauth::token_call;
+use crate::fake::oauth::classify_token_call;
 
 impl Front for Here {
     /// Refusals are codes.
@@ -20,7 +20,7 @@ impl Front for Here {
         let path = head.uri.path();
         match path.strip_prefix("/api/") {
             None if path.starts_with("/upload/") => Some(Call::Upload),
-            Some("oauth.v2.access") => Some(token_call(head, body)),
+            Some("oauth.v2.access") => Some(classify_token_call(head, body)),
             Some("auth.revoke") => Some(Call::Revoke),
             Some("files.getUploadURLExternal") => Some(Call::Process),
             Some("chat.postMessage" | "files.completeUploadExternal") => Some(Call::Publish),
@@ -30,15 +30,17 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
-        match (call, trouble) {
-            (_, InjectedFault::Limited { retry_after }) => Refusal::too_many(retry_after.num_seconds()).into_response(),
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+        match (call, fault) {
+            (_, InjectedFault::RateLimited { retry_after }) => {
+                Refusal::too_many(retry_after.num_seconds()).into_response()
+            }
             (_, InjectedFault::Unavailable) => Refusal::unavailable().into_response(),
-            (Call::Upload, InjectedFault::Unwanted) => (StatusCode::BAD_REQUEST, "it is not wanted").into_response(),
+            (Call::Upload, InjectedFault::Refused) => (StatusCode::BAD_REQUEST, "it is not wanted").into_response(),
             (Call::Upload, _) => (StatusCode::INTERNAL_SERVER_ERROR, "it could not be kept").into_response(),
-            (Call::Exchange, InjectedFault::Unwanted) => Refusal::new("invalid_code").into_response(),
-            (Call::Refresh, InjectedFault::Unwanted) => Refusal::new("invalid_refresh_token").into_response(),
-            (_, InjectedFault::Unwanted) => Refusal::new("restricted_action").into_response(),
+            (Call::Exchange, InjectedFault::Refused) => Refusal::new("invalid_code").into_response(),
+            (Call::Refresh, InjectedFault::Refused) => Refusal::new("invalid_refresh_token").into_response(),
+            (_, InjectedFault::Refused) => Refusal::new("restricted_action").into_response(),
             // With 200, as errors of the Web API are.
             _ => Refusal::new("internal_error").into_response(),
         }

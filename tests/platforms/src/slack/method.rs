@@ -11,22 +11,22 @@ use super::call::Call;
 use super::fields::Fields;
 use super::refusal::Refusal;
 use super::{ARCHIVED, CHANNEL, Here, PRIVATE, TEAM, TEAM_ID, TEAM_URL, access, chat, files};
-use crate::fake::limits::{Begins, Limit};
+use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::params::bearer;
 
 /// A limit of the tiers: so many calls of a method in a minute.
-const fn tier(name: &'static str, most: u64) -> Limit {
-    Limit { name, most, period: TimeDelta::minutes(1), begins: Begins::WithTheFirst }
+const fn limit_per_minute(name: &'static str, max: u64) -> Limit {
+    Limit { name, max, period: TimeDelta::minutes(1), window_start: WindowStart::FirstRequest }
 }
 
-const TIER_3: Limit = tier("tier 3", 50);
-const TIER_4: Limit = tier("tier 4", 100);
+const TIER_3: Limit = limit_per_minute("tier 3", 50);
+const TIER_4: Limit = limit_per_minute("tier 4", 100);
 
 /// Of the methods with limits of their own; what they are, is not said for all.
-const SPECIAL: Limit = tier("special", 600);
+const SPECIAL: Limit = limit_per_minute("special", 600);
 
 /// A method: the scope that it needs, if any, and how often it may be called.
-fn rule(method: &str) -> Option<(Option<&'static str>, Limit)> {
+fn method_rule(method: &str) -> Option<(Option<&'static str>, Limit)> {
     Some(match method {
         "auth.test" => (None, SPECIAL),
         "auth.revoke" => (None, TIER_3),
@@ -43,11 +43,11 @@ fn rule(method: &str) -> Option<(Option<&'static str>, Limit)> {
 
 /// `/api/{method}`
 pub(super) async fn answer(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(method): Path<String>,
     request: Request,
 ) -> Result<Json<Value>, Refusal> {
-    let (scope, limit) = rule(&method).ok_or_else(|| Refusal::new("unknown_method"))?;
+    let (scope, limit) = method_rule(&method).ok_or_else(|| Refusal::new("unknown_method"))?;
     let (mut fields, mut headers) = Fields::read(request).await?;
     // A token may stand among the arguments of a form as well.
     if let Some(token) = fields.text("token")? {
@@ -57,23 +57,23 @@ pub(super) async fn answer(
         let token = format!("Bearer {token}").parse().map_err(|_| Refusal::new("invalid_auth"))?;
         headers.insert(http::header::AUTHORIZATION, token);
     }
-    let grant = access::accept(&here, &headers, scope)?;
+    let grant = access::accept(&fake, &headers, scope)?;
     if method == "auth.revoke" {
         fields.end()?;
-        return Ok(Json(access::revoke(&here)));
+        return Ok(Json(access::revoke(&fake)));
     }
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     let standing = memory.limits.count(limit, &method, 1, now);
-    if standing.exceeded {
-        return Err(Refusal::too_many((standing.reset - now).num_seconds().max(1)));
+    if standing.is_exceeded {
+        return Err(Refusal::too_many((standing.resets_at - now).num_seconds().max(1)));
     }
     if let Some(code) = memory.refusals.remove(&method) {
         return Err(Refusal::new(&code));
     }
     let call = &mut Call { memory: &mut memory, scopes: &grant.scopes, now };
     let answer = match method.as_str() {
-        "auth.test" => test(fields),
+        "auth.test" => auth_test(fields),
         "users.conversations" => channels(call, fields),
         "conversations.history" => chat::history(call, fields),
         "chat.postMessage" => chat::post(call, fields),
@@ -86,7 +86,7 @@ pub(super) async fn answer(
 }
 
 /// `auth.test`
-fn test(fields: Fields) -> Result<Value, Refusal> {
+fn auth_test(fields: Fields) -> Result<Value, Refusal> {
     fields.end()?;
     Ok(json!({
         "ok": true, "url": TEAM_URL, "team": TEAM, "team_id": TEAM_ID, "user": "keeper",
@@ -122,6 +122,6 @@ fn channels(call: &Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
             "is_private": is_private, "is_archived": id == ARCHIVED, "is_general": id == CHANNEL,
         })
     });
-    let (channels, next) = page.of(listed.collect());
+    let (channels, next) = page.slice(listed.collect());
     Ok(json!({ "ok": true, "channels": channels, "response_metadata": { "next_cursor": next } }))
 }

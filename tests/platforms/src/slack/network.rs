@@ -14,7 +14,7 @@ impl<R: Rotation> Network for Slack<R> {
         [("channel".to_owned(), OptionValue::Text(CHANNEL.to_owned()))].into_iter().collect()
     }
 
-    fn describes(&self, mime_type: MimeType) -> bool {
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
         mime_type.file_type() == FileType::Image
     }
 
@@ -23,18 +23,18 @@ impl<R: Rotation> Network for Slack<R> {
         false
     }
 
-    fn can(&self, call: Call, _: InjectedFault) -> bool {
+    fn can_fail(&self, call: Call, _: InjectedFault) -> bool {
         call != Call::Refresh || R::ON
     }
 
-    fn posts_by_hand(&self, text: &str) {
-        let now = self.here.clock.now();
-        self.here.memory().say(CHANNEL, text, None, Vec::new(), now);
+    fn publish_manual_post(&self, text: &str) {
+        let now = self.fake.clock.now();
+        self.fake.memory().say(CHANNEL, text, None, Vec::new(), now);
     }
 
-    fn public(&self) -> Vec<PublicPost> {
-        let memory = self.here.memory();
-        let now = self.here.clock.now();
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
+        let now = self.fake.clock.now();
         let is_ours = |it: &&Message| it.at <= now && (it.metadata.is_some() || !it.files.is_empty());
         memory.messages.iter().filter(is_ours).map(|it| public_post(&memory, it)).collect()
     }

@@ -46,8 +46,8 @@ impl Refusal {
 
 /// In the format of the Web API, also for token calls.
 impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Self {
-        Self::new(match &fault {
+    fn from(error: Fault) -> Self {
+        Self::new(match &error {
             Fault::UnknownToken => "invalid_auth",
             Fault::RevokedToken => "token_revoked",
             Fault::ExpiredToken => "token_expired",

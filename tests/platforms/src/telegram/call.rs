@@ -14,10 +14,11 @@ use super::fields::Fields;
 use super::refusal::Refusal;
 use super::{BOT, CHANNEL, Here, TOKEN, send};
 use crate::fake::front::Front;
-use crate::fake::limits::{Begins, Limit};
+use crate::fake::limits::{Limit, WindowStart};
 
 /// Messages of a bot to one chat: "20 messages per minute to the same group".
-const PER_CHAT: Limit = Limit { name: "chat", most: 20, period: TimeDelta::minutes(1), begins: Begins::WithTheFirst };
+const PER_CHAT: Limit =
+    Limit { name: "chat", max: 20, period: TimeDelta::minutes(1), window_start: WindowStart::FirstRequest };
 
 pub(super) async fn not_found() -> Refusal {
     Refusal::new(404, "Not Found")
@@ -25,44 +26,44 @@ pub(super) async fn not_found() -> Refusal {
 
 /// Answers a call: `/bot{token}/{method}`.
 pub(super) async fn answer(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((bot, method)): Path<(String, String)>,
     request: Request,
 ) -> Result<Json<Value>, Refusal> {
     let token = bot.strip_prefix("bot").filter(|it| it.contains(':')).ok_or_else(|| Refusal::new(404, "Not Found"))?;
-    if token != TOKEN || here.memory().is_revoked {
+    if token != TOKEN || fake.memory().is_revoked {
         return Err(Refusal::new(401, "Unauthorized"));
     }
     let mut fields = Fields::read(request).await?;
     let result = match method.as_str() {
         "getMe" => json!({ "id": BOT, "is_bot": true, "first_name": "Keeper", "username": "keeper_bot" }),
         "getChat" => {
-            let id = chat(&here, &mut fields, Access::Read)?;
-            here.memory().chat(id)
+            let id = chat(&fake, &mut fields, Access::Read)?;
+            fake.memory().chat(id)
         }
         "getChatMember" => {
-            chat(&here, &mut fields, Access::Read)?;
+            chat(&fake, &mut fields, Access::Read)?;
             if fields.take("user_id").as_deref() != Some(BOT.to_string().as_str()) {
                 return Err(Refusal::bad("invalid user_id specified"));
             }
             json!({ "status": "administrator", "can_post_messages": true, "user": { "id": BOT } })
         }
         "getChatMemberCount" => {
-            chat(&here, &mut fields, Access::Write)?;
+            chat(&fake, &mut fields, Access::Write)?;
             json!(7)
         }
         "sendMessage" | "sendPhoto" | "sendVideo" | "sendAnimation" | "sendMediaGroup" => {
-            let to = chat(&here, &mut fields, Access::Write)?;
-            let refusal = here.memory().refusal.clone();
+            let to = chat(&fake, &mut fields, Access::Write)?;
+            let refusal = fake.memory().refusal.clone();
             if let Some(description) = refusal {
                 return Err(Refusal::bad(&description));
             }
-            let now = here.clock.now();
-            let standing = here.memory().limits.count(PER_CHAT, &to.to_string(), 1, now);
-            if standing.exceeded {
-                return Err(Refusal::too_many((standing.reset - now).num_seconds().max(1)));
+            let now = fake.clock.now();
+            let standing = fake.memory().limits.count(PER_CHAT, &to.to_string(), 1, now);
+            if standing.is_exceeded {
+                return Err(Refusal::too_many((standing.resets_at - now).num_seconds().max(1)));
             }
-            send::message(&here, &method, &mut fields)?
+            send::message(&fake, &method, &mut fields)?
         }
         _ => return Err(Refusal::new(404, "Not Found: method not found")),
     };
@@ -83,10 +84,10 @@ enum Access {
 }
 
 /// The chat that a call names, if the bot is in it.
-fn chat(here: &Here, fields: &mut Fields, access: Access) -> Result<i64, Refusal> {
+fn chat(fake: &Here, fields: &mut Fields, access: Access) -> Result<i64, Refusal> {
     let named = fields.take("chat_id").ok_or_else(|| Refusal::bad("chat_id is empty"))?;
-    let mut memory = here.memory();
-    let (first, id) = (memory.first_id(), memory.id());
+    let mut memory = fake.memory();
+    let (first, id) = (memory.original_chat_id(), memory.id());
     if named == first.to_string() && id != first {
         memory.calls_to_old_id += 1;
         return if access == Access::Read { Ok(first) } else { Err(Refusal::moved(id)) };
@@ -113,11 +114,11 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, _: Call, trouble: InjectedFault) -> Response {
-        match trouble {
-            InjectedFault::Limited { retry_after } => Refusal::too_many(retry_after.num_seconds()),
+    fn answer(&self, _: Call, fault: InjectedFault) -> Response {
+        match fault {
+            InjectedFault::RateLimited { retry_after } => Refusal::too_many(retry_after.num_seconds()),
             InjectedFault::Unavailable => Refusal::new(503, "Service Unavailable"),
-            InjectedFault::Unwanted => Refusal::bad("PHOTO_INVALID_DIMENSIONS"),
+            InjectedFault::Refused => Refusal::bad("PHOTO_INVALID_DIMENSIONS"),
             _ => Refusal::new(500, "Internal Server Error"),
         }
         .into_response()

@@ -12,56 +12,56 @@ use crate::fake::network::network;
 impl Network for Telegram {
     network!("telegram");
 
-    fn answers(&self) -> FieldValues {
-        let memory = self.here.memory();
+    fn form_values(&self) -> FieldValues {
+        let memory = self.fake.memory();
         let chat = if memory.is_group { memory.id().to_string() } else { format!("@{CHANNEL}") };
         FieldValues::from([("token".to_owned(), TOKEN.into()), ("chat".to_owned(), chat.into())])
     }
 
-    fn direct_answers(&self) -> Option<FieldValues> {
-        Some(self.answers())
+    fn direct_form_values(&self) -> Option<FieldValues> {
+        Some(self.form_values())
     }
 
-    fn has_page(&self) -> bool {
+    fn has_authorization_page(&self) -> bool {
         false
     }
 
-    fn can_be_asked(&self) -> bool {
+    fn can_look_up(&self) -> bool {
         false
     }
 
-    fn ends_grants(&self) -> bool {
+    fn revokes_grants(&self) -> bool {
         false
     }
 
-    async fn send_back(&self, url: &str, _: Decision) -> Url {
+    async fn redirect_url(&self, url: &str, _: Decision) -> Url {
         panic!("Telegram has no page: {url}")
     }
 
-    fn can(&self, call: Call, _: InjectedFault) -> bool {
+    fn can_fail(&self, call: Call, _: InjectedFault) -> bool {
         matches!(call, Call::Exchange | Call::Publish | Call::Account)
     }
 
     fn revoke(&self) {
-        self.here.memory().is_kicked = true;
+        self.fake.memory().is_kicked = true;
     }
 
     fn end_access_tokens(&self) {}
 
-    fn public(&self) -> Vec<PublicPost> {
-        let memory = self.here.memory();
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
         let post =
             |it: &super::Message| PublicPost { id: it.id.to_string(), text: it.text.clone(), media: it.media.clone() };
         memory.messages.iter().map(post).collect()
     }
 
     /// Without the white space around it.
-    fn shown(&self, text: &str) -> String {
+    fn displayed_text(&self, text: &str) -> String {
         text.trim().to_owned()
     }
 
-    fn grants(&self) -> usize {
-        let memory = self.here.memory();
+    fn grant_count(&self) -> usize {
+        let memory = self.fake.memory();
         usize::from(!memory.is_kicked && !memory.is_revoked)
     }
 }

@@ -16,7 +16,7 @@ const MAX_PHOTO_BYTES: usize = 10_000_000;
 const MAX_FILE_BYTES: usize = 50_000_000;
 
 /// Carries out a call that makes something public.
-pub(super) fn message(here: &Here, method: &str, fields: &mut Fields) -> Result<Value, Refusal> {
+pub(super) fn message(fake: &Here, method: &str, fields: &mut Fields) -> Result<Value, Refusal> {
     let mut given = Vec::new();
     for name in ["disable_notification", "protect_content", "message_thread_id", "link_preview_options"] {
         if let Some(value) = fields.take(name) {
@@ -26,18 +26,18 @@ pub(super) fn message(here: &Here, method: &str, fields: &mut Fields) -> Result<
             given.push(format!("{name}={value}"));
         }
     }
-    let forbidden = here.memory().forbidden;
+    let forbidden = fake.memory().forbidden;
     let mode = fields.take("parse_mode");
     given.extend(mode.as_ref().map(|it| format!("parse_mode={it}")));
     let (text, media, failed) = match method {
         "sendMessage" => {
-            let text = parsed(&fields.take("text").unwrap_or_default(), mode.as_deref())?;
+            let text = parse_text(&fields.take("text").unwrap_or_default(), mode.as_deref())?;
             if text.is_empty() {
                 return Err(Refusal::bad("message text is empty"));
             }
             (fits(text, MAX_TEXT, "message is too long")?, Vec::new(), None)
         }
-        "sendMediaGroup" => album(fields, forbidden)?,
+        "sendMediaGroup" => read_album(fields, forbidden)?,
         single => {
             let kind = match single {
                 "sendPhoto" => "photo",
@@ -49,16 +49,16 @@ pub(super) fn message(here: &Here, method: &str, fields: &mut Fields) -> Result<
                     "video"
                 }
             };
-            let caption = parsed(&fields.take("caption").unwrap_or_default(), mode.as_deref())?;
+            let caption = parse_text(&fields.take("caption").unwrap_or_default(), mode.as_deref())?;
             let caption = fits(caption, MAX_CAPTION, "message caption is too long")?;
             let bytes =
                 fields.take_file(kind).ok_or_else(|| Refusal::bad(&format!("there is no {kind} in the request")))?;
-            is_sendable(kind, &bytes, forbidden)?;
-            (caption, vec![processed(kind, &bytes).map_err(Refusal::bad)?], None)
+            check_sendable(kind, &bytes, forbidden)?;
+            (caption, vec![process_file(kind, &bytes).map_err(Refusal::bad)?], None)
         }
     };
     let count = media.len().max(1);
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     let chat = memory.chat(memory.id());
     let id = memory.messages.last().map_or(1, |it| it.id + i64::try_from(it.media.len().max(1)).unwrap_or(1));
     if failed.is_none() || !media.is_empty() {
@@ -78,7 +78,7 @@ pub(super) fn message(here: &Here, method: &str, fields: &mut Fields) -> Result<
 type Album = (String, Vec<PublicMedium>, Option<(usize, &'static str)>);
 
 /// At most 10 photos and videos, of which the first says what all show.
-fn album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Refusal> {
+fn read_album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Refusal> {
     let unparsed = |why: &str| Refusal::bad(&format!("can't parse InputMedia: {why}"));
     let entries = fields.take_json("media").ok_or_else(|| Refusal::bad("can't parse media JSON object"))?;
     let entries = entries.as_array().ok_or_else(|| unparsed("expected an Array of InputMedia"))?;
@@ -89,20 +89,20 @@ fn album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Refusal>
     }
     let (mut text, mut media, mut failed) = (String::new(), Vec::new(), None);
     for (index, entry) in entries.iter().enumerate() {
-        let of = |name: &str| entry.get(name).and_then(Value::as_str);
-        let kind = of("type").unwrap_or_default();
+        let field = |name: &str| entry.get(name).and_then(Value::as_str);
+        let kind = field("type").unwrap_or_default();
         if !matches!(kind, "photo" | "video") {
             return Err(unparsed(&format!("type \"{kind}\" can't be used in sendMediaGroup")));
         }
-        let name = of("media").and_then(|it| it.strip_prefix("attach://"));
+        let name = field("media").and_then(|it| it.strip_prefix("attach://"));
         let bytes = name.and_then(|it| fields.take_file(it)).ok_or_else(|| unparsed("media not found"))?;
-        let caption = parsed(of("caption").unwrap_or_default(), of("parse_mode"))?;
+        let caption = parse_text(field("caption").unwrap_or_default(), field("parse_mode"))?;
         let caption = fits(caption, MAX_CAPTION, "message caption is too long")?;
         if index == 0 {
             text = caption;
         }
-        is_sendable(kind, &bytes, forbidden)?;
-        match processed(kind, &bytes) {
+        check_sendable(kind, &bytes, forbidden)?;
+        match process_file(kind, &bytes) {
             // Telegram makes a document of it.
             Ok(PublicMedium { mime_type: MimeType::Quicktime, .. }) => {
                 return Err(Refusal::bad("can't use the media of the specified type in the album"));
@@ -115,7 +115,7 @@ fn album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Refusal>
 }
 
 /// What is checked before anything is sent.
-fn is_sendable(kind: &str, bytes: &Bytes, forbidden: Option<&str>) -> Result<(), Refusal> {
+fn check_sendable(kind: &str, bytes: &Bytes, forbidden: Option<&str>) -> Result<(), Refusal> {
     if MAX_FILE_BYTES < bytes.len() {
         return Err(Refusal::new(413, "Request Entity Too Large"));
     }
@@ -132,7 +132,7 @@ fn is_sendable(kind: &str, bytes: &Bytes, forbidden: Option<&str>) -> Result<(),
 }
 
 /// A file as Telegram's servers process it, known by its bytes, or why they do not.
-fn processed(kind: &str, bytes: &Bytes) -> Result<PublicMedium, &'static str> {
+fn process_file(kind: &str, bytes: &Bytes) -> Result<PublicMedium, &'static str> {
     let wrong = if kind == "photo" { "IMAGE_PROCESS_FAILED" } else { "VIDEO_CONTENT_TYPE_INVALID" };
     let mime_type = MimeType::sniff(bytes).ok_or(wrong)?;
     let fits = match kind {
@@ -153,10 +153,10 @@ fn processed(kind: &str, bytes: &Bytes) -> Result<PublicMedium, &'static str> {
 }
 
 /// A text as it is shown: without its markup, and without white space around it.
-fn parsed(text: &str, mode: Option<&str>) -> Result<String, Refusal> {
+fn parse_text(text: &str, mode: Option<&str>) -> Result<String, Refusal> {
     let shown = match mode {
         None => text.to_owned(),
-        Some("HTML") => without_tags(text)?,
+        Some("HTML") => strip_tags(text)?,
         Some("MarkdownV2") => text.replace(['*', '_', '~', '`', '\\'], ""),
         Some(_) => return Err(Refusal::bad("unsupported parse_mode")),
     };
@@ -164,7 +164,7 @@ fn parsed(text: &str, mode: Option<&str>) -> Result<String, Refusal> {
 }
 
 /// Errors as `parse_html` of `TDLib` writes them.
-fn without_tags(text: &str) -> Result<String, Refusal> {
+fn strip_tags(text: &str) -> Result<String, Refusal> {
     const TAGS: [&str; 10] = ["b", "strong", "i", "em", "u", "s", "a", "code", "pre", "blockquote"];
     let unparsed = |why: String| Refusal::bad(&format!("can't parse entities: {why}"));
     let (mut shown, mut rest, mut open) = (String::new(), text, Vec::new());
@@ -199,6 +199,6 @@ fn without_tags(text: &str) -> Result<String, Refusal> {
 }
 
 /// Counted in UTF-16, as all lengths and offsets of the Bot API.
-fn fits(text: String, max: usize, otherwise: &str) -> Result<String, Refusal> {
-    if text.encode_utf16().count() <= max { Ok(text) } else { Err(Refusal::bad(otherwise)) }
+fn fits(text: String, max: usize, message: &str) -> Result<String, Refusal> {
+    if text.encode_utf16().count() <= max { Ok(text) } else { Err(Refusal::bad(message)) }
 }

@@ -36,7 +36,7 @@ pub(super) const PUBLISH: &[&str] = &["threads_basic", "threads_content_publish"
 
 /// `POST /oauth/access_token`: a token of an hour for a code.
 pub(super) async fn short(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Bytes,
@@ -48,20 +48,20 @@ pub(super) async fn short(
     }
     fields.end()?;
     let params = Params::read(&query, &headers, &body).map_err(|_| GraphError::param("The body is no form"))?;
-    let mut oauth = here.oauth();
-    let grant = oauth.token(&headers, &params, here.clock.now())?;
+    let mut oauth = fake.oauth();
+    let grant = oauth.token(&headers, &params, fake.clock.now())?;
     let user: u64 = ID.parse().map_err(|_| GraphError::unknown())?;
     Ok(Json(json!({ "access_token": grant.access_token, "user_id": user })))
 }
 
 /// `GET /access_token`: one of 60 days for it.
-pub(super) async fn long(State(here): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
-    TOKENS.exchange(&mut here.oauth(), fields, here.clock.now())
+pub(super) async fn long(State(fake): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+    TOKENS.exchange(&mut fake.oauth(), fields, fake.clock.now())
 }
 
 /// `GET /refresh_access_token`: another one for that.
-pub(super) async fn longer(State(here): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
-    TOKENS.refresh(&mut here.oauth(), fields, here.clock.now())
+pub(super) async fn longer(State(fake): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+    TOKENS.refresh(&mut fake.oauth(), fields, fake.clock.now())
 }
 
 /// `GET /me`
@@ -97,7 +97,7 @@ impl Here {
     }
 
     /// Like `accept`, for a call below the profile's id: other profiles are not visible.
-    pub(super) fn accept_of_profile(
+    pub(super) fn authorize_for_profile(
         &self,
         headers: &HeaderMap,
         fields: &mut Fields,
@@ -106,7 +106,7 @@ impl Here {
     ) -> Result<(), GraphError> {
         self.accept(headers, fields, path, scopes)?;
         let is_seen = [ID, "me"].contains(&id) && !self.memory().is_hidden;
-        if is_seen { Ok(()) } else { Err(GraphError::no_object(id)) }
+        if is_seen { Ok(()) } else { Err(GraphError::object_not_found(id)) }
     }
 }
 

@@ -58,38 +58,38 @@ const REPLY_CONTROLS: &[&str] =
 
 /// `POST /{threads-user-id}/threads`
 pub(super) async fn make(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept_of_profile(&headers, &mut fields, (&id, "threads"), PUBLISH)?;
+    fake.authorize_for_profile(&headers, &mut fields, (&id, "threads"), PUBLISH)?;
     let kind = fields.one_of("media_type", &["TEXT", "IMAGE", "VIDEO", "CAROUSEL"])?;
     let kind = kind.ok_or_else(|| GraphError::missing("media_type"))?;
     let (content, fault) = match kind.as_str() {
-        "TEXT" => (of_text(fields)?, None),
-        "CAROUSEL" => (here.of_items(fields)?, None),
-        kind => here.of_file(kind == "VIDEO", fields).await?,
+        "TEXT" => (read_text(fields)?, None),
+        "CAROUSEL" => (fake.read_carousel(fields)?, None),
+        kind => fake.read_file(kind == "VIDEO", fields).await?,
     };
-    let now = here.clock.now();
-    let id = here.memory().make(content, fault, now);
+    let now = fake.clock.now();
+    let id = fake.memory().make(content, fault, now);
     Ok(Json(json!({ "id": id })))
 }
 
-fn of_text(mut fields: Fields) -> Result<Content, GraphError> {
-    let mut said = json!({});
+fn read_text(mut fields: Fields) -> Result<Content, GraphError> {
+    let mut options = json!({});
     if let Some(link) = fields.text("link_attachment") {
         let is_link = url::Url::parse(&link).is_ok_and(|it| ["http", "https"].contains(&it.scheme()));
         if !is_link {
             return Err(GraphError::param("Param link_attachment must be a URL"));
         }
-        said["link_attachment"] = link.into();
+        options["link_attachment"] = link.into();
     }
     if let Some(poll) = fields.json("poll_attachment")? {
         poll::check(&poll)?;
-        said["poll_attachment"] = poll;
+        options["poll_attachment"] = poll;
     }
-    let content = of_post(&mut fields, said, Vec::new())?;
+    let content = read_post_options(&mut fields, options, Vec::new())?;
     fields.end()?;
     if content.text.trim().is_empty() {
         return Err(GraphError::missing("text"));
@@ -98,7 +98,7 @@ fn of_text(mut fields: Fields) -> Result<Content, GraphError> {
 }
 
 /// The text of its status.
-fn video_fault(wrong: Wrong) -> &'static str {
+fn video_error_code(wrong: Wrong) -> &'static str {
     match wrong {
         Wrong::Ratio => "INVALID_ASPEC_RATIO",
         Wrong::Duration => "INVALID_DURATION",
@@ -107,7 +107,7 @@ fn video_fault(wrong: Wrong) -> &'static str {
 }
 
 /// "23-60 FPS", with what clocks of cameras differ by, and "Maximum columns: 1920".
-fn film_fault(facts: Facts) -> Option<&'static str> {
+fn find_video_error(facts: Facts) -> Option<&'static str> {
     let is_taken = |it: u32| (22_500..=60_500).contains(&it);
     if facts.milli_frames_per_second.is_some_and(|it| !is_taken(it)) {
         return Some("INVALID_FRAME_RATE");
@@ -116,7 +116,7 @@ fn film_fault(facts: Facts) -> Option<&'static str> {
 }
 
 /// The subcodes are those of Instagram, which the documents of Threads do not name.
-fn image_fault(wrong: Wrong) -> GraphError {
+fn image_error(wrong: Wrong) -> GraphError {
     match wrong {
         Wrong::Ratio => GraphError::new(36_003, "The aspect ratio is not supported.").subcode(2_207_009),
         Wrong::Size => GraphError::new(36_000, "The image is too large to download.").subcode(2_207_004),
@@ -127,29 +127,29 @@ fn image_fault(wrong: Wrong) -> GraphError {
 }
 
 /// What every post can say, but no part of one.
-fn of_post(fields: &mut Fields, mut said: Value, files: Vec<File>) -> Result<Content, GraphError> {
+fn read_post_options(fields: &mut Fields, mut options: Value, files: Vec<File>) -> Result<Content, GraphError> {
     let text = fields.text("text").unwrap_or_default();
     if 500 < text::length(&text) {
         return Err(GraphError::param("Param text must be at most 500 characters long."));
     }
-    if 5 < text::links(&text, said["link_attachment"].as_str()) {
+    if 5 < text::links(&text, options["link_attachment"].as_str()) {
         return Err(GraphError::new(100, "THREADS_API__LINK_LIMIT_EXCEEDED"));
     }
     if let Some(who) = fields.one_of("reply_control", REPLY_CONTROLS)? {
-        said["reply_control"] = who.into();
+        options["reply_control"] = who.into();
     }
     if let Some(tag) = fields.text("topic_tag") {
         if !(1..=50).contains(&tag.chars().count()) || tag.contains(['.', '&']) {
             return Err(GraphError::param("Param topic_tag must have 1 to 50 characters without . and &"));
         }
-        said["topic_tag"] = tag.into();
+        options["topic_tag"] = tag.into();
     }
-    Ok(Content { text, files, said, is_item: false })
+    Ok(Content { text, files, said: options, is_item: false })
 }
 
 impl Here {
     /// With why it comes to nothing, which shows later.
-    async fn of_file(&self, is_video: bool, mut fields: Fields) -> Result<(Content, Option<String>), GraphError> {
+    async fn read_file(&self, is_video: bool, mut fields: Fields) -> Result<(Content, Option<String>), GraphError> {
         let address = fields.want(if is_video { "video_url" } else { "image_url" })?;
         let words = fields.text("alt_text").filter(|it| !it.is_empty());
         if words.as_ref().is_some_and(|it| 1_000 < it.chars().count()) {
@@ -158,7 +158,7 @@ impl Here {
         let mut content = if fields.flag("is_carousel_item")?.unwrap_or_default() {
             Content { is_item: true, ..Content::default() }
         } else {
-            of_post(&mut fields, json!({}), Vec::new())?
+            read_post_options(&mut fields, json!({}), Vec::new())?
         };
         fields.end()?;
         let refused_hosts = self.memory().refused_hosts.clone();
@@ -175,17 +175,20 @@ impl Here {
                 return Err(error.subcode(2_207_052).for_people("Media download has failed.", words));
             }
         };
-        let fault =
-            if is_video { VIDEOS.check(&file).map(video_fault).or_else(|| film_fault(file.facts)) } else { None };
+        let fault = if is_video {
+            VIDEOS.check(&file).map(video_error_code).or_else(|| find_video_error(file.facts))
+        } else {
+            None
+        };
         if let Some(wrong) = IMAGES.check(&file).filter(|_| !is_video) {
-            return Err(image_fault(wrong));
+            return Err(image_error(wrong));
         }
         content.files.push(File { file, words });
         Ok((content, fault.map(str::to_owned)))
     }
 
     /// A carousel of containers that are ready.
-    fn of_items(&self, mut fields: Fields) -> Result<Content, GraphError> {
+    fn read_carousel(&self, mut fields: Fields) -> Result<Content, GraphError> {
         let children = fields.list("children")?.ok_or_else(|| GraphError::missing("children"))?;
         if !(2..=20).contains(&children.len()) {
             return Err(GraphError::param("Param children must have 2 to 20 items"));
@@ -200,7 +203,7 @@ impl Here {
                 _ => return Err(GraphError::param("Param children has one that is not FINISHED")),
             }
         }
-        let content = of_post(&mut fields, json!({}), files)?;
+        let content = read_post_options(&mut fields, json!({}), files)?;
         fields.end()?;
         Ok(content)
     }
@@ -208,19 +211,21 @@ impl Here {
 
 /// What a call answers that names something that is not there, or not yet.
 pub(super) fn no_media() -> GraphError {
-    let words = "The media with this id cannot be found.";
-    GraphError::new(24, "The requested resource does not exist").subcode(4_279_009).for_people("Media Not Found", words)
+    let message = "The media with this id cannot be found.";
+    GraphError::new(24, "The requested resource does not exist")
+        .subcode(4_279_009)
+        .for_people("Media Not Found", message)
 }
 
 impl Memory {
-    fn make(&mut self, content: Content, fault: Option<String>, now: DateTime<Utc>) -> String {
-        let [of_text, of_image, of_video] = self.work;
+    fn make(&mut self, content: Content, failure: Option<String>, now: DateTime<Utc>) -> String {
+        let [read_text, of_image, of_video] = self.work;
         let of_file = |it: &File| match it.file.mime_type.file_type() {
             FileType::Image => of_image,
             FileType::Video => of_video,
         };
-        let work = content.files.iter().map(of_file).chain([of_text]).max().unwrap_or(TimeDelta::zero());
-        let fault = fault.or_else(|| self.fault.map(str::to_owned));
-        self.containers.make(&mut self.ids, content, work, fault, now)
+        let work = content.files.iter().map(of_file).chain([read_text]).max().unwrap_or(TimeDelta::zero());
+        let failure = failure.or_else(|| self.fault.map(str::to_owned));
+        self.containers.make(&mut self.ids, content, work, failure, now)
     }
 }

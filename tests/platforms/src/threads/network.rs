@@ -12,21 +12,21 @@ impl Network for Threads {
     oauth_network!("threads");
 
     /// There is no call for it.
-    fn ends_grants(&self) -> bool {
+    fn revokes_grants(&self) -> bool {
         false
     }
 
-    fn fetched(&self) -> Vec<String> {
-        self.here.memory().fetched.clone()
+    fn fetched_urls(&self) -> Vec<String> {
+        self.fake.memory().fetched.clone()
     }
 
-    fn posts_by_hand(&self, text: &str) {
-        let (now, text) = (self.here.clock.now(), text.to_owned());
-        self.here.memory().add(Content { text, said: json!({}), ..Content::default() }, now);
+    fn publish_manual_post(&self, text: &str) {
+        let (now, text) = (self.fake.clock.now(), text.to_owned());
+        self.fake.memory().add(Content { text, said: json!({}), ..Content::default() }, now);
     }
 
-    fn public(&self) -> Vec<PublicPost> {
-        self.here.memory().posts.iter().map(public_post).collect()
+    fn public_posts(&self) -> Vec<PublicPost> {
+        self.fake.memory().posts.iter().map(public_post).collect()
     }
 }
 

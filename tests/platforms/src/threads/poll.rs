@@ -9,16 +9,16 @@ use crate::meta::error::GraphError;
 /// who could tell them apart?
 pub(super) fn check(poll: &Value) -> Result<(), GraphError> {
     let refused = |words: &str| GraphError::param(&format!("Param poll_attachment {words}"));
-    let said = poll.as_object().ok_or_else(|| refused("must be an object"))?;
+    let object = poll.as_object().ok_or_else(|| refused("must be an object"))?;
     let names = ["option_a", "option_b", "option_c", "option_d"];
-    if !(2..=4).contains(&said.len()) || !names.iter().take(said.len()).all(|it| said.contains_key(*it)) {
+    if !(2..=4).contains(&object.len()) || !names.iter().take(object.len()).all(|it| object.contains_key(*it)) {
         return Err(refused("must have 2 to 4 options, first to last"));
     }
-    let mut answers: Vec<&str> = said.values().filter_map(Value::as_str).collect();
-    if answers.len() < said.len() || !answers.iter().all(|it| (1..=25).contains(&it.trim().chars().count())) {
+    let mut answers: Vec<&str> = object.values().filter_map(Value::as_str).collect();
+    if answers.len() < object.len() || !answers.iter().all(|it| (1..=25).contains(&it.trim().chars().count())) {
         return Err(refused("must have options of 1 to 25 characters"));
     }
     answers.sort_unstable();
     answers.dedup();
-    if answers.len() < said.len() { Err(refused("has an option twice")) } else { Ok(()) }
+    if answers.len() < object.len() { Err(refused("has an option twice")) } else { Ok(()) }
 }

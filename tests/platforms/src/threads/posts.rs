@@ -53,20 +53,20 @@ const LIMITS: Node = Node { kind: "ThreadsPublishingLimit", fields: &["quota_usa
 
 /// `POST /{threads-user-id}/threads_publish`
 pub(super) async fn publish(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept_of_profile(&headers, &mut fields, (&id, "threads_publish"), PUBLISH)?;
+    fake.authorize_for_profile(&headers, &mut fields, (&id, "threads_publish"), PUBLISH)?;
     let container = fields.want("creation_id")?;
     fields.end()?;
-    let (mut memory, now) = (here.memory(), here.clock.now());
-    if memory.quota <= memory.published_within_a_day(now) {
-        let words = "You reached maximum number of posts that is allowed to be published by Content Publishing API.";
+    let (mut memory, now) = (fake.memory(), fake.clock.now());
+    if memory.quota <= memory.count_published_today(now) {
+        let message = "You reached maximum number of posts that is allowed to be published by Content Publishing API.";
         return Err(GraphError::new(9, "Application request limit reached")
             .subcode(2_207_042)
-            .for_people("Maximum posts reached", words));
+            .for_people("Maximum posts reached", message));
     }
     // One that is not ready, that failed, that is too old, or that is public already.
     let content = memory.containers.publish(&container, now).ok_or_else(no_media)?.map_err(|_| no_media())?;
@@ -77,67 +77,68 @@ pub(super) async fn publish(
 
 /// `GET /me`, `GET /{threads-container-id}` and `GET /{threads-media-id}`
 pub(super) async fn show(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept(&headers, &mut fields, if id == "me" { "me" } else { "id" }, BASIC)?;
+    fake.accept(&headers, &mut fields, if id == "me" { "me" } else { "id" }, BASIC)?;
     if [ID, "me"].contains(&id.as_str()) {
-        if here.memory().is_hidden {
-            return Err(GraphError::no_object(&id));
+        if fake.memory().is_hidden {
+            return Err(GraphError::object_not_found(&id));
         }
         return profile(fields).map(Json);
     }
     let asked = fields.text("fields");
     fields.end()?;
-    let (memory, now) = (here.memory(), here.clock.now());
+    let (memory, now) = (fake.memory(), fake.clock.now());
     if let Some(container) = memory.containers.get(&id) {
         let state = container.state(now);
-        let words = if let Standing::Failed(words) = &state { Some(words.as_str()) } else { None };
-        let said = json!({ "id": id, "status": state.name(), "error_message": words });
-        return CONTAINER.select(&said, asked.as_deref()).map(Json);
+        let error_message =
+            if let Standing::Failed(error_message) = &state { Some(error_message.as_str()) } else { None };
+        let object = json!({ "id": id, "status": state.name(), "error_message": error_message });
+        return CONTAINER.select(&object, asked.as_deref()).map(Json);
     }
-    let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(|| GraphError::no_object(&id))?;
-    MEDIA.select(&told(post), asked.as_deref()).map(Json)
+    let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(|| GraphError::object_not_found(&id))?;
+    MEDIA.select(&post_json(post), asked.as_deref()).map(Json)
 }
 
 /// `GET /{threads-user-id}/threads`: newest first.
 pub(super) async fn list(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept_of_profile(&headers, &mut fields, (&id, "threads"), BASIC)?;
+    fake.authorize_for_profile(&headers, &mut fields, (&id, "threads"), BASIC)?;
     let (page, asked) = (Page::asked(&mut fields)?, fields.text("fields"));
     let since = fields.number("since", 0, i64::MAX)?.unwrap_or_default();
     let until = fields.number("until", 0, i64::MAX)?.unwrap_or(i64::MAX);
     fields.end()?;
-    let (memory, now) = (here.memory(), here.clock.now());
+    let (memory, now) = (fake.memory(), fake.clock.now());
     let is_listed = |it: &&Post| it.at + memory.listed_after <= now && (since..=until).contains(&it.at.timestamp());
     let listed = memory.posts.iter().rev().filter(is_listed);
-    let entries: Result<Vec<_>, _> = listed.map(|it| MEDIA.select(&told(it), asked.as_deref())).collect();
+    let entries: Result<Vec<_>, _> = listed.map(|it| MEDIA.select(&post_json(it), asked.as_deref())).collect();
     Ok(Json(page.answer(entries?, "https://graph.threads.net/v1.0/me/threads")))
 }
 
 /// `GET /{threads-user-id}/threads_publishing_limit`
 pub(super) async fn limit(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    here.accept_of_profile(&headers, &mut fields, (&id, "threads_publishing_limit"), PUBLISH)?;
+    fake.authorize_for_profile(&headers, &mut fields, (&id, "threads_publishing_limit"), PUBLISH)?;
     let asked = fields.text("fields");
     fields.end()?;
-    let (memory, now) = (here.memory(), here.clock.now());
-    let (total, used) = (memory.quota, memory.published_within_a_day(now));
-    let said = json!({ "quota_usage": used, "config": { "quota_total": total, "quota_duration": 86_400 } });
-    Ok(Json(json!({ "data": [LIMITS.select(&said, asked.as_deref())?] })))
+    let (memory, now) = (fake.memory(), fake.clock.now());
+    let (total, used) = (memory.quota, memory.count_published_today(now));
+    let object = json!({ "quota_usage": used, "config": { "quota_total": total, "quota_duration": 86_400 } });
+    Ok(Json(json!({ "data": [LIMITS.select(&object, asked.as_deref())?] })))
 }
 
-fn told(Post { id, content, at }: &Post) -> Value {
+fn post_json(Post { id, content, at }: &Post) -> Value {
     let media_type = match content.files.as_slice() {
         [] => "TEXT_POST",
         [one] if one.file.mime_type.as_str().starts_with("image/") => "IMAGE",
@@ -171,7 +172,7 @@ impl Memory {
         id
     }
 
-    fn published_within_a_day(&self, now: DateTime<Utc>) -> usize {
+    fn count_published_today(&self, now: DateTime<Utc>) -> usize {
         self.posts.iter().filter(|it| now - TimeDelta::days(1) < it.at).count()
     }
 }

@@ -9,24 +9,24 @@ use platforms::conformance::network::{Decision, Detour};
 use url::Url;
 
 use super::refusal::page;
-use super::{Here, Oddity, USER};
+use super::{Here, SiteQuirk, USER};
 use crate::fake::consent::{self, escape};
 use crate::fake::oauth::secret;
 use crate::fake::params::Params;
 use crate::fake::wire::browser;
 
-pub(super) fn answer(here: &Here, head: &Parts, body: &Bytes) -> Response {
-    if let Some((Detour::Redirected, page)) = here.memory().leads_to.clone() {
+pub(super) fn answer(fake: &Here, head: &Parts, body: &Bytes) -> Response {
+    if let Some((Detour::Redirected, page)) = fake.memory().leads_to.clone() {
         return Redirect::to(&format!("{page}?{}", head.uri.query().unwrap_or_default())).into_response();
     }
     let Ok(params) = Params::read(head.uri.query().unwrap_or_default(), &head.headers, body) else {
         return page(StatusCode::BAD_REQUEST, "Bad request.");
     };
-    if head.method == Method::POST { decided(here, &params) } else { asked(here, &params) }
+    if head.method == Method::POST { decided(fake, &params) } else { show_page(fake, &params) }
 }
 
 /// The page itself.
-fn asked(here: &Here, params: &Params) -> Response {
+fn show_page(fake: &Here, params: &Params) -> Response {
     let is_address = |name: &str| {
         let Some(raw) = params.text(name) else { return true };
         // It may be http because the site is a local one.
@@ -45,8 +45,8 @@ fn asked(here: &Here, params: &Params) -> Response {
     if params.text("app_id").as_ref().is_some_and(|it| !is_uuid(it)) {
         return page(StatusCode::INTERNAL_SERVER_ERROR, "The application ID must be a UUID.");
     }
-    let mut memory = here.memory();
-    if memory.is(Oddity::HasNoPasswords) {
+    let mut memory = fake.memory();
+    if memory.is(SiteQuirk::HasNoPasswords) {
         return page(StatusCode::NOT_IMPLEMENTED, "Application passwords are not available.");
     }
     let nonce = secret();
@@ -63,20 +63,20 @@ fn asked(here: &Here, params: &Params) -> Response {
          <input type=\"submit\" name=\"approve\" value=\"Yes, I approve of this connection\" />\
          <input type=\"submit\" name=\"reject\" value=\"No, I do not approve of this connection\" /></form>",
         escape(&params.text("app_name").unwrap_or_else(|| "An app".to_owned())),
-        here.home()
+        fake.home()
     );
     Html(consent::page("wordpress", &form)).into_response()
 }
 
 /// What the person has decided.
-fn decided(here: &Here, params: &Params) -> Response {
-    let mut memory = here.memory();
+fn decided(fake: &Here, params: &Params) -> Response {
+    let mut memory = fake.memory();
     let nonce = params.text("_wpnonce").unwrap_or_default();
     if params.text("action").as_deref() != Some("authorize_application_password") || !memory.nonces.contains(&nonce) {
         return page(StatusCode::FORBIDDEN, "The link you followed has expired.");
     }
     if params.text("reject").is_some() {
-        let back = params.text("reject_url").unwrap_or_else(|| format!("{}/wp-admin/", here.home()));
+        let back = params.text("reject_url").unwrap_or_else(|| format!("{}/wp-admin/", fake.home()));
         return Redirect::to(&back).into_response();
     }
     let Some(name) = params.text("app_name") else {
@@ -90,7 +90,7 @@ fn decided(here: &Here, params: &Params) -> Response {
     let Some(mut back) = params.text("success_url").and_then(|it| Url::parse(&it).ok()) else {
         return page(StatusCode::OK, "Your new password");
     };
-    let site = here.home();
+    let site = fake.home();
     back.query_pairs_mut().extend_pairs([("site_url", site.as_str()), ("user_login", USER), ("password", &password)]);
     Redirect::to(back.as_str()).into_response()
 }
@@ -105,9 +105,9 @@ pub(super) async fn decide(url: &str, decision: Decision) -> Url {
     let (status, says) = (page.status(), page.text().await.expect("the page arrives"));
     assert!(status.is_success(), "the person sees an error: {status} {says}");
     let values = says.split("<input ").skip(1).filter_map(|it| {
-        let of =
+        let field =
             |name: &str| it.split_once(&format!("{name}=\""))?.1.split_once('"').map(|it| it.0.replace("&amp;", "&"));
-        (of("type")? == "hidden").then(|| Some((of("name")?, of("value")?)))?
+        (field("type")? == "hidden").then(|| Some((field("name")?, field("value")?)))?
     });
     let pressed = if decision == Decision::Allow { "approve" } else { "reject" };
     let form: Vec<(String, String)> = values.chain([(pressed.to_owned(), "Yes".to_owned())]).collect();

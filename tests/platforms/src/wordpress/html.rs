@@ -10,12 +10,12 @@ pub(super) enum Block {
 
 /// The blocks of a post; or what is wrong with them.
 pub(super) fn read(content: &str) -> Result<Vec<Block>, String> {
-    let blocks = content.split("<!-- wp:").skip(1).map(block);
+    let blocks = content.split("<!-- wp:").skip(1).map(parse_block);
     let is_in_blocks = content.is_empty() || content.starts_with("<!-- wp:");
     if is_in_blocks { blocks.collect() } else { Err(format!("no block: {content:?}")) }
 }
 
-fn block(source: &str) -> Result<Block, String> {
+fn parse_block(source: &str) -> Result<Block, String> {
     let wrong = || format!("no such block: {source:?}");
     let (head, rest) = source.split_once(" -->\n").ok_or_else(wrong)?;
     let (name, attributes) = head.split_once(' ').unwrap_or((head, "{}"));
@@ -25,7 +25,7 @@ fn block(source: &str) -> Result<Block, String> {
     match name {
         "paragraph" => {
             let html = inner.strip_prefix("<p>").and_then(|it| it.strip_suffix("</p>")).ok_or_else(wrong)?;
-            paragraph(html).ok_or_else(wrong)
+            parse_paragraph(html).ok_or_else(wrong)
         }
         "image" => {
             let id = id.ok_or_else(wrong)?;
@@ -49,19 +49,19 @@ fn block(source: &str) -> Result<Block, String> {
 }
 
 /// A paragraph of text, line breaks and links.
-fn paragraph(html: &str) -> Option<Block> {
+fn parse_paragraph(html: &str) -> Option<Block> {
     let (mut text, mut links, mut rest) = (String::new(), Vec::new(), html);
     while let Some((before, tag)) = rest.split_once('<') {
         text.push_str(&plain(before));
-        if let Some(behind) = tag.strip_prefix("br>") {
+        if let Some(after) = tag.strip_prefix("br>") {
             text.push('\n');
-            rest = behind;
+            rest = after;
         } else {
-            let (_, behind) = tag.strip_prefix("a href=\"")?.split_once("\">")?;
-            let (words, behind) = behind.split_once("</a>")?;
-            text.push_str(&plain(words));
-            links.push(plain(words));
-            rest = behind;
+            let (_, after) = tag.strip_prefix("a href=\"")?.split_once("\">")?;
+            let (link_text, after) = after.split_once("</a>")?;
+            text.push_str(&plain(link_text));
+            links.push(plain(link_text));
+            rest = after;
         }
     }
     // A shortcode would be run.
@@ -83,9 +83,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_editor_writes_is_read() {
-        let of = |inner: &str| format!("<!-- wp:paragraph -->\n<p>{inner}</p>\n<!-- /wp:paragraph -->");
-        let read_one = |inner: &str| read(&of(inner));
+    fn only_blocks_of_the_editor_are_parsed() {
+        let paragraph_block = |inner: &str| format!("<!-- wp:paragraph -->\n<p>{inner}</p>\n<!-- /wp:paragraph -->");
+        let read_one = |inner: &str| read(&paragraph_block(inner));
         assert_eq!(
             read_one("a &lt;b&gt;<br>&amp;lt; <a href=\"https://x.invalid/\">x</a>!").unwrap(),
             [Block::Paragraph { text: "a <b>\n&lt; x!".to_owned(), links: vec!["x".to_owned()] }]

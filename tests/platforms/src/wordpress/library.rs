@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Here;
 use super::refusal::Refusal;
 use super::request::{Asked, Member};
-use super::site::{Medium, sanitized};
+use super::site::{Medium, sanitize_title};
 use crate::fake::params::essence;
 
 /// What the form of an upload brings.
@@ -23,11 +23,11 @@ struct Form {
 }
 
 /// `GET /wp/v2/media`: callers see the files of their drafts, too.
-pub(super) fn list(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn list(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     if asked.parameter("status").is_some_and(|it| it != "inherit") {
         return Err(Refusal::invalid("status", "Status is forbidden."));
     }
-    let memory = here.memory();
+    let memory = fake.memory();
     let is_asked = |it: &&Medium| {
         asked.parameter("slug").is_none_or(|slug| slug == it.slug) && (by.is_some() || memory.is_seen(it.parent))
     };
@@ -35,7 +35,7 @@ pub(super) fn list(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Va
 }
 
 /// `POST /wp/v2/media`
-pub(super) async fn upload(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) async fn upload(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     if !by.is_some_and(|it| it.role.can("upload_files")) {
         let message = "Sorry, you are not allowed to upload media on this site.";
         return Err(Refusal::forbidden(by.is_some(), "rest_cannot_create", message));
@@ -44,35 +44,35 @@ pub(super) async fn upload(here: &Here, asked: &Asked, by: Option<&Member>) -> R
     let Some((name, bytes)) = form.file else {
         return Err(Refusal::new(400, "rest_upload_no_data", "No data supplied."));
     };
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     if form.post.is_some_and(|id| memory.posts.iter().all(|it| it.id != id)) {
         let message = "Sorry, you are not allowed to upload media to this post.";
         return Err(Refusal::new(403, "rest_cannot_edit", message));
     }
     if memory.max_file < bytes.len() {
         let message = "The uploaded file exceeds the upload_max_filesize directive in php.ini.";
-        return Err(Refusal::of_upload(message));
+        return Err(Refusal::upload_error(message));
     }
     // By its name, and by its content.
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let mime_type = MimeType::ALL.into_iter().find(|it| it.extension() == extension && it.matches(&bytes));
     let Some(mime_type) = mime_type else {
-        return Err(Refusal::of_upload("Sorry, you are not allowed to upload this file type."));
+        return Err(Refusal::upload_error("Sorry, you are not allowed to upload this file type."));
     };
     let id = memory.next_id();
-    let wanted = if form.slug.is_empty() { sanitized(stem) } else { form.slug };
+    let wanted = if form.slug.is_empty() { sanitize_title(stem) } else { form.slug };
     let slug = memory.unique_slug(&wanted, id);
-    let source_url = format!("{}/wp-content/uploads/2026/11/{id}-{name}", here.home());
+    let source_url = format!("{}/wp-content/uploads/2026/11/{id}-{name}", fake.home());
     let dies = mime_type.file_type() == FileType::Image && std::mem::take(&mut memory.dies_making_sizes);
     let alt_text = form.alt_text;
     let medium = Medium { id, slug, parent: form.post, mime_type, bytes, alt_text, source_url, has_sizes: !dies };
     let view = view(&medium);
     memory.media.push(medium);
-    if dies { Err(Refusal::critical().with_header("x-wp-upload-attachment-id", id)) } else { Ok(view) }
+    if dies { Err(Refusal::critical_error().with_header("x-wp-upload-attachment-id", id)) } else { Ok(view) }
 }
 
 /// `POST /wp/v2/media/{id}/post-process` makes the sizes that are missing.
-pub(super) fn post_process(here: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn post_process(fake: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
     if by.is_none() {
         return Err(Refusal::forbidden(false, "rest_cannot_edit", "Sorry, you are not allowed to edit this post."));
     }
@@ -80,16 +80,16 @@ pub(super) fn post_process(here: &Here, asked: &Asked, id: u64, by: Option<&Memb
     if fields.get("action") != Some(&json!("create-image-subsizes")) {
         return Err(Refusal::invalid("action", "action is not one of create-image-subsizes."));
     }
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     let medium = memory.media.iter_mut().find(|it| it.id == id).ok_or_else(Refusal::no_post)?;
     medium.has_sizes = true;
     Ok(view(medium))
 }
 
 /// `DELETE /wp/v2/media/{id}`
-pub(super) fn delete(here: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn delete(fake: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
     by.ok_or_else(Refusal::not_logged_in)?;
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     let at = memory.media.iter().position(|it| it.id == id).ok_or_else(Refusal::no_post)?;
     if asked.parameter("force") != Some("true") {
         let message = "The post does not support trashing. Set 'force=true' to delete.";
@@ -124,7 +124,7 @@ impl Form {
             let text = part.text().await.map_err(broken)?;
             match name.as_str() {
                 "post" => form.post = Some(text.parse().map_err(|_| Refusal::invalid("post", "is no number"))?),
-                "slug" => form.slug = sanitized(&text),
+                "slug" => form.slug = sanitize_title(&text),
                 // `sanitize_text_field`
                 "alt_text" => form.alt_text = text.split_whitespace().collect::<Vec<_>>().join(" "),
                 "title" | "caption" | "description" => {}

@@ -28,76 +28,76 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
         json!({})
     }
 
-    fn answers(&self) -> FieldValues {
+    fn form_values(&self) -> FieldValues {
         FieldValues::from([("site".to_owned(), self.home().into())])
     }
 
-    fn direct_answers(&self) -> Option<FieldValues> {
+    fn direct_form_values(&self) -> Option<FieldValues> {
         let typed = [("username".to_owned(), USER.into()), ("application_password".to_owned(), TYPED.into())];
-        Some(self.answers().into_iter().chain(typed).collect())
+        Some(self.form_values().into_iter().chain(typed).collect())
     }
 
-    fn answers_naming_it(&self) -> Option<FieldValues> {
-        Some(self.answers())
+    fn form_values_naming_server(&self) -> Option<FieldValues> {
+        Some(self.form_values())
     }
 
     /// The words for a video stay in the library: themes show none.
-    fn describes(&self, mime_type: MimeType) -> bool {
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
         mime_type.file_type() == FileType::Image
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
         authorize::decide(url, decision).await
     }
 
     /// Nothing is renewed. With a page and 413, the web server of the site itself refuses
     /// a file that is too large.
-    fn can(&self, call: Call, trouble: InjectedFault) -> bool {
-        call != Call::Refresh && (call, trouble) != (Call::Upload, InjectedFault::Intermediary { status: 413 })
+    fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
+        call != Call::Refresh && (call, fault) != (Call::Upload, InjectedFault::Intermediary { status: 413 })
     }
 
-    fn proof(&self) -> &'static str {
+    fn proof_parameter(&self) -> &'static str {
         "password"
     }
 
     fn revoke(&self) {
-        self.here.memory().passwords.clear();
+        self.fake.memory().passwords.clear();
     }
 
     fn end_access_tokens(&self) {}
 
-    fn posts_by_hand(&self, text: &str) {
-        let (now, title) = (self.here.clock.now(), text.to_owned());
+    fn publish_manual_post(&self, text: &str) {
+        let (now, title) = (self.fake.clock.now(), text.to_owned());
         let content = format!("<!-- wp:paragraph -->\n<p>{text}</p>\n<!-- /wp:paragraph -->");
-        let mut memory = self.here.memory();
+        let mut memory = self.fake.memory();
         let id = memory.next_id();
         let (slug, status) = (format!("by-hand-{id}"), "publish".to_owned());
         memory.posts.push(Post { id, slug, status, title, content, date: now, ..Post::default() });
     }
 
-    fn lead_users_to(&self, honest: &Self, detour: Detour) -> bool {
-        self.here.memory().leads_to = Some((detour, honest.here.authorization_page()));
+    fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool {
+        self.fake.memory().leads_to = Some((detour, honest.fake.authorization_page()));
         true
     }
 
-    fn secrets(&self) -> Vec<String> {
-        self.here.memory().passwords.iter().map(|it| it.secret.clone()).collect()
+    fn issued_secrets(&self) -> Vec<String> {
+        self.fake.memory().passwords.iter().map(|it| it.secret.clone()).collect()
     }
 
-    fn public(&self) -> Vec<PublicPost> {
-        let memory = self.here.memory();
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
         memory.posts.iter().filter(|it| it.status == "publish").map(|it| public_post(&memory, it)).collect()
     }
 
     /// In paragraphs, between which is one empty line.
-    fn shown(&self, text: &str) -> String {
+    fn displayed_text(&self, text: &str) -> String {
         let lines: Vec<&str> = text.lines().collect();
         let paragraphs = lines.split(|it| it.trim().is_empty()).filter(|it| !it.is_empty());
         paragraphs.map(|it| it.join("\n").trim().to_owned()).collect::<Vec<_>>().join("\n\n")
     }
 
     fn links(&self) -> Option<Vec<String>> {
-        let memory = self.here.memory();
+        let memory = self.fake.memory();
         let blocks = html::read(&memory.posts.last()?.content).expect("only what can be read is kept");
         let links = blocks.into_iter().filter_map(|it| match it {
             Block::Paragraph { links, .. } => Some(links),
@@ -107,8 +107,8 @@ impl<const PLAIN: bool> Network for Wordpress<PLAIN> {
     }
 
     /// A password that nobody has used yet is none.
-    fn grants(&self) -> usize {
-        self.here.memory().passwords.iter().filter(|it| it.is_used).count()
+    fn grant_count(&self) -> usize {
+        self.fake.memory().passwords.iter().filter(|it| it.is_used).count()
     }
 }
 
@@ -158,9 +158,9 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
-        match trouble {
-            InjectedFault::Limited { retry_after } => {
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+        match fault {
+            InjectedFault::RateLimited { retry_after } => {
                 let mut response = page(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
                 response.headers_mut().insert(RETRY_AFTER, retry_after.num_seconds().into());
                 response
@@ -170,16 +170,16 @@ impl Front for Here {
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Briefly unavailable for scheduled maintenance. Check back in a minute.",
             ),
-            InjectedFault::Unwanted => unwanted(call).into_response(),
-            _ => Refusal::critical().into_response(),
+            InjectedFault::Refused => refused_content(call).into_response(),
+            _ => Refusal::critical_error().into_response(),
         }
     }
 }
 
-fn unwanted(call: Call) -> Refusal {
+fn refused_content(call: Call) -> Refusal {
     match call {
         Call::Exchange | Call::Refresh | Call::Revoke | Call::Account => Refusal::not_logged_in(),
-        Call::Upload => Refusal::of_upload("Sorry, you are not allowed to upload this file type."),
+        Call::Upload => Refusal::upload_error("Sorry, you are not allowed to upload this file type."),
         Call::Publish | Call::Process => {
             Refusal::new(403, "rest_cannot_publish", "Sorry, you are not allowed to publish posts in this post type.")
         }

@@ -4,15 +4,15 @@ use serde_json::{Map, Value, json};
 
 use super::refusal::Refusal;
 use super::request::{Asked, Member};
-use super::site::{Memory, Post, sanitized};
-use super::{Here, Oddity, html};
+use super::site::{Memory, Post, sanitize_title};
+use super::{Here, SiteQuirk, html};
 
 const FIELDS: &[&str] = &["status", "slug", "title", "content", "excerpt", "categories", "tags", "featured_media"];
 
 const STATUSES: [&str; 4] = ["publish", "private", "pending", "draft"];
 
 /// `GET /wp/v2/posts`: of drafts, only those of the caller.
-pub(super) fn list(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn list(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     let status = asked.parameter("status").unwrap_or("publish");
     if status != "publish" && !by.is_some_and(|it| it.role.can("edit_posts")) {
         return Err(Refusal::forbidden_status(by.is_some()));
@@ -20,44 +20,44 @@ pub(super) fn list(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Va
     let is_asked = |it: &&Post| {
         status.split(',').any(|one| one == it.status) && asked.parameter("slug").is_none_or(|slug| slug == it.slug)
     };
-    Ok(here.memory().posts.iter().filter(is_asked).map(|it| view(here, it)).collect())
+    Ok(fake.memory().posts.iter().filter(is_asked).map(|it| view(fake, it)).collect())
 }
 
 /// `GET /wp/v2/posts/{id}`
-pub(super) fn show(here: &Here, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
-    let memory = here.memory();
+pub(super) fn show(fake: &Here, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+    let memory = fake.memory();
     let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(Refusal::no_post)?;
     if by.is_none() {
         return Err(Refusal::forbidden(false, "rest_forbidden", "Sorry, you are not allowed to do that."));
     }
-    Ok(view(here, post))
+    Ok(view(fake, post))
 }
 
 /// `POST /wp/v2/posts`
-pub(super) fn create(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn create(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     if !by.is_some_and(|it| it.role.can("edit_posts")) {
         let message = "Sorry, you are not allowed to create posts as this user.";
         return Err(Refusal::forbidden(by.is_some(), "rest_cannot_create", message));
     }
     let fields = asked.fields(FIELDS)?;
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     let id = memory.next_id();
     let uncategorized = memory.terms.first().map(|it| it.id).into_iter().collect();
-    let date = here.clock.now();
+    let date = fake.clock.now();
     let mut post = Post { id, status: "draft".to_owned(), categories: uncategorized, date, ..Post::default() };
-    apply(&memory, &mut post, &fields, by)?;
+    apply_fields(&memory, &mut post, &fields, by)?;
     if [&post.title, &post.content, &post.excerpt].iter().all(|it| it.is_empty()) {
         return Err(Refusal::new(400, "empty_content", "Content, title, and excerpt are empty."));
     }
-    settle(here, &memory, &mut post, None);
-    let view = view(here, &post);
+    set_slug_and_date(fake, &memory, &mut post, None);
+    let view = view(fake, &post);
     memory.posts.push(post);
     Ok(view)
 }
 
 /// `POST /wp/v2/posts/{id}`
-pub(super) fn update(here: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
-    let mut memory = here.memory();
+pub(super) fn update(fake: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+    let mut memory = fake.memory();
     let at = memory.posts.iter().position(|it| it.id == id).ok_or_else(Refusal::no_post)?;
     if by.is_none() {
         return Err(Refusal::forbidden(false, "rest_cannot_edit", "Sorry, you are not allowed to edit this post."));
@@ -65,41 +65,46 @@ pub(super) fn update(here: &Here, asked: &Asked, id: u64, by: Option<&Member>) -
     let fields = asked.fields(FIELDS)?;
     let mut post = memory.posts[at].clone();
     let before = post.status.clone();
-    apply(&memory, &mut post, &fields, by)?;
-    if memory.is(Oddity::ReviewsEverything) && post.status == "publish" {
+    apply_fields(&memory, &mut post, &fields, by)?;
+    if memory.is(SiteQuirk::ReviewsEverything) && post.status == "publish" {
         "pending".clone_into(&mut post.status);
     }
-    settle(here, &memory, &mut post, Some(&before));
+    set_slug_and_date(fake, &memory, &mut post, Some(&before));
     memory.posts[at] = post;
-    Ok(view(here, &memory.posts[at]))
+    Ok(view(fake, &memory.posts[at]))
 }
 
 /// `DELETE /wp/v2/posts/{id}`: its files stay, and belong to no post.
-pub(super) fn delete(here: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
-    let mut memory = here.memory();
+pub(super) fn delete(fake: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+    let mut memory = fake.memory();
     let at = memory.posts.iter().position(|it| it.id == id).ok_or_else(Refusal::no_post)?;
     if by.is_none() {
         return Err(Refusal::forbidden(false, "rest_cannot_delete", "Sorry, you are not allowed to delete this post."));
     }
-    if memory.is(Oddity::KeepsPosts) {
+    if memory.is(SiteQuirk::KeepsPosts) {
         let message = "Sorry, you are not allowed to delete this post.";
         return Err(Refusal::new(403, "rest_cannot_delete", message));
     }
     if asked.parameter("force") != Some("true") {
         "trash".clone_into(&mut memory.posts[at].status);
-        return Ok(view(here, &memory.posts[at]));
+        return Ok(view(fake, &memory.posts[at]));
     }
     memory.posts.remove(at);
     memory.media.iter_mut().filter(|it| it.parent == Some(id)).for_each(|it| it.parent = None);
     Ok(json!({ "deleted": true }))
 }
 
-fn apply(memory: &Memory, post: &mut Post, fields: &Map<String, Value>, by: Option<&Member>) -> Result<(), Refusal> {
+fn apply_fields(
+    memory: &Memory,
+    post: &mut Post,
+    fields: &Map<String, Value>,
+    by: Option<&Member>,
+) -> Result<(), Refusal> {
     for (name, value) in fields {
         let text = || value.as_str().map(str::to_owned).ok_or_else(|| Refusal::invalid(name, "is not of type string."));
         match name.as_str() {
             "status" => post.status = text()?,
-            "slug" => post.slug = sanitized(&text()?),
+            "slug" => post.slug = sanitize_title(&text()?),
             "title" => post.title = text()?,
             "excerpt" => post.excerpt = text()?,
             "content" => {
@@ -131,28 +136,28 @@ fn apply(memory: &Memory, post: &mut Post, fields: &Map<String, Value>, by: Opti
 }
 
 /// What follows from the status: a slug of its own, and the date.
-fn settle(here: &Here, memory: &Memory, post: &mut Post, before: Option<&str>) {
+fn set_slug_and_date(fake: &Here, memory: &Memory, post: &mut Post, before: Option<&str>) {
     let has_page = matches!(post.status.as_str(), "publish" | "private");
     if post.slug.is_empty() && has_page {
         post.slug =
-            Some(sanitized(&html::plain(&post.title))).filter(|it| !it.is_empty()).unwrap_or(post.id.to_string());
+            Some(sanitize_title(&html::plain(&post.title))).filter(|it| !it.is_empty()).unwrap_or(post.id.to_string());
     }
     if !post.slug.is_empty() {
         post.slug = memory.unique_slug(&post.slug, post.id);
     }
     if post.status == "publish" && before != Some("publish") {
-        post.date = here.clock.now();
+        post.date = fake.clock.now();
     }
 }
 
-fn view(here: &Here, post: &Post) -> Value {
-    let has_page = post.status == "publish" && !here.kind.is_plain;
+fn view(fake: &Here, post: &Post) -> Value {
+    let has_page = post.status == "publish" && !fake.kind.is_plain;
     let page = if has_page { format!("{}/", post.slug) } else { format!("?p={}", post.id) };
     json!({
         "id": post.id,
         "slug": post.slug,
         "status": post.status,
-        "link": format!("{}/{page}", here.home()),
+        "link": format!("{}/{page}", fake.home()),
         "date_gmt": post.date.format("%Y-%m-%dT%H:%M:%S").to_string(),
         "title": { "raw": post.title },
         "content": { "raw": post.content },

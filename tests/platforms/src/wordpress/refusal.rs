@@ -63,7 +63,7 @@ impl Refusal {
         Self { header: Some((name, value)), ..self }
     }
 
-    pub(super) fn of_upload(message: &str) -> Self {
+    pub(super) fn upload_error(message: &str) -> Self {
         Self::new(500, "rest_upload_unknown_error", message)
     }
 
@@ -73,7 +73,7 @@ impl Refusal {
     }
 
     /// What PHP answers that has ended in the middle of it.
-    pub(super) fn critical() -> Self {
+    pub(super) fn critical_error() -> Self {
         let message = "<p>There has been a critical error on this website.</p><p><a href=\"https://wordpress.org/\
                        documentation/article/faq-troubleshooting/\">Learn more.</a></p>";
         Self::new(500, "internal_server_error", message)

@@ -10,7 +10,7 @@ use url::form_urlencoded;
 
 use super::Here;
 use super::refusal::Refusal;
-use super::site::{Oddity, Role, letters};
+use super::site::{Role, SiteQuirk, letters};
 use crate::fake::params::{basic, essence};
 
 pub(super) struct Asked {
@@ -31,13 +31,13 @@ pub(super) struct Member {
 
 impl Asked {
     /// The parts of a request of the API; `None` of any other page.
-    pub(super) fn read(here: &Here, head: &Parts, body: Bytes) -> Option<Self> {
-        let path = head.uri.path().strip_prefix(here.base())?;
+    pub(super) fn read(fake: &Here, head: &Parts, body: Bytes) -> Option<Self> {
+        let path = head.uri.path().strip_prefix(fake.base())?;
         let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
         let mut query: BTreeMap<String, String> = query.into_owned().collect();
         let route = match query.remove("rest_route") {
             Some(route) if matches!(path, "/" | "/index.php") => route,
-            None if !here.kind.is_plain && path.starts_with("/wp-json") => path.strip_prefix("/wp-json")?.to_owned(),
+            None if !fake.kind.is_plain && path.starts_with("/wp-json") => path.strip_prefix("/wp-json")?.to_owned(),
             _ => return None,
         };
         let route = route.trim_matches('/').to_owned();
@@ -45,12 +45,12 @@ impl Asked {
     }
 
     /// Whose application password came along, if it is one.
-    pub(super) fn member(&self, here: &Here) -> Option<Member> {
-        let mut memory = here.memory();
-        let (user, password) = basic(&self.headers).filter(|_| !memory.is(Oddity::StripsAuthorization))?;
+    pub(super) fn member(&self, fake: &Here) -> Option<Member> {
+        let mut memory = fake.memory();
+        let (user, password) = basic(&self.headers).filter(|_| !memory.is(SiteQuirk::StripsAuthorization))?;
         let role = memory.role;
         let password = letters(&password);
-        let has_passwords = !memory.is(Oddity::HasNoPasswords);
+        let has_passwords = !memory.is(SiteQuirk::HasNoPasswords);
         let known = memory.passwords.iter_mut().find(|it| it.secret == password);
         let known = known.filter(|_| user == super::USER && has_passwords)?;
         known.is_used = true;

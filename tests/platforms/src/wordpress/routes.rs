@@ -14,28 +14,28 @@ use serde_json::{Value, json};
 use super::refusal::{Refusal, page};
 use super::request::{Asked, Member};
 use super::site::Password;
-use super::{Here, Oddity, USER, authorize, library, posts, terms};
+use super::{Here, SiteQuirk, USER, authorize, library, posts, terms};
 
-pub(super) async fn answer(State(here): State<Arc<Here>>, request: Request) -> Response {
+pub(super) async fn answer(State(fake): State<Arc<Here>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     if head.uri.path() == "/moved/" {
-        return Redirect::permanent(&format!("{}/", here.home())).into_response();
+        return Redirect::permanent(&format!("{}/", fake.home())).into_response();
     }
-    if head.uri.path() == format!("{}/wp-admin/authorize-application.php", here.base()) {
-        return authorize::answer(&here, &head, &body);
+    if head.uri.path() == format!("{}/wp-admin/authorize-application.php", fake.base()) {
+        return authorize::answer(&fake, &head, &body);
     }
-    let Some(asked) = Asked::read(&here, &head, body) else { return front_page(&here, head.uri.path()) };
-    let by = asked.member(&here);
-    let answer = match called(&here, &asked, by.as_ref()).await {
+    let Some(asked) = Asked::read(&fake, &head, body) else { return front_page(&fake, head.uri.path()) };
+    let by = asked.member(&fake);
+    let answer = match call(&fake, &asked, by.as_ref()).await {
         Ok((status, body)) => (status, Json(asked.shortened(body))).into_response(),
         Err(refusal) => refusal.into_response(),
     };
-    if here.memory().is(Oddity::PrintsAroundJson) { printed_around(answer).await } else { answer }
+    if fake.memory().is(SiteQuirk::PrintsAroundJson) { print_around(answer).await } else { answer }
 }
 
 /// An answer as real sites give it: PHP prints before it, and plugins behind it.
-async fn printed_around(answer: Response) -> Response {
+async fn print_around(answer: Response) -> Response {
     let (mut head, body) = answer.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     // What is printed first makes it a page.
@@ -48,56 +48,56 @@ async fn printed_around(answer: Response) -> Response {
     Response::from_parts(head, Body::from(body))
 }
 
-async fn called(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<(StatusCode, Value), Refusal> {
+async fn call(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<(StatusCode, Value), Refusal> {
     const OK: StatusCode = StatusCode::OK;
     const CREATED: StatusCode = StatusCode::CREATED;
     let route: Vec<&str> = asked.route.split('/').collect();
     let number = |raw: &str| raw.parse::<u64>().map_err(|_| Refusal::no_route());
     Ok(match (&asked.method, route.as_slice()) {
-        (&Method::GET, [""]) => (OK, index(here)),
-        (&Method::GET, ["wp", "v2", "users", "me"]) => (OK, me(here, asked, by)?),
+        (&Method::GET, [""]) => (OK, index(fake)),
+        (&Method::GET, ["wp", "v2", "users", "me"]) => (OK, me(fake, asked, by)?),
         (&Method::GET, ["wp", "v2", "users", "me", "application-passwords", "introspect"]) => {
             let by = by.ok_or_else(Refusal::not_logged_in)?;
             // Before version 5.7, this is a password whose id is `introspect`.
-            if here.memory().is(Oddity::LacksIntrospection) {
+            if fake.memory().is(SiteQuirk::LacksIntrospection) {
                 return Err(Refusal::no_password());
             }
             (OK, json!({ "uuid": by.uuid }))
         }
         (&Method::GET, ["wp", "v2", "users", "me", "application-passwords"]) => {
             by.ok_or_else(Refusal::not_logged_in)?;
-            (OK, passwords(here))
+            (OK, passwords(fake))
         }
         (&Method::DELETE, ["wp", "v2", "users", "me", "application-passwords", uuid]) => {
             by.ok_or_else(Refusal::not_logged_in)?;
-            (OK, end(here, uuid)?)
+            (OK, revoke_password(fake, uuid)?)
         }
-        (&Method::GET, ["wp", "v2", "posts"]) => (OK, posts::list(here, asked, by)?),
-        (&Method::POST, ["wp", "v2", "posts"]) => (CREATED, posts::create(here, asked, by)?),
-        (&Method::GET, ["wp", "v2", "posts", id]) => (OK, posts::show(here, number(id)?, by)?),
-        (&Method::POST, ["wp", "v2", "posts", id]) => (OK, posts::update(here, asked, number(id)?, by)?),
-        (&Method::DELETE, ["wp", "v2", "posts", id]) => (OK, posts::delete(here, asked, number(id)?, by)?),
-        (&Method::GET, ["wp", "v2", "media"]) => (OK, library::list(here, asked, by)?),
-        (&Method::POST, ["wp", "v2", "media"]) => (CREATED, library::upload(here, asked, by).await?),
+        (&Method::GET, ["wp", "v2", "posts"]) => (OK, posts::list(fake, asked, by)?),
+        (&Method::POST, ["wp", "v2", "posts"]) => (CREATED, posts::create(fake, asked, by)?),
+        (&Method::GET, ["wp", "v2", "posts", id]) => (OK, posts::show(fake, number(id)?, by)?),
+        (&Method::POST, ["wp", "v2", "posts", id]) => (OK, posts::update(fake, asked, number(id)?, by)?),
+        (&Method::DELETE, ["wp", "v2", "posts", id]) => (OK, posts::delete(fake, asked, number(id)?, by)?),
+        (&Method::GET, ["wp", "v2", "media"]) => (OK, library::list(fake, asked, by)?),
+        (&Method::POST, ["wp", "v2", "media"]) => (CREATED, library::upload(fake, asked, by).await?),
         (&Method::POST, ["wp", "v2", "media", id, "post-process"]) => {
-            (OK, library::post_process(here, asked, number(id)?, by)?)
+            (OK, library::post_process(fake, asked, number(id)?, by)?)
         }
-        (&Method::DELETE, ["wp", "v2", "media", id]) => (OK, library::delete(here, asked, number(id)?, by)?),
-        (&Method::GET, ["wp", "v2", taxonomy @ ("categories" | "tags")]) => (OK, terms::list(here, asked, taxonomy)),
+        (&Method::DELETE, ["wp", "v2", "media", id]) => (OK, library::delete(fake, asked, number(id)?, by)?),
+        (&Method::GET, ["wp", "v2", taxonomy @ ("categories" | "tags")]) => (OK, terms::list(fake, asked, taxonomy)),
         (&Method::POST, ["wp", "v2", taxonomy @ ("categories" | "tags")]) => {
-            (CREATED, terms::create(here, asked, taxonomy, by)?)
+            (CREATED, terms::create(fake, asked, taxonomy, by)?)
         }
         _ => return Err(Refusal::no_route()),
     })
 }
 
 /// `get_index`
-fn index(here: &Here) -> Value {
-    let home = here.home();
-    let has_passwords = !here.memory().is(Oddity::HasNoPasswords);
-    let page = match here.memory().leads_to.clone() {
+fn index(fake: &Here) -> Value {
+    let home = fake.home();
+    let has_passwords = !fake.memory().is(SiteQuirk::HasNoPasswords);
+    let page = match fake.memory().leads_to.clone() {
         Some((Detour::Named, page)) => page,
-        _ => here.authorization_page(),
+        _ => fake.authorization_page(),
     };
     let passwords = json!({ "application-passwords": { "endpoints": { "authorization": page } } });
     json!({
@@ -112,14 +112,14 @@ fn index(here: &Here) -> Value {
 }
 
 /// With `context=edit` alone an account says what it may do.
-fn me(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+fn me(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     let Member { role, .. } = by.ok_or_else(Refusal::not_logged_in)?;
     let avatar = "https://secure.gravatar.com/avatar/0bc83cb571cd1c50ba6f3e8a78ef1346?s=96&d=mm&r=g";
     let mut me = json!({
         "id": 2,
         "name": "The Keeper",
         "slug": USER,
-        "link": format!("{}/author/{USER}/", here.home()),
+        "link": format!("{}/author/{USER}/", fake.home()),
         "avatar_urls": { "24": avatar, "48": avatar, "96": avatar },
     });
     if asked.parameter("context") == Some("edit") {
@@ -132,11 +132,11 @@ fn me(here: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal>
 }
 
 /// `last_used` is kept once a day at most, so it does not tell which of several was used last.
-fn passwords(here: &Here) -> Value {
-    here.memory().passwords.iter().map(password).collect()
+fn passwords(fake: &Here) -> Value {
+    fake.memory().passwords.iter().map(password_json).collect()
 }
 
-fn password(it: &Password) -> Value {
+fn password_json(it: &Password) -> Value {
     let last_used = it.is_used.then_some("2026-11-21T00:00:00");
     json!({
         "uuid": it.uuid, "app_id": it.app_id, "name": it.name, "created": "2026-11-21T00:00:00",
@@ -144,19 +144,19 @@ fn password(it: &Password) -> Value {
     })
 }
 
-fn end(here: &Here, uuid: &str) -> Result<Value, Refusal> {
-    let mut memory = here.memory();
+fn revoke_password(fake: &Here, uuid: &str) -> Result<Value, Refusal> {
+    let mut memory = fake.memory();
     let at = memory.passwords.iter().position(|it| it.uuid == uuid).ok_or_else(Refusal::no_password)?;
     let previous = memory.passwords.remove(at);
-    Ok(json!({ "deleted": true, "previous": password(&previous) }))
+    Ok(json!({ "deleted": true, "previous": password_json(&previous) }))
 }
 
 /// Any other page of the site. Each names the API: in a header, or in its head.
-fn front_page(here: &Here, path: &str) -> Response {
-    let is_here = path.starts_with(here.base());
-    let names_it = is_here && !here.memory().is(Oddity::HidesItsApi);
-    let root = here.root();
-    let link = if names_it && here.kind.is_plain {
+fn front_page(fake: &Here, path: &str) -> Response {
+    let is_here = path.starts_with(fake.base());
+    let names_it = is_here && !fake.memory().is(SiteQuirk::HidesItsApi);
+    let root = fake.root();
+    let link = if names_it && fake.kind.is_plain {
         format!("<link rel='https://api.w.org/' href='{}' />", root.replace('&', "&#038;"))
     } else {
         String::new()
@@ -169,7 +169,7 @@ fn front_page(here: &Here, path: &str) -> Response {
          href=\"/script\">';</script>{link}</head><body>Welcome!</body></html>\n"
     );
     let mut response = Html(html).into_response();
-    if names_it && !here.kind.is_plain {
+    if names_it && !fake.kind.is_plain {
         let value = format!("<{root}>; rel=\"https://api.w.org/\"");
         let value = value.try_into().expect("an address is a header");
         response.headers_mut().insert(LINK, value);

@@ -20,7 +20,7 @@ pub(super) struct Memory {
     pub(super) role: Role,
     pub(super) max_file: usize,
     pub(super) dies_making_sizes: bool,
-    pub(super) oddities: Vec<Oddity>,
+    pub(super) oddities: Vec<SiteQuirk>,
     /// The page for application passwords of another site to which it leads its users.
     pub(super) leads_to: Option<(Detour, String)>,
     last_id: u64,
@@ -28,7 +28,7 @@ pub(super) struct Memory {
 
 /// What a site or its host does that others do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Oddity {
+pub enum SiteQuirk {
     /// Its host removes the `Authorization` header.
     StripsAuthorization,
     /// It names its API nowhere.
@@ -178,7 +178,7 @@ impl Memory {
         id
     }
 
-    pub(super) fn is(&self, odd: Oddity) -> bool {
+    pub(super) fn is(&self, odd: SiteQuirk) -> bool {
         self.oddities.contains(&odd)
     }
 
@@ -198,7 +198,7 @@ impl Memory {
     pub(super) fn unique_slug(&self, wanted: &str, id: u64) -> String {
         let posts = self.posts.iter().map(|it| (it.id, &it.slug));
         let taken: Vec<_> = posts.chain(self.media.iter().map(|it| (it.id, &it.slug))).collect();
-        let is_free = |slug: &String| taken.iter().all(|(whose, it)| *whose == id || *it != slug);
+        let is_free = |slug: &String| taken.iter().all(|(owner, it)| *owner == id || *it != slug);
         let numbered = (2..).map(|number| format!("{wanted}-{number}"));
         let mut slugs = std::iter::once(wanted.to_owned()).chain(numbered);
         slugs.find(is_free).expect("there are endless numbers")
@@ -211,7 +211,7 @@ pub(super) fn letters(password: &str) -> String {
 }
 
 /// The slug of a title (`sanitize_title`), more or less.
-pub(super) fn sanitized(title: &str) -> String {
+pub(super) fn sanitize_title(title: &str) -> String {
     let words: String = title.to_lowercase().chars().map(|it| if it.is_alphanumeric() { it } else { ' ' }).collect();
     words.split_whitespace().collect::<Vec<_>>().join("-")
 }

@@ -8,17 +8,17 @@ use super::request::{Asked, Member};
 use super::site::Term;
 
 /// `GET /wp/v2/categories`. Words are looked for in names as they are kept, as HTML.
-pub(super) fn list(here: &Here, asked: &Asked, taxonomy: &str) -> Value {
-    let words = asked.parameter("search").unwrap_or_default().to_lowercase();
-    let most = asked.parameter("per_page").and_then(|it| it.parse().ok()).unwrap_or(10);
-    let memory = here.memory();
-    let found = memory.terms.iter().filter(|it| it.taxonomy == taxonomy && it.name.to_lowercase().contains(&words));
-    found.take(most).map(view).collect()
+pub(super) fn list(fake: &Here, asked: &Asked, taxonomy: &str) -> Value {
+    let search = asked.parameter("search").unwrap_or_default().to_lowercase();
+    let per_page = asked.parameter("per_page").and_then(|it| it.parse().ok()).unwrap_or(10);
+    let memory = fake.memory();
+    let found = memory.terms.iter().filter(|it| it.taxonomy == taxonomy && it.name.to_lowercase().contains(&search));
+    found.take(per_page).map(view).collect()
 }
 
 /// `POST /wp/v2/categories`: a role that may write posts may make tags, but only one
 /// that manages categories makes those.
-pub(super) fn create(here: &Here, asked: &Asked, taxonomy: &str, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn create(fake: &Here, asked: &Asked, taxonomy: &str, by: Option<&Member>) -> Result<Value, Refusal> {
     let needed = if taxonomy == "tags" { "edit_posts" } else { "manage_categories" };
     if !by.is_some_and(|it| it.role.can(needed)) {
         let message = "Sorry, you are not allowed to create terms in this taxonomy.";
@@ -26,7 +26,7 @@ pub(super) fn create(here: &Here, asked: &Asked, taxonomy: &str, by: Option<&Mem
     }
     let fields = asked.fields(&["name"])?;
     let name = fields.get("name").and_then(Value::as_str).ok_or_else(|| Refusal::invalid("name", "is missing"))?;
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     let kept = memory.add_term(taxonomy, name);
     let made = memory.terms.pop().filter(|it| it.id == kept).ok_or_else(Refusal::no_route)?;
     let is_the_same = |it: &&Term| it.taxonomy == taxonomy && it.name.to_lowercase() == made.name.to_lowercase();

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::{HANDLE, Here, ID};
-use crate::fake::limits::{Begins, Limit};
+use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::oauth::{Authorizes, Fault, Grant, Rules};
 use crate::fake::params::bearer;
 
 /// A limit of a user: "/ 15 min".
-const fn limit(name: &'static str, most: u64) -> Limit {
-    Limit { name, most, period: TimeDelta::minutes(15), begins: Begins::WithTheFirst }
+const fn limit(name: &'static str, max: u64) -> Limit {
+    Limit { name, max, period: TimeDelta::minutes(15), window_start: WindowStart::FirstRequest }
 }
 
 /// `POST /2/tweets`
@@ -36,12 +36,12 @@ pub(super) const STATUS: Limit = limit("status", 1_000);
 
 /// `GET /2/users/me`
 pub(super) async fn me(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Query(asked): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept(&headers, "/2/users/me", &["users.read", "tweet.read"], ME)?;
-    let memory = here.memory();
+    fake.accept(&headers, "/2/users/me", &["users.read", "tweet.read"], ME)?;
+    let memory = fake.memory();
     let mut data = json!({ "id": ID, "name": "Ada Keeper", "username": HANDLE });
     for field in asked.get("user.fields").map(String::as_str).unwrap_or_default().split(',') {
         match field {
@@ -68,8 +68,8 @@ impl Here {
             self.oauth().accept(headers, &[scope], now)?;
         }
         let standing = self.memory().limits.count(limit, ID, 1, now);
-        if standing.exceeded {
-            return Err(Refusal::too_many(standing.reset));
+        if standing.is_exceeded {
+            return Err(Refusal::too_many(standing.resets_at));
         }
         self.troubles().refusal(path).map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))
     }

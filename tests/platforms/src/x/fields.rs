@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 pub(super) struct Fields(pub(super) Map<String, Value>);
 
 impl Fields {
-    pub(super) fn of(body: &[u8]) -> Result<Self, Refusal> {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, Refusal> {
         match serde_json::from_slice(body) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
             _ => Err(Refusal::invalid("The body is no object")),
@@ -41,10 +41,10 @@ impl Fields {
         match self.0.keys().next() {
             None => Ok(()),
             Some(name) => {
-                let words = format!(
+                let message = format!(
                     "$.{name}: is not defined in the schema and the schema does not allow additional properties"
                 );
-                Err(Refusal::invalid(&words))
+                Err(Refusal::invalid(&message))
             }
         }
     }

@@ -8,7 +8,7 @@ use platforms::conformance::network::{Call, InjectedFault};
 use super::Here;
 use super::refusal::Refusal;
 use crate::fake::front::Front;
-use crate::fake::oauth::{Authorizes, Fault, token_call};
+use crate::fake::oauth::{Authorizes, Fault, classify_token_call};
 
 impl Front for Here {
     /// `detail` stays: it alone says that a post is a duplicate.
@@ -17,7 +17,7 @@ impl Front for Here {
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         match (&head.method, path) {
-            (&Method::POST, "/2/oauth2/token") => Some(token_call(head, body)),
+            (&Method::POST, "/2/oauth2/token") => Some(classify_token_call(head, body)),
             (&Method::POST, "/2/oauth2/revoke") => Some(Call::Revoke),
             (&Method::POST, "/2/media/upload") => Some(Call::Upload),
             (&Method::POST, _) if path.ends_with("/append") => Some(Call::Upload),
@@ -30,17 +30,17 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, call: Call, trouble: InjectedFault) -> Response {
-        match (call, trouble) {
-            (Call::Exchange | Call::Refresh, InjectedFault::Unwanted) => self.refusal(Fault::InvalidGrant("")),
-            (_, InjectedFault::Limited { retry_after }) => {
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+        match (call, fault) {
+            (Call::Exchange | Call::Refresh, InjectedFault::Refused) => self.refusal(Fault::InvalidGrant("")),
+            (_, InjectedFault::RateLimited { retry_after }) => {
                 Refusal::too_many(self.clock.now() + retry_after).into_response()
             }
             (_, InjectedFault::Unavailable) => {
                 Refusal::new(503, "Service Unavailable", "Service Unavailable").into_response()
             }
-            (Call::Upload, InjectedFault::Unwanted) => Refusal::invalid("media type unrecognized").into_response(),
-            (_, InjectedFault::Unwanted) => {
+            (Call::Upload, InjectedFault::Refused) => Refusal::invalid("media type unrecognized").into_response(),
+            (_, InjectedFault::Refused) => {
                 Refusal::forbidden("You are not permitted to perform this action.").into_response()
             }
             _ => Refusal::new(500, "Internal Server Error", "Internal Server Error").into_response(),

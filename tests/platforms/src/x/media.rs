@@ -108,11 +108,11 @@ impl File {
 
     fn told(&self, id: &str, now: DateTime<Utc>) -> Value {
         let expires = (self.ends_at - now).num_seconds();
-        let mut told = json!({ "id": id, "media_key": self.key, "size": self.size, "expires_after_secs": expires });
+        let mut object = json!({ "id": id, "media_key": self.key, "size": self.size, "expires_after_secs": expires });
         if self.category != Category::Picture
             && let Some(ready_at) = self.ready_at
         {
-            told["processing_info"] = if now < ready_at {
+            object["processing_info"] = if now < ready_at {
                 json!({ "state": "in_progress", "check_after_secs": LOOK_AFTER.num_seconds(), "progress_percent": 50 })
             } else if let Some(why) = self.spoiled {
                 json!({ "state": "failed", "error": { "code": 3, "name": "UnsupportedMedia", "message": why } })
@@ -120,7 +120,7 @@ impl File {
                 json!({ "state": "succeeded", "progress_percent": 100 })
             };
         }
-        json!({ "data": told })
+        json!({ "data": object })
     }
 }
 
@@ -147,17 +147,17 @@ impl Form {
 }
 
 /// `POST /2/media/upload`: a picture.
-pub(super) async fn whole(State(here): State<Arc<Here>>, request: Request) -> Result<Json<Value>, Refusal> {
-    here.accept(&request.headers().clone(), "/2/media/upload", &["media.write"], MEDIA)?;
+pub(super) async fn whole(State(fake): State<Arc<Here>>, request: Request) -> Result<Json<Value>, Refusal> {
+    fake.accept(&request.headers().clone(), "/2/media/upload", &["media.write"], MEDIA)?;
     let Form { fields, media } = Form::read(request).await?;
     let mime_type = MimeType::sniff(&media).map_or("", |it| it.as_str());
     let is_picture = fields.len() == 1 && fields.get("media_category").is_some_and(|it| it == "tweet_image");
     if !is_picture || !Category::Picture.takes(mime_type, media.len() as u64) {
         return Err(Refusal::invalid("media type unrecognized, or too large"));
     }
-    let now = here.clock.now();
-    let mut memory = here.memory();
-    let id = memory.announce(Category::Picture, media.len() as u64, now);
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
+    let id = memory.add_file(Category::Picture, media.len() as u64, now);
     let file = memory.files.get_mut(&id).ok_or_else(Refusal::not_found)?;
     file.parts.insert(0, media);
     file.ready_at = Some(now);
@@ -166,42 +166,42 @@ pub(super) async fn whole(State(here): State<Arc<Here>>, request: Request) -> Re
 
 /// `POST /2/media/upload/initialize`
 pub(super) async fn initialize(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept(&headers, "/2/media/upload/initialize", &["media.write"], PARTS)?;
-    let mut fields = Fields::of(&body)?;
+    fake.accept(&headers, "/2/media/upload/initialize", &["media.write"], PARTS)?;
+    let mut fields = Fields::parse(&body)?;
     let (mime_type, category) = (fields.want("media_type")?, fields.want("media_category")?);
     let size = fields.0.remove("total_bytes").and_then(|it| it.as_u64());
     fields.end()?;
     let category = Category::named(&category).ok_or_else(|| Refusal::invalid("$.media_category"))?;
     let size = size.filter(|it| category.takes(&mime_type, *it));
     let size = size.ok_or_else(|| Refusal::invalid("$.media_type, or $.total_bytes: File size exceeds the limit"))?;
-    let now = here.clock.now();
-    let mut memory = here.memory();
-    let id = memory.announce(category, size, now);
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
+    let id = memory.add_file(category, size, now);
     let key = memory.files[&id].key.clone();
     Ok(Json(json!({ "data": { "id": id, "media_key": key, "expires_after_secs": KEPT.num_seconds() } })))
 }
 
 /// `POST /2/media/upload/{id}/append`
 pub(super) async fn append(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, Refusal> {
-    here.accept(&request.headers().clone(), "/2/media/upload/append", &["media.write"], PARTS)?;
+    fake.accept(&request.headers().clone(), "/2/media/upload/append", &["media.write"], PARTS)?;
     let Form { fields, media } = Form::read(request).await?;
     if MAX_PART < media.len() {
         return Err(Refusal::too_large());
     }
     let number = fields.get("segment_index").filter(|_| fields.len() == 1).and_then(|it| it.parse::<u16>().ok());
     let number = number.filter(|it| *it < 1_000).ok_or_else(|| Refusal::invalid("$.segment_index: 0 to 999"))?;
-    let ordered = here.troubles().refusal(&format!("/2/media/upload/append/{number}"));
+    let ordered = fake.troubles().refusal(&format!("/2/media/upload/append/{number}"));
     ordered.map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))?;
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     let file = memory.file(&id, now)?;
     if file.ready_at.is_some() {
         return Err(Refusal::invalid("The upload has ended"));
@@ -216,18 +216,18 @@ pub(super) async fn append(
 
 /// `POST /2/media/upload/{id}/finalize`
 pub(super) async fn finalize(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept(&headers, "/2/media/upload/finalize", &["media.write"], PARTS)?;
+    fake.accept(&headers, "/2/media/upload/finalize", &["media.write"], PARTS)?;
     let is_object = serde_json::from_slice::<Map<String, Value>>(&body).is_ok();
     if essence(&headers) != "application/json" || !is_object {
         return Err(Refusal::invalid("Request body must be a JSON object."));
     }
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     let spoils = memory.spoils;
     let file = memory.file(&id, now)?;
     let arrived: u64 = file.parts.values().map(|it| it.len() as u64).sum();
@@ -249,15 +249,15 @@ pub(super) async fn finalize(
 
 /// `GET /2/media/upload?command=STATUS`
 pub(super) async fn status(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Query(asked): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept(&headers, "/2/media/upload", &["media.write"], STATUS)?;
+    fake.accept(&headers, "/2/media/upload", &["media.write"], STATUS)?;
     let id = asked.get("media_id").filter(|_| asked.get("command").is_some_and(|it| it == "STATUS"));
     let id = id.ok_or_else(|| Refusal::invalid("The `command` query parameter value is not STATUS"))?;
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     let spoils = memory.spoils;
     let file = memory.file(id, now)?;
     if spoils {
@@ -268,33 +268,33 @@ pub(super) async fn status(
 
 /// `POST /2/media/metadata`
 pub(super) async fn describe(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept(&headers, "/2/media/metadata", &["media.write"], MEDIA)?;
-    let mut fields = Fields::of(&body)?;
+    fake.accept(&headers, "/2/media/metadata", &["media.write"], MEDIA)?;
+    let mut fields = Fields::parse(&body)?;
     let id = fields.want("id")?;
     let missing = || Refusal::invalid("$.metadata.alt_text.text");
     let mut metadata = fields.object("metadata")?.ok_or_else(missing)?;
     let mut alt_text = metadata.object("alt_text")?.ok_or_else(missing)?;
-    let words = alt_text.want("text")?;
+    let text = alt_text.want("text")?;
     fields.end().and(metadata.end()).and(alt_text.end())?;
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     let file = memory.file(&id, now)?;
     if matches!(file.category, Category::Video | Category::LongVideo)
-        || words.is_empty()
-        || MAX_ALT_TEXT < words.chars().count()
+        || text.is_empty()
+        || MAX_ALT_TEXT < text.chars().count()
     {
         return Err(Refusal::invalid("The alt text is too long, or of a video"));
     }
-    file.words = Some(words);
+    file.words = Some(text);
     Ok(Json(json!({ "data": { "id": id } })))
 }
 
 impl Memory {
-    fn announce(&mut self, category: Category, size: u64, now: DateTime<Utc>) -> String {
+    fn add_file(&mut self, category: Category, size: u64, now: DateTime<Utc>) -> String {
         let id = self.next().to_string();
         let kind = match category {
             Category::Picture => 3,

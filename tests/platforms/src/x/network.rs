@@ -11,26 +11,26 @@ use crate::fake::network::{medium, oauth_network};
 impl Network for X {
     oauth_network!("x");
 
-    fn describes(&self, mime_type: MimeType) -> bool {
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
         mime_type.file_type() == FileType::Image
     }
 
-    fn takes_repeats(&self) -> bool {
+    fn accepts_repeated_texts(&self) -> bool {
         false
     }
 
-    fn posts_by_hand(&self, text: &str) {
-        let now = self.here.clock.now();
-        self.here.memory().add(text, Vec::new(), json!({}), now);
+    fn publish_manual_post(&self, text: &str) {
+        let now = self.fake.clock.now();
+        self.fake.memory().add(text, Vec::new(), json!({}), now);
     }
 
-    fn public(&self) -> Vec<PublicPost> {
-        let memory = self.here.memory();
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
         memory.tweets.iter().map(|it| public_post(&memory, it)).collect()
     }
 
     /// Without the white space around it.
-    fn shown(&self, text: &str) -> String {
+    fn displayed_text(&self, text: &str) -> String {
         text.trim().to_owned()
     }
 }

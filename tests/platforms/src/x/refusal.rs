@@ -71,8 +71,8 @@ impl Refusal {
 
 /// What is wrong with the token of a call.
 impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Self {
-        match fault {
+    fn from(error: Fault) -> Self {
+        match error {
             Fault::UnknownToken | Fault::RevokedToken | Fault::ExpiredToken => {
                 Self::new(401, "Unauthorized", "Unauthorized")
             }

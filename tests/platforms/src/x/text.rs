@@ -14,14 +14,14 @@ pub(super) fn weighted(text: &str) -> usize {
     let text = &ComposingNormalizerBorrowed::new_nfc().normalize(text);
     let mut length = 0;
     let mut at = 0;
-    for link in links(text) {
-        length += letters(&text[at..link.start]) + LINK;
+    for link in find_links(text) {
+        length += letter_weights(&text[at..link.start]) + LINK;
         at = link.end;
     }
-    length + letters(&text[at..])
+    length + letter_weights(&text[at..])
 }
 
-fn letters(text: &str) -> usize {
+fn letter_weights(text: &str) -> usize {
     text.graphemes(true).map(|it| if is_emoji(it) { 2 } else { it.chars().map(weight).sum() }).sum()
 }
 
@@ -37,7 +37,7 @@ fn is_emoji(cluster: &str) -> bool {
 }
 
 /// Where links are: with a scheme, or a domain of a few well-known ends.
-fn links(text: &str) -> Vec<std::ops::Range<usize>> {
+fn find_links(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
     for word in text.split_inclusive(char::is_whitespace) {
@@ -64,12 +64,12 @@ fn links(text: &str) -> Vec<std::ops::Range<usize>> {
 /// to them.
 pub(super) fn told(text: &str, media_keys: &[String], id: &str) -> (String, Value) {
     let text = &ComposingNormalizerBorrowed::new_nfc().normalize(text);
-    let (mut told, mut urls) = (String::new(), Vec::new());
+    let (mut shown, mut urls) = (String::new(), Vec::new());
     let mut at = 0;
-    for (number, link) in links(text).into_iter().enumerate() {
+    for (number, link) in find_links(text).into_iter().enumerate() {
         let short = format!("https://t.co/{number:010}");
-        told += &escaped(&text[at..link.start]);
-        told += &short;
+        shown += &escape(&text[at..link.start]);
+        shown += &short;
         let link_text = &text[link.clone()];
         // A bare domain leads to its address by HTTP.
         let has_scheme = link_text.to_ascii_lowercase().starts_with("http");
@@ -77,17 +77,17 @@ pub(super) fn told(text: &str, media_keys: &[String], id: &str) -> (String, Valu
         urls.push(json!({ "url": short, "expanded_url": expanded }));
         at = link.end;
     }
-    told += &escaped(&text[at..]);
+    shown += &escape(&text[at..]);
     if let Some(key) = media_keys.first() {
         let short = "https://t.co/ofthefiles";
-        if !told.is_empty() {
-            told.push(' ');
+        if !shown.is_empty() {
+            shown.push(' ');
         }
-        told.push_str(short);
+        shown.push_str(short);
         let expanded = format!("https://x.com/keeper_ada/status/{id}/photo/1");
         urls.push(json!({ "url": short, "expanded_url": expanded, "media_key": key }));
     }
-    (told, json!(urls))
+    (shown, json!(urls))
 }
 
 /// A text that is longer than 280 as lists have it: its beginning, and a link to all of it.
@@ -103,7 +103,7 @@ pub(super) fn beginning(text: &str) -> Option<String> {
     Some(format!("{}… ", &text[..end]))
 }
 
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_as_long_as_the_documentation_says() {
+    fn text_length_matches_the_documentation() {
         assert_eq!(weighted("Hello, world! 👋"), 16);
         assert_eq!(weighted("https://example.com/a-very-long-path-that-goes-on?and=on."), 24);
         assert_eq!(weighted("see example.com"), 4 + 23);

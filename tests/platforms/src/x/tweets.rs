@@ -30,39 +30,39 @@ pub(super) struct Tweet {
 
 /// `POST /2/tweets`
 pub(super) async fn create(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(StatusCode, Json<Value>), Refusal> {
-    here.accept(&headers, "/2/tweets", &["tweet.write", "tweet.read", "users.read"], TWEETS)?;
+    fake.accept(&headers, "/2/tweets", &["tweet.write", "tweet.read", "users.read"], TWEETS)?;
     if essence(&headers) != "application/json" {
         return Err(Refusal::invalid("The body is no JSON"));
     }
-    let mut fields = Fields::of(&body)?;
-    let words = fields.text("text")?;
+    let mut fields = Fields::parse(&body)?;
+    let text = fields.text("text")?;
     let media = ids(fields.object("media")?)?;
     let further = further(&mut fields, !media.is_empty())?;
     fields.end()?;
-    let now = here.clock.now();
-    let mut memory = here.memory();
+    let now = fake.clock.now();
+    let mut memory = fake.memory();
     // The description says that what is behind the API rejects a text that is absent.
-    let words = words.ok_or_else(|| Refusal::invalid("text is missing but it is required"))?;
+    let text = text.ok_or_else(|| Refusal::invalid("text is missing but it is required"))?;
     // X cuts white space off.
-    let words = words.trim().to_owned();
-    if words.is_empty() && media.is_empty() {
+    let text = text.trim().to_owned();
+    if text.is_empty() && media.is_empty() {
         return Err(Refusal::invalid("text is empty"));
     }
     let max = if memory.subscription.starts_with("Premium") { 25_000 } else { 280 };
-    if max < text::weighted(&words) {
+    if max < text::weighted(&text) {
         return Err(Refusal::new(400, "Invalid Request", "Your Tweet text is too long."));
     }
     memory.show(&media, now)?;
     // Other files are another link at the end of the text.
-    if memory.tweets.iter().any(|it| it.text == words && it.media == media) {
+    if memory.tweets.iter().any(|it| it.text == text && it.media == media) {
         return Err(Refusal::forbidden("You are not allowed to create a Tweet with duplicate content."));
     }
-    let id = memory.add(&words, media, further, now);
-    let answer = json!({ "data": { "id": id, "text": words, "edit_history_post_ids": [id] } });
+    let id = memory.add(&text, media, further, now);
+    let answer = json!({ "data": { "id": id, "text": text, "edit_history_post_ids": [id] } });
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
@@ -99,7 +99,7 @@ fn further(fields: &mut Fields, has_media: bool) -> Result<Value, Refusal> {
         }
     }
     if let Some(poll) = fields.object("poll")? {
-        further["poll"] = poll_of(poll)?;
+        further["poll"] = read_poll(poll)?;
     }
     let has_poll = further["poll"].is_object();
     if 1 < [has_media, further["quote_tweet_id"].is_string(), has_poll].into_iter().filter(|it| *it).count() {
@@ -117,7 +117,7 @@ fn further(fields: &mut Fields, has_media: bool) -> Result<Value, Refusal> {
 
 /// A poll: `CreatePostsPoll`. Two answers that are the same are not ruled out there; who
 /// could tell them apart?
-fn poll_of(mut poll: Fields) -> Result<Value, Refusal> {
+fn read_poll(mut poll: Fields) -> Result<Value, Refusal> {
     let minutes = poll.0.remove("duration_minutes").and_then(|it| it.as_i64());
     let options: Vec<String> = poll
         .0
@@ -137,17 +137,17 @@ fn poll_of(mut poll: Fields) -> Result<Value, Refusal> {
 
 /// `GET /2/users/{id}/tweets`
 pub(super) async fn list(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     Query(asked): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    here.accept(&headers, "/2/users/", &["tweet.read", "users.read"], TIMELINE)?;
+    fake.accept(&headers, "/2/users/", &["tweet.read", "users.read"], TIMELINE)?;
     if id != ID {
         return Err(Refusal::not_found());
     }
-    let mut memory = here.memory();
-    let (now, spelling) = (here.clock.now(), memory.spelling);
+    let mut memory = fake.memory();
+    let (now, spelling) = (fake.clock.now(), memory.spelling);
     let parameters = ["max_results", "pagination_token", "start_time", "end_time", "exclude", spelling.parameter()];
     if let Some((name, value)) = asked.iter().find(|(name, _)| !parameters.contains(&name.as_str())) {
         let message = format!("The query parameter [{name}] is not one of [{}]", parameters.join(","));
@@ -174,10 +174,10 @@ pub(super) async fn list(
         Some(begins) => begins.ok_or_else(|| Refusal::invalid("The `pagination_token` is not valid"))?,
     };
     // "Volume limits"
-    let most = if excludes_replies { 800 } else { 3_200 };
+    let max = if excludes_replies { 800 } else { 3_200 };
     let listed_after = memory.listed_after;
     let is_listed = |it: &&Tweet| it.at + listed_after <= now && since.is_none_or(|since| since <= it.at);
-    let posts: Vec<&Tweet> = memory.tweets.iter().rev().take(most).filter(is_listed).collect();
+    let posts: Vec<&Tweet> = memory.tweets.iter().rev().take(max).filter(is_listed).collect();
     // A page has fewer posts than were asked for where some of them are left out.
     let page = posts.iter().skip(begins).take(count);
     let is_left_out = |it: &Tweet| excludes_replies && it.text.starts_with('@');
@@ -197,24 +197,24 @@ fn told(memory: &Memory, tweet: &Tweet, fields: &[&str], spelling: Spelling) -> 
     let named = |key: &str| if memory.renames { format!("{key}0") } else { key.to_owned() };
     let keys: Vec<String> = tweet.media.iter().filter_map(|it| Some(named(&memory.files.get(it)?.key))).collect();
     let beginning = text::beginning(&tweet.text);
-    let (words, urls) = text::told(beginning.as_ref().unwrap_or(&tweet.text), &keys, &tweet.id);
-    let mut told = json!({ "id": tweet.id, "text": words, "edit_history_tweet_ids": [tweet.id] });
+    let (text, urls) = text::told(beginning.as_ref().unwrap_or(&tweet.text), &keys, &tweet.id);
+    let mut object = json!({ "id": tweet.id, "text": text, "edit_history_tweet_ids": [tweet.id] });
     for field in fields {
         match *field {
-            "created_at" => told[*field] = tweet.at.to_rfc3339_opts(SecondsFormat::Millis, true).into(),
+            "created_at" => object[*field] = tweet.at.to_rfc3339_opts(SecondsFormat::Millis, true).into(),
             "attachments" if tweet.fields["poll"].is_object() => {
-                told[*field] = json!({ "poll_ids": [format!("1{}", tweet.id)] });
+                object[*field] = json!({ "poll_ids": [format!("1{}", tweet.id)] });
             }
-            "attachments" if !keys.is_empty() => told[*field] = json!({ "media_keys": keys }),
-            "entities" if urls.as_array().is_some_and(|it| !it.is_empty()) => told[*field] = json!({ "urls": urls }),
+            "attachments" if !keys.is_empty() => object[*field] = json!({ "media_keys": keys }),
+            "entities" if urls.as_array().is_some_and(|it| !it.is_empty()) => object[*field] = json!({ "urls": urls }),
             note if note == spelling.note() && beginning.is_some() => {
-                let (words, urls) = text::told(&tweet.text, &[], &tweet.id);
-                told[note] = json!({ "text": words, "entities": { "urls": urls } });
+                let (text, urls) = text::told(&tweet.text, &[], &tweet.id);
+                object[note] = json!({ "text": text, "entities": { "urls": urls } });
             }
             _ => {}
         }
     }
-    told
+    object
 }
 
 impl Memory {

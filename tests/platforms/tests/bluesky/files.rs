@@ -77,7 +77,7 @@ async fn more_than_four_pictures_are_a_gallery_where_the_server_knows_it() {
         assert_eq!(shown.len(), files.len());
         assert!(shown.iter().all(|it| it["aspectRatio"]["width"].is_u64()), "{shown:?}");
         assert_eq!((&shown[0]["alt"], &shown[1]["alt"]), (&json!(""), &json!("A boat")));
-        let public = stage.network.public().pop().unwrap().media;
+        let public = stage.fake.public_posts().pop().unwrap().media;
         assert!(public.iter().map(|it| &it.bytes).eq(files.iter().map(|it| &it.bytes)), "another order");
     }
 }
@@ -88,10 +88,10 @@ async fn what_is_no_picture_is_refused_by_its_place() {
     let mut broken = sample(MimeType::Png, 2);
     broken.bytes.truncate(40);
     let mut post = stage.post(&account, "broken", vec![sample(MimeType::Png, 1), broken]);
-    let setback = stage.deliver(&mut post).await.unwrap_err();
+    let error = stage.deliver(&mut post).await.unwrap_err();
     assert!(
-        matches!(&setback, AttemptError::Refused { reason } if reason.starts_with("file 2 of 2 (image/png): ")),
-        "{setback:?}"
+        matches!(&error, AttemptError::Refused { reason } if reason.starts_with("file 2 of 2 (image/png): ")),
+        "{error:?}"
     );
 }
 
@@ -100,81 +100,81 @@ async fn files_that_were_thrown_away_are_uploaded_again_for_the_same_post() {
     let (stage, account) = connected().await;
     let mut post = stage.due(&account, "stale", vec![sample(MimeType::Png, 1)]).await;
     let prepared = post.progress.clone();
-    stage.network.collect_blobs();
+    stage.fake.collect_blobs();
 
-    let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
+    let error = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
 
     post.progress = None;
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     assert_eq!(post.progress, prepared, "the record is the same");
     stage.publish(&post).await.unwrap();
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn a_video_is_waited_for() {
     for by_lexicon in [false, true] {
         let (stage, account) = connected().await;
-        stage.network.video_by_lexicon(by_lexicon);
-        stage.network.video_takes(7);
+        stage.fake.set_follows_lexicon(by_lexicon);
+        stage.fake.set_video_polls(7);
 
         let record = record(&stage, &account, "moving", vec![sample(MimeType::Mp4, 1)]).await;
 
         assert_eq!(record["embed"]["$type"], "app.bsky.embed.video");
         assert_eq!(record["embed"]["video"]["mimeType"], "video/mp4");
-        assert_eq!(stage.network.calls(Call::Upload), 1);
-        assert_eq!(stage.network.calls(Call::Process), 8);
+        assert_eq!(stage.fake.call_count(Call::Upload), 1);
+        assert_eq!(stage.fake.call_count(Call::Process), 8);
     }
 }
 
 #[tokio::test]
 async fn a_video_whose_upload_was_not_answered_is_not_processed_twice() {
     let (stage, account) = connected().await;
-    stage.network.videos_left(1);
-    stage.network.trouble(Call::Upload, InjectedFault::LoseAnswer, 1);
+    stage.fake.set_videos_left(1);
+    stage.fake.inject_fault(Call::Upload, InjectedFault::LoseResponse, 1);
     let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
 
     // The day's quota is used up by the first, which did arrive.
-    let mut setbacks = Vec::new();
+    let mut errors = Vec::new();
     let prepared = stage.prepare(&post).await;
     assert!(matches!(prepared, Err(AttemptError::Unknown { .. })), "{prepared:?}");
-    stage.network.videos_left(1);
-    stage.prepare_all(&mut post, &mut setbacks).await.unwrap();
+    stage.fake.set_videos_left(1);
+    stage.prepare_all(&mut post, &mut errors).await.unwrap();
 
     stage.clock.skip_to(post.publish_at);
     stage.publish(&post).await.unwrap();
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
-async fn a_day_without_videos_left_is_waited_out() {
+async fn exhausted_video_quota_delays_the_post() {
     let stage = Stage::<Bluesky>::new().await;
     let account = stage.connect().await;
-    stage.network.videos_left(0);
+    stage.fake.set_videos_left(0);
     let post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
-    let setback = stage.prepare(&post).await.unwrap_err();
+    let error = stage.prepare(&post).await.unwrap_err();
     let opens_at = stage.clock.now() + TimeDelta::hours(1);
     assert!(
-        matches!(&setback, AttemptError::RetryLater { retry_at: Some(at), reason } if *at <= opens_at && reason.contains("daily limit")),
-        "{setback:?}"
+        matches!(&error, AttemptError::RetryLater { retry_at: Some(at), reason } if *at <= opens_at && reason.contains("daily limit")),
+        "{error:?}"
     );
-    assert_eq!(stage.network.calls(Call::Upload), 0);
+    assert_eq!(stage.fake.call_count(Call::Upload), 0);
 
     stage.clock.advance(TimeDelta::minutes(1));
-    stage.network.videos_left(25);
+    stage.fake.set_videos_left(25);
     stage.prepare(&post).await.unwrap();
 }
 
 #[tokio::test]
 async fn unconfirmed_address_error_says_what_to_do() {
     let (stage, account) = connected().await;
-    stage.network.unconfirm();
+    stage.fake.unconfirm_email();
     let post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
-    let setback = stage.prepare(&post).await.unwrap_err();
+    let error = stage.prepare(&post).await.unwrap_err();
     assert!(
-        matches!(&setback, AttemptError::Refused { reason } if reason.contains("Confirm your email address in Bluesky's settings")),
-        "{setback:?}"
+        matches!(&error, AttemptError::Refused { reason } if reason.contains("Confirm your email address in Bluesky's settings")),
+        "{error:?}"
     );
 }
 
@@ -183,7 +183,7 @@ fn large_video() -> Sample {
     let mut video = sample(MimeType::Mp4, 1);
     video.bytes.resize(17 << 20, 7);
     video.attachment.size_bytes = video.bytes.len() as u64;
-    video.attachment.facts = Some(Facts { pixels: Pixels::of(1080, 1920), ..Facts::default() });
+    video.attachment.facts = Some(Facts { pixels: Pixels::new(1080, 1920), ..Facts::default() });
     video
 }
 
@@ -192,14 +192,14 @@ async fn a_large_video_goes_up_in_parts_and_goes_on_where_it_stopped() {
     let (stage, account) = connected().await;
     let video = large_video();
     let mut post = stage.post(&account, "moving", vec![video.clone()]);
-    stage.network.trouble(Call::Upload, InjectedFault::Unavailable, 1);
+    stage.fake.inject_fault(Call::Upload, InjectedFault::Unavailable, 1);
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(matches!(passage.setbacks.as_slice(), [AttemptError::RetryLater { .. }]), "{:?}", passage.setbacks);
-    assert_eq!(stage.network.parts_taken(), [1, 1, 1, 1], "no part is sent twice");
-    assert!(stage.network.public()[0].media[0].bytes == video.bytes, "another video arrived");
-    let record = stage.network.record(&passage.published.platform_post_id).unwrap();
+    assert!(matches!(passage.errors.as_slice(), [AttemptError::RetryLater { .. }]), "{:?}", passage.errors);
+    assert_eq!(stage.fake.part_upload_counts(), [1, 1, 1, 1], "no part is sent twice");
+    assert!(stage.fake.public_posts()[0].media[0].bytes == video.bytes, "another video arrived");
+    let record = stage.fake.record(&passage.published.platform_post_id).unwrap();
     assert_eq!(record["embed"]["aspectRatio"], json!({"width": 1080, "height": 1920}));
 }
 
@@ -213,22 +213,22 @@ async fn an_upload_that_is_forgotten_is_a_setback_and_one_without_parts_goes_who
             let begun = stage.prepare(&post).await.unwrap();
             let Step::Again { progress, .. } = begun else { panic!("{begun:?}") };
             post.progress = Some(progress);
-            stage.network.forget_uploads();
+            stage.fake.forget_uploads();
         } else {
-            stage.network.cut_videos(None);
+            stage.fake.set_part_bytes(None);
         }
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
         // It is begun anew ever more rarely, should it be forgotten each time.
         assert!(
-            passage.setbacks.iter().all(|it| matches!(it, AttemptError::PreparationExpired { .. })),
+            passage.errors.iter().all(|it| matches!(it, AttemptError::PreparationExpired { .. })),
             "{:?}",
-            passage.setbacks
+            passage.errors
         );
-        assert_eq!(passage.setbacks.len(), usize::from(parts));
-        assert_eq!(stage.network.parts_taken().len(), if parts { 4 } else { 0 });
-        assert!(stage.network.public()[0].media[0].bytes == video.bytes, "another video arrived");
+        assert_eq!(passage.errors.len(), usize::from(parts));
+        assert_eq!(stage.fake.part_upload_counts().len(), if parts { 4 } else { 0 });
+        assert!(stage.fake.public_posts()[0].media[0].bytes == video.bytes, "another video arrived");
     }
 }
 
@@ -236,7 +236,7 @@ async fn an_upload_that_is_forgotten_is_a_setback_and_one_without_parts_goes_who
 async fn a_gif_is_shown_as_a_video_that_runs_without_end() {
     let (stage, account) = connected().await;
     let mut gif = sample(MimeType::Gif, 1);
-    gif.attachment.facts = Some(Facts { pixels: Pixels::of(320, 240), ..Facts::default() });
+    gif.attachment.facts = Some(Facts { pixels: Pixels::new(320, 240), ..Facts::default() });
 
     let record = record(&stage, &account, "moving", vec![gif]).await;
 
@@ -249,10 +249,10 @@ async fn a_gif_is_shown_as_a_video_that_runs_without_end() {
 #[tokio::test]
 async fn a_video_that_cannot_be_played_is_refused_in_the_services_words() {
     let (stage, account) = connected().await;
-    stage.network.trouble(Call::Process, InjectedFault::Unwanted, 1);
+    stage.fake.inject_fault(Call::Process, InjectedFault::Refused, 1);
     let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
-    let setback = stage.deliver(&mut post).await.unwrap_err();
-    assert!(matches!(&setback, AttemptError::Refused { reason } if reason.contains("validated")), "{setback:?}");
+    let error = stage.deliver(&mut post).await.unwrap_err();
+    assert!(matches!(&error, AttemptError::Refused { reason } if reason.contains("validated")), "{error:?}");
 }
 
 #[tokio::test]
@@ -261,20 +261,20 @@ async fn a_video_whose_job_failed_is_uploaded_again_twice() {
     {
         for (failures, is_published) in [(1, true), (2, true), (3, false)] {
             let (stage, account) = connected().await;
-            stage.network.fail_video_jobs(failures, code);
+            stage.fake.fail_video_jobs(failures, code);
             let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
 
             let delivered = stage.deliver(&mut post).await;
 
             match delivered {
-                Ok(passage) => assert!(is_published && passage.setbacks.is_empty(), "{code:?}: {:?}", passage.setbacks),
+                Ok(passage) => assert!(is_published && passage.errors.is_empty(), "{code:?}: {:?}", passage.errors),
                 Err(AttemptError::Refused { reason }) => {
                     assert!(!is_published && reason.contains("3 times") && reason.contains("Failed to"), "{reason}");
                 }
                 Err(other) => panic!("{code:?}: {other:?}"),
             }
-            assert_eq!(stage.network.public().len(), usize::from(is_published));
-            assert_eq!(stage.network.calls(Call::Upload), (failures + 1).min(3), "{code:?}");
+            assert_eq!(stage.fake.public_posts().len(), usize::from(is_published));
+            assert_eq!(stage.fake.call_count(Call::Upload), (failures + 1).min(3), "{code:?}");
         }
     }
 }
@@ -282,40 +282,40 @@ async fn a_video_whose_job_failed_is_uploaded_again_twice() {
 #[tokio::test]
 async fn a_video_that_the_accounts_server_does_not_take_is_refused_at_once() {
     let (stage, account) = connected().await;
-    stage.network.fail_video_jobs(1, Some("pds_upload_unsupported_blob_size"));
+    stage.fake.fail_video_jobs(1, Some("pds_upload_unsupported_blob_size"));
     let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
 
-    let setback = stage.deliver(&mut post).await.unwrap_err();
+    let error = stage.deliver(&mut post).await.unwrap_err();
 
-    let AttemptError::Refused { reason } = setback else { panic!("{setback:?}") };
+    let AttemptError::Refused { reason } = error else { panic!("{error:?}") };
     assert!(reason.contains("account's server") && reason.contains("size"), "{reason}");
-    assert_eq!(stage.network.calls(Call::Upload), 1);
+    assert_eq!(stage.fake.call_count(Call::Upload), 1);
 }
 
 #[tokio::test]
 async fn an_upload_in_parts_that_failed_is_made_again_twice() {
     for (failures, is_published) in [(2, true), (3, false)] {
         let (stage, account) = connected().await;
-        stage.network.fail_uploads(failures);
+        stage.fake.fail_uploads(failures);
         let mut post = stage.post(&account, "moving", vec![large_video()]);
 
         let delivered = stage.deliver(&mut post).await;
 
         match delivered {
-            Ok(passage) => assert!(is_published && passage.setbacks.is_empty(), "{:?}", passage.setbacks),
+            Ok(passage) => assert!(is_published && passage.errors.is_empty(), "{:?}", passage.errors),
             Err(AttemptError::Refused { reason }) => {
                 assert!(!is_published && reason.contains("could not be assembled"), "{reason}");
             }
             Err(other) => panic!("{other:?}"),
         }
-        assert_eq!(stage.network.parts_taken().len(), 4 * 3);
+        assert_eq!(stage.fake.part_upload_counts().len(), 4 * 3);
     }
 }
 
 #[tokio::test]
 async fn a_video_that_is_never_done_is_given_up() {
     let (stage, account) = connected().await;
-    stage.network.video_takes(1000);
+    stage.fake.set_video_polls(1000);
     let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
     let begun = stage.prepare(&post).await.unwrap();
     let Step::Again { progress, .. } = begun else { panic!("{begun:?}") };
@@ -324,10 +324,10 @@ async fn a_video_that_is_never_done_is_given_up() {
     stage.prepare(&post).await.unwrap();
 
     stage.clock.advance(TimeDelta::minutes(2));
-    let setback = stage.prepare(&post).await.unwrap_err();
+    let error = stage.prepare(&post).await.unwrap_err();
 
     assert!(
-        matches!(&setback, AttemptError::PreparationExpired { reason } if reason.contains("30 minutes")),
-        "{setback:?}"
+        matches!(&error, AttemptError::PreparationExpired { reason } if reason.contains("30 minutes")),
+        "{error:?}"
     );
 }

@@ -26,5 +26,5 @@ async fn connected() -> (Stage<Bluesky>, Account) {
 async fn record(stage: &Stage<Bluesky>, account: &Account, text: &str, media: Vec<Sample>) -> Value {
     let post = stage.due(account, text, media).await;
     let published = stage.publish(&post).await.unwrap();
-    stage.network.record(&published.platform_post_id).unwrap()
+    stage.fake.record(&published.platform_post_id).unwrap()
 }

@@ -32,7 +32,7 @@ async fn embed(
     let mut post = stage.post(account, text, media);
     post.options = options;
     let passage = stage.deliver(&mut post).await?;
-    Ok(stage.network.record(&passage.published.platform_post_id).unwrap()["embed"].clone())
+    Ok(stage.fake.record(&passage.published.platform_post_id).unwrap()["embed"].clone())
 }
 
 /// The link to another user's post, in the official client.
@@ -43,8 +43,8 @@ fn link() -> String {
 #[tokio::test]
 async fn a_link_to_a_post_is_a_quote_of_it() {
     let (stage, account) = connected().await;
-    let quoted = stage.network.others_post(KEY, true);
-    let record = format!("at://{}/app.bsky.feed.post/{KEY}", stage.network.other_did());
+    let quoted = stage.fake.add_other_post(KEY, true);
+    let record = format!("at://{}/app.bsky.feed.post/{KEY}", stage.fake.other_did());
     for text in [format!("Look: {}", link()), format!("Look: {record}."), link()] {
         let embed = embed(&stage, &account, &text, Vec::new(), Options::default()).await.unwrap();
         assert_eq!(embed, json!({"$type": "app.bsky.embed.record", "record": quoted}), "{text}");
@@ -56,7 +56,7 @@ async fn a_link_to_a_post_is_a_quote_of_it() {
 #[tokio::test]
 async fn a_quote_stands_beside_pictures() {
     let (stage, account) = connected().await;
-    let quoted = stage.network.others_post(KEY, true);
+    let quoted = stage.fake.add_other_post(KEY, true);
 
     let embed = embed(&stage, &account, "Look", vec![sample(MimeType::Png, 1)], quote(&link())).await.unwrap();
 
@@ -79,16 +79,13 @@ async fn a_post_of_ones_own_is_quoted_by_its_address() {
 #[tokio::test]
 async fn forbidden_quote_is_an_error_of_its_field() {
     let (stage, account) = connected().await;
-    stage.network.others_post(KEY, false);
+    stage.fake.add_other_post(KEY, false);
     let missing = link().replace(KEY, "3m5xkqh2v4k2b");
     for (address, words) in
         [(link(), "does not allow"), (missing.clone(), "does not exist"), ("at://x".to_owned(), "no link")]
     {
-        let setback = embed(&stage, &account, "Look", Vec::new(), quote(&address)).await.unwrap_err();
-        assert!(
-            matches!(&setback, AttemptError::Refused { reason } if reason.contains(words)),
-            "{address}: {setback:?}"
-        );
+        let error = embed(&stage, &account, "Look", Vec::new(), quote(&address)).await.unwrap_err();
+        assert!(matches!(&error, AttemptError::Refused { reason } if reason.contains(words)), "{address}: {error:?}");
     }
     for text in [link(), missing] {
         let off = options([]);

@@ -26,7 +26,7 @@ async fn a_record_says_when_it_was_due_and_where_its_words_lead() {
     };
     let tag = |it: &str| json!({"$type": "app.bsky.richtext.facet#tag", "tag": it});
     let link = json!({"$type": "app.bsky.richtext.facet#link", "uri": "https://127.0.0.1:1/a/path/of/some/length"});
-    let bob = json!({"$type": "app.bsky.richtext.facet#mention", "did": stage.network.other_did()});
+    let bob = json!({"$type": "app.bsky.richtext.facet#mention", "did": stage.fake.other_did()});
     assert_eq!(
         record,
         json!({
@@ -65,7 +65,7 @@ async fn the_longest_text_is_counted_as_it_is_put() {
 async fn a_post_that_goes_out_late_says_the_present_time() {
     let (stage, account) = connected().await;
     let created_at =
-        |published: Published| stage.network.record(&published.platform_post_id).unwrap()["createdAt"].clone();
+        |published: Published| stage.fake.record(&published.platform_post_id).unwrap()["createdAt"].clone();
 
     // Prepared late.
     let mut late = stage.post(&account, "prepared late", Vec::new());
@@ -77,8 +77,8 @@ async fn a_post_that_goes_out_late_says_the_present_time() {
     // Prepared in time, and then held up.
     let mut held_up = stage.due(&account, "held up", Vec::new()).await;
     stage.clock.advance(TimeDelta::hours(1));
-    let setback = stage.publish(&held_up).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
+    let error = stage.publish(&held_up).await.unwrap_err();
+    assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
     held_up.progress = None;
     stage.prepare_all(&mut held_up, &mut Vec::new()).await.unwrap();
     let prepared_at = stage.clock.now();
@@ -87,19 +87,19 @@ async fn a_post_that_goes_out_late_says_the_present_time() {
 
     // Tried in time, and certainly without any effect.
     let mut limited = stage.due(&account, "limited", Vec::new()).await;
-    stage.network.trouble(Call::Publish, InjectedFault::Limited { retry_after: TimeDelta::minutes(9) }, 1);
-    let setback = stage.publish(&limited).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::RetryLater { .. }), "{setback:?}");
+    stage.fake.inject_fault(Call::Publish, InjectedFault::RateLimited { retry_after: TimeDelta::minutes(9) }, 1);
+    let error = stage.publish(&limited).await.unwrap_err();
+    assert!(matches!(error, AttemptError::RetryLater { .. }), "{error:?}");
     stage.clock.advance(TimeDelta::minutes(9));
-    let setback = stage.publish(&limited).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
+    let error = stage.publish(&limited).await.unwrap_err();
+    assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
     limited.progress = None;
     stage.prepare_all(&mut limited, &mut Vec::new()).await.unwrap();
     assert_eq!(created_at(stage.publish(&limited).await.unwrap()), shown(stage.clock.now()));
 
     // The outcome of the first attempt is unknown: every attempt puts an equal record.
     let tried = stage.due(&account, "tried", Vec::new()).await;
-    stage.network.trouble(Call::Publish, InjectedFault::Unavailable, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::Unavailable, 1);
     stage.publish(&tried).await.unwrap_err();
     stage.clock.advance(TimeDelta::hours(1));
     assert_eq!(created_at(stage.publish(&tried).await.unwrap()), shown(tried.publish_at));
@@ -110,7 +110,7 @@ async fn a_repeat_changes_nothing_even_days_later() {
     let (stage, account) = connected().await;
     let post = stage.due(&account, "again", vec![sample(domain::media::MimeType::Png, 1)]).await;
     let first = stage.publish(&post).await.unwrap();
-    let commits = stage.network.commits();
+    let commits = stage.fake.commits();
 
     for wait in [TimeDelta::seconds(1), TimeDelta::minutes(20)] {
         stage.clock.advance(wait);
@@ -118,24 +118,24 @@ async fn a_repeat_changes_nothing_even_days_later() {
         assert_eq!(again.platform_post_id, first.platform_post_id);
     }
     stage.clock.advance(TimeDelta::days(3));
-    stage.renew().await.unwrap();
+    stage.refresh().await.unwrap();
     stage.publish(&post).await.unwrap();
-    assert_eq!((stage.network.public().len(), stage.network.commits()), (1, commits));
+    assert_eq!((stage.fake.public_posts().len(), stage.fake.commits()), (1, commits));
 }
 
 #[tokio::test]
 async fn record_of_an_earlier_attempt_with_another_text_is_the_post() {
     let (stage, account) = connected().await;
     let mut post = stage.due(&account, "see #this", Vec::new()).await;
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     stage.publish(&post).await.unwrap_err();
 
     // As if it had been prepared anew meanwhile, and had come out differently.
     post.progress = post.progress.map(|it| it.replace("\"tag\":\"this\"", "\"tag\":\"that\""));
     let published = stage.publish(&post).await.unwrap();
 
-    assert_eq!(published.platform_post_id, stage.network.public()[0].id);
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(published.platform_post_id, stage.fake.public_posts()[0].id);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
@@ -149,9 +149,9 @@ async fn another_post_with_the_key_is_not_this_one() {
     post.progress = post.progress.map(|it| it.replace("\"text\":\"one\"", "\"text\":\"two\""));
 
     assert!(matches!(stage.resolve(&post, since).await, Resolution::NotFound));
-    let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::Refused { .. }), "{setback:?}");
-    assert_eq!(stage.network.public()[0].text, "one");
+    let error = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(error, AttemptError::Refused { .. }), "{error:?}");
+    assert_eq!(stage.fake.public_posts()[0].text, "one");
 }
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn options_are_a_language_a_label_of_its_own_and_no_card() {
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    let record = stage.network.record(&passage.published.platform_post_id).unwrap();
+    let record = stage.fake.record(&passage.published.platform_post_id).unwrap();
     assert_eq!(record["langs"], json!(["de"]));
     assert_eq!(record["labels"]["values"], json!([{"val": "graphic-media"}]));
     assert_eq!(record["embed"], Value::Null);

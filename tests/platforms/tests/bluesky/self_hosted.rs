@@ -67,20 +67,20 @@ impl Network for SelfHosted {
         json!({ "plc": url, "resolver": url, "appview": url })
     }
 
-    fn answers(&self) -> FieldValues {
-        self.bluesky.answers()
+    fn form_values(&self) -> FieldValues {
+        self.bluesky.form_values()
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
-        self.bluesky.send_back(url, decision).await
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
+        self.bluesky.redirect_url(url, decision).await
     }
 
-    fn trouble(&self, call: Call, trouble: InjectedFault, count: usize) {
-        self.bluesky.trouble(call, trouble, count);
+    fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize) {
+        self.bluesky.inject_fault(call, fault, count);
     }
 
-    fn echo(&self) -> bool {
-        self.bluesky.echo()
+    fn echo_requests(&self) -> bool {
+        self.bluesky.echo_requests()
     }
 
     fn revoke(&self) {
@@ -91,29 +91,29 @@ impl Network for SelfHosted {
         self.bluesky.end_access_tokens();
     }
 
-    fn public(&self) -> Vec<PublicPost> {
-        self.bluesky.public()
+    fn public_posts(&self) -> Vec<PublicPost> {
+        self.bluesky.public_posts()
     }
 
-    fn grants(&self) -> usize {
-        self.bluesky.grants()
+    fn grant_count(&self) -> usize {
+        self.bluesky.grant_count()
     }
 
-    fn calls(&self, call: Call) -> usize {
-        self.bluesky.calls(call)
+    fn call_count(&self, call: Call) -> usize {
+        self.bluesky.call_count(call)
     }
 }
 
 async fn embed(stage: &Stage<SelfHosted>, account: &Account, text: &str) -> Value {
     let post = stage.due(account, text, Vec::new()).await;
     let published = stage.publish(&post).await.unwrap();
-    stage.network.bluesky.record(&published.platform_post_id).unwrap()["embed"].clone()
+    stage.fake.bluesky.record(&published.platform_post_id).unwrap()["embed"].clone()
 }
 
 #[tokio::test]
 async fn a_video_goes_to_the_accounts_own_server_within_its_limit() {
     let stage = Stage::<SelfHosted>::new().await;
-    stage.network.bluesky.limit_blobs(5 << 20);
+    stage.fake.bluesky.set_blob_limit(5 << 20);
     let account = stage.connect().await;
     assert!(account.rules.rules.contains(&Rule::max_video_bytes(5 << 20)), "{:?}", account.rules);
 
@@ -128,8 +128,8 @@ async fn a_video_goes_to_the_accounts_own_server_within_its_limit() {
     let post = stage.due(&account, "moving", vec![video.clone()]).await;
     stage.publish(&post).await.unwrap();
 
-    assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
-    assert_eq!((stage.network.calls(Call::Upload), stage.network.calls(Call::Process)), (1, 0));
+    assert_eq!(stage.fake.public_posts()[0].media[0].bytes, video.bytes);
+    assert_eq!((stage.fake.call_count(Call::Upload), stage.fake.call_count(Call::Process)), (1, 0));
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn a_server_from_before_galleries_has_posts_of_four_pictures() {
     for (is_old, most) in [(false, 10_u8), (true, 4)] {
         let stage = Stage::<SelfHosted>::new().await;
         if is_old {
-            stage.network.bluesky.knows_no_galleries();
+            stage.fake.bluesky.knows_no_galleries();
         }
         let account = stage.connect().await;
         assert!(account.rules.rules.contains(&Rule::max_images(most.into())), "{:?}", account.rules);
@@ -146,7 +146,7 @@ async fn a_server_from_before_galleries_has_posts_of_four_pictures() {
         let post = stage.due(&account, "as many as it takes", files).await;
         stage.publish(&post).await.unwrap();
 
-        assert_eq!(stage.network.public()[0].media.len(), usize::from(most));
+        assert_eq!(stage.fake.public_posts()[0].media.len(), usize::from(most));
     }
 }
 
@@ -155,7 +155,7 @@ async fn a_link_is_shown_as_its_page_wants() {
     let stage = Stage::<SelfHosted>::new().await;
     let account = stage.connect().await;
     for path in ["about/tea", "moved"] {
-        let link = format!("http://{}/{path}", stage.network.page);
+        let link = format!("http://{}/{path}", stage.fake.page);
 
         let embed = embed(&stage, &account, &format!("Look: {link}.")).await;
 
@@ -171,8 +171,8 @@ async fn a_link_is_shown_as_its_page_wants() {
 async fn without_a_picture_there_is_a_card_and_without_a_title_none() {
     let stage = Stage::<SelfHosted>::new().await;
     let account = stage.connect().await;
-    let page = stage.network.page;
-    stage.network.trouble(Call::Upload, InjectedFault::Unavailable, 1);
+    let page = stage.fake.page;
+    stage.fake.inject_fault(Call::Upload, InjectedFault::Unavailable, 1);
     let without_picture = embed(&stage, &account, &format!("http://{page}/about/tea")).await;
     assert_eq!(without_picture["external"]["title"], "Tea & biscuits");
     assert!(without_picture["external"].get("thumb").is_none());
@@ -187,10 +187,10 @@ async fn without_a_picture_there_is_a_card_and_without_a_title_none() {
 async fn link_with_an_image_has_no_card() {
     let stage = Stage::<SelfHosted>::new().await;
     let account = stage.connect().await;
-    let text = format!("http://{}/about/tea", stage.network.page);
+    let text = format!("http://{}/about/tea", stage.fake.page);
     let post = stage.due(&account, &text, vec![sample(MimeType::Jpeg, 1)]).await;
     let published = stage.publish(&post).await.unwrap();
-    let record = stage.network.bluesky.record(&published.platform_post_id).unwrap();
+    let record = stage.fake.bluesky.record(&published.platform_post_id).unwrap();
     assert_eq!(record["embed"]["$type"], "app.bsky.embed.images");
 }
 
@@ -198,9 +198,9 @@ async fn link_with_an_image_has_no_card() {
 async fn an_account_is_followed_to_a_server_that_takes_the_same_grant() {
     let stage = Stage::<SelfHosted>::new().await;
     stage.connect().await;
-    stage.network.bluesky.move_to(&format!("http://{}", stage.network.page));
+    stage.fake.bluesky.move_to(&format!("http://{}", stage.fake.page));
 
-    let renewed = stage.renew().await.unwrap();
+    let renewed = stage.refresh().await.unwrap();
 
-    assert_eq!(stage.publishing().host(&renewed), Some(stage.network.page.to_string()));
+    assert_eq!(stage.publisher().host(&renewed), Some(stage.fake.page.to_string()));
 }

@@ -80,8 +80,8 @@ pub(crate) fn random() -> String {
     base64(bytes)
 }
 
-pub(crate) fn digest(of: &str) -> String {
-    base64(Sha256::digest(of))
+pub(crate) fn digest(text: &str) -> String {
+    base64(Sha256::digest(text))
 }
 
 /// A proof before it is signed.
@@ -147,7 +147,7 @@ impl Client {
             own_key: Some(Key::new()),
             ..Self::new().await
         };
-        client.network.know_client(&client.id, client.document());
+        client.network.add_client_document(&client.id, client.document());
         client
     }
 
@@ -317,7 +317,7 @@ impl Client {
     /// All the way to tokens.
     pub(crate) async fn connect(&self) -> Tokens {
         let (page, verifier) = self.begin().await;
-        let query = self.network.decide(&page, Decision::Allow).await;
+        let query = self.network.redirect_query(&page, Decision::Allow).await;
         assert_eq!((query["state"].as_str(), query["iss"].as_str()), ("the-state", self.network.issuer()));
         tokens(&self.exchange(&query["code"], &verifier).await)
     }

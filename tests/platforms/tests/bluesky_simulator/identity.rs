@@ -35,7 +35,7 @@ async fn a_profile_is_shown_while_somebody_shows_profiles() {
     let shown = client.bearer(Method::GET, &profile, "", Body::Nothing).await;
     assert_eq!(shown.body["displayName"], "Alice");
 
-    client.network.has_app_view(false);
+    client.network.set_app_view(false);
     let shown = client.bearer(Method::GET, &profile, "", Body::Nothing).await;
     assert_eq!(shown.error(), (400, "InvalidRequest"));
     let shown = client.bearer(Method::GET, &record, "", Body::Nothing).await;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::client::{Answer, Body, Client, TID, post};
 
 fn app_password(network: &Bluesky) -> String {
-    network.direct_answers().unwrap()["app_password"].expose_secret().to_owned()
+    network.direct_form_values().unwrap()["app_password"].expose_secret().to_owned()
 }
 
 async fn sign_in(client: &Client, identifier: &str, password: &str) -> Answer {
@@ -37,7 +37,7 @@ async fn a_password_gives_a_session() {
     assert_eq!(put(&client, &session.text("accessJwt")).await.status, 200);
     assert_eq!(put(&client, &session.text("refreshJwt")).await.error(), (400, "InvalidToken"));
     assert_eq!(put(&client, "").await.error(), (401, "AuthMissing"));
-    assert_eq!(client.network.grants(), 1);
+    assert_eq!(client.network.grant_count(), 1);
 
     client.network.ask_for_second_factor();
     let main = sign_in(&client, "alice.test", client.network.main_password()).await;
@@ -55,7 +55,7 @@ async fn a_used_refresh_token_works_for_two_more_hours() {
 
     let new = refresh(&client, &old).await;
     assert_eq!(put(&client, &new.text("accessJwt")).await.status, 200);
-    assert_eq!(client.network.grants(), 1);
+    assert_eq!(client.network.grant_count(), 1);
     client.clock.advance(TimeDelta::minutes(119));
     assert_eq!(refresh(&client, &old).await.status, 200);
     client.clock.advance(TimeDelta::minutes(2));
@@ -65,7 +65,7 @@ async fn a_used_refresh_token_works_for_two_more_hours() {
     let deleted =
         client.bearer(Method::POST, "com.atproto.server.deleteSession", &new.text("refreshJwt"), Body::Nothing).await;
     assert_eq!((deleted.status.as_u16(), deleted.body), (200, Value::String(String::new())));
-    assert_eq!(client.network.grants(), 0);
+    assert_eq!(client.network.grant_count(), 0);
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn a_revoked_password_ends_the_grant_but_not_the_access_token() {
 
     client.network.revoke();
 
-    assert_eq!(client.network.grants(), 0);
+    assert_eq!(client.network.grant_count(), 0);
     assert_eq!(refresh(&client, &session.text("refreshJwt")).await.error(), (400, "ExpiredToken"));
     assert_eq!(sign_in(&client, "alice.test", &password).await.error(), (401, "AuthenticationRequired"));
     assert_eq!(sign_in(&client, "alice.test", &app_password(&client.network)).await.status, 200);

@@ -80,7 +80,7 @@ async fn a_token_is_bound_to_its_key() {
     ask(&client, &tokens.access, |_| {}).await;
     assert_eq!(ask(&client, &tokens.access, |_| {}).await.error(), (401, "invalid_token"));
     assert_eq!(client.refresh(&tokens.refresh).await.error(), (400, "invalid_grant"));
-    assert_eq!(client.network.grants(), 0, "as on real servers");
+    assert_eq!(client.network.grant_count(), 0, "as on real servers");
 }
 
 #[tokio::test]

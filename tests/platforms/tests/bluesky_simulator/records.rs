@@ -36,7 +36,7 @@ async fn a_post_is_public_once_however_often_it_is_sent() {
     assert_eq!(client.network.commits(), 1);
     assert_eq!(client.network.record(&uri), Some(record));
     let medium = PublicMedium { mime_type: MimeType::Png, bytes: PNG.to_vec(), alt_text: None };
-    assert_eq!(client.network.public(), [PublicPost { id: uri, text: "hello".into(), media: vec![medium] }]);
+    assert_eq!(client.network.public_posts(), [PublicPost { id: uri, text: "hello".into(), media: vec![medium] }]);
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn a_key_is_written_over_unless_nothing_may_be_there() {
     assert_eq!(create("two").await.error(), (400, "InvalidSwap"));
     assert_eq!(client.put(&token, TID, &post("three")).await.status, 200);
 
-    let posts = client.network.public();
+    let posts = client.network.public_posts();
     assert_eq!(posts.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["three"]);
     let writing = client.writing(TID, &post("four"));
     let created = client.call(Method::POST, "com.atproto.repo.createRecord", &token, Body::Json(&writing)).await;
@@ -100,7 +100,7 @@ async fn records_that_no_schema_allows_are_refused() {
     elsewhere["repo"] = client.network.other_did().into();
     let answer = client.call(Method::POST, PUT, &token, Body::Json(&elsewhere)).await;
     assert_eq!(answer.error(), (401, "AuthenticationRequired"));
-    assert!(client.network.public().is_empty());
+    assert!(client.network.public_posts().is_empty());
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn a_record_refers_to_files_as_they_are() {
 async fn a_file_has_a_type_a_length_and_an_end() {
     let client = Client::new().await;
     let token = client.connect().await.access;
-    client.network.limit_blobs(40);
+    client.network.set_blob_limit(40);
     let limits = client.bearer(Method::GET, "com.atproto.server.describeServer", "", Body::Nothing).await;
     assert_eq!(limits.body["blobUploadLimit"], 40);
 
@@ -161,5 +161,5 @@ async fn an_account_that_is_away_does_not_write() {
 
     client.network.take_down();
     assert_eq!(client.put(&token, TID, &post("again")).await.error(), (401, "invalid_token"));
-    assert_eq!(client.network.grants(), 0);
+    assert_eq!(client.network.grant_count(), 0);
 }

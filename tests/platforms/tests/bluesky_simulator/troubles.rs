@@ -6,26 +6,26 @@ use platforms::conformance::network::{Call, InjectedFault, Network};
 use crate::client::{Body, Client, TID, digest, post, tokens};
 
 #[tokio::test]
-async fn trouble_waits_for_a_call_that_would_be_served() {
+async fn fault_applies_to_the_next_served_call() {
     let client = Client::new().await;
     let token = client.connect().await.access;
-    client.network.trouble(Call::Publish, InjectedFault::Broken, 1);
+    client.network.inject_fault(Call::Publish, InjectedFault::ServerError, 1);
 
     // The first of these has no nonce yet.
     let broken = client.put(&token, TID, &post("hello")).await;
     assert_eq!(broken.error(), (500, "InternalServerError"));
-    assert_eq!(client.network.calls(Call::Publish), 1);
+    assert_eq!(client.network.call_count(Call::Publish), 1);
     assert_eq!(client.put(&token, TID, &post("hello")).await.status, 200);
-    assert_eq!(client.network.calls(Call::Publish), 2);
+    assert_eq!(client.network.call_count(Call::Publish), 2);
 }
 
 #[tokio::test]
-async fn an_answer_is_lost_after_the_deed() {
+async fn lost_response_follows_the_write() {
     let client = Client::new().await;
     let token = client.connect().await.access;
     client.call(Method::GET, "com.atproto.server.getSession", &token, Body::Nothing).await;
-    for (trouble, posts) in [(InjectedFault::CutBefore, 0), (InjectedFault::LoseAnswer, 1)] {
-        client.network.trouble(Call::Publish, trouble, 1);
+    for (fault, posts) in [(InjectedFault::CutBefore, 0), (InjectedFault::LoseResponse, 1)] {
+        client.network.inject_fault(Call::Publish, fault, 1);
         let url = format!("{}/xrpc/com.atproto.repo.putRecord", client.network.pds());
         let proof = client.proof(&Method::POST, &url, Some(&token));
         assert_eq!(proof.claims["ath"], digest(&token));
@@ -33,28 +33,28 @@ async fn an_answer_is_lost_after_the_deed() {
         let request = request.header(AUTHORIZATION, format!("DPoP {token}"));
         let lost = request.header("dpop", client.key.sign(&proof.header, &proof.claims)).send().await;
 
-        assert!(lost.is_err(), "{trouble:?}");
-        assert_eq!(client.network.public().len(), posts, "{trouble:?}");
+        assert!(lost.is_err(), "{fault:?}");
+        assert_eq!(client.network.public_posts().len(), posts, "{fault:?}");
     }
 }
 
 #[tokio::test]
-async fn each_trouble_looks_like_itself() {
+async fn each_fault_has_its_own_response() {
     let client = Client::new().await;
     let token = client.connect().await.access;
     let retry_after = TimeDelta::seconds(45);
-    for (trouble, status, posts) in [
+    for (fault, status, posts) in [
         (InjectedFault::Unavailable, 503, 0),
-        (InjectedFault::Limited { retry_after }, 429, 0),
-        (InjectedFault::Gibberish, 200, 0),
-        (InjectedFault::Unwanted, 400, 0),
-        (InjectedFault::BrokenAfter, 500, 1),
+        (InjectedFault::RateLimited { retry_after }, 429, 0),
+        (InjectedFault::HtmlPage, 200, 0),
+        (InjectedFault::Refused, 400, 0),
+        (InjectedFault::ServerErrorAfter, 500, 1),
     ] {
-        client.network.trouble(Call::Publish, trouble, 1);
+        client.network.inject_fault(Call::Publish, fault, 1);
         let answer = client.put(&token, TID, &post("hello")).await;
-        assert_eq!(answer.status, status, "{trouble:?}");
-        assert_eq!(client.network.public().len(), posts, "{trouble:?}");
-        if let InjectedFault::Limited { .. } = trouble {
+        assert_eq!(answer.status, status, "{fault:?}");
+        assert_eq!(client.network.public_posts().len(), posts, "{fault:?}");
+        if let InjectedFault::RateLimited { .. } = fault {
             assert_eq!(answer.headers["ratelimit-reset"], (client.seconds() + 45).to_string().as_str());
         }
     }
@@ -64,7 +64,7 @@ async fn each_trouble_looks_like_itself() {
 async fn calls_are_classified() {
     let client = Client::new().await;
     let first = client.connect().await;
-    client.network.trouble(Call::Refresh, InjectedFault::Broken, 1);
+    client.network.inject_fault(Call::Refresh, InjectedFault::ServerError, 1);
     assert_eq!(client.refresh(&first.refresh).await.error(), (500, "server_error"));
     let second = tokens(&client.refresh(&first.refresh).await);
     client.upload(&second.access, "image/png", b"file").await;
@@ -73,5 +73,5 @@ async fn calls_are_classified() {
     client.post("/oauth/revoke", &[("token", &second.refresh)]).await;
 
     let calls = [Call::Exchange, Call::Refresh, Call::Upload, Call::Process, Call::Publish, Call::LookUp, Call::Revoke];
-    assert_eq!(calls.map(|it| client.network.calls(it)), [1, 2, 1, 0, 0, 1, 1]);
+    assert_eq!(calls.map(|it| client.network.call_count(it)), [1, 2, 1, 0, 0, 1, 1]);
 }

@@ -12,7 +12,9 @@ use networks::discord::bot::{BOT, DiscordBot, FORUM, GENERAL, NEWS, SERVER, VIEW
 use networks::discord::{Discord, GUILD};
 use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::stage::Stage;
-use platforms::{Account, AppCredentials, AppSource, AuthorizeStep, Choosing, Connect, ConnectError, FieldValues};
+use platforms::{
+    Account, AppCredentials, AppSource, AuthorizeStep, ChoicesRequest, Connect, ConnectError, FieldValues,
+};
 use platforms::{MemoryVault, Registry, Setup};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -23,8 +25,8 @@ use super::{connected, options};
 #[tokio::test]
 async fn the_bot_is_added_to_a_server_on_discords_page() {
     let stage = Stage::<DiscordBot>::new().await;
-    let (departure, _) = stage.depart(&stage.network.answers()).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
+    let (step, _) = stage.authorize(&stage.fake.form_values()).await.unwrap();
+    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
     let asked: BTreeMap<String, String> = Url::parse(&url).unwrap().query_pairs().into_owned().collect();
     let names: Vec<_> = asked.keys().map(String::as_str).collect();
     assert_eq!(names, ["client_id", "permissions", "redirect_uri", "response_type", "scope", "state"]);
@@ -48,16 +50,17 @@ async fn no_secret_is_kept_with_a_server() {
 
     let extra = account.credentials.extra.as_ref().unwrap().expose_secret();
     assert_eq!(extra, json!({"server": GUILD, "bot": BOT}).to_string());
-    assert!(!kept.expose_secret().contains(&stage.network.token()));
+    assert!(!kept.expose_secret().contains(&stage.fake.token()));
     assert!(account.credentials.refresh_token.is_none() && account.credentials.expires_at.is_none());
     let again = stage.connect().await;
-    assert!(again.credentials.share_a_token(&account.credentials), "the bot stays while somebody needs it");
+    assert!(again.credentials.shares_token_with(&account.credentials), "the bot stays while somebody needs it");
 }
 
 async fn listed(stage: &Stage<DiscordBot>, account: &Account) -> Result<Vec<(String, String)>, AttemptError> {
     let connection = Connection { profile: account.profile.clone(), ..a_connection(&a_user()) };
-    let asked = Choosing { option: "channel", query: None, connection: &connection, credentials: &account.credentials };
-    let choices = stage.record(stage.connecting().choices(&asked, stage.clock.now()).await)?;
+    let asked =
+        ChoicesRequest { option: "channel", query: None, connection: &connection, credentials: &account.credentials };
+    let choices = stage.check_redacted(stage.connector().choices(&asked, stage.clock.now()).await)?;
     Ok(choices.into_iter().map(|it| (it.value, it.label)).collect())
 }
 
@@ -72,60 +75,60 @@ async fn channels_in_which_the_bot_may_post_are_listed_in_their_order() {
         ((FORUM, "#questions (forum)"), (GENERAL, "#general – Tower"), (NEWS, "#news – Tower"));
     assert_eq!(listed(&stage, &account).await.unwrap(), said(&[forum, general, news]));
 
-    stage.network.denies(GENERAL, VIEW);
+    stage.fake.denies(GENERAL, VIEW);
     assert_eq!(listed(&stage, &account).await.unwrap(), said(&[forum, news]));
-    stage.network.revoke();
-    let setback = listed(&stage, &account).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
+    stage.fake.revoke();
+    let error = listed(&stage, &account).await.unwrap_err();
+    assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_server_needs_a_channel_and_a_webhook_has_one() {
     let (_, server) = connected().await;
-    let webhook = Stage::<Discord>::new().await.connect_by_typing().await.unwrap();
-    let breaches = |account: &Account, said: &[(&str, &str)]| {
-        let breaches = account.rules.breaches(&PostText::parse("x").unwrap(), &[], &options(said));
-        breaches.into_iter().map(|it| (it.field.into_owned(), it.message)).collect::<Vec<_>>()
+    let webhook = Stage::<Discord>::new().await.connect_directly().await.unwrap();
+    let errors = |account: &Account, said: &[(&str, &str)]| {
+        let errors = account.rules.breaches(&PostText::parse("x").unwrap(), &[], &options(said));
+        errors.into_iter().map(|it| (it.field.into_owned(), it.message)).collect::<Vec<_>>()
     };
 
     let one = |field: &str, message: &str| vec![(field.to_owned(), message.to_owned())];
     let needed = one("options.channel", "Discord needs the option channel for this account");
-    assert_eq!(breaches(&server, &[]), needed);
-    assert_eq!(breaches(&server, &[("channel", GENERAL), ("thread_name", "Tides")]), []);
+    assert_eq!(errors(&server, &[]), needed);
+    assert_eq!(errors(&server, &[("channel", GENERAL), ("thread_name", "Tides")]), []);
     let author = one("options.username", "Discord does not accept the option username here; leave it out");
-    assert_eq!(breaches(&server, &[("channel", GENERAL), ("username", "Keeper")]), author);
+    assert_eq!(errors(&server, &[("channel", GENERAL), ("username", "Keeper")]), author);
 
-    assert_eq!(breaches(&webhook, &[("username", "Keeper")]), []);
+    assert_eq!(errors(&webhook, &[("username", "Keeper")]), []);
     let refused = one("options.channel", "Discord does not accept the option channel here; leave it out");
-    assert_eq!(breaches(&webhook, &[("channel", GENERAL)]), refused);
+    assert_eq!(errors(&webhook, &[("channel", GENERAL)]), refused);
 }
 
 #[tokio::test]
 async fn the_bot_leaves_with_the_connection() {
     let (stage, account) = connected().await;
-    let revoke = || stage.connecting().revoke(&account.credentials, stage.clock.now());
+    let revoke = || stage.connector().revoke(&account.credentials, stage.clock.now());
 
-    stage.network.trouble(Call::Revoke, InjectedFault::Unavailable, 1);
+    stage.fake.inject_fault(Call::Revoke, InjectedFault::Unavailable, 1);
     revoke().await.unwrap_err();
-    assert_eq!(stage.network.grants(), 1);
+    assert_eq!(stage.fake.grant_count(), 1);
     revoke().await.unwrap();
-    assert_eq!(stage.network.grants(), 0);
+    assert_eq!(stage.fake.grant_count(), 0);
     revoke().await.unwrap();
 }
 
 #[tokio::test]
 async fn that_the_bots_token_was_reset_is_no_fault_of_a_connection() {
     let (stage, account) = connected().await;
-    let old = stage.network.token();
-    stage.network.resets_its_token();
+    let old = stage.fake.token();
+    stage.fake.reset_token();
 
-    let setback = stage.publish(&stage.post(&account, "reset", Vec::new())).await.unwrap_err();
-    let AttemptError::RetryLater { retry_at: None, reason } = setback else { panic!("{setback:?}") };
+    let error = stage.publish(&stage.post(&account, "reset", Vec::new())).await.unwrap_err();
+    let AttemptError::RetryLater { retry_at: None, reason } = error else { panic!("{error:?}") };
     assert_eq!(reason, "Discord does not accept the token of this service's bot");
     assert!(!reason.contains(&old));
-    let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    let about = stage.publisher().about(&account.profile, &account.credentials, stage.clock.now()).await;
     assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
-    let callback = stage.decided(platforms::conformance::network::Decision::Allow).await;
+    let callback = stage.callback_after(platforms::conformance::network::Decision::Allow).await;
     let refusal = stage.complete(&callback).await.unwrap_err();
     assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
 }
@@ -142,43 +145,43 @@ fn set_up(network: &impl Network, settings: serde_json::Value, app: serde_json::
 #[tokio::test]
 async fn a_bot_that_is_switched_off_ends_no_connection() {
     let (stage, account) = connected().await;
-    let settings = json!({"url": stage.network.settings()["url"], "app": true});
-    let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": stage.network.token()});
-    let registry = set_up(&stage.network, settings, app);
+    let settings = json!({"url": stage.fake.settings()["url"], "app": true});
+    let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": stage.fake.token()});
+    let registry = set_up(&stage.fake, settings, app);
     let discord = registry.get("discord").unwrap();
 
     let about = discord.about(&account.profile, &account.credentials, stage.clock.now()).await;
 
     let Err(AttemptError::RetryLater { retry_at: None, reason }) = about else { panic!("{about:?}") };
     assert!(reason.starts_with("this service's Discord bot is disabled"), "{reason}");
-    assert_eq!(stage.network.grants(), 1);
+    assert_eq!(stage.fake.grant_count(), 1);
 }
 
 #[tokio::test]
 async fn a_webhook_can_still_be_pasted_where_there_is_a_bot() {
     let stage = Stage::<Discord>::new().await;
     let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": "Mj.Cl.Zn"});
-    let settings = |bot: bool| json!({"url": stage.network.base_url(), "app": true, "bot": bot});
-    let typed = || FieldValues::from([("webhook".to_owned(), stage.network.webhook_url().into())]);
+    let settings = |bot: bool| json!({"url": stage.fake.base_url(), "app": true, "bot": bot});
+    let typed = || FieldValues::from([("webhook".to_owned(), stage.fake.webhook_url().into())]);
     let request = || platforms::AuthorizationRequest {
         state: "state".into(),
-        urls: stage.here(),
+        urls: stage.callback_urls(),
         challenge: "challenge".to_owned(),
     };
     for bot in [true, false] {
-        let registry = set_up(&stage.network, settings(bot), app.clone());
+        let registry = set_up(&stage.fake, settings(bot), app.clone());
         let discord = registry.get("discord").unwrap();
-        let departure = discord.authorize(&typed(), &request(), stage.clock.now()).await.unwrap();
-        let AuthorizeStep::Accounts(accounts) = departure else { panic!("{departure:?}") };
+        let step = discord.authorize(&typed(), &request(), stage.clock.now()).await.unwrap();
+        let AuthorizeStep::Accounts(accounts) = step else { panic!("{step:?}") };
         assert_eq!(accounts[0].scopes, ["webhook.incoming"]);
         let nothing = FieldValues::from([("webhook".to_owned(), String::new().into())]);
-        let departure = discord.authorize(&nothing, &request(), stage.clock.now()).await.unwrap();
-        let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
+        let step = discord.authorize(&nothing, &request(), stage.clock.now()).await.unwrap();
+        let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
         assert_eq!(url.contains("scope=bot%20identify"), bot, "{url}");
     }
 
     let without = json!({"client_id": "us", "client_secret": "hush"});
-    let registry = set_up(&stage.network, settings(true), without);
+    let registry = set_up(&stage.fake, settings(true), without);
     let nothing = FieldValues::from([("webhook".to_owned(), String::new().into())]);
     let refusal =
         registry.get("discord").unwrap().authorize(&nothing, &request(), stage.clock.now()).await.unwrap_err();

@@ -11,22 +11,22 @@ use platforms::conformance::stage::{Post, Stage};
 use super::{connected, post};
 
 /// Its answer is lost, or the call is.
-async fn lost(stage: &Stage<DiscordBot>, post: &Post<'_>, trouble: InjectedFault) {
-    stage.network.trouble(Call::Publish, trouble, 1);
-    let setback = stage.publish(post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
+async fn publish_with_lost_response(stage: &Stage<DiscordBot>, post: &Post<'_>, fault: InjectedFault) {
+    stage.fake.inject_fault(Call::Publish, fault, 1);
+    let error = stage.publish(post).await.unwrap_err();
+    assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
 }
 
 /// What is said of it so long after the call, and how many calls that took.
-async fn asked(stage: &Stage<DiscordBot>, post: &Post<'_>, after: TimeDelta) -> (Resolution, usize) {
+async fn look_up_after(stage: &Stage<DiscordBot>, post: &Post<'_>, after: TimeDelta) -> (Resolution, usize) {
     let since = stage.clock.now();
     stage.clock.advance(after);
-    let before = stage.network.calls(Call::Publish);
-    (stage.resolve(post, since).await, stage.network.calls(Call::Publish) - before)
+    let before = stage.fake.call_count(Call::Publish);
+    (stage.resolve(post, since).await, stage.fake.call_count(Call::Publish) - before)
 }
 
 fn id(stage: &Stage<DiscordBot>) -> String {
-    let [it] = stage.network.public().try_into().unwrap();
+    let [it] = stage.fake.public_posts().try_into().unwrap();
     it.id
 }
 
@@ -34,13 +34,13 @@ fn id(stage: &Stage<DiscordBot>) -> String {
 /// again when the first call can no longer be running, which begins within five seconds of
 /// its intent, and while Discord certainly knows the nonce.
 #[tokio::test]
-async fn words_are_settled_by_their_nonce_within_two_minutes() {
+async fn text_post_is_resolved_by_nonce_within_two_minutes() {
     for (seconds, is_sent_again) in [(5, false), (64, false), (65, true), (79, true), (80, false), (130, false)] {
         let (stage, account) = connected().await;
         let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
-        lost(&stage, &post, InjectedFault::LoseAnswer).await;
+        publish_with_lost_response(&stage, &post, InjectedFault::LoseResponse).await;
 
-        let (answer, calls) = asked(&stage, &post, TimeDelta::seconds(seconds)).await;
+        let (answer, calls) = look_up_after(&stage, &post, TimeDelta::seconds(seconds)).await;
 
         assert_eq!(calls, usize::from(is_sent_again), "after {seconds} seconds");
         match answer {
@@ -49,48 +49,48 @@ async fn words_are_settled_by_their_nonce_within_two_minutes() {
             Resolution::Candidate(found) if 80 <= seconds => assert_eq!(found.platform_post_id, id(&stage)),
             other => panic!("after {seconds} seconds: {other:?}"),
         }
-        assert_eq!(stage.network.public().len(), 1);
+        assert_eq!(stage.fake.public_posts().len(), 1);
     }
 }
 
 #[tokio::test]
-async fn what_did_not_arrive_is_known_at_once_and_goes_out_under_the_same_nonce() {
+async fn missing_post_is_sent_again_with_the_same_nonce() {
     let (stage, account) = connected().await;
     let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
-    stage.network.others_write(GENERAL, 3);
-    lost(&stage, &post, InjectedFault::CutBefore).await;
+    stage.fake.add_other_messages(GENERAL, 3);
+    publish_with_lost_response(&stage, &post, InjectedFault::CutBefore).await;
 
-    let (answer, calls) = asked(&stage, &post, TimeDelta::seconds(5)).await;
+    let (answer, calls) = look_up_after(&stage, &post, TimeDelta::seconds(5)).await;
 
     assert_eq!((answer, calls), (Resolution::NotFound, 0));
     stage.publish(&post).await.unwrap();
-    let first = stage.network.latest_payload()["nonce"].clone();
+    let first = stage.fake.latest_payload()["nonce"].clone();
     // The first call was carried out after all, very late.
     let repeated = stage.publish(&post).await.unwrap();
-    assert_eq!((id(&stage), stage.network.latest_payload()["nonce"].clone()), (repeated.platform_post_id, first));
+    assert_eq!((id(&stage), stage.fake.latest_payload()["nonce"].clone()), (repeated.platform_post_id, first));
 }
 
 #[tokio::test]
-async fn where_lists_have_nonces_they_tell_at_once() {
+async fn listed_nonce_identifies_the_post_at_once() {
     let (stage, account) = connected().await;
-    stage.network.lists_nonces();
+    stage.fake.lists_nonces();
     let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
-    lost(&stage, &post, InjectedFault::LoseAnswer).await;
+    publish_with_lost_response(&stage, &post, InjectedFault::LoseResponse).await;
 
-    let (answer, calls) = asked(&stage, &post, TimeDelta::seconds(5)).await;
+    let (answer, calls) = look_up_after(&stage, &post, TimeDelta::seconds(5)).await;
 
     let Resolution::Found(found) = answer else { panic!("{answer:?}") };
     assert_eq!((found.platform_post_id, calls), (id(&stage), 0));
 }
 
 #[tokio::test]
-async fn files_tell_for_ever_whose_message_it_is() {
+async fn file_names_identify_our_message() {
     for place in [(GENERAL, None), (FORUM, Some("Tides"))] {
         let (stage, account) = connected().await;
         let post = post(&stage, &account, place, "a picture", vec![sample(MimeType::Png, 1)]);
-        lost(&stage, &post, InjectedFault::LoseAnswer).await;
+        publish_with_lost_response(&stage, &post, InjectedFault::LoseResponse).await;
 
-        let (answer, calls) = asked(&stage, &post, TimeDelta::hours(9)).await;
+        let (answer, calls) = look_up_after(&stage, &post, TimeDelta::hours(9)).await;
 
         let Resolution::Found(found) = answer else { panic!("{answer:?}") };
         assert_eq!((&found.platform_post_id, calls), (&id(&stage), 0));
@@ -102,66 +102,66 @@ async fn files_tell_for_ever_whose_message_it_is() {
 
 /// Threads have no nonce, and are not sent again.
 #[tokio::test]
-async fn a_thread_is_known_by_its_words_archived_or_not() {
+async fn thread_is_found_by_text_even_if_archived() {
     for (after, is_archived) in [(TimeDelta::seconds(70), false), (TimeDelta::hours(9), true)] {
         let (stage, account) = connected().await;
         let mut earlier = post(&stage, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
         stage.deliver(&mut earlier).await.unwrap();
         let post = post(&stage, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
-        lost(&stage, &post, InjectedFault::LoseAnswer).await;
+        publish_with_lost_response(&stage, &post, InjectedFault::LoseResponse).await;
         if is_archived {
-            stage.network.archives_threads();
+            stage.fake.archive_threads();
         }
 
-        let (answer, calls) = asked(&stage, &post, after).await;
+        let (answer, calls) = look_up_after(&stage, &post, after).await;
 
         let Resolution::Candidate(found) = answer else { panic!("{answer:?}") };
-        assert_eq!(found.platform_post_id, stage.network.public()[1].id, "not the one that is claimed");
+        assert_eq!(found.platform_post_id, stage.fake.public_posts()[1].id, "not the one that is claimed");
         assert_eq!(calls, 0);
     }
     let (stage, account) = connected().await;
     let post = post(&stage, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
-    lost(&stage, &post, InjectedFault::CutBefore).await;
-    assert_eq!(asked(&stage, &post, TimeDelta::seconds(5)).await, (Resolution::NotFound, 0));
+    publish_with_lost_response(&stage, &post, InjectedFault::CutBefore).await;
+    assert_eq!(look_up_after(&stage, &post, TimeDelta::seconds(5)).await, (Resolution::NotFound, 0));
 }
 
 /// An empty list says nothing where the bot may not read.
 #[tokio::test]
-async fn without_the_history_nothing_is_said_to_be_not_there() {
-    for trouble in [InjectedFault::LoseAnswer, InjectedFault::CutBefore] {
+async fn missing_history_permission_never_means_not_found() {
+    for fault in [InjectedFault::LoseResponse, InjectedFault::CutBefore] {
         for place in [(GENERAL, None), (FORUM, Some("Tides"))] {
             let (stage, account) = connected().await;
             let post = post(&stage, &account, place, "good morning", Vec::new());
-            stage.network.denies(place.0, HISTORY);
-            lost(&stage, &post, trouble).await;
+            stage.fake.denies(place.0, HISTORY);
+            publish_with_lost_response(&stage, &post, fault).await;
 
-            let (answer, _) = asked(&stage, &post, TimeDelta::hours(1)).await;
+            let (answer, _) = look_up_after(&stage, &post, TimeDelta::hours(1)).await;
 
-            let Resolution::Pending { reason } = answer else { panic!("{place:?} {trouble:?}: {answer:?}") };
+            let Resolution::Pending { reason } = answer else { panic!("{place:?} {fault:?}: {answer:?}") };
             assert!(!reason.is_empty());
         }
     }
     // Its nonce tells all the same.
     let (stage, account) = connected().await;
     let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
-    stage.network.denies(GENERAL, HISTORY);
-    lost(&stage, &post, InjectedFault::LoseAnswer).await;
-    let (answer, calls) = asked(&stage, &post, TimeDelta::seconds(65)).await;
+    stage.fake.denies(GENERAL, HISTORY);
+    publish_with_lost_response(&stage, &post, InjectedFault::LoseResponse).await;
+    let (answer, calls) = look_up_after(&stage, &post, TimeDelta::seconds(65)).await;
     assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
-    assert_eq!((calls, stage.network.public().len()), (1, 1));
+    assert_eq!((calls, stage.fake.public_posts().len()), (1, 1));
 }
 
 #[tokio::test]
-async fn a_channel_in_which_others_write_a_lot_is_read_page_by_page() {
+async fn busy_channel_is_read_page_by_page() {
     for (others, is_found) in [(0, true), (100, true), (450, true), (600, false)] {
         let (stage, account) = connected().await;
         let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
-        stage.network.others_write(GENERAL, others);
+        stage.fake.add_other_messages(GENERAL, others);
         stage.clock.advance(TimeDelta::seconds(1));
-        lost(&stage, &post, InjectedFault::LoseAnswer).await;
+        publish_with_lost_response(&stage, &post, InjectedFault::LoseResponse).await;
         let since = stage.clock.now();
         stage.clock.advance(TimeDelta::hours(3));
-        stage.network.others_write(GENERAL, others);
+        stage.fake.add_other_messages(GENERAL, others);
 
         let answer = stage.resolve(&post, since).await;
 
@@ -174,19 +174,19 @@ async fn a_channel_in_which_others_write_a_lot_is_read_page_by_page() {
 }
 
 #[tokio::test]
-async fn while_the_bot_is_not_in_the_server_nothing_is_known() {
+async fn look_up_is_pending_while_bot_is_not_in_the_server() {
     let (stage, account) = connected().await;
     let post = post(&stage, &account, (GENERAL, None), "good morning", Vec::new());
-    lost(&stage, &post, InjectedFault::LoseAnswer).await;
-    stage.network.revoke();
+    publish_with_lost_response(&stage, &post, InjectedFault::LoseResponse).await;
+    stage.fake.revoke();
 
-    let (answer, _) = asked(&stage, &post, TimeDelta::seconds(65)).await;
+    let (answer, _) = look_up_after(&stage, &post, TimeDelta::seconds(65)).await;
     assert!(matches!(answer, Resolution::Unauthorized { .. }), "{answer:?}");
 
     stage.connect().await;
-    let (answer, _) = asked(&stage, &post, TimeDelta::zero()).await;
+    let (answer, _) = look_up_after(&stage, &post, TimeDelta::zero()).await;
     assert!(matches!(answer, Resolution::Candidate(_) | Resolution::Pending { .. }), "{answer:?}");
     // What somebody deletes with its channel is not public any more.
-    stage.network.deletes(GENERAL);
-    assert_eq!(asked(&stage, &post, TimeDelta::hours(1)).await.0, Resolution::NotPublished);
+    stage.fake.delete_channel(GENERAL);
+    assert_eq!(look_up_after(&stage, &post, TimeDelta::hours(1)).await.0, Resolution::NotPublished);
 }

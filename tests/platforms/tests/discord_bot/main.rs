@@ -20,8 +20,8 @@ async fn connected() -> (Stage<DiscordBot>, Account) {
 }
 
 /// These options, all of them words.
-fn options(said: &[(&str, &str)]) -> Options {
-    said.iter().map(|(name, value)| ((*name).to_owned(), OptionValue::Text((*value).to_owned()))).collect()
+fn options(pairs: &[(&str, &str)]) -> Options {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), OptionValue::Text((*value).to_owned()))).collect()
 }
 
 /// A post to this channel, with a title where one is given.

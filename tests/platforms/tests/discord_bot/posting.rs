@@ -15,9 +15,9 @@ use super::{connected, options, post};
 use networks::discord::bot::DiscordBot;
 
 async fn refused(stage: &Stage<DiscordBot>, post: &Post<'_>) -> String {
-    let setback = stage.publish(post).await.unwrap_err();
-    let AttemptError::Refused { reason } = setback else { panic!("{setback:?}") };
-    assert!(!reason.contains(&stage.network.token()), "the bot's token is passed on: {reason}");
+    let error = stage.publish(post).await.unwrap_err();
+    let AttemptError::Refused { reason } = error else { panic!("{error:?}") };
+    assert!(!reason.contains(&stage.fake.token()), "the bot's token is passed on: {reason}");
     reason
 }
 
@@ -31,7 +31,7 @@ async fn a_message_has_a_nonce_and_notifies_nobody() {
 
     let published = stage.deliver(&mut post).await.unwrap().published;
 
-    let mut payload = stage.network.latest_payload();
+    let mut payload = stage.fake.latest_payload();
     let nonce = payload["nonce"].take().as_str().unwrap().to_owned();
     assert!(nonce.len() == 24 && nonce.bytes().all(|it| it.is_ascii_hexdigit()), "{nonce}");
     let expected = json!({
@@ -51,20 +51,20 @@ async fn a_post_in_a_forum_begins_a_thread_and_elsewhere_has_no_title() {
 
     let published = stage.deliver(&mut titled).await.unwrap().published;
 
-    assert_eq!(stage.network.titles(), ["Tides"]);
-    let (id, thread) = (&published.platform_post_id, stage.network.latest_channel());
+    assert_eq!(stage.fake.titles(), ["Tides"]);
+    let (id, thread) = (&published.platform_post_id, stage.fake.latest_channel());
     assert_eq!(published.url, Some(format!("https://discord.com/channels/{GUILD}/{thread}/{id}")));
     let untitled = post(&stage, &account, (FORUM, None), "how high?", Vec::new());
     assert!(refused(&stage, &untitled).await.starts_with("option thread_name: a post in a forum"));
     let elsewhere = post(&stage, &account, (GENERAL, Some("Tides")), "how high?", Vec::new());
     assert!(refused(&stage, &elsewhere).await.starts_with("option thread_name: only posts in forum"));
-    assert_eq!(stage.network.calls(Call::Publish), 1, "nothing else was sent");
+    assert_eq!(stage.fake.call_count(Call::Publish), 1, "nothing else was sent");
 }
 
 #[tokio::test]
 async fn forum_that_requires_tags_says_what_to_do() {
     let (stage, account) = connected().await;
-    stage.network.requires_tags();
+    stage.fake.requires_tags();
     let mut titled = post(&stage, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
 
     let refused = stage.deliver(&mut titled).await.unwrap_err();
@@ -80,12 +80,12 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
     for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
         let mut post =
             post(&stage, &account, (GENERAL, None), &format!("behind {status}"), vec![sample(MimeType::Png, 1)]);
-        stage.network.trouble(Call::Publish, InjectedFault::Intermediary { status }, 1);
+        stage.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        assert!(!passage.setbacks.is_empty(), "{status}");
-        assert_eq!(stage.network.public().len(), sent, "{status}");
+        assert!(!passage.errors.is_empty(), "{status}");
+        assert_eq!(stage.fake.public_posts().len(), sent, "{status}");
         stage.clock.advance(TimeDelta::minutes(1));
     }
 }
@@ -109,7 +109,7 @@ async fn a_post_goes_to_its_own_server_alone() {
     assert!(refused(&stage, &nowhere).await.starts_with("option channel: choose one"));
     nowhere.options = options(&[("channel", GENERAL), ("username", "Keeper")]);
     assert!(refused(&stage, &nowhere).await.starts_with("option username: a bot posts under its own name"));
-    assert_eq!(stage.network.calls(Call::Publish), 0);
+    assert_eq!(stage.fake.call_count(Call::Publish), 0);
 }
 
 #[tokio::test]
@@ -120,13 +120,13 @@ async fn what_the_bot_may_not_do_in_a_channel_does_not_end_the_connection() {
 
     let reason = refused(&stage, &post(&stage, &account, (READ_ONLY, None), "hello", Vec::new())).await;
     assert!(reason.starts_with("Missing Permissions") && reason.ends_with(advice), "{reason}");
-    stage.network.denies(GENERAL, ATTACH);
+    stage.fake.denies(GENERAL, ATTACH);
     let reason = refused(&stage, &post(&stage, &account, (GENERAL, None), "hello", picture())).await;
     assert!(reason.starts_with("Missing Permissions"), "{reason}");
     let mut words = post(&stage, &account, (GENERAL, None), "hello", Vec::new());
     stage.deliver(&mut words).await.unwrap();
 
-    stage.network.deletes(NEWS);
+    stage.fake.delete_channel(NEWS);
     let reason = refused(&stage, &post(&stage, &account, (NEWS, None), "hello", Vec::new())).await;
     assert!(reason.starts_with("Unknown Channel"), "{reason}");
 }
@@ -142,9 +142,9 @@ async fn more_than_a_channel_takes_at_once_waits() {
         stage.publish(post).await.unwrap();
     }
 
-    let setback = stage.publish(&crowded[5]).await.unwrap_err();
+    let error = stage.publish(&crowded[5]).await.unwrap_err();
 
-    let AttemptError::RetryLater { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { retry_at: Some(at), .. } = error else { panic!("{error:?}") };
     assert!((at - (stage.clock.now() + TimeDelta::seconds(5))).abs() < TimeDelta::seconds(2), "{at}");
     stage.publish(&posts(NEWS)[0]).await.unwrap();
     stage.clock.skip_to(at + TimeDelta::seconds(1));

@@ -12,7 +12,7 @@ use secrecy::ExposeSecret;
 use crate::{options, stage};
 
 async fn connected(stage: &Stage<Facebook>) -> Result<Vec<Account>, ConnectError> {
-    let callback = stage.decided(Decision::Allow).await;
+    let callback = stage.callback_after(Decision::Allow).await;
     stage.complete(&callback).await
 }
 
@@ -23,16 +23,17 @@ fn names(accounts: &[Account]) -> Vec<&str> {
 #[tokio::test]
 async fn every_page_that_its_person_may_post_on_can_be_chosen() {
     let stage = Stage::<Facebook>::new().await;
-    stage.network.has_page("200", "Tide Tables", &["PROFILE_PLUS_CREATE_CONTENT"]);
-    stage.network.has_page("201", "Fog Horn", &["ANALYZE", "ADVERTISE"]);
-    stage.network.has_page("202", "Old Pier", &["CREATE_CONTENT"]);
-    stage.network.has_page_of_a_portfolio("300", "Ferry Office", true);
-    stage.network.has_page_of_a_portfolio("301", "Ferry Archive", false);
+    stage.fake.has_page("200", "Tide Tables", &["PROFILE_PLUS_CREATE_CONTENT"]);
+    stage.fake.has_page("201", "Fog Horn", &["ANALYZE", "ADVERTISE"]);
+    stage.fake.has_page("202", "Old Pier", &["CREATE_CONTENT"]);
+    stage.fake.add_portfolio_page("300", "Ferry Office", true);
+    stage.fake.add_portfolio_page("301", "Ferry Archive", false);
 
     let accounts = connected(&stage).await.unwrap();
 
     assert_eq!(names(&accounts), ["Harbour Lights", "Tide Tables", "Old Pier", "Ferry Office"]);
-    let mut own: Vec<_> = accounts.iter().map(|it| it.credentials.own.as_ref().unwrap().expose_secret()).collect();
+    let mut own: Vec<_> =
+        accounts.iter().map(|it| it.credentials.own_token.as_ref().unwrap().expose_secret()).collect();
     own.sort_unstable();
     own.dedup();
     assert_eq!(own.len(), 4, "each has a token of its own");
@@ -41,7 +42,7 @@ async fn every_page_that_its_person_may_post_on_can_be_chosen() {
         assert_eq!((account.credentials.expires_at, account.credentials.refresh_token.is_none()), (None, true));
     }
     for (account, text) in accounts.iter().zip(["a", "b", "c", "d"]) {
-        stage.keep(&account.credentials);
+        stage.store_credentials(&account.credentials);
         let mut post = stage.post(account, text, Vec::new());
         let published = stage.deliver(&mut post).await.unwrap().published;
         assert!(published.platform_post_id.starts_with(&format!("{}_", account.profile.account_id)));
@@ -51,7 +52,7 @@ async fn every_page_that_its_person_may_post_on_can_be_chosen() {
 #[tokio::test]
 async fn a_page_is_known_by_the_name_in_its_address_or_by_its_own() {
     let stage = Stage::<Facebook>::new().await;
-    stage.network.has_page("200", "Tide Tables", &["CREATE_CONTENT"]);
+    stage.fake.has_page("200", "Tide Tables", &["CREATE_CONTENT"]);
 
     let accounts = connected(&stage).await.unwrap();
 
@@ -68,11 +69,11 @@ async fn a_page_is_known_by_the_name_in_its_address_or_by_its_own() {
 #[tokio::test]
 async fn where_there_is_no_page_to_post_on_the_reason_is_said() {
     let stage = Stage::<Facebook>::new().await;
-    stage.network.has_no_pages();
+    stage.fake.remove_pages();
     let refusal = connected(&stage).await.unwrap_err();
     assert!(refusal.to_string().contains("you have no Facebook Page, or selected none"), "{refusal}");
 
-    stage.network.has_page("201", "Fog Horn", &["ANALYZE"]);
+    stage.fake.has_page("201", "Fog Horn", &["ANALYZE"]);
     let refusal = connected(&stage).await.unwrap_err();
     assert!(refusal.to_string().contains("you may not create content on Fog Horn: ask an admin"), "{refusal}");
 }
@@ -80,56 +81,56 @@ async fn where_there_is_no_page_to_post_on_the_reason_is_said() {
 #[tokio::test]
 async fn permissions_that_were_declined_are_named() {
     let stage = Stage::<Facebook>::new().await;
-    stage.network.declines(&["pages_manage_posts", "pages_show_list"]);
+    stage.fake.declines(&["pages_manage_posts", "pages_show_list"]);
     let refusal = connected(&stage).await.unwrap_err();
     let said = "not granted: pages_show_list, pages_manage_posts. Connect again";
     assert!(matches!(&refusal, ConnectError::Refused(it) if it.contains(said)), "{refusal:?}");
 
-    stage.network.declines(&[]);
+    stage.fake.declines(&[]);
     assert_eq!(connected(&stage).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn without_portfolios_the_others_are_there() {
     let stage = Stage::<Facebook>::new().await;
-    stage.network.has_page_of_a_portfolio("300", "Ferry Office", true);
-    stage.network.declines(&["business_management"]);
+    stage.fake.add_portfolio_page("300", "Ferry Office", true);
+    stage.fake.declines(&["business_management"]);
     assert_eq!(names(&connected(&stage).await.unwrap()), ["Harbour Lights"]);
 }
 
 #[tokio::test]
 async fn missing_comment_permission_is_a_validation_error() {
     let stage = Stage::<Facebook>::new().await;
-    stage.network.declines(&["pages_manage_engagement"]);
+    stage.fake.declines(&["pages_manage_engagement"]);
     let account = connected(&stage).await.unwrap().remove(0);
     let text = PostText::parse("hello").unwrap();
 
-    let breaches = account.rules.breaches(&text, &[], &options(&[("first_comment", "first!")]));
+    let errors = account.rules.breaches(&text, &[], &options(&[("first_comment", "first!")]));
 
-    assert_eq!(breaches.len(), 1);
+    assert_eq!(errors.len(), 1);
     assert!(!account.scopes.contains(&"pages_manage_engagement".to_owned()), "{:?}", account.scopes);
     let now = stage.clock.now();
-    let about = stage.connecting().about(&account.profile, &account.credentials, now).await.unwrap().unwrap();
+    let about = stage.connector().about(&account.profile, &account.credentials, now).await.unwrap().unwrap();
     assert_eq!(about.rules, account.rules, "it is remembered");
 }
 
 #[tokio::test]
 async fn what_was_declined_is_asked_again_and_a_configuration_takes_the_place_of_scopes() {
-    let pairs = |departure: AuthorizeStep| {
-        let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
+    let pairs = |step: AuthorizeStep| {
+        let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
         let url = url::Url::parse(&url).unwrap();
         let pairs: std::collections::BTreeMap<_, _> = url.query_pairs().into_owned().collect();
         (url.path().to_owned(), pairs)
     };
     let stage = Stage::<Facebook>::new().await;
-    let (path, asked) = pairs(stage.depart(&stage.network.answers()).await.unwrap().0);
+    let (path, asked) = pairs(stage.authorize(&stage.fake.form_values()).await.unwrap().0);
     assert_eq!(path, "/v26.0/dialog/oauth");
     assert_eq!(asked["auth_type"], "rerequest");
     assert!(asked["scope"].split(',').any(|it| it == "pages_manage_posts"), "{asked:?}");
     assert!(!asked.contains_key("code_challenge"));
 
     let business = Stage::<Facebook<true>>::new().await;
-    let (_, asked) = pairs(business.depart(&business.network.answers()).await.unwrap().0);
+    let (_, asked) = pairs(business.authorize(&business.fake.form_values()).await.unwrap().0);
     assert_eq!((asked["config_id"].as_str(), asked["response_type"].as_str()), ("1234509876", "code"));
     assert!(!asked.contains_key("scope"));
 }
@@ -137,38 +138,38 @@ async fn what_was_declined_is_asked_again_and_a_configuration_takes_the_place_of
 #[tokio::test]
 async fn a_page_is_posted_on_long_after_the_token_of_its_person_has_ended() {
     let (stage, account) = stage().await;
-    assert_eq!(stage.connecting().refresh_policy(), RefreshPolicy::Never);
+    assert_eq!(stage.connector().refresh_policy(), RefreshPolicy::Never);
     stage.clock.advance(TimeDelta::days(300));
     let mut post = stage.post(&account, "a year on", Vec::new());
 
     stage.deliver(&mut post).await.unwrap();
 
-    let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
     assert!(about.unwrap().is_some());
 }
 
 #[tokio::test]
-async fn another_password_of_the_person_wants_them_again() {
+async fn changed_password_needs_reconnection() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "hello", Vec::new()).await;
-    stage.network.end_access_tokens();
+    stage.fake.end_access_tokens();
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
-    let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
+    let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
     assert!(matches!(about, Err(AttemptError::Unauthorized { .. })), "{about:?}");
 }
 
 #[tokio::test]
 async fn what_ends_with_all_of_the_persons_pages_is_known() {
     let (stage, account) = stage().await;
-    assert!(stage.connecting().revokes_all());
-    stage.network.trouble(Call::Revoke, InjectedFault::Broken, 1);
+    assert!(stage.connector().revokes_all());
+    stage.fake.inject_fault(Call::Revoke, InjectedFault::ServerError, 1);
     let now = stage.clock.now();
-    assert!(stage.connecting().revoke(&account.credentials, now).await.is_err());
-    stage.connecting().revoke(&account.credentials, now).await.unwrap();
-    assert_eq!(stage.network.grants(), 0);
+    assert!(stage.connector().revoke(&account.credentials, now).await.is_err());
+    stage.connector().revoke(&account.credentials, now).await.unwrap();
+    assert_eq!(stage.fake.grant_count(), 0);
     // The token of the person may have ended before.
-    stage.connecting().revoke(&account.credentials, now).await.unwrap();
+    stage.connector().revoke(&account.credentials, now).await.unwrap();
 }

@@ -19,9 +19,9 @@ async fn a_person_who_removes_the_app_is_known_by_the_name_of_their_grant() {
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
         format!("{}.{payload}", URL_SAFE_NO_PAD.encode(hmac::sign(&key, payload.as_bytes())))
     };
-    let asked = async |message: String| stage.connecting().read_deauthorization(&message, now).await;
+    let asked = async |message: String| stage.connector().read_deauthorization(&message, now).await;
 
-    let notice = asked(signed(stage.network.app_secret())).await;
+    let notice = asked(signed(stage.fake.app_secret())).await;
 
     assert_eq!(notice, Ok(DeauthorizationCallback { grant: account.grant_name().to_owned(), at: now }));
     assert_eq!(asked(signed("another")).await, Err(InvalidCallback::Forged));

@@ -17,7 +17,7 @@ async fn a_comment_is_added_under_the_post() {
 
     assert_eq!(stage.follow_up(&post, FIRST, &published).await.unwrap(), Followed::Done);
 
-    assert_eq!(stage.network.comments(), [(published.platform_post_id, "first!".to_owned())]);
+    assert_eq!(stage.fake.comments(), [(published.platform_post_id, "first!".to_owned())]);
 }
 
 #[tokio::test]
@@ -29,11 +29,11 @@ async fn under_a_video_it_waits_until_that_is_there() {
     let Followed::Again { at, .. } = stage.follow_up(&post, FIRST, &published).await.unwrap() else {
         panic!("the video is not there yet")
     };
-    assert!(stage.network.comments().is_empty());
+    assert!(stage.fake.comments().is_empty());
     stage.clock.skip_to(at);
 
     assert_eq!(stage.follow_up(&post, FIRST, &published).await.unwrap(), Followed::Done);
-    assert_eq!(stage.network.comments().len(), 1);
+    assert_eq!(stage.fake.comments().len(), 1);
 }
 
 #[tokio::test]
@@ -41,13 +41,13 @@ async fn without_the_permission_it_is_left_out() {
     let (stage, account) = stage().await;
     let mut post = a_post(&stage, &account, Vec::new(), &[(FIRST, "first!")]);
     let published = stage.deliver(&mut post).await.unwrap().published;
-    stage.network.declines(&["pages_manage_engagement"]);
+    stage.fake.declines(&["pages_manage_engagement"]);
 
-    let setback = stage.follow_up(&post, FIRST, &published).await.unwrap_err();
+    let error = stage.follow_up(&post, FIRST, &published).await.unwrap_err();
 
     assert!(
-        matches!(&setback, AttemptError::Unauthorized { reason } if reason.contains("pages_manage_engagement")),
-        "{setback:?}"
+        matches!(&error, AttemptError::Unauthorized { reason } if reason.contains("pages_manage_engagement")),
+        "{error:?}"
     );
     assert_eq!(stage.follow_up(&post, "another", &published).await.unwrap(), Followed::Done);
 }

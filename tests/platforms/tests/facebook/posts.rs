@@ -14,7 +14,7 @@ async fn a_link_has_a_card_where_there_are_no_files() {
     let (stage, account) = stage().await;
     let mut post = a_post(&stage, &account, Vec::new(), &[("link", "https://harbour.example/tides")]);
     let published = stage.deliver(&mut post).await.unwrap().published;
-    assert_eq!(stage.network.latest_link().as_deref(), Some("https://harbour.example/tides"));
+    assert_eq!(stage.fake.latest_link().as_deref(), Some("https://harbour.example/tides"));
     let number = published.platform_post_id.split_once('_').unwrap().1;
     assert_eq!(published.url, Some(format!("https://www.facebook.com/{PAGE}/posts/{number}")));
 
@@ -33,15 +33,15 @@ async fn pictures_are_uploaded_unseen_and_shown_by_one_call() {
     files[9].attachment.alt_text = Some(AltText::parse("a lamp").unwrap());
     let mut post = stage.post(&account, "ten of them", files);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    assert!(stage.network.public().is_empty());
+    assert!(stage.fake.public_posts().is_empty());
 
     stage.deliver(&mut post).await.unwrap();
 
-    let public = stage.network.public().pop().unwrap();
+    let public = stage.fake.public_posts().pop().unwrap();
     assert_eq!(public.media.len(), 10);
     assert_eq!((public.media[3].mime_type, public.media[4].mime_type), (MimeType::Png, MimeType::Gif));
     assert_eq!(public.media[9].alt_text.as_deref(), Some("a lamp"));
-    assert_eq!((stage.network.calls(Call::Publish), stage.network.calls(Call::Upload)), (1, 10));
+    assert_eq!((stage.fake.call_count(Call::Publish), stage.fake.call_count(Call::Upload)), (1, 10));
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn a_picture_over_four_megabytes_is_made_smaller() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    assert!(stage.network.public()[0].media[0].bytes.len() <= 4_000_000);
+    assert!(stage.fake.public_posts()[0].media[0].bytes.len() <= 4_000_000);
 }
 
 #[tokio::test]
@@ -66,14 +66,14 @@ async fn a_picture_that_arrived_is_not_sent_again() {
     stage.clock.skip_to(post.publish_at - stage.lead(&[files[0].attachment.clone()]).unwrap());
     let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("there are two") };
     post.progress = Some(progress);
-    stage.network.trouble(Call::Upload, InjectedFault::Broken, 1);
-    let setback = stage.prepare(&post).await.unwrap_err();
+    stage.fake.inject_fault(Call::Upload, InjectedFault::ServerError, 1);
+    let error = stage.prepare(&post).await.unwrap_err();
     let place = "file 2 of 2 (image/jpeg): ";
-    assert!(matches!(&setback, AttemptError::RetryLater { reason, .. } if reason.starts_with(place)), "{setback:?}");
+    assert!(matches!(&error, AttemptError::RetryLater { reason, .. } if reason.starts_with(place)), "{error:?}");
 
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.network.photos(), 2);
+    assert_eq!(stage.fake.photos(), 2);
 }
 
 #[tokio::test]
@@ -81,13 +81,13 @@ async fn pictures_that_were_forgotten_are_uploaded_again() {
     let (stage, account) = stage().await;
     let mut post = stage.due(&account, "a while later", vec![sample(MimeType::Png, 1)]).await;
     stage.clock.advance(chrono::TimeDelta::hours(2));
-    stage.network.forgets_uploads();
+    stage.fake.forgets_uploads();
 
-    let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
+    let error = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
@@ -96,11 +96,11 @@ async fn pictures_are_not_kept_for_longer_than_facebook_does() {
     let mut post = stage.due(&account, "a day later", vec![sample(MimeType::Png, 1)]).await;
     stage.clock.advance(chrono::TimeDelta::hours(23));
 
-    let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
-    assert_eq!(stage.network.calls(Call::Publish), 0);
+    let error = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
+    assert_eq!(stage.fake.call_count(Call::Publish), 0);
     stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.network.photos(), 2);
+    assert_eq!(stage.fake.photos(), 2);
 }
 
 #[tokio::test]
@@ -110,10 +110,10 @@ async fn a_picture_can_be_a_story() {
 
     let published = stage.deliver(&mut post).await.unwrap().published;
 
-    let stories = stage.network.stories();
+    let stories = stage.fake.stories();
     assert_eq!(stories.len(), 1);
     assert_eq!(stories[0].0, published.platform_post_id);
-    assert_eq!(stage.network.public()[0].text, "", "a story shows no text");
+    assert_eq!(stage.fake.public_posts()[0].text, "", "a story shows no text");
 }
 
 #[tokio::test]

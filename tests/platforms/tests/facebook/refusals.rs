@@ -34,7 +34,7 @@ async fn each_error_has_its_consequence() {
         (400, 100, 0, "Refused"),
     ] {
         let post = stage.due(&account, &format!("{code} {subcode}"), Vec::new()).await;
-        stage.network.refuses("POST /feed", status, error(code, subcode));
+        stage.fake.refuses("POST /feed", status, error(code, subcode));
 
         let setback = stage.publish(&post).await.unwrap_err();
 
@@ -49,7 +49,7 @@ async fn an_account_that_was_blocked_for_now_is_left_alone_for_hours() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "too fast", vec![sample(MimeType::Png, 1)]);
     stage.clock.skip_to(post.publish_at - TimeDelta::minutes(3));
-    stage.network.refuses("POST /photos", 400, error(368, 1_390_008));
+    stage.fake.refuses("POST /photos", 400, error(368, 1_390_008));
 
     let setback = stage.prepare(&post).await.unwrap_err();
 
@@ -59,25 +59,25 @@ async fn an_account_that_was_blocked_for_now_is_left_alone_for_hours() {
 }
 
 #[tokio::test]
-async fn a_success_that_is_none_is_looked_into() {
+async fn unreadable_success_is_looked_up() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "maybe", Vec::new());
-    stage.network.refuses("POST /feed", 200, json!({ "success": false }));
+    stage.fake.refuses("POST /feed", 200, json!({ "success": false }));
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(matches!(passage.setbacks[..], [AttemptError::Unknown { .. }]), "{:?}", passage.setbacks);
+    assert!(matches!(passage.errors[..], [AttemptError::Unknown { .. }]), "{:?}", passage.errors);
 }
 
 #[tokio::test]
 async fn a_page_that_is_not_to_be_seen_needs_reconnection() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "prepared", Vec::new()).await;
-    stage.network.refuses("POST /feed", 400, error(100, 33));
+    stage.fake.refuses("POST /feed", 400, error(100, 33));
     let setback = stage.publish(&post).await.unwrap_err();
     assert!(matches!(setback, AttemptError::RetryLater { .. }), "once it is a fault that passes: {setback:?}");
 
-    stage.network.hides_pages();
+    stage.fake.hide_pages();
     let setback = stage.publish(&post).await.unwrap_err();
     assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
     for mime_type in [MimeType::Png, MimeType::Mp4] {

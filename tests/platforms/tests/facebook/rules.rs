@@ -11,7 +11,7 @@ fn files(types: &[MimeType]) -> Vec<Attachment> {
 }
 
 #[tokio::test]
-async fn what_facebook_does_not_take_is_refused_with_the_figure() {
+async fn validation_errors_name_the_limit() {
     use MimeType::{Gif, Mp4, Png};
     let (_, account) = stage().await;
     for (types, given, told) in [
@@ -41,8 +41,8 @@ async fn what_facebook_does_not_take_is_refused_with_the_figure() {
         (vec![Png], vec![("kind", "reel")], "Facebook, if kind is reel, needs at least 1 video; this has 0"),
     ] {
         let text = PostText::parse("from the harbour").unwrap();
-        let breaches = account.rules.breaches(&text, &files(&types), &options(&given));
-        assert_eq!(breaches.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [told]);
+        let errors = account.rules.breaches(&text, &files(&types), &options(&given));
+        assert_eq!(errors.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [told]);
     }
 }
 
@@ -52,14 +52,14 @@ async fn a_story_has_no_text_no_title_and_no_comments() {
     let text = PostText::parse("from the harbour").unwrap();
     for name in ["title", "link", "first_comment"] {
         let given = options(&[("kind", "story"), (name, "https://harbour.example")]);
-        let breaches = account.rules.breaches(&text, &files(&[MimeType::Mp4]), &given);
-        assert!(breaches.iter().any(|it| it.field == format!("options.{name}")), "{name}: {breaches:?}");
+        let errors = account.rules.breaches(&text, &files(&[MimeType::Mp4]), &given);
+        assert!(errors.iter().any(|it| it.field == format!("options.{name}")), "{name}: {errors:?}");
     }
 }
 
 /// Longer than what the suite tries.
 #[tokio::test]
-async fn the_longest_text_is_the_longest() {
+async fn longest_text_is_accepted() {
     let (stage, account) = stage().await;
     for (unit, count) in [("x", 63_206), ("漢", 63_206), ("🚣", 31_603)] {
         let longest = unit.repeat(count);

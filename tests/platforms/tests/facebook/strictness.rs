@@ -10,11 +10,11 @@ use crate::stage;
 #[tokio::test]
 async fn calls_prove_that_they_are_our_apps() {
     let (stage, account) = stage().await;
-    let token = account.credentials.own.as_ref().unwrap().expose_secret().to_owned();
-    let right = proof(stage.network.app_secret(), &token);
+    let token = account.credentials.own_token.as_ref().unwrap().expose_secret().to_owned();
+    let right = proof(stage.fake.app_secret(), &token);
     let client = reqwest::Client::new();
     let asked = async |query: &str, fields: &[(&str, &str)]| {
-        let url = format!("{}/v26.0/{PAGE}/feed?{query}", stage.network.base_url());
+        let url = format!("{}/v26.0/{PAGE}/feed?{query}", stage.fake.base_url());
         client.post(url).bearer_auth(&token).form(fields).send().await.unwrap().status().as_u16()
     };
     let (none, forged) = (String::new(), format!("appsecret_proof={}", "0".repeat(64)));
@@ -33,7 +33,7 @@ async fn calls_prove_that_they_are_our_apps() {
     ] {
         assert_eq!(asked(query, fields).await, 400, "{query} {fields:?}");
     }
-    assert!(stage.network.public().is_empty());
+    assert!(stage.fake.public_posts().is_empty());
     assert_eq!(asked(&proof, &[("message", "a")]).await, 200);
     assert_eq!(asked(&proof, &[("message", "a")]).await, 400, "the same again");
 }

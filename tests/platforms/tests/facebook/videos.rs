@@ -13,12 +13,12 @@ use crate::{a_post, long_video, stage};
 
 const PASSING: [InjectedFault; 7] = [
     InjectedFault::CutBefore,
-    InjectedFault::LoseAnswer,
-    InjectedFault::Broken,
-    InjectedFault::BrokenAfter,
+    InjectedFault::LoseResponse,
+    InjectedFault::ServerError,
+    InjectedFault::ServerErrorAfter,
     InjectedFault::Unavailable,
-    InjectedFault::Gibberish,
-    InjectedFault::Limited { retry_after: TimeDelta::seconds(45) },
+    InjectedFault::HtmlPage,
+    InjectedFault::RateLimited { retry_after: TimeDelta::seconds(45) },
 ];
 
 #[tokio::test]
@@ -29,29 +29,29 @@ async fn a_video_goes_up_in_parts_with_its_title() {
 
     let published = stage.deliver(&mut post).await.unwrap().published;
 
-    assert_eq!(stage.network.calls(Call::Upload), 3);
-    let public = stage.network.public();
+    assert_eq!(stage.fake.call_count(Call::Upload), 3);
+    let public = stage.fake.public_posts();
     assert_eq!(public[0].media[0].bytes, video.bytes);
     assert_eq!((public[0].text.as_str(), public[0].id.as_str()), ("from the harbour", &*published.platform_post_id));
-    assert_eq!(stage.network.titles(), [Some("The ferry".to_owned())]);
+    assert_eq!(stage.fake.titles(), [Some("The ferry".to_owned())]);
     let id = published.platform_post_id;
     assert_eq!(published.url, Some(format!("https://www.facebook.com/{PAGE}/videos/{id}")));
 }
 
 #[tokio::test]
-async fn whatever_meets_a_part_the_video_goes_out_once() {
-    for trouble in PASSING {
+async fn every_fault_of_a_part_publishes_the_video_once() {
+    for fault in PASSING {
         let (stage, account) = stage().await;
         let mut post = a_post(&stage, &account, vec![long_video()], &[]);
-        stage.network.trouble(Call::Upload, trouble, 1);
+        stage.fake.inject_fault(Call::Upload, fault, 1);
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        assert_eq!(passage.setbacks.len(), 1, "{trouble:?}: {:?}", passage.setbacks);
-        let public = stage.network.public();
-        assert_eq!(public.len(), 1, "{trouble:?}");
-        assert_eq!(public[0].media[0].bytes.len(), 9 << 20, "{trouble:?}");
-        assert_eq!(stage.network.calls(Call::Upload), 4, "{trouble:?}: one part is sent twice");
+        assert_eq!(passage.errors.len(), 1, "{fault:?}: {:?}", passage.errors);
+        let public = stage.fake.public_posts();
+        assert_eq!(public.len(), 1, "{fault:?}");
+        assert_eq!(public[0].media[0].bytes.len(), 9 << 20, "{fault:?}");
+        assert_eq!(stage.fake.call_count(Call::Upload), 4, "{fault:?}: one part is sent twice");
     }
 }
 
@@ -71,8 +71,8 @@ async fn each_part_is_remembered_and_may_be_sent_again() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.network.calls(Call::Upload), 6);
-    assert_eq!(stage.network.public()[0].media[0].bytes.len(), 9 << 20);
+    assert_eq!(stage.fake.call_count(Call::Upload), 6);
+    assert_eq!(stage.fake.public_posts()[0].media[0].bytes.len(), 9 << 20);
 }
 
 #[tokio::test]
@@ -83,12 +83,12 @@ async fn an_upload_that_stands_elsewhere_is_begun_anew() {
     let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it begins") };
     post.progress = Some(progress.replace("\"start\":0", "\"start\":1").replace("\"end\":4194304", "\"end\":4194305"));
 
-    let setback = stage.prepare(&post).await.unwrap_err();
+    let error = stage.prepare(&post).await.unwrap_err();
 
-    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
+    assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
     post.progress = None;
     stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
@@ -99,8 +99,8 @@ async fn reels_and_stories_are_looked_through_before_they_are_published() {
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        assert!(passage.setbacks.is_empty(), "{kind}: {:?}", passage.setbacks);
-        let public = stage.network.public();
+        assert!(passage.errors.is_empty(), "{kind}: {:?}", passage.errors);
+        let public = stage.fake.public_posts();
         assert_eq!((public.len(), public[0].text.as_str()), (1, shows));
         let id = passage.published.platform_post_id;
         let address = (kind == "reel").then(|| format!("https://www.facebook.com/reel/{id}"));
@@ -113,31 +113,31 @@ async fn an_upload_that_breaks_off_goes_on_where_it_did() {
     let (stage, account) = stage().await;
     let video = long_video();
     let mut post = a_post(&stage, &account, vec![video.clone()], &[("kind", "reel")]);
-    stage.network.breaks_uploads_after(5_000_000);
+    stage.fake.breaks_uploads_after(5_000_000);
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(passage.setbacks.len(), 1, "{:?}", passage.setbacks);
-    assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
+    assert_eq!(passage.errors.len(), 1, "{:?}", passage.errors);
+    assert_eq!(stage.fake.public_posts()[0].media[0].bytes, video.bytes);
     let sent: Vec<_> =
-        stage.network.request_log.all().into_iter().filter(|it| it.asked.contains("/video-upload/")).collect();
-    let sizes: Vec<_> = sent.iter().map(|it| it.size).collect();
+        stage.fake.request_log.all().into_iter().filter(|it| it.request_line.contains("/video-upload/")).collect();
+    let sizes: Vec<_> = sent.iter().map(|it| it.size_bytes).collect();
     assert_eq!(sizes, [9 << 20, (9 << 20) - 5_000_000], "what arrived is not sent again");
 }
 
 #[tokio::test]
-async fn whatever_meets_a_reel_it_goes_out_once() {
+async fn every_fault_of_a_reel_publishes_it_once() {
     for call in [Call::Upload, Call::Process, Call::Publish] {
-        for trouble in PASSING {
+        for fault in PASSING {
             let (stage, account) = stage().await;
             let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
-            stage.network.trouble(call, trouble, 1);
+            stage.fake.inject_fault(call, fault, 1);
 
             let passage = stage.deliver(&mut post).await.unwrap();
 
-            assert!(!passage.setbacks.is_empty(), "{call:?} {trouble:?} was not met");
-            let public: Vec<_> = stage.network.public().into_iter().map(|it| it.id).collect();
-            assert_eq!(public, [passage.published.platform_post_id], "{call:?} {trouble:?}");
+            assert!(!passage.errors.is_empty(), "{call:?} {fault:?} was not met");
+            let public: Vec<_> = stage.fake.public_posts().into_iter().map(|it| it.id).collect();
+            assert_eq!(public, [passage.published.platform_post_id], "{call:?} {fault:?}");
         }
     }
 }
@@ -145,7 +145,7 @@ async fn whatever_meets_a_reel_it_goes_out_once() {
 #[tokio::test]
 async fn a_video_that_cannot_be_processed_is_refused_in_facebooks_words() {
     let (stage, account) = stage().await;
-    stage.network.spoils_videos();
+    stage.fake.spoils_videos();
     let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
@@ -160,17 +160,17 @@ async fn a_video_that_waited_too_long_is_uploaded_again() {
     let mut post = stage.due(&account, "late", vec![sample(MimeType::Mp4, 1)]).await;
     stage.clock.advance(TimeDelta::hours(23));
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
+    assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
     stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
-async fn near_the_limit_it_is_looked_less_often() {
+async fn status_is_polled_less_often_near_the_limit() {
     let (stage, account) = stage().await;
-    stage.network.is_used(85);
+    stage.fake.is_used(85);
     let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
     let begun = post.publish_at - stage.lead(&[post.media[0].attachment.clone()]).unwrap();
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
@@ -181,7 +181,7 @@ async fn near_the_limit_it_is_looked_less_often() {
 async fn a_failure_of_the_upload_host_says_whether_it_is_final() {
     let failure = |retriable: bool, kind: &str| json!({ "debug_info": { "retriable": retriable, "type": kind, "message": "What the host says" } });
     let (stage, account) = stage().await;
-    stage.network.refuses("POST /video-upload", 400, failure(false, "InvalidRequestError"));
+    stage.fake.refuses("POST /video-upload", 400, failure(false, "InvalidRequestError"));
     let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
     let refused = stage.deliver(&mut post).await.unwrap_err();
     let said = "file 1 of 1 (video/mp4): What the host says";
@@ -194,15 +194,15 @@ async fn a_failure_of_the_upload_host_says_whether_it_is_final() {
         (false, "ProcessingFailedError", "PreparationExpired"),
         (false, "NotAuthorizedError", "RetryLater"),
     ]) {
-        stage.network.refuses("POST /video-upload", 400, failure(retriable, kind));
+        stage.fake.refuses("POST /video-upload", 400, failure(retriable, kind));
         let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
         post.text = format!("reel {sent}");
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        let [setback] = &passage.setbacks[..] else { panic!("{kind}: {:?}", passage.setbacks) };
-        assert!(format!("{setback:?}").starts_with(expected), "{kind}: {setback:?}");
-        assert_eq!(stage.network.public().len(), sent);
+        let [error] = &passage.errors[..] else { panic!("{kind}: {:?}", passage.errors) };
+        assert!(format!("{error:?}").starts_with(expected), "{kind}: {error:?}");
+        assert_eq!(stage.fake.public_posts().len(), sent);
     }
 }
 
@@ -211,7 +211,7 @@ async fn a_missing_permission_for_videos_is_named() {
     let (stage, account) = stage().await;
     let error = json!({ "error": { "message": "(#100) No permission to publish the video", "code": 100,
         "type": "OAuthException", "error_user_msg": "You can't do that." } });
-    stage.network.refuses("POST /videos", 400, error);
+    stage.fake.refuses("POST /videos", 400, error);
     let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[]);
 
     let refused = stage.deliver(&mut post).await.unwrap_err();

@@ -16,7 +16,7 @@ async fn an_account_is_connected_with_a_token_of_60_days() {
     for is_flat in [false, true] {
         let stage = Stage::<Instagram>::new().await;
         if is_flat {
-            stage.network.answers_flat();
+            stage.fake.use_flat_token_response();
         }
         let account = stage.connect().await;
 
@@ -28,7 +28,7 @@ async fn an_account_is_connected_with_a_token_of_60_days() {
             ["instagram_business_basic", "instagram_business_content_publish", "instagram_business_manage_comments"];
         assert_eq!(account.scopes, scopes);
         let ends_at = account.credentials.expires_at.unwrap();
-        assert_eq!(Some(ends_at.timestamp()), stage.network.ends_at());
+        assert_eq!(Some(ends_at.timestamp()), stage.fake.ends_at());
         assert_eq!((ends_at - stage.clock.now()).num_days(), 59, "some seconds less than 60 days");
     }
 }
@@ -37,37 +37,37 @@ async fn an_account_is_connected_with_a_token_of_60_days() {
 async fn a_token_of_today_is_not_lengthened_and_nothing_is_lost_by_trying() {
     let (stage, _) = stage().await;
 
-    let refusal = stage.renew().await.unwrap_err();
+    let refusal = stage.refresh().await.unwrap_err();
     assert!(matches!(&refusal, RefreshError::Unreachable(words) if words.contains("24 hours")), "{refusal:?}");
     stage.clock.advance(TimeDelta::days(1));
-    let renewed = stage.renew().await.unwrap();
+    let renewed = stage.refresh().await.unwrap();
 
     assert_eq!((renewed.expires_at.unwrap() - stage.clock.now()).num_days(), 59);
-    let due_at = stage.publishing().refresh_policy().due_at(&renewed, stage.clock.now());
+    let due_at = stage.publisher().refresh_policy().due_at(&renewed, stage.clock.now());
     assert!(stage.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
 }
 
 #[tokio::test]
 async fn unsupported_account_error_has_the_reason() {
     let stage = Stage::<Instagram>::new().await;
-    stage.network.account_is("Personal");
-    let refusal = stage.complete(&stage.decided(Decision::Allow).await).await.unwrap_err();
+    stage.fake.set_account_type("Personal");
+    let refusal = stage.complete(&stage.callback_after(Decision::Allow).await).await.unwrap_err();
     assert!(refusal.to_string().contains("keeper_ada is a personal account"), "{refusal}");
 
     let stage = Stage::<Instagram>::new().await;
-    stage.network.declines(&["instagram_business_content_publish"]);
-    let refusal = stage.complete(&stage.decided(Decision::Allow).await).await.unwrap_err();
+    stage.fake.declines(&["instagram_business_content_publish"]);
+    let refusal = stage.complete(&stage.callback_after(Decision::Allow).await).await.unwrap_err();
     let ConnectError::Refused(words) = &refusal else { panic!("{refusal:?}") };
     assert!(words.contains("not granted: instagram_business_content_publish. Connect again"), "{words}");
 
     let stage = Stage::<Instagram>::new().await;
-    stage.network.declines(&["instagram_business_manage_comments"]);
+    stage.fake.declines(&["instagram_business_manage_comments"]);
     let account = stage.connect().await;
     assert_eq!(account.scopes.len(), 2, "comments are not needed to post");
 }
 
 #[tokio::test]
-async fn whatever_meta_calls_passing_ends_no_grant() {
+async fn transient_errors_of_meta_end_no_grant() {
     let (stage, account) = stage().await;
     for (error, is_gone) in [
         (GraphError::unavailable(), false),
@@ -78,8 +78,8 @@ async fn whatever_meta_calls_passing_ends_no_grant() {
         (GraphError::new(25, "The Instagram account is restricted.").subcode(2_207_050), true),
         (GraphError::new(100, "The user is not an Instagram Business"), true),
     ] {
-        stage.network.refuses("me", error.clone());
-        let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        stage.fake.refuses("me", error.clone());
+        let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
         let setback = about.unwrap_err();
         assert_eq!(matches!(setback, AttemptError::Unauthorized { .. }), is_gone, "{error:?}: {setback:?}");
     }
@@ -88,10 +88,10 @@ async fn whatever_meta_calls_passing_ends_no_grant() {
 #[tokio::test]
 async fn what_is_asked_for_is_in_the_address_and_the_token_is_in_none_of_our_calls() {
     let (stage, account) = stage().await;
-    let asked = stage.network.request_log.all();
-    let page = asked.iter().find(|it| it.asked.starts_with("GET /oauth/authorize")).unwrap();
+    let asked = stage.fake.request_log.all();
+    let page = asked.iter().find(|it| it.request_line.starts_with("GET /oauth/authorize")).unwrap();
     let scopes = "instagram_business_basic%2Cinstagram_business_content_publish%2Cinstagram_business_manage_comments";
-    assert!(page.asked.contains(scopes), "{}", page.asked);
+    assert!(page.request_line.contains(scopes), "{}", page.request_line);
     let token = account.credentials.access_token.expose_secret();
-    assert!(asked.iter().filter(|it| it.asked.contains("/v26.0/")).all(|it| !it.asked.contains(token)));
+    assert!(asked.iter().filter(|it| it.request_line.contains("/v26.0/")).all(|it| !it.request_line.contains(token)));
 }

@@ -50,8 +50,8 @@ async fn a_picture_says_who_made_it_whom_it_shows_and_where() {
         "location_id": "7640348500",
         "user_tags": [[{ "username": "keeper.bo", "x": 0.5, "y": 0.5 }, { "username": "second", "x": 0.25, "y": 1.0 }]],
     });
-    assert_eq!(stage.network.latest(), expected);
-    let shown = &stage.network.public()[0].media[0];
+    assert_eq!(stage.fake.latest(), expected);
+    let shown = &stage.fake.public_posts()[0].media[0];
     assert_eq!((shown.mime_type, shown.alt_text.as_deref()), (MimeType::Jpeg, Some("a boat")), "a JPEG of the PNG");
     assert!(published.url.unwrap().starts_with("https://www.instagram.com/p/"));
 }
@@ -76,7 +76,7 @@ async fn one_video_is_a_reel_whatever_it_is_called() {
         post.options = given;
         let published = stage.deliver(&mut post).await.unwrap().published;
 
-        let mut latest = stage.network.latest();
+        let mut latest = stage.fake.latest();
         assert_eq!((latest["kind"].take(), latest["comments"].take()), (json!("reel"), json!([])));
         let said: Value = latest
             .as_object()
@@ -100,14 +100,14 @@ async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words(
 
     stage.deliver(&mut post).await.unwrap();
 
-    let public = stage.network.public().pop().unwrap();
+    let public = stage.fake.public_posts().pop().unwrap();
     let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
     assert_eq!(told, [(MimeType::Mp4, None), (MimeType::Jpeg, Some("a lamp")), (MimeType::Jpeg, None)]);
-    let latest = stage.network.latest();
+    let latest = stage.fake.latest();
     let tag = json!([{ "username": "second", "x": 0.5, "y": 0.5 }]);
     assert_eq!(latest["user_tags"], json!([null, tag, null]), "the first picture");
     assert_eq!(latest["collaborators"], json!(["second"]));
-    assert_eq!((stage.network.calls(Call::Upload), stage.network.containers()), (3, 4), "nothing is made twice");
+    assert_eq!((stage.fake.call_count(Call::Upload), stage.fake.containers()), (3, 4), "nothing is made twice");
 }
 
 #[tokio::test]
@@ -121,12 +121,12 @@ async fn a_story_is_a_picture_or_a_film_without_words() {
 
         let published = stage.deliver(&mut post).await.unwrap().published;
 
-        let public = stage.network.public().pop().unwrap();
+        let public = stage.fake.public_posts().pop().unwrap();
         assert_eq!((public.text.as_str(), public.media.len()), ("", 1));
-        assert_eq!(stage.network.latest()["kind"], "story");
+        assert_eq!(stage.fake.latest()["kind"], "story");
         assert!(published.url.unwrap().starts_with("https://www.instagram.com/stories/keeper_ada/"));
     }
-    assert_eq!(stage.network.latest()["user_tags"], json!([[{ "username": "second", "x": 0.1, "y": 0.9 }]]));
+    assert_eq!(stage.fake.latest()["user_tags"], json!([[{ "username": "second", "x": 0.1, "y": 0.9 }]]));
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn a_picture_that_is_too_tall_or_too_wide_gets_borders_where_that_is_wante
                 stage.post(&account, &format!("{width} {height} {format:?}"), vec![picture(width, height, format)]);
             post.options = options(&[("fit", text("borders"))]);
             stage.deliver(&mut post).await.unwrap();
-            let shown = stage.network.public().pop().unwrap().media.remove(0);
+            let shown = stage.fake.public_posts().pop().unwrap().media.remove(0);
             assert_eq!((shown.mime_type, size(shown.mime_type, &shown.bytes)), (MimeType::Jpeg, expected));
         }
     }
@@ -152,18 +152,18 @@ async fn a_picture_that_is_too_tall_or_too_wide_gets_borders_where_that_is_wante
 #[tokio::test]
 async fn a_used_up_quota_is_turned_into_a_time() {
     let (stage, account) = stage().await;
-    stage.network.permits(1);
+    stage.fake.permits(1);
     let first = stage.clock.now();
-    stage.network.posts_by_hand("by hand");
+    stage.fake.publish_manual_post("by hand");
     let mut post = stage.post(&account, "second", vec![sample(MimeType::Jpeg, 1)]);
     stage.clock.skip_to(post.publish_at - TimeDelta::minutes(3));
 
-    let (setback, _) = stage.stepped(&mut post).await;
+    let (error, _) = stage.stepped(&mut post).await;
 
-    let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = setback else { panic!("{setback:?}") };
+    let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = error else { panic!("{error:?}") };
     assert_eq!(at, first + TimeDelta::days(1));
     assert!(reason.contains("1 of the 1 posts that Instagram allows within a day"), "{reason}");
-    assert_eq!(stage.network.containers(), 0);
+    assert_eq!(stage.fake.containers(), 0);
 
     let mut later = stage.post(&account, "third", vec![sample(MimeType::Jpeg, 1)]);
     later.publish_at = first + TimeDelta::hours(25);
@@ -174,12 +174,12 @@ async fn a_used_up_quota_is_turned_into_a_time() {
 async fn four_hundred_containers_are_a_day_s_and_then_it_is_waited() {
     let (stage, account) = stage().await;
     for _ in 0..400 {
-        stage.network.makes_by_hand();
+        stage.fake.add_container_by_hand();
     }
     let mut post = stage.post(&account, "one more", vec![sample(MimeType::Jpeg, 1)]);
-    let (setback, _) = stage.stepped(&mut post).await;
+    let (error, _) = stage.stepped(&mut post).await;
     let at = stage.clock.now() + TimeDelta::hours(1);
-    assert!(matches!(setback, Some(AttemptError::RetryLater { retry_at: Some(it), .. }) if it == at), "{setback:?}");
+    assert!(matches!(error, Some(AttemptError::RetryLater { retry_at: Some(it), .. }) if it == at), "{error:?}");
     stage.clock.advance(TimeDelta::days(1));
     stage.deliver(&mut post).await.unwrap();
 }
@@ -187,10 +187,10 @@ async fn four_hundred_containers_are_a_day_s_and_then_it_is_waited() {
 #[tokio::test]
 async fn what_instagram_cannot_use_is_refused_with_its_place() {
     let (stage, account) = stage().await;
-    stage.network.spoils(Some(2_207_026));
+    stage.fake.spoils(Some(2_207_026));
     let mut post = stage.post(&account, "spoiled", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Mp4, 2)]);
-    let (setback, _) = stage.stepped(&mut post).await;
-    let Some(AttemptError::Refused { reason }) = setback else { panic!("{setback:?}") };
+    let (error, _) = stage.stepped(&mut post).await;
+    let Some(AttemptError::Refused { reason }) = error else { panic!("{error:?}") };
     assert!(
         reason.starts_with("file 1 of 2 (image/jpeg): Instagram could not process the file")
             && reason.contains("2207026"),
@@ -201,43 +201,43 @@ async fn what_instagram_cannot_use_is_refused_with_its_place() {
 #[tokio::test]
 async fn a_failure_that_may_pass_is_tried_three_times() {
     let (stage, account) = stage().await;
-    stage.network.spoils(Some(2_207_053));
+    stage.fake.spoils(Some(2_207_053));
     let mut post = stage.post(&account, "spoiled", vec![sample(MimeType::Mp4, 1)]);
     let began = stage.clock.now();
-    let setbacks = stage.prepared_until(&mut post, began + TimeDelta::hours(1)).await;
-    let [AttemptError::RetryLater { .. }, AttemptError::RetryLater { .. }, AttemptError::Refused { .. }] = setbacks[..]
+    let errors = stage.prepare_until(&mut post, began + TimeDelta::hours(1)).await;
+    let [AttemptError::RetryLater { .. }, AttemptError::RetryLater { .. }, AttemptError::Refused { .. }] = errors[..]
     else {
-        panic!("{setbacks:?}")
+        panic!("{errors:?}")
     };
-    assert_eq!(stage.network.containers(), 3);
+    assert_eq!(stage.fake.containers(), 3);
     let took = stage.clock.now() - began;
     assert!(TimeDelta::minutes(2) < took && took < TimeDelta::minutes(10), "{took}");
 
-    stage.network.spoils(Some(2_207_082));
+    stage.fake.spoils(Some(2_207_082));
     let mut post = stage.post(&account, "once", vec![sample(MimeType::Mp4, 1)]);
     for _ in 0..4 {
         let Ok(Step::Again { progress, at }) = stage.prepare(&post).await else { panic!() };
         post.progress = Some(progress);
         stage.clock.skip_to(at);
     }
-    stage.network.spoils(None);
+    stage.fake.spoils(None);
     stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn a_video_is_asked_about_ever_less_often_and_given_up_after_half_an_hour() {
     let (stage, account) = stage().await;
-    stage.network.works_for(TimeDelta::minutes(25));
+    stage.fake.works_for(TimeDelta::minutes(25));
     let mut post = stage.post(&account, "long", vec![sample(MimeType::Mp4, 1)]);
-    let (setback, took) = stage.stepped(&mut post).await;
-    assert!(setback.is_none() && TimeDelta::minutes(25) <= took, "{setback:?} {took}");
-    assert!(stage.network.calls(Call::Process) < 70, "{}", stage.network.calls(Call::Process));
+    let (error, took) = stage.stepped(&mut post).await;
+    assert!(error.is_none() && TimeDelta::minutes(25) <= took, "{error:?} {took}");
+    assert!(stage.fake.call_count(Call::Process) < 70, "{}", stage.fake.call_count(Call::Process));
 
-    stage.network.works_for(TimeDelta::hours(23));
+    stage.fake.works_for(TimeDelta::hours(23));
     let mut post = stage.post(&account, "never", vec![sample(MimeType::Mp4, 1)]);
     let end = stage.clock.now() + TimeDelta::hours(3);
-    let setbacks = stage.prepared_until(&mut post, end).await;
-    let Some(AttemptError::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
-    assert!(setbacks.len() == 3 && reason.contains("30 minutes"), "{setbacks:?}");
+    let errors = stage.prepare_until(&mut post, end).await;
+    let Some(AttemptError::Refused { reason }) = errors.last() else { panic!("{errors:?}") };
+    assert!(errors.len() == 3 && reason.contains("30 minutes"), "{errors:?}");
 }

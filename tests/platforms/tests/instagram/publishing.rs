@@ -13,13 +13,13 @@ use super::{options, stage, text};
 async fn a_container_that_is_not_ready_after_all_is_published_a_little_later() {
     let (stage, account) = stage().await;
     let mut post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
-    stage.network.refuses("media_publish", GraphError::new(9_007, "Media ID is not available").subcode(2_207_027));
+    stage.fake.refuses("media_publish", GraphError::new(9_007, "Media ID is not available").subcode(2_207_027));
 
-    let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::RetryLater { retry_at: Some(_), .. }), "{setback:?}");
+    let error = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(error, AttemptError::RetryLater { retry_at: Some(_), .. }), "{error:?}");
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!((stage.network.public().len(), stage.network.containers()), (1, 1), "the same container");
+    assert_eq!((stage.fake.public_posts().len(), stage.fake.containers()), (1, 1), "the same container");
 }
 
 #[tokio::test]
@@ -30,12 +30,12 @@ async fn a_container_that_is_forgotten_or_too_old_is_made_anew() {
         if is_old {
             stage.clock.advance(TimeDelta::hours(24));
         } else {
-            stage.network.forgets_containers();
+            stage.fake.forgets_containers();
         }
-        let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(setback, AttemptError::PreparationExpired { .. }), "{setback:?}");
+        let error = stage.publish(&post).await.unwrap_err();
+        assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
         stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.network.public().len(), 1);
+        assert_eq!(stage.fake.public_posts().len(), 1);
     }
 }
 
@@ -47,12 +47,12 @@ async fn a_second_call_publishes_nothing_and_leads_to_the_first() {
     let since = stage.clock.now();
     let published = stage.publish(&post).await.unwrap();
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, AttemptError::Unknown { may_still_run: false, .. }), "{setback:?}");
+    assert!(matches!(error, AttemptError::Unknown { may_still_run: false, .. }), "{error:?}");
     let found = stage.resolve(&post, since).await;
     assert!(matches!(&found, Resolution::Found(it) if *it == published), "{found:?}");
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 /// It was seen that the post was public although the answer said that.
@@ -61,38 +61,38 @@ async fn a_block_for_spam_says_nothing_of_the_post_behind_it() {
     let (stage, account) = stage().await;
     let mut post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
     let blocked = GraphError::new(4, "Action is blocked").subcode(2_207_051);
-    stage.network.refuses("media_publish", blocked.clone());
+    stage.fake.refuses("media_publish", blocked.clone());
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
+    assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
     stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn a_quota_that_ends_at_the_public_call_is_turned_into_a_time() {
     let (stage, account) = stage().await;
     let mut post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
-    stage.network.permits(1);
+    stage.fake.permits(1);
     let first = stage.clock.now();
-    stage.network.posts_by_hand("by hand");
+    stage.fake.publish_manual_post("by hand");
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
     let at = first + TimeDelta::days(1);
-    assert!(matches!(setback, AttemptError::RetryLater { retry_at: Some(it), .. } if it == at), "{setback:?}");
-    stage.network.permits(100);
+    assert!(matches!(error, AttemptError::RetryLater { retry_at: Some(it), .. } if it == at), "{error:?}");
+    stage.fake.permits(100);
     stage.deliver(&mut post).await.unwrap();
 }
 
 #[tokio::test]
 async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_without_a_link() {
     let (stage, account) = stage().await;
-    stage.network.lists_after(TimeDelta::days(1));
+    stage.fake.lists_after(TimeDelta::days(1));
     let post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     stage.publish(&post).await.unwrap_err();
 
     assert!(matches!(stage.resolve(&post, since).await, Resolution::Pending { .. }));
@@ -106,20 +106,20 @@ async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_witho
 #[tokio::test]
 async fn a_story_whose_answer_was_lost_is_found_among_stories() {
     let (stage, account) = stage().await;
-    stage.network.posts_by_hand("");
+    stage.fake.publish_manual_post("");
     let mut first = stage.post(&account, "not shown", vec![sample(MimeType::Jpeg, 1)]);
     first.options = options(&[("kind", text("story"))]);
     let earlier = stage.deliver(&mut first).await.unwrap().published;
     let mut post = stage.post(&account, "not shown", vec![sample(MimeType::Jpeg, 1)]);
     post.options = options(&[("kind", text("story"))]);
     post.publish_at = stage.clock.now() + TimeDelta::minutes(10);
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
     let found = stage.deliver(&mut post).await.unwrap().published;
 
     assert_ne!(found.platform_post_id, earlier.platform_post_id);
-    assert_eq!(stage.network.public().last().unwrap().id, found.platform_post_id);
-    assert_eq!(stage.network.public().len(), 3);
+    assert_eq!(stage.fake.public_posts().last().unwrap().id, found.platform_post_id);
+    assert_eq!(stage.fake.public_posts().len(), 3);
 }
 
 #[tokio::test]
@@ -130,18 +130,18 @@ async fn a_first_comment_follows_once_the_post_is_public() {
     let published = stage.deliver(&mut post).await.unwrap().published;
     let add = async || stage.follow_up(&post, "first_comment", &published).await;
 
-    stage.network.refuses("comments", GraphError::no_object("17"));
+    stage.fake.refuses("comments", GraphError::object_not_found("17"));
     let refused = add().await.unwrap_err();
     assert!(matches!(refused, AttemptError::Refused { .. } | AttemptError::RetryLater { .. }), "{refused:?}");
-    stage.network.refuses("comments", GraphError::permission("instagram_business_manage_comments"));
+    stage.fake.refuses("comments", GraphError::permission("instagram_business_manage_comments"));
     let refused = add().await.unwrap_err();
     let told = "Instagram does not permit comments: connect the account again";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(told)), "{refused:?}");
-    stage.network.refuses("comments", GraphError::unknown());
+    stage.fake.refuses("comments", GraphError::unknown());
     let unknown = add().await.unwrap_err();
     assert!(matches!(unknown, AttemptError::Unknown { .. }), "{unknown:?}");
 
     add().await.unwrap();
 
-    assert_eq!(stage.network.latest()["comments"], serde_json::json!(["#boats"]));
+    assert_eq!(stage.fake.latest()["comments"], serde_json::json!(["#boats"]));
 }

@@ -16,7 +16,7 @@ fn file(mime_type: MimeType, size_bytes: u64, facts: Facts) -> Attachment {
 }
 
 fn image(width: u32, height: u32) -> Attachment {
-    file(MimeType::Jpeg, 1, Facts { pixels: Pixels::of(width, height), ..Facts::default() })
+    file(MimeType::Jpeg, 1, Facts { pixels: Pixels::new(width, height), ..Facts::default() })
 }
 
 fn film(seconds: u64) -> Attachment {
@@ -24,8 +24,8 @@ fn film(seconds: u64) -> Attachment {
 }
 
 fn told(rules: &Rules, words: &str, media: &[Attachment], given: &[(&str, OptionValue)]) -> Vec<String> {
-    let breaches = rules.breaches(&PostText::parse(words).unwrap(), media, &options(given));
-    breaches.into_iter().map(|it| it.message).collect()
+    let errors = rules.breaches(&PostText::parse(words).unwrap(), media, &options(given));
+    errors.into_iter().map(|it| it.message).collect()
 }
 
 #[tokio::test]
@@ -76,9 +76,9 @@ async fn validation_errors_name_the_limit() {
     assert_eq!(of(Facts { codec: Some(VideoCodec::Av1), ..Facts::default() }), 1);
     assert_eq!(of(Facts { milli_frames_per_second: Some(120_000), ..Facts::default() }), 1);
     assert_eq!(of(Facts { milli_frames_per_second: Some(15_000), ..Facts::default() }), 1);
-    assert_eq!(of(Facts { pixels: Pixels::of(1_100, 100), ..Facts::default() }), 1);
-    assert_eq!(of(Facts { pixels: Pixels::of(1_080, 1_920), ..Facts::default() }), 0);
-    assert_eq!(of(Facts { pixels: Pixels::of(2_160, 3_840), ..Facts::default() }), 1);
+    assert_eq!(of(Facts { pixels: Pixels::new(1_100, 100), ..Facts::default() }), 1);
+    assert_eq!(of(Facts { pixels: Pixels::new(1_080, 1_920), ..Facts::default() }), 0);
+    assert_eq!(of(Facts { pixels: Pixels::new(2_160, 3_840), ..Facts::default() }), 1);
 
     let described = |count| Attachment { alt_text: AltText::parse(&"x".repeat(count)).ok(), ..image(1, 1) };
     assert_eq!(told(rules, "a", &[described(1_000)], &[]), none);

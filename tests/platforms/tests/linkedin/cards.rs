@@ -38,13 +38,13 @@ async fn shown(stage: &Stage<LinkedIn>, text: &str, options: &[(&str, OptionValu
     let mut post = stage.post(&account, text, Vec::new());
     post.options = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     stage.deliver(&mut post).await.unwrap();
-    stage.network.latest_content()
+    stage.fake.latest_content()
 }
 
 #[tokio::test]
 async fn the_first_link_of_a_text_has_a_card_with_its_picture() {
     let website = website().await;
-    let stage = Stage::<LinkedIn>::beside(&[website]).await;
+    let stage = Stage::<LinkedIn>::with_other_servers(&[website]).await;
 
     let mut content = shown(&stage, &format!("read http://{website}/ and http://{website}/none"), &[]).await;
 
@@ -71,7 +71,7 @@ async fn a_link_may_be_named_and_a_card_left_out() {
         ("and neither in here".to_owned(), named(&without), Some("127.0.0.1".to_owned())),
         ("unread".to_owned(), named("http://169.254.169.254/latest"), Some("169.254.169.254".to_owned())),
     ] {
-        let stage = Stage::<LinkedIn>::beside(&[website]).await;
+        let stage = Stage::<LinkedIn>::with_other_servers(&[website]).await;
         let content = shown(&stage, &text, &options).await;
         assert_eq!(title(&content), expected, "{text}");
     }
@@ -80,12 +80,12 @@ async fn a_link_may_be_named_and_a_card_left_out() {
 #[tokio::test]
 async fn a_picture_that_linkedin_does_not_take_is_left_out() {
     let website = website().await;
-    let stage = Stage::<LinkedIn>::beside(&[website]).await;
+    let stage = Stage::<LinkedIn>::with_other_servers(&[website]).await;
 
     let content = shown(&stage, &format!("see http://{website}/webp"), &[]).await;
 
     assert_eq!(content["article"]["title"], "Tea & biscuits");
-    assert!(content["article"].get("thumbnail").is_none() && stage.network.calls(Call::Upload) == 0, "{content}");
+    assert!(content["article"].get("thumbnail").is_none() && stage.fake.call_count(Call::Upload) == 0, "{content}");
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn a_card_and_files_do_not_go_together() {
     let text = PostText::parse("both").unwrap();
     let media = [sample(MimeType::Png, 1).attachment];
     assert!(rules.iter().any(|it| it.id() == "not_with_media"), "{rules:?}");
-    let rules = Rules::of("LinkedIn", rules);
+    let rules = Rules::new("LinkedIn", rules);
     assert!(!rules.breaches(&text, &media, &options).is_empty());
     assert!(rules.breaches(&text, &[], &options).is_empty());
 }

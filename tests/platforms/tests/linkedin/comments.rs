@@ -8,7 +8,7 @@ use platforms::conformance::network::Network;
 use platforms::conformance::stage::Stage;
 use serde_json::json;
 
-use super::of;
+use super::stage_with;
 
 const COMMENT: &str = "More (and #more) at https://example.com/a_b";
 
@@ -18,7 +18,7 @@ fn with_comment() -> Options {
 
 #[tokio::test]
 async fn a_comment_stands_under_the_post_as_it_was_written() {
-    let (stage, account): (Stage<LinkedIn<Community>>, _) = of().await;
+    let (stage, account): (Stage<LinkedIn<Community>>, _) = stage_with().await;
     let mut post = stage.post(&account, "the lamp is lit", Vec::new());
     post.options = with_comment();
     let published = stage.deliver(&mut post).await.unwrap().published;
@@ -26,23 +26,23 @@ async fn a_comment_stands_under_the_post_as_it_was_written() {
     let followed = stage.follow_up(&post, "first_comment", &published).await;
 
     assert_eq!(followed, Ok(Followed::Done));
-    assert_eq!(stage.network.comments(), [(published.platform_post_id, PAGE_URN.to_owned(), COMMENT.to_owned())]);
+    assert_eq!(stage.fake.comments(), [(published.platform_post_id, PAGE_URN.to_owned(), COMMENT.to_owned())]);
 }
 
 #[tokio::test]
 async fn a_comment_that_fails_ends_no_grant_and_is_not_made_twice() {
-    let (stage, account) = of::<Community>().await;
+    let (stage, account) = stage_with::<Community>().await;
     let mut post = stage.post(&account, "the lamp is lit", Vec::new());
     post.options = with_comment();
     let published = stage.deliver(&mut post).await.unwrap().published;
     for (status, outcome) in
         [(403, "Refused"), (404, "RetryLater"), (429, "RetryLater"), (400, "Refused"), (503, "Unknown")]
     {
-        stage.network.refuses("/rest/socialActions", status, json!({ "status": status, "message": "no" }));
-        let setback = stage.follow_up(&post, "first_comment", &published).await.unwrap_err();
-        assert!(format!("{setback:?}").starts_with(outcome), "{status}: {setback:?}");
+        stage.fake.refuses("/rest/socialActions", status, json!({ "status": status, "message": "no" }));
+        let error = stage.follow_up(&post, "first_comment", &published).await.unwrap_err();
+        assert!(format!("{error:?}").starts_with(outcome), "{status}: {error:?}");
     }
-    assert!(stage.network.comments().is_empty());
+    assert!(stage.fake.comments().is_empty());
 }
 
 /// The scopes for comments come with "Community Management API" alone.
@@ -53,7 +53,7 @@ async fn app_without_comment_permission_gets_an_error() {
 }
 
 async fn may_not_comment<P: Products>() {
-    let (stage, account) = of::<P>().await;
+    let (stage, account) = stage_with::<P>().await;
     let mut post = stage.post(&account, "the lamp is lit", Vec::new());
     post.options = with_comment();
     let published = stage.deliver(&mut post).await.unwrap().published;
@@ -61,5 +61,5 @@ async fn may_not_comment<P: Products>() {
     let refused = stage.follow_up(&post, "first_comment", &published).await.unwrap_err();
 
     assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }

@@ -7,12 +7,12 @@ use networks::linkedin::{
     Advertising, Community, CommunityWithOpenId, LinkedIn, MEMBER_URN, PAGE_URN, Products, Replaying, SECOND_PAGE_URN,
 };
 use platforms::conformance::network::{Call, Decision, Network};
-use platforms::conformance::stage::{Stage, returning};
+use platforms::conformance::stage::{Stage, callback_at};
 use platforms::{AuthorizeStep, ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::{PAGE_OF_A_PROXY, of, stage};
+use super::{PAGE_OF_A_PROXY, stage, stage_with};
 
 #[tokio::test]
 async fn a_member_is_known_by_name_and_has_to_come_back_after_sixty_days() {
@@ -22,13 +22,13 @@ async fn a_member_is_known_by_name_and_has_to_come_back_after_sixty_days() {
     assert_eq!(account.profile.username.as_deref(), Some("Ada Keeper"));
     assert!(account.profile.avatar.unwrap().starts_with("https://media.licdn.com/"));
     assert_eq!(account.scopes, ["openid", "profile", "w_member_social"]);
-    assert!(!stage.can_renew());
+    assert!(!stage.can_refresh());
     let (now, credentials) = (stage.clock.now(), &account.credentials);
     assert_eq!(credentials.expires_at, Some(now + TimeDelta::days(60)));
     // A week before, the user is notified.
     let late = now + TimeDelta::days(50);
     assert_eq!(
-        stage.publishing().refresh_policy().due_at(credentials, late),
+        stage.publisher().refresh_policy().due_at(credentials, late),
         now + TimeDelta::days(60) - RefreshPolicy::WARNING
     );
 }
@@ -36,7 +36,7 @@ async fn a_member_is_known_by_name_and_has_to_come_back_after_sixty_days() {
 #[tokio::test]
 async fn one_grant_covers_a_member_and_the_pages_for_which_they_may_post() {
     let stage = Stage::<LinkedIn<Community>>::new().await;
-    let callback = stage.decided(Decision::Allow).await;
+    let callback = stage.callback_after(Decision::Allow).await;
 
     let accounts = stage.complete(&callback).await.unwrap();
 
@@ -47,13 +47,13 @@ async fn one_grant_covers_a_member_and_the_pages_for_which_they_may_post() {
     assert_eq!(accounts[0].profile.display_name.as_deref(), Some("Lighthouse Works"));
     let address = "https://www.linkedin.com/company/lighthouse-works";
     assert_eq!(accounts[0].profile.profile_url.as_deref(), Some(address));
-    assert_eq!(stage.network.grants(), 1);
+    assert_eq!(stage.fake.grant_count(), 1);
 }
 
 #[tokio::test]
-async fn who_has_no_pages_connects_alone() {
+async fn member_without_pages_is_connected_alone() {
     let stage = Stage::<LinkedIn<Community>>::new().await;
-    stage.network.takes_roles_away();
+    stage.fake.remove_roles();
 
     let account = stage.connect().await;
 
@@ -63,71 +63,71 @@ async fn who_has_no_pages_connects_alone() {
 
 #[tokio::test]
 async fn the_token_to_renew_with_stays_the_same_and_ends_a_year_after_the_consent() {
-    let (stage, account) = of::<Community>().await;
+    let (stage, account) = stage_with::<Community>().await;
     let (begun, first) = (stage.clock.now(), account.credentials);
 
     stage.clock.advance(TimeDelta::days(300));
-    let second = stage.renew().await.unwrap();
+    let second = stage.refresh().await.unwrap();
     assert_eq!(second.expires_at, Some(stage.clock.now() + TimeDelta::days(60)));
     assert_eq!(second.refresh_expires_at, Some(begun + TimeDelta::days(365)));
     let token = |it: &platforms::Credentials| it.refresh_token.as_ref().unwrap().expose_secret().to_owned();
     assert_eq!(token(&first), token(&second));
 
     stage.clock.advance(TimeDelta::days(65));
-    let ended = stage.renew().await.unwrap_err();
+    let ended = stage.refresh().await.unwrap_err();
     assert!(matches!(ended, platforms::RefreshError::Gone(_)), "{ended:?}");
 }
 
 #[tokio::test]
 async fn page_without_roles_gets_an_error() {
-    let (stage, account) = of::<Community>().await;
-    stage.network.takes_roles_away();
+    let (stage, account) = stage_with::<Community>().await;
+    stage.fake.remove_roles();
     let post = stage.post(&account, "nobody reads", Vec::new());
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, AttemptError::Refused { reason } if reason.contains("role")), "{setback:?}");
+    assert!(matches!(&error, AttemptError::Refused { reason } if reason.contains("role")), "{error:?}");
     // The token serves the member and other pages as well, and is not lost.
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
-    stage.network.refuses("/rest/organizations", 403, denied);
-    let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    stage.fake.refuses("/rest/organizations", 403, denied);
+    let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
     assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
 }
 
 #[tokio::test]
-async fn a_version_that_has_ended_is_nobodys_fault_but_the_operators() {
+async fn ended_version_is_reported_to_the_operator() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "later", Vec::new()).await;
-    stage.network.ends_version();
+    stage.fake.end_version();
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
     assert!(
-        matches!(&setback, AttemptError::RetryLater { retry_at: None, reason } if reason.contains("operator")),
-        "{setback:?}"
+        matches!(&error, AttemptError::RetryLater { retry_at: None, reason } if reason.contains("operator")),
+        "{error:?}"
     );
 
     // Pages are asked for with a version.
     let stage = Stage::<LinkedIn<Community>>::new().await;
-    let callback = stage.decided(Decision::Allow).await;
-    stage.network.ends_version();
+    let callback = stage.callback_after(Decision::Allow).await;
+    stage.fake.end_version();
     let refusal = stage.complete(&callback).await.unwrap_err();
     assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
 }
 
 #[tokio::test]
-async fn disconnecting_gives_the_token_back() {
+async fn disconnecting_revokes_the_token() {
     let (stage, account) = stage().await;
     stage.disconnect(&account, &[]).await;
-    assert_eq!((stage.network.grants(), stage.network.calls(Call::Revoke)), (0, 1));
+    assert_eq!((stage.fake.grant_count(), stage.fake.call_count(Call::Revoke)), (0, 1));
 }
 
 #[tokio::test]
-async fn what_is_no_member_is_not_connected() {
+async fn invalid_member_is_not_connected() {
     for sub in ["", "a b", "urn:li:person:1"] {
         let stage = Stage::<LinkedIn>::new().await;
-        let callback = stage.decided(Decision::Allow).await;
-        stage.network.refuses("/v2/userinfo", 200, json!({ "sub": sub, "name": "Ada" }));
+        let callback = stage.callback_after(Decision::Allow).await;
+        stage.fake.refuses("/v2/userinfo", 200, json!({ "sub": sub, "name": "Ada" }));
         let refusal = stage.complete(&callback).await.unwrap_err();
         assert!(matches!(refusal, ConnectError::Unreachable), "{sub}: {refusal:?}");
     }
@@ -135,13 +135,13 @@ async fn what_is_no_member_is_not_connected() {
 
 #[tokio::test]
 async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
-    let (stage, account) = of::<Replaying>().await;
+    let (stage, account) = stage_with::<Replaying>().await;
     assert_eq!(account.scopes, ["openid", "profile", "email", "w_member_social"]);
 
     let mut post = stage.post(&account, "of late", Vec::new());
     stage.deliver(&mut post).await.unwrap();
 
-    let posted = stage.network.request_log.latest("POST /rest/posts").unwrap();
+    let posted = stage.fake.request_log.latest("POST /rest/posts").unwrap();
     assert_eq!(posted.headers["linkedin-version"], "202609");
 }
 
@@ -149,7 +149,7 @@ async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
 #[tokio::test]
 async fn an_app_for_pages_has_no_other_product_and_its_member_is_read_without_openid_connect() {
     let stage = Stage::<LinkedIn<Community>>::new().await;
-    let callback = stage.decided(Decision::Allow).await;
+    let callback = stage.callback_after(Decision::Allow).await;
 
     let mut accounts = stage.complete(&callback).await.unwrap();
 
@@ -160,21 +160,21 @@ async fn an_app_for_pages_has_no_other_product_and_its_member_is_read_without_op
     assert_eq!(member.profile.username.as_deref(), Some("ada-keeper"));
     assert_eq!(member.profile.display_name.as_deref(), Some("Ada Keeper"));
     assert_eq!(member.profile.profile_url.as_deref(), Some("https://www.linkedin.com/in/ada-keeper"));
-    let about = stage.connecting().about(&member.profile, &member.credentials, stage.clock.now()).await.unwrap();
+    let about = stage.connector().about(&member.profile, &member.credentials, stage.clock.now()).await.unwrap();
     assert_eq!(about.unwrap().profile, member.profile);
 }
 
 #[tokio::test]
 async fn an_app_with_the_advertising_api_connects_pages_with_the_scopes_that_its_operator_names() {
     let stage = Stage::<LinkedIn<Advertising>>::new().await;
-    let callback = stage.decided(Decision::Allow).await;
+    let callback = stage.callback_after(Decision::Allow).await;
 
     let accounts = stage.complete(&callback).await.unwrap();
 
     let ids: Vec<_> = accounts.iter().map(|it| it.profile.account_id.as_str()).collect();
     assert_eq!(ids, [PAGE_URN, SECOND_PAGE_URN, MEMBER_URN]);
     assert_eq!(accounts[2].profile.username.as_deref(), Some("Ada Keeper"), "read by OpenID Connect");
-    stage.keep(&accounts[0].credentials);
+    stage.store_credentials(&accounts[0].credentials);
     let mut post = stage.post(&accounts[0], "the lamp is lit", Vec::new());
     stage.deliver(&mut post).await.unwrap();
 }
@@ -183,12 +183,12 @@ async fn an_app_with_the_advertising_api_connects_pages_with_the_scopes_that_its
 #[tokio::test]
 async fn one_scope_that_the_app_may_not_ask_for_is_a_task_of_the_operator() {
     let stage = Stage::<LinkedIn<CommunityWithOpenId>>::new().await;
-    let (departure, callback) = stage.depart(&stage.network.answers()).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
+    let (step, callback) = stage.authorize(&stage.fake.form_values()).await.unwrap();
+    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
     let page = browser().get(url).send().await.unwrap();
     let back = page.headers()["location"].to_str().unwrap().parse().unwrap();
 
-    let refusal = stage.complete(&returning(callback, &back)).await.unwrap_err();
+    let refusal = stage.complete(&callback_at(callback, &back)).await.unwrap_err();
 
     assert!(matches!(&refusal, ConnectError::Unsupported(words) if words.contains("scopes")), "{refusal:?}");
 }
@@ -197,10 +197,10 @@ async fn one_scope_that_the_app_may_not_ask_for_is_a_task_of_the_operator() {
 #[tokio::test]
 async fn member_that_may_not_be_read_gets_the_advice_for_members() {
     let stage = Stage::<LinkedIn>::new().await;
-    let callback = stage.decided(Decision::Allow).await;
+    let callback = stage.callback_after(Decision::Allow).await;
     let message = "Not enough permissions to access: userinfo.GET.NO_VERSION";
     let denied = json!({ "status": 403, "serviceErrorCode": 100, "code": "ACCESS_DENIED", "message": message });
-    stage.network.refuses("/v2/userinfo", 403, denied);
+    stage.fake.refuses("/v2/userinfo", 403, denied);
 
     let refusal = stage.complete(&callback).await.unwrap_err();
 
@@ -216,11 +216,11 @@ async fn member_that_may_not_be_read_gets_the_advice_for_members() {
 async fn a_page_of_an_intermediary_does_not_end_a_connection() {
     let (stage, account) = stage().await;
     for status in [400, 401, 403, 404, 408, 413] {
-        stage.network.refuses("/v2/userinfo", status, json!(PAGE_OF_A_PROXY));
-        let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        stage.fake.refuses("/v2/userinfo", status, json!(PAGE_OF_A_PROXY));
+        let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
     }
-    stage.network.revoke();
-    let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    stage.fake.revoke();
+    let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
     assert!(matches!(about, Err(AttemptError::Unauthorized { .. })), "{about:?}");
 }

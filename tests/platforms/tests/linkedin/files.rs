@@ -22,16 +22,16 @@ async fn pictures_go_up_one_by_one_with_their_words() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    let public = stage.network.public().pop().unwrap();
+    let public = stage.fake.public_posts().pop().unwrap();
     let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
     assert_eq!(told, [(MimeType::Png, None), (MimeType::Gif, None), (MimeType::Png, Some("a lamp"))]);
-    assert_eq!(stage.network.calls(Call::Upload), 3);
+    assert_eq!(stage.fake.call_count(Call::Upload), 3);
 }
 
 #[tokio::test]
 async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
     let (stage, account) = stage().await;
-    stage.network.cuts_into(100);
+    stage.fake.cuts_into(100);
     let video = sample(MimeType::Mp4, 1);
     let parts = video.bytes.len().div_ceil(100);
     let mut post = stage.post(&account, "a film", vec![video.clone()]);
@@ -39,23 +39,25 @@ async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
 
     let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
     post.progress = Some(progress);
-    assert_eq!(stage.network.calls(Call::Upload), 0, "announced");
+    assert_eq!(stage.fake.call_count(Call::Upload), 0, "announced");
     // One part fails, and what arrived before it is kept.
-    stage.network.refuses("/dms-uploads/5", 500, json!({ "status": 500, "message": "Internal Server Error" }));
+    stage.fake.refuses("/dms-uploads/5", 500, json!({ "status": 500, "message": "Internal Server Error" }));
 
     stage.deliver(&mut post).await.unwrap();
 
     let sent = |part: usize| {
-        let request_log = stage.network.request_log.all();
-        let is_part = |it: &&RecordedRequest| it.asked.starts_with("PUT ") && it.asked.ends_with(&format!("/{part}"));
+        let request_log = stage.fake.request_log.all();
+        let is_part = |it: &&RecordedRequest| {
+            it.request_line.starts_with("PUT ") && it.request_line.ends_with(&format!("/{part}"))
+        };
         request_log.iter().filter(is_part).count()
     };
     assert!(6 < parts && (0..5).all(|it| sent(it) == 1) && sent(5) == 2, "only what was missing is sent again");
-    assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
-    let name = &stage.network.public()[0].id;
+    assert_eq!(stage.fake.public_posts()[0].media[0].bytes, video.bytes);
+    let name = &stage.fake.public_posts()[0].id;
     assert!(name.starts_with("urn:li:ugcPost:"), "{name}");
-    let sent = stage.network.request_log.all();
-    let to_parts = sent.iter().filter(|it| it.asked.starts_with("PUT "));
+    let sent = stage.fake.request_log.all();
+    let to_parts = sent.iter().filter(|it| it.request_line.starts_with("PUT "));
     assert!(to_parts.into_iter().all(|it| !it.headers.contains_key("authorization")), "the token stays here");
 }
 
@@ -77,14 +79,14 @@ async fn an_upload_that_took_too_long_begins_anew() {
 #[tokio::test]
 async fn a_video_that_cannot_be_processed_is_refused_and_says_why() {
     let (stage, account) = stage().await;
-    stage.network.spoils_videos();
+    stage.fake.spoils_videos();
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
     let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     assert!(reason.contains("could not process the video: The format is not supported"), "{reason}");
-    assert_eq!(stage.network.calls(Call::Publish), 0);
+    assert_eq!(stage.fake.call_count(Call::Publish), 0);
 }
 
 #[tokio::test]
@@ -92,21 +94,21 @@ async fn a_file_that_is_not_ready_is_waited_for_and_one_that_never_came_is_sent_
     let (stage, account) = stage().await;
     let mut post = stage.due(&account, "soon", vec![sample(MimeType::Png, 1)]).await;
     let waiting = json!({ "status": 400, "code": "MEDIA_ASSET_WAITING_UPLOAD", "message": "urn:li:image:1" });
-    stage.network.refuses("/rest/posts", 400, waiting.clone());
+    stage.fake.refuses("/rest/posts", 400, waiting.clone());
     let soon = stage.publish(&post).await.unwrap_err();
     let at = stage.clock.now() + TimeDelta::seconds(5);
     assert!(matches!(soon, AttemptError::RetryLater { retry_at: Some(it), .. } if it == at), "{soon:?}");
 
     stage.clock.advance(TimeDelta::minutes(3));
-    stage.network.refuses("/rest/posts", 400, waiting);
-    let before = stage.network.calls(Call::Upload);
+    stage.fake.refuses("/rest/posts", 400, waiting);
+    let before = stage.fake.call_count(Call::Upload);
     let passage = stage.deliver(&mut post).await.unwrap();
-    assert!(matches!(passage.setbacks[..], [AttemptError::PreparationExpired { .. }]), "{:?}", passage.setbacks);
-    assert_eq!(stage.network.calls(Call::Upload), before + 1);
+    assert!(matches!(passage.errors[..], [AttemptError::PreparationExpired { .. }]), "{:?}", passage.errors);
+    assert_eq!(stage.fake.call_count(Call::Upload), before + 1);
 
     let mut bad = stage.due(&account, "never", vec![sample(MimeType::Png, 2)]).await;
     let failed = json!({ "status": 400, "code": "MEDIA_ASSET_PROCESSING_FAILED", "message": "urn:li:image:2" });
-    stage.network.refuses("/rest/posts", 400, failed);
+    stage.fake.refuses("/rest/posts", 400, failed);
     let refused = stage.deliver(&mut bad).await.unwrap_err();
     assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
 }
@@ -118,7 +120,7 @@ async fn an_address_that_lets_nobody_in_says_nothing_of_the_account() {
     for (mime_type, number) in [(MimeType::Png, 1), (MimeType::Mp4, 2)] {
         for status in [401, 403, 404, 410] {
             let mut post = stage.post(&account, &format!("{mime_type:?} {status}"), vec![sample(mime_type, number)]);
-            stage.network.refuses(
+            stage.fake.refuses(
                 "/dms-uploads",
                 status,
                 json!({ "status": status, "message": "the signature has expired" }),
@@ -127,9 +129,9 @@ async fn an_address_that_lets_nobody_in_says_nothing_of_the_account() {
             let passage = stage.deliver(&mut post).await.unwrap();
 
             assert!(
-                matches!(passage.setbacks[..], [AttemptError::PreparationExpired { .. }]),
+                matches!(passage.errors[..], [AttemptError::PreparationExpired { .. }]),
                 "{status}: {:?}",
-                passage.setbacks
+                passage.errors
             );
         }
     }
@@ -143,27 +145,27 @@ async fn a_video_is_finalized_once_although_the_read_is_behind() {
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(passage.setbacks.is_empty(), "{:?}", passage.setbacks);
-    let sent = stage.network.request_log.all();
-    let finalized = sent.iter().filter(|it| it.asked == "POST /rest/videos?action=finalizeUpload").count();
+    assert!(passage.errors.is_empty(), "{:?}", passage.errors);
+    let sent = stage.fake.request_log.all();
+    let finalized = sent.iter().filter(|it| it.request_line == "POST /rest/videos?action=finalizeUpload").count();
     assert_eq!(finalized, 1);
 }
 
 /// The response to the first call was lost. LinkedIn refuses the second one.
 #[tokio::test]
 async fn a_repeated_finalize_that_is_refused_does_not_end_the_post() {
-    for trouble in [InjectedFault::LoseAnswer, InjectedFault::BrokenAfter] {
+    for fault in [InjectedFault::LoseResponse, InjectedFault::ServerErrorAfter] {
         let (stage, account) = stage().await;
         let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-        stage.network.trouble(Call::Process, trouble, 1);
+        stage.fake.inject_fault(Call::Process, fault, 1);
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        assert!(passage.setbacks.is_empty(), "{trouble:?}: {:?}", passage.setbacks);
-        let sent = stage.network.request_log.all();
+        assert!(passage.errors.is_empty(), "{fault:?}: {:?}", passage.errors);
+        let sent = stage.fake.request_log.all();
         let finalized: Vec<_> =
-            sent.iter().filter(|it| it.asked == "POST /rest/videos?action=finalizeUpload").collect();
-        assert_eq!((finalized.len(), finalized[1].status), (2, Some(400)), "{trouble:?}");
+            sent.iter().filter(|it| it.request_line == "POST /rest/videos?action=finalizeUpload").collect();
+        assert_eq!((finalized.len(), finalized[1].status), (2, Some(400)), "{fault:?}");
     }
 }
 
@@ -173,7 +175,7 @@ async fn first_finalize_that_is_refused_ends_the_post_with_linkedins_message() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let refused = json!({ "status": 400, "code": "INVALID_VALUE_FOR_FIELD", "message": "/uploadedPartIds" });
-    stage.network.refuses("/rest/videos?action=finalizeUpload", 400, refused);
+    stage.fake.refuses("/rest/videos?action=finalizeUpload", 400, refused);
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
@@ -186,7 +188,7 @@ async fn finalize_that_a_dead_worker_made_is_recognized_by_the_status_of_the_vid
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let finalized = |stage: &Stage<LinkedIn>| {
-        stage.network.request_log.all().iter().filter(|it| it.asked.ends_with("finalizeUpload")).count()
+        stage.fake.request_log.all().iter().filter(|it| it.request_line.ends_with("finalizeUpload")).count()
     };
     loop {
         let Step::Again { progress, at } = stage.prepare(&post).await.unwrap() else { panic!() };
@@ -200,28 +202,28 @@ async fn finalize_that_a_dead_worker_made_is_recognized_by_the_status_of_the_vid
 
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!((finalized(&stage), stage.network.public().len()), (2, 1));
+    assert_eq!((finalized(&stage), stage.fake.public_posts().len()), (2, 1));
 }
 
 /// Upload URLs must be at hosts of LinkedIn. Otherwise another host would receive the file and the token.
 #[tokio::test]
 async fn a_file_goes_to_linkedin_alone() {
-    let other = Stage::<LinkedIn>::new().await.network;
+    let other = Stage::<LinkedIn>::new().await.fake;
     for mime_type in [MimeType::Png, MimeType::Mp4] {
-        let stage = Stage::<LinkedIn>::beside(&other.addresses()).await;
+        let stage = Stage::<LinkedIn>::with_other_servers(&other.addresses()).await;
         let account = stage.connect().await;
-        stage.network.uploads_to(&other.base_url());
+        stage.fake.set_upload_url(&other.base_url());
         let mut post = stage.post(&account, "not there", vec![sample(mime_type, 1)]);
 
-        let setback = loop {
+        let error = loop {
             match stage.prepare(&post).await {
                 Ok(Step::Again { progress, .. }) => post.progress = Some(progress),
                 Ok(step) => panic!("{mime_type:?}: {step:?}"),
-                Err(setback) => break setback,
+                Err(error) => break error,
             }
         };
 
-        assert!(matches!(setback, AttemptError::RetryLater { .. }), "{mime_type:?}: {setback:?}");
+        assert!(matches!(error, AttemptError::RetryLater { .. }), "{mime_type:?}: {error:?}");
     }
     assert!(other.request_log.all().is_empty(), "{:?}", other.request_log.all());
 }
@@ -239,16 +241,16 @@ async fn a_page_of_an_intermediary_does_not_end_an_upload() {
     ] {
         for status in [400, 401, 403, 404, 408, 413] {
             let mut post = stage.post(&account, &format!("{path} {mime_type:?} {status}"), vec![sample(mime_type, 1)]);
-            let met = || stage.network.request_log.all().iter().filter(|it| it.status == Some(status)).count();
+            let met = || stage.fake.request_log.all().iter().filter(|it| it.status == Some(status)).count();
             let before = met();
-            stage.network.refuses(path, status, json!(PAGE_OF_A_PROXY));
+            stage.fake.refuses(path, status, json!(PAGE_OF_A_PROXY));
 
             let passage = stage.deliver(&mut post).await.unwrap();
 
             let is_passing = |it: &AttemptError| {
                 matches!(it, AttemptError::RetryLater { .. } | AttemptError::PreparationExpired { .. })
             };
-            assert!(passage.setbacks.iter().all(is_passing), "{path} {status}: {:?}", passage.setbacks);
+            assert!(passage.errors.iter().all(is_passing), "{path} {status}: {:?}", passage.errors);
             assert_eq!(met(), before + 1, "{path} {status}: one call met it");
         }
         stage.clock.advance(TimeDelta::days(1));

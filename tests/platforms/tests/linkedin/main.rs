@@ -19,11 +19,11 @@ const PAGE_OF_A_PROXY: &str = "<!DOCTYPE html>\n<html><body>Access denied</body>
 
 /// A member.
 async fn stage() -> (Stage<LinkedIn>, Account) {
-    of::<SelfServe>().await
+    stage_with::<SelfServe>().await
 }
 
 /// The first account that an app with these products is given.
-async fn of<P: Products>() -> (Stage<LinkedIn<P>>, Account) {
+async fn stage_with<P: Products>() -> (Stage<LinkedIn<P>>, Account) {
     let stage = Stage::new().await;
     let account = stage.connect().await;
     (stage, account)

@@ -10,9 +10,9 @@ use platforms::conformance::network::{Call, InjectedFault, Network};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use super::{PAGE_OF_A_PROXY, of, stage};
+use super::{PAGE_OF_A_PROXY, stage, stage_with};
 
-fn seen_by(whom: &str) -> Options {
+fn visibility_option(whom: &str) -> Options {
     [("visibility".to_owned(), OptionValue::Text(whom.to_owned()))].into_iter().collect()
 }
 
@@ -26,11 +26,11 @@ async fn a_post_is_seen_where_its_name_leads() {
     let name = published.platform_post_id;
     assert!(name.starts_with("urn:li:share:"), "{name}");
     assert_eq!(published.url, Some(format!("https://www.linkedin.com/feed/update/{name}/")));
-    assert_eq!(stage.network.latest_visibility().as_deref(), Some("PUBLIC"));
+    assert_eq!(stage.fake.latest_visibility().as_deref(), Some("PUBLIC"));
 }
 
 #[tokio::test]
-async fn nothing_in_a_text_cuts_it_off_and_hashtags_are_hashtags() {
+async fn reserved_characters_are_escaped_and_hashtags_kept() {
     let (stage, account) = stage().await;
     let text = "#Leuchtturm (1_000 lamps*) {a} <b> [c] ~d~ e|f \\g me@example.com # #1, #日本語 \
                 https://example.com/a_(b)~c#d @everyone #lamp_post";
@@ -38,8 +38,8 @@ async fn nothing_in_a_text_cuts_it_off_and_hashtags_are_hashtags() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.network.public()[0].text, text);
-    assert_eq!(stage.network.latest_hashtags(), ["Leuchtturm", "日本語", "lamp"]);
+    assert_eq!(stage.fake.public_posts()[0].text, text);
+    assert_eq!(stage.fake.latest_hashtags(), ["Leuchtturm", "日本語", "lamp"]);
 }
 
 #[tokio::test]
@@ -47,21 +47,21 @@ async fn a_member_may_post_for_their_connections_and_a_page_has_none() {
     let (stage, account) = stage().await;
     for (whom, visibility) in [("connections", "CONNECTIONS"), ("public", "PUBLIC")] {
         let mut post = stage.post(&account, whom, Vec::new());
-        post.options = seen_by(whom);
+        post.options = visibility_option(whom);
         stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.network.latest_visibility().as_deref(), Some(visibility));
+        assert_eq!(stage.fake.latest_visibility().as_deref(), Some(visibility));
     }
 
-    let (stage, page) = of::<networks::linkedin::Community>().await;
+    let (stage, page) = stage_with::<networks::linkedin::Community>().await;
     let text = PostText::parse("for friends").unwrap();
-    let breaches = |account: &Account, whom| account.rules.breaches(&text, &[], &seen_by(whom)).len();
-    assert_eq!((breaches(&page, "connections"), breaches(&page, "public")), (1, 0), "told when it is scheduled");
-    assert_eq!(breaches(&account, "connections"), 0);
+    let errors = |account: &Account, whom| account.rules.breaches(&text, &[], &visibility_option(whom)).len();
+    assert_eq!((errors(&page, "connections"), errors(&page, "public")), (1, 0), "told when it is scheduled");
+    assert_eq!(errors(&account, "connections"), 0);
     let mut post = stage.post(&page, "for friends", Vec::new());
-    post.options = seen_by("connections");
+    post.options = visibility_option("connections");
     let refused = stage.deliver(&mut post).await.unwrap_err();
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("visibility")), "{refused:?}");
-    assert_eq!(stage.network.calls(Call::Publish), 0);
+    assert_eq!(stage.fake.call_count(Call::Publish), 0);
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn equal_text_is_refused_and_not_mistaken_for_ours() {
             Err(other) => panic!("{other:?}"),
         }
     }
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 /// LinkedIn names what a token does not cover. Only the member can permit it. Another 403 may pass.
@@ -84,7 +84,7 @@ async fn missing_permission_asks_to_connect_again_and_another_403_does_not() {
     for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
         let (stage, account) = stage().await;
         let mut post = stage.post(&account, "not permitted", files);
-        stage.network.forgets_scope("w_member_social");
+        stage.fake.remove_scope("w_member_social");
 
         let missing = stage.deliver(&mut post).await.unwrap_err();
 
@@ -96,7 +96,7 @@ async fn missing_permission_asks_to_connect_again_and_another_403_does_not() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "later", Vec::new()).await;
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "Accessing this resource is forbidden." });
-    stage.network.refuses("/rest/posts", 403, denied);
+    stage.fake.refuses("/rest/posts", 403, denied);
     let unspecific = stage.publish(&post).await.unwrap_err();
     assert!(
         matches!(&unspecific, AttemptError::RetryLater { reason, .. } if reason.contains("again")),
@@ -110,16 +110,16 @@ async fn a_post_whose_answer_was_lost_is_not_sent_again() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "once", Vec::new()).await;
     let since = stage.clock.now();
-    for trouble in [InjectedFault::LoseAnswer, InjectedFault::BrokenAfter] {
-        stage.network.trouble(Call::Publish, trouble, 1);
-        let setback = stage.publish(&post).await.unwrap_err();
-        if let AttemptError::Unknown { .. } = setback {
+    for fault in [InjectedFault::LoseResponse, InjectedFault::ServerErrorAfter] {
+        stage.fake.inject_fault(Call::Publish, fault, 1);
+        let error = stage.publish(&post).await.unwrap_err();
+        if let AttemptError::Unknown { .. } = error {
             let answer = stage.resolve(&post, since).await;
             let Resolution::Undeterminable { advice } = answer else { panic!("{answer:?}") };
             assert!(advice.contains("linkedin.com/in/me/recent-activity"), "{advice}");
         }
     }
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 
     // A post of which a file is missing was never sent.
     let lost = stage.post(&account, "with a file", vec![sample(MimeType::Png, 1)]);
@@ -131,14 +131,14 @@ async fn a_day_that_is_used_up_is_tried_twice_and_then_waited_for() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "patience", Vec::new()).await;
     let midnight = (stage.clock.now().date_naive() + Days::new(1)).and_time(NaiveTime::MIN).and_utc();
-    let limited = InjectedFault::Limited { retry_after: TimeDelta::seconds(1) };
+    let limited = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(1) };
     for (wait, expected) in [(0, None), (6, None), (10, Some(midnight))] {
         stage.clock.advance(TimeDelta::seconds(wait));
-        stage.network.trouble(Call::Publish, limited, 1);
-        let setback = stage.publish(&post).await.unwrap_err();
+        stage.fake.inject_fault(Call::Publish, limited, 1);
+        let error = stage.publish(&post).await.unwrap_err();
         assert!(
-            matches!(setback, AttemptError::RetryLater { retry_at, .. } if retry_at == expected),
-            "{wait}: {setback:?}"
+            matches!(error, AttemptError::RetryLater { retry_at, .. } if retry_at == expected),
+            "{wait}: {error:?}"
         );
     }
 }
@@ -173,9 +173,9 @@ async fn refusals_quote_linkedins_message() {
         (504, "", "", "Unknown"),
     ] {
         let body = json!({ "status": status, "code": code, "message": message });
-        stage.network.refuses("/rest/posts", status, body.clone());
-        let setback = stage.publish(&post).await.unwrap_err();
-        let said = format!("{setback:?}");
+        stage.fake.refuses("/rest/posts", status, body.clone());
+        let error = stage.publish(&post).await.unwrap_err();
+        let said = format!("{error:?}");
         assert!(said.starts_with(outcome) && said.contains(message), "{status} {body}: {said}");
     }
 }
@@ -187,13 +187,13 @@ async fn a_member_who_is_denied_something_keeps_the_connection() {
     for (number, message) in [(1, "Accessing this resource is forbidden"), (2, "Forbidden for now")] {
         let mut post = stage.post(&account, &format!("number {number}"), vec![sample(MimeType::Png, number)]);
         let denied = json!({ "status": 403, "serviceErrorCode": 100, "code": "ACCESS_DENIED", "message": message });
-        stage.network.refuses("/rest/posts", 403, denied.clone());
-        stage.network.refuses("/rest/images", 403, denied);
+        stage.fake.refuses("/rest/posts", 403, denied.clone());
+        stage.fake.refuses("/rest/images", 403, denied);
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        let [AttemptError::RetryLater { .. }, AttemptError::RetryLater { reason, .. }] = &passage.setbacks[..] else {
-            panic!("{:?}", passage.setbacks)
+        let [AttemptError::RetryLater { .. }, AttemptError::RetryLater { reason, .. }] = &passage.errors[..] else {
+            panic!("{:?}", passage.errors)
         };
         assert!(reason.contains("connect the account again") && reason.contains(message), "{reason}");
     }
@@ -205,15 +205,15 @@ async fn a_page_of_an_intermediary_does_not_end_a_post() {
     let (stage, account) = stage().await;
     for status in [400, 401, 403, 404, 413] {
         let mut post = stage.post(&account, &format!("behind a proxy {status}"), Vec::new());
-        stage.network.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
+        stage.fake.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        let [AttemptError::RetryLater { reason, .. }] = &passage.setbacks[..] else { panic!("{:?}", passage.setbacks) };
+        let [AttemptError::RetryLater { reason, .. }] = &passage.errors[..] else { panic!("{:?}", passage.errors) };
         assert!(reason.contains("LinkedIn") && reason.contains(&status.to_string()), "{reason}");
     }
     let post = stage.due(&account, "too slow for a proxy", Vec::new()).await;
-    stage.network.refuses("/rest/posts", 408, json!(PAGE_OF_A_PROXY));
-    let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
+    stage.fake.refuses("/rest/posts", 408, json!(PAGE_OF_A_PROXY));
+    let error = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
 }

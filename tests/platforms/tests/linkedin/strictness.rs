@@ -8,14 +8,14 @@ use reqwest::{Method, RequestBuilder};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use super::of;
+use super::stage_with;
 
-struct Visit {
+struct Harness {
     url: String,
     token: String,
 }
 
-impl Visit {
+impl Harness {
     fn ask(&self, method: Method, path: &str) -> RequestBuilder {
         let request = browser().request(method, format!("{}{path}", self.url)).bearer_auth(&self.token);
         request.header("LinkedIn-Version", "202608").header("X-Restli-Protocol-Version", "2.0.0")
@@ -26,15 +26,15 @@ impl Visit {
     }
 }
 
-async fn visit() -> (Stage<LinkedIn<Community>>, Visit) {
-    let (stage, account) = of::<Community>().await;
+async fn visit() -> (Stage<LinkedIn<Community>>, Harness) {
+    let (stage, account) = stage_with::<Community>().await;
     let token = account.credentials.access_token.expose_secret().to_owned();
-    let url = stage.network.base_url();
-    (stage, Visit { url, token })
+    let url = stage.fake.base_url();
+    (stage, Harness { url, token })
 }
 
 /// The status and the code of a refusal.
-async fn said(request: RequestBuilder) -> (u16, String) {
+async fn status_and_code(request: RequestBuilder) -> (u16, String) {
     let answer = request.send().await.unwrap();
     let status = answer.status().as_u16();
     let body: Value = answer.json().await.unwrap_or_default();
@@ -50,25 +50,25 @@ fn a_post() -> Value {
 
 #[tokio::test]
 async fn a_call_names_a_version_the_protocol_and_a_token() {
-    let (stage, visit) = visit().await;
-    let plain = || browser().post(format!("{}/rest/posts", visit.url)).json(&a_post());
+    let (stage, harness) = visit().await;
+    let plain = || browser().post(format!("{}/rest/posts", harness.url)).json(&a_post());
     let versioned = || plain().header("LinkedIn-Version", "202608");
     for (request, status, code) in [
-        (plain().bearer_auth(&visit.token), 400, "VERSION_MISSING"),
-        (plain().bearer_auth(&visit.token).header("LinkedIn-Version", "202012"), 426, "NONEXISTENT_VERSION"),
-        (versioned().bearer_auth(&visit.token), 400, "ILLEGAL_ARGUMENT"),
+        (plain().bearer_auth(&harness.token), 400, "VERSION_MISSING"),
+        (plain().bearer_auth(&harness.token).header("LinkedIn-Version", "202012"), 426, "NONEXISTENT_VERSION"),
+        (versioned().bearer_auth(&harness.token), 400, "ILLEGAL_ARGUMENT"),
         (versioned().header("X-Restli-Protocol-Version", "2.0.0"), 401, "EMPTY_ACCESS_TOKEN"),
         (versioned().header("X-Restli-Protocol-Version", "2.0.0").bearer_auth("x"), 401, "INVALID_ACCESS_TOKEN"),
     ] {
-        assert_eq!(said(request).await, (status, code.to_owned()));
+        assert_eq!(status_and_code(request).await, (status, code.to_owned()));
     }
-    stage.network.revoke();
-    assert_eq!(said(visit.post("/rest/posts", &a_post())).await, (401, "REVOKED_ACCESS_TOKEN".to_owned()));
+    stage.fake.revoke();
+    assert_eq!(status_and_code(harness.post("/rest/posts", &a_post())).await, (401, "REVOKED_ACCESS_TOKEN".to_owned()));
 }
 
 #[tokio::test]
 async fn a_post_has_to_be_as_it_is_documented() {
-    let (_stage, visit) = visit().await;
+    let (_stage, harness) = visit().await;
     let with = |name: &str, value: Value| {
         let mut post = a_post();
         post[name] = value;
@@ -90,48 +90,48 @@ async fn a_post_has_to_be_as_it_is_documented() {
         (with("content", json!({ "media": image })), 404, "NOT_FOUND"),
         (with("commentary", json!("escaped \\(".repeat(300))), 201, ""),
     ] {
-        assert_eq!(said(visit.post("/rest/posts", &body)).await, (status, code.to_owned()), "{body}");
+        assert_eq!(status_and_code(harness.post("/rest/posts", &body)).await, (status, code.to_owned()), "{body}");
     }
 }
 
 #[tokio::test]
 async fn a_file_is_announced_and_arrives_whole() {
-    let (_stage, visit) = visit().await;
+    let (_stage, harness) = visit().await;
     let announce = |size: u64| {
         let request = json!({ "initializeUploadRequest": {
             "owner": PAGE_URN, "fileSizeBytes": size, "uploadCaptions": false, "uploadThumbnail": false,
         } });
-        visit.post("/rest/videos?action=initializeUpload", &request)
+        harness.post("/rest/videos?action=initializeUpload", &request)
     };
-    assert_eq!(said(announce(0)).await.0, 400);
-    assert_eq!(said(visit.post("/rest/videos?action=upload", &json!({}))).await.0, 400);
+    assert_eq!(status_and_code(announce(0)).await.0, 400);
+    assert_eq!(status_and_code(harness.post("/rest/videos?action=upload", &json!({}))).await.0, 400);
     let begun: Value = announce(3).send().await.unwrap().json().await.unwrap();
     let url = begun["value"]["uploadInstructions"][0]["uploadUrl"].as_str().unwrap();
     let put = |body: &'static str| browser().put(url).header("content-type", "application/octet-stream").body(body);
-    assert_eq!(said(put("abcd")).await.0, 400, "too long");
-    assert_eq!(said(put("abc").bearer_auth(&visit.token)).await.0, 400, "with the token");
+    assert_eq!(status_and_code(put("abcd")).await.0, 400, "too long");
+    assert_eq!(status_and_code(put("abc").bearer_auth(&harness.token)).await.0, 400, "with the token");
     let tag = put("abc").send().await.unwrap().headers()["etag"].to_str().unwrap().trim_matches('"').to_owned();
     let finalize = |tags: Value| {
         let token = &begun["value"]["uploadToken"];
         let request = json!({ "video": begun["value"]["video"], "uploadToken": token, "uploadedPartIds": tags });
-        visit.post("/rest/videos?action=finalizeUpload", &json!({ "finalizeUploadRequest": request }))
+        harness.post("/rest/videos?action=finalizeUpload", &json!({ "finalizeUploadRequest": request }))
     };
-    assert_eq!(said(finalize(json!(["other"]))).await.0, 400);
-    assert_eq!(said(finalize(json!([tag]))).await.0, 200);
-    assert_eq!(said(finalize(json!([tag]))).await.0, 400, "once");
+    assert_eq!(status_and_code(finalize(json!(["other"]))).await.0, 400);
+    assert_eq!(status_and_code(finalize(json!([tag]))).await.0, 200);
+    assert_eq!(status_and_code(finalize(json!([tag]))).await.0, 400, "once");
 }
 
 #[tokio::test]
 async fn a_list_is_asked_for_as_the_protocol_writes_it() {
-    let (_stage, visit) = visit().await;
-    let find = |author: &str| visit.ask(Method::GET, &format!("/rest/posts?author={author}&q=author"));
+    let (_stage, harness) = visit().await;
+    let find = |author: &str| harness.ask(Method::GET, &format!("/rest/posts?author={author}&q=author"));
     let encoded = "urn%3Ali%3Aorganization%3A2414183";
-    assert_eq!(said(find(encoded)).await.0, 400, "without its method");
-    assert_eq!(said(find(PAGE_URN).header("X-RestLi-Method", "FINDER")).await.0, 400, "not encoded");
-    assert_eq!(said(find(encoded).header("X-RestLi-Method", "FINDER")).await.0, 200);
-    assert_eq!(said(visit.ask(Method::GET, "/rest/organizations?ids=List(2414183)")).await.0, 200);
-    assert_eq!(said(visit.ask(Method::GET, "/rest/organizations?ids=List%28241%29")).await.0, 400);
-    let video = |urn: &str| visit.ask(Method::GET, &format!("/rest/videos/{urn}"));
-    assert_eq!(said(video("urn:li:video:C5")).await.0, 400, "not encoded");
-    assert_eq!(said(video("urn%3Ali%3Avideo%3AC5")).await.0, 404);
+    assert_eq!(status_and_code(find(encoded)).await.0, 400, "without its method");
+    assert_eq!(status_and_code(find(PAGE_URN).header("X-RestLi-Method", "FINDER")).await.0, 400, "not encoded");
+    assert_eq!(status_and_code(find(encoded).header("X-RestLi-Method", "FINDER")).await.0, 200);
+    assert_eq!(status_and_code(harness.ask(Method::GET, "/rest/organizations?ids=List(2414183)")).await.0, 200);
+    assert_eq!(status_and_code(harness.ask(Method::GET, "/rest/organizations?ids=List%28241%29")).await.0, 400);
+    let video = |urn: &str| harness.ask(Method::GET, &format!("/rest/videos/{urn}"));
+    assert_eq!(status_and_code(video("urn:li:video:C5")).await.0, 400, "not encoded");
+    assert_eq!(status_and_code(video("urn%3Ali%3Avideo%3AC5")).await.0, 404);
 }

@@ -10,14 +10,14 @@ use url::Url;
 
 use super::stage;
 
-fn client_id(departure: &AuthorizeStep) -> String {
-    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
+fn client_id(step: &AuthorizeStep) -> String {
+    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
     let url = Url::parse(url).unwrap();
     url.query_pairs().find(|(name, _)| name == "client_id").unwrap().1.into_owned()
 }
 
 async fn departure<K: Known>(stage: &Stage<Server<K>>) -> AuthorizeStep {
-    stage.depart(&stage.network.answers()).await.unwrap().0
+    stage.authorize(&stage.fake.form_values()).await.unwrap().0
 }
 
 #[tokio::test]
@@ -38,12 +38,12 @@ async fn an_app_is_registered_once_per_server() {
 }
 
 #[tokio::test]
-async fn an_app_that_a_server_removed_between_is_registered_again_before_anybody_is_sent_there() {
+async fn removed_app_is_registered_again_before_the_redirect() {
     async fn is_registered_again<K: Known>() {
         let (stage, _) = stage::<K>().await;
         let before = client_id(&departure(&stage).await);
 
-        stage.network.forget_apps();
+        stage.fake.forget_apps();
 
         assert_ne!(client_id(&departure(&stage).await), before);
         stage.connect().await;
@@ -55,12 +55,12 @@ async fn an_app_that_a_server_removed_between_is_registered_again_before_anybody
 }
 
 #[tokio::test]
-async fn a_renewal_that_an_unknown_app_asks_for_says_that_the_grant_is_gone() {
+async fn refresh_by_unknown_app_ends_the_grant() {
     let (stage, _) = stage::<Pleroma>().await;
 
-    stage.network.forget_apps();
+    stage.fake.forget_apps();
 
-    let renewed = stage.renew().await;
+    let renewed = stage.refresh().await;
     assert!(matches!(renewed, Err(RefreshError::Gone(_))), "{renewed:?}");
 }
 
@@ -69,10 +69,10 @@ async fn registration_limit_error_says_what_to_do() {
     let stage = Stage::<Server<Stock>>::new().await;
     for _ in 0..5 {
         departure(&stage).await;
-        stage.network.forget_apps();
+        stage.fake.forget_apps();
     }
 
-    let refusal = stage.depart(&stage.network.answers()).await.unwrap_err();
+    let refusal = stage.authorize(&stage.fake.form_values()).await.unwrap_err();
 
     let ConnectError::Refused(words) = refusal else { panic!("{refusal:?}") };
     assert!(words.contains("too many") && words.contains("after 10 minutes"), "{words}");
@@ -81,13 +81,13 @@ async fn registration_limit_error_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn nothing_that_asking_for_an_app_brings_is_left_over() {
+async fn failed_registration_leaves_no_secret() {
     async fn left<K: Known>() -> usize {
         let (stage, _) = stage::<K>().await;
         for _ in 0..3 {
             departure(&stage).await;
         }
-        stage.network.grants()
+        stage.fake.grant_count()
     }
     assert_eq!(left::<Stock>().await, 1);
     assert_eq!(left::<Pleroma>().await, 1);
@@ -95,7 +95,7 @@ async fn nothing_that_asking_for_an_app_brings_is_left_over() {
 }
 
 #[tokio::test]
-async fn a_server_that_takes_any_code_is_asked_once() {
+async fn server_that_accepts_any_code_is_probed_once() {
     let (stage, _) = stage::<Snac>().await;
     let asked = client_id(&departure(&stage).await);
     let (departure_of_one, departure_of_other) = (departure(&stage).await, departure(&stage).await);
@@ -105,11 +105,11 @@ async fn a_server_that_takes_any_code_is_asked_once() {
 }
 
 #[tokio::test]
-async fn a_dead_app_is_known_by_the_page_or_by_what_the_token_endpoint_says() {
+async fn removed_app_is_detected_by_page_or_token_endpoint() {
     let (stage, _) = stage::<Snac>().await;
     let before = client_id(&departure(&stage).await);
     let account = stage.connect().await;
-    stage.connecting().revoke(&account.credentials, stage.clock.now()).await.unwrap();
+    stage.connector().revoke(&account.credentials, stage.clock.now()).await.unwrap();
 
     let after = client_id(&departure(&stage).await);
 
@@ -120,9 +120,9 @@ async fn a_dead_app_is_known_by_the_page_or_by_what_the_token_endpoint_says() {
 #[tokio::test]
 async fn app_removed_during_consent_is_registered_again_with_an_error() {
     let stage = Stage::<Server<Stock>>::new().await;
-    let callback = stage.decided(Decision::Allow).await;
+    let callback = stage.callback_after(Decision::Allow).await;
 
-    stage.network.forget_apps();
+    stage.fake.forget_apps();
     let Err(ConnectError::Refused(words)) = stage.complete(&callback).await else { panic!() };
 
     assert!(words.ends_with("connect the account once more"), "{words}");

@@ -47,8 +47,8 @@ async fn the_longest_description_of_a_server_is_taken_by_it() {
             let Ok(words) = AltText::parse(&"é".repeat(characters)) else { continue };
             let mut files = picture();
             files[0].attachment.alt_text = Some(words);
-            let breaches = account.rules.breaches(&text, &[files[0].attachment.clone()], Options::NONE);
-            assert_eq!(breaches.is_empty(), fits, "{characters}: {breaches:?}");
+            let errors = account.rules.breaches(&text, &[files[0].attachment.clone()], Options::NONE);
+            assert_eq!(errors.is_empty(), fits, "{characters}: {errors:?}");
             let delivered = stage.deliver(&mut stage.post(&account, &format!("{characters}"), files)).await;
             assert_eq!(delivered.is_ok(), fits, "{characters}: {delivered:?}");
         }
@@ -65,7 +65,7 @@ async fn the_longest_description_of_a_server_is_taken_by_it() {
 #[tokio::test]
 async fn an_account_is_named_by_its_server() {
     let (stage, account) = stage::<Stock>().await;
-    let host = stage.network.base_url().trim_start_matches("http://");
+    let host = stage.fake.base_url().trim_start_matches("http://");
 
     assert!(account.profile.account_id.starts_with(&format!("{host}/")), "{}", account.profile.account_id);
     assert_eq!(account.profile.username, Some(format!("keeper@{host}")));
@@ -73,44 +73,44 @@ async fn an_account_is_named_by_its_server() {
 }
 
 #[tokio::test]
-async fn scopes_that_are_not_told_are_as_asked_for() {
+async fn missing_scopes_default_to_the_requested_ones() {
     let (_, account) = stage::<Snac>().await;
     assert_eq!(account.scopes, ["read:accounts", "read:statuses", "write:statuses", "write:media"]);
     assert_eq!(account.rules.title, "snac");
 }
 
 #[tokio::test]
-async fn a_server_that_is_none_is_asked_for_again() {
+async fn invalid_server_is_asked_for_again() {
     let stage = Stage::<Server<Stock>>::new().await;
     for typed in ["", "two words", "http://10.0.0.1", "http://127.0.0.1:9", "127.0.0.1", "no-such-host.invalid"] {
         let answers = FieldValues::from([("server".to_owned(), typed.into())]);
-        let Err(ConnectError::Field { name, message }) = stage.depart(&answers).await else { panic!("{typed}") };
+        let Err(ConnectError::Field { name, message }) = stage.authorize(&answers).await else { panic!("{typed}") };
         assert_eq!(name, "server");
         assert!(message.contains("name"), "{message}");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_promises_to_name_itself_has_to() {
+async fn promised_issuer_must_be_in_the_callback() {
     let stage = Stage::<Server<Stock>>::new().await;
-    let issuer = format!("{}/", stage.network.base_url());
-    stage.network.promises_to_be(&issuer);
-    for said in [None, Some("https://evil.example/"), Some(stage.network.base_url())] {
-        let mut callback = stage.decided(Decision::Allow).await;
+    let issuer = format!("{}/", stage.fake.base_url());
+    stage.fake.promise_issuer(&issuer);
+    for said in [None, Some("https://evil.example/"), Some(stage.fake.base_url())] {
+        let mut callback = stage.callback_after(Decision::Allow).await;
         assert_eq!(callback.query.remove("iss").as_ref(), Some(&issuer));
         callback.query.extend(said.map(|it| ("iss".to_owned(), it.to_owned())));
         let refusal = stage.complete(&callback).await.unwrap_err();
         assert!(matches!(refusal, ConnectError::Refused(_)), "{said:?}: {refusal:?}");
     }
-    assert_eq!(stage.network.grants(), 0);
+    assert_eq!(stage.fake.grant_count(), 0);
     stage.connect().await;
 }
 
 #[tokio::test]
-async fn a_name_that_was_not_promised_has_to_be_right_too() {
+async fn unpromised_issuer_must_be_correct_too() {
     let stage = Stage::<Server<Stock>>::new().await;
-    for (said, is_right) in [("https://evil.example", false), (stage.network.base_url(), true)] {
-        let mut callback = stage.decided(Decision::Allow).await;
+    for (said, is_right) in [("https://evil.example", false), (stage.fake.base_url(), true)] {
+        let mut callback = stage.callback_after(Decision::Allow).await;
         callback.query.insert("iss".to_owned(), said.to_owned());
         assert_eq!(stage.complete(&callback).await.is_ok(), is_right, "{said}");
     }
@@ -119,9 +119,9 @@ async fn a_name_that_was_not_promised_has_to_be_right_too() {
 #[tokio::test]
 async fn a_server_that_promises_another_name_than_its_own_is_refused() {
     let stage = Stage::<Server<Stock>>::new().await;
-    stage.network.promises_to_be("https://honest.example/");
+    stage.fake.promise_issuer("https://honest.example/");
 
-    let Err(ConnectError::Field { message, .. }) = stage.depart(&stage.network.answers()).await else {
+    let Err(ConnectError::Field { message, .. }) = stage.authorize(&stage.fake.form_values()).await else {
         panic!("it may say whose answers are its own")
     };
 
@@ -129,17 +129,19 @@ async fn a_server_that_promises_another_name_than_its_own_is_refused() {
 }
 
 #[tokio::test]
-async fn each_server_has_an_address_of_its_own_to_send_people_back_to() {
-    let (stage, other) = Stage::<Server<Stock>>::beside_another().await;
-    let (AuthorizeStep::Redirect { url: ours, .. }, _) = stage.depart(&stage.network.answers()).await.unwrap() else {
+async fn each_server_has_its_own_redirect_uri() {
+    let (stage, other) = Stage::<Server<Stock>>::with_second_fake().await;
+    let (AuthorizeStep::Redirect { url: ours, .. }, _) = stage.authorize(&stage.fake.form_values()).await.unwrap()
+    else {
         panic!()
     };
-    let (AuthorizeStep::Redirect { url: theirs, .. }, _) = stage.depart(&other.answers()).await.unwrap() else {
+    let (AuthorizeStep::Redirect { url: other_url, .. }, _) = stage.authorize(&other.form_values()).await.unwrap()
+    else {
         panic!()
     };
 
     let mut back =
-        [stage.network.send_back(&ours, Decision::Allow).await, other.send_back(&theirs, Decision::Deny).await];
+        [stage.fake.redirect_url(&ours, Decision::Allow).await, other.redirect_url(&other_url, Decision::Deny).await];
 
     for it in &mut back {
         it.set_query(None);
@@ -151,12 +153,12 @@ async fn each_server_has_an_address_of_its_own_to_send_people_back_to() {
 #[tokio::test]
 async fn tokens_that_end_are_renewed_and_others_are_not() {
     let (of_mastodon, of_pleroma) = (stage::<Stock>().await.0, stage::<Pleroma>().await.0);
-    assert!(!of_mastodon.can_renew());
-    assert!(of_pleroma.can_renew());
+    assert!(!of_mastodon.can_refresh());
+    assert!(of_pleroma.can_refresh());
 
-    of_pleroma.network.end_access_tokens();
-    let new = of_pleroma.renew().await.unwrap();
+    of_pleroma.fake.end_access_tokens();
+    let new = of_pleroma.refresh().await.unwrap();
     assert!(new.extra.is_some() && new.expires_at.is_some());
-    of_pleroma.connecting().revoke(&new, of_pleroma.clock.now()).await.unwrap();
-    assert_eq!(of_pleroma.network.grants(), 0);
+    of_pleroma.connector().revoke(&new, of_pleroma.clock.now()).await.unwrap();
+    assert_eq!(of_pleroma.fake.grant_count(), 0);
 }

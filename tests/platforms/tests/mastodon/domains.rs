@@ -9,17 +9,17 @@ use url::Url;
 /// A server and the website of a domain.
 async fn with_website<K: Known>() -> (Stage<Server<K>>, Website) {
     let website = Website::start().await;
-    let stage = Stage::beside(&[website.address()]).await;
+    let stage = Stage::with_other_servers(&[website.address()]).await;
     (stage, website)
 }
 
-fn typed(words: impl Into<String>) -> FieldValues {
-    FieldValues::from([("server".to_owned(), words.into().into())])
+fn typed(input: impl Into<String>) -> FieldValues {
+    FieldValues::from([("server".to_owned(), input.into().into())])
 }
 
 /// The URL that this input redirects to, or its error message.
-async fn sent<K: Known>(stage: &Stage<Server<K>>, words: String) -> Result<String, String> {
-    match stage.depart(&typed(words)).await {
+async fn sent<K: Known>(stage: &Stage<Server<K>>, input: String) -> Result<String, String> {
+    match stage.authorize(&typed(input)).await {
         Ok((AuthorizeStep::Redirect { url, .. }, _)) => Ok(Url::parse(&url).unwrap().origin().ascii_serialization()),
         Err(ConnectError::Field { message, .. }) => Err(message),
         other => panic!("{other:?}"),
@@ -30,8 +30,8 @@ async fn sent<K: Known>(stage: &Stage<Server<K>>, words: String) -> Result<Strin
 async fn the_server_is_found_by_the_domain_of_a_handle_and_by_a_handle() {
     async fn is_found<K: Known>() {
         let (stage, website) = with_website::<K>().await;
-        let here = stage.network.base_url().to_owned();
-        stage.network.is_named(&website.address().to_string());
+        let here = stage.fake.base_url().to_owned();
+        stage.fake.is_named(&website.address().to_string());
         for way in [Way::WebFinger, Way::HostMeta, Way::WebFingerFile, Way::HostMetaFile] {
             website.leads_to(way, &here);
             for words in ["", "/", "/@keeper", "/@nobody"] {
@@ -68,9 +68,9 @@ async fn profile<K: Known>(stage: &Stage<Server<K>>) -> AccountInfo {
 async fn an_account_has_the_handle_of_the_domain_that_names_it() {
     async fn is_named<K: Known>() {
         let (stage, website) = with_website::<K>().await;
-        let (domain, here) = (website.address().to_string(), stage.network.base_url().to_owned());
+        let (domain, here) = (website.address().to_string(), stage.fake.base_url().to_owned());
         let host = here.trim_start_matches("http://");
-        stage.network.is_named(&domain);
+        stage.fake.is_named(&domain);
 
         for way in [Way::WebFinger, Way::WebFingerFile] {
             website.leads_to(way, &here);
@@ -88,13 +88,13 @@ async fn an_account_has_the_handle_of_the_domain_that_names_it() {
 #[tokio::test]
 async fn a_server_does_not_name_its_accounts_by_a_domain_that_knows_nothing_of_it() {
     let (stage, website) = with_website::<Stock>().await;
-    let here = stage.network.base_url().to_owned();
+    let here = stage.fake.base_url().to_owned();
     let own = Some(format!("keeper@{}", here.trim_start_matches("http://")));
     for claimed in [website.address().to_string(), "mastodon.invalid".to_owned(), "two words".to_owned()] {
-        stage.network.is_named(&claimed);
+        stage.fake.is_named(&claimed);
         assert_eq!(profile(&stage).await.username, own, "{claimed}");
     }
-    stage.network.is_named(&website.address().to_string());
+    stage.fake.is_named(&website.address().to_string());
     website.leads_to(Way::WebFingerFile, "http://other.example");
     assert_eq!(profile(&stage).await.username, own);
 }

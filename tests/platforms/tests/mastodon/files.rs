@@ -21,9 +21,9 @@ fn video() -> Vec<Sample> {
 async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_shows_them() {
     let (stage, account) = stage::<GoToSocial>().await;
     let post = stage.due(&account, "Look", picture()).await;
-    stage.network.trouble(Call::Publish, InjectedFault::Unwanted, 2);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::Refused, 2);
 
-    stage.network.trouble(Call::LookUp, InjectedFault::Broken, 1);
+    stage.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
     let unclear = stage.publish(&post).await;
     assert!(matches!(unclear, Err(AttemptError::RetryLater { .. })), "{unclear:?}");
     let certain = stage.publish(&post).await;
@@ -31,14 +31,14 @@ async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_show
 
     // Refused because it is there already, whatever the files say of themselves.
     let published = stage.publish(&post).await.unwrap();
-    stage.network.trouble(Call::Publish, InjectedFault::Unwanted, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
     assert_eq!(stage.publish(&post).await.unwrap(), published);
 }
 
 #[tokio::test]
 async fn a_video_is_waited_for_in_steps() {
     let (stage, account) = stage::<Stock>().await;
-    stage.network.polls_until_ready(7);
+    stage.fake.polls_until_ready(7);
     let mut post = stage.post(&account, "Look", video());
     let mut waits = Vec::new();
     let progress = loop {
@@ -57,8 +57,8 @@ async fn a_video_is_waited_for_in_steps() {
     assert_eq!(stage.clock.now() + TimeDelta::seconds(20), post.publish_at, "after {look_back} s");
     post.progress = progress;
     stage.publish(&post).await.unwrap();
-    assert_eq!(stage.network.public()[0].media[0].bytes, video()[0].bytes);
-    assert_eq!(stage.network.calls(Call::Upload), 1);
+    assert_eq!(stage.fake.public_posts()[0].media[0].bytes, video()[0].bytes);
+    assert_eq!(stage.fake.call_count(Call::Upload), 1);
 }
 
 #[tokio::test]
@@ -71,10 +71,10 @@ async fn a_file_that_waited_too_long_is_uploaded_again() {
     post.progress = None;
     stage.deliver(&mut post).await.unwrap();
 
-    let public = stage.network.public();
+    let public = stage.fake.public_posts();
     assert_eq!(public.len(), 1);
     assert_eq!(public[0].media.len(), 2);
-    assert_eq!(stage.network.calls(Call::Upload), 4);
+    assert_eq!(stage.fake.call_count(Call::Upload), 4);
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
             Ok(())
         }
         Ok(step) => panic!("{step:?}"),
-        Err(setback) => Err(setback),
+        Err(error) => Err(error),
     };
     // Uploaded, missed, uploaded once more.
     for _ in 0..3 {
@@ -99,30 +99,30 @@ async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
         matches!(prepare().await, Err(AttemptError::PreparationExpired { .. })),
         "nothing that is there is relied on"
     );
-    assert_eq!(stage.network.calls(Call::Upload), 2);
+    assert_eq!(stage.fake.call_count(Call::Upload), 2);
 }
 
 #[tokio::test]
 async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
     let (stage, account) = stage::<Stock>().await;
-    for trouble in
-        [InjectedFault::CutBefore, InjectedFault::LoseAnswer, InjectedFault::Broken, InjectedFault::Unavailable]
+    for fault in
+        [InjectedFault::CutBefore, InjectedFault::LoseResponse, InjectedFault::ServerError, InjectedFault::Unavailable]
     {
         let files: Vec<_> = (1..=4).map(|number| sample(MimeType::Png, number)).collect();
-        let mut post = stage.post(&account, &format!("{trouble:?}"), files.clone());
-        let before = stage.network.calls(Call::Upload);
+        let mut post = stage.post(&account, &format!("{fault:?}"), files.clone());
+        let before = stage.fake.call_count(Call::Upload);
         for _ in 0..2 {
             let Ok(Step::Again { progress, .. }) = stage.prepare(&post).await else { panic!() };
             post.progress = Some(progress);
         }
-        stage.network.trouble(Call::Upload, trouble, 1);
+        stage.fake.inject_fault(Call::Upload, fault, 1);
         stage.prepare(&post).await.unwrap_err();
 
         stage.deliver(&mut post).await.unwrap();
 
-        assert_eq!(stage.network.calls(Call::Upload) - before, 5, "{trouble:?}");
-        let shown = stage.network.public().pop().unwrap().media;
-        assert!(shown.iter().map(|it| &it.bytes).eq(files.iter().map(|it| &it.bytes)), "{trouble:?}");
+        assert_eq!(stage.fake.call_count(Call::Upload) - before, 5, "{fault:?}");
+        let shown = stage.fake.public_posts().pop().unwrap().media;
+        assert!(shown.iter().map(|it| &it.bytes).eq(files.iter().map(|it| &it.bytes)), "{fault:?}");
     }
 }
 
@@ -133,7 +133,7 @@ async fn a_picture_with_too_many_pixels_is_known_before_the_server_refuses_it() 
         let mut file = sample(MimeType::Png, 1);
         // The sides of a PNG stand behind its signature and the name of the first chunk.
         file.bytes.splice(16..24, [width.to_be_bytes(), height.to_be_bytes()].concat());
-        file.attachment.facts = Some(Facts { pixels: Pixels::of(width, height), ..Facts::default() });
+        file.attachment.facts = Some(Facts { pixels: Pixels::new(width, height), ..Facts::default() });
         let text = PostText::parse("Look").unwrap();
         let fits = account.rules.breaches(&text, &[file.attachment.clone()], Options::NONE).is_empty();
         let taken = stage.deliver(&mut stage.post(&account, "Look", vec![file])).await;
@@ -158,7 +158,7 @@ async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
     let again = stage.publish(&post).await.unwrap();
 
     assert_eq!(again, published);
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
@@ -173,32 +173,32 @@ async fn a_refusal_of_a_post_with_good_files_is_final() {
 #[tokio::test]
 async fn a_video_that_could_not_be_processed_is_uploaded_once_more() {
     let (stage, account) = stage::<Stock>().await;
-    stage.network.trouble(Call::Process, InjectedFault::Unwanted, 1);
+    stage.fake.inject_fault(Call::Process, InjectedFault::Refused, 1);
     let mut post = stage.post(&account, "the second time", video());
     stage.deliver(&mut post).await.unwrap();
-    assert_eq!((stage.network.public().len(), stage.network.calls(Call::Upload)), (1, 2));
+    assert_eq!((stage.fake.public_posts().len(), stage.fake.call_count(Call::Upload)), (1, 2));
 
-    stage.network.trouble(Call::Process, InjectedFault::Unwanted, 2);
+    stage.fake.inject_fault(Call::Process, InjectedFault::Refused, 2);
     let mut post = stage.post(&account, "never", video());
     let refused = stage.deliver(&mut post).await.unwrap_err();
     assert!(format!("{refused:?}").starts_with("Refused"), "{refused:?}");
-    assert_eq!((stage.network.public().len(), stage.network.calls(Call::Upload)), (1, 4));
+    assert_eq!((stage.fake.public_posts().len(), stage.fake.call_count(Call::Upload)), (1, 4));
 }
 
 #[tokio::test]
 async fn a_server_that_asks_for_descriptions_is_asked_of_when_a_post_is_scheduled() {
     let stage = Stage::<Server<GoToSocial>>::new().await;
-    stage.network.asks_for_descriptions(5);
+    stage.fake.require_descriptions(5);
     let account = stage.connect().await;
     let text = PostText::parse("Look").unwrap();
 
     for (words, is_enough) in [(None, false), (Some("boat"), false), (Some("boats"), true)] {
         let mut files = picture();
         files[0].attachment.alt_text = words.map(|it| AltText::parse(it).unwrap());
-        let breaches = account.rules.breaches(&text, &[files[0].attachment.clone()], Options::NONE);
+        let errors = account.rules.breaches(&text, &[files[0].attachment.clone()], Options::NONE);
         let delivered = stage.deliver(&mut stage.post(&account, "Look", files)).await;
 
-        assert_eq!(breaches.is_empty(), is_enough, "{breaches:?}");
+        assert_eq!(errors.is_empty(), is_enough, "{errors:?}");
         match delivered {
             Ok(_) => assert!(is_enough),
             Err(AttemptError::Refused { reason }) => assert!(reason.contains("less than min chars (5)"), "{reason}"),

@@ -17,10 +17,10 @@ fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
 #[tokio::test]
 async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
     let (stage, account) = stage::<Stock>().await;
-    stage.network.publishes_as("private");
+    stage.fake.set_default_visibility("private");
     let mut plain = stage.post(&account, "as the account has it", Vec::new());
     stage.deliver(&mut plain).await.unwrap();
-    assert_eq!(stage.network.latest().unwrap(), ("private".to_owned(), String::new(), false, None));
+    assert_eq!(stage.fake.latest().unwrap(), ("private".to_owned(), String::new(), false, None));
 
     let mut post = stage.post(&account, "with everything", picture());
     let warning = "Boats & \"oars\"";
@@ -33,7 +33,7 @@ async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
     stage.deliver(&mut post).await.unwrap();
 
     let said = ("unlisted".to_owned(), warning.to_owned(), true, Some("de".to_owned()));
-    assert_eq!(stage.network.latest().unwrap(), said);
+    assert_eq!(stage.fake.latest().unwrap(), said);
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
         if let Some(visibility) = visibility {
             post.options = options([("visibility", OptionValue::Text(visibility.to_owned()))]);
         }
-        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
         let since = stage.clock.now();
         let lost = stage.publish(&post).await;
         assert!(matches!(lost, Err(AttemptError::Unknown { .. })), "{lost:?}");
@@ -63,14 +63,14 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
 async fn unknown_software_is_sent_the_accounts_own_visibility() {
     for own in ["public", "unlisted", "private"] {
         let (stage, account) = stage::<Snac>().await;
-        stage.network.publishes_as(own);
+        stage.fake.set_default_visibility(own);
         let mut plain = stage.post(&account, "as the account has it", Vec::new());
         stage.deliver(&mut plain).await.unwrap();
-        assert_eq!(stage.network.latest().unwrap().0, own);
+        assert_eq!(stage.fake.latest().unwrap().0, own);
 
         // Its listing has what everybody sees, and nothing else.
         let lost = stage.due(&account, "and lost", Vec::new()).await;
-        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
         let since = stage.clock.now();
         stage.publish(&lost).await.unwrap_err();
         stage.clock.advance(TimeDelta::minutes(3));
@@ -82,19 +82,19 @@ async fn unknown_software_is_sent_the_accounts_own_visibility() {
 #[tokio::test]
 async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
     let (stage, account) = stage::<Snac>().await;
-    stage.network.hides_visibility();
+    stage.fake.hides_visibility();
     let lost = stage.due(&account, "as the server has it", Vec::new()).await;
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     let since = stage.clock.now();
     stage.publish(&lost).await.unwrap_err();
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 
     // It is there. If it were not, it would not be sent again, because its visibility is unknown.
     stage.clock.advance(TimeDelta::minutes(3));
     let answer = stage.resolve(&lost, since).await;
     assert!(matches!(answer, Resolution::Candidate(_) | Resolution::Found(_)), "{answer:?}");
     let lost = stage.due(&account, "never there", Vec::new()).await;
-    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
     let since = stage.clock.now();
     stage.publish(&lost).await.unwrap_err();
     stage.clock.advance(TimeDelta::minutes(3));
@@ -108,15 +108,15 @@ async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
         let (stage, account) = stage::<K>().await;
         let text = PostText::parse("Look").unwrap();
         let warned = |length: usize| options([("content_warning", OptionValue::Text("é".repeat(length)))]);
-        let breaches = |length| account.rules.breaches(&text, &[an_attachment(1)], &warned(length));
-        assert_eq!(breaches(longest), []);
-        let over = breaches(longest + 1);
+        let errors = |length| account.rules.breaches(&text, &[an_attachment(1)], &warned(length));
+        assert_eq!(errors(longest), []);
+        let over = errors(longest + 1);
         assert_eq!(over.iter().map(|it| &*it.field).collect::<Vec<_>>(), [field], "{over:?}");
 
         let mut post = stage.post(&account, "Look", picture());
         post.options = warned(longest);
         stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.network.latest().unwrap().1, "é".repeat(longest));
+        assert_eq!(stage.fake.latest().unwrap().1, "é".repeat(longest));
         let mut post = stage.post(&account, "Look", picture());
         post.options = warned(longest + 1);
         let refused = stage.deliver(&mut post).await;

@@ -18,7 +18,7 @@ async fn equal_text_from_before_the_call_is_not_it() {
     stage.publish(&before).await.unwrap();
     let post = stage.due(&account, "Good morning", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
     assert!(stage.publish(&post).await.is_err());
 
     stage.clock.advance(SETTLED);
@@ -27,41 +27,41 @@ async fn equal_text_from_before_the_call_is_not_it() {
 
 /// The result at this time after a call with the text "Ours" that never arrived,
 /// when another program has published this since.
-async fn asked_after<K: Known>(time: TimeDelta, other: &str) -> (Resolution, usize) {
+async fn look_up_after<K: Known>(time: TimeDelta, other: &str) -> (Resolution, usize) {
     let (stage, account) = stage::<K>().await;
     let post = stage.due(&account, "Ours", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
     assert!(stage.publish(&post).await.is_err());
-    let mut theirs = stage.post(&account, other, Vec::new());
-    (theirs.elsewhere, theirs.publish_at) = (true, since);
-    stage.deliver(&mut theirs).await.unwrap();
+    let mut other_post = stage.post(&account, other, Vec::new());
+    (other_post.is_by_other_program, other_post.publish_at) = (true, since);
+    stage.deliver(&mut other_post).await.unwrap();
     stage.clock.skip_to(since + time);
     let answer = stage.resolve(&post, since).await;
-    (answer, stage.network.public().len())
+    (answer, stage.fake.public_posts().len())
 }
 
 #[tokio::test]
-async fn of_the_same_words_since_the_call_the_key_says_whether_they_are_the_post() {
+async fn idempotency_key_identifies_equal_text_since_the_call() {
     for other in ["Ours", "Ours!"] {
-        let (soon, posts) = asked_after::<Stock>(TimeDelta::seconds(5), other).await;
+        let (soon, posts) = look_up_after::<Stock>(TimeDelta::seconds(5), other).await;
         assert!(matches!(soon, Resolution::Pending { .. }), "{soon:?}");
         assert_eq!(posts, 1, "the first call may be under way");
 
-        let (answer, posts) = asked_after::<Stock>(SETTLED, other).await;
+        let (answer, posts) = look_up_after::<Stock>(SETTLED, other).await;
         assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
         assert_eq!(posts, 2);
     }
 }
 
 #[tokio::test]
-async fn where_no_key_is_known_words_tell() {
+async fn text_identifies_the_post_without_idempotency_key() {
     for (other, said) in [("Ours", "Candidate"), ("Ours!", "Pending"), ("Other", "NotFound")] {
         for (answer, posts) in [
-            asked_after::<GoToSocial>(SETTLED, other).await,
-            asked_after::<Pleroma>(SETTLED, other).await,
-            asked_after::<Snac>(SETTLED, other).await,
-            asked_after::<Stock>(TimeDelta::hours(2), other).await,
+            look_up_after::<GoToSocial>(SETTLED, other).await,
+            look_up_after::<Pleroma>(SETTLED, other).await,
+            look_up_after::<Snac>(SETTLED, other).await,
+            look_up_after::<Stock>(TimeDelta::hours(2), other).await,
         ] {
             assert!(format!("{answer:?}").starts_with(said), "{other}: {answer:?}");
             assert_eq!(posts, 1);
@@ -71,48 +71,48 @@ async fn where_no_key_is_known_words_tell() {
 
 /// A text post whose account cannot be listed in preparation: when it is ready,
 /// in seconds from its due second on, and what is said when its answer is lost.
-async fn unlisted<K: Known>(trouble: InjectedFault, tries: usize) -> (i64, Resolution) {
+async fn publish_without_listing<K: Known>(fault: InjectedFault, tries: usize) -> (i64, Resolution) {
     let (stage, account) = stage::<K>().await;
     let mut post = stage.post(&account, "Hello", Vec::new());
-    stage.network.trouble(Call::LookUp, trouble, tries);
+    stage.fake.inject_fault(Call::LookUp, fault, tries);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     let late = (stage.clock.now() - post.publish_at).num_seconds().max(0);
-    stage.network.trouble(Call::LookUp, trouble, 0);
+    stage.fake.inject_fault(Call::LookUp, fault, 0);
     stage.clock.skip_to(post.publish_at);
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     stage.publish(&post).await.unwrap_err();
     stage.clock.advance(SETTLED);
     (late, stage.resolve(&post, since).await)
 }
 
 #[tokio::test]
-async fn a_listing_in_trouble_keeps_no_post_back() {
+async fn failing_listing_does_not_delay_a_post() {
     const ALWAYS: usize = 1000;
     // It passes in time.
-    for trouble in [InjectedFault::Broken, InjectedFault::CutBefore, InjectedFault::Unavailable] {
-        let (late, answer) = unlisted::<GoToSocial>(trouble, 2).await;
-        assert_eq!(late, 0, "{trouble:?}");
+    for fault in [InjectedFault::ServerError, InjectedFault::CutBefore, InjectedFault::Unavailable] {
+        let (late, answer) = publish_without_listing::<GoToSocial>(fault, 2).await;
+        assert_eq!(late, 0, "{fault:?}");
         assert!(matches!(answer, Resolution::Candidate(_)), "{answer:?}");
     }
     // Where keys tell, nothing else has to.
-    for trouble in [InjectedFault::Broken, InjectedFault::Gibberish, InjectedFault::Unwanted] {
-        let (late, answer) = unlisted::<Stock>(trouble, ALWAYS).await;
-        assert_eq!(late, 0, "{trouble:?}");
+    for fault in [InjectedFault::ServerError, InjectedFault::HtmlPage, InjectedFault::Refused] {
+        let (late, answer) = publish_without_listing::<Stock>(fault, ALWAYS).await;
+        assert_eq!(late, 0, "{fault:?}");
         assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
     }
     // Where they do not, a lost answer is then never known; that is said.
-    for (trouble, waits) in
-        [(InjectedFault::Gibberish, false), (InjectedFault::Unwanted, false), (InjectedFault::Broken, true)]
+    for (fault, waits) in
+        [(InjectedFault::HtmlPage, false), (InjectedFault::Refused, false), (InjectedFault::ServerError, true)]
     {
-        let (late, answer) = unlisted::<GoToSocial>(trouble, ALWAYS).await;
-        assert_eq!((0 < late, late < 180), (waits, true), "{trouble:?}: {late} s");
+        let (late, answer) = publish_without_listing::<GoToSocial>(fault, ALWAYS).await;
+        assert_eq!((0 < late, late < 180), (waits, true), "{fault:?}: {late} s");
         assert!(matches!(answer, Resolution::Undeterminable { .. }), "{answer:?}");
     }
 }
 
 #[tokio::test]
-async fn without_what_was_kept_of_the_files_nothing_is_known() {
+async fn look_up_without_upload_progress_is_pending() {
     let (stage, account) = stage::<Stock>().await;
     let mut post = stage.due(&account, "Look", picture()).await;
     let since = stage.clock.now();
@@ -123,15 +123,15 @@ async fn without_what_was_kept_of_the_files_nothing_is_known() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_found_in_the_listing_of_every_kind_of_server() {
+async fn lost_response_is_found_in_the_listing_of_every_flavor() {
     async fn is_found<K: Known>() {
         let (stage, account) = stage::<K>().await;
         let text = "Café & <crème>\n\n@keeper@far.example https://example.com/a-long-path-that-is-cut?x=1&y=2 #Meer 👨‍👩‍👧‍👦";
-        for (trouble, arrives) in [(InjectedFault::LoseAnswer, true), (InjectedFault::CutBefore, false)] {
-            let before = stage.network.public().len();
+        for (fault, arrives) in [(InjectedFault::LoseResponse, true), (InjectedFault::CutBefore, false)] {
+            let before = stage.fake.public_posts().len();
             let post = stage.due(&account, text, picture()).await;
             let since = stage.clock.now();
-            stage.network.trouble(Call::Publish, trouble, 1);
+            stage.fake.inject_fault(Call::Publish, fault, 1);
             let Err(AttemptError::Unknown { may_still_run: true, .. }) = stage.publish(&post).await else { panic!() };
 
             stage.clock.advance(TimeDelta::seconds(2));
@@ -139,14 +139,14 @@ async fn a_lost_answer_is_found_in_the_listing_of_every_kind_of_server() {
             stage.clock.skip_to(since + SETTLED);
             let late = stage.resolve(&post, since).await;
 
-            assert_eq!(stage.network.public().len() - before, usize::from(arrives));
+            assert_eq!(stage.fake.public_posts().len() - before, usize::from(arrives));
             for answer in [early, late] {
                 match answer {
                     Resolution::Found(it) | Resolution::Candidate(it) if arrives => {
-                        assert_eq!(it.platform_post_id, stage.network.public()[before].id);
+                        assert_eq!(it.platform_post_id, stage.fake.public_posts()[before].id);
                     }
                     Resolution::NotFound if !arrives => {}
-                    other => panic!("{other:?} after {trouble:?}"),
+                    other => panic!("{other:?} after {fault:?}"),
                 }
             }
         }
@@ -161,36 +161,36 @@ async fn a_lost_answer_is_found_in_the_listing_of_every_kind_of_server() {
 }
 
 #[tokio::test]
-async fn where_the_listing_says_nothing_the_key_does_while_it_is_known() {
-    async fn asked<K: Known>(trouble: InjectedFault, after: TimeDelta) -> (Resolution, usize, usize) {
+async fn key_resolves_the_post_when_listing_fails() {
+    async fn asked<K: Known>(fault: InjectedFault, after: TimeDelta) -> (Resolution, usize, usize) {
         let (stage, account) = stage::<K>().await;
         let post = stage.due(&account, "Hello", Vec::new()).await;
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, trouble, 1);
+        stage.fake.inject_fault(Call::Publish, fault, 1);
         assert!(stage.publish(&post).await.is_err());
         stage.clock.advance(after);
-        stage.network.trouble(Call::LookUp, InjectedFault::Broken, 1);
+        stage.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
         let answer = stage.resolve(&post, since).await;
-        (answer, stage.network.calls(Call::Publish), stage.network.public().len())
+        (answer, stage.fake.call_count(Call::Publish), stage.fake.public_posts().len())
     }
 
     // The first call made it, or the second; never both.
-    for trouble in [InjectedFault::LoseAnswer, InjectedFault::CutBefore] {
-        let (answer, calls, public) = asked::<Stock>(trouble, SETTLED).await;
+    for fault in [InjectedFault::LoseResponse, InjectedFault::CutBefore] {
+        let (answer, calls, public) = asked::<Stock>(fault, SETTLED).await;
         assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
-        assert_eq!((calls, public), (2, 1), "{trouble:?}");
+        assert_eq!((calls, public), (2, 1), "{fault:?}");
     }
     // A call begins within five seconds of its intent, and may take effect for 90 s after that. Servers keep keys for
     // an hour.
     for seconds in [95, 55 * 60 - 1] {
-        let (answer, calls, public) = asked::<Stock>(InjectedFault::LoseAnswer, TimeDelta::seconds(seconds)).await;
+        let (answer, calls, public) = asked::<Stock>(InjectedFault::LoseResponse, TimeDelta::seconds(seconds)).await;
         assert!(matches!(answer, Resolution::Found(_)), "{seconds} s: {answer:?}");
         assert_eq!((calls, public), (2, 1), "{seconds} s");
     }
     // Too early, too late, and where keys are not looked at.
-    let early = asked::<Stock>(InjectedFault::LoseAnswer, TimeDelta::seconds(94)).await;
-    let late = asked::<Stock>(InjectedFault::LoseAnswer, TimeDelta::minutes(55)).await;
-    let elsewhere = asked::<GoToSocial>(InjectedFault::LoseAnswer, SETTLED).await;
+    let early = asked::<Stock>(InjectedFault::LoseResponse, TimeDelta::seconds(94)).await;
+    let late = asked::<Stock>(InjectedFault::LoseResponse, TimeDelta::minutes(55)).await;
+    let elsewhere = asked::<GoToSocial>(InjectedFault::LoseResponse, SETTLED).await;
     for (answer, calls, _) in [early, late, elsewhere] {
         assert!(matches!(answer, Resolution::Pending { .. }), "{answer:?}");
         assert_eq!(calls, 1);
@@ -198,46 +198,46 @@ async fn where_the_listing_says_nothing_the_key_does_while_it_is_known() {
 }
 
 #[tokio::test]
-async fn a_repeat_that_is_refused_for_its_content_says_that_the_first_did_not_arrive() {
+async fn refused_repeat_proves_that_nothing_was_published() {
     let (stage, account) = stage::<Stock>().await;
     let post = stage.due(&account, "Hello", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
     assert!(stage.publish(&post).await.is_err());
     stage.clock.advance(SETTLED);
-    stage.network.trouble(Call::LookUp, InjectedFault::Broken, 1);
-    stage.network.trouble(Call::Publish, InjectedFault::Unwanted, 1);
+    stage.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
 
     assert_eq!(stage.resolve(&post, since).await, Resolution::NotPublished);
 }
 
 /// What is found of a post whose answer was lost, after so many others by this
 /// service, and how many looks that took.
-async fn found_after(others: usize) -> (Resolution, usize) {
+async fn look_up_behind(others: usize) -> (Resolution, usize) {
     let (stage, account) = stage::<GoToSocial>().await;
     let post = stage.due(&account, "Ours", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     assert!(stage.publish(&post).await.is_err());
     for number in 0..others {
         let mut other = stage.post(&account, &format!("Other {number}"), Vec::new());
         other.progress.clone_from(&post.progress);
         stage.publish(&other).await.unwrap();
     }
-    let before = stage.network.calls(Call::LookUp);
-    (stage.resolve(&post, since).await, stage.network.calls(Call::LookUp) - before)
+    let before = stage.fake.call_count(Call::LookUp);
+    (stage.resolve(&post, since).await, stage.fake.call_count(Call::LookUp) - before)
 }
 
 #[tokio::test]
-async fn a_listing_that_does_not_reach_back_is_read_on() {
+async fn listing_is_read_until_the_call_time() {
     // Three pages, an empty one behind them, and the source of the one that nobody else made.
-    let (found, looks) = found_after(90).await;
+    let (found, looks) = look_up_behind(90).await;
     assert!(matches!(found, Resolution::Candidate(_)), "{found:?}");
     assert_eq!(looks, 5);
 }
 
 #[tokio::test]
-async fn a_listing_that_is_too_long_says_nothing() {
-    let (found, _) = found_after(250).await;
+async fn too_long_listing_is_pending() {
+    let (found, _) = look_up_behind(250).await;
     assert!(matches!(found, Resolution::Pending { .. }), "{found:?}");
 }

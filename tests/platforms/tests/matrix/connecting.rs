@@ -7,8 +7,8 @@ use http::Method;
 use networks::fake::wire::browser;
 use networks::matrix::{MAX_FILE_BYTES, Matrix, PASSWORD, ROOM, USER};
 use platforms::conformance::network::{Call, Network};
-use platforms::conformance::stage::{Stage, returning};
-use platforms::{Account, AuthorizeStep, Callback, Choosing, ConnectError, FieldValues, RefreshError};
+use platforms::conformance::stage::{Stage, callback_at};
+use platforms::{Account, AuthorizeStep, Callback, ChoicesRequest, ConnectError, FieldValues, RefreshError};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
@@ -18,14 +18,14 @@ fn typed(user: &str, password: &str, homeserver: &str) -> FieldValues {
         .into()
 }
 
-async fn connected(stage: &Stage<Matrix>, answers: &FieldValues) -> Account {
-    let (departure, _) = stage.depart(answers).await.unwrap();
-    let AuthorizeStep::Accounts(mut accounts) = departure else { panic!("{departure:?}") };
+async fn connect_with(stage: &Stage<Matrix>, answers: &FieldValues) -> Account {
+    let (step, _) = stage.authorize(answers).await.unwrap();
+    let AuthorizeStep::Accounts(mut accounts) = step else { panic!("{step:?}") };
     accounts.remove(0)
 }
 
-async fn refused(stage: &Stage<Matrix>, answers: &FieldValues) -> (&'static str, String) {
-    let refusal = stage.depart(answers).await.map(|it| it.0).unwrap_err();
+async fn connect_error(stage: &Stage<Matrix>, answers: &FieldValues) -> (&'static str, String) {
+    let refusal = stage.authorize(answers).await.map(|it| it.0).unwrap_err();
     let ConnectError::Field { name, message } = refusal else { panic!("{refusal:?}") };
     (name, message)
 }
@@ -40,7 +40,7 @@ async fn an_account_is_a_device_of_its_own_and_the_password_is_forgotten() {
     assert_eq!(account.profile.username.as_deref(), Some("keeper:lighthouse.example"));
     assert_eq!(account.profile.display_name.as_deref(), Some("The keeper"));
     assert_eq!(account.profile.profile_url.as_deref(), Some("https://matrix.to/#/@keeper:lighthouse.example"));
-    assert_eq!(stage.network.device_names(), ["Social Publishing"]);
+    assert_eq!(stage.fake.device_names(), ["Social Publishing"]);
     assert!(!account.credentials.to_bytes().expose_secret().contains(PASSWORD));
     assert!(account.credentials.refresh_token.is_some());
     assert!(serde_json::to_string(&account.rules).unwrap().contains(&format!("{MAX_FILE_BYTES}")));
@@ -49,45 +49,45 @@ async fn an_account_is_a_device_of_its_own_and_the_password_is_forgotten() {
 #[tokio::test]
 async fn a_homeserver_is_where_its_domain_says() {
     for moves in [false, true] {
-        let (stage, domain) = Stage::<Matrix>::beside_another().await;
-        domain.says_where_it_is(json!({ "m.homeserver": { "base_url": format!("{}/", stage.network.base_url()) } }));
+        let (stage, domain) = Stage::<Matrix>::with_second_fake().await;
+        domain.set_well_known(json!({ "m.homeserver": { "base_url": format!("{}/", stage.fake.base_url()) } }));
         if moves {
-            domain.moves_readers_to("/elsewhere");
+            domain.redirect_well_known("/elsewhere");
         }
 
-        let account = connected(&stage, &typed(USER, PASSWORD, &domain.base_url())).await;
+        let account = connect_with(&stage, &typed(USER, PASSWORD, &domain.base_url())).await;
 
-        assert_eq!((stage.network.grants(), domain.grants()), (1, 0), "moves: {moves}");
+        assert_eq!((stage.fake.grant_count(), domain.grant_count()), (1, 0), "moves: {moves}");
         let mut post = stage.post(&account, "hello", Vec::new());
-        stage.keep(&account.credentials);
+        stage.store_credentials(&account.credentials);
         stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.network.public().len(), 1);
+        assert_eq!(stage.fake.public_posts().len(), 1);
     }
 }
 
 #[tokio::test]
 async fn whatever_a_domain_says_leads_to_no_address_that_only_we_can_reach() {
     let stage = Stage::<Matrix>::new().await;
-    let here = stage.network.base_url();
+    let here = stage.fake.base_url();
     for inside in ["http://169.254.169.254", "http://127.0.0.1:1", "https://localhost", "http://example.com"] {
-        stage.network.says_where_it_is(json!({ "m.homeserver": { "base_url": inside } }));
+        stage.fake.set_well_known(json!({ "m.homeserver": { "base_url": inside } }));
 
-        let (name, message) = refused(&stage, &typed(USER, PASSWORD, &here)).await;
+        let (name, message) = connect_error(&stage, &typed(USER, PASSWORD, &here)).await;
 
         assert_eq!(name, "homeserver", "{inside}: {message}");
     }
-    stage.network.moves_readers_to("http://169.254.169.254/.well-known/matrix/client");
+    stage.fake.redirect_well_known("http://169.254.169.254/.well-known/matrix/client");
     // It says nothing then, and is the homeserver itself.
-    connected(&stage, &typed(USER, PASSWORD, &here)).await;
-    stage.network.moves_readers_to("/.well-known/matrix/client");
-    connected(&stage, &typed(USER, PASSWORD, &here)).await;
+    connect_with(&stage, &typed(USER, PASSWORD, &here)).await;
+    stage.fake.redirect_well_known("/.well-known/matrix/client");
+    connect_with(&stage, &typed(USER, PASSWORD, &here)).await;
 }
 
 #[tokio::test]
 async fn invalid_input_is_an_error_of_its_field() {
     let stage = Stage::<Matrix>::new().await;
-    let here = stage.network.base_url();
-    let token = stage.network.own_token();
+    let here = stage.fake.base_url();
+    let token = stage.fake.own_token();
     for (user, password, homeserver, field) in [
         ("keeper", PASSWORD, here.as_str(), "user"),
         ("@keeper:lighthouse.invalid", PASSWORD, "", "user"),
@@ -99,12 +99,12 @@ async fn invalid_input_is_an_error_of_its_field() {
         (USER, PASSWORD, "not an address", "homeserver"),
         (USER, PASSWORD, "http://127.0.0.1:1", "homeserver"),
     ] {
-        let (name, message) = refused(&stage, &typed(user, password, homeserver)).await;
+        let (name, message) = connect_error(&stage, &typed(user, password, homeserver)).await;
         assert_eq!(name, field, "{user} {homeserver}: {message}");
         assert!(!message.contains(password) || password == " ", "{message}");
     }
-    stage.network.takes_no_passwords();
-    let (name, message) = refused(&stage, &typed(USER, PASSWORD, &here)).await;
+    stage.fake.takes_no_passwords();
+    let (name, message) = connect_error(&stage, &typed(USER, PASSWORD, &here)).await;
     assert!(name == "password" && message.contains("access token"), "{message}");
 }
 
@@ -113,19 +113,19 @@ async fn invalid_input_is_an_error_of_its_field() {
 async fn homeserver_that_signs_in_by_its_own_page_alone_asks_for_an_access_token() {
     for has_calls in [true, false] {
         let stage = Stage::<Matrix>::new().await;
-        stage.network.takes_no_passwords();
+        stage.fake.takes_no_passwords();
         if !has_calls {
-            stage.network.has_no_older_sign_in();
+            stage.fake.has_no_older_sign_in();
         }
         for password in ["", PASSWORD] {
-            let (name, message) = refused(&stage, &typed(USER, password, &stage.network.base_url())).await;
+            let (name, message) = connect_error(&stage, &typed(USER, password, &stage.fake.base_url())).await;
 
             assert_eq!(name, "password", "{message}");
             for part in ["own page", "Paste an access token"] {
                 assert!(message.contains(part), "{has_calls} {password}: {message}");
             }
         }
-        let account = connected(&stage, &typed(USER, &stage.network.own_token(), &stage.network.base_url())).await;
+        let account = connect_with(&stage, &typed(USER, &stage.fake.own_token(), &stage.fake.base_url())).await;
         assert_eq!(account.profile.account_id, USER);
     }
 }
@@ -133,16 +133,16 @@ async fn homeserver_that_signs_in_by_its_own_page_alone_asks_for_an_access_token
 #[tokio::test]
 async fn a_device_whose_token_was_pasted_stays_its_owners() {
     let stage = Stage::<Matrix>::new().await;
-    stage.network.takes_no_passwords();
-    let token = stage.network.own_token();
-    let account = connected(&stage, &typed(USER, &format!(" {token} "), &stage.network.base_url())).await;
-    stage.keep(&account.credentials);
+    stage.fake.takes_no_passwords();
+    let token = stage.fake.own_token();
+    let account = connect_with(&stage, &typed(USER, &format!(" {token} "), &stage.fake.base_url())).await;
+    stage.store_credentials(&account.credentials);
     let mut post = stage.post(&account, "by a token", Vec::new());
     stage.deliver(&mut post).await.unwrap();
 
     stage.disconnect(&account, &[]).await;
 
-    assert_eq!((stage.network.grants(), stage.network.calls(Call::Revoke)), (1, 0));
+    assert_eq!((stage.fake.grant_count(), stage.fake.call_count(Call::Revoke)), (1, 0));
 }
 
 #[tokio::test]
@@ -153,22 +153,22 @@ async fn a_device_is_ended_though_its_access_token_has_ended() {
 
     stage.disconnect(&account, &[]).await;
 
-    assert_eq!(stage.network.grants(), 0);
+    assert_eq!(stage.fake.grant_count(), 0);
 }
 
 /// The person opens the page, signs in, and comes back.
-async fn signs_in(stage: &Stage<Matrix>) -> Callback {
-    let (departure, callback) = stage.depart(&typed(USER, "", &stage.network.base_url())).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
+async fn sign_in(stage: &Stage<Matrix>) -> Callback {
+    let (step, callback) = stage.authorize(&typed(USER, "", &stage.fake.base_url())).await.unwrap();
+    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
     let page = browser().get(url).send().await.unwrap();
     let back = page.headers()["location"].to_str().unwrap().parse().unwrap();
-    returning(callback, &back)
+    callback_at(callback, &back)
 }
 
 /// A homeserver on whose old page people may sign in, because the operator named it.
 async fn named() -> Stage<Matrix> {
     let stage = Stage::<Matrix>::with_settings(|it| json!({ "sso_homeservers": [it.base_url()] })).await;
-    stage.network.has_a_page();
+    stage.fake.enable_page();
     stage
 }
 
@@ -176,12 +176,12 @@ async fn named() -> Stage<Matrix> {
 async fn old_page_is_used_only_where_the_operator_names_the_homeserver() {
     for sso_homeservers in [json!([]), json!(["https://matrix.example.org", "lighthouse.example"])] {
         let stage = Stage::<Matrix>::with_settings(|_| json!({ "sso_homeservers": sso_homeservers })).await;
-        stage.network.has_a_page();
-        let (name, message) = refused(&stage, &typed(USER, "", &stage.network.base_url())).await;
+        stage.fake.enable_page();
+        let (name, message) = connect_error(&stage, &typed(USER, "", &stage.fake.base_url())).await;
         assert_eq!((name, message.as_str()), ("password", "Type your password, or an access token."));
 
-        stage.network.takes_no_passwords();
-        let (name, message) = refused(&stage, &typed(USER, "", &stage.network.base_url())).await;
+        stage.fake.takes_no_passwords();
+        let (name, message) = connect_error(&stage, &typed(USER, "", &stage.fake.base_url())).await;
         assert!(name == "password" && message.ends_with("Paste an access token."), "{message}");
     }
 }
@@ -189,28 +189,28 @@ async fn old_page_is_used_only_where_the_operator_names_the_homeserver() {
 #[tokio::test]
 async fn a_person_may_sign_in_on_the_page_of_a_homeserver_that_the_operator_names() {
     let stage = named().await;
-    stage.network.takes_no_passwords();
+    stage.fake.takes_no_passwords();
 
-    let callback = signs_in(&stage).await;
+    let callback = sign_in(&stage).await;
     let account = stage.complete(&callback).await.unwrap().remove(0);
 
     assert!(callback.query.contains_key("state"), "it identifies the flow");
     assert_eq!(account.profile.account_id, USER);
-    stage.keep(&account.credentials);
+    stage.store_credentials(&account.credentials);
     let mut post = stage.post(&account, "from the page", Vec::new());
     stage.deliver(&mut post).await.unwrap();
     stage.disconnect(&account, &[]).await;
-    assert_eq!(stage.network.grants(), 0, "it was a device of our own");
+    assert_eq!(stage.fake.grant_count(), 0, "it was a device of our own");
 }
 
 #[tokio::test]
 async fn what_a_page_gives_is_taken_once_and_where_it_was_asked_for() {
     let stage = named().await;
-    let callback = signs_in(&stage).await;
+    let callback = sign_in(&stage).await;
     let arrived_at = format!("{}/elsewhere", callback.arrived_at);
     let elsewhere = stage.complete(&Callback { arrived_at, ..callback.clone() }).await.unwrap_err();
     assert!(matches!(elsewhere, ConnectError::Refused(_)), "{elsewhere:?}");
-    assert_eq!(stage.network.calls(Call::Exchange), 0, "the token was sent");
+    assert_eq!(stage.fake.call_count(Call::Exchange), 0, "the token was sent");
 
     stage.complete(&callback).await.unwrap();
     let again = stage.complete(&callback).await.unwrap_err();
@@ -218,10 +218,10 @@ async fn what_a_page_gives_is_taken_once_and_where_it_was_asked_for() {
     let without = Callback { query: std::collections::BTreeMap::new(), ..callback };
     let denied = stage.complete(&without).await.unwrap_err();
     assert!(matches!(denied, ConnectError::Denied), "{denied:?}");
-    let late = signs_in(&stage).await;
+    let late = sign_in(&stage).await;
     stage.clock.advance(TimeDelta::hours(1));
     assert!(stage.complete(&late).await.is_err());
-    assert_eq!(stage.network.grants(), 1);
+    assert_eq!(stage.fake.grant_count(), 1);
 }
 
 #[tokio::test]
@@ -236,8 +236,9 @@ async fn rooms_in_which_the_account_may_post_are_listed() {
 
 async fn rooms(stage: &Stage<Matrix>, account: &Account) -> Result<Vec<(String, String)>, AttemptError> {
     let connection = a_connection(&a_user());
-    let asked = Choosing { option: "room", query: None, connection: &connection, credentials: &account.credentials };
-    let choices = stage.connecting().choices(&asked, stage.clock.now()).await?;
+    let asked =
+        ChoicesRequest { option: "room", query: None, connection: &connection, credentials: &account.credentials };
+    let choices = stage.connector().choices(&asked, stage.clock.now()).await?;
     Ok(choices.into_iter().map(|it| (it.value, it.label)).collect())
 }
 
@@ -246,51 +247,51 @@ async fn rooms(stage: &Stage<Matrix>, account: &Account) -> Result<Vec<(String, 
 async fn rooms_of_an_account_in_hundreds_are_listed_by_a_limited_number_of_calls() {
     let stage = Stage::<Matrix>::new().await;
     let account = stage.connect().await;
-    stage.network.joins(500);
+    stage.fake.join_rooms(500);
 
     let choices = rooms(&stage, &account).await.unwrap();
 
     assert!(choices.iter().any(|(id, _)| id == ROOM), "{choices:?}");
     assert!((90..=110).contains(&choices.len()), "every other one is encrypted: {}", choices.len());
-    assert!(stage.network.asked_of_rooms() <= 1_200, "{} calls", stage.network.asked_of_rooms());
+    assert!(stage.fake.asked_of_rooms() <= 1_200, "{} calls", stage.fake.asked_of_rooms());
 }
 
 #[tokio::test]
 async fn a_homeserver_that_names_old_versions_and_has_the_calls_does_as_well() {
     let stage = Stage::<Matrix>::new().await;
-    stage.network.names_old_versions();
+    stage.fake.state_old_versions();
 
-    connected(&stage, &typed(USER, PASSWORD, &stage.network.base_url())).await;
+    connect_with(&stage, &typed(USER, PASSWORD, &stage.fake.base_url())).await;
 
-    stage.network.intermediary().block(Method::GET, "/v3/login", 404, 1);
-    let (name, message) = refused(&stage, &typed(USER, PASSWORD, &stage.network.base_url())).await;
+    stage.fake.intermediary().block(Method::GET, "/v3/login", 404, 1);
+    let (name, message) = connect_error(&stage, &typed(USER, PASSWORD, &stage.fake.base_url())).await;
     assert!(name == "homeserver" && message.contains("is not a Matrix homeserver"), "{message}");
 }
 
 /// An administrator can unlock it, and its tokens are good again.
 #[tokio::test]
-async fn a_locked_account_is_waited_for() {
+async fn locked_account_delays_the_post() {
     let stage = Stage::<Matrix>::new().await;
     let by_password = stage.connect().await;
-    let by_token = connected(&stage, &typed(USER, &stage.network.own_token(), &stage.network.base_url())).await;
+    let by_token = connect_with(&stage, &typed(USER, &stage.fake.own_token(), &stage.fake.base_url())).await;
     for account in [by_password, by_token] {
-        stage.keep(&account.credentials);
-        stage.network.locks(true);
-        let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        stage.store_credentials(&account.credentials);
+        stage.fake.locks(true);
+        let about = stage.publisher().about(&account.profile, &account.credentials, stage.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
-        if stage.can_renew() {
-            let renewed = stage.renew().await.map(|_| ()).unwrap_err();
+        if stage.can_refresh() {
+            let renewed = stage.refresh().await.map(|_| ()).unwrap_err();
             assert!(matches!(renewed, RefreshError::Unreachable(_)), "{renewed:?}");
         }
-        stage.network.locks(false);
+        stage.fake.locks(false);
         let mut post = stage.due(&account, "while it is locked", Vec::new()).await;
-        stage.network.locks(true);
+        stage.fake.locks(true);
         let locked = stage.publish(&post).await.unwrap_err();
         assert!(matches!(locked, AttemptError::RetryLater { .. }), "{locked:?}");
-        stage.network.locks(false);
+        stage.fake.locks(false);
         stage.deliver(&mut post).await.unwrap();
     }
-    assert_eq!(stage.network.public().len(), 2);
+    assert_eq!(stage.fake.public_posts().len(), 2);
 }
 
 #[tokio::test]
@@ -298,16 +299,16 @@ async fn a_page_of_an_intermediary_ends_no_grant() {
     let stage = Stage::<Matrix>::new().await;
     let account = stage.connect().await;
     for status in [400, 401, 403, 404, 408, 413] {
-        let block = |method, path| stage.network.intermediary().block(method, path, status, 1);
+        let block = |method, path| stage.fake.intermediary().block(method, path, status, 1);
         block(Method::GET, "/profile/");
-        let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        let about = stage.publisher().about(&account.profile, &account.credentials, stage.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
         block(Method::GET, "/joined_rooms");
         let listed = rooms(&stage, &account).await;
         assert!(matches!(listed, Err(AttemptError::RetryLater { .. })), "{status}: {listed:?}");
         block(Method::POST, "/refresh");
-        let renewed = stage.renew().await.map(|_| ()).unwrap_err();
+        let renewed = stage.refresh().await.map(|_| ()).unwrap_err();
         assert!(matches!(renewed, RefreshError::Unreachable(_)), "{status}: {renewed:?}");
-        assert_eq!(stage.network.intermediary().left(), 0);
+        assert_eq!(stage.fake.intermediary().left(), 0);
     }
 }

@@ -20,16 +20,16 @@ fn pictures(count: u8, described: bool) -> Vec<Sample> {
 async fn the_first_file_carries_the_text_unless_it_has_words_of_its_own() {
     let (stage, account) = stage().await;
     for (described, bodies) in [(false, vec!["two boats", "2.png"]), (true, vec!["two boats", "A boat", "2.png"])] {
-        let before = stage.network.contents().len();
+        let before = stage.fake.contents().len();
         let mut post = stage.post(&account, "two boats", pictures(2, described));
 
         let published = stage.deliver(&mut post).await.unwrap().published;
 
-        let contents = stage.network.contents().split_off(before);
+        let contents = stage.fake.contents().split_off(before);
         let said: Vec<_> = contents.iter().map(|it| it["body"].as_str().unwrap()).collect();
         assert_eq!(said, bodies);
         // Readers are led to the first.
-        let first = stage.network.public().pop().unwrap().id;
+        let first = stage.fake.public_posts().pop().unwrap().id;
         assert_eq!(published.platform_post_id, first);
         assert!(published.url.unwrap().contains(&format!("{ROOM}/{first}")));
     }
@@ -39,14 +39,14 @@ async fn the_first_file_carries_the_text_unless_it_has_words_of_its_own() {
 async fn a_file_says_how_large_it_is() {
     let (stage, account) = stage().await;
     let mut video = sample(MimeType::Mp4, 1);
-    let pixels = Pixels::of(640, 480);
+    let pixels = Pixels::new(640, 480);
     video.attachment.facts = Some(Facts { pixels, duration_ms: Some(1500), ..Facts::default() });
     let size = video.bytes.len();
     let mut post = stage.post(&account, "a video", vec![video]);
 
     stage.deliver(&mut post).await.unwrap();
 
-    let content = stage.network.contents().pop().unwrap();
+    let content = stage.fake.contents().pop().unwrap();
     assert_eq!(content["msgtype"], "m.video");
     let info = json!({ "mimetype": "video/mp4", "size": size, "w": 640, "h": 480, "duration": 1500 });
     assert_eq!(content["info"], info);
@@ -60,22 +60,22 @@ async fn what_is_limited_in_the_middle_is_sent_later_and_nothing_twice() {
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    let said = passage.setbacks.into_iter().next().map(AttemptError::into_reason).unwrap_or_default();
+    let said = passage.errors.into_iter().next().map(AttemptError::into_reason).unwrap_or_default();
     assert!(said.starts_with("10 of its 11 messages are in the room"), "{said}");
-    assert_eq!(stage.network.contents().len(), 11);
-    assert_eq!(stage.network.public()[0].media.len(), 10);
+    assert_eq!(stage.fake.contents().len(), 11);
+    assert_eq!(stage.fake.public_posts()[0].media.len(), 10);
 }
 
 /// The second message of three is lost, or its answer is, and the worker dies.
 #[tokio::test]
-async fn what_is_missing_of_a_post_is_sent_when_it_is_asked_about() {
-    for (trouble, reconnects) in
-        [(InjectedFault::CutBefore, false), (InjectedFault::LoseAnswer, false), (InjectedFault::LoseAnswer, true)]
+async fn look_up_sends_missing_messages() {
+    for (fault, reconnects) in
+        [(InjectedFault::CutBefore, false), (InjectedFault::LoseResponse, false), (InjectedFault::LoseResponse, true)]
     {
         let (stage, account) = stage().await;
         let post = stage.due(&account, "three", pictures(3, false)).await;
         let since = stage.clock.now();
-        stage.network.fails_after(1, trouble);
+        stage.fake.fail_after(1, fault);
         let stopped = stage.publish(&post).await.unwrap_err();
         assert!(matches!(stopped, AttemptError::Unknown { may_still_run: true, .. }), "{stopped:?}");
         if reconnects {
@@ -91,9 +91,9 @@ async fn what_is_missing_of_a_post_is_sent_when_it_is_asked_about() {
 
         let answer = stage.resolve(&post, since).await;
 
-        let Resolution::Found(published) = answer else { panic!("{trouble:?}: {answer:?}") };
-        assert_eq!(published.platform_post_id, stage.network.public()[0].id);
-        assert_eq!(stage.network.contents().len(), 3, "{trouble:?}, reconnects: {reconnects}");
+        let Resolution::Found(published) = answer else { panic!("{fault:?}: {answer:?}") };
+        assert_eq!(published.platform_post_id, stage.fake.public_posts()[0].id);
+        assert_eq!(stage.fake.contents().len(), 3, "{fault:?}, reconnects: {reconnects}");
     }
 }
 
@@ -102,11 +102,11 @@ async fn a_post_of_which_a_part_is_refused_says_how_much_is_there() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "three", pictures(3, false)).await;
     let since = stage.clock.now();
-    stage.network.fails_after(1, InjectedFault::Unwanted);
+    stage.fake.fail_after(1, InjectedFault::Refused);
 
     let stopped = stage.publish(&post).await.unwrap_err();
     assert!(matches!(stopped, AttemptError::Unknown { may_still_run: false, .. }), "{stopped:?}");
-    stage.network.bans();
+    stage.fake.ban_user();
     let answer = stage.resolve(&post, since).await;
 
     let Resolution::Undeterminable { advice } = &answer else { panic!("{answer:?}") };

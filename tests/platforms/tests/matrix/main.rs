@@ -17,7 +17,7 @@ use platforms::conformance::stage::Stage;
 #[tokio::test]
 async fn the_fake_answers_as_the_specification_says() {
     let stage = Stage::<Matrix>::new().await;
-    let base_url = stage.network.base_url();
+    let base_url = stage.fake.base_url();
     let asked = Asked { base_url: &base_url, user: USER, password: PASSWORD, room: ROOM };
 
     assert_eq!(asked.differences().await, Vec::<String>::new());

@@ -38,7 +38,7 @@ async fn a_text_is_plain_unless_it_has_links() {
 
         stage.deliver(&mut post).await.unwrap();
 
-        let content = stage.network.contents().pop().unwrap();
+        let content = stage.fake.contents().pop().unwrap();
         assert_eq!(content["body"], text);
         assert_eq!(content["formatted_body"].as_str(), html);
         assert_eq!(content["m.mentions"], json!({}), "nobody is called");
@@ -55,7 +55,7 @@ async fn a_notice_and_a_thread_are_as_the_post_says() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    let content = stage.network.contents().pop().unwrap();
+    let content = stage.fake.contents().pop().unwrap();
     assert_eq!(content["msgtype"], "m.notice");
     assert_eq!(
         (&content["m.relates_to"]["rel_type"], &content["m.relates_to"]["event_id"]),
@@ -81,7 +81,7 @@ async fn closed_room_error_says_what_to_do() {
         let AttemptError::Refused { reason } = &refused else { panic!("{room}: {refused:?}") };
         assert!(reason.contains(advice), "{room}: {reason}");
     }
-    assert!(stage.network.public().is_empty());
+    assert!(stage.fake.public_posts().is_empty());
 }
 
 #[tokio::test]
@@ -89,12 +89,12 @@ async fn message_is_found_by_a_later_connection() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "found by another device", Vec::new()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     stage.publish(&post).await.unwrap_err();
     for _ in 0..150 {
-        stage.network.says("something else");
+        stage.fake.says("something else");
     }
-    stage.network.has_pages_of(7);
+    stage.fake.has_pages_of(7);
     stage.connect().await;
     stage.clock.advance(TimeDelta::hours(3));
 
@@ -102,7 +102,7 @@ async fn message_is_found_by_a_later_connection() {
     let answer = stage.resolve(&post, since).await;
     assert!(matches!(&answer, Resolution::Pending { reason } if reason.contains("too many messages")), "{answer:?}");
 
-    stage.network.has_pages_of(100);
+    stage.fake.has_pages_of(100);
     let answer = stage.resolve(&post, since).await;
     assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
 }
@@ -116,7 +116,7 @@ async fn a_message_that_is_sent_again_is_the_same() {
     let second = stage.publish(&post).await.unwrap();
 
     assert_eq!(first.platform_post_id, second.platform_post_id);
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
@@ -125,16 +125,16 @@ async fn a_page_of_an_intermediary_ends_no_post() {
     for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
         for (method, path, at_once) in [(Method::GET, "/state/m.room.encryption", true), (Method::PUT, "/send/", false)]
         {
-            stage.network.intermediary().block(method, path, status, 1);
+            stage.fake.intermediary().block(method, path, status, 1);
             let mut post = stage.post(&account, &format!("{status} {path}"), Vec::new());
 
             let passage = stage.deliver(&mut post).await.unwrap_or_else(|it| panic!("{status} {path}: {it:?}"));
 
-            let is_busy = matches!(&passage.setbacks[..], [AttemptError::RetryLater { .. }]);
-            let is_unknown = matches!(&passage.setbacks[..], [AttemptError::Unknown { may_still_run: true, .. }]);
-            assert!(if at_once { is_busy } else { is_unknown }, "{status} {path}: {:?}", passage.setbacks);
+            let is_busy = matches!(&passage.errors[..], [AttemptError::RetryLater { .. }]);
+            let is_unknown = matches!(&passage.errors[..], [AttemptError::Unknown { may_still_run: true, .. }]);
+            assert!(if at_once { is_busy } else { is_unknown }, "{status} {path}: {:?}", passage.errors);
         }
-        assert_eq!(stage.network.public().len(), sent * 2);
+        assert_eq!(stage.fake.public_posts().len(), sent * 2);
     }
 }
 
@@ -145,16 +145,16 @@ async fn a_post_of_several_messages_waits_in_the_middle() {
     let files = vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)];
     let post = stage.due(&account, "two", files).await;
     let since = stage.clock.now();
-    stage.network.fails_after(1, InjectedFault::CutBefore);
+    stage.fake.fail_after(1, InjectedFault::CutBefore);
     stage.publish(&post).await.unwrap_err();
-    stage.network.fails_after(0, InjectedFault::Unavailable);
+    stage.fake.fail_after(0, InjectedFault::Unavailable);
     assert!(matches!(stage.resolve(&post, since).await, Resolution::Pending { .. }));
 
-    stage.network.locks(true);
+    stage.fake.locks(true);
     let locked = stage.resolve(&post, since).await;
     assert!(matches!(locked, Resolution::Pending { .. }), "{locked:?}");
 
-    stage.network.locks(false);
+    stage.fake.locks(false);
     assert!(matches!(stage.resolve(&post, since).await, Resolution::Found(_)));
-    assert_eq!(stage.network.contents().len(), 2);
+    assert_eq!(stage.fake.contents().len(), 2);
 }

@@ -14,8 +14,8 @@ use url::Url;
 type Homeserver = Matrix<true>;
 
 async fn page(stage: &Stage<Homeserver>) -> Url {
-    let (departure, _) = stage.depart(&stage.network.answers()).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
+    let (step, _) = stage.authorize(&stage.fake.form_values()).await.unwrap();
+    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
     url.parse().unwrap()
 }
 
@@ -35,7 +35,7 @@ async fn this_service_is_registered_for_one_homeserver_and_each_account_is_a_dev
         "token_endpoint_auth_method": "none", "response_types": ["code"],
         "grant_types": ["authorization_code", "refresh_token"], "application_type": "web",
     });
-    assert_eq!(stage.network.clients(), [registered], "the same for both");
+    assert_eq!(stage.fake.clients(), [registered], "the same for both");
     assert_eq!(first["client_id"], second["client_id"]);
     assert_eq!((first["response_mode"].as_str(), first["code_challenge_method"].as_str()), ("query", "S256"));
     let device = |of: &BTreeMap<String, String>| {
@@ -61,10 +61,10 @@ async fn authorization_server_refuses_other_redirect_uris_and_other_verifiers() 
     elsewhere.query_pairs_mut().clear().extend_pairs(other);
     assert_eq!(browser().get(elsewhere).send().await.unwrap().status(), 400);
 
-    let callback = stage.decided(Decision::Allow).await;
+    let callback = stage.callback_after(Decision::Allow).await;
     let refusal = stage.complete(&Callback { verifier: "another verifier".into(), ..callback }).await.unwrap_err();
     assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
-    assert_eq!(stage.network.grants(), 0);
+    assert_eq!(stage.fake.grant_count(), 0);
 }
 
 #[tokio::test]
@@ -72,20 +72,20 @@ async fn an_answer_of_another_issuer_connects_nothing() {
     for promises in [false, true] {
         let stage = Stage::<Homeserver>::new().await;
         if promises {
-            stage.network.names_itself();
+            stage.fake.names_itself();
         }
-        let own = format!("{}/", stage.network.base_url());
+        let own = format!("{}/", stage.fake.base_url());
         for (iss, is_taken) in [(None, !promises), (Some("https://honest.example/"), false), (Some(own.as_str()), true)]
         {
-            let mut callback = stage.decided(Decision::Allow).await;
-            let before = stage.network.calls(Call::Exchange);
+            let mut callback = stage.callback_after(Decision::Allow).await;
+            let before = stage.fake.call_count(Call::Exchange);
             callback.query.remove("iss");
             callback.query.extend(iss.map(|it| ("iss".to_owned(), it.to_owned())));
 
             let connected = stage.complete(&callback).await;
 
             assert_eq!(connected.is_ok(), is_taken, "promises: {promises}, {iss:?}: {connected:?}");
-            assert_eq!(stage.network.calls(Call::Exchange) - before, usize::from(is_taken), "{iss:?}");
+            assert_eq!(stage.fake.call_count(Call::Exchange) - before, usize::from(is_taken), "{iss:?}");
         }
     }
 }
@@ -93,27 +93,27 @@ async fn an_answer_of_another_issuer_connects_nothing() {
 #[tokio::test]
 async fn a_user_of_another_domain_is_not_connected() {
     let stage = Stage::<Homeserver>::new().await;
-    let typed = [("user", "@captain:harbour.example"), ("homeserver", &stage.network.base_url())];
+    let typed = [("user", "@captain:harbour.example"), ("homeserver", &stage.fake.base_url())];
     let answers: FieldValues = typed.map(|(name, it)| (name.to_owned(), it.into())).into();
-    let (departure, callback) = stage.depart(&answers).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
-    let back = stage.network.send_back(&url, Decision::Allow).await;
+    let (step, callback) = stage.authorize(&answers).await.unwrap();
+    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
+    let back = stage.fake.redirect_url(&url, Decision::Allow).await;
 
-    let refusal = stage.complete(&platforms::conformance::stage::returning(callback, &back)).await.unwrap_err();
+    let refusal = stage.complete(&platforms::conformance::stage::callback_at(callback, &back)).await.unwrap_err();
 
     assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
-    assert_eq!(stage.network.grants(), 0, "its tokens are revoked");
+    assert_eq!(stage.fake.grant_count(), 0, "its tokens are revoked");
 }
 
 #[tokio::test]
 async fn a_renewal_whose_answer_is_lost_is_repeated() {
     let stage = Stage::<Homeserver>::new().await;
     let account = stage.connect().await;
-    stage.network.trouble(Call::Refresh, InjectedFault::LoseAnswer, 1);
-    let lost = stage.renew().await.map(|_| ()).unwrap_err();
+    stage.fake.inject_fault(Call::Refresh, InjectedFault::LoseResponse, 1);
+    let lost = stage.refresh().await.map(|_| ()).unwrap_err();
     assert!(matches!(lost, RefreshError::Unreachable(_)), "{lost:?}");
 
-    let renewed = stage.renew().await.unwrap();
+    let renewed = stage.refresh().await.unwrap();
 
     let mut post = stage.post(&account, "by the tokens of the second answer", Vec::new());
     stage.deliver(&mut post).await.unwrap();
@@ -121,7 +121,7 @@ async fn a_renewal_whose_answer_is_lost_is_repeated() {
         renewed.refresh_token.unwrap().expose_secret(),
         account.credentials.refresh_token.as_ref().unwrap().expose_secret()
     );
-    let spent = stage.publishing().refresh(&account.credentials, stage.clock.now()).await.map(|_| ()).unwrap_err();
+    let spent = stage.publisher().refresh(&account.credentials, stage.clock.now()).await.map(|_| ()).unwrap_err();
     assert!(matches!(spent, RefreshError::Gone(_)), "{spent:?}");
 }
 
@@ -130,9 +130,9 @@ async fn a_renewal_whose_answer_is_lost_is_repeated() {
 async fn a_homeserver_that_forgot_this_service_has_ended_its_sessions() {
     let stage = Stage::<Homeserver>::new().await;
     stage.connect().await;
-    stage.network.forgets_clients();
+    stage.fake.forget_clients();
 
-    let refusal = stage.renew().await.map(|_| ()).unwrap_err();
+    let refusal = stage.refresh().await.map(|_| ()).unwrap_err();
 
     assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
     stage.connect().await;
@@ -141,25 +141,25 @@ async fn a_homeserver_that_forgot_this_service_has_ended_its_sessions() {
 #[tokio::test]
 async fn a_homeserver_that_does_not_register_this_service_asks_for_a_token() {
     let stage = Stage::<Homeserver>::new().await;
-    stage.network.registers_nobody();
+    stage.fake.registers_nobody();
 
-    let refusal = stage.depart(&stage.network.answers()).await.map(|it| it.0).unwrap_err();
+    let refusal = stage.authorize(&stage.fake.form_values()).await.map(|it| it.0).unwrap_err();
 
     let ConnectError::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.ends_with("Paste an access token."), "{message}");
-    let mut answers = stage.network.answers();
-    answers.insert("password".to_owned(), stage.network.own_token().into());
-    let (departure, _) = stage.depart(&answers).await.unwrap();
-    assert!(matches!(departure, AuthorizeStep::Accounts(_)), "{departure:?}");
+    let mut answers = stage.fake.form_values();
+    answers.insert("password".to_owned(), stage.fake.own_token().into());
+    let (step, _) = stage.authorize(&answers).await.unwrap();
+    assert!(matches!(step, AuthorizeStep::Accounts(_)), "{step:?}");
 }
 
 #[tokio::test]
 async fn a_password_is_not_taken_where_the_page_does() {
     let stage = Stage::<Homeserver>::new().await;
-    let mut answers = stage.network.answers();
+    let mut answers = stage.fake.form_values();
     answers.insert("password".to_owned(), "a password".into());
 
-    let refusal = stage.depart(&answers).await.map(|it| it.0).unwrap_err();
+    let refusal = stage.authorize(&answers).await.map(|it| it.0).unwrap_err();
 
     let ConnectError::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.contains("Leave this field empty"), "{message}");

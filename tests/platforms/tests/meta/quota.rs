@@ -13,15 +13,15 @@ pub(crate) async fn page_delays_the_post<N: Network>(block: impl Fn(&N, u16)) {
     let account = stage.connect().await;
     for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
         let mut post = stage.post(&account, &format!("at {status}"), vec![sample(MimeType::Jpeg, 1)]);
-        block(&stage.network, status);
+        block(&stage.fake, status);
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
         assert!(
-            matches!(passage.setbacks.as_slice(), [AttemptError::RetryLater { .. }]),
+            matches!(passage.errors.as_slice(), [AttemptError::RetryLater { .. }]),
             "{status}: {:?}",
-            passage.setbacks
+            passage.errors
         );
-        assert_eq!(stage.network.public().len(), sent);
+        assert_eq!(stage.fake.public_posts().len(), sent);
     }
 }

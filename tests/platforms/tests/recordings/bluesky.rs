@@ -32,9 +32,9 @@ const KNOWN: Known = Known {
 async fn bluesky_answers_as_recorded() {
     let further = async {
         let stage = Stage::<Bluesky>::new().await;
-        stage.connect_by_typing().await.unwrap();
-        let token = stage.renew().await.unwrap().access_token;
-        let url = format!("http://{}/xrpc/com.atproto.server.getSession", stage.network.addresses()[0]);
+        stage.connect_directly().await.unwrap();
+        let token = stage.refresh().await.unwrap().access_token;
+        let url = format!("http://{}/xrpc/com.atproto.server.getSession", stage.fake.addresses()[0]);
         browser().get(url).bearer_auth(token.expose_secret()).send().await.unwrap();
     };
     hold("bluesky", &exchanges_with::<Bluesky>(further).await, &KNOWN);

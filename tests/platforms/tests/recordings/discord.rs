@@ -48,8 +48,8 @@ async fn thread() {
     let options = [("channel", FORUM), ("thread_name", "Tides")];
     post.options = options.into_iter().map(|(name, it)| (name.to_owned(), OptionValue::Text(it.to_owned()))).collect();
     stage.deliver(&mut post).await.unwrap();
-    let (address, thread) = (stage.network.addresses()[0], stage.network.latest_channel());
+    let (address, thread) = (stage.fake.addresses()[0], stage.fake.latest_channel());
     let call = browser().get(format!("http://{address}/api/v10/channels/{thread}"));
     let call = call.header(USER_AGENT, "DiscordBot (https://us.example, 1)");
-    call.header(AUTHORIZATION, format!("Bot {}", stage.network.token())).send().await.unwrap();
+    call.header(AUTHORIZATION, format!("Bot {}", stage.fake.token())).send().await.unwrap();
 }

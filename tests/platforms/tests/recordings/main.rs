@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::connection::Connection;
 use domain::testing::{a_connection, a_user};
 use networks::fake::exchanges::{self, Exchange};
-use platforms::Choosing;
+use platforms::ChoicesRequest;
 use platforms::conformance::checks::{connecting, credentials, publishing, recognition, troubles};
 use platforms::conformance::network::Network;
 use platforms::conformance::shape::{DifferenceKind, Shape, differences};
@@ -54,7 +54,7 @@ async fn exchanges_with<N: Network>(further: impl Future<Output = ()>) -> Vec<Ex
         choices::<N>().await;
         further.await;
     };
-    exchanges::during(Box::pin(journey)).await
+    exchanges::record_exchanges(Box::pin(journey)).await
 }
 
 /// Asks for the values of all options that a post needs.
@@ -62,25 +62,25 @@ async fn choices<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
     let connection = Connection { profile: account.profile.clone(), ..a_connection(&a_user()) };
-    for (option, _) in stage.network.options().iter() {
-        let asked = Choosing { option, query: None, connection: &connection, credentials: &account.credentials };
-        stage.connecting().choices(&asked, stage.clock.now()).await.unwrap();
+    for (option, _) in stage.fake.options().iter() {
+        let asked = ChoicesRequest { option, query: None, connection: &connection, credentials: &account.credentials };
+        stage.connector().choices(&asked, stage.clock.now()).await.unwrap();
     }
 }
 
 /// A response, recorded or of a fake.
-struct Answer<'a> {
+struct RecordedResponse<'a> {
     status: u16,
     body: &'a Value,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> RecordedResponse<'a> {
     fn recorded(recording: &'a Recording) -> Self {
         Self { status: recording.status().as_u16(), body: &recording.body }
     }
 
     /// `None` for pages and for files.
-    fn of_fake(exchange: &'a Exchange) -> Option<Self> {
+    fn from_exchange(exchange: &'a Exchange) -> Option<Self> {
         Some(Self { status: exchange.status, body: exchange.body.as_ref()? })
     }
 
@@ -96,17 +96,17 @@ impl<'a> Answer<'a> {
     }
 
     /// Whether a fake gives this answer, apart from its fields.
-    fn is_met_by(&self, fake: &Answer) -> bool {
-        let kind = |it: &Answer| (it.is_error(), it.status, it.code(), it.body.is_null());
+    fn is_like(&self, fake: &RecordedResponse) -> bool {
+        let kind = |it: &RecordedResponse| (it.is_error(), it.status, it.code(), it.body.is_null());
         kind(self) == kind(fake)
     }
 }
 
 /// A recorded response, with the name of its file.
-struct Recorded<'a> {
+struct NamedRecording<'a> {
     name: &'a str,
     request: &'a str,
-    answer: Answer<'a>,
+    answer: RecordedResponse<'a>,
 }
 
 /// Compares what a fake answered with the recordings of its platform.
@@ -114,23 +114,23 @@ fn hold(platform: &str, exchanges: &[Exchange], known: &Known) {
     let recordings = Recording::all(platform);
     let recordings: Vec<_> = recordings
         .iter()
-        .map(|(name, it)| Recorded { name, request: &it.request, answer: Answer::recorded(it) })
+        .map(|(name, it)| NamedRecording { name, request: &it.request, answer: RecordedResponse::recorded(it) })
         .collect();
     let mut found = BTreeSet::new();
     let mut met = BTreeSet::new();
     let mut answered: BTreeMap<&str, Shape> = BTreeMap::new();
     for exchange in exchanges {
-        let Some(answer) = Answer::of_fake(exchange) else { continue };
-        let is_asked = |it: &&Recorded| is_request(it.request, &exchange.request);
-        let Some(Recorded { request, .. }) = recordings.iter().find(is_asked) else { continue };
+        let Some(answer) = RecordedResponse::from_exchange(exchange) else { continue };
+        let is_asked = |it: &&NamedRecording| is_same_request(it.request, &exchange.request);
+        let Some(NamedRecording { request, .. }) = recordings.iter().find(is_asked) else { continue };
         // All errors of a platform have one form.
         let is_alike =
-            |it: &&Recorded| it.answer.is_error() == answer.is_error() && (answer.is_error() || is_asked(it));
+            |it: &&NamedRecording| it.answer.is_error() == answer.is_error() && (answer.is_error() || is_asked(it));
         let alike: Vec<_> = recordings.iter().filter(is_alike).collect();
-        let shape = Shape::of(answer.body);
-        found.extend(not_recorded(&alike, &shape).into_iter().map(|it| (*request, it)));
-        found.extend(other_status(&alike, &answer).map(|it| (*request, it)));
-        met.extend(alike.iter().filter(|it| it.answer.is_met_by(&answer)).map(|it| it.name));
+        let shape = Shape::from_value(answer.body);
+        found.extend(find_unrecorded(&alike, &shape).into_iter().map(|it| (*request, it)));
+        found.extend(find_other_status(&alike, &answer).map(|it| (*request, it)));
+        met.extend(alike.iter().filter(|it| it.answer.is_like(&answer)).map(|it| it.name));
         if !answer.is_error() {
             let before = answered.remove(request).unwrap_or_default();
             answered.insert(request, before.merge(shape));
@@ -139,26 +139,27 @@ fn hold(platform: &str, exchanges: &[Exchange], known: &Known) {
     for (request, fields) in &fields_read(platform) {
         let Some(answered) = answered.get(request.as_str()) else { continue };
         let recorded = recordings.iter().filter(|it| it.request == request && !it.answer.is_error());
-        found.extend(recorded.flat_map(|it| left_out(it, answered, fields)));
+        found.extend(recorded.flat_map(|it| find_missing(it, answered, fields)));
     }
-    let mut wrong: Vec<_> = found
+    let mut problems: Vec<_> = found
         .iter()
         .filter(|(request, it)| !known.differences.iter().any(|(of, what, _)| of == request && what == it))
         .map(|(request, it)| format!("{request}: {it}"))
         .collect();
     let is_found = |request: &str, what: &str| found.iter().any(|(of, it)| *of == request && it == what);
-    let gone = known.differences.iter().filter(|(request, what, _)| !is_found(request, what));
-    wrong.extend(gone.map(|(request, what, _)| format!("{request}: no longer {what}")));
+    let outdated = known.differences.iter().filter(|(request, what, _)| !is_found(request, what));
+    problems.extend(outdated.map(|(request, what, _)| format!("{request}: no longer {what}")));
     let names: BTreeSet<_> = recordings.iter().map(|it| it.name).collect();
     let unmet: BTreeSet<_> = known.unmet.iter().map(|(name, _)| *name).collect();
-    wrong.extend(names.difference(&met).filter(|it| !unmet.contains(*it)).map(|it| format!("no answer is like {it}")));
-    wrong.extend(unmet.intersection(&met).map(|it| format!("an answer is like {it}")));
-    assert!(wrong.is_empty(), "{platform}:\n{}", wrong.join("\n"));
+    problems
+        .extend(names.difference(&met).filter(|it| !unmet.contains(*it)).map(|it| format!("no answer is like {it}")));
+    problems.extend(unmet.intersection(&met).map(|it| format!("an answer is like {it}")));
+    assert!(problems.is_empty(), "{platform}:\n{}", problems.join("\n"));
 }
 
 /// What the fake answers and nobody recorded. A real server may answer more than a fake.
-fn not_recorded(alike: &[&Recorded], shape: &Shape) -> Vec<String> {
-    let Some(recorded) = alike.iter().map(|it| Shape::of(it.answer.body)).reduce(Shape::merge) else {
+fn find_unrecorded(alike: &[&NamedRecording], shape: &Shape) -> Vec<String> {
+    let Some(recorded) = alike.iter().map(|it| Shape::from_value(it.answer.body)).reduce(Shape::merge) else {
         return Vec::new();
     };
     let found = differences(&recorded, shape).into_iter().filter(|it| it.kind != DifferenceKind::Missing);
@@ -166,8 +167,8 @@ fn not_recorded(alike: &[&Recorded], shape: &Shape) -> Vec<String> {
 }
 
 /// A status that nobody recorded for a success, or for an error with this code.
-fn other_status(alike: &[&Recorded], answer: &Answer) -> Option<String> {
-    let is_alike = |it: &Answer| match answer.code() {
+fn find_other_status(alike: &[&NamedRecording], answer: &RecordedResponse) -> Option<String> {
+    let is_alike = |it: &RecordedResponse| match answer.code() {
         // Any failure of a server may have a general code.
         Some(code) if answer.is_error() => answer.status < 500 && it.code() == Some(code),
         _ => !answer.is_error(),
@@ -178,16 +179,20 @@ fn other_status(alike: &[&Recorded], answer: &Answer) -> Option<String> {
 }
 
 /// What an adapter reads in a recording and the fake never answers.
-fn left_out<'a>(recorded: &Recorded<'a>, answered: &Shape, read: &BTreeSet<String>) -> Vec<(&'a str, String)> {
-    let found = differences(&Shape::of(recorded.answer.body), answered);
-    let is_read = |path: &str| read.iter().any(|it| it == path || it.starts_with(&format!("{path}/")));
+fn find_missing<'a>(
+    recorded: &NamedRecording<'a>,
+    answered: &Shape,
+    fields_read: &BTreeSet<String>,
+) -> Vec<(&'a str, String)> {
+    let found = differences(&Shape::from_value(recorded.answer.body), answered);
+    let is_read = |path: &str| fields_read.iter().any(|it| it == path || it.starts_with(&format!("{path}/")));
     let missing = found.into_iter().filter(|it| it.kind == DifferenceKind::Missing && is_read(&it.path));
     missing.map(|it| (recorded.request, it.to_string())).collect()
 }
 
 /// Whether a fake was asked what a recorded server was asked. Braces in the recorded request stand for anything within
 /// a segment. The paths of some recordings are below the address of the API, such as `/api/v10`.
-fn is_request(recorded: &str, asked: &str) -> bool {
+fn is_same_request(recorded: &str, asked: &str) -> bool {
     let (Some((method, recorded)), Some((asked_method, asked))) = (recorded.split_once(' '), asked.split_once(' '))
     else {
         return false;

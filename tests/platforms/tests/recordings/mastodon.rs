@@ -30,7 +30,7 @@ async fn mastodon_answers_as_recorded() {
         let mut post = stage.post(&account, "with a picture", vec![sample(MimeType::Png, 1)]);
         let id = stage.deliver(&mut post).await.unwrap().published.platform_post_id;
         for path in [&format!("v1/statuses/{id}"), "v1/statuses/1", "v1/instance"] {
-            let call = browser().get(format!("{}/api/{path}", stage.network.base_url()));
+            let call = browser().get(format!("{}/api/{path}", stage.fake.base_url()));
             call.bearer_auth(account.credentials.access_token.expose_secret()).send().await.unwrap();
         }
     };

@@ -19,17 +19,17 @@ const KNOWN: Known = Known {
 async fn matrix_answers_as_recorded() {
     let further = async {
         let stage = Stage::<Matrix>::new().await;
-        stage.depart(&stage.network.answers_naming_it().unwrap()).await.unwrap_err();
-        let mut typed = stage.network.answers();
-        typed.insert("password".to_owned(), stage.network.own_token().into());
-        stage.depart(&typed).await.unwrap();
+        stage.authorize(&stage.fake.form_values_naming_server().unwrap()).await.unwrap_err();
+        let mut typed = stage.fake.form_values();
+        typed.insert("password".to_owned(), stage.fake.own_token().into());
+        stage.authorize(&typed).await.unwrap();
         let account = stage.connect().await;
         let post = stage.due(&account, "locked", Vec::new()).await;
-        stage.network.locks(true);
+        stage.fake.locks(true);
         stage.publish(&post).await.unwrap_err();
-        stage.network.locks(false);
-        stage.network.takes_no_passwords();
-        stage.depart(&stage.network.answers()).await.unwrap_err();
+        stage.fake.locks(false);
+        stage.fake.takes_no_passwords();
+        stage.authorize(&stage.fake.form_values()).await.unwrap_err();
     };
     hold("matrix", &exchanges_with::<Matrix>(further).await, &KNOWN);
 }

@@ -33,16 +33,16 @@ async fn slack_answers_as_recorded() {
 async fn further() {
     let stage = Stage::<Slack>::new().await;
     let account = stage.connect().await;
-    browser().post(format!("{}/api/auth.test", stage.network.base_url())).send().await.unwrap();
+    browser().post(format!("{}/api/auth.test", stage.fake.base_url())).send().await.unwrap();
     for code in ["invalid_arguments", "too_many_attachments", "channel_not_found", "fatal_error"] {
-        stage.network.refuses("chat.postMessage", code);
+        stage.fake.refuses("chat.postMessage", code);
         stage.publish(&stage.post(&account, code, Vec::new())).await.unwrap_err();
     }
     // The share of a file whose message never appears.
     let mut file = sample(MimeType::Png, 1);
     file.attachment.alt_text = Some(AltText::parse("waves").unwrap());
     let post = stage.due(&account, "look", vec![file, sample(MimeType::Png, 2)]).await;
-    stage.network.drops_shares(1);
+    stage.fake.drop_shares(1);
     let since = stage.clock.now();
     stage.publish(&post).await.unwrap_err();
     for minutes in [4, 2, 0] {

@@ -30,10 +30,10 @@ const KNOWN: Known = Known {
 async fn telegram_answers_as_recorded() {
     let further = async {
         let stage = Stage::<Telegram>::new().await;
-        stage.network.is_a_group();
-        let mut typed = stage.network.answers();
+        stage.fake.make_group();
+        let mut typed = stage.fake.form_values();
         typed.insert("chat".to_owned(), GROUP.to_string().into());
-        stage.depart(&typed).await.unwrap();
+        stage.authorize(&typed).await.unwrap();
     };
     hold("telegram", &exchanges_with::<Telegram>(further).await, &KNOWN);
 }

@@ -27,11 +27,11 @@ async fn files_go_up_one_by_one_and_are_seen_by_nobody_before() {
     let Step::Ready { progress } = second else { panic!("{second:?}") };
     post.progress = progress;
 
-    assert!(stage.network.public().is_empty());
+    assert!(stage.fake.public_posts().is_empty());
     stage.publish(&post).await.unwrap_err();
     stage.clock.advance(TimeDelta::seconds(10));
-    assert_eq!(stage.network.public()[0].media.len(), 2);
-    assert_eq!(stage.network.calls(Call::Upload), 2);
+    assert_eq!(stage.fake.public_posts()[0].media.len(), 2);
+    assert_eq!(stage.fake.call_count(Call::Upload), 2);
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn unshown<'a>(stage: &Stage<Slack>, account: &'a Account) -> (Post<'a>, D
     let mut files = two();
     files[0].attachment.alt_text = Some(AltText::parse("waves").unwrap());
     let post = stage.due(account, "look", files).await;
-    stage.network.drops_shares(1);
+    stage.fake.drop_shares(1);
     let since = stage.clock.now();
     let shared = stage.publish(&post).await.unwrap_err();
     assert!(matches!(shared, AttemptError::Unknown { may_still_run: true, .. }), "{shared:?}");
@@ -78,7 +78,7 @@ async fn file_that_somebody_deletes_is_not_sent_again() {
     let since = stage.clock.now();
     stage.publish(&post).await.unwrap_err();
     stage.clock.advance(TimeDelta::seconds(10));
-    stage.network.deletes_files();
+    stage.fake.delete_files();
 
     let answer = stage.resolve(&post, since).await;
 
@@ -91,14 +91,14 @@ async fn share_that_never_appears_is_made_again_without_alternative_texts() {
     let (mut post, since) = unshown(&stage, &account).await;
 
     assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
-    assert_eq!(stage.network.files(), 0, "the first share can no longer appear");
+    assert_eq!(stage.fake.files(), 0, "the first share can no longer appear");
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    let [AttemptError::PreparationExpired { reason }, AttemptError::Unknown { .. }] = &passage.setbacks[..] else {
-        panic!("{:?}", passage.setbacks)
+    let [AttemptError::PreparationExpired { reason }, AttemptError::Unknown { .. }] = &passage.errors[..] else {
+        panic!("{:?}", passage.errors)
     };
     assert!(reason.contains("uploaded again without alt texts"), "{reason}");
-    let public = stage.network.public();
+    let public = stage.fake.public_posts();
     assert_eq!((public.len(), &public[0].id), (1, &passage.published.platform_post_id));
     assert!(public[0].media.iter().all(|it| it.alt_text.is_none()));
 }
@@ -112,7 +112,7 @@ async fn share_that_never_appears_twice_ends_the_post() {
     assert!(matches!(gone, AttemptError::PreparationExpired { .. }), "{gone:?}");
     post.progress = None;
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    stage.network.drops_shares(1);
+    stage.fake.drop_shares(1);
     let since = stage.clock.now();
     stage.publish(&post).await.unwrap_err();
     stage.clock.advance(TimeDelta::minutes(6));
@@ -121,7 +121,7 @@ async fn share_that_never_appears_twice_ends_the_post() {
 
     let Resolution::Refused { reason } = ended else { panic!("{ended:?}") };
     assert!(reason.contains("never showed them in the channel"), "{reason}");
-    assert!(stage.network.public().is_empty() && stage.network.files() == 0);
+    assert!(stage.fake.public_posts().is_empty() && stage.fake.files() == 0);
 }
 
 /// Otherwise the first share could still appear, next to the second.
@@ -129,7 +129,7 @@ async fn share_that_never_appears_twice_ends_the_post() {
 async fn files_that_cannot_be_deleted_are_not_shared_again() {
     let (stage, account) = stage().await;
     let (post, since) = unshown(&stage, &account).await;
-    stage.network.refuses("files.delete", "cant_delete_file");
+    stage.fake.refuses("files.delete", "cant_delete_file");
     let kept = stage.resolve(&post, since).await;
     assert!(matches!(kept, Resolution::Pending { .. }), "{kept:?}");
 
@@ -143,9 +143,9 @@ async fn page_of_an_intermediary_is_no_word_about_a_file() {
     for call in [Call::Upload, Call::Process] {
         for status in [400, 401, 403, 404, 408, 413] {
             let post = stage.post(&account, "look", two());
-            stage.network.trouble(call, InjectedFault::Intermediary { status }, 1);
-            let setback = stage.prepare(&post).await.unwrap_err();
-            assert!(matches!(setback, AttemptError::RetryLater { .. }), "{call:?} {status}: {setback:?}");
+            stage.fake.inject_fault(call, InjectedFault::Intermediary { status }, 1);
+            let error = stage.prepare(&post).await.unwrap_err();
+            assert!(matches!(error, AttemptError::RetryLater { .. }), "{call:?} {status}: {error:?}");
         }
     }
 }
@@ -154,16 +154,16 @@ async fn page_of_an_intermediary_is_no_word_about_a_file() {
 async fn uploads_that_slack_forgot_are_made_anew() {
     let (stage, account) = stage().await;
     let mut post = stage.due(&account, "again", two()).await;
-    stage.network.forgets_uploads();
+    stage.fake.forgets_uploads();
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
     assert!(
-        matches!(passage.setbacks[..], [AttemptError::PreparationExpired { .. }, AttemptError::Unknown { .. }]),
+        matches!(passage.errors[..], [AttemptError::PreparationExpired { .. }, AttemptError::Unknown { .. }]),
         "{:?}",
-        passage.setbacks
+        passage.errors
     );
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 /// Nothing says that the first share failed for its alternative texts: Slack never got it.
@@ -174,19 +174,15 @@ async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_text
     files[0].attachment.alt_text = Some(AltText::parse("waves").unwrap());
     let mut post = stage.due(&account, "again", files).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
     stage.publish(&post).await.unwrap_err();
-    stage.network.forgets_uploads();
+    stage.fake.forgets_uploads();
     assert_eq!(stage.settle(&post, since, true).await, None);
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert!(
-        matches!(passage.setbacks.first(), Some(AttemptError::PreparationExpired { .. })),
-        "{:?}",
-        passage.setbacks
-    );
-    let public = stage.network.public();
+    assert!(matches!(passage.errors.first(), Some(AttemptError::PreparationExpired { .. })), "{:?}", passage.errors);
+    let public = stage.fake.public_posts();
     assert_eq!((public.len(), public[0].media[0].alt_text.as_deref()), (1, Some("waves")));
 }
 
@@ -215,7 +211,7 @@ async fn workspace_limit_is_an_error_of_the_file() {
         ("file_type_not_allowed", "file 1 of 2: the workspace does not accept files of this type"),
     ] {
         let post = stage.post(&account, "look", two());
-        stage.network.refuses("files.getUploadURLExternal", code);
+        stage.fake.refuses("files.getUploadURLExternal", code);
 
         let refused = stage.prepare(&post).await.unwrap_err();
 
@@ -223,9 +219,9 @@ async fn workspace_limit_is_an_error_of_the_file() {
     }
     for code in ["internal_error", "ratelimited", "team_added_to_org"] {
         let post = stage.post(&account, "look", two());
-        stage.network.refuses("files.getUploadURLExternal", code);
-        let setback = stage.prepare(&post).await.unwrap_err();
-        assert!(matches!(setback, AttemptError::RetryLater { .. }), "{code}: {setback:?}");
+        stage.fake.refuses("files.getUploadURLExternal", code);
+        let error = stage.prepare(&post).await.unwrap_err();
+        assert!(matches!(error, AttemptError::RetryLater { .. }), "{code}: {error:?}");
     }
 }
 
@@ -233,11 +229,12 @@ async fn workspace_limit_is_an_error_of_the_file() {
 async fn an_upload_that_is_not_confirmed_is_not_shared() {
     let (stage, account) = stage().await;
     let post = stage.post(&account, "look", two());
-    for trouble in [InjectedFault::Gibberish, InjectedFault::Unwanted, InjectedFault::Broken, InjectedFault::LoseAnswer]
+    for fault in
+        [InjectedFault::HtmlPage, InjectedFault::Refused, InjectedFault::ServerError, InjectedFault::LoseResponse]
     {
-        stage.network.trouble(Call::Upload, trouble, 1);
-        let setback = stage.prepare(&post).await.unwrap_err();
-        assert!(matches!(setback, AttemptError::RetryLater { .. }), "{trouble:?}: {setback:?}");
+        stage.fake.inject_fault(Call::Upload, fault, 1);
+        let error = stage.prepare(&post).await.unwrap_err();
+        assert!(matches!(error, AttemptError::RetryLater { .. }), "{fault:?}: {error:?}");
     }
 }
 
@@ -246,11 +243,11 @@ async fn files_that_were_never_shared_are_certainly_not_there() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "look", two()).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
     stage.publish(&post).await.unwrap_err();
 
     assert_eq!(stage.resolve(&post, since).await, Resolution::NotPublished);
-    stage.network.refuses("files.info", "internal_error");
+    stage.fake.refuses("files.info", "internal_error");
     let unclear = stage.resolve(&post, since).await;
     assert!(matches!(unclear, Resolution::Pending { .. }), "{unclear:?}");
 }

@@ -25,15 +25,15 @@ async fn a_message_is_seen_below_the_address_of_its_workspace() {
 }
 
 #[tokio::test]
-async fn nobody_is_called_and_nothing_leads_elsewhere() {
+async fn mentions_and_link_labels_are_escaped() {
     let (stage, account) = stage().await;
     let text = "<!channel> @here <@U0KEEPER> & <https://evil.invalid|https://good.invalid>";
     let mut post = stage.post(&account, text, Vec::new());
 
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.network.calls_people(), 0);
-    assert_eq!(stage.network.public()[0].text, text);
+    assert_eq!(stage.fake.calls_people(), 0);
+    assert_eq!(stage.fake.public_posts()[0].text, text);
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn previews_of_links_are_as_the_post_says() {
 
         stage.deliver(&mut post).await.unwrap();
 
-        assert_eq!(stage.network.latest_unfurls(), (said, said));
+        assert_eq!(stage.fake.latest_unfurls(), (said, said));
     }
 }
 
@@ -69,7 +69,7 @@ async fn closed_channel_error_says_what_to_do() {
         let AttemptError::Refused { reason } = &refused else { panic!("{channel}: {refused:?}") };
         assert!(reason.contains(advice), "{channel}: {reason}");
     }
-    assert!(stage.network.public().is_empty());
+    assert!(stage.fake.public_posts().is_empty());
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_text_that_grows_too_long_is_not_sent() {
         matches!(&refused, AttemptError::Refused { reason } if reason.contains("this text has 5200")),
         "{refused:?}"
     );
-    assert_eq!(stage.network.calls(Call::Publish), 0);
+    assert_eq!(stage.fake.call_count(Call::Publish), 0);
 }
 
 #[tokio::test]
@@ -92,21 +92,21 @@ async fn a_second_message_within_a_second_waits() {
     let (first, second) = (stage.post(&account, "one", Vec::new()), stage.post(&account, "two", Vec::new()));
     stage.publish(&first).await.unwrap();
 
-    let setback = stage.publish(&second).await.unwrap_err();
+    let error = stage.publish(&second).await.unwrap_err();
 
-    let AttemptError::RetryLater { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { retry_at: Some(at), .. } = error else { panic!("{error:?}") };
     assert_eq!(at, stage.clock.now() + TimeDelta::seconds(1));
 }
 
 /// A post with an unknown outcome: the response was lost.
-async fn lost<'a>(
+async fn publish_with_lost_response<'a>(
     stage: &platforms::conformance::stage::Stage<networks::slack::Slack>,
     account: &'a platforms::Account,
 ) -> Post<'a> {
     let post = stage.post(account, "is it there?", Vec::new());
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
-    let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let error = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
     post
 }
 
@@ -114,45 +114,45 @@ async fn lost<'a>(
 async fn a_lost_message_is_found_among_what_others_say() {
     let (stage, account) = stage().await;
     let since = stage.clock.now();
-    let post = lost(&stage, &account).await;
-    stage.network.chats(7);
-    stage.network.has_pages_of(2);
+    let post = publish_with_lost_response(&stage, &account).await;
+    stage.fake.chats(7);
+    stage.fake.has_pages_of(2);
     stage.clock.advance(TimeDelta::hours(5));
 
     let found = stage.resolve(&post, since).await;
 
     let Resolution::Found(found) = found else { panic!("{found:?}") };
-    assert_eq!(found.platform_post_id, stage.network.public()[0].id);
+    assert_eq!(found.platform_post_id, stage.fake.public_posts()[0].id);
     assert!(found.url.is_some());
-    assert_eq!(stage.network.calls(Call::LookUp), 4);
+    assert_eq!(stage.fake.call_count(Call::LookUp), 4);
 }
 
 #[tokio::test]
 async fn a_channel_that_cannot_be_read_to_its_end_proves_nothing() {
     let (stage, account) = stage().await;
     let since = stage.clock.now();
-    let post = lost(&stage, &account).await;
-    stage.network.has_pages_of(2);
-    stage.network.chats(40);
+    let post = publish_with_lost_response(&stage, &account).await;
+    stage.fake.has_pages_of(2);
+    stage.fake.chats(40);
     let busy = stage.resolve(&post, since).await;
     assert!(matches!(busy, Resolution::Pending { .. }), "{busy:?}");
 
-    stage.network.has_pages_of(999);
-    stage.network.kicks();
+    stage.fake.has_pages_of(999);
+    stage.fake.remove_from_channels();
     let outside = stage.resolve(&post, since).await;
     assert!(matches!(&outside, Resolution::Pending { reason } if reason.contains("/invite")), "{outside:?}");
 
     for (code, outcome) in [("internal_error", "Pending"), ("missing_scope", "Unauthorized")] {
-        stage.network.refuses("conversations.history", code);
+        stage.fake.refuses("conversations.history", code);
         let answer = format!("{:?}", stage.resolve(&post, since).await);
         assert!(answer.starts_with(outcome), "{code}: {answer}");
     }
-    for trouble in
-        [InjectedFault::CutBefore, InjectedFault::Broken, InjectedFault::Unavailable, InjectedFault::Gibberish]
+    for fault in
+        [InjectedFault::CutBefore, InjectedFault::ServerError, InjectedFault::Unavailable, InjectedFault::HtmlPage]
     {
-        stage.network.trouble(Call::LookUp, trouble, 1);
+        stage.fake.inject_fault(Call::LookUp, fault, 1);
         let answer = stage.resolve(&post, since).await;
-        assert!(matches!(answer, Resolution::Pending { .. }), "{trouble:?}: {answer:?}");
+        assert!(matches!(answer, Resolution::Pending { .. }), "{fault:?}: {answer:?}");
     }
 }
 
@@ -162,26 +162,26 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
     let (stage, account) = stage().await;
     for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
         let mut post = stage.post(&account, &format!("behind {status}"), Vec::new());
-        stage.network.trouble(Call::Publish, InjectedFault::Intermediary { status }, 1);
+        stage.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        assert!(matches!(passage.setbacks[..], [AttemptError::Unknown { .. }]), "{status}: {:?}", passage.setbacks);
-        assert_eq!(stage.network.public().len(), sent, "{status}");
+        assert!(matches!(passage.errors[..], [AttemptError::Unknown { .. }]), "{status}: {:?}", passage.errors);
+        assert_eq!(stage.fake.public_posts().len(), sent, "{status}");
         stage.clock.advance(TimeDelta::minutes(1));
     }
 }
 
 #[tokio::test]
-async fn a_call_that_failed_inside_is_asked_about() {
+async fn internal_error_is_looked_up() {
     for code in ["internal_error", "fatal_error", "service_unavailable", "request_timeout"] {
         let (stage, account) = stage().await;
         let mut post = stage.post(&account, "once", Vec::new());
-        stage.network.refuses("chat.postMessage", code);
+        stage.fake.refuses("chat.postMessage", code);
 
         let passage = stage.deliver(&mut post).await.unwrap();
 
-        assert!(matches!(passage.setbacks[..], [AttemptError::Unknown { .. }]), "{code}: {:?}", passage.setbacks);
-        assert_eq!(stage.network.public().len(), 1, "{code}");
+        assert!(matches!(passage.errors[..], [AttemptError::Unknown { .. }]), "{code}: {:?}", passage.errors);
+        assert_eq!(stage.fake.public_posts().len(), 1, "{code}");
     }
 }

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::stage;
 
-struct Visit {
+struct Harness {
     url: String,
     token: String,
 }
 
-impl Visit {
+impl Harness {
     fn post(&self, method: &str) -> RequestBuilder {
         browser().post(format!("{}/api/{method}", self.url)).bearer_auth(&self.token)
     }
@@ -26,21 +26,21 @@ impl Visit {
 }
 
 /// `ok`, or the code of the error.
-async fn said(request: RequestBuilder) -> String {
+async fn error_code(request: RequestBuilder) -> String {
     let answer: Value = request.send().await.unwrap().json().await.unwrap();
     if answer["ok"] == true { "ok".to_owned() } else { answer["error"].as_str().unwrap().to_owned() }
 }
 
-async fn visit() -> (platforms::conformance::stage::Stage<networks::slack::Slack>, Visit) {
+async fn visit() -> (platforms::conformance::stage::Stage<networks::slack::Slack>, Harness) {
     let (stage, account) = stage().await;
     let token = account.credentials.access_token.expose_secret().to_owned();
-    let url = stage.network.base_url();
-    (stage, Visit { url, token })
+    let url = stage.fake.base_url();
+    (stage, Harness { url, token })
 }
 
 #[tokio::test]
 async fn a_message_has_to_be_as_it_is_documented() {
-    let (_stage, visit) = visit().await;
+    let (_stage, harness) = visit().await;
     let long = "x".repeat(4_001);
     for (body, expected) in [
         (json!({"channel": CHANNEL, "text": "hi", "client_msg_id": "1"}), "invalid_arguments"),
@@ -56,46 +56,52 @@ async fn a_message_has_to_be_as_it_is_documented() {
         (json!([]), "json_not_object"),
         (json!({"channel": CHANNEL, "text": "hi"}), "ok"),
     ] {
-        assert_eq!(said(visit.post("chat.postMessage").json(&body)).await, expected, "{body}");
+        assert_eq!(error_code(harness.post("chat.postMessage").json(&body)).await, expected, "{body}");
     }
-    let form = visit.post("chat.postMessage").form(&[("channel", CHANNEL), ("text", "hi"), ("link_names", "maybe")]);
-    assert_eq!(said(form).await, "invalid_arguments");
-    let plain = visit.post("chat.postMessage").header("content-type", "image/png").body("hi");
-    assert_eq!(said(plain).await, "invalid_post_type");
-    assert_eq!(said(visit.post("chat.postMessage").body("hi")).await, "missing_post_type");
+    let form = harness.post("chat.postMessage").form(&[("channel", CHANNEL), ("text", "hi"), ("link_names", "maybe")]);
+    assert_eq!(error_code(form).await, "invalid_arguments");
+    let plain = harness.post("chat.postMessage").header("content-type", "image/png").body("hi");
+    assert_eq!(error_code(plain).await, "invalid_post_type");
+    assert_eq!(error_code(harness.post("chat.postMessage").body("hi")).await, "missing_post_type");
 }
 
 #[tokio::test]
 async fn a_call_needs_a_token_that_covers_it() {
-    let (stage, visit) = visit().await;
-    assert_eq!(said(visit.post("chat.remind")).await, "unknown_method");
-    assert_eq!(said(browser().post(format!("{}/api/auth.test", visit.url))).await, "not_authed");
-    assert_eq!(said(browser().post(format!("{}/api/auth.test", visit.url)).bearer_auth("x")).await, "invalid_auth");
+    let (stage, harness) = visit().await;
+    assert_eq!(error_code(harness.post("chat.remind")).await, "unknown_method");
+    assert_eq!(error_code(browser().post(format!("{}/api/auth.test", harness.url))).await, "not_authed");
+    assert_eq!(
+        error_code(browser().post(format!("{}/api/auth.test", harness.url)).bearer_auth("x")).await,
+        "invalid_auth"
+    );
     let types = [("types", "im")];
-    assert_eq!(said(visit.get("users.conversations").query(&types)).await, "invalid_types");
-    assert_eq!(said(visit.get("users.conversations").query(&[("limit", "1000")])).await, "invalid_limit");
+    assert_eq!(error_code(harness.get("users.conversations").query(&types)).await, "invalid_types");
+    assert_eq!(error_code(harness.get("users.conversations").query(&[("limit", "1000")])).await, "invalid_limit");
     let latest = [("channel", CHANNEL), ("latest", "yesterday")];
-    assert_eq!(said(visit.get("conversations.history").query(&latest)).await, "invalid_ts_latest");
+    assert_eq!(error_code(harness.get("conversations.history").query(&latest)).await, "invalid_ts_latest");
 
-    stage.network.grants_only("chat:write");
-    assert_eq!(said(visit.get("files.info").query(&[("file", "F1")])).await, "missing_scope");
+    stage.fake.set_scope("chat:write");
+    assert_eq!(error_code(harness.get("files.info").query(&[("file", "F1")])).await, "missing_scope");
     let private = [("types", "private_channel")];
-    assert_eq!(said(visit.get("users.conversations").query(&private)).await, "missing_scope");
-    stage.network.revoke();
-    assert_eq!(said(visit.post("auth.test")).await, "token_revoked");
+    assert_eq!(error_code(harness.get("users.conversations").query(&private)).await, "missing_scope");
+    stage.fake.revoke();
+    assert_eq!(error_code(harness.post("auth.test")).await, "token_revoked");
 }
 
 #[tokio::test]
 async fn a_file_is_uploaded_once_in_its_size_and_shared_once() {
-    let (_stage, visit) = visit().await;
-    let announce = |fields: &[(&str, &str)]| visit.post("files.getUploadURLExternal").form(fields);
-    assert_eq!(said(announce(&[("filename", "a.png")])).await, "missing_argument");
-    assert_eq!(said(announce(&[("filename", "a.png"), ("length", "0")])).await, "missing_argument");
-    assert_eq!(said(announce(&[("filename", "a.png"), ("length", "x")])).await, "invalid_arguments");
-    assert_eq!(said(announce(&[("filename", "a.png"), ("length", "3"), ("alt_text", "b")])).await, "invalid_arguments");
+    let (_stage, harness) = visit().await;
+    let announce = |fields: &[(&str, &str)]| harness.post("files.getUploadURLExternal").form(fields);
+    assert_eq!(error_code(announce(&[("filename", "a.png")])).await, "missing_argument");
+    assert_eq!(error_code(announce(&[("filename", "a.png"), ("length", "0")])).await, "missing_argument");
+    assert_eq!(error_code(announce(&[("filename", "a.png"), ("length", "x")])).await, "invalid_arguments");
+    assert_eq!(
+        error_code(announce(&[("filename", "a.png"), ("length", "3"), ("alt_text", "b")])).await,
+        "invalid_arguments"
+    );
     let described = "x".repeat(1_001);
     let long = [("filename", "a.png"), ("length", "3"), ("alt_txt", described.as_str())];
-    assert_eq!(said(announce(&long)).await, "alt_txt_too_large");
+    assert_eq!(error_code(announce(&long)).await, "alt_txt_too_large");
 
     let ticket = announce(&[("filename", "a.png"), ("length", "3")]).send().await.unwrap();
     let ticket: Value = ticket.json().await.unwrap();
@@ -103,35 +109,39 @@ async fn a_file_is_uploaded_once_in_its_size_and_shared_once() {
     let upload = |body: &'static str| browser().post(url).header("content-type", "application/octet-stream").body(body);
     let share = |files: Value| {
         let fields = [("channel_id", CHANNEL.to_owned()), ("files", files.to_string())];
-        visit.post("files.completeUploadExternal").form(&fields)
+        harness.post("files.completeUploadExternal").form(&fields)
     };
     let file = json!([{"id": id}]);
-    assert_eq!(said(share(file.clone())).await, "file_not_found", "it is not uploaded");
+    assert_eq!(error_code(share(file.clone())).await, "file_not_found", "it is not uploaded");
     for (request, status) in [
         (upload("abcd"), StatusCode::BAD_REQUEST),
-        (upload("abc").bearer_auth(&visit.token), StatusCode::BAD_REQUEST),
+        (upload("abc").bearer_auth(&harness.token), StatusCode::BAD_REQUEST),
         (upload("abc"), StatusCode::OK),
         (upload("abc"), StatusCode::GONE),
         (browser().post(format!("{url}x")).body("abc"), StatusCode::NOT_FOUND),
     ] {
         assert_eq!(request.send().await.unwrap().status(), status);
     }
-    assert_eq!(said(visit.get("files.info").query(&[("file", id)])).await, "file_not_found", "it is not shared");
-    assert_eq!(said(share(json!([]))).await, "invalid_arguments");
-    assert_eq!(said(share(json!([{"id": id, "alt": "b"}]))).await, "invalid_arguments");
-    assert_eq!(said(share(file.clone())).await, "ok");
-    assert_eq!(said(share(file)).await, "file_not_found", "it is shared already");
-    assert_eq!(said(visit.get("files.info").query(&[("file", id)])).await, "ok");
+    assert_eq!(
+        error_code(harness.get("files.info").query(&[("file", id)])).await,
+        "file_not_found",
+        "it is not shared"
+    );
+    assert_eq!(error_code(share(json!([]))).await, "invalid_arguments");
+    assert_eq!(error_code(share(json!([{"id": id, "alt": "b"}]))).await, "invalid_arguments");
+    assert_eq!(error_code(share(file.clone())).await, "ok");
+    assert_eq!(error_code(share(file)).await, "file_not_found", "it is shared already");
+    assert_eq!(error_code(harness.get("files.info").query(&[("file", id)])).await, "ok");
 }
 
 #[tokio::test]
 async fn a_method_may_be_called_so_often_in_a_minute() {
-    let (_stage, visit) = visit().await;
+    let (_stage, harness) = visit().await;
     for _ in 0..50 {
-        assert_eq!(said(visit.get("users.conversations")).await, "ok");
+        assert_eq!(error_code(harness.get("users.conversations")).await, "ok");
     }
 
-    let limited = visit.get("users.conversations").send().await.unwrap();
+    let limited = harness.get("users.conversations").send().await.unwrap();
 
     assert_eq!(limited.status(), StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(limited.headers()["retry-after"], "60");

@@ -30,7 +30,7 @@ async fn a_profile_is_connected_with_a_token_of_60_days() {
     assert!(profile.avatar.as_deref().is_some_and(|it| it.starts_with("https://")));
     assert_eq!(account.scopes, ["threads_basic", "threads_content_publish"]);
     let ends_at = account.credentials.expires_at.unwrap();
-    assert_eq!(Some(ends_at.timestamp()), stage.network.ends_at());
+    assert_eq!(Some(ends_at.timestamp()), stage.fake.ends_at());
     assert_eq!((ends_at - stage.clock.now()).num_days(), 59, "some seconds less than 60 days");
     assert!(account.credentials.refresh_token.is_none());
 }
@@ -39,18 +39,18 @@ async fn a_profile_is_connected_with_a_token_of_60_days() {
 async fn a_token_of_today_is_not_lengthened_and_nothing_is_lost_by_trying() {
     let (stage, _) = stage().await;
 
-    let refusal = stage.renew().await.unwrap_err();
+    let refusal = stage.refresh().await.unwrap_err();
     assert!(matches!(&refusal, RefreshError::Unreachable(words) if words.contains("24 hours")), "{refusal:?}");
     stage.clock.advance(TimeDelta::days(1));
-    let renewed = stage.renew().await.unwrap();
+    let renewed = stage.refresh().await.unwrap();
 
     assert_eq!((renewed.expires_at.unwrap() - stage.clock.now()).num_days(), 59);
-    let due_at = stage.publishing().refresh_policy().due_at(&renewed, stage.clock.now());
+    let due_at = stage.publisher().refresh_policy().due_at(&renewed, stage.clock.now());
     assert!(stage.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
 }
 
 #[tokio::test]
-async fn whatever_meta_calls_passing_ends_no_grant() {
+async fn transient_errors_of_meta_end_no_grant() {
     let (stage, account) = stage().await;
     for (error, is_gone) in [
         (GraphError::unavailable(), false),
@@ -60,8 +60,8 @@ async fn whatever_meta_calls_passing_ends_no_grant() {
         (GraphError::removed_app(), true),
         (GraphError::token("Error validating access token", Some(460)), true),
     ] {
-        stage.network.refuses("me", error.clone());
-        let about = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        stage.fake.refuses("me", error.clone());
+        let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
         let setback = about.unwrap_err();
         assert_eq!(matches!(setback, AttemptError::Unauthorized { .. }), is_gone, "{error:?}: {setback:?}");
     }
@@ -73,12 +73,12 @@ async fn what_is_asked_for_is_in_the_address_and_the_token_is_in_none_of_our_cal
     let mut post = stage.post(&account, "hello", Vec::new());
     stage.deliver(&mut post).await.unwrap();
 
-    let asked = stage.network.request_log.all();
-    let page = asked.iter().find(|it| it.asked.starts_with("GET /oauth/authorize")).unwrap();
-    assert!(page.asked.contains("scope=threads_basic%2Cthreads_content_publish"), "{}", page.asked);
+    let asked = stage.fake.request_log.all();
+    let page = asked.iter().find(|it| it.request_line.starts_with("GET /oauth/authorize")).unwrap();
+    assert!(page.request_line.contains("scope=threads_basic%2Cthreads_content_publish"), "{}", page.request_line);
     let token = account.credentials.access_token.expose_secret();
-    assert!(asked.iter().filter(|it| it.asked.contains("/v1.0/")).all(|it| !it.asked.contains(token)));
-    assert_eq!(stage.network.calls(Call::Exchange), 1);
+    assert!(asked.iter().filter(|it| it.request_line.contains("/v1.0/")).all(|it| !it.request_line.contains(token)));
+    assert_eq!(stage.fake.call_count(Call::Exchange), 1);
 }
 
 fn threads(settings: serde_json::Value) -> Registry<dyn Connect> {
@@ -94,7 +94,7 @@ fn threads(settings: serde_json::Value) -> Registry<dyn Connect> {
 async fn on_a_machine_that_nobody_reaches_the_real_threads_is_not_connected() {
     let registry = threads(json!({}));
     let depart = async |origin: &str| {
-        let here = CallbackUrls::of(origin, "threads");
+        let here = CallbackUrls::new(origin, "threads");
         let request = AuthorizationRequest { state: random_token(), urls: here, challenge: Pkce::random().challenge };
         registry.get("threads").unwrap().authorize(&FieldValues::new(), &request, noon()).await
     };

@@ -36,7 +36,7 @@ async fn options_become_fields_of_threads() {
         let mut post = stage.post(&account, &format!("{expected}"), Vec::new());
         post.options = given;
         stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.network.latest_fields(), expected);
+        assert_eq!(stage.fake.latest_fields(), expected);
     }
 }
 
@@ -51,13 +51,13 @@ async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words(
 
     let published = stage.deliver(&mut post).await.unwrap().published;
 
-    let public = stage.network.public().pop().unwrap();
+    let public = stage.fake.public_posts().pop().unwrap();
     let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
     let expected =
         [(MimeType::Jpeg, None), (MimeType::Mp4, Some("a lamp that turns")), (MimeType::Png, Some("a boat"))];
     assert_eq!(told, expected);
-    assert_eq!(stage.network.latest_fields(), json!({ "reply_control": "mentioned_only", "topic_tag": "boats" }));
-    assert_eq!((stage.network.calls(Call::Upload), stage.network.containers()), (3, 4), "nothing is made twice");
+    assert_eq!(stage.fake.latest_fields(), json!({ "reply_control": "mentioned_only", "topic_tag": "boats" }));
+    assert_eq!((stage.fake.call_count(Call::Upload), stage.fake.containers()), (3, 4), "nothing is made twice");
     assert!(published.url.unwrap().starts_with("https://www.threads.com/@keeper.ada/post/"));
 }
 
@@ -65,22 +65,22 @@ async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words(
 async fn a_film_that_threads_does_not_take_is_refused_with_its_place() {
     let (stage, account) = stage().await;
     for words in ["INVALID_BIT_RATE", "INVALID_ASPEC_RATIO", "FAILED_PROCESSING_AUDIO", "INVALID_AUDIO_CHANNELS"] {
-        stage.network.spoils(Some(words));
+        stage.fake.spoils(Some(words));
         let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-        let before = stage.network.containers();
+        let before = stage.fake.containers();
 
-        let (setback, _) = stage.stepped(&mut post).await;
+        let (error, _) = stage.stepped(&mut post).await;
 
         let said = format!("file 1 of 1 (video/mp4): Threads could not process the file: {words}");
-        assert_eq!(setback, Some(AttemptError::Refused { reason: said }));
-        assert_eq!(stage.network.containers(), before + 1, "no other one is tried");
+        assert_eq!(error, Some(AttemptError::Refused { reason: said }));
+        assert_eq!(stage.fake.containers(), before + 1, "no other one is tried");
     }
 }
 
 #[tokio::test]
 async fn what_may_pass_is_tried_with_another_container() {
     let (stage, account) = stage().await;
-    stage.network.spoils(Some("FAILED_DOWNLOADING_VIDEO"));
+    stage.fake.spoils(Some("FAILED_DOWNLOADING_VIDEO"));
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let lead = stage.lead(&[sample(MimeType::Mp4, 1).attachment]).unwrap();
     stage.clock.skip_to(post.publish_at - lead);
@@ -90,7 +90,7 @@ async fn what_may_pass_is_tried_with_another_container() {
     post.progress = Some(progress);
     stage.clock.skip_to(at);
     // The one that is made next comes to something.
-    stage.network.spoils(None);
+    stage.fake.spoils(None);
     stage.deliver(&mut post).await.unwrap();
 }
 
@@ -103,35 +103,35 @@ async fn a_container_that_was_made_long_ago_is_made_anew() {
 
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
 
-    assert_eq!(stage.network.containers(), 6, "two items and a carousel, twice");
+    assert_eq!(stage.fake.containers(), 6, "two items and a carousel, twice");
     stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn a_container_on_which_the_work_does_not_end_is_given_up() {
     let (stage, account) = stage().await;
-    stage.network.works_for(TimeDelta::hours(5));
+    stage.fake.works_for(TimeDelta::hours(5));
     let mut post = stage.post(&account, "slow", vec![sample(MimeType::Mp4, 1)]);
 
     let end = stage.clock.now() + TimeDelta::hours(2);
-    let setbacks = stage.prepared_until(&mut post, end).await;
+    let errors = stage.prepare_until(&mut post, end).await;
 
-    let Some(AttemptError::Refused { reason }) = setbacks.last() else { panic!("{setbacks:?}") };
-    assert!(setbacks.len() == 3 && reason.contains("30 minutes"), "{setbacks:?}");
+    let Some(AttemptError::Refused { reason }) = errors.last() else { panic!("{errors:?}") };
+    assert!(errors.len() == 3 && reason.contains("30 minutes"), "{errors:?}");
     // Each look is a call that counts: every half a minute, in the end.
-    assert!(stage.network.calls(Call::Process) < 300, "{}", stage.network.calls(Call::Process));
+    assert!(stage.fake.call_count(Call::Process) < 300, "{}", stage.fake.call_count(Call::Process));
 }
 
 #[tokio::test]
 async fn near_the_limit_of_calls_it_is_looked_less_often() {
     let (stage, account) = stage().await;
     let looks = async |percent: u64| {
-        stage.network.usage.is(percent);
-        let before = stage.network.calls(Call::Process);
+        stage.fake.usage.is(percent);
+        let before = stage.fake.call_count(Call::Process);
         let mut post = stage.post(&account, &format!("at {percent}"), vec![sample(MimeType::Mp4, 1)]);
         assert_eq!(stage.stepped(&mut post).await.0, None);
-        stage.network.calls(Call::Process) - before
+        stage.fake.call_count(Call::Process) - before
     };
 
     let (usual, near) = (looks(10).await, looks(85).await);
@@ -142,22 +142,22 @@ async fn near_the_limit_of_calls_it_is_looked_less_often() {
 #[tokio::test]
 async fn a_profile_that_has_published_all_of_a_day_waits_until_the_first_of_them_is_a_day_old() {
     let (stage, account) = stage().await;
-    stage.network.permits(3);
-    stage.network.posts_by_hand("the day before");
+    stage.fake.permits(3);
+    stage.fake.publish_manual_post("the day before");
     stage.clock.advance(TimeDelta::hours(25));
     let first = stage.clock.now();
     for number in 0..3 {
-        stage.network.posts_by_hand(&format!("by hand {number}"));
+        stage.fake.publish_manual_post(&format!("by hand {number}"));
         stage.clock.advance(TimeDelta::minutes(10));
     }
     let mut post = stage.post(&account, "one more", Vec::new());
 
-    let (setback, _) = stage.stepped(&mut post).await;
+    let (error, _) = stage.stepped(&mut post).await;
 
-    let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = &setback else { panic!("{setback:?}") };
+    let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = &error else { panic!("{error:?}") };
     assert_eq!(*at, first + TimeDelta::days(1));
     assert_eq!(reason, "the account has used 3 of the 3 posts that Threads allows within a day");
-    assert_eq!(stage.network.containers(), 0);
+    assert_eq!(stage.fake.containers(), 0);
     // One that is due then may be prepared.
     let mut post = stage.post(&account, "tomorrow", Vec::new());
     post.publish_at = *at + TimeDelta::minutes(1);
@@ -168,7 +168,7 @@ async fn a_profile_that_has_published_all_of_a_day_waits_until_the_first_of_them
 async fn words_of_a_refusal_are_those_that_meta_has_for_people() {
     let (stage, account) = stage().await;
     let error = GraphError::param("Param text is wrong").for_people("Not this", "Leave out the third word.");
-    stage.network.refuses("threads", error);
+    stage.fake.refuses("threads", error);
     let mut post = stage.post(&account, "a b c", Vec::new());
 
     let (setback, _) = stage.stepped(&mut post).await;

@@ -10,16 +10,16 @@ use platforms::Account;
 use super::{list, options, stage, text};
 
 fn breaches(account: &Account, text: &str, media: &[Attachment], options: &Options) -> Vec<String> {
-    let breaches = account.rules.breaches(&PostText::parse(text).unwrap(), media, options);
-    breaches.into_iter().map(|it| it.message).collect()
+    let errors = account.rules.breaches(&PostText::parse(text).unwrap(), media, options);
+    errors.into_iter().map(|it| it.message).collect()
 }
 
 fn file(mime_type: MimeType, size_bytes: u64, facts: Facts) -> Attachment {
     Attachment { mime_type, facts: Some(facts), ..an_attachment(size_bytes) }
 }
 
-fn of_size(width: u32, height: u32) -> Facts {
-    Facts { pixels: Pixels::of(width, height), ..Facts::default() }
+fn facts_with_size(width: u32, height: u32) -> Facts {
+    Facts { pixels: Pixels::new(width, height), ..Facts::default() }
 }
 
 #[tokio::test]
@@ -80,8 +80,14 @@ async fn files_are_measured_by_what_threads_takes() {
     let rate = |rate: u32| Facts { milli_frames_per_second: Some(rate), ..Facts::default() };
 
     // A large picture is made smaller by us.
-    assert_eq!((told(file(jpeg, 8_000_001, Facts::default())), told(file(jpeg, 1, of_size(1_000, 100)))), (0, 0));
-    assert_eq!((told(file(jpeg, 1, of_size(1_010, 100))), told(file(jpeg, 1, of_size(100, 1_010)))), (1, 1));
+    assert_eq!(
+        (told(file(jpeg, 8_000_001, Facts::default())), told(file(jpeg, 1, facts_with_size(1_000, 100)))),
+        (0, 0)
+    );
+    assert_eq!(
+        (told(file(jpeg, 1, facts_with_size(1_010, 100))), told(file(jpeg, 1, facts_with_size(100, 1_010)))),
+        (1, 1)
+    );
     assert_eq!(
         (told(file(mp4, 1_000_000_000, Facts::default())), told(file(mp4, 1_000_000_001, Facts::default()))),
         (0, 1)
@@ -90,8 +96,11 @@ async fn files_are_measured_by_what_threads_takes() {
     assert_eq!((film(coded(VideoCodec::H264)), film(coded(VideoCodec::Hevc)), film(coded(VideoCodec::Vp9))), (0, 0, 1));
     assert_eq!((film(rate(60_000)), film(rate(61_000))), (0, 1));
     assert_eq!((film(rate(23_000)), film(rate(22_000))), (0, 1));
-    assert_eq!((film(of_size(1_920, 3_840)), film(of_size(1_921, 1_080))), (0, 1));
-    assert_eq!((film(of_size(1_000, 100)), film(of_size(1_010, 100)), film(of_size(1, 100))), (0, 1, 0));
+    assert_eq!((film(facts_with_size(1_920, 3_840)), film(facts_with_size(1_921, 1_080))), (0, 1));
+    assert_eq!(
+        (film(facts_with_size(1_000, 100)), film(facts_with_size(1_010, 100)), film(facts_with_size(1, 100))),
+        (0, 1, 0)
+    );
 }
 
 #[tokio::test]

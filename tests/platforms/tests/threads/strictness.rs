@@ -8,15 +8,15 @@ use secrecy::ExposeSecret;
 
 use super::stage;
 
-async fn asked(stage: &Stage<Threads>, account: &Account, fields: &[(&str, &str)]) -> u16 {
+async fn post_status(stage: &Stage<Threads>, account: &Account, fields: &[(&str, &str)]) -> u16 {
     let client = reqwest::Client::new();
-    let request = client.post(format!("{}/v1.0/{ID}/threads", stage.network.base_url()));
+    let request = client.post(format!("{}/v1.0/{ID}/threads", stage.fake.base_url()));
     let request = request.bearer_auth(account.credentials.access_token.expose_secret()).form(fields);
     request.send().await.unwrap().status().as_u16()
 }
 
 #[tokio::test]
-async fn what_no_container_has_is_refused() {
+async fn unknown_container_fields_are_refused() {
     let (stage, account) = stage().await;
     let long = "🎉".repeat(126);
     let links = (0..6).map(|it| format!("https://{it}.example.com")).collect::<Vec<_>>().join(" ");
@@ -48,11 +48,11 @@ async fn what_no_container_has_is_refused() {
         vec![("media_type", "CAROUSEL"), ("children", "1")],
         vec![("media_type", "CAROUSEL"), ("children", "1,2")],
     ] {
-        assert_eq!(asked(&stage, &account, &fields).await, 400, "{fields:?}");
+        assert_eq!(post_status(&stage, &account, &fields).await, 400, "{fields:?}");
     }
-    assert_eq!(stage.network.containers(), 0);
-    assert_eq!(asked(&stage, &account, &[text, ("text", "a")]).await, 200);
-    assert!(stage.network.public().is_empty());
+    assert_eq!(stage.fake.containers(), 0);
+    assert_eq!(post_status(&stage, &account, &[text, ("text", "a")]).await, 200);
+    assert!(stage.fake.public_posts().is_empty());
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn nothing_is_published_that_is_not_ready_and_of_nobody_else() {
     let client = reqwest::Client::new();
     let token = account.credentials.access_token.expose_secret();
     let post = async |path: &str, fields: &[(&str, &str)]| {
-        let request = client.post(format!("{}/v1.0/{path}", stage.network.base_url())).bearer_auth(token).form(fields);
+        let request = client.post(format!("{}/v1.0/{path}", stage.fake.base_url())).bearer_auth(token).form(fields);
         request.send().await.unwrap()
     };
     let made = post("me/threads", &[("media_type", "TEXT"), ("text", "a")]).await;
@@ -74,6 +74,6 @@ async fn nothing_is_published_that_is_not_ready_and_of_nobody_else() {
     assert_eq!(post("17/threads_publish", &[("creation_id", container)]).await.status(), 400, "of another profile");
     assert_eq!(post("me/threads_publish", &[("creation_id", container)]).await.status(), 200);
     assert_eq!(post("me/threads_publish", &[("creation_id", container)]).await.status(), 400, "it is public");
-    let nobody = client.get(format!("{}/v1.0/me", stage.network.base_url())).send().await.unwrap();
+    let nobody = client.get(format!("{}/v1.0/me", stage.fake.base_url())).send().await.unwrap();
     assert_eq!(nobody.status(), 401);
 }

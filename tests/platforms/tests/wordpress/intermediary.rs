@@ -15,14 +15,14 @@ const STATUSES: [u16; 6] = [400, 401, 403, 404, 408, 413];
 async fn a_page_of_an_intermediary_ends_no_grant() {
     let (stage, account) = stage().await;
     for status in STATUSES {
-        let block = |method, path| stage.network.intermediary().block(method, path, status, 1);
+        let block = |method, path| stage.fake.intermediary().block(method, path, status, 1);
         block(Method::GET, "/users/me");
-        let about = stage.publishing().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        let about = stage.publisher().about(&account.profile, &account.credentials, stage.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
         block(Method::GET, "/introspect");
-        let revoked = stage.connecting().revoke(&account.credentials, stage.clock.now()).await;
+        let revoked = stage.connector().revoke(&account.credentials, stage.clock.now()).await;
         assert!(matches!(revoked, Err(AttemptError::RetryLater { .. })), "{status}: {revoked:?}");
-        assert_eq!(stage.network.intermediary().left(), 0);
+        assert_eq!(stage.fake.intermediary().left(), 0);
     }
 }
 
@@ -43,17 +43,17 @@ async fn a_page_of_an_intermediary_ends_no_post() {
             if path.ends_with('/') {
                 stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
             }
-            stage.network.intermediary().block(method, path, status, 1);
+            stage.fake.intermediary().block(method, path, status, 1);
 
             let passage = stage.deliver(&mut post).await;
 
             sent += 1;
-            let setbacks = passage.unwrap_or_else(|it| panic!("{status} {path}: {it:?}")).setbacks;
+            let errors = passage.unwrap_or_else(|it| panic!("{status} {path}: {it:?}")).errors;
             assert!(
-                matches!(&setbacks[..], [AttemptError::RetryLater { .. } | AttemptError::Unknown { .. }]),
-                "{status}: {setbacks:?}"
+                matches!(&errors[..], [AttemptError::RetryLater { .. } | AttemptError::Unknown { .. }]),
+                "{status}: {errors:?}"
             );
-            assert_eq!((stage.network.public().len(), stage.network.keeps()), (sent, (sent, sent)), "{status} {path}");
+            assert_eq!((stage.fake.public_posts().len(), stage.fake.keeps()), (sent, (sent, sent)), "{status} {path}");
         }
     }
 }

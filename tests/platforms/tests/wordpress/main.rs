@@ -26,6 +26,6 @@ fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
     given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn list(words: &[&str]) -> OptionValue {
-    OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect())
+fn list(values: &[&str]) -> OptionValue {
+    OptionValue::List(values.iter().map(|it| (*it).to_owned()).collect())
 }

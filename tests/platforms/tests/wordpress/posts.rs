@@ -2,7 +2,7 @@
 
 use domain::delivery::AttemptError;
 use domain::options::OptionValue;
-use networks::wordpress::Oddity;
+use networks::wordpress::SiteQuirk;
 use platforms::conformance::network::Network;
 
 use super::{list, options, stage};
@@ -14,18 +14,18 @@ async fn the_first_line_is_the_title_and_the_rest_stands_below_it() {
 
     let published = stage.deliver(&mut post).await.unwrap().published;
 
-    let [title, content, _, status, slug] = stage.network.latest().unwrap();
+    let [title, content, _, status, slug] = stage.fake.latest().unwrap();
     assert_eq!((title.as_str(), status.as_str(), slug.as_str()), ("Storm &amp; rain", "publish", "storm-rain"));
     let paragraph = "<p>The ferry stays in.<br>&#91;gallery]</p>";
     assert_eq!(content, format!("<!-- wp:paragraph -->\n{paragraph}\n<!-- /wp:paragraph -->"));
-    assert_eq!(published.url, Some(format!("{}/storm-rain/", stage.network.home())));
+    assert_eq!(published.url, Some(format!("{}/storm-rain/", stage.fake.home())));
     assert_eq!(published.at, post.publish_at);
 }
 
 #[tokio::test]
 async fn a_post_says_what_its_options_say() {
     let (stage, account) = stage().await;
-    stage.network.has_category("News & \"views\"");
+    stage.fake.add_category("News & \"views\"");
     let mut post = stage.post(&account, "one line\nand another", Vec::new());
     post.options = options([
         ("title", "Its own <title>".into()),
@@ -37,18 +37,18 @@ async fn a_post_says_what_its_options_say() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    let [title, content, excerpt, _, slug] = stage.network.latest().unwrap();
+    let [title, content, excerpt, _, slug] = stage.fake.latest().unwrap();
     assert_eq!((title.as_str(), excerpt.as_str(), slug.as_str()), ("Its own &lt;title&gt;", "In short", "of-its-own"));
     assert!(content.contains("<p>one line<br>and another</p>"), "{content}");
-    assert_eq!(stage.network.terms_of_latest("categories"), ["News &amp; \"views\""]);
-    assert_eq!(stage.network.terms_of_latest("tags"), ["boats", "Q&amp;A", "boats"]);
+    assert_eq!(stage.fake.latest_terms("categories"), ["News &amp; \"views\""]);
+    assert_eq!(stage.fake.latest_terms("tags"), ["boats", "Q&amp;A", "boats"]);
 }
 
 #[tokio::test]
 async fn a_category_is_made_by_those_who_may() {
     for (role, is_made) in [("author", false), ("editor", true)] {
         let (stage, account) = stage().await;
-        stage.network.has_role(role);
+        stage.fake.set_role(role);
         let mut post = stage.post(&account, "a new category", Vec::new());
         post.options = options([("categories", list(&["Storms"]))]);
 
@@ -60,14 +60,14 @@ async fn a_category_is_made_by_those_who_may() {
                     "{reason}"
                 );
             }
-            Err(setback) => panic!("{role}: {setback:?}"),
+            Err(error) => panic!("{role}: {error:?}"),
         }
-        assert_eq!(stage.network.public().len(), usize::from(is_made));
+        assert_eq!(stage.fake.public_posts().len(), usize::from(is_made));
     }
 }
 
 #[tokio::test]
-async fn a_post_that_is_not_for_everybody_is_seen_by_nobody() {
+async fn private_post_is_not_public() {
     let (stage, account) = stage().await;
     for status in ["private", "pending", "draft"] {
         let mut post = stage.post(&account, &format!("to be {status}"), Vec::new());
@@ -78,11 +78,11 @@ async fn a_post_that_is_not_for_everybody_is_seen_by_nobody() {
         let found = stage.settle(&post, since, false).await;
 
         assert_eq!(found.unwrap().platform_post_id, published.platform_post_id);
-        let [title, _, _, kept, slug] = stage.network.latest().unwrap();
+        let [title, _, _, kept, slug] = stage.fake.latest().unwrap();
         assert_eq!((title, kept.as_str()), (format!("to be {status}"), status));
         assert!(!slug.starts_with("sps-"), "{slug}");
     }
-    assert!(stage.network.public().is_empty());
+    assert!(stage.fake.public_posts().is_empty());
 }
 
 #[tokio::test]
@@ -93,19 +93,19 @@ async fn two_posts_of_one_title_have_addresses_of_their_own() {
         let mut post = stage.post(&account, "Tides", Vec::new());
         links.extend(stage.deliver(&mut post).await.unwrap().published.url);
     }
-    let home = stage.network.home();
+    let home = stage.fake.home();
     assert_eq!(links, [format!("{home}/tides/"), format!("{home}/tides-2/")]);
 }
 
 #[tokio::test]
 async fn plugin_that_holds_a_post_back_is_reported() {
     let (stage, account) = stage().await;
-    stage.network.is_odd(Oddity::ReviewsEverything);
+    stage.fake.is_odd(SiteQuirk::ReviewsEverything);
     let mut post = stage.post(&account, "held back", Vec::new());
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
 
     let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     assert!(reason.contains("the status pending"), "{reason}");
-    assert_eq!(stage.network.keeps().0, 1, "it waits for its review");
+    assert_eq!(stage.fake.keeps().0, 1, "it waits for its review");
 }

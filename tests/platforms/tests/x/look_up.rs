@@ -9,11 +9,11 @@ use serde_json::json;
 use super::{X, stage};
 
 /// Publishes; the outcome is unknown. Returns when the call began.
-async fn with_unknown_outcome(stage: &Stage<X>, post: &Post<'_>, trouble: InjectedFault) -> DateTime<Utc> {
+async fn with_unknown_outcome(stage: &Stage<X>, post: &Post<'_>, fault: InjectedFault) -> DateTime<Utc> {
     let began = stage.clock.now();
-    stage.network.trouble(Call::Publish, trouble, 1);
-    let setback = stage.publish(post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::Unknown { .. }), "{setback:?}");
+    stage.fake.inject_fault(Call::Publish, fault, 1);
+    let error = stage.publish(post).await.unwrap_err();
+    assert!(matches!(error, AttemptError::Unknown { .. }), "{error:?}");
     began
 }
 
@@ -22,13 +22,13 @@ async fn post_is_found_behind_the_first_page() {
     for count in [25, 99, 250] {
         let (stage, account) = stage().await;
         let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-        let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseAnswer).await;
-        stage.network.others_post(count);
+        let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseResponse).await;
+        stage.fake.publish_manual_posts(count);
 
         let found = stage.resolve(&post, began).await;
 
         assert!(matches!(found, Resolution::Found(_)), "{count}: {found:?}");
-        assert_eq!(stage.network.posts_read(), count + 1);
+        assert_eq!(stage.fake.posts_read(), count + 1);
     }
 }
 
@@ -37,11 +37,11 @@ async fn missing_post_is_not_there_only_after_the_last_page() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "a lighthouse", Vec::new()).await;
     let began = with_unknown_outcome(&stage, &post, InjectedFault::CutBefore).await;
-    stage.network.others_post(250);
+    stage.fake.publish_manual_posts(250);
 
     assert_eq!(stage.resolve(&post, began).await, Resolution::NotFound);
 
-    assert_eq!(stage.network.posts_read(), 250);
+    assert_eq!(stage.fake.posts_read(), 250);
 }
 
 /// Each post that is read is billed.
@@ -49,25 +49,25 @@ async fn missing_post_is_not_there_only_after_the_last_page() {
 async fn look_up_stops_at_the_page_that_has_the_post() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-    stage.network.others_post(250);
-    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseAnswer).await;
+    stage.fake.publish_manual_posts(250);
+    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseResponse).await;
 
     assert!(matches!(stage.resolve(&post, began).await, Resolution::Found(_)));
 
-    assert_eq!((stage.network.posts_read(), stage.network.calls(Call::LookUp)), (100, 1));
+    assert_eq!((stage.fake.posts_read(), stage.fake.call_count(Call::LookUp)), (100, 1));
 }
 
 #[tokio::test]
 async fn look_up_of_too_many_posts_is_unclear_and_bounded() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseAnswer).await;
-    stage.network.others_post(1_100);
+    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseResponse).await;
+    stage.fake.publish_manual_posts(1_100);
 
     let unclear = stage.resolve(&post, began).await;
 
     assert!(matches!(unclear, Resolution::Pending { .. }), "{unclear:?}");
-    assert_eq!(stage.network.posts_read(), 1_000);
+    assert_eq!(stage.fake.posts_read(), 1_000);
 }
 
 /// X says with `meta` whether a list is complete, and with `errors` what is missing.
@@ -84,7 +84,7 @@ async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
         json!({ "meta": { "result_count": 3 } }),
         json!({ "meta": { "result_count": 0 }, "errors": [hidden] }),
     ] {
-        stage.network.refuses("/2/users/", 200, list.clone());
+        stage.fake.refuses("/2/users/", 200, list.clone());
         let unclear = stage.resolve(&post, began).await;
         assert!(matches!(unclear, Resolution::Pending { .. }), "{list}: {unclear:?}");
     }
@@ -95,11 +95,11 @@ async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
 async fn post_that_begins_with_a_mention_is_found() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "@XDevelopers look at this", Vec::new());
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.network.calls(Call::Publish), 1);
+    assert_eq!(stage.fake.call_count(Call::Publish), 1);
 }
 
 #[tokio::test]
@@ -111,11 +111,11 @@ async fn text_is_recognized_whatever_x_makes_of_its_links() {
     ] {
         let (stage, account) = stage().await;
         let mut post = stage.post(&account, text, Vec::new());
-        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
         stage.deliver(&mut post).await.unwrap();
 
-        assert_eq!(stage.network.calls(Call::Publish), 1, "{text}");
+        assert_eq!(stage.fake.call_count(Call::Publish), 1, "{text}");
     }
 }
 
@@ -123,14 +123,14 @@ async fn text_is_recognized_whatever_x_makes_of_its_links() {
 async fn long_text_is_recognized_by_both_spellings_of_its_field() {
     for is_renamed in [false, true] {
         let (stage, account) = stage().await;
-        stage.network.subscribes("Premium");
+        stage.fake.set_subscription("Premium");
         if is_renamed {
-            stage.network.renames_fields();
+            stage.fake.rename_fields();
         }
         let text = format!("example.com {}", "a long story & a good one ".repeat(20));
         let post = stage.due(&account, &text, Vec::new()).await;
-        let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseAnswer).await;
-        stage.network.others_post(120);
+        let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseResponse).await;
+        stage.fake.publish_manual_posts(120);
 
         let found = stage.resolve(&post, began).await;
 
@@ -142,9 +142,9 @@ async fn long_text_is_recognized_by_both_spellings_of_its_field() {
 #[tokio::test]
 async fn duplicate_of_an_unlisted_post_is_looked_up_until_it_is_listed() {
     let (stage, account) = stage().await;
-    stage.network.lists_after(TimeDelta::minutes(10));
+    stage.fake.lists_after(TimeDelta::minutes(10));
     let post = stage.due(&account, "good morning", Vec::new()).await;
-    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseAnswer).await;
+    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseResponse).await;
     stage.clock.advance(TimeDelta::minutes(2));
     assert_eq!(stage.resolve(&post, began).await, Resolution::NotFound);
 
@@ -153,10 +153,10 @@ async fn duplicate_of_an_unlisted_post_is_looked_up_until_it_is_listed() {
         Some(json!({ "title": "Forbidden", "type": "https://api.x.com/2/problems/duplicate-rules", "status": 403 })),
     ] {
         if let Some(body) = duplicate {
-            stage.network.refuses("/2/tweets", 403, body);
+            stage.fake.refuses("/2/tweets", 403, body);
         }
-        let setback = stage.publish(&post).await.unwrap_err();
-        assert!(matches!(&setback, AttemptError::Duplicate { .. }), "{setback:?}");
+        let error = stage.publish(&post).await.unwrap_err();
+        assert!(matches!(&error, AttemptError::Duplicate { .. }), "{error:?}");
     }
     stage.clock.advance(TimeDelta::minutes(10));
     assert!(matches!(stage.resolve(&post, began).await, Resolution::Found(_)));

@@ -41,9 +41,9 @@ async fn account_has_its_numeric_id_and_premium_text_limit() {
     let long = PostText::parse(&"x".repeat(281)).unwrap();
     assert!(!account.rules.breaches(&long, &[], &Options::default()).is_empty());
 
-    stage.network.subscribes("Premium");
+    stage.fake.set_subscription("Premium");
     let now = stage.clock.now();
-    let about = stage.publishing().about(&account.profile, &account.credentials, now).await.unwrap().unwrap();
+    let about = stage.publisher().about(&account.profile, &account.credentials, now).await.unwrap().unwrap();
 
     assert!(about.rules.breaches(&long, &[], &Options::default()).is_empty());
     let mut post = stage.post(&account, long.as_str(), Vec::new());
@@ -80,7 +80,7 @@ async fn options_become_fields_of_x() {
         let mut post = stage.post(&account, &format!("{expected}"), Vec::new());
         post.options = given;
         stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.network.latest_fields(), expected);
+        assert_eq!(stage.fake.latest_fields(), expected);
     }
     let mut post = stage.post(&account, "in a community", Vec::new());
     post.options = options(&[("community", text("cats"))]);
@@ -93,9 +93,9 @@ async fn a_poll_is_checked_when_it_is_scheduled() {
     let (_, account) = stage().await;
     let files = [sample(MimeType::Png, 1).attachment];
     let poll = options(&[("poll_options", list(&["Tea", "Coffee"]))]);
-    let breaches = account.rules.breaches(&PostText::parse("which?").unwrap(), &files, &poll);
+    let errors = account.rules.breaches(&PostText::parse("which?").unwrap(), &files, &poll);
     let told = "X accepts poll_options or images and videos in one post, not both; this has poll_options and 1 file";
-    assert_eq!(breaches.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [told]);
+    assert_eq!(errors.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [told]);
 
     for (given, field) in [
         (options(&[("poll_options", list(&["Tea"]))]), "o.poll_options"),
@@ -124,11 +124,11 @@ async fn a_poll_whose_answer_was_lost_is_found() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "which?", Vec::new());
     post.options = options(&[("poll_options", list(&["Tea", "Coffee"]))]);
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!((stage.network.public().len(), stage.network.calls(Call::Publish)), (1, 1));
+    assert_eq!((stage.fake.public_posts().len(), stage.fake.call_count(Call::Publish)), (1, 1));
 }
 
 #[tokio::test]
@@ -140,10 +140,10 @@ async fn pictures_go_up_with_one_call_each_and_their_words() {
 
     let published = stage.deliver(&mut post).await.unwrap().published;
 
-    let public = stage.network.public().pop().unwrap();
+    let public = stage.fake.public_posts().pop().unwrap();
     let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
     assert_eq!(told, [(MimeType::Png, None), (MimeType::Jpeg, Some("a lamp")), (MimeType::Webp, None)]);
-    assert_eq!(stage.network.calls(Call::Upload), 3);
+    assert_eq!(stage.fake.call_count(Call::Upload), 3);
     let address = format!("https://x.com/{HANDLE}/status/{}", published.platform_post_id);
     assert_eq!(published.url, Some(address));
 }
@@ -158,26 +158,26 @@ async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
     post.progress = Some(progress);
     // The first part fails, whichever arrives first, and then is sent with the others.
     let broken = json!({ "title": "Internal Server Error", "detail": "Internal Server Error" });
-    stage.network.refuses("/2/media/upload/append/0", 500, broken);
-    let setback = stage.prepare(&post).await.unwrap_err();
+    stage.fake.refuses("/2/media/upload/append/0", 500, broken);
+    let error = stage.prepare(&post).await.unwrap_err();
     assert!(
-        matches!(&setback, AttemptError::RetryLater { reason, .. } if reason.starts_with("file 1 of 1")),
-        "{setback:?}"
+        matches!(&error, AttemptError::RetryLater { reason, .. } if reason.starts_with("file 1 of 1")),
+        "{error:?}"
     );
     let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
     post.progress = Some(progress);
-    let sent = stage.network.calls(Call::Upload);
+    let sent = stage.fake.call_count(Call::Upload);
 
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.network.calls(Call::Upload), sent, "nothing is sent again");
-    assert_eq!(stage.network.public()[0].media[0].bytes, video.bytes);
+    assert_eq!(stage.fake.call_count(Call::Upload), sent, "nothing is sent again");
+    assert_eq!(stage.fake.public_posts()[0].media[0].bytes, video.bytes);
 }
 
 #[tokio::test]
 async fn unprocessable_video_error_quotes_x() {
     let (stage, account) = stage().await;
-    stage.network.spoils_files();
+    stage.fake.fail_files();
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
@@ -196,14 +196,14 @@ async fn a_gif_that_is_too_large_is_refused_when_it_is_scheduled() {
         gif.attachment.size_bytes = size as u64;
         gif
     };
-    let breaches = |gif: &Sample| {
+    let errors = |gif: &Sample| {
         let text = PostText::parse("it moves").unwrap();
-        let breaches = account.rules.breaches(&text, std::slice::from_ref(&gif.attachment), &Options::default());
-        breaches.into_iter().map(|it| it.message).collect::<Vec<_>>()
+        let errors = account.rules.breaches(&text, std::slice::from_ref(&gif.attachment), &Options::default());
+        errors.into_iter().map(|it| it.message).collect::<Vec<_>>()
     };
     let (fits, large) = (gif(15_000_000), gif(15_000_001));
     let told = "X accepts GIFs of at most 15000000 bytes; file 1 has 15000001 bytes; make it smaller, or convert it to a video";
-    assert_eq!((breaches(&fits), breaches(&large)), (Vec::new(), vec![told.to_owned()]));
+    assert_eq!((errors(&fits), errors(&large)), (Vec::new(), vec![told.to_owned()]));
 
     stage.deliver(&mut stage.post(&account, "it moves", vec![fits])).await.unwrap();
     let refused = stage.deliver(&mut stage.post(&account, "too much", vec![large])).await.unwrap_err();
@@ -211,57 +211,57 @@ async fn a_gif_that_is_too_large_is_refused_when_it_is_scheduled() {
 }
 
 #[tokio::test]
-async fn what_was_uploaded_and_forgotten_is_uploaded_again() {
+async fn forgotten_upload_is_repeated() {
     let (stage, account) = stage().await;
     let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    stage.network.forgets_uploads();
+    stage.fake.forgets_uploads();
 
     let refused = stage.publish(&post).await.unwrap_err();
     assert!(matches!(&refused, AttemptError::PreparationExpired { .. }), "{refused:?}");
     stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
-async fn a_lost_answer_costs_one_read_of_what_was_posted_since() {
+async fn look_up_reads_only_posts_since_the_call() {
     let (stage, account) = stage().await;
     for number in 0..30 {
-        stage.network.posts_by_hand(&format!("long ago {number}"));
+        stage.fake.publish_manual_post(&format!("long ago {number}"));
     }
     stage.clock.advance(chrono::TimeDelta::hours(1));
     let words = "1 < 2 && see https://example.com/a?b=c&d=e, or not";
     let mut post = stage.post(&account, words, Vec::new());
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
     let passage = stage.deliver(&mut post).await.unwrap();
 
-    assert_eq!(passage.setbacks.len(), 1, "{:?}", passage.setbacks);
-    assert_eq!((stage.network.posts_read(), stage.network.calls(Call::Publish)), (1, 1), "what is paid");
-    assert!(stage.network.calls(Call::LookUp) <= 2);
+    assert_eq!(passage.errors.len(), 1, "{:?}", passage.errors);
+    assert_eq!((stage.fake.posts_read(), stage.fake.call_count(Call::Publish)), (1, 1), "what is paid");
+    assert!(stage.fake.call_count(Call::LookUp) <= 2);
 }
 
 /// Each look-up is paid: an undeterminable outcome is not looked up for a day.
 #[tokio::test]
 async fn undeterminable_look_up_is_reported_to_the_user() {
     let (stage, account) = stage().await;
-    stage.network.renames_files();
+    stage.fake.rename_files();
     let post = stage.due(&account, "a lighthouse", vec![sample(MimeType::Jpeg, 1)]).await;
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     let began = stage.clock.now();
     assert!(matches!(stage.publish(&post).await, Err(AttemptError::Unknown { .. })));
 
     let found = stage.resolve(&post, began).await;
 
     assert!(matches!(&found, Resolution::Undeterminable { advice } if advice.contains("may be this one")), "{found:?}");
-    assert_eq!(stage.network.posts_read(), 1);
+    assert_eq!(stage.fake.posts_read(), 1);
 }
 
 #[tokio::test]
-async fn the_same_words_again_are_refused_with_what_to_do() {
+async fn repeated_text_is_refused_with_advice() {
     let (stage, account) = stage().await;
-    stage.network.posts_by_hand("good morning");
+    stage.fake.publish_manual_post("good morning");
     let mut post = stage.post(&account, "good morning", Vec::new());
 
     let refused = stage.deliver(&mut post).await.unwrap_err();
@@ -272,16 +272,16 @@ async fn the_same_words_again_are_refused_with_what_to_do() {
 /// The call arrived before, and cannot be read yet: it is not sent again and again, and
 /// not given up as refused.
 #[tokio::test]
-async fn a_duplicate_of_what_may_be_ours_is_looked_for() {
+async fn duplicate_after_unknown_outcome_is_looked_up() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "good morning", Vec::new()).await;
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     let began = stage.clock.now();
     assert!(matches!(stage.publish(&post).await, Err(AttemptError::Unknown { .. })));
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, AttemptError::Duplicate { .. }), "{setback:?}");
+    assert!(matches!(&error, AttemptError::Duplicate { .. }), "{error:?}");
     let found = stage.resolve(&post, began).await;
     assert!(matches!(found, Resolution::Found(_)), "{found:?}");
 }
@@ -289,53 +289,50 @@ async fn a_duplicate_of_what_may_be_ours_is_looked_for() {
 /// The call may be under way behind the gateway: it is not made again before it has had its
 /// time.
 #[tokio::test]
-async fn a_gateway_that_gave_up_says_nothing_of_the_call() {
+async fn gateway_timeout_has_an_unknown_outcome() {
     let (stage, account) = stage().await;
-    for trouble in [InjectedFault::Broken, InjectedFault::Unavailable] {
-        let post = stage.due(&account, &format!("hello {trouble:?}"), Vec::new()).await;
-        stage.network.trouble(Call::Publish, trouble, 1);
+    for fault in [InjectedFault::ServerError, InjectedFault::Unavailable] {
+        let post = stage.due(&account, &format!("hello {fault:?}"), Vec::new()).await;
+        stage.fake.inject_fault(Call::Publish, fault, 1);
 
-        let setback = stage.publish(&post).await.unwrap_err();
+        let error = stage.publish(&post).await.unwrap_err();
 
-        assert!(matches!(&setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
+        assert!(matches!(&error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
     }
 }
 
 #[tokio::test]
-async fn an_app_without_credits_is_the_operators_matter() {
+async fn app_without_credits_is_reported_to_the_operator() {
     let (stage, account) = stage().await;
     let credits = json!({ "title": "CreditsDepleted", "detail": "Your enrolled account has no credits.", "type": "https://api.x.com/2/problems/credits" });
     let enrolled = json!({ "title": "Client Forbidden", "type": "https://api.twitter.com/2/problems/client-forbidden", "detail": "x" });
     for (status, body) in [(402, credits), (403, enrolled)] {
         let post = stage.due(&account, "hello", Vec::new()).await;
-        stage.network.refuses("/2/tweets", status, body);
-        let setback = stage.publish(&post).await.unwrap_err();
-        assert!(
-            matches!(&setback, AttemptError::RetryLater { reason, .. } if reason.contains("operator")),
-            "{setback:?}"
-        );
+        stage.fake.refuses("/2/tweets", status, body);
+        let error = stage.publish(&post).await.unwrap_err();
+        assert!(matches!(&error, AttemptError::RetryLater { reason, .. } if reason.contains("operator")), "{error:?}");
     }
 }
 
 #[tokio::test]
-async fn an_account_that_x_has_suspended_wants_its_user() {
+async fn suspended_account_needs_its_user() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "hello", Vec::new()).await;
     let detail = "Your account is suspended and is not permitted to access this feature.";
-    stage.network.refuses("/2/tweets", 403, json!({ "title": "Forbidden", "detail": detail, "type": "about:blank" }));
+    stage.fake.refuses("/2/tweets", 403, json!({ "title": "Forbidden", "detail": detail, "type": "about:blank" }));
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
-    assert!(matches!(&setback, AttemptError::Unauthorized { reason } if reason.starts_with(detail)), "{setback:?}");
+    assert!(matches!(&error, AttemptError::Unauthorized { reason } if reason.starts_with(detail)), "{error:?}");
 }
 
 #[tokio::test]
-async fn the_fake_refuses_what_is_not_in_the_documents() {
+async fn fake_refuses_undocumented_requests() {
     let (stage, account) = stage().await;
     let client = reqwest::Client::new();
     let token = secrecy::ExposeSecret::expose_secret(&account.credentials.access_token).to_owned();
     let asked = async |body: Value| {
-        let request = client.post(format!("{}/2/tweets", stage.network.base_url())).bearer_auth(&token).json(&body);
+        let request = client.post(format!("{}/2/tweets", stage.fake.base_url())).bearer_auth(&token).json(&body);
         request.send().await.unwrap().status().as_u16()
     };
     for body in [

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::delivery::AttemptError;
 use egress::AddressPolicy;
 use platforms::conformance::network::{Decision, Network};
-use platforms::conformance::stage::{Stage, returning};
+use platforms::conformance::stage::{Stage, callback_at};
 use platforms::{
     Account, AppUnavailable, AuthorizeStep, Connect, ConnectError, FieldValues, MemoryVault, RefreshError, Registry,
     Setup,
@@ -19,54 +19,54 @@ fn answers(id: &str, secret: &str) -> FieldValues {
     [("client_id", id), ("client_secret", secret)].map(|(name, value)| (name.to_owned(), value.into())).into()
 }
 
-async fn connected(stage: &Stage<X>, app: &FieldValues) -> Result<Account, ConnectError> {
-    let (departure, callback) = stage.depart(app).await?;
-    let AuthorizeStep::Redirect { url, memory: Some(_) } = departure else { panic!("{departure:?}") };
-    let back = stage.network.send_back(&url, Decision::Allow).await;
-    let account = stage.complete(&returning(callback, &back)).await?.remove(0);
-    stage.keep(&account.credentials);
+async fn connect_with(stage: &Stage<X>, app: &FieldValues) -> Result<Account, ConnectError> {
+    let (step, callback) = stage.authorize(app).await?;
+    let AuthorizeStep::Redirect { url, memory: Some(_) } = step else { panic!("{step:?}") };
+    let back = stage.fake.redirect_url(&url, Decision::Allow).await;
+    let account = stage.complete(&callback_at(callback, &back)).await?.remove(0);
+    stage.store_credentials(&account.credentials);
     Ok(account)
 }
 
 #[tokio::test]
-async fn its_owners_app_does_all_that_the_operators_does() {
+async fn own_app_publishes_refreshes_and_revokes() {
     let stage = Stage::<X>::new().await;
-    let (id, secret) = stage.network.another_app();
+    let (id, secret) = stage.fake.register_other_app();
 
-    let account = connected(&stage, &answers(&format!(" {id} "), &secret)).await.unwrap();
+    let account = connect_with(&stage, &answers(&format!(" {id} "), &secret)).await.unwrap();
 
-    assert_eq!(stage.network.granted_to(), std::slice::from_ref(&id));
+    assert_eq!(stage.fake.granted_client_ids(), std::slice::from_ref(&id));
     stage.deliver(&mut stage.post(&account, "by my own app", Vec::new())).await.unwrap();
     let before = account.credentials.access_token.expose_secret().to_owned();
-    let renewed = stage.renew().await.unwrap();
+    let renewed = stage.refresh().await.unwrap();
     assert_ne!(renewed.access_token.expose_secret(), before);
     assert_eq!(renewed.extra.unwrap().expose_secret(), account.credentials.extra.as_ref().unwrap().expose_secret());
-    assert_eq!(stage.network.granted_to(), [id]);
+    assert_eq!(stage.fake.granted_client_ids(), [id]);
     stage.disconnect(&account, &[]).await;
-    assert_eq!(stage.network.grants(), 0);
+    assert_eq!(stage.fake.grant_count(), 0);
 }
 
 #[tokio::test]
-async fn its_posts_cost_the_operator_nothing() {
+async fn posts_by_own_app_are_not_billed_to_the_operator() {
     let stage = Stage::<X>::new().await;
     let ours = stage.connect().await;
     let price = ours.rules.price.unwrap();
-    assert_eq!(price.of("Hello").to_string(), "$0.015");
-    assert_eq!(price.of("see example.com").to_string(), "$0.20");
+    assert_eq!(price.for_text("Hello").to_string(), "$0.015");
+    assert_eq!(price.for_text("see example.com").to_string(), "$0.20");
 
-    let (id, secret) = stage.network.another_app();
-    let own = connected(&stage, &answers(&id, &secret)).await.unwrap();
+    let (id, secret) = stage.fake.register_other_app();
+    let own = connect_with(&stage, &answers(&id, &secret)).await.unwrap();
 
     assert_eq!(own.rules.price, None);
     let about = async |it: &Account| {
-        let about = stage.publishing().about(&it.profile, &it.credentials, stage.clock.now()).await;
+        let about = stage.publisher().about(&it.profile, &it.credentials, stage.clock.now()).await;
         about.unwrap().unwrap().rules.price
     };
     assert_eq!((about(&ours).await, about(&own).await), (Some(price), None));
 }
 
 #[tokio::test]
-async fn half_an_app_is_asked_for_again() {
+async fn incomplete_own_app_is_asked_for_again() {
     let stage = Stage::<X>::new().await;
     for (id, secret, field) in [
         ("abc", "", "client_secret"),
@@ -74,7 +74,7 @@ async fn half_an_app_is_asked_for_again() {
         ("a b", "abc", "client_id"),
         ("abc", "ä", "client_secret"),
     ] {
-        let refused = stage.depart(&answers(id, secret)).await.unwrap_err();
+        let refused = stage.authorize(&answers(id, secret)).await.unwrap_err();
         assert!(matches!(&refused, ConnectError::Field { name, .. } if *name == field), "{refused:?}");
     }
 }
@@ -82,48 +82,48 @@ async fn half_an_app_is_asked_for_again() {
 #[tokio::test]
 async fn wrong_secret_is_an_error_and_a_changed_one_needs_reconnection() {
     let stage = Stage::<X>::new().await;
-    let (id, secret) = stage.network.another_app();
-    let refused = connected(&stage, &answers(&id, "wrong")).await.unwrap_err();
+    let (id, secret) = stage.fake.register_other_app();
+    let refused = connect_with(&stage, &answers(&id, "wrong")).await.unwrap_err();
     assert!(matches!(&refused, ConnectError::Refused(_)), "{refused:?}");
 
-    connected(&stage, &answers(&id, &secret)).await.unwrap();
-    stage.network.changes_secrets();
+    connect_with(&stage, &answers(&id, &secret)).await.unwrap();
+    stage.fake.change_secrets();
 
-    let refused = stage.renew().await.unwrap_err();
+    let refused = stage.refresh().await.unwrap_err();
     assert!(matches!(&refused, RefreshError::Gone(_)), "{refused:?}");
 }
 
 #[tokio::test]
-async fn an_app_without_credits_is_its_owners_matter() {
+async fn own_app_without_credits_is_reported_to_its_owner() {
     let stage = Stage::<X>::new().await;
-    let (id, secret) = stage.network.another_app();
-    let account = connected(&stage, &answers(&id, &secret)).await.unwrap();
+    let (id, secret) = stage.fake.register_other_app();
+    let account = connect_with(&stage, &answers(&id, &secret)).await.unwrap();
     let post = stage.due(&account, "hello", Vec::new()).await;
-    stage.network.refuses("/2/tweets", 402, json!({ "title": "CreditsDepleted", "detail": "It has no credits." }));
+    stage.fake.refuses("/2/tweets", 402, json!({ "title": "CreditsDepleted", "detail": "It has no credits." }));
 
-    let setback = stage.publish(&post).await.unwrap_err();
+    let error = stage.publish(&post).await.unwrap_err();
 
     let told =
         "X does not accept calls from your app; check its credits and settings at console.x.com (It has no credits.";
-    let AttemptError::RetryLater { reason, .. } = &setback else { panic!("{setback:?}") };
+    let AttemptError::RetryLater { reason, .. } = &error else { panic!("{error:?}") };
     assert!(reason.starts_with(told), "{reason}");
 }
 
 #[tokio::test]
-async fn without_an_app_of_the_operators_people_need_their_own() {
+async fn own_app_is_required_without_operator_app() {
     let stage = Stage::<X>::new().await;
-    let mut settings = stage.network.settings();
+    let mut settings = stage.fake.settings();
     settings["app"] = false.into();
     let settings = [("x".to_owned(), settings)].into();
-    let policy = AddressPolicy::Also(stage.network.addresses());
+    let policy = AddressPolicy::Also(stage.fake.addresses());
     let setup = Setup::new(settings, |_| Arc::new(AppUnavailable), Arc::new(MemoryVault::default()), policy);
     let registry = Registry::<dyn Connect>::new(&setup).unwrap();
 
-    let (alone, beside) = (registry.get("x").unwrap().fields(), stage.connecting().fields());
+    let (alone, beside) = (registry.get("x").unwrap().fields(), stage.connector().fields());
 
     assert!(alone.iter().all(|it| it.optional.is_none()) && beside.iter().all(|it| it.optional.is_some()));
-    let here = stage.here();
-    for told in [alone[0].label_at(&here), beside[0].hint_at(&here).unwrap()] {
+    let here = stage.callback_urls();
+    for told in [alone[0].label_for(&here), beside[0].hint_for(&here).unwrap()] {
         assert!(
             told.contains("console.x.com") && told.contains(&format!("Callback URI {}", here.redirect_uri)),
             "{told}"

@@ -13,8 +13,8 @@ fn problem(name: &str) -> Value {
     json!({ "title": "Forbidden", "type": format!("https://api.x.com/2/problems/{name}"), "detail": "No." })
 }
 
-fn detail(words: &str) -> Value {
-    json!({ "title": "Forbidden", "type": "about:blank", "status": 403, "detail": words })
+fn detail(text: &str) -> Value {
+    json!({ "title": "Forbidden", "type": "about:blank", "status": 403, "detail": text })
 }
 
 #[tokio::test]
@@ -31,12 +31,12 @@ async fn publish_call_refused_with_403_says_whether_the_account_or_the_post_is_m
         (detail("This community is locked."), false),
     ] {
         let post = stage.due(&account, "hello", Vec::new()).await;
-        stage.network.refuses("/2/tweets", 403, body.clone());
+        stage.fake.refuses("/2/tweets", 403, body.clone());
 
-        let setback = stage.publish(&post).await.unwrap_err();
+        let error = stage.publish(&post).await.unwrap_err();
 
-        assert_eq!(matches!(setback, AttemptError::Unauthorized { .. }), is_the_account, "{body}: {setback:?}");
-        assert_eq!(matches!(setback, AttemptError::Refused { .. }), !is_the_account, "{body}: {setback:?}");
+        assert_eq!(matches!(error, AttemptError::Unauthorized { .. }), is_the_account, "{body}: {error:?}");
+        assert_eq!(matches!(error, AttemptError::Refused { .. }), !is_the_account, "{body}: {error:?}");
     }
 }
 
@@ -45,12 +45,12 @@ async fn duplicate_tells_the_user_that_x_does_not_accept_a_text_twice() {
     let (stage, account) = stage().await;
     for body in [problem("duplicate-rules"), detail("You are not allowed to create a Tweet with duplicate content.")] {
         let post = stage.due(&account, "good morning", Vec::new()).await;
-        stage.network.refuses("/2/tweets", 403, body);
+        stage.fake.refuses("/2/tweets", 403, body);
 
-        let setback = stage.publish(&post).await.unwrap_err();
+        let error = stage.publish(&post).await.unwrap_err();
 
         let is_explained = |it: &str| it.contains("X does not accept the same text twice");
-        assert!(matches!(&setback, AttemptError::Refused { reason } if is_explained(reason)), "{setback:?}");
+        assert!(matches!(&error, AttemptError::Refused { reason } if is_explained(reason)), "{error:?}");
     }
 }
 
@@ -59,28 +59,28 @@ async fn unreadable_success_is_unknown_and_may_still_run() {
     let (stage, account) = stage().await;
     for body in [json!("{\"data\":{\"id\":\"1"), json!({}), json!({ "data": { "id": "../1" } })] {
         let post = stage.due(&account, "hello", Vec::new()).await;
-        stage.network.refuses("/2/tweets", 201, body.clone());
+        stage.fake.refuses("/2/tweets", 201, body.clone());
 
-        let setback = stage.publish(&post).await.unwrap_err();
+        let error = stage.publish(&post).await.unwrap_err();
 
-        assert!(matches!(&setback, AttemptError::Unknown { may_still_run: true, .. }), "{body}: {setback:?}");
+        assert!(matches!(&error, AttemptError::Unknown { may_still_run: true, .. }), "{body}: {error:?}");
     }
     let post = stage.due(&account, "hello", Vec::new()).await;
-    stage.network.refuses("/2/tweets", 302, json!({}));
-    let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(&setback, AttemptError::Unknown { may_still_run: true, .. }), "{setback:?}");
+    stage.fake.refuses("/2/tweets", 302, json!({}));
+    let error = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(&error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
 }
 
 #[tokio::test]
 async fn account_is_connected_where_x_refuses_to_say_what_it_pays() {
     let (stage, account) = stage().await;
-    stage.network.subscribes("Premium");
-    stage.network.hides_subscription();
+    stage.fake.set_subscription("Premium");
+    stage.fake.hides_subscription();
 
     let again = stage.connect().await;
 
     assert_eq!((&again.profile, &again.rules), (&account.profile, &account.rules));
-    let about = stage.publishing().about(&again.profile, &again.credentials, stage.clock.now()).await;
+    let about = stage.publisher().about(&again.profile, &again.credentials, stage.clock.now()).await;
     assert_eq!(about.unwrap().unwrap().profile, again.profile);
 }
 
@@ -91,7 +91,7 @@ async fn pictures_without_a_text_are_published_with_an_empty_text() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    let sent = stage.network.request_log.latest("POST /2/tweets").unwrap();
+    let sent = stage.fake.request_log.latest("POST /2/tweets").unwrap();
     assert_eq!(serde_json::from_str::<Value>(&sent.body).unwrap()["text"], "");
 }
 
@@ -101,7 +101,7 @@ async fn unsupported_authentication_wants_the_user_after_an_hour() {
     let (stage, account) = stage().await;
     let post = stage.due(&account, "hello", Vec::new()).await;
     let refused = async || {
-        stage.network.refuses("/2/tweets", 403, problem("unsupported-authentication"));
+        stage.fake.refuses("/2/tweets", 403, problem("unsupported-authentication"));
         stage.publish(&post).await.unwrap_err()
     };
     assert!(matches!(refused().await, AttemptError::RetryLater { .. }));
@@ -114,11 +114,11 @@ async fn unsupported_authentication_wants_the_user_after_an_hour() {
 /// X's message may repeat the text of the post.
 #[tokio::test]
 async fn log_has_the_status_and_the_problem_but_no_message() {
-    let (log, _guard) = Log::kept();
+    let (log, _guard) = Log::capture();
     let (stage, account) = stage().await;
     let post = stage.due(&account, "good morning", Vec::new()).await;
     let body = json!({ "type": "https://api.x.com/2/problems/credits", "detail": "No credits for: good morning" });
-    stage.network.refuses("/2/tweets", 402, body);
+    stage.fake.refuses("/2/tweets", 402, body);
 
     stage.publish(&post).await.unwrap_err();
 

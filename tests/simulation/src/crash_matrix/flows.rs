@@ -3,12 +3,12 @@
 use chrono::TimeDelta;
 
 use crate::network::PlatformFault;
-use crate::scenario::{AccountAct, AccountPlot, Plot, PostAct, PostPlot};
+use crate::scenario::{AccountAction, AccountPlan, PostAction, PostPlan, UserPlan};
 
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
     pub(super) name: &'static str,
-    pub(super) plot: Plot,
+    pub(super) plot: UserPlan,
     /// Whether every pair of places is tried as well.
     pub(super) pairs: bool,
 }
@@ -17,35 +17,35 @@ pub(super) fn all() -> Vec<Flow> {
     let soon = || created(at(20));
     let flow = |name, platforms: &[&'static str], acts| Flow {
         name,
-        plot: Plot {
+        plot: UserPlan {
             quiet_after: at(120),
             due_shards: 1,
             accounts: platforms.iter().map(|it| account(it)).collect(),
-            posts: vec![PostPlot { targets: (0..platforms.len()).collect(), acts, retries: 1 }],
+            posts: vec![PostPlan { targets: (0..platforms.len()).collect(), acts, retries: 1 }],
             public_calls: Vec::new(),
             webhooks: false,
         },
         pairs: false,
     };
-    let and = |act, after: TimeDelta| vec![(at(1), PostAct::Create(Some(at(20)))), (after, act)];
+    let created_then = |act, after: TimeDelta| vec![(at(1), PostAction::Create(Some(at(20)))), (after, act)];
     let just_before = at(20) - TimeDelta::milliseconds(20);
     vec![
-        flow("schedule for now", &["listed"], vec![(at(1), PostAct::Create(Some(at(0))))]).in_pairs(),
+        flow("schedule for now", &["listed"], vec![(at(1), PostAction::Create(Some(at(0))))]).with_pairs(),
         flow("plan", &["listed"], created(at(400))).until(460),
         flow("prepare", &["listed-in-steps"], created(at(100))).until(160),
         flow("prepare, blind", &["blind-in-steps"], created(at(100))).until(160),
         flow("prepare again", &["listed-in-steps"], created(at(100))).with([PlatformFault::Forgotten]).until(160),
-        flow("publish, listed", &["listed"], soon()).in_pairs(),
-        flow("publish, keyed", &["keyed"], soon()).in_pairs(),
-        flow("publish, blind", &["blind"], soon()).in_pairs(),
-        flow("look up, response lost", &["listed"], soon()).with([PlatformFault::ResponseLost]).in_pairs(),
+        flow("publish, listed", &["listed"], soon()).with_pairs(),
+        flow("publish, keyed", &["keyed"], soon()).with_pairs(),
+        flow("publish, blind", &["blind"], soon()).with_pairs(),
+        flow("look up, response lost", &["listed"], soon()).with([PlatformFault::ResponseLost]).with_pairs(),
         flow("look up, call lost", &["keyed"], soon()).with([PlatformFault::CallLost]),
         flow("look up, done later", &["listed"], soon()).with([PlatformFault::DoneLater]),
         flow("look up, blind", &["blind"], soon()).with([PlatformFault::ResponseLost]),
         flow("look up, listed late", &["lagging"], soon()).with([PlatformFault::ResponseLost]),
         flow("look up, listed late, second call lost", &["lagging"], soon())
             .with([PlatformFault::ResponseLost, PlatformFault::CallLost]),
-        flow("publish, recognized", &["recognized"], created(at(100))).until(160).in_pairs(),
+        flow("publish, recognized", &["recognized"], created(at(100))).until(160).with_pairs(),
         flow("look up, recognized", &["recognized"], created(at(100))).with([PlatformFault::ResponseLost]).until(160),
         flow("look up, recognized, call lost", &["recognized"], created(at(100)))
             .with([PlatformFault::CallLost])
@@ -68,23 +68,24 @@ pub(super) fn all() -> Vec<Flow> {
         flow("roll-up of three", &["listed", "keyed", "blind"], soon()),
         flow("refresh, rotating", &["keyed"], created(at(560))).until(640),
         flow("refresh, extending", &["listed"], created(at(560))).until(640),
-        flow("cancel", &["listed"], and(PostAct::Unschedule, at(10))),
-        flow("cancel at the last moment", &["listed"], and(PostAct::Unschedule, just_before)),
-        flow("delete", &["listed"], and(PostAct::Delete, at(10))),
-        flow("rewrite at the last moment", &["listed"], and(PostAct::Rewrite, just_before)),
-        flow("reschedule", &["listed"], and(PostAct::Reschedule(at(40)), at(10))),
-        flow("reschedule at the last moment", &["keyed"], and(PostAct::Reschedule(at(40)), just_before)),
-        flow("revoke and reconnect", &["listed"], soon()).owner(&[(10, AccountAct::Revoke), (60, AccountAct::Connect)]),
-        flow("disconnect", &["listed"], soon()).owner(&[(50, AccountAct::Disconnect)]),
-        flow("an endpoint receives events", &["listed"], soon()).telling(),
+        flow("cancel", &["listed"], created_then(PostAction::Unschedule, at(10))),
+        flow("cancel at the last moment", &["listed"], created_then(PostAction::Unschedule, just_before)),
+        flow("delete", &["listed"], created_then(PostAction::Delete, at(10))),
+        flow("rewrite at the last moment", &["listed"], created_then(PostAction::Rewrite, just_before)),
+        flow("reschedule", &["listed"], created_then(PostAction::Reschedule(at(40)), at(10))),
+        flow("reschedule at the last moment", &["keyed"], created_then(PostAction::Reschedule(at(40)), just_before)),
+        flow("revoke and reconnect", &["listed"], soon())
+            .owner(&[(10, AccountAction::Revoke), (60, AccountAction::Connect)]),
+        flow("disconnect", &["listed"], soon()).owner(&[(50, AccountAction::Disconnect)]),
+        flow("an endpoint receives events", &["listed"], soon()).with_webhook(),
         flow("an endpoint receives a disconnection event", &["listed"], soon())
-            .owner(&[(50, AccountAct::Disconnect)])
-            .telling(),
+            .owner(&[(50, AccountAction::Disconnect)])
+            .with_webhook(),
     ]
 }
 
 impl Flow {
-    fn in_pairs(self) -> Self {
+    fn with_pairs(self) -> Self {
         Self { pairs: true, ..self }
     }
 
@@ -105,12 +106,12 @@ impl Flow {
     }
 
     /// Gives the user a webhook endpoint.
-    fn telling(mut self) -> Self {
+    fn with_webhook(mut self) -> Self {
         self.plot.webhooks = true;
         self
     }
 
-    fn owner(mut self, acts: &[(i64, AccountAct)]) -> Self {
+    fn owner(mut self, acts: &[(i64, AccountAction)]) -> Self {
         self.plot.accounts[0].acts = acts.iter().map(|(after, act)| (at(*after), *act)).collect();
         self
     }
@@ -120,10 +121,10 @@ fn at(seconds: i64) -> TimeDelta {
     TimeDelta::seconds(seconds)
 }
 
-fn created(due: TimeDelta) -> Vec<(TimeDelta, PostAct)> {
-    vec![(at(1), PostAct::Create(Some(due)))]
+fn created(due: TimeDelta) -> Vec<(TimeDelta, PostAction)> {
+    vec![(at(1), PostAction::Create(Some(due)))]
 }
 
-fn account(platform: &'static str) -> AccountPlot {
-    AccountPlot { platform, acts: Vec::new(), reconnects: true }
+fn account(platform: &'static str) -> AccountPlan {
+    AccountPlan { platform, acts: Vec::new(), reconnects: true }
 }

@@ -22,8 +22,9 @@ pub(super) fn confirmed_changes_take_effect(history: &History<'_>) -> Vec<Broken
             if history.was_warned(answer.post, target, 0..now_revision) {
                 continue;
             }
-            let said = post.and_then(|it| it.target(target)).is_some_and(|it| it.status == TargetStatus::Published);
-            if answer.at < public.at || !said {
+            let is_reported_public =
+                post.and_then(|it| it.target(target)).is_some_and(|it| it.status == TargetStatus::Published);
+            if answer.at < public.at || !is_reported_public {
                 let what = format!(
                     "{:?} of post {} was answered at {}, but r{} of target {target} is public since {}: {:?}",
                     answer.act, answer.post, answer.at, public.reference.revision, public.at, public.text

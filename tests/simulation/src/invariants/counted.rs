@@ -9,22 +9,22 @@ use super::{Broken, History, Kind};
 pub(super) async fn post_counts_match_the_posts(history: &History<'_>) -> Vec<Broken> {
     let publishing = &history.people.deployment.publishing;
     let user = history.people.user.user_id;
-    let around = publishing.store.surroundings(user, [], [], None, publishing.clock.now()).await;
-    let kept = around.expect("nothing goes wrong for the simulation itself").counts;
-    let of = |status: PostStatus| {
+    let context = publishing.store.load_post_context(user, [], [], None, publishing.clock.now()).await;
+    let stored = context.expect("nothing goes wrong for the simulation itself").counts;
+    let count = |status: PostStatus| {
         u64::try_from(history.journal.posts().filter(|it| it.status == status).count()).unwrap_or(u64::MAX)
     };
     let counted = Counts {
-        draft: of(PostStatus::Draft),
-        scheduled: of(PostStatus::Scheduled),
-        publishing: of(PostStatus::Publishing),
-        published: of(PostStatus::Published),
-        failed: of(PostStatus::Failed),
+        draft: count(PostStatus::Draft),
+        scheduled: count(PostStatus::Scheduled),
+        publishing: count(PostStatus::Publishing),
+        published: count(PostStatus::Published),
+        failed: count(PostStatus::Failed),
     };
-    if kept == counted {
+    if stored == counted {
         return Vec::new();
     }
-    vec![Broken::new(Kind::Other, None, format!("the store counts {kept:?}, there are {counted:?}"))]
+    vec![Broken::new(Kind::Other, None, format!("the store counts {stored:?}, there are {counted:?}"))]
 }
 
 /// A connection's counter equals the number of posts that prevent disconnecting it.
@@ -32,9 +32,9 @@ pub(super) fn pending_marks_match_the_pending_targets(history: &History<'_>) -> 
     let mut broken = Vec::new();
     for connection in history.journal.connections() {
         let id = connection.connection_id;
-        let naming: Vec<_> = history.journal.posts().filter(|it| it.marked().contains(&id)).collect();
-        if u32::try_from(naming.len()).ok() != Some(connection.pending) {
-            let ids: Vec<_> = naming.iter().map(|it| it.post_id).collect();
+        let pending_posts: Vec<_> = history.journal.posts().filter(|it| it.marked().contains(&id)).collect();
+        if u32::try_from(pending_posts.len()).ok() != Some(connection.pending) {
+            let ids: Vec<_> = pending_posts.iter().map(|it| it.post_id).collect();
             let what = format!("connection {id} counts {} pending posts, there are {ids:?}", connection.pending);
             broken.push(Broken::new(Kind::Other, None, what));
         }

@@ -4,7 +4,7 @@ use super::{Broken, History, Kind};
 
 /// No publish call is made before its revision is due, and none has the text of another revision or
 /// the account of another target.
-pub(super) fn nothing_is_early(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn posts_are_not_early(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for begun in &history.timeline.begun {
         let reference = begun.reference;
@@ -24,7 +24,7 @@ pub(super) fn nothing_is_early(history: &History<'_>) -> Vec<Broken> {
         let reference = public.reference;
         let Some(version) = history.revision(reference.post, reference.revision) else { continue };
         let connection = version.post.target(reference.target).map(|it| it.connection_id);
-        let account = history.journal.account_of(connection);
+        let account = history.journal.find_account(connection);
         if account.is_some_and(|it| it != public.account) {
             let what = format!("post {} is public on {}, not on {account:?}", reference.post, public.account);
             broken.push(Broken::new(Kind::Other, reference.post, what));

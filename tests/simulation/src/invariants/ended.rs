@@ -23,7 +23,7 @@ pub(super) fn post_status_matches_the_platform(history: &History<'_>) -> Vec<Bro
 
 fn contradiction(history: &History<'_>, post: &Post, target: &Target, public: &[&Public]) -> Option<String> {
     let reference = Reference { post: post.post_id, target: target.target_id, revision: post.revision };
-    let here = public.iter().any(|it| it.reference == reference);
+    let is_public = public.iter().any(|it| it.reference == reference);
     match (post.status, target.status) {
         (PostStatus::Scheduled | PostStatus::Publishing, status) => {
             Some(format!("is {} in a post that is {}", status.as_str(), post.status.as_str()))
@@ -33,8 +33,8 @@ fn contradiction(history: &History<'_>, post: &Post, target: &Target, public: &[
             let known = public.iter().any(|it| Some(it.id.as_str()) == id);
             (!known).then(|| format!("is published as {id:?}, which is not there"))
         }
-        (_, TargetStatus::Failed) => failed(history, target, reference, here),
-        (PostStatus::Draft, _) if !here => None,
+        (_, TargetStatus::Failed) => failure_contradiction(history, target, reference, is_public),
+        (PostStatus::Draft, _) if !is_public => None,
         (PostStatus::Draft, _) => Some("is public, and its post is a draft".to_owned()),
         // The target was added to a failed post, which was never scheduled again.
         (PostStatus::Failed, TargetStatus::Pending) if public.is_empty() => None,
@@ -43,39 +43,46 @@ fn contradiction(history: &History<'_>, post: &Post, target: &Target, public: &[
 }
 
 /// The contradiction in a failure, if any.
-fn failed(history: &History<'_>, target: &Target, reference: Reference, here: bool) -> Option<String> {
+fn failure_contradiction(
+    history: &History<'_>,
+    target: &Target,
+    reference: Reference,
+    is_public: bool,
+) -> Option<String> {
     let account = history.people.accounts.iter().find(|it| it.spec.name == target.provider);
-    let certain = account.is_some_and(|it| it.spec.is_certain());
+    let is_certain = account.is_some_and(|it| it.spec.is_certain());
     let proves_absence = account.is_some_and(|it| it.spec.proves_absence());
     let connection = history.journal.connection(target.connection_id);
-    let usable = connection.is_some_and(|it| !it.needs_reconnection);
+    let is_usable = connection.is_some_and(|it| !it.needs_reconnection);
     // A failed post whose text is changed stays failed, for its old reason.
     let earlier = || (1..=reference.revision).map(|revision| Reference { revision, ..reference });
-    let words = target.error_message.as_deref().unwrap_or_default();
+    let message = target.error_message.as_deref().unwrap_or_default();
     let was_refused = earlier().any(|it| history.timeline.refused.contains(&it));
     match target.failure {
         // A refusal ends a delivery also while the outcome of an earlier call is unknown.
-        Some(FailureClass::MayBePublic) if certain && usable && (proves_absence || !was_refused) => {
-            Some(format!("could have been settled: {words}"))
+        Some(FailureClass::MayBePublic) if is_certain && is_usable && (proves_absence || !was_refused) => {
+            Some(format!("could have been settled: {message}"))
         }
         Some(FailureClass::MayBePublic) => {
-            let intended = earlier().any(|it| history.journal.was_intended(it));
-            (!intended).then(|| format!("was never about to be sent: {words}"))
+            let intended = earlier().any(|it| history.journal.has_intent(it));
+            (!intended).then(|| format!("was never about to be sent: {message}"))
         }
-        _ if here => Some(format!("is public, and failed: {words}")),
-        Some(FailureClass::Refused) => (!was_refused).then(|| format!("was never refused: {words}")),
-        Some(FailureClass::GivenUp) => usable.then(|| format!("was given up with a connection that works: {words}")),
-        None => Some(format!("failed without a class: {words}")),
+        _ if is_public => Some(format!("is public, and failed: {message}")),
+        Some(FailureClass::Refused) => (!was_refused).then(|| format!("was never refused: {message}")),
+        Some(FailureClass::GivenUp) => {
+            is_usable.then(|| format!("was given up with a connection that works: {message}"))
+        }
+        None => Some(format!("failed without a class: {message}")),
     }
 }
 
 /// There were no two simultaneous calls for one target, no publish call before its preparation, and
 /// no two simultaneous refreshes of the same credentials.
 pub(super) fn platform_calls_are_valid(history: &History<'_>) -> Vec<Broken> {
-    let of_posts = history.timeline.mistakes.iter().map(|(reference, mistake)| {
+    let post_violations = history.timeline.mistakes.iter().map(|(reference, mistake)| {
         let what = format!("r{} of post {}: {mistake}", reference.revision, reference.post);
         Broken::new(Kind::Other, reference.post, what)
     });
     let others = history.people.deployment.network.mistakes();
-    of_posts.chain(others.into_iter().map(|it| Broken::new(Kind::Other, None, it))).collect()
+    post_violations.chain(others.into_iter().map(|it| Broken::new(Kind::Other, None, it))).collect()
 }

@@ -9,13 +9,13 @@ use super::{Broken, History, Kind};
 use crate::network::{FOLLOW_UPS, PlatformBehavior, Reference, Spec};
 
 /// No follow-up of a post exists twice, whatever the outcome of the calls.
-pub(super) fn nothing_follows_twice(history: &History<'_>) -> Vec<Broken> {
+pub(super) fn follow_ups_are_not_repeated(history: &History<'_>) -> Vec<Broken> {
     let mut seen = BTreeSet::new();
     let again = history.timeline.followers.iter().filter(|it| !seen.insert((it.reference, &it.name)));
     again
         .map(|it| {
             let what = format!("{} follows post {} again at {}", it.name, it.reference.post, it.at);
-            Broken::new(Kind::Doubled, it.reference.post, what)
+            Broken::new(Kind::Duplicated, it.reference.post, what)
         })
         .collect()
 }
@@ -35,7 +35,7 @@ pub(super) fn follow_ups_are_completed(history: &History<'_>) -> Vec<Broken> {
         if Spec::named(&delivery.provider).behavior != PlatformBehavior::Following {
             continue;
         }
-        let (post, reference) = (delivery.post_id, Reference::of(delivery));
+        let (post, reference) = (delivery.post_id, Reference::from_delivery(delivery));
         let tried = history.journal.followed(reference);
         for name in FOLLOW_UPS {
             let is_there = history.timeline.followers.iter().any(|it| it.reference == reference && it.name == name);

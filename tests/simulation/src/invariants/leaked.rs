@@ -13,5 +13,5 @@ pub(super) fn credentials_are_not_logged(history: &History<'_>) -> Vec<Broken> {
 
 /// A request that is repeated with its idempotency key creates no second post.
 pub(super) fn each_request_creates_one_post(history: &History<'_>) -> Vec<Broken> {
-    lock(&history.people.twice_created).iter().map(|it| Broken::new(Kind::Doubled, None, it.clone())).collect()
+    lock(&history.people.twice_created).iter().map(|it| Broken::new(Kind::Duplicated, None, it.clone())).collect()
 }

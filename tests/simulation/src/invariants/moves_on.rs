@@ -30,9 +30,9 @@ pub(super) fn final_states_do_not_change(history: &History<'_>) -> Vec<Broken> {
         }
         for target in &before.targets {
             let now = post.target(target.target_id);
-            let stays = target.status == TargetStatus::Published
+            let is_final = target.status == TargetStatus::Published
                 || target.status == TargetStatus::Failed && post.revision == before.revision;
-            if stays && now.is_none_or(|now| !is_same_end(target, now)) {
+            if is_final && now.is_none_or(|now| !is_same_end(target, now)) {
                 report(format!("target {} of post {} was {target:?} and is {now:?}", target.target_id, post.post_id));
             }
         }

@@ -10,19 +10,20 @@ const LOOKS: u64 = 2;
 /// Each publish call is looked up at most twice, and once more if the worker died before it stored
 /// the result.
 pub(super) fn paid_look_ups_are_limited(history: &History<'_>) -> Vec<Broken> {
-    let count = |of: Vec<_>| {
+    let count = |references: Vec<_>| {
         let mut counted: BTreeMap<_, u64> = BTreeMap::new();
-        for it in of {
+        for it in references {
             *counted.entry(it).or_default() += 1;
         }
         counted
     };
     let calls = count(history.timeline.begun.iter().map(|it| it.reference).collect());
     let mut broken = Vec::new();
-    for (reference, looks) in count(history.timeline.paid.clone()) {
+    for (reference, look_ups) in count(history.timeline.paid.clone()) {
         let begun = calls.get(&reference).copied().unwrap_or(0);
-        if begun * LOOKS + history.deaths < looks {
-            let what = format!("r{} of post {}: {looks} looks for {begun} calls", reference.revision, reference.post);
+        if begun * LOOKS + history.deaths < look_ups {
+            let what =
+                format!("r{} of post {}: {look_ups} looks for {begun} calls", reference.revision, reference.post);
             broken.push(Broken::new(Kind::Other, reference.post, what));
         }
     }

@@ -12,7 +12,7 @@ use crate::world::lock;
 
 /// How long a delivery may be due without progress: a worker that died holds it until its lease
 /// expires, and the second tick after that finds it.
-fn patience() -> TimeDelta {
+fn max_delay() -> TimeDelta {
     LEASE_DURATION + TICK * 2
 }
 
@@ -31,14 +31,14 @@ impl Watch {
         let now = world.now();
         let journal = lock(&deployment.journal);
         let since = world.quiet_at.max(world.last_death().unwrap_or(world.start));
-        let patient = |it: &DateTime<Utc>| now - *it <= patience();
-        if patient(&since) {
+        let is_recent = |it: &DateTime<Utc>| now - *it <= max_delay();
+        if is_recent(&since) {
             return;
         }
-        let due = |it: &&Delivery| it.due_at.is_some() && !patient(&it.next_step_at);
+        let due = |it: &&Delivery| it.due_at.is_some() && !is_recent(&it.next_step_at);
         for delivery in journal.deliveries().filter(due) {
             let last_step = journal.last_step(delivery);
-            if last_step.as_ref().is_some_and(patient) || !self.seen.insert((delivery.post_id, delivery.target_id)) {
+            if last_step.as_ref().is_some_and(is_recent) || !self.seen.insert((delivery.post_id, delivery.target_id)) {
                 continue;
             }
             let what = format!(

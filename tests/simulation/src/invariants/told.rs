@@ -8,7 +8,7 @@ use super::{Broken, History, Kind};
 
 /// Every post or target that ended has at least one event.
 pub(super) fn every_outcome_has_an_event(history: &History<'_>) -> Vec<Broken> {
-    let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
+    let event_ids: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
     let mut ends = BTreeSet::new();
     let mut seen = BTreeMap::new();
     for version in history.journal.all_versions() {
@@ -32,52 +32,53 @@ pub(super) fn every_outcome_has_an_event(history: &History<'_>) -> Vec<Broken> {
             _ => false,
         };
     }
-    let untold = ends.into_iter().filter(|(_, id)| !told.contains(id.as_str()));
-    untold.map(|(post, id)| Broken::new(Kind::Other, post, format!("no event: {id}"))).collect()
+    let missing = ends.into_iter().filter(|(_, id)| !event_ids.contains(id.as_str()));
+    missing.map(|(post, id)| Broken::new(Kind::Other, post, format!("no event: {id}"))).collect()
 }
 
 /// Every connection that began to need reconnection has an event.
 pub(super) fn every_lost_grant_has_an_event(history: &History<'_>) -> Vec<Broken> {
-    let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
+    let event_ids: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
     let lost = history
         .journal
         .lost_grants()
         .map(|it| format!("connection.needs_reconnection:{}:{}", it.connection_id, it.generation));
-    let untold = lost.filter(|it| !told.contains(it.as_str()));
-    untold.map(|it| Broken::new(Kind::Other, None, format!("no event: {it}"))).collect()
+    let missing = lost.filter(|it| !event_ids.contains(it.as_str()));
+    missing.map(|it| Broken::new(Kind::Other, None, format!("no event: {it}"))).collect()
 }
 
 /// Every scheduling of a post, first or repeated, has an event, and no other post has one.
 pub(super) fn every_scheduling_has_exactly_one_event(history: &History<'_>) -> Vec<Broken> {
-    let told: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
+    let event_ids: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
     let mut scheduled = BTreeMap::new();
     let mut seen = BTreeMap::new();
     for version in history.journal.all_versions() {
         let post = version.post;
         let before = seen.insert(post.post_id, post);
         let by_its_user = before.is_none_or(|it| it.revision != post.revision);
-        let anew = before.is_none_or(|it| it.status != PostStatus::Scheduled || it.scheduled_at != post.scheduled_at);
-        if by_its_user && anew && post.status == PostStatus::Scheduled {
+        let is_rescheduled =
+            before.is_none_or(|it| it.status != PostStatus::Scheduled || it.scheduled_at != post.scheduled_at);
+        if by_its_user && is_rescheduled && post.status == PostStatus::Scheduled {
             scheduled.insert(format!("post.scheduled:{}:{}", post.post_id, post.revision), post.post_id);
         }
     }
-    let untold = scheduled.iter().filter(|it| !told.contains(it.0.as_str()));
+    let missing = scheduled.iter().filter(|it| !event_ids.contains(it.0.as_str()));
     let mut broken: Vec<_> =
-        untold.map(|(id, post)| Broken::new(Kind::Other, *post, format!("no event: {id}"))).collect();
-    let made_up = told.iter().filter(|it| it.starts_with("post.scheduled:") && !scheduled.contains_key(**it));
-    broken.extend(made_up.map(|it| Broken::new(Kind::Other, None, format!("told, but not so: {it}"))));
+        missing.map(|(id, post)| Broken::new(Kind::Other, *post, format!("no event: {id}"))).collect();
+    let unexpected = event_ids.iter().filter(|it| it.starts_with("post.scheduled:") && !scheduled.contains_key(**it));
+    broken.extend(unexpected.map(|it| Broken::new(Kind::Other, None, format!("told, but not so: {it}"))));
     broken
 }
 
 /// Every connected or disconnected account has an event, and no other account has one.
 pub(super) fn every_connect_and_disconnect_has_an_event(history: &History<'_>) -> Vec<Broken> {
-    let (made, removed) = history.journal.made_and_removed();
+    let (made, removed) = history.journal.created_and_deleted_connections();
     let mut broken = Vec::new();
     for (kind, connections) in [("connection.created", made), ("connection.deleted", removed)] {
-        let told = history.told.iter().filter(|it| it.event.detail_type == kind);
-        let told: BTreeSet<_> = told.filter_map(|it| it.event.detail["connection_id"].as_u64()).collect();
-        let so: BTreeSet<_> = connections.iter().map(|it| it.get()).collect();
-        let differs = so.symmetric_difference(&told);
+        let events = history.told.iter().filter(|it| it.event.detail_type == kind);
+        let events: BTreeSet<_> = events.filter_map(|it| it.event.detail["connection_id"].as_u64()).collect();
+        let expected: BTreeSet<_> = connections.iter().map(|it| it.get()).collect();
+        let differs = expected.symmetric_difference(&events);
         broken.extend(differs.map(|it| Broken::new(Kind::Other, None, format!("{kind} and the events of it: {it}"))));
     }
     broken
@@ -86,14 +87,14 @@ pub(super) fn every_connect_and_disconnect_has_an_event(history: &History<'_>) -
 /// No event reports a publication that did not happen.
 pub(super) fn every_event_matches_a_change(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
-    for told in history.told.iter().filter(|it| it.event.detail_type == "target.published") {
-        let id = &told.event.detail["platform_post_id"];
-        let there = history.timeline.public.iter().any(|it| *id == it.id && it.at <= told.at);
-        if !there {
+    for event in history.told.iter().filter(|it| it.event.detail_type == "target.published") {
+        let id = &event.event.detail["platform_post_id"];
+        let is_public = history.timeline.public.iter().any(|it| *id == it.id && it.at <= event.at);
+        if !is_public {
             broken.push(Broken::new(
                 Kind::Other,
                 None,
-                format!("told at {}, but not there: {}", told.at, told.event.detail),
+                format!("told at {}, but not there: {}", event.at, event.event.detail),
             ));
         }
     }

@@ -6,18 +6,18 @@ use super::{Broken, History, Kind};
 
 /// No two targets claim the same post on the platform.
 pub(super) fn deliveries_claim_different_platform_posts(history: &History<'_>) -> Vec<Broken> {
-    let mut holders: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    let mut claims: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (post, target) in history.targets() {
         if let Some(id) = &target.platform_post_id {
-            let account = history.journal.account_of(Some(target.connection_id));
-            holders.entry((account, id)).or_default().push((post.post_id, target.target_id));
+            let account = history.journal.find_account(Some(target.connection_id));
+            claims.entry((account, id)).or_default().push((post.post_id, target.target_id));
         }
     }
-    let shared = holders.into_iter().filter(|(_, holders)| 1 < holders.len());
+    let shared = claims.into_iter().filter(|(_, claims)| 1 < claims.len());
     shared
-        .map(|((account, id), holders)| {
-            let what = format!("{id} on {account:?} is called the post of {holders:?}");
-            Broken::new(Kind::Lost, holders.first().map(|it| it.0), what)
+        .map(|((account, id), claims)| {
+            let what = format!("{id} on {account:?} is called the post of {claims:?}");
+            Broken::new(Kind::Lost, claims.first().map(|it| it.0), what)
         })
         .collect()
 }
@@ -38,7 +38,7 @@ pub(super) fn targets_are_published_at_most_once(history: &History<'_>) -> Vec<B
                     "target {target} of post {post} is public twice: r{} at {} and r{} at {}",
                     first.reference.revision, first.at, second.reference.revision, second.at
                 );
-                broken.push(Broken::new(Kind::Doubled, post, what));
+                broken.push(Broken::new(Kind::Duplicated, post, what));
             }
         }
     }

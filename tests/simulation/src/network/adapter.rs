@@ -16,12 +16,12 @@ use platforms::{
     Credentials, FollowUp, Followed, Platform, Publish, PublishRequest, RefreshError, RefreshPolicy, Step,
 };
 
-use self::overlap::{Renewing, UnderWay};
+use self::overlap::{InFlight, RefreshGuard};
 use super::faults::{PlatformFault, chances, refresh_probabilities};
 use super::grants::Rejected;
 use super::reference::Reference;
 use super::reviews::Verdict;
-use super::spec::{Certainty, FOLLOW_UPS, PlatformBehavior, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
+use super::spec::{FOLLOW_UPS, LookUpSupport, PlatformBehavior, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
 use super::timeline::{Begun, Public};
 use super::uploads::Progress;
 use super::{Inner, Network};
@@ -38,8 +38,8 @@ pub(super) struct Adapter {
 }
 
 impl Adapter {
-    pub(super) fn new(network: Network, spec: Spec) -> Self {
-        Self { network, spec }
+    pub(super) fn new(platforms: Network, spec: Spec) -> Self {
+        Self { network: platforms, spec }
     }
 
     pub(super) fn call(&self, what: String, faults: &[(f64, PlatformFault)]) -> (Call, PlatformFault) {
@@ -66,65 +66,65 @@ impl Adapter {
     }
 
     /// The scripted outcome of this publish call, if there is one; otherwise the random one.
-    fn scripted(&self, thrown: PlatformFault) -> PlatformFault {
-        self.network.lock().faults.pop().unwrap_or(thrown)
+    fn next_fault(&self, drawn: PlatformFault) -> PlatformFault {
+        self.network.lock().faults.pop().unwrap_or(drawn)
     }
 
     /// Sends a post. It takes effect now, later, or never, and the adapter may return something
     /// else than what happened.
-    async fn send(&self, job: &PublishRequest<'_>, what: &str) -> Result<Published, AttemptError> {
-        let reference = Reference::read(job.reference);
-        let named = job.progress.map(Progress::read);
-        let chances = chances(&self.network.world.probabilities, named.is_some());
-        let (call, fault) = self.call(format!("{what} {} {}", self.spec.name, job.reference), &chances);
-        let fault = if call.dies == Some(When::Before) { fault } else { self.scripted(fault) };
-        let _under_way = UnderWay::enter(&self.network, reference);
+    async fn send(&self, request: &PublishRequest<'_>, what: &str) -> Result<Published, AttemptError> {
+        let reference = Reference::read(request.reference);
+        let upload = request.progress.map(Progress::read);
+        let chances = chances(&self.network.world.probabilities, upload.is_some());
+        let (call, fault) = self.call(format!("{what} {} {}", self.spec.name, request.reference), &chances);
+        let fault = if call.dies == Some(When::Before) { fault } else { self.next_fault(fault) };
+        let _under_way = InFlight::enter(&self.network, reference);
         let begun_at = self.now();
-        if self.spec.certainty == Certainty::Recognized && self.network.world.happens(BY_HAND) {
-            self.network.lock().timeline.show(&job.profile.account_id, true, begun_at);
+        if self.spec.certainty == LookUpSupport::Recognized && self.network.world.happens(BY_HAND) {
+            self.network.lock().timeline.show(&request.profile.account_id, true, begun_at);
         }
         let public = Public {
             reference,
-            named,
-            account: job.profile.account_id.clone(),
-            text: job.text.to_owned(),
-            id: format!("{}-{}", self.spec.name, job.reference),
+            named: upload,
+            account: request.profile.account_id.clone(),
+            text: request.text.to_owned(),
+            id: format!("{}-{}", self.spec.name, request.reference),
             begun_at,
             at: begun_at,
         };
         if call.dies == Some(When::Before) && self.network.world.happens(0.5) {
             // The request was already sent when its process died.
-            self.network.world.note(format!("{what} {} was sent by a process that died", job.reference));
-            self.begin(reference, named, begun_at);
-            self.publish_later(public.clone(), named, job.credentials);
+            self.network.world.note(format!("{what} {} was sent by a process that died", request.reference));
+            self.begin(reference, upload, begun_at);
+            self.publish_later(public.clone(), upload, request.credentials);
         }
         call.die(When::Before).await;
-        self.begin(reference, named, begun_at);
+        self.begin(reference, upload, begun_at);
         call.go().await;
 
         let unknown = |may_still_run, reason: &str| {
             Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: reason.to_owned() })
         };
-        let answer = match (fault, self.account(job.credentials)) {
+        let answer = match (fault, self.account(request.credentials)) {
             (PlatformFault::Unsent, _) => {
                 Err(AttemptError::RetryLater { retry_at: None, reason: "it could not be reached".to_owned() })
             }
             (PlatformFault::CallLost, _) => unknown(true, "it did not respond in time"),
             (PlatformFault::Revoked, account) => {
                 if account.is_ok() {
-                    self.network.lock().grants.revoke(job.credentials);
+                    self.network.lock().grants.revoke(request.credentials);
                 }
                 Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
             }
             (_, Err(setback)) => Err(setback),
             (PlatformFault::DoneLater, _) => {
-                self.publish_later(public, named, job.credentials);
+                self.publish_later(public, upload, request.credentials);
                 self.network.world.sleep_until(begun_at + TIMEOUT).await;
                 unknown(true, "it did not respond in time")
             }
             (PlatformFault::Limited, _) => Err(self.limit()),
             (PlatformFault::Error, _) => unknown(false, "it answered 500"),
-            (fault, Ok(account)) => self.decide(fault, reference, named, Public { account, ..public }),
+            (fault, Ok(account)) => self.decide(fault, reference, upload, Public { account, ..public }),
         };
         call.come_back().await;
         answer
@@ -135,7 +135,7 @@ impl Adapter {
         &self,
         fault: PlatformFault,
         reference: Reference,
-        named: Option<Progress>,
+        upload: Option<Progress>,
         public: Public,
     ) -> Result<Published, AttemptError> {
         let now = self.now();
@@ -149,18 +149,18 @@ impl Adapter {
             inner.timeline.duplicates.push(reference);
             return Err(AttemptError::Duplicate { reason: "it is here already".to_owned() });
         }
-        if let (PlatformFault::Forgotten, Some(named)) = (fault, named) {
-            inner.uploads.forget(named);
+        if let (PlatformFault::Forgotten, Some(upload)) = (fault, upload) {
+            inner.uploads.forget(upload);
         }
-        if !inner.has_what_it_names(self.spec, reference, named) {
-            return Err(forgotten());
+        if !inner.has_upload(self.spec, reference, upload) {
+            return Err(preparation_expired());
         }
         if self.spec.behavior == PlatformBehavior::Reviewing {
             drop(inner);
             return Err(self.accept_for_review(fault, public));
         }
-        let is_published = |it: &Public| it.reference == reference && it.named == named;
-        if self.spec.certainty == Certainty::Contained && inner.timeline.public.iter().any(is_published) {
+        let is_published = |it: &Public| it.reference == reference && it.named == upload;
+        if self.spec.certainty == LookUpSupport::Contained && inner.timeline.public.iter().any(is_published) {
             let reason = "this container was published".to_owned();
             return Err(AttemptError::Unknown { may_still_run: false, retry_at: None, reason });
         }
@@ -195,8 +195,8 @@ impl Adapter {
             return None;
         }
         let now = self.now();
-        let told = inner.timeline.not_before.get(&reference).is_some_and(|it| now < *it);
-        if told && self.network.world.faults() == 0 {
+        let is_too_early = inner.timeline.not_before.get(&reference).is_some_and(|it| now < *it);
+        if is_too_early && self.network.world.faults() == 0 {
             inner.timeline.mistakes.push((reference, "sent before the time that the platform returned".to_owned()));
         }
         let opens_at = inner.timeline.opens_at(account, now)?;
@@ -216,7 +216,7 @@ impl Adapter {
             inner.uploads.forget(reached);
         }
         if reached.is_some_and(|it| !inner.uploads.keeps(it)) {
-            return Err(forgotten());
+            return Err(preparation_expired());
         }
         // Sometimes an image is still being processed, and the platform is not called.
         let is_awaited = matches!(fault, PlatformFault::Fine) && self.network.world.dice().u32(0..4) == 0;
@@ -240,21 +240,21 @@ impl Adapter {
         }
     }
 
-    fn begin(&self, reference: Reference, named: Option<Progress>, at: DateTime<Utc>) {
+    fn begin(&self, reference: Reference, upload: Option<Progress>, at: DateTime<Utc>) {
         let mut inner = self.network.lock();
         inner.timeline.begun.push(Begun { reference, at });
-        let steps = inner.uploads.steps(reference, named);
+        let steps = inner.uploads.steps(reference, upload);
         if steps < self.spec.steps {
             let mistake = format!("a public call after {steps} of {} steps", self.spec.steps);
             inner.timeline.mistakes.push((reference, mistake));
         }
-        if inner.reviews.of(reference) == Some(Verdict::Refused) {
+        if inner.reviews.find(reference) == Some(Verdict::Refused) {
             inner.timeline.mistakes.push((reference, "sent again after it was taken and refused".to_owned()));
         }
     }
 
     /// A call whose caller no longer waits takes effect some time later.
-    fn publish_later(&self, public: Public, named: Option<Progress>, credentials: &Credentials) {
+    fn publish_later(&self, public: Public, upload: Option<Progress>, credentials: &Credentials) {
         let wait = self.network.world.up_to(SETTLES.to_std().unwrap_or_default());
         let at = public.begun_at + TimeDelta::from_std(wait).unwrap_or_default();
         let (spec, credentials, network) = (self.spec, credentials.clone(), self.network.clone());
@@ -265,7 +265,7 @@ impl Adapter {
             let is_full =
                 spec.behavior == PlatformBehavior::Counting && inner.timeline.opens_at(&public.account, at).is_some();
             let is_duplicate = spec.behavior == PlatformBehavior::Lagging && inner.timeline.find(reference).is_some();
-            if is_wanted && is_granted && !is_full && !is_duplicate && inner.has_what_it_names(spec, reference, named) {
+            if is_wanted && is_granted && !is_full && !is_duplicate && inner.has_upload(spec, reference, upload) {
                 inner.timeline.publish(Public { at, ..public }, spec.certainty);
                 network.world.note(format!(
                     "public after all: {} r{} of {}",
@@ -276,7 +276,7 @@ impl Adapter {
     }
 }
 
-fn forgotten() -> AttemptError {
+fn preparation_expired() -> AttemptError {
     AttemptError::PreparationExpired { reason: "what was prepared is not known any more".to_owned() }
 }
 
@@ -299,7 +299,7 @@ impl Platform for Adapter {
         let (call, fault) =
             self.call(format!("renew {}", self.spec.name), &refresh_probabilities(&self.network.world.probabilities));
         call.die(When::Before).await;
-        let _renewing = Renewing::enter(&self.network, old);
+        let _renewing = RefreshGuard::enter(&self.network, old);
         call.go().await;
         let unreachable = |reason: &str| Err(RefreshError::Unreachable(reason.to_owned()));
         let answer = match fault {
@@ -337,19 +337,19 @@ impl Platform for Adapter {
 
 #[async_trait]
 impl Publish for Adapter {
-    async fn prepare(&self, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-        let reference = Reference::read(job.reference);
-        let reached = job.progress.map(Progress::read);
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        let reference = Reference::read(request.reference);
+        let reached = request.progress.map(Progress::read);
         let done = reached.map_or(0, |it| it.steps);
         if self.spec.steps <= done {
-            return Ok(Step::Ready { progress: job.progress.map(str::to_owned) });
+            return Ok(Step::Ready { progress: request.progress.map(str::to_owned) });
         }
-        let what = format!("prepare {} {} step {}", self.spec.name, job.reference, done + 1);
+        let what = format!("prepare {} {} step {}", self.spec.name, request.reference, done + 1);
         let (call, fault) = self.call(what, &chances(&self.network.world.probabilities, reached.is_some()));
         call.die(When::Before).await;
-        let _under_way = UnderWay::enter(&self.network, reference);
+        let _under_way = InFlight::enter(&self.network, reference);
         call.go().await;
-        let account = self.account(job.credentials);
+        let account = self.account(request.credentials);
         let answer = match (fault, account) {
             (PlatformFault::Unsent, _) => {
                 Err(AttemptError::RetryLater { retry_at: None, reason: "it could not be reached".to_owned() })
@@ -367,7 +367,7 @@ impl Publish for Adapter {
                 reason: "it answered 500".to_owned(),
             }),
             (PlatformFault::Revoked, Ok(_)) => {
-                self.network.lock().grants.revoke(job.credentials);
+                self.network.lock().grants.revoke(request.credentials);
                 Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
             }
             (PlatformFault::Refused, Ok(_)) => {
@@ -377,8 +377,8 @@ impl Publish for Adapter {
             (fault, Ok(_)) => self.take_step(fault, reference, reached),
         };
         let answer = match answer {
-            Ok(Step::Ready { progress: Some(reached) }) if self.spec.certainty == Certainty::Recognized => {
-                Ok(Step::Ready { progress: Some(looks::with_what_is_there(self, job, &reached)) })
+            Ok(Step::Ready { progress: Some(reached) }) if self.spec.certainty == LookUpSupport::Recognized => {
+                Ok(Step::Ready { progress: Some(looks::with_snapshot(self, request, &reached)) })
             }
             answer => answer,
         };
@@ -386,24 +386,24 @@ impl Publish for Adapter {
         answer
     }
 
-    async fn publish(&self, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        self.send(job, "publish").await
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        self.send(request, "publish").await
     }
 
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        self.settle(job, since).await
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        self.settle(request, since).await
     }
 
     fn follow_ups(&self, _: &PublishRequest<'_>) -> Vec<&'static str> {
         if self.spec.behavior == PlatformBehavior::Following { FOLLOW_UPS.to_vec() } else { Vec::new() }
     }
 
-    async fn follow_up(&self, job: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
-        following::take_step(self, job, it).await
+    async fn follow_up(&self, request: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {
+        following::take_step(self, request, it).await
     }
 
     fn recognizes_own_posts(&self) -> bool {
-        self.spec.certainty == Certainty::Recognized
+        self.spec.certainty == LookUpSupport::Recognized
     }
 
     fn settle_time(&self) -> TimeDelta {

@@ -99,16 +99,16 @@ impl Grants {
             RefreshPolicy::Rotating => old.refresh_token.as_ref().ok_or(Rejected::Gone)?,
         };
         let token = self.tokens.get(spent.expose_secret()).ok_or(Rejected::Gone)?;
-        let (grant, reused, ended) = (token.grant, token.spent, token.ends_at.is_some_and(|it| it <= now));
+        let (grant, is_reused, is_expired) = (token.grant, token.spent, token.ends_at.is_some_and(|it| it <= now));
         if !self.grants[grant].alive {
             return Err(Rejected::Gone);
         }
-        if reused {
+        if is_reused {
             // A second use means that the token was stolen, so the whole grant ends.
             self.grants[grant].alive = false;
             return Err(Rejected::Reused);
         }
-        if ended {
+        if is_expired {
             return Err(Rejected::Ended);
         }
         if spec.renewal == RefreshPolicy::Rotating {

@@ -12,7 +12,7 @@ pub(crate) struct Reference {
 
 impl Reference {
     /// The reference in a delivery's calls.
-    pub(crate) fn of(delivery: &Delivery) -> Self {
+    pub(crate) fn from_delivery(delivery: &Delivery) -> Self {
         Self { post: delivery.post_id, target: delivery.target_id, revision: delivery.revision }
     }
 

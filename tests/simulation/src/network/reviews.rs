@@ -26,7 +26,7 @@ impl Reviews {
     }
 
     /// The latest result for posts with this reference.
-    pub(crate) fn of(&self, reference: Reference) -> Option<Verdict> {
+    pub(crate) fn find(&self, reference: Reference) -> Option<Verdict> {
         self.0.iter().rev().find(|it| it.0 == reference).map(|it| it.1)
     }
 }

@@ -8,7 +8,7 @@ use platforms::{LeadTimes, RefreshPolicy};
 
 /// How a platform can look up a post when the response to its publish call was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Certainty {
+pub(crate) enum LookUpSupport {
     /// It knows an idempotency key for an hour: a repeat returns the first post.
     Keyed,
     /// It knows a nonce for minutes, and nothing after that.
@@ -47,7 +47,7 @@ pub(crate) enum PlatformBehavior {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spec {
     pub(crate) name: &'static str,
-    pub(crate) certainty: Certainty,
+    pub(crate) certainty: LookUpSupport,
     /// How its credentials are refreshed. A refresh token works once; a second use ends the grant.
     pub(crate) renewal: RefreshPolicy,
     /// Whether its credentials expire.
@@ -59,25 +59,25 @@ pub(crate) struct Spec {
 }
 
 pub(crate) static SPECS: [Spec; 18] = [
-    spec("keyed", Certainty::Keyed, RefreshPolicy::Rotating, true, 0),
-    spec("listed", Certainty::Listed, RefreshPolicy::Extending, true, 0),
-    spec("blind", Certainty::Blind, RefreshPolicy::Never, true, 0),
-    spec("keyed-in-steps", Certainty::Keyed, RefreshPolicy::Never, false, 2),
-    spec("listed-in-steps", Certainty::Listed, RefreshPolicy::Rotating, true, 3),
-    spec("blind-in-steps", Certainty::Blind, RefreshPolicy::Extending, true, 1),
+    spec("keyed", LookUpSupport::Keyed, RefreshPolicy::Rotating, true, 0),
+    spec("listed", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0),
+    spec("blind", LookUpSupport::Blind, RefreshPolicy::Never, true, 0),
+    spec("keyed-in-steps", LookUpSupport::Keyed, RefreshPolicy::Never, false, 2),
+    spec("listed-in-steps", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 3),
+    spec("blind-in-steps", LookUpSupport::Blind, RefreshPolicy::Extending, true, 1),
     // The last step reads which posts the account shows.
-    spec("recognized", Certainty::Recognized, RefreshPolicy::Never, false, 1),
-    spec("recognized-in-steps", Certainty::Recognized, RefreshPolicy::Rotating, true, 3),
-    spec("nonce", Certainty::Nonce, RefreshPolicy::Never, false, 0),
-    spec("transaction", Certainty::Transaction, RefreshPolicy::Rotating, true, 1),
-    spec("drafted", Certainty::Drafted, RefreshPolicy::Never, false, 2),
-    spec("contained", Certainty::Contained, RefreshPolicy::Extending, true, 3),
-    spec("reviewing", Certainty::Listed, RefreshPolicy::Extending, true, 0).that(PlatformBehavior::Reviewing),
-    spec("rationing", Certainty::Listed, RefreshPolicy::Never, false, 0).that(PlatformBehavior::Rationing),
-    spec("counting", Certainty::Contained, RefreshPolicy::Never, false, 2).that(PlatformBehavior::Counting),
-    spec("charging", Certainty::Listed, RefreshPolicy::Rotating, true, 1).that(PlatformBehavior::Charging),
-    spec("following", Certainty::Listed, RefreshPolicy::Rotating, true, 0).that(PlatformBehavior::Following),
-    spec("lagging", Certainty::Listed, RefreshPolicy::Extending, true, 0).that(PlatformBehavior::Lagging),
+    spec("recognized", LookUpSupport::Recognized, RefreshPolicy::Never, false, 1),
+    spec("recognized-in-steps", LookUpSupport::Recognized, RefreshPolicy::Rotating, true, 3),
+    spec("nonce", LookUpSupport::Nonce, RefreshPolicy::Never, false, 0),
+    spec("transaction", LookUpSupport::Transaction, RefreshPolicy::Rotating, true, 1),
+    spec("drafted", LookUpSupport::Drafted, RefreshPolicy::Never, false, 2),
+    spec("contained", LookUpSupport::Contained, RefreshPolicy::Extending, true, 3),
+    spec("reviewing", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0).that(PlatformBehavior::Reviewing),
+    spec("rationing", LookUpSupport::Listed, RefreshPolicy::Never, false, 0).that(PlatformBehavior::Rationing),
+    spec("counting", LookUpSupport::Contained, RefreshPolicy::Never, false, 2).that(PlatformBehavior::Counting),
+    spec("charging", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 1).that(PlatformBehavior::Charging),
+    spec("following", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 0).that(PlatformBehavior::Following),
+    spec("lagging", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0).that(PlatformBehavior::Lagging),
 ];
 
 /// The platforms of random runs. One whose list lags is not among them: until its list shows a
@@ -86,7 +86,7 @@ pub(crate) fn random_specs() -> impl Iterator<Item = &'static Spec> {
     SPECS.iter().filter(|it| it.behavior != PlatformBehavior::Lagging)
 }
 
-const fn spec(name: &'static str, certainty: Certainty, renewal: RefreshPolicy, ends: bool, steps: usize) -> Spec {
+const fn spec(name: &'static str, certainty: LookUpSupport, renewal: RefreshPolicy, ends: bool, steps: usize) -> Spec {
     Spec { name, certainty, renewal, ends, steps, behavior: PlatformBehavior::None }
 }
 
@@ -102,13 +102,13 @@ impl Spec {
     /// Whether it is always possible to find out if a post is public, so that every post becomes
     /// public exactly once.
     pub(crate) fn is_certain(&self) -> bool {
-        !matches!(self.certainty, Certainty::Blind | Certainty::Nonce)
+        !matches!(self.certainty, LookUpSupport::Blind | LookUpSupport::Nonce)
     }
 
     /// Whether a post that it does not show is certainly not public. A list may lag, and one of
     /// posts that look alike does not show which post it is missing.
     pub(crate) fn proves_absence(&self) -> bool {
-        self.is_certain() && self.certainty != Certainty::Recognized && self.behavior != PlatformBehavior::Lagging
+        self.is_certain() && self.certainty != LookUpSupport::Recognized && self.behavior != PlatformBehavior::Lagging
     }
 
     /// How long before a post is due its preparation begins, if it has any.
@@ -138,7 +138,7 @@ pub(crate) const QUOTA: usize = 3;
 /// The period of [`QUOTA`].
 pub(crate) const DAY: TimeDelta = TimeDelta::days(1);
 
-impl Certainty {
+impl LookUpSupport {
     /// Whether the prepared object itself is published: then the object, and not the target, is
     /// public once.
     pub(crate) const fn is_of_what_was_prepared(self) -> bool {

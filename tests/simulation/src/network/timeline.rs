@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::reference::Reference;
-use super::spec::{Certainty, DAY, QUOTA};
+use super::spec::{DAY, LookUpSupport, QUOTA};
 use super::uploads::Progress;
 
 /// A public post.
@@ -43,7 +43,7 @@ pub(crate) struct Begun {
 
 /// A follow-up of a public post.
 #[derive(Clone, Debug)]
-pub(crate) struct Follower {
+pub(crate) struct PublicFollowUp {
     pub(crate) reference: Reference,
     pub(crate) name: String,
     pub(crate) at: DateTime<Utc>,
@@ -60,7 +60,7 @@ pub(crate) struct Timeline {
     pub(crate) not_before: BTreeMap<Reference, DateTime<Utc>>,
     /// Calls that a platform has refused as duplicates.
     pub(crate) duplicates: Vec<Reference>,
-    pub(crate) followers: Vec<Follower>,
+    pub(crate) followers: Vec<PublicFollowUp>,
     /// Posts that a platform has refused permanently.
     pub(crate) refused: BTreeSet<Reference>,
     /// Invalid calls by the service: two calls at once for the same target, or a publish call
@@ -86,17 +86,17 @@ impl Timeline {
 
     /// Makes a post public and returns it. If the platform knows its idempotency key, it returns
     /// the first post instead.
-    pub(crate) fn publish(&mut self, public: Public, certainty: Certainty) -> Public {
+    pub(crate) fn publish(&mut self, public: Public, certainty: LookUpSupport) -> Public {
         // Another draft or container is another post, also for the same target.
-        let is_it = |it: &Public| {
+        let is_same = |it: &Public| {
             it.reference == public.reference && (!certainty.is_of_what_was_prepared() || it.named == public.named)
         };
-        if let Some(lasts) = certainty.key_lasts()
-            && let Some(first) = self.public.iter().find(|it| is_it(it) && public.at - it.at < lasts)
+        if let Some(lifetime) = certainty.key_lasts()
+            && let Some(first) = self.public.iter().find(|it| is_same(it) && public.at - it.at < lifetime)
         {
             return first.clone();
         }
-        if certainty == Certainty::Recognized {
+        if certainty == LookUpSupport::Recognized {
             let id = self.show(&public.account, false, public.at);
             let public = Public { id, ..public };
             self.public.push(public.clone());
@@ -111,7 +111,7 @@ impl Timeline {
         if !self.public.iter().any(|it| it.reference == reference && it.id == id && it.at <= at) {
             self.mistakes.push((reference, format!("{name} follows {id}, which is not there")));
         }
-        self.followers.push(Follower { reference, name, at });
+        self.followers.push(PublicFollowUp { reference, name, at });
     }
 
     /// Adds a post to an account and returns its id.
@@ -133,12 +133,12 @@ impl Timeline {
     /// sends the other one again. The difference is invisible, and nothing is wrong as long as each
     /// target has one post. `holders` lists which target of which revision claims which id, and its
     /// text.
-    pub(crate) fn give_each_its_own(&mut self, holders: &[(Reference, String, String)]) {
+    pub(crate) fn assign_by_claims(&mut self, holders: &[(Reference, String, String)]) {
         for (reference, id, text) in holders {
-            let Some(held) = self.public.iter_mut().find(|it| it.id == *id) else { continue };
-            if (held.reference.post, held.reference.target) != (reference.post, reference.target) {
-                held.reference = *reference;
-                held.text.clone_from(text);
+            let Some(claimed) = self.public.iter_mut().find(|it| it.id == *id) else { continue };
+            if (claimed.reference.post, claimed.reference.target) != (reference.post, reference.target) {
+                claimed.reference = *reference;
+                claimed.text.clone_from(text);
             }
         }
     }

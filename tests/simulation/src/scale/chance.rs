@@ -11,9 +11,9 @@ use super::time::whole_ms;
 /// lies.
 const ONE_IN_A_THOUSAND: f64 = 3.09;
 
-pub(super) struct Chance(fastrand::Rng);
+pub(super) struct Random(fastrand::Rng);
 
-impl Chance {
+impl Random {
     pub(super) fn new(seed: u64) -> Self {
         Self(fastrand::Rng::with_seed(seed))
     }

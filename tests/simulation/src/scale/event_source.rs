@@ -55,7 +55,7 @@ impl World<'_> {
             if pollers.is_finite() && self.queue.calls < 1.0 {
                 return self.receive_at(now + 1);
             }
-            let Some(batch) = self.batch_with_room(pollers) else {
+            let Some(batch) = self.open_batch(pollers) else {
                 if matches!(setting.source, EventSource::Ready { .. }) {
                     return;
                 }
@@ -75,7 +75,7 @@ impl World<'_> {
 
     /// A free poller begins a batch of its own; when none is free, messages go
     /// to the batches that were begun, in turns.
-    fn batch_with_room(&mut self, pollers: f64) -> Option<u32> {
+    fn open_batch(&mut self, pollers: f64) -> Option<u32> {
         let open = f64::from(u32::try_from(self.queue.open.len()).unwrap_or(u32::MAX));
         if open < pollers && self.queue.has_room(self.setting, self.now) {
             let batch = self.queue.new_batch(self.now);
@@ -87,31 +87,31 @@ impl World<'_> {
         self.queue.open.back().copied()
     }
 
-    fn receive_into(&mut self, place: u32) {
+    fn receive_into(&mut self, batch_id: u32) {
         let queue = &mut self.queue;
-        let room = self.setting.batch as usize - queue.batches[place as usize].messages.len();
+        let free = self.setting.batch as usize - queue.batches[batch_id as usize].messages.len();
         let most = RECEIVE_BATCH.min(MAX_IN_FLIGHT - queue.in_flight);
-        for _ in 0..room.min(most as usize) {
+        for _ in 0..free.min(most as usize) {
             let Some(message) = queue.receive(self.setting.fair_queue, &self.posts) else { break };
-            queue.batches[place as usize].messages.push(Message { receives: message.receives + 1, ..message });
+            queue.batches[batch_id as usize].messages.push(Message { receives: message.receives + 1, ..message });
         }
         queue.most_in_flight = queue.most_in_flight.max(queue.in_flight);
-        if queue.batches[place as usize].messages.len() == self.setting.batch as usize {
-            self.close(place);
+        if queue.batches[batch_id as usize].messages.len() == self.setting.batch as usize {
+            self.close(batch_id);
         }
     }
 
-    pub(super) fn window_ends(&mut self, place: u32, number: u32) {
-        let batch = &self.queue.batches[place as usize];
+    pub(super) fn window_ends(&mut self, batch_id: u32, number: u32) {
+        let batch = &self.queue.batches[batch_id as usize];
         if batch.is_open && batch.number == number {
-            self.close(place);
+            self.close(batch_id);
         }
     }
 
-    fn close(&mut self, place: u32) {
+    fn close(&mut self, batch_id: u32) {
         let queue = &mut self.queue;
-        queue.batches[place as usize].is_open = false;
-        queue.open.retain(|it| *it != place);
+        queue.batches[batch_id as usize].is_open = false;
+        queue.open.retain(|it| *it != batch_id);
         queue.invocations += 1;
         let start = if queue.warm == 0 {
             queue.environments += 1;
@@ -120,24 +120,24 @@ impl World<'_> {
             queue.warm -= 1;
             0
         };
-        self.agenda.put(self.now + INVOKE_MS + start, Event::Begin { batch: place });
+        self.agenda.put(self.now + INVOKE_MS + start, Event::Begin { batch: batch_id });
     }
 
     /// All deliveries of a batch run side by side.
-    pub(super) fn begin(&mut self, place: u32) {
-        let batch = &mut self.queue.batches[place as usize];
+    pub(super) fn begin(&mut self, batch_id: u32) {
+        let batch = &mut self.queue.batches[batch_id as usize];
         let messages = std::mem::take(&mut batch.messages);
         batch.left = u32::try_from(messages.len()).unwrap_or(u32::MAX);
         for message in messages {
-            self.begin_delivery(message, place);
+            self.begin_delivery(message, batch_id);
         }
     }
 
     /// A delivery of a batch has ended. With the last one, the environment is
     /// free again.
-    pub(super) fn end_delivery(&mut self, place: u32, message: Message, is_done: bool) {
+    pub(super) fn end_delivery(&mut self, batch_id: u32, message: Message, is_done: bool) {
         let queue = &mut self.queue;
-        let batch = &mut queue.batches[place as usize];
+        let batch = &mut queue.batches[batch_id as usize];
         batch.left -= 1;
         if is_done {
             batch.done.push(self.posts[message.post as usize].keys.user);
@@ -151,7 +151,7 @@ impl World<'_> {
             }
             queue.busy -= 1;
             queue.warm += 1;
-            queue.free.push(place);
+            queue.free.push(batch_id);
             self.receive();
         }
     }

@@ -42,7 +42,7 @@ impl fmt::Display for Hottest {
 /// to be public and that this is written down. Seconds count from the start of
 /// the full minute, whose last posts are due at second 59.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scale {
+pub struct ScaleFigures {
     /// Posts that were due.
     pub posts: u32,
     /// Of them, those that became public.
@@ -122,8 +122,8 @@ pub struct Scale {
     pub throttled_after: u32,
 }
 
-impl Scale {
-    pub(super) fn of(world: &World<'_>, hot: Heat, after: Heat) -> Self {
+impl ScaleFigures {
+    pub(super) fn from_model(world: &World<'_>, hot: Heat, after: Heat) -> Self {
         let (posts, tally, queue) = (&world.posts, &world.tally, &world.queue);
         let count = f64::from(world.setting.posts.max(1));
         let begun: Vec<_> = posts.iter().filter_map(|it| Some((it.due, it.begun?, it.public?))).collect();
@@ -222,7 +222,7 @@ impl Scale {
     }
 }
 
-impl fmt::Display for Scale {
+impl fmt::Display for ScaleFigures {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.rows().into_iter().try_for_each(|(name, value)| writeln!(out, "{name:<36}{value:>30}"))
     }

@@ -14,7 +14,7 @@ pub(super) const COUNTED_AFTER_MS: Ms = 3_000;
 pub(super) const WAITS_MS: Ms = 3_000;
 
 /// An environment that makes calls for a user.
-struct Place {
+struct Permit {
     batch: u32,
     /// When the call began for which it was taken, and when that was written.
     began: Ms,
@@ -24,7 +24,7 @@ struct Place {
 
 /// Whether a call may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leave {
+pub(super) enum Acquisition {
     /// It is begun, and counted only when it is slow.
     Uncounted,
     /// It shares the place that its environment holds.
@@ -38,20 +38,20 @@ pub(super) enum Leave {
 }
 
 /// The places of every user.
-pub(super) struct Places(Vec<Vec<Place>>);
+pub(super) struct Places(Vec<Vec<Permit>>);
 
 impl Places {
     pub(super) fn new(users: u32) -> Self {
         Self((0..users).map(|_| Vec::new()).collect())
     }
 
-    fn others(&self, user: u32, batch: u32, now: Ms) -> impl Iterator<Item = &Place> {
+    fn others(&self, user: u32, batch: u32, now: Ms) -> impl Iterator<Item = &Permit> {
         self.0[user as usize].iter().filter(move |it| it.batch != batch && it.known <= now)
     }
 
     /// Whether all places are held by slow calls.
-    pub(super) fn are_slow(&self, user: u32, batch: u32, share: ConcurrencyLimits, now: Ms) -> bool {
-        share.permits() <= self.others(user, batch, now).count()
+    pub(super) fn is_held_by_slow_calls(&self, user: u32, batch: u32, limits: ConcurrencyLimits, now: Ms) -> bool {
+        limits.permits() <= self.others(user, batch, now).count()
             && self.others(user, batch, now).all(|it| it.began + SLOW_MS <= now)
     }
 
@@ -60,41 +60,41 @@ impl Places {
         user: u32,
         batch: u32,
         needs_permit: bool,
-        share: ConcurrencyLimits,
+        limits: ConcurrencyLimits,
         now: Ms,
-    ) -> Leave {
-        if self.are_slow(user, batch, share, now) {
-            return Leave::None;
+    ) -> Acquisition {
+        if self.is_held_by_slow_calls(user, batch, limits, now) {
+            return Acquisition::None;
         }
-        if share.permits() <= self.others(user, batch, now).count() {
-            return Leave::Wait;
+        if limits.permits() <= self.others(user, batch, now).count() {
+            return Acquisition::Wait;
         }
         match needs_permit {
-            false => Leave::Uncounted,
-            true if self.add(user, batch, (now, now)) => Leave::Taken,
-            true => Leave::Shared,
+            false => Acquisition::Uncounted,
+            true if self.add(user, batch, (now, now)) => Acquisition::Taken,
+            true => Acquisition::Shared,
         }
     }
 
     /// Counts a call; whether it is the first of its environment.
     pub(super) fn add(&mut self, user: u32, batch: u32, (began, known): (Ms, Ms)) -> bool {
-        let places = &mut self.0[user as usize];
-        if let Some(place) = places.iter_mut().find(|it| it.batch == batch) {
-            place.calls += 1;
+        let permits = &mut self.0[user as usize];
+        if let Some(permit) = permits.iter_mut().find(|it| it.batch == batch) {
+            permit.calls += 1;
             return false;
         }
-        places.push(Place { batch, began, known, calls: 1 });
+        permits.push(Permit { batch, began, known, calls: 1 });
         true
     }
 
     /// A counted call has ended; whether it was the last of its environment.
     pub(super) fn give_back(&mut self, user: u32, batch: u32) -> bool {
-        let places = &mut self.0[user as usize];
-        let Some(at) = places.iter().position(|it| it.batch == batch) else { return false };
-        places[at].calls -= 1;
-        let is_last = places[at].calls == 0;
+        let permits = &mut self.0[user as usize];
+        let Some(at) = permits.iter().position(|it| it.batch == batch) else { return false };
+        permits[at].calls -= 1;
+        let is_last = permits[at].calls == 0;
         if is_last {
-            places.swap_remove(at);
+            permits.swap_remove(at);
         }
         is_last
     }

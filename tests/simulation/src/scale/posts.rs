@@ -1,6 +1,6 @@
 //! The posts of the minute, and the state of each.
 
-use super::chance::Chance;
+use super::chance::Random;
 use super::store::Keys;
 use super::{Ms, Setting};
 
@@ -46,7 +46,7 @@ pub(super) struct Post {
 }
 
 /// Posts that are due one after the other in whole seconds, of random users.
-pub(super) fn make(setting: &Setting, chance: &mut Chance) -> Vec<Post> {
+pub(super) fn make(setting: &Setting, chance: &mut Random) -> Vec<Post> {
     let mut owners = owners(setting);
     chance.shuffle(&mut owners);
     let mut posts: Vec<_> = (0_u32..)

@@ -24,13 +24,13 @@ pub struct Operation {
 
 impl Operation {
     /// Reads this many units.
-    pub fn read(place: &str, by: PartitionBy, units: f64) -> Self {
-        Self { place: place.to_owned(), by, read_units: units, write_units: 0.0 }
+    pub fn read(resource: &str, by: PartitionBy, units: f64) -> Self {
+        Self { place: resource.to_owned(), by, read_units: units, write_units: 0.0 }
     }
 
     /// Writes this many units.
-    pub fn write(place: &str, by: PartitionBy, units: f64) -> Self {
-        Self { place: place.to_owned(), by, read_units: 0.0, write_units: units }
+    pub fn write(resource: &str, by: PartitionBy, units: f64) -> Self {
+        Self { place: resource.to_owned(), by, read_units: 0.0, write_units: units }
     }
 }
 

@@ -92,8 +92,8 @@ impl Queue {
     }
 
     fn is_noisy(&self, user: usize) -> bool {
-        let its = self.in_flight_of[user];
-        NOISY_FROM <= its && f64::from(self.in_flight) * NOISY_SHARE < f64::from(its)
+        let in_flight = self.in_flight_of[user];
+        NOISY_FROM <= in_flight && f64::from(self.in_flight) * NOISY_SHARE < f64::from(in_flight)
     }
 
     /// A message of this user is deleted, or can be received again.
@@ -132,16 +132,16 @@ impl Queue {
     }
 
     pub(super) fn new_batch(&mut self, now: Ms) -> u32 {
-        let place = self.free.pop().unwrap_or_else(|| {
+        let batch_id = self.free.pop().unwrap_or_else(|| {
             self.batches.push(Batch::default());
             u32::try_from(self.batches.len() - 1).unwrap_or(u32::MAX)
         });
-        let batch = &mut self.batches[place as usize];
+        let batch = &mut self.batches[batch_id as usize];
         (batch.received, batch.is_open, batch.left) = (now, true, 0);
         batch.number += 1;
-        self.open.push_back(place);
+        self.open.push_back(batch_id);
         self.busy += 1;
         self.most_busy = self.most_busy.max(self.busy);
-        place
+        batch_id
     }
 }

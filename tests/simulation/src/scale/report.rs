@@ -6,11 +6,11 @@ use std::panic::resume_unwind;
 use std::thread;
 
 use super::limits::DEFAULT_POLLERS;
-use super::{EventSource, Profile, Scale, Setting, Tables, run};
+use super::{EventSource, Profile, ScaleFigures, Setting, Tables, run};
 
 /// Settings by name, and the figures of each.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report(pub Vec<(&'static str, Scale)>);
+pub struct Report(pub Vec<(&'static str, ScaleFigures)>);
 
 impl Report {
     /// Runs a million posts in every setting of interest, with these costs and
@@ -18,7 +18,7 @@ impl Report {
     pub fn make(seed: u64, profile: &Profile) -> Self {
         let ready = || Setting { seed, profile: profile.clone(), ..Setting::million() };
         let idle = EventSource::Provisioned { pollers: DEFAULT_POLLERS };
-        Self::of(&[
+        Self::run(&[
             ("all ready", ready()),
             ("standard from idle", Setting { source: EventSource::Standard, ..ready() }),
             ("provisioned from idle", Setting { source: idle, ..ready() }),
@@ -28,7 +28,7 @@ impl Report {
     }
 
     /// Runs these settings, as many at the same time as there are processors.
-    pub fn of(settings: &[(&'static str, Setting)]) -> Self {
+    pub fn run(settings: &[(&'static str, Setting)]) -> Self {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         let mut scales = Vec::new();
         for some in settings.chunks(processors) {
@@ -42,7 +42,7 @@ impl Report {
 
     /// The figures of the first setting, with everything ready: the targets are
     /// set for this one.
-    pub fn ready(&self) -> Option<&Scale> {
+    pub fn ready(&self) -> Option<&ScaleFigures> {
         self.0.first().map(|it| &it.1)
     }
 }

@@ -98,7 +98,7 @@ pub(super) mod copied {
     pub(crate) const MAX_WAIT_MS: Ms = 4_000;
     /// `AFTER_LEASE` in `libs/publishing/src/deliver.rs`, in milliseconds.
     pub(crate) const AFTER_LEASE_MS: Ms = 3_000;
-    /// `RollUps::default` in `libs/publishing/src/lib.rs`.
+    /// `RollUpLimiter::default` in `libs/publishing/src/lib.rs`.
     pub(crate) const ROLL_UPS_AT_ONCE: u32 = 4;
     /// The schedule of `PublisherFunction` in `template.yaml`, in milliseconds.
     pub(crate) const PERIOD_MS: Ms = 60_000;

@@ -25,7 +25,7 @@ pub(super) enum Answer {
 }
 
 /// A table or an index.
-struct Place {
+struct Resource {
     name: String,
     by: PartitionBy,
     whole: Meter,
@@ -33,7 +33,7 @@ struct Place {
     throttled: u32,
 }
 
-impl Place {
+impl Resource {
     fn partition(&self, keys: &Keys, partitions: Partitions) -> usize {
         let key = match self.by {
             PartitionBy::User => keys.user,
@@ -57,7 +57,7 @@ fn scattered(key: usize) -> usize {
 /// Tables and indexes.
 pub(super) struct Store {
     tables: Tables,
-    places: Vec<Place>,
+    places: Vec<Resource>,
     keys: [usize; 3],
     hottest_partition: Hottest,
     hottest_table: Hottest,
@@ -98,7 +98,7 @@ impl Store {
             Partitions::Shared => self.tables.partition_count(),
         };
         let partitions = vec![Meter::default(); count];
-        self.places.push(Place { name: name.to_owned(), by, whole: Meter::default(), partitions, throttled: 0 });
+        self.places.push(Resource { name: name.to_owned(), by, whole: Meter::default(), partitions, throttled: 0 });
         self.places.len() - 1
     }
 
@@ -114,28 +114,28 @@ impl Store {
         let mut answer = Answer::Done;
         for charge in call {
             let charge = charge.times(times);
-            let place = &mut self.places[charge.place];
-            let partition = place.partition(keys, self.tables.partitions);
-            let meter = place.partitions[partition].at(second);
-            let whole = place.whole.at(second);
+            let resource = &mut self.places[charge.place];
+            let partition = resource.partition(keys, self.tables.partitions);
+            let meter = resource.partitions[partition].at(second);
+            let whole = resource.whole.at(second);
             if !repeated {
                 let share = meter.ask(&charge, limits);
-                self.hottest_partition.heat(share, second, || format!("{} {partition}", place.name));
+                self.hottest_partition.heat(share, second, || format!("{} {partition}", resource.name));
                 let share = whole.ask(&charge, self.tables);
-                self.hottest_table.heat(share, second, || place.name.clone());
+                self.hottest_table.heat(share, second, || resource.name.clone());
             }
             if answer == Answer::Done && !(meter.has_room(&charge, limits) && whole.has_room(&charge, self.tables)) {
-                place.throttled += 1;
+                resource.throttled += 1;
                 answer = Answer::Throttled;
             }
         }
         if answer == Answer::Done {
             for charge in call {
                 let charge = charge.times(times);
-                let place = &mut self.places[charge.place];
-                let partition = place.partition(keys, self.tables.partitions);
-                place.partitions[partition].grant(&charge);
-                place.whole.grant(&charge);
+                let resource = &mut self.places[charge.place];
+                let partition = resource.partition(keys, self.tables.partitions);
+                resource.partitions[partition].grant(&charge);
+                resource.whole.grant(&charge);
             }
         }
         answer

@@ -17,13 +17,13 @@ fn small() -> Setting {
 }
 
 #[track_caller]
-fn assert_nothing_lost(scale: &Scale) {
+fn assert_nothing_lost(scale: &ScaleFigures) {
     assert_eq!((scale.public, scale.told, scale.calls_begun), (scale.posts, scale.posts, scale.posts), "\n{scale}");
     assert_eq!(scale.early, 0);
 }
 
 #[test]
-fn everything_adds_up() {
+fn figures_of_a_small_run_are_consistent() {
     let scale = run(&small());
 
     assert_nothing_lost(&scale);
@@ -64,7 +64,7 @@ fn ordinary_minute_is_rolled_up_immediately() {
 }
 
 #[test]
-fn whether_a_minute_is_full_is_guessed_from_the_first_page_of_a_shard() {
+fn full_minute_is_estimated_from_the_first_page() {
     // The first pages of four shards show only 400 of the 10,000 posts.
     let guessed = |full| run(&Setting { full, ..small() }).told_meanwhile < 9_000;
 
@@ -85,7 +85,7 @@ fn roll_up_after_the_longest_delay_is_forwarded_until_then() {
 }
 
 #[test]
-fn an_environment_tells_a_few_posts_at_the_same_time() {
+fn environment_limits_concurrent_roll_ups() {
     let in_flight = |roll_ups_at_once| {
         let scale = run(&Setting { full: 20_000, page: 10_000, roll_ups_at_once, ..small() });
         assert_nothing_lost(&scale);
@@ -96,7 +96,7 @@ fn an_environment_tells_a_few_posts_at_the_same_time() {
 }
 
 #[test]
-fn twice_the_shards_are_half_as_hot() {
+fn doubling_shards_halves_the_hottest_partition() {
     let share = |due_shards| run(&Setting { due_shards, ..small() }).hottest_partition.share;
 
     let shares = [1, 2, 4].map(share);
@@ -114,7 +114,7 @@ fn a_throttled_table_makes_posts_late_and_loses_none() {
 }
 
 #[test]
-fn a_message_that_was_put_aside_is_made_up_for_by_the_sweep() {
+fn dead_lettered_message_is_recovered_by_the_sweep() {
     let narrow = Tables { write_units: 200.0, ..small().tables };
     let scale = run(&Setting { tables: narrow, receives: 1, ..small() });
 
@@ -132,7 +132,7 @@ fn keys_that_share_partitions_are_hotter() {
 }
 
 #[test]
-fn an_event_source_that_has_to_grow_and_too_few_environments_make_posts_late() {
+fn growing_event_source_and_few_environments_delay_posts() {
     let late = |source, environments| {
         let scale = run(&Setting { source, environments, batch: 2, ..small() });
         assert_nothing_lost(&scale);
@@ -146,7 +146,7 @@ fn an_event_source_that_has_to_grow_and_too_few_environments_make_posts_late() {
 }
 
 #[test]
-fn a_tick_that_is_cut_off_is_made_up_for_by_the_next() {
+fn cut_off_tick_is_completed_by_the_next() {
     let slow = Setting { sends_at_once: 1, shards_at_once: 1, ..small() };
     let scale = run(&Setting { tick_limit_ms: 15_000, ..slow });
 
@@ -180,12 +180,12 @@ fn at_the_last_shard(setting: &Setting) -> world::World<'_> {
 }
 
 #[test]
-fn what_goes_wrong_with_overdue_posts_does_not_hold_up_the_plan() {
+fn failing_overdue_posts_do_not_delay_planning() {
     let setting = small();
     let [mut well, mut overdue_failed, mut failed] = [(); 3].map(|()| at_the_last_shard(&setting));
 
     well.end_shard(1);
-    overdue_failed.leave_overdue(1);
+    overdue_failed.skip_overdue(1);
     failed.end_tick(1);
 
     let planned = [well, overdue_failed, failed].map(|it| (it.publisher.planned_until, it.tally.ticks_cut_off));
@@ -202,7 +202,7 @@ fn unmovable_overdue_posts_are_rolled_up_eventually() {
 }
 
 #[test]
-fn a_slow_platform_does_not_hold_up_the_other_deliveries_of_its_batch() {
+fn slow_platform_does_not_delay_its_batch() {
     let scale = run(&small());
 
     // Ten of the ten thousand calls take 15 s, and share their batches with
@@ -211,7 +211,7 @@ fn a_slow_platform_does_not_hold_up_the_other_deliveries_of_its_batch() {
 }
 
 #[test]
-fn one_user_with_slow_servers_makes_nobody_else_late() {
+fn user_with_slow_servers_does_not_delay_others() {
     let scale = run(&Setting::attacked());
 
     assert_nothing_lost(&scale);
@@ -219,7 +219,7 @@ fn one_user_with_slow_servers_makes_nobody_else_late() {
 }
 
 #[test]
-fn without_fairness_one_user_with_slow_servers_makes_everybody_late() {
+fn without_fairness_slow_servers_delay_all_users() {
     let late = |fair_queue, share| {
         let scale = run(&Setting { fair_queue, share, ..Setting::attacked() });
         assert_nothing_lost(&scale);
@@ -236,14 +236,14 @@ fn without_fairness_one_user_with_slow_servers_makes_everybody_late() {
 }
 
 #[test]
-fn fairness_costs_posts_nothing_that_do_not_come_in_crowds() {
+fn fairness_costs_nothing_without_bursts() {
     let units = |share| run(&Setting { share, ..small() }).write_units_per_post;
 
     assert!((units(small().share) - units(None)).abs() < 0.01, "{}", units(small().share));
 }
 
 #[test]
-fn the_same_seed_gives_the_same_figures_and_another_gives_others() {
+fn figures_depend_only_on_the_seed() {
     let seeded = |seed| run(&Setting { seed, ..small() });
 
     assert_eq!(seeded(7), seeded(7));
@@ -251,9 +251,9 @@ fn the_same_seed_gives_the_same_figures_and_another_gives_others() {
 }
 
 #[test]
-fn the_busiest_user_has_what_was_asked_for() {
+fn busiest_user_has_the_configured_posts() {
     let setting = small();
-    let posts = posts::make(&setting, &mut chance::Chance::new(1));
+    let posts = posts::make(&setting, &mut chance::Random::new(1));
     let mut counts = vec![0; setting.users as usize];
     for post in &posts {
         counts[post.keys.user as usize] += 1;
@@ -265,8 +265,8 @@ fn the_busiest_user_has_what_was_asked_for() {
 }
 
 #[test]
-fn settings_stand_side_by_side() {
-    let report = Report::of(&[("one", small()), ("two", Setting { due_shards: 8, ..small() })]);
+fn report_has_one_column_per_setting() {
+    let report = Report::run(&[("one", small()), ("two", Setting { due_shards: 8, ..small() })]);
 
     let shown = report.to_string();
     assert_eq!(shown.lines().next().map(|it| it.split_whitespace().rev().take(2).collect()), Some(vec!["two", "one"]));
@@ -275,7 +275,7 @@ fn settings_stand_side_by_side() {
 }
 
 #[test]
-fn numbers_that_are_copied_are_as_in_the_code_and_the_template() {
+fn copied_numbers_match_code_and_template() {
     use setting::copied::*;
     let queue = "libs/cloud/src/queue.rs";
     let plan = "libs/publishing/src/plan.rs";

@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use self::deliver::Tasks;
 use self::publisher::Publisher;
 use super::agenda::{Agenda, Event};
-use super::chance::Chance;
+use super::chance::Random;
 use super::places::Places;
 use super::posts::{self, Post};
 use super::queue::Queue;
 use super::store::{Call, Store};
-use super::{Hottest, Ms, Scale, Setting};
+use super::{Hottest, Ms, ScaleFigures, Setting};
 
 /// No run takes this long: a model that is still running then is stuck.
 const LONGEST_MS: Ms = 24 * 3_600_000;
@@ -65,7 +65,7 @@ pub(super) struct Heat {
 
 pub(super) struct World<'a> {
     pub(super) setting: &'a Setting,
-    pub(super) chance: Chance,
+    pub(super) chance: Random,
     pub(super) now: Ms,
     pub(super) agenda: Agenda,
     pub(super) store: Store,
@@ -80,7 +80,7 @@ pub(super) struct World<'a> {
 
 impl<'a> World<'a> {
     pub(super) fn new(setting: &'a Setting) -> Self {
-        let mut chance = Chance::new(setting.seed);
+        let mut chance = Random::new(setting.seed);
         let posts = posts::make(setting, &mut chance);
         let mut store = Store::new(setting);
         let profile = &setting.profile;
@@ -109,7 +109,7 @@ impl<'a> World<'a> {
         }
     }
 
-    pub(super) fn run(mut self) -> Scale {
+    pub(super) fn run(mut self) -> ScaleFigures {
         self.agenda.put(Publisher::first_tick(self.setting), Event::Tick);
         let mut hot = None;
         while self.tally.told < self.setting.posts {
@@ -122,7 +122,7 @@ impl<'a> World<'a> {
         }
         let hot = hot.unwrap_or_else(|| self.heat());
         let rest = self.heat();
-        Scale::of(&self, hot, rest)
+        ScaleFigures::from_model(&self, hot, rest)
     }
 
     /// Whether a post is still to be settled.

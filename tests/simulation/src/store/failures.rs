@@ -53,8 +53,8 @@ impl StoreFault {
 
 /// The probabilities for a request. Only writes to items that transactions write as well can
 /// conflict.
-pub(crate) fn chances(probabilities: &FaultProbabilities, contended: bool) -> [(f64, StoreFault); 7] {
-    let conflicting = if contended { probabilities.transaction_conflict_probability } else { 0.0 };
+pub(crate) fn chances(probabilities: &FaultProbabilities, may_conflict: bool) -> [(f64, StoreFault); 7] {
+    let conflicting = if may_conflict { probabilities.transaction_conflict_probability } else { 0.0 };
     [
         (probabilities.call_failure_probability / 4.0, StoreFault::Unsent),
         (probabilities.call_failure_probability / 4.0, StoreFault::ResponseLost),

@@ -27,7 +27,7 @@ pub(crate) enum StoredItem {
 }
 
 impl Image {
-    pub(crate) fn of(table: Table, raw: Attributes) -> Self {
+    pub(crate) fn from_attributes(table: Table, raw: Attributes) -> Self {
         let kept = match table {
             Table::Posts if raw.contains_key("revision") => StoredItem::Post(Box::new(typed(&raw))),
             Table::Deliveries if raw.contains_key("revision") => StoredItem::Delivery(Box::new(typed(&raw))),

@@ -71,18 +71,18 @@ impl Journal {
             if !is_followed(table) {
                 continue;
             }
-            let place = (table, text_of(&key));
-            let before = self.now.get(&place).cloned();
+            let item_key = (table, text_of(&key));
+            let before = self.now.get(&item_key).cloned();
             let after = if how == "update" { tables.item(table, key) } else { after };
             if before.as_ref().map(|it| &it.raw) == after.as_ref() {
                 continue;
             }
-            let after = after.map(|raw| Arc::new(Image::of(table, raw)));
+            let after = after.map(|raw| Arc::new(Image::from_attributes(table, raw)));
             match &after {
-                Some(image) => self.now.insert(place.clone(), Arc::clone(image)),
-                None => self.now.remove(&place),
+                Some(image) => self.now.insert(item_key.clone(), Arc::clone(image)),
+                None => self.now.remove(&item_key),
             };
-            self.changes.push(Change { at, place, before, after });
+            self.changes.push(Change { at, place: item_key, before, after });
         }
     }
 
@@ -126,13 +126,13 @@ impl Journal {
 
     /// When a delivery last made progress. A move in the due index by the sweep does not count.
     pub(crate) fn last_step(&self, delivery: &Delivery) -> Option<DateTime<Utc>> {
-        let of = |image: &'_ Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
+        let delivery_of = |image: &'_ Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
             Some(StoredItem::Delivery(it)) if it.target_id == delivery.target_id && it.post_id == delivery.post_id => {
                 Some(Delivery { due_at: None, ..it.as_ref().clone() })
             }
             _ => None,
         };
-        let step = |it: &&Change| of(&it.after).is_some_and(|after| of(&it.before) != Some(after));
+        let step = |it: &&Change| delivery_of(&it.after).is_some_and(|after| delivery_of(&it.before) != Some(after));
         self.backwards().find(step).map(|it| it.at)
     }
 
@@ -163,12 +163,12 @@ impl Journal {
     }
 
     /// When the tick may publish events of the outbox.
-    pub(crate) fn left_behind(&self) -> impl Iterator<Item = DateTime<Utc>> {
+    pub(crate) fn outbox_due_times(&self) -> impl Iterator<Item = DateTime<Utc>> {
         self.instants(Table::Outbox, "due_at")
     }
 
     /// When webhook deliveries that have not ended are due.
-    pub(crate) fn webhook_deliveries_due(&self) -> impl Iterator<Item = DateTime<Utc>> {
+    pub(crate) fn webhook_delivery_due_times(&self) -> impl Iterator<Item = DateTime<Utc>> {
         self.instants(Table::WebhookDeliveries, "due_at")
     }
 
@@ -182,37 +182,36 @@ impl Journal {
     }
 
     /// The ids of created and of deleted connections.
-    pub(crate) fn made_and_removed(&self) -> (Vec<ConnectionId>, Vec<ConnectionId>) {
-        let of = |image: &Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
+    pub(crate) fn created_and_deleted_connections(&self) -> (Vec<ConnectionId>, Vec<ConnectionId>) {
+        let connection_of = |image: &Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
             Some(StoredItem::Connection(it)) => Some(it.connection_id),
             _ => None,
         };
-        let changes = || self.changes.iter().map(|it| (of(&it.before), of(&it.after)));
-        let made = changes().filter_map(|it| if it.0.is_none() { it.1 } else { None });
-        let removed = changes().filter_map(|it| if it.1.is_none() { it.0 } else { None });
-        (made.collect(), removed.collect())
+        let changes = || self.changes.iter().map(|it| (connection_of(&it.before), connection_of(&it.after)));
+        let created = changes().filter_map(|it| if it.0.is_none() { it.1 } else { None });
+        let deleted = changes().filter_map(|it| if it.1.is_none() { it.0 } else { None });
+        (created.collect(), deleted.collect())
     }
 
     /// Whether the intent of a publish call was ever written for this delivery.
-    pub(crate) fn was_intended(&self, reference: Reference) -> bool {
-        let of = |it: &Delivery| Reference::of(it) == reference;
-        self.changes
-            .iter()
-            .filter_map(|it| it.after.as_deref())
-            .any(|it| matches!(&it.kept, StoredItem::Delivery(delivery) if delivery.intent.is_some() && of(delivery)))
+    pub(crate) fn has_intent(&self, reference: Reference) -> bool {
+        let is_about = |it: &Delivery| Reference::from_delivery(it) == reference;
+        self.changes.iter().filter_map(|it| it.after.as_deref()).any(
+            |it| matches!(&it.kept, StoredItem::Delivery(delivery) if delivery.intent.is_some() && is_about(delivery)),
+        )
     }
 
     /// The follow-ups of this delivery's post that were begun.
     pub(crate) fn followed(&self, reference: Reference) -> BTreeSet<&str> {
         let begun = self.changes.iter().filter_map(|it| match &it.after.as_deref()?.kept {
-            StoredItem::Delivery(it) if Reference::of(it) == reference => it.follow_ups.as_ref(),
+            StoredItem::Delivery(it) if Reference::from_delivery(it) == reference => it.follow_ups.as_ref(),
             _ => None,
         });
         begun.filter(|it| it.call_begun_at.is_some()).map(FollowUps::first_name).collect()
     }
 
     /// The account on the platform of a current or former connection.
-    pub(crate) fn account_of(&self, id: Option<ConnectionId>) -> Option<&str> {
+    pub(crate) fn find_account(&self, id: Option<ConnectionId>) -> Option<&str> {
         self.changes.iter().find_map(|it| match &it.after.as_deref()?.kept {
             StoredItem::Connection(connection) if Some(connection.connection_id) == id => {
                 Some(connection.profile.account_id.as_str())

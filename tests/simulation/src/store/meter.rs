@@ -28,9 +28,9 @@ pub(crate) fn ask(request: &mut Request) {
 }
 
 /// The cost of a request, read from its response.
-pub(crate) fn charges(answer: &str, writes: bool, prefix: &str) -> Vec<Charge> {
-    let answer: Value = serde_json::from_str(answer).expect("an answer in JSON");
-    let tables = match &answer["ConsumedCapacity"] {
+pub(crate) fn charges(response: &str, writes: bool, prefix: &str) -> Vec<Charge> {
+    let response: Value = serde_json::from_str(response).expect("an answer in JSON");
+    let tables = match &response["ConsumedCapacity"] {
         Value::Array(tables) => tables.clone(),
         Value::Null => Vec::new(),
         table => vec![table.clone()],

@@ -80,7 +80,7 @@ impl Request {
     }
 
     /// Whether it reads a table (not an index) without a consistent read.
-    pub(crate) fn reads_eventually(&self) -> bool {
+    pub(crate) fn is_eventually_consistent(&self) -> bool {
         match self {
             Self::Get(it) => it.consistent_read != Some(true),
             Self::BatchGet(it) => it.request_items.values().any(|it| it.consistent_read != Some(true)),
@@ -104,8 +104,8 @@ impl Request {
                 }
             }
             Self::Query(it) => {
-                let of = it.index_name.as_deref().unwrap_or("keys");
-                let _ = write!(text, "query {}/{of}", short(&it.table_name));
+                let index = it.index_name.as_deref().unwrap_or("keys");
+                let _ = write!(text, "query {}/{index}", short(&it.table_name));
                 for (name, value) in sorted(it.expression_attribute_values.as_ref()) {
                     let _ = write!(text, " {name}={}", plain(value));
                 }

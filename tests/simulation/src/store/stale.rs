@@ -26,7 +26,7 @@ pub(crate) struct Question {
 impl Question {
     /// `None` for queries that the simulator does not need to make stale: later pages, other
     /// orders, indexes of tables that the journal does not record.
-    pub(crate) fn of(request: &QueryRequest) -> Option<Self> {
+    pub(crate) fn from_request(request: &QueryRequest) -> Option<Self> {
         if request.exclusive_start_key_raw.is_some() || !request.scan_index_forward {
             return None;
         }
@@ -36,24 +36,24 @@ impl Question {
         }
         let name = request.index_name.as_deref()?;
         let index = *table.indexes.iter().find(|it| it.name == name).expect("the index is there");
-        let words: Vec<_> = request.key_condition_expression.as_deref()?.split_whitespace().collect();
+        let condition: Vec<_> = request.key_condition_expression.as_deref()?.split_whitespace().collect();
         let values = request.expression_attribute_values.as_ref()?;
         let value = |name: &str| values.get(name).cloned();
-        let (hash, least, most) = match words[..] {
+        let (hash, least, most) = match condition[..] {
             [_, "=", hash] => (hash, None, None),
             [_, "=", hash, "AND", _, "<=", most] => (hash, None, value(most)),
             [_, "=", hash, "AND", _, "BETWEEN", least, "AND", most] => (hash, value(least), value(most)),
-            _ => panic!("the simulator cannot read the condition {words:?}"),
+            _ => panic!("the simulator cannot read the condition {condition:?}"),
         };
         Some(Self { table, index, hash: value(hash)?, least, most, limit: request.limit.unwrap_or(usize::MAX) })
     }
 
     /// The earlier response of the index: the current one with the changes since then undone.
     /// `None` if nothing has changed since.
-    pub(crate) fn as_of(
+    pub(crate) fn items_at(
         &self,
         then: DateTime<Utc>,
-        answered: &[Attributes],
+        current: &[Attributes],
         journal: &Journal,
     ) -> Option<Vec<Attributes>> {
         // The oldest change since then has the item as it was before.
@@ -65,9 +65,9 @@ impl Question {
         if earlier.is_empty() {
             return None;
         }
-        let untouched = answered.iter().filter(|it| !earlier.contains_key(&text_of(&key_of(it, &self.table))));
+        let untouched = current.iter().filter(|it| !earlier.contains_key(&text_of(&key_of(it, &self.table))));
         let mut items: Vec<Attributes> = untouched.cloned().collect();
-        let before = earlier.values().flatten().filter(|it| self.is_about(&it.raw));
+        let before = earlier.values().flatten().filter(|it| self.has_item(&it.raw));
         items.extend(before.map(|it| projected(&it.raw, &self.table, &self.index)));
         let range = self.index.range.name;
         items.sort_by(|one, two| compare(&one[range], &two[range]));
@@ -75,7 +75,7 @@ impl Question {
         Some(items)
     }
 
-    fn is_about(&self, item: &Attributes) -> bool {
+    fn has_item(&self, item: &Attributes) -> bool {
         let Some(range) = item.get(self.index.range.name) else { return false };
         item.get(self.index.hash.name) == Some(&self.hash)
             && self.least.as_ref().is_none_or(|it| compare(it, range) != Ordering::Greater)
@@ -153,7 +153,7 @@ mod tests {
             most: number(noon() + LEASE_DURATION),
             limit: 9,
         };
-        let then = |at| question.as_of(at, &[], &lock(&journal)).map(|it| it.len());
+        let then = |at| question.items_at(at, &[], &lock(&journal)).map(|it| it.len());
 
         assert_eq!(then(written_at - TimeDelta::seconds(1)), Some(0));
         assert_eq!(then(written_at + TimeDelta::seconds(1)), Some(1));

@@ -14,7 +14,7 @@ use storage::{ConnectFlow, Connected, Connecting, Disconnected, FlowState, NewCr
 use super::People;
 use crate::deployment::REQUEST_LIMIT;
 use crate::network::Spec;
-use crate::scenario::{AccountAct, AccountPlot};
+use crate::scenario::{AccountAction, AccountPlan};
 
 /// How long owners continue to maintain their accounts after the last fault.
 const CARED_FOR: TimeDelta = TimeDelta::minutes(3);
@@ -27,8 +27,8 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    pub(super) fn new(place: usize, platform: &str) -> Self {
-        Self { spec: Spec::named(platform), id: format!("account-{place}") }
+    pub(super) fn new(index: usize, platform: &str) -> Self {
+        Self { spec: Spec::named(platform), id: format!("account-{index}") }
     }
 
     /// Whether a connection is for this account.
@@ -37,13 +37,13 @@ impl Account {
     }
 
     /// Connects the account as at the end of a connect flow.
-    pub(super) async fn connect(&self, people: &People) -> Result<Connected, PublishingError> {
-        let publishing = people.deployment.started();
-        let (store, user, provider) = (&publishing.store, people.user.user_id, self.spec.name);
+    pub(super) async fn connect(&self, users: &People) -> Result<Connected, PublishingError> {
+        let publishing = users.deployment.started();
+        let (store, user, provider) = (&publishing.store, users.user.user_id, self.spec.name);
         let now = publishing.clock.now();
         let state = random_u64().to_string();
-        store.begin_connect_flow(&state, &self.connect_flow(people, now)).await?;
-        let credentials = people.deployment.network.authorize(self.spec, &self.id);
+        store.begin_connect_flow(&state, &self.connect_flow(users, now)).await?;
+        let credentials = users.deployment.network.authorize(self.spec, &self.id);
         let name = grant_name(provider, &self.id);
         let plain = credentials.to_bytes();
         let sealed = publishing.sealer.seal(plain.expose_secret().as_bytes(), &grant_context(user, &name)).await?;
@@ -64,7 +64,7 @@ impl Account {
                 profile: self.profile(),
                 token_expires_at: credentials.expires_at,
                 created_at: now,
-                ..domain::testing::a_connection(&people.user)
+                ..domain::testing::a_connection(&users.user)
             };
             let event = found.is_none().then(|| Event::connected(&connection, now));
             let account = [Connecting { connection, grant_name: name.clone(), own: None, found }];
@@ -83,9 +83,9 @@ impl Account {
         AccountInfo { account_id: id, username: None, display_name: None, avatar: None, profile_url: None }
     }
 
-    fn connect_flow(&self, people: &People, now: chrono::DateTime<chrono::Utc>) -> ConnectFlow {
+    fn connect_flow(&self, users: &People, now: chrono::DateTime<chrono::Utc>) -> ConnectFlow {
         ConnectFlow {
-            user_id: people.user.user_id,
+            user_id: users.user.user_id,
             provider: self.spec.name.to_owned(),
             state: FlowState::Completing,
             created_at: now,
@@ -103,28 +103,28 @@ impl Account {
 pub(super) struct Owner {
     people: Arc<People>,
     account: Account,
-    plot: AccountPlot,
+    plot: AccountPlan,
 }
 
 impl Owner {
-    pub(super) fn new(people: Arc<People>, place: usize, plot: AccountPlot) -> Self {
-        let account = people.accounts[place].clone();
-        Self { people, account, plot }
+    pub(super) fn new(users: Arc<People>, index: usize, plan: AccountPlan) -> Self {
+        let account = users.accounts[index].clone();
+        Self { people: users, account, plot: plan }
     }
 
     /// Follows the plot, and maintains the account in between.
     pub(super) async fn live(self) {
         let world = Arc::clone(&self.people.deployment.world);
-        let mut acts = self.plot.acts.iter();
-        let mut next = acts.next();
+        let mut actions = self.plot.acts.iter();
+        let mut next = actions.next();
         let ends_at = world.quiet_at + CARED_FOR;
         loop {
             let next_step_at = world.now() + TimeDelta::milliseconds(world.dice().i64(15_000..45_000));
             let act_at = next.map(|it| world.start + it.0);
-            if let (Some(at), Some((_, act))) = (act_at.filter(|it| *it <= next_step_at), next) {
+            if let (Some(at), Some((_, action))) = (act_at.filter(|it| *it <= next_step_at), next) {
                 world.sleep_until(at).await;
-                self.act(*act).await;
-                next = acts.next();
+                self.act(*action).await;
+                next = actions.next();
                 continue;
             }
             if ends_at < next_step_at {
@@ -132,7 +132,7 @@ impl Owner {
             }
             world.sleep_until(next_step_at).await;
             if self.plot.reconnects && self.is_asked_to_connect() {
-                self.act(AccountAct::Connect).await;
+                self.act(AccountAction::Connect).await;
             }
         }
     }
@@ -141,18 +141,18 @@ impl Owner {
         self.people.connection(&self.account).is_some_and(|it| it.needs_reconnection)
     }
 
-    async fn act(&self, act: AccountAct) {
+    async fn act(&self, action: AccountAction) {
         let deployment = &self.people.deployment;
         let (platform, id) = (self.account.spec.name, &self.account.id);
-        deployment.world.note(format!("the owner of {id} on {platform}: {act:?}"));
-        match act {
-            AccountAct::Revoke => deployment.network.revoke(id),
-            AccountAct::Connect => {
+        deployment.world.note(format!("the owner of {id} on {platform}: {action:?}"));
+        match action {
+            AccountAction::Revoke => deployment.network.revoke(id),
+            AccountAction::Connect => {
                 let connect = self.account.connect(&self.people);
                 let ended = deployment.world.process("connections", REQUEST_LIMIT, connect).await;
                 deployment.world.note(format!("connected: {ended:?}"));
             }
-            AccountAct::Disconnect => {
+            AccountAction::Disconnect => {
                 let Some(connection) = self.people.connection(&self.account) else { return };
                 let disconnect = self.disconnect(&connection);
                 let ended = deployment.world.process("connections", REQUEST_LIMIT, disconnect).await;

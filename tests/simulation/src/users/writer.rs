@@ -8,12 +8,12 @@ use domain::id::PostId;
 use domain::idempotency::IdempotencyKey;
 use domain::post::{Authority, NewTarget, PostStatus};
 use publishing::{ChangePost, Changed, CreatePost, Created, PublishingError};
-use storage::IdempotencyUse;
+use storage::IdempotentRequest;
 use tokio::task::JoinSet;
 
 use super::{Answer, People, Said};
 use crate::deployment::REQUEST_LIMIT;
-use crate::scenario::{PostAct, PostPlot};
+use crate::scenario::{PostAction, PostPlan};
 use crate::world::lock;
 
 /// How often a request without a response is repeated.
@@ -27,7 +27,7 @@ const CARED_FOR: TimeDelta = TimeDelta::minutes(3);
 pub(super) struct Writer {
     people: Arc<People>,
     label: usize,
-    plot: PostPlot,
+    plot: PostPlan,
     /// Known from the response to the request that creates it.
     post: Option<PostId>,
     /// The number of different texts the post has had.
@@ -35,31 +35,31 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(people: Arc<People>, label: usize, plot: PostPlot) -> Self {
-        Self { people, label, plot, post: None, texts: 0 }
+    pub(super) fn new(users: Arc<People>, label: usize, plan: PostPlan) -> Self {
+        Self { people: users, label, plot: plan, post: None, texts: 0 }
     }
 
     /// Follows the plot, each action at its time, even if the previous one has no response.
     pub(super) async fn live(mut self) {
         let world = Arc::clone(&self.people.deployment.world);
-        let mut asked = JoinSet::new();
-        for (after, act) in self.plot.acts.clone() {
+        let mut requests = JoinSet::new();
+        for (after, action) in self.plot.acts.clone() {
             world.sleep_until(world.start + after).await;
-            match (act, self.post) {
-                (PostAct::Create(due), _) => self.create(act, due).await,
+            match (action, self.post) {
+                (PostAction::Create(due), _) => self.create(action, due).await,
                 (_, Some(post)) => {
-                    let request = self.request(act);
+                    let request = self.request(action);
                     let writer = self.clone();
-                    asked.spawn(async move { writer.change(post, act, request).await });
+                    requests.spawn(async move { writer.change(post, action, request).await });
                 }
                 // No response arrived, so the writer does not know the post's id.
                 _ => return,
             }
         }
-        while let Some(ended) = asked.join_next().await {
+        while let Some(ended) = requests.join_next().await {
             ended.expect("nobody panics");
         }
-        self.try_again().await;
+        self.retry_failed_post().await;
     }
 
     fn at(&self, after: TimeDelta) -> DateTime<Utc> {
@@ -72,23 +72,23 @@ impl Writer {
     }
 
     /// Targets for those of these accounts that are connected.
-    fn targets(&self, places: impl IntoIterator<Item = usize>) -> Vec<NewTarget> {
-        let people = &self.people;
-        let connections = places.into_iter().filter_map(|it| people.connection(people.accounts.get(it)?));
-        let target = |(index, it): (usize, Connection)| NewTarget::of(index, it.connection_id);
+    fn targets(&self, indexes: impl IntoIterator<Item = usize>) -> Vec<NewTarget> {
+        let users = &self.people;
+        let connections = indexes.into_iter().filter_map(|it| users.connection(users.accounts.get(it)?));
+        let target = |(index, it): (usize, Connection)| NewTarget::new(index, it.connection_id);
         connections.enumerate().map(target).collect()
     }
 
-    async fn create(&mut self, act: PostAct, due: Option<TimeDelta>) {
-        let people = Arc::clone(&self.people);
-        let deployment = &people.deployment;
+    async fn create(&mut self, action: PostAction, due: Option<TimeDelta>) {
+        let users = Arc::clone(&self.people);
+        let deployment = &users.deployment;
         let world = &deployment.world;
         let request = CreatePost {
             text: Some(self.text()),
             targets: self.targets(self.plot.targets.iter().copied()),
             scheduled_at: due.map(|it| self.at(it).max(world.now())),
-            key: Some(IdempotencyUse {
-                user: people.user.user_id,
+            key: Some(IdempotentRequest {
+                user: users.user.user_id,
                 route: "POST /posts",
                 key: IdempotencyKey::parse(self.label.to_string().as_bytes()).expect("a key"),
                 body_hash: String::new(),
@@ -97,15 +97,15 @@ impl Writer {
         };
         for _ in 0..REPEATS {
             let publishing = deployment.started();
-            let create = publishing.create_post(people.user.user_id, request.clone());
+            let create = publishing.create_post(users.user.user_id, request.clone());
             let ended = world.process("posts", REQUEST_LIMIT, create).await;
             match &ended {
                 Some(Ok(Created::New(post) | Created::Replayed(post))) => {
                     self.post = Some(post.post_id);
-                    self.answer(post.post_id, act, None, Said::Done(post.clone()));
+                    self.answer(post.post_id, action, None, Said::Done(post.clone()));
                 }
                 Some(Ok(refused)) => world.note(format!("post {} is refused: {refused:?}", self.label)),
-                Some(Err(error)) => failed(error),
+                Some(Err(error)) => log_error(error),
                 None => {}
             }
             if let Some(Ok(_)) = ended {
@@ -129,63 +129,65 @@ impl Writer {
     }
 
     /// The body of a request for this action.
-    fn request(&mut self, act: PostAct) -> ChangePost {
+    fn request(&mut self, action: PostAction) -> ChangePost {
         let now = self.people.deployment.world.now();
         let unchanged = ChangePost::default();
-        match act {
-            PostAct::Rewrite => ChangePost { text: Some(self.text()), ..unchanged },
-            PostAct::Reschedule(after) => ChangePost { scheduled_at: Some(Some(self.at(after).max(now))), ..unchanged },
-            PostAct::Retarget(places) => {
+        match action {
+            PostAction::Rewrite => ChangePost { text: Some(self.text()), ..unchanged },
+            PostAction::Reschedule(after) => {
+                ChangePost { scheduled_at: Some(Some(self.at(after).max(now))), ..unchanged }
+            }
+            PostAction::Retarget(places) => {
                 let places = (0..8).filter(|it| places & (1 << it) != 0);
                 ChangePost { targets: Some(self.targets(places)), ..unchanged }
             }
-            PostAct::Create(_) | PostAct::Unschedule | PostAct::Delete => {
+            PostAction::Create(_) | PostAction::Unschedule | PostAction::Delete => {
                 ChangePost { scheduled_at: Some(None), ..unchanged }
             }
         }
     }
 
-    async fn change(&self, post: PostId, act: PostAct, request: ChangePost) {
-        let people = &self.people;
-        let world = &people.deployment.world;
-        world.note(format!("the writer of {post}: {act:?}"));
-        let publishing = people.deployment.started();
-        let user = people.user.user_id;
+    async fn change(&self, post: PostId, action: PostAction, request: ChangePost) {
+        let users = &self.people;
+        let world = &users.deployment.world;
+        world.note(format!("the writer of {post}: {action:?}"));
+        let publishing = users.deployment.started();
+        let user = users.user.user_id;
         let text = request.text.as_ref().map(|it| it.as_str().to_owned());
         let work = async {
             // These are the steps of the posts function.
             let Some(read) = publishing.store.post(user, post).await? else { return Ok(Changed::NotThere) };
-            match act {
-                PostAct::Delete => publishing.delete_post(read, Authority::Posts, None).await,
+            match action {
+                PostAction::Delete => publishing.delete_post(read, Authority::Posts, None).await,
                 _ => publishing.change_post(read, request).await,
             }
         };
         let ended = world.process("posts", REQUEST_LIMIT, work).await;
-        let said = match ended {
-            Some(Ok(Changed::Done(_))) if act == PostAct::Delete => Said::Deleted,
+        let outcome = match ended {
+            Some(Ok(Changed::Done(_))) if action == PostAction::Delete => Said::Deleted,
             Some(Ok(Changed::Done(post))) => Said::Done(post),
             Some(Ok(_)) => Said::Refused,
             Some(Err(error)) => {
-                failed(&error);
+                log_error(&error);
                 Said::Nothing
             }
             None => Said::Nothing,
         };
-        self.answer(post, act, text, said);
+        self.answer(post, action, text, outcome);
     }
 
-    fn answer(&self, post: PostId, act: PostAct, text: Option<String>, said: Said) {
+    fn answer(&self, post: PostId, action: PostAction, text: Option<String>, outcome: Said) {
         let world = &self.people.deployment.world;
-        let words = match &said {
+        let text_of_outcome = match &outcome {
             Said::Done(post) => format!("{} r{}", post.status.as_str(), post.revision),
             other => format!("{other:?}"),
         };
-        world.note(format!("the writer of {post} is answered: {words}"));
-        lock(&self.people.answers).push(Answer { at: world.now(), post, act, text, said });
+        world.note(format!("the writer of {post} is answered: {text_of_outcome}"));
+        lock(&self.people.answers).push(Answer { at: world.now(), post, act: action, text, said: outcome });
     }
 
     /// Periodically schedules a failed post again.
-    async fn try_again(&mut self) {
+    async fn retry_failed_post(&mut self) {
         let world = Arc::clone(&self.people.deployment.world);
         let mut retries = self.plot.retries;
         while 0 < retries && world.now() < world.quiet_at + CARED_FOR {
@@ -198,9 +200,9 @@ impl Writer {
                     retries -= 1;
                     let wait = TimeDelta::milliseconds(world.dice().i64(0..60_000));
                     let due = world.now() + wait - world.start;
-                    let act = PostAct::Reschedule(due);
-                    let request = self.request(act);
-                    self.change(post, act, request).await;
+                    let action = PostAction::Reschedule(due);
+                    let request = self.request(action);
+                    self.change(post, action, request).await;
                 }
                 None | Some(PostStatus::Draft | PostStatus::Published) => return,
                 Some(PostStatus::Scheduled | PostStatus::Publishing) => {}
@@ -210,6 +212,6 @@ impl Writer {
 }
 
 /// An internal error, handled like in the API: logged once and returned as 500.
-fn failed(error: &PublishingError) {
+fn log_error(error: &PublishingError) {
     tracing::error!(%error, ?error, "a request failed");
 }

@@ -64,7 +64,7 @@ pub(crate) struct Options {
     json: Option<PathBuf>,
 }
 
-struct Figures {
+struct Measurements {
     name: &'static str,
     binary: PathBuf,
     environment: BTreeMap<String, String>,
@@ -81,7 +81,8 @@ pub(crate) async fn run(options: &Options) -> Result {
     let names: Vec<_> = [HELLO].into_iter().chain(FUNCTIONS).collect();
     let built = functions::build()?;
     let store = dynamodb::start().await?;
-    let mut all = names.into_iter().map(|name| Figures::of(name, &built, &store)).collect::<Result<Vec<_>>>()?;
+    let mut all =
+        names.into_iter().map(|name| Measurements::measure_size(name, &built, &store)).collect::<Result<Vec<_>>>()?;
 
     for figures in &mut all {
         for _ in 0..2 {
@@ -100,14 +101,14 @@ pub(crate) async fn run(options: &Options) -> Result {
     }
 
     let latency = latency::compare(&all, options.requests).await?;
-    let hello = all.iter().find(|it| it.name == HELLO).map(Figures::cold_start_ms).unwrap_or_default();
+    let hello = all.iter().find(|it| it.name == HELLO).map(Measurements::cold_start_ms).unwrap_or_default();
     let ratios: BTreeMap<_, _> = all.iter().map(|it| (it.name, it.cold_start_ms() / hello)).collect();
     say(&format!("cold start of auth: {:.2} times that of hello", ratios["auth"]));
 
     let exceeded: Vec<_> =
         all.iter().filter(|it| it.name != HELLO).flat_map(|it| it.exceeded(ratios[it.name])).collect();
     let figures = json!({
-        "binaries": all.iter().map(Figures::json).collect::<Vec<_>>(),
+        "binaries": all.iter().map(Measurements::json).collect::<Vec<_>>(),
         "cold_start_by_hello": ratios,
         "latency": latency,
         "limits": {
@@ -126,8 +127,8 @@ pub(crate) async fn run(options: &Options) -> Result {
     Ok(())
 }
 
-impl Figures {
-    fn of(name: &'static str, built: &Path, store: &str) -> Result<Self> {
+impl Measurements {
+    fn measure_size(name: &'static str, built: &Path, store: &str) -> Result<Self> {
         let mut environment = if name == HELLO { BTreeMap::new() } else { environment(name)? };
         environment.insert("AWS_ENDPOINT_URL".to_owned(), store.to_owned());
         let binary = built.join(name);
@@ -143,12 +144,12 @@ impl Figures {
         })
     }
 
-    fn most_instructions(&self) -> u64 {
+    fn max_instructions(&self) -> u64 {
         self.instructions.iter().copied().max().unwrap_or_default()
     }
 
     fn spread(&self) -> u64 {
-        self.most_instructions() - self.instructions.iter().copied().min().unwrap_or_default()
+        self.max_instructions() - self.instructions.iter().copied().min().unwrap_or_default()
     }
 
     fn peak_bytes(&self) -> u64 {
@@ -167,7 +168,7 @@ impl Figures {
             self.name,
             millions(self.bootstrap_bytes),
             millions(self.zip_bytes),
-            millions(self.most_instructions()),
+            millions(self.max_instructions()),
             millions(self.spread()),
             millions(self.peak_bytes()),
             self.cold_start_ms(),
@@ -192,7 +193,7 @@ impl Figures {
         let limits = [
             ("bytes", self.bootstrap_bytes, BOOTSTRAP_BYTES),
             ("bytes zipped", self.zip_bytes, ZIP_BYTES),
-            ("instructions to ready", self.most_instructions(), instructions),
+            ("instructions to ready", self.max_instructions(), instructions),
             ("bytes of memory", self.peak_bytes(), PEAK_BYTES),
         ];
         let above = limits.into_iter().filter(|(_, found, limit)| limit < found);

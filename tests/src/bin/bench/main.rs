@@ -18,13 +18,13 @@ use tests::program;
 #[command(name = "bench", args_conflicts_with_subcommands = true)]
 struct Bench {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<Command>,
     #[command(flatten)]
     local: local::Options,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum Command {
     /// Size, start and latency of the deployed functions, compared with a function that does
     /// nothing. Fails if one exceeds its limit
     Binaries(binaries::Options),
@@ -38,8 +38,8 @@ async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let bench = Bench::parse();
     let measured = match &bench.what {
-        Some(What::Binaries(options)) => binaries::run(options).await,
-        Some(What::Streaming(options)) => streaming::run(options).await,
+        Some(Command::Binaries(options)) => binaries::run(options).await,
+        Some(Command::Streaming(options)) => streaming::run(options).await,
         None => local::run(&bench.local).await,
     };
     program::done(measured)

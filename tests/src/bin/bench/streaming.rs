@@ -56,14 +56,14 @@ pub(crate) async fn run(options: &Options) -> Result {
     let size = options.megabytes << 20;
     let target = user.api.post("/media", &json!({ "mime_type": "video/mp4" })).await?.ok(201)?;
     upload(&deployment, &target, size).await?;
-    let words = fresh("streamed");
+    let content = fresh("streamed");
     let body = json!({
-        "content": words,
+        "content": content,
         "platforms": targets(&[&connection])?,
         "media": [text(&target, "path")?],
         "scheduled_at": moment::in_seconds(0),
     });
-    forget_peak(&local)?;
+    reset_peak_memory(&local)?;
     let before = memory_mb(&local, "VmHWM:")?;
     let started = Instant::now();
     let id = integer(&user.create(&body).await?, "id")?;
@@ -71,8 +71,8 @@ pub(crate) async fn run(options: &Options) -> Result {
     let took = started.elapsed();
     let peak = memory_mb(&local, "VmHWM:")?;
 
-    let public = server.public();
-    let arrived = public.iter().find(|it| it.text == words).map_or(0, |it| it.media[0].bytes.len() as u64);
+    let public = server.public_posts();
+    let arrived = public.iter().find(|it| it.text == content).map_or(0, |it| it.media[0].bytes.len() as u64);
     ensure!(arrived == size, "{arrived} of {size} bytes arrived");
     let figures = json!({
         "megabytes": options.megabytes,
@@ -105,13 +105,13 @@ async fn upload(deployment: &Deployment, target: &Value, size: u64) -> Result {
     for (name, value) in target["upload_headers"].as_object().into_iter().flatten() {
         request = request.header(name, value.as_str().unwrap_or_default());
     }
-    let answer = request.header("content-length", size).body(body).send().await?;
-    ensure!(answer.status().is_success(), "the store responded {}: {}", answer.status(), answer.text().await?);
+    let response = request.header("content-length", size).body(body).send().await?;
+    ensure!(response.status().is_success(), "the store responded {}: {}", response.status(), response.text().await?);
     Ok(())
 }
 
 /// Resets the recorded memory peak (proc(5), `clear_refs`).
-fn forget_peak(local: &Harness) -> Result {
+fn reset_peak_memory(local: &Harness) -> Result {
     fs::write(format!("/proc/{}/clear_refs", local.id()), "5")?;
     Ok(())
 }

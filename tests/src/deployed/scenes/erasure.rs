@@ -14,11 +14,11 @@ use crate::{
 
 /// An upload that no post used for a day is inspected, and kept if it is valid. The time in the
 /// table is changed so that it is due.
-pub async fn uploads_are_looked_at(stack: &Stack, deployment: &Deployment) -> Result {
+pub async fn unused_uploads_are_inspected(stack: &Stack, deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
     let number = |it: i64| json!({ "N": it.to_string() });
     let media = stack.name("MediaTable")?;
-    let long_ago = (moment::now() - chrono::TimeDelta::days(2)).timestamp_millis();
+    let two_days_ago = (moment::now() - chrono::TimeDelta::days(2)).timestamp_millis();
     let mut keys = Vec::new();
     for bytes in [picture::png(4, 4, [0, 0, 0]), b"<html></html>".to_vec(), Vec::new()] {
         let target = user.api.post("/media", &json!({ "mime_type": "image/png" })).await?.ok(201)?;
@@ -27,7 +27,7 @@ pub async fn uploads_are_looked_at(stack: &Stack, deployment: &Deployment) -> Re
         }
         let id: i64 = text(&target, "path")?.rsplit(['/', '.']).nth(1).unwrap_or_default().parse()?;
         let key = json!({ "user_id": number(user.id), "media_id": number(id) });
-        set_number(stack, media, &key, "unused_since", long_ago).await?;
+        set_number(stack, media, &key, "unused_since", two_days_ago).await?;
         keys.push(key);
     }
 
@@ -45,14 +45,17 @@ pub async fn disabled_user_can_be_enabled_again(stack: &Stack, deployment: &Depl
     let id = user.id.to_string();
     user.api.get("/user").await?.is(200)?;
 
-    let said = stack.operator_with("disable-user", &[&id]).await?;
-    ensure!(said.contains("1 tokens of user"), "{said}");
+    let output = stack.run_operator_script_with("disable-user", &[&id]).await?;
+    ensure!(output.contains("1 tokens of user"), "{output}");
     user.api.get("/user").await?.is(401)?;
-    let said = stack.operator_with("disable-user", &[&id, "--let-in"]).await?;
-    ensure!(said.contains("may sign in again"), "{said}");
+    let output = stack.run_operator_script_with("disable-user", &[&id, "--let-in"]).await?;
+    ensure!(output.contains("may sign in again"), "{output}");
     user.api.get("/user").await?.is(401)?;
     other.api.get("/user").await?.is(200)?;
-    ensure!(stack.operator_with("disable-user", &["1"]).await.is_err(), "a user who does not exist was disabled");
+    ensure!(
+        stack.run_operator_script_with("disable-user", &["1"]).await.is_err(),
+        "a user who does not exist was disabled"
+    );
     Ok(())
 }
 
@@ -63,8 +66,8 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
     let connection = user.connect(0).await?;
     let picture = user.picture().await?;
     let post = user.create(&json!({ "content": fresh("with a picture"), "media": [picture] })).await?;
-    let out = user.schedule(&fresh("before the end"), &[&connection], 1).await?;
-    user.reaches(out, "published", RECOVERED).await?;
+    let published_post = user.schedule(&fresh("before the end"), &[&connection], 1).await?;
+    user.reaches(published_post, "published", RECOVERED).await?;
     user.schedule(&fresh("never"), &[&connection], 86_400).await?;
     let keyed = user.api.call(Method::POST, "/posts").json(&json!({ "content": fresh("keyed") }));
     keyed.header("idempotency-key", "k").send().await?.is(201)?;
@@ -89,7 +92,7 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
     stack.root().put_object(bucket, &derived, b"a picture").await?;
     ensure!(stack.root().has_object(bucket, &derived).await?, "the file is missing");
     let mut other = deployment.new_user().await?;
-    let theirs = integer(&other.connect(0).await?, "id")?;
+    let other_connection = integer(&other.connect(0).await?, "id")?;
     let tables = [
         "Users",
         "Grants",
@@ -106,24 +109,24 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
         "Outbox",
     ];
     for table in tables {
-        ensure!(0 < items_of(stack, table, user.id).await?, "{table} has nothing of the user before");
+        ensure!(0 < count_items(stack, table, user.id).await?, "{table} has nothing of the user before");
     }
 
-    let said = stack.operator_with("erase-user", &[&user.id.to_string()]).await?;
+    let output = stack.run_operator_script_with("erase-user", &[&user.id.to_string()]).await?;
 
-    ensure!(said.contains("Nothing of user"), "{said}");
+    ensure!(output.contains("Nothing of user"), "{output}");
     for table in tables.into_iter().chain(["Limits", "Vault"]) {
-        same(items_of(stack, table, user.id).await?, 0, &format!("items of the user in {table}"))?;
+        same(count_items(stack, table, user.id).await?, 0, &format!("items of the user in {table}"))?;
     }
     same(deployment.http().get(&link).send().await?.status().as_u16(), 404, "status of the user's file")?;
     ensure!(!stack.root().has_object(bucket, &derived).await?, "a derived file of the user exists");
     user.api.get("/user").await?.is(401)?;
-    other.api.get(&format!("/connections/{theirs}")).await?.is(200)?;
+    other.api.get(&format!("/connections/{other_connection}")).await?.is(200)?;
     Ok(())
 }
 
 /// The number of items in a table that contain this user's id.
-async fn items_of(stack: &Stack, table: &str, user: i64) -> Result<usize> {
+async fn count_items(stack: &Stack, table: &str, user: i64) -> Result<usize> {
     let mut body = json!({ "TableName": stack.name(&format!("{table}Table"))?, "ConsistentRead": true });
     let mut count = 0;
     loop {

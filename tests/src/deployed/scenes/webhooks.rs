@@ -21,15 +21,15 @@ const LAST_BUT_ONE: i64 = 9;
 /// that all of it is due.
 pub async fn endpoint_receives_events(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    let made = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
-    let id = integer(&made, "id")?;
+    let created = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
+    let id = integer(&created, "id")?;
     user.api.post(&format!("/webhooks/{id}/test"), &json!({})).await?.is(202)?;
-    attempted(&user, id, "webhook.test").await?;
+    wait_for_attempt(&user, id, "webhook.test").await?;
     let webhook = json!({ "user_id": { "N": user.id.to_string() }, "webhook_id": { "N": id.to_string() } });
     // As if the endpoint had accepted the test.
     set(stack, stack.name("WebhooksTable")?, &webhook, "is_verified", json!({ "BOOL": true })).await?;
     user.connect(0).await?;
-    let first = attempted(&user, id, "connection.created").await?;
+    let first = wait_for_attempt(&user, id, "connection.created").await?;
     let message = text(&first, "id")?;
     let outbox = stack.name("OutboxTable")?;
     let own = json!({
@@ -46,18 +46,18 @@ pub async fn endpoint_receives_events(stack: &Stack, deployment: &Deployment) ->
 
     // The queue message is lost, so the tick must find the delivery.
     let number = |it: i64| json!({ "N": it.to_string() });
-    let notice = json!({ "user_id": number(user.id), "notice": { "S": format!("{id:016}#{message}") } });
-    let notices = stack.name("WebhookDeliveriesTable")?;
+    let delivery_key = json!({ "user_id": number(user.id), "notice": { "S": format!("{id:016}#{message}") } });
+    let deliveries = stack.name("WebhookDeliveriesTable")?;
     let past = moment::now().timestamp_millis() - 1_000;
     moment::eventually(Duration::from_secs(30), "the second attempt", || async {
-        Ok((item(stack, notices, &notice).await?["tries"]["N"] == "2").then_some(()))
+        Ok((item(stack, deliveries, &delivery_key).await?["tries"]["N"] == "2").then_some(()))
     })
     .await?;
-    set_number(stack, notices, &notice, "next_step_at", past).await?;
-    set_number(stack, notices, &notice, "due_at", past).await?;
+    set_number(stack, deliveries, &delivery_key, "next_step_at", past).await?;
+    set_number(stack, deliveries, &delivery_key, "due_at", past).await?;
     stack.root().invoke(stack.name("WebhooksFunction")?, &json!({})).await?;
     moment::eventually(Duration::from_mins(1), "the third attempt", || async {
-        Ok((item(stack, notices, &notice).await?["tries"]["N"] == "3").then_some(()))
+        Ok((item(stack, deliveries, &delivery_key).await?["tries"]["N"] == "3").then_some(()))
     })
     .await?;
 
@@ -69,7 +69,7 @@ pub async fn endpoint_receives_events(stack: &Stack, deployment: &Deployment) ->
         "user_id": user.id.to_string(),
         "post_id": user.id,
     });
-    let left = json!({
+    let outbox_item = json!({
         "user_id": number(user.id),
         "event": { "S": event },
         "kind": { "S": "post.scheduled" },
@@ -77,18 +77,18 @@ pub async fn endpoint_receives_events(stack: &Stack, deployment: &Deployment) ->
         "due_shard": { "S": "due#0" },
         "due_at": number(past),
     });
-    stack.root().call("DynamoDB_20120810.PutItem", &json!({ "TableName": outbox, "Item": left })).await?;
+    stack.root().call("DynamoDB_20120810.PutItem", &json!({ "TableName": outbox, "Item": outbox_item })).await?;
     stack.root().invoke(stack.name("PublisherFunction")?, &json!({})).await?;
-    let key = json!({ "user_id": left["user_id"], "event": left["event"] });
+    let key = json!({ "user_id": outbox_item["user_id"], "event": outbox_item["event"] });
     same(item(stack, outbox, &key).await?, Value::Null, "the event in the outbox")?;
-    attempted(&user, id, "post.scheduled").await?;
+    wait_for_attempt(&user, id, "post.scheduled").await?;
 
     let days_ago = (moment::now() - chrono::TimeDelta::days(6)).timestamp_millis();
     set_number(stack, stack.name("WebhooksTable")?, &webhook, "failing_since", days_ago).await?;
     // The next attempt is the last one.
-    set_number(stack, notices, &notice, "tries", LAST_BUT_ONE).await?;
-    set_number(stack, notices, &notice, "next_step_at", past).await?;
-    set_number(stack, notices, &notice, "due_at", past).await?;
+    set_number(stack, deliveries, &delivery_key, "tries", LAST_BUT_ONE).await?;
+    set_number(stack, deliveries, &delivery_key, "next_step_at", past).await?;
+    set_number(stack, deliveries, &delivery_key, "due_at", past).await?;
     stack.root().invoke(stack.name("WebhooksFunction")?, &json!({})).await?;
     let disabled = moment::eventually(Duration::from_secs(30), "that the webhook is disabled", || async {
         let shown = user.api.get(&format!("/webhooks/{id}")).await?.ok(200)?;
@@ -99,15 +99,15 @@ pub async fn endpoint_receives_events(stack: &Stack, deployment: &Deployment) ->
     user.api.delete(&format!("/webhooks/{id}")).await?.is(204)?;
 
     // Another webhook is deleted with the token that created it.
-    let made = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
+    let created = user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.ok(201)?;
     let page = user.browser.open(&format!("{}/account", deployment.origin())).await?;
     user.browser.press(&page, "Revoke", &[("delete_webhooks", "true")]).await?;
-    let webhook = json!({ "user_id": number(user.id), "webhook_id": number(integer(&made, "id")?) });
+    let webhook = json!({ "user_id": number(user.id), "webhook_id": number(integer(&created, "id")?) });
     same(item(stack, stack.name("WebhooksTable")?, &webhook).await?, Value::Null, "the webhook of a revoked token")
 }
 
 /// Waits for the first attempt to deliver an event of this type.
-async fn attempted(user: &User<'_>, webhook: i64, event: &str) -> Result<Value> {
+async fn wait_for_attempt(user: &User<'_>, webhook: i64, event: &str) -> Result<Value> {
     moment::eventually(Duration::from_mins(1), &format!("an attempt to tell of {event}"), || async {
         let all = user.api.get(&format!("/webhooks/{webhook}/deliveries")).await?.ok(200)?;
         let found = list(&all, "data")?.iter().find(|it| it["event"] == event && it["attempts"][0].is_object());

@@ -85,8 +85,8 @@ impl MastodonServer {
     async fn ready(&mut self) -> Result<String> {
         let started = Instant::now();
         loop {
-            let answer = self.send(self.http.get(self.url("/api/v1/accounts/verify_credentials"))).await;
-            if let Ok(account) = answer {
+            let response = self.send(self.http.get(self.url("/api/v1/accounts/verify_credentials"))).await;
+            if let Ok(account) = response {
                 return Ok(text(&account.json().await?, "id")?.to_owned());
             }
             let ended = self.process.child.try_wait()?;
@@ -151,9 +151,9 @@ impl MastodonServer {
     /// The token that the account has granted last.
     pub(super) async fn granted_token(&self) -> Result<String> {
         let users: Value = self.send(self.http.get(self.url("/api/v1/_mock/dev_users"))).await?.json().await?;
-        let ours = users.as_array().and_then(|it| it.iter().find(|it| it["username"] == ACCOUNT));
-        let Some(ours) = ours else { fail!("{ACCOUNT} is not among {users}") };
-        let token = text(ours, "access_token")?;
+        let user = users.as_array().and_then(|it| it.iter().find(|it| it["username"] == ACCOUNT));
+        let Some(user) = user else { fail!("{ACCOUNT} is not among {users}") };
+        let token = text(user, "access_token")?;
         ensure!(token != OWN_TOKEN, "{ACCOUNT} has granted nothing");
         Ok(token.to_owned())
     }
@@ -174,12 +174,12 @@ impl MastodonServer {
 
     /// Sends a request with the account's own token; the response must be a success.
     async fn send(&self, request: RequestBuilder) -> Result<Response> {
-        let answer = request.bearer_auth(OWN_TOKEN).send().await?;
-        if answer.status().is_success() {
-            return Ok(answer);
+        let response = request.bearer_auth(OWN_TOKEN).send().await?;
+        if response.status().is_success() {
+            return Ok(response);
         }
-        let (url, status) = (answer.url().clone(), answer.status());
-        fail!("{url}: {status} {}", answer.text().await.unwrap_or_default())
+        let (url, status) = (response.url().clone(), response.status());
+        fail!("{url}: {status} {}", response.text().await.unwrap_or_default())
     }
 
     /// The URL of a path, without any proxy.

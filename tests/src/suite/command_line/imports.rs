@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::social::{Social, ended};
+use super::social::{SocialCommand, ended};
 use crate::{
     answer::{integer, list, text},
     checks,
@@ -29,14 +29,14 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn total(user: &User<'_>) -> Result<i64> {
+async fn count_posts(user: &User<'_>) -> Result<i64> {
     integer(&user.api.get("/posts").await?.ok(200)?["meta"], "total")
 }
 
 async fn import_posts_each_line_once(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let account = user.connect(0).await?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
     social.file("boat.png", picture::png(64, 48, [30, 120, 90]))?;
     let later = moment::written(moment::now() + Duration::from_hours(48));
     let to = format!("sandbox/{}", text(&account, "username")?);
@@ -47,14 +47,17 @@ async fn import_posts_each_line_once(deployment: &Deployment) -> Result {
 
     let ran = social.run(&["import", "posts.csv"]).await?;
     ensure!(ran.code == 0 && ran.err.contains("3 created, 0 skipped"), "the first import ended with {ran:?}");
-    same(total(&user).await?, 3, "posts")?;
+    same(count_posts(&user).await?, 3, "posts")?;
     let scheduled = user.api.get("/posts?status=scheduled").await?.ok(200)?;
     let first = &list(&scheduled, "data")?[0];
     same(&first["media"][0]["alt_text"], &json!("A boat"), "alt text")?;
     same(&first["scheduled_at"], &json!(later), "time")?;
 
-    let again = social.run(&["import", "posts.csv"]).await?;
-    ensure!(again.code == 0 && again.err.contains("0 created, 3 skipped"), "the second ended with {again:?}");
+    let second_run = social.run(&["import", "posts.csv"]).await?;
+    ensure!(
+        second_run.code == 0 && second_run.err.contains("0 created, 3 skipped"),
+        "the second ended with {second_run:?}"
+    );
     // Moved to another folder, with one more line at the top.
     fs::create_dir(social.folder().join("moved"))?;
     for name in ["posts.csv.report.jsonl", "boat.png"] {
@@ -67,13 +70,13 @@ async fn import_posts_each_line_once(deployment: &Deployment) -> Result {
     fs::remove_file(social.folder().join("moved/posts.csv.report.jsonl"))?;
     let blind = social.run(&["import", "moved/posts.csv"]).await?;
     ensure!(blind.code == 0, "without a report it ended with {blind:?}");
-    same(total(&user).await?, 4, "posts")
+    same(count_posts(&user).await?, 4, "posts")
 }
 
 async fn import_reports_a_bad_line_and_continues(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     user.connect(0).await?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
     let long = "x".repeat(600);
     let lines = [
         json!({ "content": "one" }).to_string(),
@@ -89,29 +92,29 @@ async fn import_reports_a_bad_line_and_continues(deployment: &Deployment) -> Res
     let ran = social.run(&["import", "posts.jsonl"]).await?;
 
     same(ran.code, 4, "exit code")?;
-    for told in [
+    for message in [
         "posts.jsonl:2: at: ",
         "posts.jsonl:3: ",
         "posts.jsonl:4: to: ",
         "posts.jsonl:5: content: ",
         "posts.jsonl:6: schedule_at: ",
     ] {
-        ensure!(ran.err.contains(told), "it does not say {told:?}: {}", ran.err);
+        ensure!(ran.err.contains(message), "it does not say {message:?}: {}", ran.err);
     }
-    same(total(&user).await?, 2, "posts")?;
+    same(count_posts(&user).await?, 2, "posts")?;
     // When the line is corrected, it is posted, and no other.
     fs::write(file, lines.join("\n").replace(&long, "short"))?;
     let ran = social.run(&["import", "posts.jsonl", "--json"]).await?;
-    let told: Vec<Value> = ran.out.lines().map(serde_json::from_str).collect::<std::result::Result<_, _>>()?;
-    same(told.iter().filter(|it| it["state"] == "posted").count(), 1, "lines that were posted")?;
-    same(total(&user).await?, 3, "posts")
+    let message: Vec<Value> = ran.out.lines().map(serde_json::from_str).collect::<std::result::Result<_, _>>()?;
+    same(message.iter().filter(|it| it["state"] == "posted").count(), 1, "lines that were posted")?;
+    same(count_posts(&user).await?, 3, "posts")
 }
 
 async fn killed_import_posts_each_line_once(deployment: &Deployment) -> Result {
     const LINES: usize = 60;
     let mut user = deployment.new_user().await?;
     user.connect(0).await?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
     social.file("boat.png", picture::png(64, 48, [30, 120, 90]))?;
     let later = moment::written(moment::now() + Duration::from_hours(48));
     let start = fresh("line");
@@ -161,20 +164,20 @@ async fn import_of_an_export_creates_copies_in_the_same_account(deployment: &Dep
     user.create(&json!({ "content": "with, a \"comma\"\nand | a line", "platforms": to, "scheduled_at": later }))
         .await?;
     let draft = integer(&user.create(&json!({ "content": "a draft" })).await?, "id")?;
-    let social = Social::of(&user)?;
+    let social = SocialCommand::for_user(&user)?;
 
     for (name, count) in [("all.csv", 2), ("all.jsonl", 4)] {
         social.done(&["export", name]).await?;
         for command in [["import", name, "--dry-run"].as_slice(), &["import", name], &["import", name]] {
             let ran = social.run(command).await?;
-            let told = format!("exist already: {count} (--copies");
-            ensure!(ran.code == 0 && ran.err.contains(&told), "{command:?} ended with {ran:?}");
-            same(total(&user).await?, count, "posts")?;
+            let message = format!("exist already: {count} (--copies");
+            ensure!(ran.code == 0 && ran.err.contains(&message), "{command:?} ended with {ran:?}");
+            same(count_posts(&user).await?, count, "posts")?;
         }
-        for told in [format!("{count} created, 0 skipped"), format!("0 created, {count} skipped")] {
+        for message in [format!("{count} created, 0 skipped"), format!("0 created, {count} skipped")] {
             let ran = social.run(&["import", name, "--copies"]).await?;
-            ensure!(ran.code == 0 && ran.err.contains(&told), "the import of copies ended with {ran:?}");
-            same(total(&user).await?, 2 * count, "posts")?;
+            ensure!(ran.code == 0 && ran.err.contains(&message), "the import of copies ended with {ran:?}");
+            same(count_posts(&user).await?, 2 * count, "posts")?;
         }
     }
     let posts = user.api.get("/posts?status=scheduled").await?.ok(200)?;
@@ -204,9 +207,9 @@ async fn import_of_an_export_into_another_account_runs_once(deployment: &Deploym
     from.create(&json!({ "content": "a draft" })).await?;
     let public = from.schedule(&fresh("public"), &[&account], 0).await?;
     from.reaches(public, "published", 30).await?;
-    let (source, copy) = (Social::of(&from)?, Social::of(&into)?);
+    let (source, copy) = (SocialCommand::for_user(&from)?, SocialCommand::for_user(&into)?);
 
-    for (name, told) in [
+    for (name, expected) in [
         ("first.jsonl", "2 created, 0 skipped"),
         // Another export of the same posts.
         ("second.jsonl", "0 created, 2 skipped"),
@@ -215,12 +218,12 @@ async fn import_of_an_export_into_another_account_runs_once(deployment: &Deploym
         source.done(&["export", name]).await?;
         copy.file(name, fs::read(source.folder().join(name))?)?;
         let ran = copy.run(&["import", name, "--report", "report.jsonl"]).await?;
-        ensure!(ran.code == 0 && ran.err.contains(told), "the import of {name} ended with {ran:?}");
+        ensure!(ran.code == 0 && ran.err.contains(expected), "the import of {name} ended with {ran:?}");
         ensure!(ran.err.contains("public already: 1 (--copies"), "it does not list the public posts: {ran:?}");
-        same(total(&into).await?, 2, "posts of the other account")?;
+        same(count_posts(&into).await?, 2, "posts of the other account")?;
     }
     // Without the report, the service recognizes the lines for a day.
     let ran = copy.run(&["import", "first.jsonl", "--report", "lost.jsonl"]).await?;
     ensure!(ran.code == 0, "without the report it ended with {ran:?}");
-    same(total(&into).await?, 2, "posts of the other account")
+    same(count_posts(&into).await?, 2, "posts of the other account")
 }

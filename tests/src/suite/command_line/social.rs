@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// A terminal session of one user.
-pub(super) struct Social {
+pub(super) struct SocialCommand {
     home: TempDir,
     url: String,
     token: Option<String>,
@@ -32,14 +32,14 @@ pub(super) struct Ran {
     pub(super) err: String,
 }
 
-impl Social {
+impl SocialCommand {
     /// A user who is not signed in, at the deployment with this origin.
     pub(super) fn at(origin: &str) -> Result<Self> {
         Ok(Self { home: TempDir::new()?, url: origin.to_owned(), token: None, path: None })
     }
 
     /// With the token of this user.
-    pub(super) fn of(user: &User<'_>) -> Result<Self> {
+    pub(super) fn for_user(user: &User<'_>) -> Result<Self> {
         Ok(Self { token: Some(user.api.token().to_owned()), ..Self::at(user.deployment.origin())? })
     }
 
@@ -110,9 +110,12 @@ impl Social {
     }
 
     /// Runs a command that must end with this code and this text on standard error.
-    pub(super) async fn fails(&self, code: i32, words: &str, arguments: &[&str]) -> Result<Ran> {
+    pub(super) async fn fails(&self, code: i32, expected: &str, arguments: &[&str]) -> Result<Ran> {
         let ran = self.run(arguments).await?;
-        ensure!(ran.code == code && ran.err.contains(words), "social {arguments:?}: not {code}, {words:?}: {ran:?}");
+        ensure!(
+            ran.code == code && ran.err.contains(expected),
+            "social {arguments:?}: not {code}, {expected:?}: {ran:?}"
+        );
         Ok(ran)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{FERRY, Faulty};
+use super::{FERRY, FaultFixture};
 use crate::{
     answer::integer,
     checks,
@@ -30,9 +30,9 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 async fn expired_access_token_is_refreshed_silently(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, FERRY).await?;
+    let faulty = FaultFixture::new(deployment, FERRY).await?;
 
-    faulty.goes_out_once(json!({ "kind": "expire" }), &[], 60).await?;
+    faulty.publish_once(json!({ "kind": "expire" }), &[], 60).await?;
 
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     let shown = faulty.user.api.get(&path).await?.ok(200)?;
@@ -40,10 +40,10 @@ async fn expired_access_token_is_refreshed_silently(deployment: &Deployment) -> 
 }
 
 async fn revoked_grant_waits_for_reconnection(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, FERRY).await?;
-    let words = fresh("revoked");
+    let faulty = FaultFixture::new(deployment, FERRY).await?;
+    let content = fresh("revoked");
     faulty.arm(json!({ "kind": "revoke" })).await?;
-    let id = faulty.schedule(&words).await?;
+    let id = faulty.schedule(&content).await?;
     faulty.is_lost(30).await?;
 
     let listed = faulty.user.api.get("/connections?status=needs_reconnection").await?.ok(200)?;
@@ -52,11 +52,11 @@ async fn revoked_grant_waits_for_reconnection(deployment: &Deployment) -> Result
     let body = json!({ "content": "a", "platforms": platforms, "scheduled_at": moment::in_seconds(60) });
     faulty.user.api.post("/posts", &body).await?.invalid(&["platforms.0.connected_account_id"])?;
 
-    waits_and_is_published_once_reconnected(faulty, id, &words).await
+    reconnect_and_ensure_published(faulty, id, &content).await
 }
 
 async fn post_waiting_for_reconnection_can_be_cancelled(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, FERRY).await?;
+    let faulty = FaultFixture::new(deployment, FERRY).await?;
     faulty.arm(json!({ "kind": "revoke" })).await?;
     let id = faulty.schedule(&fresh("revoked and taken back")).await?;
     faulty.is_lost(30).await?;
@@ -83,47 +83,47 @@ async fn post_waiting_for_reconnection_can_be_cancelled(deployment: &Deployment)
 }
 
 async fn refused_refresh_waits_for_reconnection(deployment: &Deployment) -> Result {
-    lost_by(deployment, "refuse_refresh", 30).await
+    lose_grant_by(deployment, "refuse_refresh", 30).await
 }
 
 async fn lost_refresh_response_waits_for_reconnection(deployment: &Deployment) -> Result {
     // The refresh is retried with the old refresh token, which is already used, and that ends the
     // grant.
-    lost_by(deployment, "lose_refresh", 150).await
+    lose_grant_by(deployment, "lose_refresh", 150).await
 }
 
-async fn lost_by(deployment: &Deployment, kind: &str, seconds: u64) -> Result {
-    let faulty = Faulty::new(deployment, FERRY).await?;
-    let words = fresh(kind);
+async fn lose_grant_by(deployment: &Deployment, kind: &str, seconds: u64) -> Result {
+    let faulty = FaultFixture::new(deployment, FERRY).await?;
+    let content = fresh(kind);
     faulty.arm(json!({ "kind": kind })).await?;
-    let id = faulty.schedule(&words).await?;
+    let id = faulty.schedule(&content).await?;
     faulty.is_lost(seconds).await?;
-    waits_and_is_published_once_reconnected(faulty, id, &words).await
+    reconnect_and_ensure_published(faulty, id, &content).await
 }
 
-async fn waits_and_is_published_once_reconnected(mut faulty: Faulty<'_>, id: i64, words: &str) -> Result {
+async fn reconnect_and_ensure_published(mut faulty: FaultFixture<'_>, id: i64, content: &str) -> Result {
     faulty.is_told(id, &["onnect the account again"]).await?;
-    same(faulty.deployment.timeline(words).await?.len(), 0, "entries on the timeline")?;
+    same(faulty.deployment.timeline(content).await?.len(), 0, "entries on the timeline")?;
 
     faulty.reconnect().await?;
     faulty.user.reaches(id, "published", 150).await?;
 
-    once(faulty.deployment, words).await.map(|_| ())
+    once(faulty.deployment, content).await.map(|_| ())
 }
 
 async fn temporarily_failed_refresh_is_retried(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, FERRY).await?;
-    let words = fresh("refresh unreachable");
+    let faulty = FaultFixture::new(deployment, FERRY).await?;
+    let content = fresh("refresh unreachable");
     faulty.arm(json!({ "kind": "refresh_unreachable", "count": null })).await?;
 
-    let id = faulty.schedule(&words).await?;
-    let said = faulty.is_told(id, &["cannot be renewed now"]).await?;
-    ensure!(!said.contains("onnect the account again"), "a temporary error asks for a reconnection: “{said}”");
+    let id = faulty.schedule(&content).await?;
+    let message = faulty.is_told(id, &["cannot be renewed now"]).await?;
+    ensure!(!message.contains("onnect the account again"), "a temporary error asks for a reconnection: “{message}”");
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     let shown = faulty.user.api.get(&path).await?.ok(200)?;
     same(&shown["needs_reconnection"], &json!(false), "needs_reconnection while it cannot be renewed")?;
     faulty.disarm().await?;
     faulty.user.reaches(id, "published", 180).await?;
 
-    once(deployment, &words).await.map(|_| ())
+    once(deployment, &content).await.map(|_| ())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Faulty, WINDMILL};
+use super::{FaultFixture, WINDMILL};
 use crate::{
     answer::integer,
     checks,
@@ -28,19 +28,19 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 /// Publishes a post with this first comment; returns the published post.
-async fn publish(faulty: &Faulty<'_>, words: &str, comment: &str) -> Result<Value> {
+async fn publish(faulty: &FaultFixture<'_>, content: &str, comment: &str) -> Result<Value> {
     let target = json!({
         "connected_account_id": integer(&faulty.connection, "id")?,
         "options": { "first_comment": comment },
     });
-    let body = json!({ "content": words, "platforms": [target], "scheduled_at": moment::in_seconds(0) });
+    let body = json!({ "content": content, "platforms": [target], "scheduled_at": moment::in_seconds(0) });
     let id = integer(&faulty.user.create(&body).await?, "id")?;
     let post = faulty.user.reaches(id, "published", 30).await?;
     same(&post["platforms"][0]["error_message"], &Value::Null, "error_message of a published entry")?;
     Ok(post)
 }
 
-async fn appears(deployment: &Deployment, comment: &str, seconds: u64) -> Result<Value> {
+async fn wait_for_comment(deployment: &Deployment, comment: &str, seconds: u64) -> Result<Value> {
     let what = format!("the comment “{comment}”");
     moment::eventually(Duration::from_secs(seconds), &what, || async {
         Ok(deployment.comments(comment).await?.into_iter().next())
@@ -49,29 +49,29 @@ async fn appears(deployment: &Deployment, comment: &str, seconds: u64) -> Result
 }
 
 async fn first_comment_follows_its_post(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, WINDMILL).await?;
-    let (words, comment) = (fresh("with a comment"), fresh("the comment"));
+    let faulty = FaultFixture::new(deployment, WINDMILL).await?;
+    let (content, comment) = (fresh("with a comment"), fresh("the comment"));
 
-    let post = publish(&faulty, &words, &comment).await?;
-    let shown = appears(deployment, &comment, 30).await?;
+    let post = publish(&faulty, &content, &comment).await?;
+    let shown = wait_for_comment(deployment, &comment, 30).await?;
 
     same(&shown["post"], &post["platforms"][0]["platform_post_id"], "the post of the comment")?;
     same(&shown["account"], &json!(faulty.account), "the account of the comment")?;
-    let entry = once(deployment, &words).await?;
+    let entry = once(deployment, &content).await?;
     same(&entry["options"], &Value::Null, "options on the timeline")
 }
 
 async fn comment_is_retried_and_never_made_twice(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, WINDMILL).await?;
+    let faulty = FaultFixture::new(deployment, WINDMILL).await?;
     let (lost, busy) = (fresh("answer lost"), fresh("at first busy"));
     faulty.arm(json!({ "kind": "comment_lose_answer" })).await?;
     publish(&faulty, &fresh("first"), &lost).await?;
-    appears(deployment, &lost, 30).await?;
+    wait_for_comment(deployment, &lost, 30).await?;
     faulty.arm(json!({ "kind": "comment_busy", "delay_ms": 1000 })).await?;
 
     publish(&faulty, &fresh("second"), &busy).await?;
     // It is retried after half a minute, in which a repeat of the other would show, too.
-    appears(deployment, &busy, 90).await?;
+    wait_for_comment(deployment, &busy, 90).await?;
 
     same(faulty.armed().await?, Value::Null, "faults of the account that did not strike")?;
     same(&deployment.comments(&lost).await?.len(), &1, "comments whose response was lost")?;
@@ -79,7 +79,7 @@ async fn comment_is_retried_and_never_made_twice(deployment: &Deployment) -> Res
 }
 
 async fn refused_comment_leaves_its_post_published(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, WINDMILL).await?;
+    let faulty = FaultFixture::new(deployment, WINDMILL).await?;
     let comment = fresh("not wanted");
     faulty.arm(json!({ "kind": "comment_refuse" })).await?;
 

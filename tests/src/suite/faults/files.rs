@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{FERRY, Faulty, ORCHARD};
+use super::{FERRY, FaultFixture, ORCHARD};
 use crate::{
     answer::{list, text},
     checks,
@@ -19,40 +19,45 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 async fn post_waits_for_a_slow_upload(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, FERRY).await?;
-    goes_out_with(&faulty, json!({ "kind": "media_slow", "delay_ms": 4000 }), &[], 1).await
+    let faulty = FaultFixture::new(deployment, FERRY).await?;
+    publish_with_pictures(&faulty, json!({ "kind": "media_slow", "delay_ms": 4000 }), &[], 1).await
 }
 
 async fn post_waits_for_file_processing(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, FERRY).await?;
-    goes_out_with(&faulty, json!({ "kind": "media_processing", "delay_ms": 6000 }), &[], 1).await
+    let faulty = FaultFixture::new(deployment, FERRY).await?;
+    publish_with_pictures(&faulty, json!({ "kind": "media_processing", "delay_ms": 6000 }), &[], 1).await
 }
 
 async fn failed_upload_is_retried(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, ORCHARD).await?;
-    goes_out_with(&faulty, json!({ "kind": "media_error", "file": 2 }), &["internal error"], 3).await
+    let faulty = FaultFixture::new(deployment, ORCHARD).await?;
+    publish_with_pictures(&faulty, json!({ "kind": "media_error", "file": 2 }), &["internal error"], 3).await
 }
 
 /// Arms a fault, publishes a post with images, and checks that all of them are public.
-async fn goes_out_with(faulty: &Faulty<'_>, fault: Value, told: &[&str], pictures: usize) -> Result {
-    let words = fresh(text(&fault, "kind")?);
+async fn publish_with_pictures(
+    faulty: &FaultFixture<'_>,
+    fault: Value,
+    expected_messages: &[&str],
+    pictures: usize,
+) -> Result {
+    let content = fresh(text(&fault, "kind")?);
     faulty.arm(fault).await?;
 
-    let id = faulty.schedule_with(&words, pictures).await?;
-    let out = faulty.is_out_once(id, &words, told, 90).await?;
+    let id = faulty.schedule_with(&content, pictures).await?;
+    let published = faulty.is_out_once(id, &content, expected_messages, 90).await?;
 
-    same(list(&out.entry, "media")?.len(), pictures, "pictures on the timeline")
+    same(list(&published.entry, "media")?.len(), pictures, "pictures on the timeline")
 }
 
 async fn refused_file_fails_the_post_with_the_reason(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, ORCHARD).await?;
-    let words = fresh("refused file");
+    let faulty = FaultFixture::new(deployment, ORCHARD).await?;
+    let content = fresh("refused file");
     faulty.arm(json!({ "kind": "media_refuse", "file": 2 })).await?;
 
-    let id = faulty.schedule_with(&words, 2).await?;
+    let id = faulty.schedule_with(&content, 2).await?;
     let post = faulty.user.reaches(id, "failed", 60).await?;
 
-    let said = text(&post["platforms"][0], "error_message")?;
-    ensure!(said.contains("the sandbox does not accept this file"), "the platform's message is not in “{said}”");
-    same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline")
+    let message = text(&post["platforms"][0], "error_message")?;
+    ensure!(message.contains("the sandbox does not accept this file"), "the platform's message is not in “{message}”");
+    same(deployment.timeline(&content).await?.len(), 0, "entries on the timeline")
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Faulty, WINDMILL};
+use super::{FaultFixture, WINDMILL};
 use crate::{
     browser::{Browser, Page},
     checks,
@@ -26,14 +26,14 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 async fn faults_are_switched_on_and_off_and_attempts_shown(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, WINDMILL).await?;
+    let faulty = FaultFixture::new(deployment, WINDMILL).await?;
     let mut browser = deployment.browser()?;
     let switches = browser.open(&format!("{}/sandbox/switches", deployment.sandbox())).await?;
     let order = [("kind", "busy"), ("account", faulty.account.as_str()), ("count", "")];
 
     let armed = browser.press(&switches, "Arm", &order).await?;
     let row = "until it is switched off";
-    ensure!(page_words(&armed).contains(row), "{}", armed.test_error("the armed fault is not shown"));
+    ensure!(page_text(&armed).contains(row), "{}", armed.test_error("the armed fault is not shown"));
     let id = faulty.schedule(&fresh("on the page")).await?;
     faulty.is_told(id, &["busy"]).await?;
     // Faults of other checks may be armed, too.
@@ -47,21 +47,21 @@ async fn faults_are_switched_on_and_off_and_attempts_shown(deployment: &Deployme
 
     let page = delivery(&mut browser, deployment, id).await?;
     for wanted in ["call 1: response 429", "accepted", "public once", "fault: Refuse temporarily", "Attempt 2 begins"] {
-        ensure!(page_words(&page).contains(wanted), "{}", page.test_error(&format!("“{wanted}” is not on the page")));
+        ensure!(page_text(&page).contains(wanted), "{}", page.test_error(&format!("“{wanted}” is not on the page")));
     }
     Ok(())
 }
 
 async fn attempts_of_a_lost_response_are_shown(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, WINDMILL).await?;
+    let faulty = FaultFixture::new(deployment, WINDMILL).await?;
     faulty.arm(json!({ "kind": "lose_answer" })).await?;
     let id = faulty.schedule(&fresh("lost, and read about")).await?;
     faulty.user.reaches(id, "published", 60).await?;
 
     let page = delivery(&mut deployment.browser()?, deployment, id).await?;
 
-    let told = "call 1: accepted, response lost → look-up: found 1 post → public once";
-    ensure!(page_words(&page).contains(told), "{}", page.test_error("the attempts are not shown"));
+    let expected = "call 1: accepted, response lost → look-up: found 1 post → public once";
+    ensure!(page_text(&page).contains(expected), "{}", page.test_error("the attempts are not shown"));
     Ok(())
 }
 
@@ -87,7 +87,7 @@ pub(in crate::suite) async fn delivery(browser: &mut Browser, deployment: &Deplo
 }
 
 /// The text of a page, without its tags.
-pub(super) fn page_words(page: &Page) -> String {
+pub(super) fn page_text(page: &Page) -> String {
     let text: String = html::tags(&page.html).into_iter().map(|it| it.text).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

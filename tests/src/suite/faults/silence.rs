@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Faulty, MEADOW, WINDMILL};
+use super::{FaultFixture, MEADOW, WINDMILL};
 use crate::{
     answer::{integer, list, text},
     checks,
@@ -34,15 +34,15 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 async fn lost_response_does_not_publish_twice(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, MEADOW).await?;
+    let faulty = FaultFixture::new(deployment, MEADOW).await?;
 
-    let out = faulty.goes_out_once(json!({ "kind": "lose_answer" }), &["cut off"], 150).await?;
+    let out = faulty.publish_once(json!({ "kind": "lose_answer" }), &["cut off"], 150).await?;
 
-    attempts_tell_that_it_was_found(&faulty, &out.post).await
+    attempts_say_that_the_post_was_found(&faulty, &out.post).await
 }
 
 /// The record of the calls is that of a lost response, and has no text of the post.
-async fn attempts_tell_that_it_was_found(faulty: &Faulty<'_>, post: &Value) -> Result {
+async fn attempts_say_that_the_post_was_found(faulty: &FaultFixture<'_>, post: &Value) -> Result {
     let path = format!("/posts/{}/attempts?per_page=100", integer(post, "id")?);
     let response = faulty.user.api.get(&path).await?;
     let words = text(post, "content")?;
@@ -65,13 +65,13 @@ async fn attempts_tell_that_it_was_found(faulty: &Faulty<'_>, post: &Value) -> R
 }
 
 async fn lost_call_is_repeated_after_the_look_up(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, MEADOW).await?;
+    let faulty = FaultFixture::new(deployment, MEADOW).await?;
 
-    let out = faulty.goes_out_once(json!({ "kind": "lose_call" }), &["cut off"], 180).await?;
+    let published = faulty.publish_once(json!({ "kind": "lose_call" }), &["cut off"], 180).await?;
 
     // The service must have waited, because a call that was cut off can take effect for more than a
     // minute.
-    let waited = moment::read(&out.entry["received_at"])? - moment::read(&out.post["scheduled_at"])?;
+    let waited = moment::read(&published.entry["received_at"])? - moment::read(&published.post["scheduled_at"])?;
     ensure!(
         60 <= waited.num_seconds(),
         "it was sent again after {waited}, when the first call could still take effect"
@@ -80,30 +80,30 @@ async fn lost_call_is_repeated_after_the_look_up(deployment: &Deployment) -> Res
 }
 
 async fn call_that_takes_effect_after_the_timeout_is_found(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, WINDMILL).await?;
-    faulty.goes_out_once(json!({ "kind": "late", "delay_ms": 8000 }), &["cut off"], 120).await.map(|_| ())
+    let faulty = FaultFixture::new(deployment, WINDMILL).await?;
+    faulty.publish_once(json!({ "kind": "late", "delay_ms": 8000 }), &["cut off"], 120).await.map(|_| ())
 }
 
 async fn call_slower_than_the_timeout_is_found(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, WINDMILL).await?;
+    let faulty = FaultFixture::new(deployment, WINDMILL).await?;
     faulty
-        .goes_out_once(json!({ "kind": "slow", "delay_ms": 20_000 }), &["did not respond in time"], 120)
+        .publish_once(json!({ "kind": "slow", "delay_ms": 20_000 }), &["did not respond in time"], 120)
         .await
         .map(|_| ())
 }
 
 async fn failed_look_up_is_retried(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, MEADOW).await?;
+    let faulty = FaultFixture::new(deployment, MEADOW).await?;
     faulty.arm(json!({ "kind": "look_error", "count": 2 })).await?;
-    faulty.goes_out_once(json!({ "kind": "lose_answer" }), &["internal error"], 150).await.map(|_| ())
+    faulty.publish_once(json!({ "kind": "lose_answer" }), &["internal error"], 150).await.map(|_| ())
 }
 
 async fn post_cannot_be_changed_while_a_slow_platform_publishes(deployment: &Deployment) -> Result {
-    let faulty = Faulty::new(deployment, MEADOW).await?;
-    let words = fresh("slow");
+    let faulty = FaultFixture::new(deployment, MEADOW).await?;
+    let content = fresh("slow");
     faulty.arm(json!({ "kind": "slow", "delay_ms": 5000 })).await?;
 
-    let id = faulty.schedule(&words).await?;
+    let id = faulty.schedule(&content).await?;
     let user = &faulty.user;
     user.reaches(id, "publishing", 20).await?;
     let path = format!("/posts/{id}");
@@ -113,8 +113,8 @@ async fn post_cannot_be_changed_while_a_slow_platform_publishes(deployment: &Dep
     }
     user.api.delete(&path).await?.invalid(&["status"])?;
     user.api.delete(&connected).await?.error(422, "has_pending_posts")?;
-    same(deployment.timeline(&words).await?.len(), 0, "entries on the timeline while it is slow")?;
+    same(deployment.timeline(&content).await?.len(), 0, "entries on the timeline while it is slow")?;
     user.reaches(id, "published", 60).await?;
 
-    once(deployment, &words).await.map(|_| ())
+    once(deployment, &content).await.map(|_| ())
 }

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
 
 fn write(options: &Options) -> Result {
     let file = Path::new(ROOT).join("NOTICE");
-    let text = notice(&shipped()?)?;
+    let text = notice(&shipped_packages()?)?;
     if options.check {
         ensure!(fs::read_to_string(&file)? == text, "NOTICE is not what is shipped: tests/notice writes it");
         return Ok(());
@@ -54,7 +54,7 @@ struct Package {
 const TARGETS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"];
 
 /// The packages that the functions are linked from, without the project's own.
-fn shipped() -> Result<Vec<Package>> {
+fn shipped_packages() -> Result<Vec<Package>> {
     let mut tree = cargo(&["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
     for target in TARGETS {
         tree.args(["--target", target]);
@@ -148,12 +148,12 @@ fn license_texts(package: &Package) -> Result<Vec<String>> {
     if takes_apache && files.iter().any(|(name, _)| apache(name)) {
         files.retain(|(name, _)| apache(name) || name.starts_with("notice"));
     }
-    files.into_iter().map(|(_, path)| Ok(tidied(&String::from_utf8_lossy(&fs::read(path)?)))).collect()
+    files.into_iter().map(|(_, path)| Ok(tidy(&String::from_utf8_lossy(&fs::read(path)?)))).collect()
 }
 
 /// Removes spaces at the ends of lines and empty lines around the text; of the Apache License, only
 /// the terms remain, without the appendix with its blanks.
-fn tidied(text: &str) -> String {
+fn tidy(text: &str) -> String {
     let terms = match text.split_once("END OF TERMS AND CONDITIONS") {
         Some((terms, _)) => terms,
         None => text,

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
 
 fn write(options: &Options) -> Result {
     let all = results("all")?;
-    let sources = said("git", &["rev-parse", "--short=10", "HEAD"])?;
+    let sources = command_output("git", &["rev-parse", "--short=10", "HEAD"])?;
     ensure!(
         all["sources"] == sources.as_str() && all["failed"] == 0 && all["left_out"] == 0,
         "the last run of tests/all was of {}, with {} failed and {} steps left out, and these are {sources}: run tests/all",
@@ -67,12 +67,12 @@ fn results(name: &str) -> Result<Value> {
     Ok(serde_json::from_str(&fs::read_to_string(file)?)?)
 }
 
-fn said(program: &str, arguments: &[&str]) -> Result<String> {
+fn command_output(program: &str, arguments: &[&str]) -> Result<String> {
     Ok(run(Command::new(program).args(arguments).current_dir(ROOT))?.trim().to_owned())
 }
 
 fn head(text: &mut String, sources: &str) -> Result {
-    let date = said("date", &["--utc", "+%Y-%m-%d"])?;
+    let date = command_output("date", &["--utc", "+%Y-%m-%d"])?;
     let line = |file: &str, name: &str| -> Result<String> {
         let all = fs::read_to_string(file)?;
         let found = all.lines().find_map(|it| it.strip_prefix(name)).unwrap_or_default();
@@ -81,7 +81,7 @@ fn head(text: &mut String, sources: &str) -> Result {
     let processor = line("/proc/cpuinfo", "model name")?;
     let memory: u64 = line("/proc/meminfo", "MemTotal")?.trim_end_matches(" kB").parse()?;
     let cores = std::thread::available_parallelism()?;
-    let compiler = said("rustc", &["--version"])?;
+    let compiler = command_output("rustc", &["--version"])?;
     writeln!(text, "# Figures\n")?;
     writeln!(
         text,
@@ -91,20 +91,20 @@ fn head(text: &mut String, sources: &str) -> Result {
     Ok(())
 }
 
-fn heading(text: &mut String, words: &str, columns: &[&str]) -> Result {
+fn heading(text: &mut String, intro: &str, columns: &[&str]) -> Result {
     let line = |cells: &[&str]| format!("| {} |", cells.join(" | "));
     let under: Vec<_> = columns.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "---:" }).collect();
-    writeln!(text, "\n{words}\n\n{}\n{}", line(columns), line(&under))?;
+    writeln!(text, "\n{intro}\n\n{}\n{}", line(columns), line(&under))?;
     Ok(())
 }
 
 fn steps(text: &mut String, all: &Value) -> Result {
     let minutes = number(&all["seconds"]) / 60.0;
-    let words = format!(
+    let intro = format!(
         "## Every test\n\n`tests/all`: {} passed, {} failed, in {minutes:.1} minutes; steps run side by side.",
         all["passed"], all["failed"]
     );
-    heading(text, &words, &["step", "waited, s", "built, s", "ran, s", "passed"])?;
+    heading(text, &intro, &["step", "waited, s", "built, s", "ran, s", "passed"])?;
     for it in list(&all["steps"]) {
         let [waited, built, ran] = ["waited_s", "built_s", "ran_s"].map(|name| number(&it[name]));
         let passed = it["skipped"].as_str().map_or_else(|| it["passed"].to_string(), |why| format!("skipped: {why}"));
@@ -114,8 +114,8 @@ fn steps(text: &mut String, all: &Value) -> Result {
 }
 
 fn simulation(text: &mut String, it: &Value, mutations: &Value) -> Result {
-    let words = "## Publishing in simulation\n\n`tests/simulate --seeds 2000` and `tests/simulate --mutations`";
-    heading(text, words, &["what", "figure"])?;
+    let intro = "## Publishing in simulation\n\n`tests/simulate --seeds 2000` and `tests/simulate --mutations`";
+    heading(text, intro, &["what", "figure"])?;
     let rows = [
         ("seeds, each with faults by chance", it["seeds"].to_string()),
         ("faults injected", it["faults"].to_string()),
@@ -150,7 +150,7 @@ fn simulation(text: &mut String, it: &Value, mutations: &Value) -> Result {
 
 fn functions(text: &mut String, all: &Value) -> Result {
     let limits = &all["limits"];
-    let words = format!(
+    let intro = format!(
         "## The functions as they are deployed\n\n`tests/bench binaries`. Instructions until a function asks for its first \
          event, with a store\nover plain HTTP (a TLS handshake adds about 2.3 million); cold start in those of a function \
          that does nothing,\nin the same run. Limits: {:.0} million instructions (auth 2.7), {:.0} MB of memory, {} × the \
@@ -161,7 +161,7 @@ fn functions(text: &mut String, all: &Value) -> Result {
         number(&limits["bootstrap_bytes"]) / 1e6,
         number(&limits["zip_bytes"]) / 1e6,
     );
-    heading(text, &words, &["function", "instructions, M", "memory, MB", "cold start", "MB", "MB zipped"])?;
+    heading(text, &intro, &["function", "instructions, M", "memory, MB", "cold start", "MB", "MB zipped"])?;
     for it in list(&all["binaries"]) {
         let instructions = list(&it["instructions"]).iter().map(number).fold(0.0, f64::max) / 1e6;
         let [peak, size, zip] = ["peak_bytes", "bootstrap_bytes", "zip_bytes"].map(|name| number(&it[name]) / 1e6);
@@ -172,12 +172,12 @@ fn functions(text: &mut String, all: &Value) -> Result {
 }
 
 fn local_stack(text: &mut String, all: &Value) -> Result {
-    let words = format!(
+    let intro = format!(
         "## The service on a laptop\n\n`tests/bench`, client and service on the same cores. Ready after {} ms with {} MB; {} MB \
          at the end.",
         all["start"]["ready_ms"], all["start"]["resident_mb"], all["resident_mb_at_the_end"]
     );
-    heading(text, &words, &["requests", "clients", "per second", "p50, ms", "p99, ms"])?;
+    heading(text, &intro, &["requests", "clients", "per second", "p50, ms", "p99, ms"])?;
     for it in list(&all["requests_per_second"]) {
         let [speed, p50, p99] = ["per_second", "p50_ms", "p99_ms"].map(|name| number(&it[name]));
         writeln!(text, "| {} | {} | {speed:.0} | {p50:.2} | {p99:.2} |", plain(&it["what"]), it["clients"])?;
@@ -199,9 +199,9 @@ fn local_stack(text: &mut String, all: &Value) -> Result {
 
 fn streaming(text: &mut String, it: &Value) -> Result {
     let columns = ["MB", "seconds", "MB resident before", "at most", "limit of growth"];
-    let words =
+    let intro =
         "## A large video\n\n`tests/bench streaming`: from our store to a fake of Mastodon, the whole local stack.";
-    heading(text, words, &columns)?;
+    heading(text, intro, &columns)?;
     let (size, before, peak, limit) =
         (&it["megabytes"], &it["resident_mb_before"], &it["resident_mb_peak"], &it["limit_mb"]);
     writeln!(text, "| {size} | {:.1} | {before} | {peak} | {limit} |", number(&it["seconds"]))?;

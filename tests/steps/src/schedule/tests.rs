@@ -3,13 +3,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
-fn place(name: &'static str, kind: Kind, needs: &'static [&'static str]) -> Place {
+fn step(name: &'static str, kind: Kind, needs: &'static [&'static str]) -> Place {
     Place { name, kind, needs, after: &[] }
 }
 
 /// Runs all steps, of which the `failing` ones fail. Returns the names in the order in which they
 /// began, and their outcomes.
-fn play(places: &[Place], failing: &[&str]) -> (Vec<&'static str>, Vec<Outcome<bool>>) {
+fn run_schedule(places: &[Place], failing: &[&str]) -> (Vec<&'static str>, Vec<Outcome<bool>>) {
     let begun = Mutex::new(Vec::new());
     let outcomes = run(
         places,
@@ -24,13 +24,10 @@ fn play(places: &[Place], failing: &[&str]) -> (Vec<&'static str>, Vec<Outcome<b
 
 #[test]
 fn needed_steps_run_first() {
-    let places = [
-        place("deploy", Kind::Waits, &["build"]),
-        place("build", Kind::Computes, &[]),
-        place("x", Kind::Computes, &[]),
-    ];
+    let places =
+        [step("deploy", Kind::Waits, &["build"]), step("build", Kind::Computes, &[]), step("x", Kind::Computes, &[])];
 
-    let (begun, outcomes) = play(&places, &[]);
+    let (begun, outcomes) = run_schedule(&places, &[]);
 
     let at = |name| begun.iter().position(|it| *it == name);
     assert!(at("build") < at("deploy"), "{begun:?}");
@@ -40,13 +37,13 @@ fn needed_steps_run_first() {
 #[test]
 fn step_that_lacks_something_is_skipped_with_its_dependents() {
     let places = [
-        place("build", Kind::Computes, &[]),
-        place("deploy", Kind::Waits, &["build"]),
-        place("look", Kind::Waits, &["deploy"]),
-        place("other", Kind::Waits, &[]),
+        step("build", Kind::Computes, &[]),
+        step("deploy", Kind::Waits, &["build"]),
+        step("look", Kind::Waits, &["deploy"]),
+        step("other", Kind::Waits, &[]),
     ];
 
-    let (begun, outcomes) = play(&places, &["build"]);
+    let (begun, outcomes) = run_schedule(&places, &["build"]);
 
     assert_eq!(begun.len(), 2, "{begun:?}");
     assert_eq!(outcomes[1], Outcome::NotRun { lacks: "build" });
@@ -56,10 +53,10 @@ fn step_that_lacks_something_is_skipped_with_its_dependents() {
 
 #[test]
 fn later_step_runs_even_if_the_earlier_one_failed() {
-    let mut places = [place("first", Kind::Waits, &[]), place("second", Kind::Waits, &[])];
+    let mut places = [step("first", Kind::Waits, &[]), step("second", Kind::Waits, &[])];
     places[1].after = &["first", "what is not in this run"];
 
-    let (begun, outcomes) = play(&places, &["first"]);
+    let (begun, outcomes) = run_schedule(&places, &["first"]);
 
     assert_eq!(begun, ["first", "second"]);
     assert!(matches!(outcomes[1], Outcome::Ran { result: true, .. }));
@@ -68,7 +65,7 @@ fn later_step_runs_even_if_the_earlier_one_failed() {
 #[test]
 fn one_step_computes_at_a_time_and_measurements_run_alone() {
     let kinds = [Kind::Computes, Kind::Waits, Kind::Computes, Kind::Waits, Kind::Computes, Kind::Measures];
-    let places = kinds.map(|kind| place("it", kind, &[]));
+    let places = kinds.map(|kind| step("it", kind, &[]));
     let (computing, all) = (AtomicUsize::new(0), AtomicUsize::new(0));
 
     let outcomes = run(
@@ -95,7 +92,7 @@ fn one_step_computes_at_a_time_and_measurements_run_alone() {
 #[test]
 #[should_panic(expected = "a step breaks")]
 fn panicking_step_ends_the_run() {
-    let places = [place("first", Kind::Waits, &[]), place("second", Kind::Waits, &[])];
+    let places = [step("first", Kind::Waits, &[]), step("second", Kind::Waits, &[])];
 
     run(&places, |index| assert!(index == 0, "a step breaks"), |()| true);
 }

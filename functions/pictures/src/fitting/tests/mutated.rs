@@ -10,7 +10,7 @@ use domain::media::{MimeType, PictureBounds};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use crate::fitting::{Misfit, fitted};
+use crate::fitting::{ResizeError, fitted};
 
 /// Names, types and bytes.
 const SEEDS: [(&str, MimeType, &[u8]); 13] = [
@@ -36,12 +36,12 @@ const BOUNDS: PictureBounds = PictureBounds::new(10_000, 12);
 const IN_TIME: Duration = Duration::from_mins(1);
 
 #[test]
-fn every_seed_is_read_or_refused_for_what_it_is() {
+fn every_seed_is_decoded_or_refused() {
     for (name, mime, bytes) in SEEDS {
         assert_eq!(MimeType::sniff(bytes), Some(mime), "{name}");
         let result = fitted(bytes.to_vec(), mime, BOUNDS);
         if name == "moving.gif" || name == "moving.webp" {
-            assert!(matches!(result, Err(Misfit::Unreadable(_))), "{name}: {result:?}");
+            assert!(matches!(result, Err(ResizeError::Unreadable(_))), "{name}: {result:?}");
         } else {
             assert_eq!(mime.picture_size(bytes), Some((24, 16)), "{name}");
             let picture = result.unwrap();
@@ -118,7 +118,7 @@ fn damage() -> impl Strategy<Value = Damage> {
 }
 
 /// PNG has a checksum for each part; without valid ones, no damage would reach the code behind it.
-fn with_sums(bytes: &mut [u8]) {
+fn fix_checksums(bytes: &mut [u8]) {
     let mut at = 8;
     while let Some(length) = bytes.get(at..at + 4).and_then(|it| it.first_chunk()).map(|it| u32::from_be_bytes(*it)) {
         let Some(end) = usize::try_from(length).ok().and_then(|it| (at + 8).checked_add(it)) else { return };
@@ -131,7 +131,7 @@ fn with_sums(bytes: &mut [u8]) {
     }
 }
 
-fn is_withstood(mime: MimeType, bytes: &[u8]) -> Result<(), TestCaseError> {
+fn check_no_panic(mime: MimeType, bytes: &[u8]) -> Result<(), TestCaseError> {
     let begun = Instant::now();
     let _ = MimeType::sniff(bytes);
     for mime in MimeType::ALL {
@@ -162,9 +162,9 @@ proptest! {
             damage.to(&mut bytes);
         }
         if is_summed && mime == MimeType::Png {
-            with_sums(&mut bytes);
+            fix_checksums(&mut bytes);
         }
-        is_withstood(mime, &bytes)?;
+        check_no_panic(mime, &bytes)?;
     }
 
     #[test]
@@ -181,6 +181,6 @@ proptest! {
             damage.to(&mut bytes);
         }
         let mime = MimeType::sniff(&bytes).unwrap_or(MimeType::Mp4);
-        is_withstood(mime, &bytes)?;
+        check_no_panic(mime, &bytes)?;
     }
 }

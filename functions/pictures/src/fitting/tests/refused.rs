@@ -5,11 +5,11 @@ use image::DynamicImage;
 
 use super::LARGE;
 use super::samples::{contains, jpeg, jpeg_with_metadata, noise, png, red_and_blue, segment, webp};
-use crate::fitting::webp::frames_fit;
-use crate::fitting::{Misfit, fitted};
+use crate::fitting::webp::frames_match_size;
+use crate::fitting::{ResizeError, fitted};
 
 /// A PNG whose header states a size, with next to no data.
-fn png_that_says(width: u32, height: u32, depth: u8, color: u8) -> Vec<u8> {
+fn png_with_header(width: u32, height: u32, depth: u8, color: u8) -> Vec<u8> {
     let sizes = [width.to_be_bytes(), height.to_be_bytes()].concat();
     let header = [b"IHDR", &sizes[..], &[depth, color, 0, 0, 0]].concat();
     let pixels = b"IDAT\x78\x9C\x63\x00\x00\x00\x01\x00\x01";
@@ -31,8 +31,8 @@ pub(super) fn crc(bytes: &[u8]) -> u32 {
 
 #[test]
 fn header_with_excessive_size_is_refused_before_decoding() {
-    let too_many = |max, actual| Err(Misfit::TooManyPixels { max, actual });
-    let too_long = |actual| Err(Misfit::TooLong { max: 20_000, actual });
+    let too_many = |max, actual| Err(ResizeError::TooManyPixels { max, actual });
+    let too_long = |actual| Err(ResizeError::TooLong { max: 20_000, actual });
     let cases = [
         ((60_000, 60_000, 8, 6), too_many(50_000_000, 3_600_000_000)),
         ((8_000, 6_251, 8, 2), too_many(50_000_000, 50_008_000)),
@@ -42,29 +42,29 @@ fn header_with_excessive_size_is_refused_before_decoding() {
         ((10, 20_001, 8, 2), too_long(20_001)),
     ];
     for ((width, height, depth, color), expected) in cases {
-        let bytes = png_that_says(width, height, depth, color);
+        let bytes = png_with_header(width, height, depth, color);
         assert_eq!(fitted(bytes, MimeType::Png, LARGE), expected);
     }
 }
 
 #[test]
-fn a_jpeg_and_a_webp_are_measured_by_their_header_too() {
+fn jpeg_and_webp_size_is_checked_in_the_header() {
     let mut bytes = jpeg(&red_and_blue(16, 16));
     let frame = bytes.windows(2).position(|it| it == [0xFF, 0xC0]).unwrap();
     bytes[frame + 5..frame + 9].copy_from_slice(&[0xEA, 0x60, 0xEA, 0x60]);
     let refused = fitted(bytes, MimeType::Jpeg, LARGE);
-    assert_eq!(refused, Err(Misfit::TooManyPixels { max: 50_000_000, actual: 3_600_000_000 }));
+    assert_eq!(refused, Err(ResizeError::TooManyPixels { max: 50_000_000, actual: 3_600_000_000 }));
 
     let canvas = [&12_000_u32.to_le_bytes()[..3], &5_000_u32.to_le_bytes()[..3]].concat();
     let header = [b"VP8X\x0A\0\0\0\0\0\0\0", &canvas[..], b"VP8L\0\0\0\0"].concat();
     let size = u32::try_from(header.len() + 4).unwrap().to_le_bytes();
     let bytes = [b"RIFF", &size[..], b"WEBP", &header].concat();
     let refused = fitted(bytes, MimeType::Webp, LARGE);
-    assert_eq!(refused, Err(Misfit::TooManyPixels { max: 33_554_432, actual: 12_001 * 5_001 }));
+    assert_eq!(refused, Err(ResizeError::TooManyPixels { max: 33_554_432, actual: 12_001 * 5_001 }));
 }
 
 #[test]
-fn a_webp_whose_frame_is_larger_than_it_says_is_refused() {
+fn webp_with_a_frame_larger_than_its_header_is_refused() {
     let frame = |side: u16| {
         let side = side.to_le_bytes();
         [b"VP8 \x0A\0\0\0\x10\0\0\x9D\x01\x2A", &side[..], &side].concat()
@@ -76,21 +76,21 @@ fn a_webp_whose_frame_is_larger_than_it_says_is_refused() {
 
     assert_eq!(
         refused,
-        Err(Misfit::Unreadable("the file contains two different sizes; upload another one".to_owned()))
+        Err(ResizeError::Unreadable("the file contains two different sizes; upload another one".to_owned()))
     );
-    assert!(frames_fit(&frame(16), (16, 16)));
-    assert!(!frames_fit(&frame(17), (16, 16)));
+    assert!(frames_match_size(&frame(16), (16, 16)));
+    assert!(!frames_match_size(&frame(17), (16, 16)));
 }
 
 #[test]
-fn a_file_that_breaks_off_is_refused() {
+fn truncated_file_is_refused() {
     let picture = noise(64, 48);
     for (mime, bytes) in
         [(MimeType::Jpeg, jpeg(&picture)), (MimeType::Png, png(picture.clone())), (MimeType::Webp, webp(picture))]
     {
         for part in [0, 1, 10, 100, bytes.len() / 2, bytes.len() * 9 / 10] {
             let refused = fitted(bytes[..part].to_vec(), mime, LARGE);
-            assert!(matches!(refused, Err(Misfit::Unreadable(_))), "{mime:?} {part}");
+            assert!(matches!(refused, Err(ResizeError::Unreadable(_))), "{mime:?} {part}");
         }
     }
 }
@@ -104,7 +104,7 @@ fn the_end_of_a_preview_is_not_the_end_of_a_jpeg() {
     let broken = whole[..whole.len() - 100].to_vec();
 
     assert!(fitted(whole, MimeType::Jpeg, LARGE).is_ok());
-    assert!(matches!(fitted(broken, MimeType::Jpeg, LARGE), Err(Misfit::Unreadable(_))));
+    assert!(matches!(fitted(broken, MimeType::Jpeg, LARGE), Err(ResizeError::Unreadable(_))));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_file_of_another_type_is_refused() {
         (MimeType::Mp4, Vec::new()),
     ];
     for (mime, bytes) in files {
-        assert!(matches!(fitted(bytes, mime, LARGE), Err(Misfit::Unreadable(_))), "{mime:?}");
+        assert!(matches!(fitted(bytes, mime, LARGE), Err(ResizeError::Unreadable(_))), "{mime:?}");
     }
 }
 

@@ -14,7 +14,7 @@ fn a_failed_post(account: &Connection) -> Post {
 #[test]
 fn failed_post_shows_why_and_can_be_tried_again() {
     let account = a_connection(&a_user());
-    let row = Row::of(&a_failed_post(&account), &accounts(&[account]), noon());
+    let row = Row::new(&a_failed_post(&account), &accounts(&[account]), noon());
 
     assert!(row.can_try_again && row.can_cancel && !row.must_reconnect);
     assert_eq!(row.targets[0].message.as_deref(), Some("The text is too long"));
@@ -28,10 +28,10 @@ fn lost_account_must_be_reconnected_first() {
     let mut coming = a_post(&a_user(), Some(noon()), std::slice::from_ref(&account));
     account.needs_reconnection = true;
     for accounts in [accounts(&[account.clone()]), accounts(&[])] {
-        let row = Row::of(&post, &accounts, noon());
+        let row = Row::new(&post, &accounts, noon());
         assert!(row.must_reconnect && !row.can_try_again);
     }
-    let said = |post: &Post, accounts| Row::of(post, &accounts, noon()).targets[0].advice.clone();
+    let said = |post: &Post, accounts| Row::new(post, &accounts, noon()).targets[0].advice.clone();
     assert!(said(&coming, accounts(&[account.clone()])).is_some_and(|it| it.contains("Reconnect")));
     assert!(said(&coming, accounts(&[])).is_some_and(|it| it.contains("no longer connected")));
     coming.targets[0].error_message = Some("Sandbox no longer accepts this connection".to_owned());
@@ -43,7 +43,7 @@ fn possibly_public_post_warns_before_trying_again() {
     let account = a_connection(&a_user());
     let mut post = a_failed_post(&account);
     post.targets[0].failure = Some(FailureClass::MayBePublic);
-    let row = Row::of(&post, &accounts(&[account]), noon());
+    let row = Row::new(&post, &accounts(&[account]), noon());
     assert!(row.targets[0].advice.as_deref().is_some_and(|it| it.contains("Check the account first")));
 }
 
@@ -55,7 +55,7 @@ fn partly_public_post_cannot_be_cancelled() {
     public.status = TargetStatus::Published;
     public.platform_post_url = Some("javascript:alert(1)".to_owned());
     post.targets.push(public);
-    let row = Row::of(&post, &accounts(&[account]), noon());
+    let row = Row::new(&post, &accounts(&[account]), noon());
     assert!(row.can_try_again && !row.can_cancel);
     assert_eq!(row.targets[1].link, None, "what is no address of the web is not shown as one");
 }
@@ -73,7 +73,7 @@ fn images_and_videos_are_counted() {
         (vec![image.clone(), video, image], "2 images and 1 video"),
     ] {
         post.media = media;
-        assert_eq!(Row::of(&post, &accounts(&[account.clone()]), noon()).files, shown);
+        assert_eq!(Row::new(&post, &accounts(std::slice::from_ref(&account)), noon()).files, shown);
     }
 }
 
@@ -82,6 +82,6 @@ fn a_long_text_is_cut_at_a_character() {
     let account = a_connection(&a_user());
     let mut post = a_failed_post(&account);
     post.text = text(&"é".repeat(400));
-    let row = Row::of(&post, &accounts(&[account]), noon());
+    let row = Row::new(&post, &accounts(&[account]), noon());
     assert_eq!(row.text, format!("{}…", "é".repeat(SHOWN_CHARS)));
 }

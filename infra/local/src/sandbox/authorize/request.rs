@@ -6,7 +6,7 @@ use url::{Url, form_urlencoded};
 
 use super::super::CLIENT_ID;
 use super::super::caller::{PROFILE, PUBLISH};
-use super::wrong_page;
+use super::error_page;
 
 /// Characters of each parameter; an honest request needs less.
 const MAX_PARAMETER: usize = 2048;
@@ -44,7 +44,7 @@ impl AuthorizationRequest {
         let state = query.get("state").map(str::to_owned);
         let challenge = query.get("code_challenge").unwrap_or_default().to_owned();
 
-        let fault = if query.get("response_type") != Some("code") {
+        let invalid = if query.get("response_type") != Some("code") {
             Some(("unsupported_response_type", "response_type must be code"))
         } else if query.get("code_challenge_method") != Some("S256") || !is_sha256(&challenge) {
             Some(("invalid_request", "PKCE with code_challenge_method=S256 is required"))
@@ -52,11 +52,11 @@ impl AuthorizationRequest {
             None
         };
         let scope = scope(query.get("scope")).ok_or(("invalid_scope", "use profile and publish"));
-        let scope = match fault.map_or(scope, Err) {
+        let scope = match invalid.map_or(scope, Err) {
             Ok(scope) => scope,
             Err((error, description)) => {
                 let parameters = [("error", error), ("error_description", description)];
-                return Err(InvalidRequest::TellClient(answer_url(&redirect_uri, state.as_deref(), &parameters)));
+                return Err(InvalidRequest::TellClient(response_url(&redirect_uri, state.as_deref(), &parameters)));
             }
         };
         let redirect_uri_text = redirect_uri_text.to_owned();
@@ -65,7 +65,7 @@ impl AuthorizationRequest {
 
     /// Sends the person back to the client with these parameters and the state.
     pub(super) fn redirect_with(&self, parameters: &[(&str, &str)]) -> Response {
-        redirect(&answer_url(&self.redirect_uri, self.state.as_deref(), parameters))
+        redirect(&response_url(&self.redirect_uri, self.state.as_deref(), parameters))
     }
 }
 
@@ -95,11 +95,11 @@ impl Parameters {
 
 fn redirect_uri(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
-    let plain = matches!(url.scheme(), "http" | "https")
+    let is_plain = matches!(url.scheme(), "http" | "https")
         && url.fragment().is_none()
         && url.username().is_empty()
         && url.password().is_none();
-    plain.then_some(url)
+    is_plain.then_some(url)
 }
 
 /// 32 bytes in URL-safe base64 without padding.
@@ -108,17 +108,17 @@ fn is_sha256(challenge: &str) -> bool {
 }
 
 /// The requested scope; all scopes if none is requested.
-fn scope(asked: Option<&str>) -> Option<String> {
-    let asked: Vec<_> = asked.unwrap_or_default().split_ascii_whitespace().collect();
+fn scope(requested: Option<&str>) -> Option<String> {
+    let requested: Vec<_> = requested.unwrap_or_default().split_ascii_whitespace().collect();
     let known = [PROFILE, PUBLISH];
-    if asked.iter().any(|it| !known.contains(it)) {
+    if requested.iter().any(|it| !known.contains(it)) {
         return None;
     }
-    let granted = known.into_iter().filter(|it| asked.is_empty() || asked.contains(it));
+    let granted = known.into_iter().filter(|it| requested.is_empty() || requested.contains(it));
     Some(granted.collect::<Vec<_>>().join(" "))
 }
 
-fn answer_url(redirect_uri: &Url, state: Option<&str>, parameters: &[(&str, &str)]) -> Url {
+fn response_url(redirect_uri: &Url, state: Option<&str>, parameters: &[(&str, &str)]) -> Url {
     let mut url = redirect_uri.clone();
     url.query_pairs_mut().extend_pairs(parameters).extend_pairs(state.map(|state| ("state", state)));
     url
@@ -131,7 +131,7 @@ fn redirect(url: &Url) -> Response {
 impl IntoResponse for InvalidRequest {
     fn into_response(self) -> Response {
         match self {
-            Self::TellPerson(message) => wrong_page(message),
+            Self::TellPerson(message) => error_page(message),
             Self::TellClient(url) => redirect(&url),
         }
     }

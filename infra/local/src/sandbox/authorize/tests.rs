@@ -45,7 +45,7 @@ async fn the_consent_page_offers_accounts_and_both_answers() {
 }
 
 #[tokio::test]
-async fn deny_goes_back_with_the_state() {
+async fn deny_redirects_with_the_state() {
     let network = Network::new();
     let query = query(|_| {});
 
@@ -77,7 +77,7 @@ async fn an_untrusted_client_is_an_error_page() {
 }
 
 #[tokio::test]
-async fn other_faults_go_back_to_the_client() {
+async fn other_errors_are_redirected_to_the_client() {
     let network = Network::new();
     for (query, error) in [
         (without("code_challenge"), "invalid_request"),

@@ -13,7 +13,7 @@ fn files(media_dir: &FsPath) -> HashSet<String> {
 }
 
 #[tokio::test]
-async fn an_uploaded_picture_is_served_as_what_it_is() {
+async fn uploaded_picture_is_served_with_its_type() {
     let network = Network::new();
     let token = network.connect("meadow").await.access;
 
@@ -29,7 +29,7 @@ async fn an_uploaded_picture_is_served_as_what_it_is() {
 }
 
 #[tokio::test]
-async fn a_player_gets_the_part_it_asks_for() {
+async fn range_request_returns_the_requested_bytes() {
     let network = Network::new();
     let token = network.connect("meadow").await.access;
     let id = network.upload(&token, "video/mp4", b"0123456789".to_vec()).await.string("id");
@@ -43,7 +43,7 @@ async fn a_player_gets_the_part_it_asks_for() {
 }
 
 #[tokio::test]
-async fn what_is_no_picture_or_video_is_refused_and_leaves_nothing() {
+async fn invalid_file_is_rejected_and_not_kept() {
     let network = Network::new();
     let token = network.connect("meadow").await.access;
     for mime_type in ["text/html", "image/svg+xml", "image/", "image/p g"] {
@@ -71,7 +71,7 @@ async fn a_file_of_another_account_cannot_be_posted() {
 }
 
 #[tokio::test]
-async fn a_fault_strikes_the_file_that_it_names_and_the_next_try_passes() {
+async fn file_fault_applies_once_to_its_file() {
     for (kind, status) in [("media_error", 500), ("media_refuse", 422), ("expire", 401)] {
         let network = Network::new();
         let token = network.connect("meadow").await.access;
@@ -90,7 +90,7 @@ async fn a_fault_strikes_the_file_that_it_names_and_the_next_try_passes() {
 }
 
 #[tokio::test]
-async fn a_slow_file_is_taken_in_the_end() {
+async fn slow_upload_succeeds() {
     let network = Network::new();
     let token = network.connect("meadow").await.access;
     network.arm(json!({"kind": "media_slow", "delay_ms": 30})).await;
@@ -103,7 +103,7 @@ async fn a_slow_file_is_taken_in_the_end() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_processed_cannot_be_shown_before_it_is_ready() {
+async fn processing_file_cannot_be_posted_before_it_is_ready() {
     let network = Network::new();
     let token = network.connect("meadow").await.access;
     network.arm(json!({"kind": "media_processing", "delay_ms": 2500})).await;
@@ -127,7 +127,7 @@ async fn a_file_that_is_processed_cannot_be_shown_before_it_is_ready() {
 }
 
 #[tokio::test]
-async fn opening_removes_what_no_fact_tells_of() {
+async fn opening_removes_unrecorded_files() {
     let dir = tempfile::tempdir().unwrap();
     let network = Network::open(dir.path());
     let token = network.connect("meadow").await.access;

@@ -2,7 +2,7 @@
 //! structure.
 
 /// Whether the orientation in this TIFF structure swaps width and height.
-pub(super) fn is_turned(tiff: &[u8]) -> bool {
+pub(super) fn is_rotated(tiff: &[u8]) -> bool {
     orientation(tiff).is_some_and(|it| (5..=8).contains(&it))
 }
 
@@ -23,9 +23,9 @@ fn orientation(tiff: &[u8]) -> Option<u16> {
     let directory = usize::try_from(long(4)?).ok()?;
     let entries = directory.checked_add(2)?;
     // An entry has its tag, its type, its count, and a value of four bytes.
-    let of_orientation = (0..usize::from(short(directory)?)).find_map(|number| {
+    let orientation_entry = (0..usize::from(short(directory)?)).find_map(|number| {
         let entry = entries.checked_add(number * 12)?;
         (short(entry)? == 0x0112 && short(entry + 2)? == 3).then_some(entry)
     })?;
-    short(of_orientation + 8)
+    short(orientation_entry + 8)
 }

@@ -15,7 +15,7 @@ const PNG: &[u8] = include_bytes!("samples/turned.png");
 const WEBP: &[u8] = include_bytes!("samples/turned.webp");
 const GIF: &[u8] = b"GIF89a\x20\0\x14\0\x80\0\0";
 
-fn all() -> [(MimeType, &'static [u8]); 9] {
+fn all_samples() -> [(MimeType, &'static [u8]); 9] {
     use MimeType::{Gif, Jpeg, Mp4, Png, Quicktime, Webp};
     [
         (Mp4, INDEX_LAST),
@@ -31,13 +31,13 @@ fn all() -> [(MimeType, &'static [u8]); 9] {
 }
 
 /// A file with a gap of unread bytes, so that its end lies in another part.
-struct Stretched<'a> {
+struct SparseFile<'a> {
     bytes: &'a [u8],
     /// Where the gap starts, and its length in bytes.
     gap: (usize, u64),
 }
 
-impl Stretched<'_> {
+impl SparseFile<'_> {
     fn size(&self) -> u64 {
         self.bytes.len() as u64 + self.gap.1
     }
@@ -54,10 +54,10 @@ impl Stretched<'_> {
 
     /// The properties, and the number of parts that were read for them.
     fn facts(&self, mime: MimeType) -> (Facts, usize) {
-        let mut parts = Parts::of(self.size(), self.read(0..PART_BYTES as u64));
-        for brought in 1..100 {
+        let mut parts = Parts::new(self.size(), self.read(0..PART_BYTES as u64));
+        for parts_read in 1..100 {
             match parts.facts(mime) {
-                Ok(facts) => return (facts, brought),
+                Ok(facts) => return (facts, parts_read),
                 Err(missing) => {
                     assert!(!missing.is_empty() && missing.end <= self.size(), "{missing:?}");
                     assert!(missing.end - missing.start <= PART_BYTES as u64, "{missing:?}");
@@ -70,13 +70,13 @@ impl Stretched<'_> {
 }
 
 fn facts(mime: MimeType, bytes: &[u8]) -> Facts {
-    let (facts, brought) = Stretched { bytes, gap: (0, 0) }.facts(mime);
+    let (facts, brought) = SparseFile { bytes, gap: (0, 0) }.facts(mime);
     assert_eq!(brought, 1, "small files are read at once");
     facts
 }
 
 fn shown(width: u32, height: u32) -> Option<Pixels> {
-    Pixels::of(width, height)
+    Pixels::new(width, height)
 }
 
 #[test]
@@ -113,11 +113,11 @@ fn part_far_from_the_start_is_requested() {
     let gap = 900_000_000_u32;
     let length = u32::from_be_bytes(*bytes[mdat - 4..].first_chunk().unwrap()) + gap;
     bytes[mdat - 4..mdat].copy_from_slice(&length.to_be_bytes());
-    let file = Stretched { bytes: &bytes, gap: (mdat + 4, gap.into()) };
+    let file = SparseFile { bytes: &bytes, gap: (mdat + 4, gap.into()) };
 
-    let (facts, brought) = file.facts(MimeType::Mp4);
+    let (facts, parts_read) = file.facts(MimeType::Mp4);
 
-    assert_eq!((facts.pixels, facts.duration_ms, brought), (shown(64, 48), Some(2_000), 2));
+    assert_eq!((facts.pixels, facts.duration_ms, parts_read), (shown(64, 48), Some(2_000), 2));
 }
 
 #[test]
@@ -125,14 +125,14 @@ fn long_metadata_may_precede_the_size() {
     let segment = [&[0xFF, 0xE2, 0xFF, 0xFF][..], &vec![7; 65_533]].concat();
     let bytes = [&JPEG[..2], &segment, &segment, &segment, &JPEG[2..]].concat();
 
-    let (facts, brought) = Stretched { bytes: &bytes, gap: (0, 0) }.facts(MimeType::Jpeg);
+    let (facts, parts_read) = SparseFile { bytes: &bytes, gap: (0, 0) }.facts(MimeType::Jpeg);
 
-    assert_eq!((facts.pixels, brought), (shown(20, 32), 4));
+    assert_eq!((facts.pixels, parts_read), (shown(20, 32), 4));
 }
 
 #[test]
 fn short_part_is_not_requested_again() {
-    let mut parts = Parts::of(1_000_000, INDEX_LAST[..40].to_vec());
+    let mut parts = Parts::new(1_000_000, INDEX_LAST[..40].to_vec());
     let missing = parts.facts(MimeType::Mp4).unwrap_err();
     parts.bring(missing.start, Vec::new());
     assert_eq!(parts.facts(MimeType::Mp4), Ok(Facts::default()));
@@ -141,7 +141,7 @@ fn short_part_is_not_requested_again() {
 proptest! {
     #[test]
     fn any_bytes_are_probed_without_a_panic_or_endless_requests(
-        (mime, bytes) in proptest::sample::select(all().to_vec()),
+        (mime, bytes) in proptest::sample::select(all_samples().to_vec()),
         changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..12),
         cut in any::<proptest::sample::Index>(),
         gap in prop_oneof![Just(0_u64), 1..1_000_000_u64],
@@ -151,7 +151,7 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = value;
         }
-        let file = Stretched { bytes: &bytes, gap: (cut.index(bytes.len()), gap) };
+        let file = SparseFile { bytes: &bytes, gap: (cut.index(bytes.len()), gap) };
         let (facts, _) = file.facts(mime);
         prop_assert!(facts.pixels.is_none_or(|it| 0 < it.count()));
     }

@@ -50,7 +50,7 @@ impl TextForm {
 }
 
 /// The JSON Schema of a URL with one of these starts.
-pub(super) fn address_schema(starts: &[&str]) -> Value {
+pub(super) fn url_schema(starts: &[&str]) -> Value {
     let pattern = format!("^({})\\S+$", starts.join("|"));
     json!({"type": "string", "maxLength": MAX_ADDRESS, "pattern": pattern})
 }

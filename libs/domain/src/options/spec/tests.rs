@@ -9,8 +9,8 @@ const SPECS: &[OptionSpec] = &[
     OptionSpec::new("language", OptionKind::Language, "Its language.").required(),
 ];
 
-fn vocabulary() -> Vocabulary {
-    Vocabulary::of([("example", SPECS)])
+fn vocabulary() -> PlatformOptions {
+    PlatformOptions::new([("example", SPECS)])
 }
 
 fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
@@ -21,19 +21,19 @@ fn text(it: &str) -> OptionValue {
     OptionValue::Text(it.to_owned())
 }
 
-fn messages(faults: &ValidationErrors) -> Vec<&str> {
-    faults.iter().map(|it| it.1).collect()
+fn messages(errors: &ValidationErrors) -> Vec<&str> {
+    errors.iter().map(|it| it.1).collect()
 }
 
 #[test]
 fn unknown_option_error_suggests_the_nearest_name() {
-    let mut faults = ValidationErrors::new();
+    let mut errors = ValidationErrors::new();
     let given = options([("visible", text("public")), ("language", text("en"))]);
     let names = || given.iter().map(|(name, _)| name);
-    vocabulary().check_names("example", names(), "platforms.0.options", &mut faults);
-    vocabulary().check_names("other", names(), "options", &mut faults);
+    vocabulary().check_names("example", names(), "platforms.0.options", &mut errors);
+    vocabulary().check_names("other", names(), "options", &mut errors);
     assert_eq!(
-        messages(&faults),
+        messages(&errors),
         [
             "platforms.0.options.visible is not an option of example; use one of visibility, content_warning, sensitive, \
              board, language",
@@ -45,10 +45,10 @@ fn unknown_option_error_suggests_the_nearest_name() {
 
 #[test]
 fn values_have_their_type_and_required_ones_are_present() {
-    let faults_of = |given: Options| {
-        let mut faults = ValidationErrors::new();
-        vocabulary().check_values("example", &given, "o", &mut faults);
-        faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
+    let errors_in = |given: Options| {
+        let mut errors = ValidationErrors::new();
+        vocabulary().check_values("example", &given, "o", &mut errors);
+        errors.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
     };
     let good = options([
         ("visibility", text("private")),
@@ -56,7 +56,7 @@ fn values_have_their_type_and_required_ones_are_present() {
         ("sensitive", OptionValue::Flag(true)),
         ("language", text("zh-Hant-TW")),
     ]);
-    assert_eq!(faults_of(good), Vec::<String>::new());
+    assert_eq!(errors_in(good), Vec::<String>::new());
     let bad = options([
         ("visibility", text("secret")),
         ("content_warning", text("longer")),
@@ -65,7 +65,7 @@ fn values_have_their_type_and_required_ones_are_present() {
         ("language", text("english_")),
     ]);
     assert_eq!(
-        faults_of(bad),
+        errors_in(bad),
         [
             "o.visibility must be one of public, private",
             "o.content_warning may have at most 5 characters; this has 6",
@@ -75,7 +75,7 @@ fn values_have_their_type_and_required_ones_are_present() {
         ]
     );
     assert_eq!(
-        faults_of(options([("content_warning", text(" "))])),
+        errors_in(options([("content_warning", text(" "))])),
         ["o.content_warning may not be blank", "o.language is required on example",]
     );
 }
@@ -92,12 +92,12 @@ fn url_has_an_allowed_start_and_no_white_space() {
     }
     let spec = OptionSpec::new("quote_url", OptionKind::Address(STARTS), "Quoted.");
     assert_eq!(spec.schema()["pattern"], "^(https://|at://)\\S+$");
-    let fault = spec.fault(&text("example.com")).unwrap();
-    assert_eq!(fault, "must be a URL that starts with https:// or at://");
+    let error = spec.fault(&text("example.com")).unwrap();
+    assert_eq!(error, "must be a URL that starts with https:// or at://");
 }
 
 #[test]
-fn url_may_need_a_form() {
+fn url_may_require_a_format() {
     const FORM: AddressForm = AddressForm {
         starts: &["https://", "at://"],
         has: |it| it.ends_with("/post"),
@@ -108,8 +108,8 @@ fn url_may_need_a_form() {
         assert_eq!(spec.fault(&text(example)), None);
     }
     for no in ["https://example.com/", "http://example.com/post", "https://a b/post", "example.com/post"] {
-        let fault = spec.fault(&text(no)).unwrap();
-        assert_eq!(fault, "must look like https://example.com/post or at://example/post", "{no}");
+        let error = spec.fault(&text(no)).unwrap();
+        assert_eq!(error, "must look like https://example.com/post or at://example/post", "{no}");
     }
     assert!(spec.fault(&OptionValue::Flag(true)).is_some());
     let schema = spec.schema();
@@ -132,19 +132,19 @@ fn an_option_may_be_required_by_another() {
         OptionSpec::new("topic", OptionKind::OneOf(&["standard", "event"]), "What it is."),
         OptionSpec::new("event_title", OptionKind::Text { max: 58 }, "The event.").required_when("topic", &["event"]),
     ];
-    let vocabulary = Vocabulary::of([("example", SPECS)]);
-    let faults_of = |given: Options| {
-        let mut faults = ValidationErrors::new();
-        vocabulary.check_values("example", &given, "o", &mut faults);
-        faults.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
+    let vocabulary = PlatformOptions::new([("example", SPECS)]);
+    let errors_in = |given: Options| {
+        let mut errors = ValidationErrors::new();
+        vocabulary.check_values("example", &given, "o", &mut errors);
+        errors.iter().map(|it| it.1.to_owned()).collect::<Vec<_>>()
     };
 
-    assert_eq!(faults_of(options([])), Vec::<String>::new());
-    assert_eq!(faults_of(options([("topic", text("standard"))])), Vec::<String>::new());
-    let told = "o.event_title is required on example if topic is event";
-    assert_eq!(faults_of(options([("topic", text("event"))])), [told]);
+    assert_eq!(errors_in(options([])), Vec::<String>::new());
+    assert_eq!(errors_in(options([("topic", text("standard"))])), Vec::<String>::new());
+    let expected = "o.event_title is required on example if topic is event";
+    assert_eq!(errors_in(options([("topic", text("event"))])), [expected]);
     let whole = options([("topic", text("event")), ("event_title", text("Regatta"))]);
-    assert_eq!(faults_of(whole), Vec::<String>::new());
+    assert_eq!(errors_in(whole), Vec::<String>::new());
     let schema = schema(SPECS);
     assert_eq!(schema["required"], json!([]));
     let when = json!({"properties": {"topic": {"enum": ["event"]}}, "required": ["topic"]});
@@ -166,19 +166,19 @@ fn language_tag_is_well_formed() {
 #[test]
 fn list_has_limited_entries_that_are_neither_long_nor_blank() {
     const TAGS: &[OptionSpec] = &[OptionSpec::new("tags", OptionKind::Texts { most: 2, max: 3 }, "Its tags.")];
-    let words = |words: &[&str]| OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect());
-    for (given, fault) in [
-        (words(&[]), None),
-        (words(&["sea", "🚣🚣🚣"]), None),
-        (words(&["a", "b", "c"]), Some("o.tags may have at most 2 entries; this has 3")),
-        (words(&["a", "boats"]), Some("o.tags may have entries of at most 3 characters; the longest of these has 5")),
-        (words(&["a", " "]), Some("o.tags may not contain blank entries")),
+    let list = |list: &[&str]| OptionValue::List(list.iter().map(|it| (*it).to_owned()).collect());
+    for (given, expected) in [
+        (list(&[]), None),
+        (list(&["sea", "🚣🚣🚣"]), None),
+        (list(&["a", "b", "c"]), Some("o.tags may have at most 2 entries; this has 3")),
+        (list(&["a", "boats"]), Some("o.tags may have entries of at most 3 characters; the longest of these has 5")),
+        (list(&["a", " "]), Some("o.tags may not contain blank entries")),
         (text("sea"), Some("o.tags must be a list of strings")),
     ] {
-        let mut faults = ValidationErrors::new();
+        let mut errors = ValidationErrors::new();
         let given = options([("tags", given)]);
-        Vocabulary::of([("example", TAGS)]).check_values("example", &given, "o", &mut faults);
-        assert_eq!(messages(&faults), Vec::from_iter(fault), "{given:?}");
+        PlatformOptions::new([("example", TAGS)]).check_values("example", &given, "o", &mut errors);
+        assert_eq!(messages(&errors), Vec::from_iter(expected), "{given:?}");
     }
     let schema = schema(TAGS);
     assert_eq!(schema["properties"]["tags"]["maxItems"], 2);
@@ -189,23 +189,20 @@ fn list_has_limited_entries_that_are_neither_long_nor_blank() {
 fn poll_answers_are_several_and_distinct() {
     const ANSWERS: &[OptionSpec] =
         &[OptionSpec::new("answers", OptionKind::Ballot { least: 2, most: 3, max: 4 }, "Its answers.")];
-    let words = |words: &[&str]| OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect());
-    for (given, fault) in [
-        (words(&["yes", "no"]), None),
-        (words(&["yes"]), Some("o.answers needs at least 2 entries; this has 1")),
-        (words(&["a", "b", "c", "d"]), Some("o.answers may have at most 3 entries; this has 4")),
-        (words(&["a", " "]), Some("o.answers may not contain blank entries")),
-        (
-            words(&["a", "maybe"]),
-            Some("o.answers may have entries of at most 4 characters; the longest of these has 5"),
-        ),
-        (words(&["yes", "yes "]), Some("o.answers may not contain an entry twice")),
+    let list = |list: &[&str]| OptionValue::List(list.iter().map(|it| (*it).to_owned()).collect());
+    for (given, expected) in [
+        (list(&["yes", "no"]), None),
+        (list(&["yes"]), Some("o.answers needs at least 2 entries; this has 1")),
+        (list(&["a", "b", "c", "d"]), Some("o.answers may have at most 3 entries; this has 4")),
+        (list(&["a", " "]), Some("o.answers may not contain blank entries")),
+        (list(&["a", "maybe"]), Some("o.answers may have entries of at most 4 characters; the longest of these has 5")),
+        (list(&["yes", "yes "]), Some("o.answers may not contain an entry twice")),
         (text("yes"), Some("o.answers must be a list of strings")),
     ] {
-        let mut faults = ValidationErrors::new();
+        let mut errors = ValidationErrors::new();
         let given = options([("answers", given)]);
-        Vocabulary::of([("example", ANSWERS)]).check_values("example", &given, "o", &mut faults);
-        assert_eq!(messages(&faults), Vec::from_iter(fault), "{given:?}");
+        PlatformOptions::new([("example", ANSWERS)]).check_values("example", &given, "o", &mut errors);
+        assert_eq!(messages(&errors), Vec::from_iter(expected), "{given:?}");
     }
     let schema = &schema(ANSWERS)["properties"]["answers"];
     assert_eq!(
@@ -215,7 +212,7 @@ fn poll_answers_are_several_and_distinct() {
 }
 
 #[test]
-fn text_may_need_a_form() {
+fn text_may_require_a_format() {
     const FORM: TextForm = TextForm {
         pattern: "^[a-z]+$",
         has: |it| it.bytes().all(|it| it.is_ascii_lowercase()),
@@ -223,24 +220,24 @@ fn text_may_need_a_form() {
         examples: &["boat", "sea"],
     };
     let (one, many) = (OptionKind::TextOf(&FORM), OptionKind::TextsOf { most: 2, form: &FORM });
-    let fault = |kind, given: OptionValue| OptionSpec::new("name", kind, "A name.").fault(&given);
+    let error = |kind, given: OptionValue| OptionSpec::new("name", kind, "A name.").fault(&given);
     let list = |words: &[&str]| OptionValue::List(words.iter().map(|it| (*it).to_owned()).collect());
-    let told = || Some("must look like boat or sea".to_owned());
-    assert_eq!(fault(one, text("boat")), None);
+    let format_error = || Some("must look like boat or sea".to_owned());
+    assert_eq!(error(one, text("boat")), None);
     for no in [text("Boat"), text("boats"), text(""), list(&["boat"])] {
-        assert_eq!(fault(one, no), told());
+        assert_eq!(error(one, no), format_error());
     }
-    assert_eq!(fault(many, list(&["boat", "sea"])), None);
-    assert_eq!(fault(many, list(&["boat", "a b"])), Some("must look like boat or sea; entry 2 does not".to_owned()));
-    assert_eq!(fault(many, list(&["sea", "sea"])), Some("may not contain an entry twice".to_owned()));
-    assert_eq!(fault(many, list(&["a", "b", "c"])), Some("may have at most 2 entries; this has 3".to_owned()));
-    assert_eq!(fault(many, text("sea")), Some("must be a list of strings".to_owned()));
+    assert_eq!(error(many, list(&["boat", "sea"])), None);
+    assert_eq!(error(many, list(&["boat", "a b"])), Some("must look like boat or sea; entry 2 does not".to_owned()));
+    assert_eq!(error(many, list(&["sea", "sea"])), Some("may not contain an entry twice".to_owned()));
+    assert_eq!(error(many, list(&["a", "b", "c"])), Some("may have at most 2 entries; this has 3".to_owned()));
+    assert_eq!(error(many, text("sea")), Some("must be a list of strings".to_owned()));
     let schema = OptionSpec::new("names", many, "Names.").schema();
     assert_eq!((&schema["maxItems"], &schema["items"]["pattern"]), (&json!(2), &json!("^[a-z]+$")));
 }
 
 #[test]
-fn words_are_excluded_in_any_case() {
+fn excluded_words_are_refused_in_any_case() {
     let spec = OptionSpec::new("name", OptionKind::TextWithout { max: 9, words: &["sea", "oz"] }, "A name.");
     for (given, expected) in [
         ("boat", None),
@@ -256,14 +253,14 @@ fn words_are_excluded_in_any_case() {
 }
 
 #[test]
-fn option_may_need_or_exclude_another() {
+fn option_may_require_or_exclude_another() {
     const SPECS: &[OptionSpec] = &[
         OptionSpec::new("poll", OptionKind::Flag, "Asks.").not_with("quote"),
         OptionSpec::new("hours", OptionKind::Number { min: 1, max: 9 }, "For how long.").needs("poll"),
         OptionSpec::new("quote", OptionKind::Flag, "Quotes."),
     ];
     let (yes, hours) = (OptionValue::Flag(true), OptionValue::Number(2));
-    for (given, fault) in [
+    for (given, expected) in [
         (options([("poll", yes.clone()), ("hours", hours.clone())]), None),
         (options([("quote", yes.clone())]), None),
         (options([("hours", hours)]), Some("o.hours has no effect without poll; add poll or remove this option")),
@@ -272,9 +269,9 @@ fn option_may_need_or_exclude_another() {
             Some("o.poll and quote cannot be used in one post; remove one of them"),
         ),
     ] {
-        let mut faults = ValidationErrors::new();
-        Vocabulary::of([("example", SPECS)]).check_values("example", &given, "o", &mut faults);
-        assert_eq!(messages(&faults), Vec::from_iter(fault), "{given:?}");
+        let mut errors = ValidationErrors::new();
+        PlatformOptions::new([("example", SPECS)]).check_values("example", &given, "o", &mut errors);
+        assert_eq!(messages(&errors), Vec::from_iter(expected), "{given:?}");
     }
     let schema = schema(SPECS);
     assert_eq!(schema["dependentRequired"], json!({"hours": ["poll"]}));

@@ -18,13 +18,13 @@ fn account() -> Connection {
 }
 
 fn budgets() -> Budgets {
-    Budgets::of([(account().provider, BUDGET)])
+    Budgets::new([(account().provider, BUDGET)])
 }
 
 /// A charged post with this time.
-fn post(words: &str, at: Option<DateTime<Utc>>) -> Post {
+fn post(content: &str, at: Option<DateTime<Utc>>) -> Post {
     let accounts = accounts(&[account()]);
-    let new = crate::post::NewPost { text: text(words), ..a_new_post(at, &[account()]) };
+    let new = crate::post::NewPost { text: text(content), ..a_new_post(at, &[account()]) };
     let post = Post::create(new, &[], &a_user(), &accounts, &ids(), noon()).unwrap();
     post.charged(&accounts, &budgets(), noon())
 }
@@ -35,9 +35,9 @@ fn changed(post: &Post, changes: Changes) -> Post {
 }
 
 /// The changes, by the number of months from now.
-fn told(before: Option<&Post>, after: Option<&Post>) -> Vec<(i32, i64)> {
-    let now = Month::of(noon()).number();
-    changes(before, after).into_iter().map(|(purse, it)| (purse.month.number() - now, it.by)).collect()
+fn changes_by_month(before: Option<&Post>, after: Option<&Post>) -> Vec<(i32, i64)> {
+    let now = Month::from_instant(noon()).number();
+    changes(before, after).into_iter().map(|(key, it)| (key.month.number() - now, it.by)).collect()
 }
 
 fn failed(post: &Post, class: FailureClass) -> Post {
@@ -45,27 +45,30 @@ fn failed(post: &Post, class: FailureClass) -> Post {
     post.status = PostStatus::Failed;
     let target = &mut post.targets[0];
     (target.status, target.failure) = (TargetStatus::Failed, Some(class));
-    target.free_unless_spent();
+    target.release_charge_unless_final();
     post
 }
 
 #[test]
 fn charge_starts_with_scheduling_and_ends_with_unscheduling() {
     let (draft, scheduled) = (post("Hello", None), post("Hello", Some(noon())));
-    assert_eq!(told(None, Some(&draft)), []);
-    assert_eq!(told(None, Some(&scheduled)), [(0, 15)]);
+    assert_eq!(changes_by_month(None, Some(&draft)), []);
+    assert_eq!(changes_by_month(None, Some(&scheduled)), [(0, 15)]);
     assert_eq!(
-        told(Some(&draft), Some(&changed(&draft, Changes { scheduled_at: Some(Some(noon())), ..Changes::default() }))),
+        changes_by_month(
+            Some(&draft),
+            Some(&changed(&draft, Changes { scheduled_at: Some(Some(noon())), ..Changes::default() }))
+        ),
         [(0, 15)]
     );
 
     let with_link = changed(&scheduled, Changes { text: Some(text("see example.com")), ..Changes::default() });
-    assert_eq!(told(Some(&scheduled), Some(&with_link)), [(0, 185)]);
+    assert_eq!(changes_by_month(Some(&scheduled), Some(&with_link)), [(0, 185)]);
     let next = Changes { scheduled_at: Some(Some(noon() + TimeDelta::days(31))), ..Changes::default() };
-    assert_eq!(told(Some(&with_link), Some(&changed(&with_link, next))), [(0, -200), (1, 200)]);
+    assert_eq!(changes_by_month(Some(&with_link), Some(&changed(&with_link, next))), [(0, -200), (1, 200)]);
     let unscheduled = changed(&scheduled, Changes { scheduled_at: Some(None), ..Changes::default() });
-    assert_eq!(told(Some(&scheduled), Some(&unscheduled)), [(0, -15)]);
-    assert_eq!(told(Some(&scheduled), None), [(0, -15)]);
+    assert_eq!(changes_by_month(Some(&scheduled), Some(&unscheduled)), [(0, -15)]);
+    assert_eq!(changes_by_month(Some(&scheduled), None), [(0, -15)]);
 }
 
 #[test]
@@ -73,8 +76,11 @@ fn platform_without_a_budget_is_not_charged() {
     let (scheduled, free) =
         (post("Hello", Some(noon())), accounts(&[Connection { rules: crate::testing::rules(), ..account() }]));
     let without = scheduled.clone().charged(&accounts(&[account()]), &Budgets::default(), noon());
-    assert_eq!(told(None, Some(&without)), []);
-    assert_eq!(told(Some(&scheduled), Some(&scheduled.clone().charged(&free, &budgets(), noon()))), [(0, -15)]);
+    assert_eq!(changes_by_month(None, Some(&without)), []);
+    assert_eq!(
+        changes_by_month(Some(&scheduled), Some(&scheduled.clone().charged(&free, &budgets(), noon()))),
+        [(0, -15)]
+    );
 }
 
 #[test]
@@ -83,14 +89,18 @@ fn charge_is_released_only_if_certainly_not_public() {
     let again = || Changes { scheduled_at: Some(Some(noon())), ..Changes::default() };
 
     let refused = failed(&scheduled, FailureClass::Refused);
-    assert_eq!(told(Some(&scheduled), Some(&refused)), [(0, -15)]);
-    assert_eq!(told(Some(&refused), Some(&changed(&refused, again()))), [(0, 15)]);
-    assert_eq!(told(Some(&refused), None), []);
+    assert_eq!(changes_by_month(Some(&scheduled), Some(&refused)), [(0, -15)]);
+    assert_eq!(changes_by_month(Some(&refused), Some(&changed(&refused, again()))), [(0, 15)]);
+    assert_eq!(changes_by_month(Some(&refused), None), []);
 
-    let in_doubt = failed(&scheduled, FailureClass::MayBePublic);
-    assert_eq!(told(Some(&scheduled), Some(&in_doubt)), []);
-    assert_eq!(told(Some(&in_doubt), Some(&changed(&in_doubt, again()))), [(0, 15)], "a second post");
-    assert_eq!(told(Some(&in_doubt), None), []);
+    let may_be_public = failed(&scheduled, FailureClass::MayBePublic);
+    assert_eq!(changes_by_month(Some(&scheduled), Some(&may_be_public)), []);
+    assert_eq!(
+        changes_by_month(Some(&may_be_public), Some(&changed(&may_be_public, again()))),
+        [(0, 15)],
+        "a second post"
+    );
+    assert_eq!(changes_by_month(Some(&may_be_public), None), []);
 }
 
 #[test]
@@ -98,11 +108,11 @@ fn charge_of_a_public_target_is_final() {
     let mut public = post("Hello", Some(noon()));
     let scheduled = public.clone();
     (public.status, public.targets[0].status) = (PostStatus::Published, TargetStatus::Published);
-    assert_eq!(told(Some(&scheduled), Some(&public)), []);
+    assert_eq!(changes_by_month(Some(&scheduled), Some(&public)), []);
 
     // Another target failed, and the post is scheduled again.
     public.status = PostStatus::Failed;
-    let targets = Some(vec![NewTarget::of(0, account().connection_id)]);
+    let targets = Some(vec![NewTarget::new(0, account().connection_id)]);
     let after = changed(&public, Changes { targets, text: Some(text("see example.com")), ..Changes::default() });
-    assert_eq!(told(Some(&public), Some(&after)), []);
+    assert_eq!(changes_by_month(Some(&public), Some(&after)), []);
 }

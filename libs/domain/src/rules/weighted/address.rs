@@ -24,10 +24,10 @@ pub(crate) fn find(text: &str) -> Vec<Range<usize>> {
         if !text[run.clone()].contains('.') {
             continue;
         }
-        let letters = Run::of(text, run.clone());
+        let letters = Run::parse(text, run.clone());
         while let Some((domain, before)) = letters.first(floor) {
             let scheme = (domain.range.start == run.start).then(|| scheme(text, run.start, floor)).flatten();
-            let tail = if domain.range.end == run.end { Tail::of(&text[run.end..]) } else { Tail::NONE };
+            let tail = if domain.range.end == run.end { Tail::parse(&text[run.end..]) } else { Tail::NONE };
             let start = scheme.unwrap_or(domain.range.start);
             let end = domain.range.end + tail.length;
             floor = end;
@@ -38,14 +38,14 @@ pub(crate) fn find(text: &str) -> Vec<Range<usize>> {
             }
             if scheme.is_some() {
                 let is_shortened = text[domain.range.clone()].eq_ignore_ascii_case("t.co");
-                let shortened = if is_shortened { shortened(&text[domain.range.end..end]) } else { Shortened::No };
+                let shortened = if is_shortened { shortened(&text[domain.range.end..end]) } else { ShortLink::No };
                 match shortened {
-                    Shortened::No => found.push(start..end),
-                    Shortened::Yes(length) => found.push(start..domain.range.end + length),
-                    Shortened::TooLong => {}
+                    ShortLink::No => found.push(start..end),
+                    ShortLink::Yes(length) => found.push(start..domain.range.end + length),
+                    ShortLink::TooLong => {}
                 }
             } else if !before.is_some_and(|it| matches!(it, '-' | '_' | '.' | '/')) {
-                let mut domains = letters.in_latin(&domain);
+                let mut domains = letters.latin_domains(&domain);
                 if let Some(last) = domains.last_mut().filter(|_| tail.has_path) {
                     last.end = end;
                 }
@@ -90,8 +90,8 @@ impl Tail {
     const NONE: Self = Self { length: 0, has_path: false };
 
     /// Parses the port, the path and the query at the start of a text.
-    fn of(text: &str) -> Self {
-        let port = text.strip_prefix(':').map_or(0, |it| while_at_start(it, |it| it.is_ascii_digit()));
+    fn parse(text: &str) -> Self {
+        let port = text.strip_prefix(':').map_or(0, |it| prefix_len(it, |it| it.is_ascii_digit()));
         let port = if port == 0 { 0 } else { 1 + port };
         let path = text[port..].strip_prefix('/').map_or(0, |it| 1 + path_length(it));
         let query = text[port + path..].strip_prefix('?').map_or(0, query_length);
@@ -105,9 +105,9 @@ impl Tail {
 fn path_length(text: &str) -> usize {
     let (mut at, mut end) = (0, 0);
     while let Some(letter) = text[at..].chars().next() {
-        if is_of_path(letter) {
+        if is_path_char(letter) {
             at += letter.len_utf8();
-            if ends_path(letter) {
+            if can_end_path(letter) {
                 end = at;
             }
         } else if let Some(length) = brackets(&text[at..]) {
@@ -124,25 +124,25 @@ fn path_length(text: &str) -> usize {
 /// Non-empty brackets, with at most one nested pair.
 fn brackets(text: &str) -> Option<usize> {
     let outer = text.strip_prefix('(')?;
-    let words = while_at_start(outer, is_of_path);
-    let behind = &outer[words..];
+    let inner_len = prefix_len(outer, is_path_char);
+    let behind = &outer[inner_len..];
     let behind = if let Some(inner) = behind.strip_prefix('(') {
-        let words = while_at_start(inner, is_of_path);
-        let behind = inner[words..].strip_prefix(')').filter(|_| words != 0)?;
-        behind[while_at_start(behind, is_of_path)..].strip_prefix(')')?
+        let inner_len = prefix_len(inner, is_path_char);
+        let behind = inner[inner_len..].strip_prefix(')').filter(|_| inner_len != 0)?;
+        behind[prefix_len(behind, is_path_char)..].strip_prefix(')')?
     } else {
-        behind.strip_prefix(')').filter(|_| words != 0)?
+        behind.strip_prefix(')').filter(|_| inner_len != 0)?
     };
     Some(text.len() - behind.len())
 }
 
 fn query_length(text: &str) -> usize {
-    let words = &text[..while_at_start(text, is_of_query)];
-    words.rfind(ends_query).map_or(0, |it| it + 1)
+    let query = &text[..prefix_len(text, is_query_char)];
+    query.rfind(can_end_query).map_or(0, |it| it + 1)
 }
 
 /// Classification of a URL of `t.co`, X's own link shortener.
-enum Shortened {
+enum ShortLink {
     /// No path: an ordinary domain.
     No,
     /// A link that ends so many bytes after the domain.
@@ -151,30 +151,30 @@ enum Shortened {
     TooLong,
 }
 
-fn shortened(tail: &str) -> Shortened {
-    let Some(path) = tail.strip_prefix('/') else { return Shortened::No };
-    let name = while_at_start(path, |it| it.is_ascii_alphanumeric());
+fn shortened(tail: &str) -> ShortLink {
+    let Some(path) = tail.strip_prefix('/') else { return ShortLink::No };
+    let name = prefix_len(path, |it| it.is_ascii_alphanumeric());
     if name == 0 {
-        return Shortened::No;
+        return ShortLink::No;
     }
     if LONGEST_SHORTENED < name {
-        return Shortened::TooLong;
+        return ShortLink::TooLong;
     }
     let query = path[name..].strip_prefix('?').map_or(0, query_length);
-    Shortened::Yes(1 + name + if query == 0 { 0 } else { 1 + query })
+    ShortLink::Yes(1 + name + if query == 0 { 0 } else { 1 + query })
 }
 
-fn while_at_start(text: &str, is_part: impl Fn(char) -> bool) -> usize {
+fn prefix_len(text: &str, is_part: impl Fn(char) -> bool) -> usize {
     text.find(|it| !is_part(it)).unwrap_or(text.len())
 }
 
 /// Source: `validGeneralUrlPathChars` of twitter-text.
-fn is_of_path(letter: char) -> bool {
+fn is_path_char(letter: char) -> bool {
     is_word(letter) || "!*';:=+,.$/%#[]-–_~@|&".contains(letter)
 }
 
 /// Source: `validUrlPathEndingChars` of twitter-text.
-fn ends_path(letter: char) -> bool {
+fn can_end_path(letter: char) -> bool {
     is_word(letter) || matches!(letter, '+' | '-' | '=' | '_' | '#' | '/')
 }
 
@@ -183,11 +183,11 @@ fn is_word(letter: char) -> bool {
 }
 
 /// Source: `validUrlQueryChars` of twitter-text.
-fn is_of_query(letter: char) -> bool {
+fn is_query_char(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "!?*'@();:&=+$/%#[]-_.,~|".contains(letter)
 }
 
 /// Source: `validUrlQueryEndingChars` of twitter-text.
-fn ends_query(letter: char) -> bool {
+fn can_end_query(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '&' | '=' | '#' | '/')
 }

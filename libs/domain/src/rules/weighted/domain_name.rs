@@ -43,19 +43,19 @@ pub(super) struct Found {
 }
 
 impl<'t> Run<'t> {
-    pub(super) fn of(text: &'t str, range: Range<usize>) -> Self {
+    pub(super) fn parse(text: &'t str, range: Range<usize>) -> Self {
         let mut labels: Vec<Label> = Vec::new();
         let mut start = range.start;
         for label in text[range.clone()].split('.') {
             let end = start + label.len();
-            labels.push(Label::of(text, start..end));
+            labels.push(Label::parse(text, start..end));
             start = end + 1;
         }
         for index in (0..labels.len().saturating_sub(1)).rev() {
             let (label, next) = (labels[index], labels[index + 1]);
-            let deeper = next.reach.filter(|_| label.is_sub);
-            let here = next.top_end.filter(|_| label.is_name(label.start)).map(|_| index + 1);
-            labels[index].reach = deeper.or(here);
+            let next_reach = next.reach.filter(|_| label.is_sub);
+            let own_reach = next.top_end.filter(|_| label.is_name(label.start)).map(|_| index + 1);
+            labels[index].reach = next_reach.or(own_reach);
         }
         Self { text, labels }
     }
@@ -63,7 +63,7 @@ impl<'t> Run<'t> {
     /// The first domain at or after `floor`, and the letter before it, which must permit a domain;
     /// `None` at the start of the text.
     pub(super) fn first(&self, floor: usize) -> Option<(Found, Option<char>)> {
-        if let Some(found) = self.first_of_text(floor) {
+        if let Some(found) = self.first_at_text_start(floor) {
             return Some(found);
         }
         let done = self.labels.partition_point(|it| it.end <= floor);
@@ -71,21 +71,21 @@ impl<'t> Run<'t> {
             let mut before = self.text[..label.start].chars().next_back();
             self.text[label.start..label.end].char_indices().find_map(|(at, letter)| {
                 let start = label.start + at;
-                let behind = before.replace(letter)?;
-                let is_free = floor + behind.len_utf8() <= start && !glues(behind);
+                let preceding = before.replace(letter)?;
+                let is_free = floor + preceding.len_utf8() <= start && !glues(preceding);
                 let found = is_free.then(|| self.domain_at(index, start)).flatten()?;
-                Some((found, Some(behind)))
+                Some((found, Some(preceding)))
             })
         })
     }
 
     /// A domain at the start of the text. Where possible, the first letter is treated as the one
     /// before the domain.
-    fn first_of_text(&self, floor: usize) -> Option<(Found, Option<char>)> {
+    fn first_at_text_start(&self, floor: usize) -> Option<(Found, Option<char>)> {
         let is_at_start = floor == 0 && self.labels.first().is_some_and(|it| it.start == 0);
         let first = self.text.chars().next().filter(|_| is_at_start)?;
-        let behind = if glues(first) { None } else { self.domain_at(0, first.len_utf8()) };
-        behind.map(|it| (it, Some(first))).or_else(|| Some((self.domain_at(0, 0)?, None)))
+        let found = if glues(first) { None } else { self.domain_at(0, first.len_utf8()) };
+        found.map(|it| (it, Some(first))).or_else(|| Some((self.domain_at(0, 0)?, None)))
     }
 
     /// The longest domain that starts here, in this label.
@@ -96,7 +96,7 @@ impl<'t> Run<'t> {
         if !is_part(letters.chars().next()) || !is_part(letters.chars().next_back()) {
             return None;
         }
-        let here = next.top_end.filter(|_| label.is_name_from(start)).map(|_| index + 1);
+        let here = next.top_end.filter(|_| label.can_precede_top_level_from(start)).map(|_| index + 1);
         let last = next.reach.or(here)?;
         Some(Found { first: index, last, range: start..self.labels[last].top_end? })
     }
@@ -104,21 +104,21 @@ impl<'t> Run<'t> {
     /// Whether every label is short enough for DNS, and labels in punycode are valid.
     pub(super) fn is_well_formed(&self, found: &Found) -> bool {
         let name = &self.text[found.range.clone()];
-        if name.starts_with("xn--") && self.in_latin(found).is_empty() {
+        if name.starts_with("xn--") && self.latin_domains(found).is_empty() {
             return false;
         }
-        name.split('.').all(|it| (1..=LONGEST_LABEL).contains(&length_for_servers(it)))
+        name.split('.').all(|it| (1..=LONGEST_LABEL).contains(&punycode_len(it)))
     }
 
     /// The domains within this one that consist of Latin letters. Without a scheme, only they are
     /// links.
-    pub(super) fn in_latin(&self, found: &Found) -> Vec<Range<usize>> {
+    pub(super) fn latin_domains(&self, found: &Found) -> Vec<Range<usize>> {
         let mut domains = Vec::new();
         let (mut index, mut from) = (found.first, found.range.start);
         while index < found.last {
             let end = self.labels[index].end;
-            let words = &self.text[from..end];
-            let start = from + words.trim_end_matches(is_latin).len();
+            let part = &self.text[from..end];
+            let start = from + part.trim_end_matches(is_latin).len();
             let mut best = None;
             let mut next = index + 1;
             if start < end {
@@ -145,7 +145,7 @@ impl<'t> Run<'t> {
 }
 
 impl Label {
-    fn of(text: &str, range: Range<usize>) -> Self {
+    fn parse(text: &str, range: Range<usize>) -> Self {
         let label = &text[range.clone()];
         let ends = |it: Option<char>| it.is_some_and(is_letter);
         Self {
@@ -161,10 +161,10 @@ impl Label {
 
     /// Whether it may precede the top level.
     fn is_name(&self, start: usize) -> bool {
-        self.is_sub && self.is_name_from(start)
+        self.is_sub && self.can_precede_top_level_from(start)
     }
 
-    fn is_name_from(&self, start: usize) -> bool {
+    fn can_precede_top_level_from(&self, start: usize) -> bool {
         self.underscore.is_none_or(|it| it < start)
     }
 }
@@ -209,13 +209,13 @@ fn top_level_length(label: &str, after: Option<char>) -> Option<usize> {
     let ends: Vec<_> = label.char_indices().map(|(at, it)| at + it.len_utf8()).take(LONGEST_TOP_LEVEL).collect();
     ends.into_iter().rev().find(|end| {
         let next = label[*end..].chars().next().or(after);
-        let goes_on = next.is_some_and(|it| it.is_ascii_alphanumeric() || matches!(it, '@' | '+' | '-'));
-        !goes_on && top_level::is_known(&label[..*end])
+        let is_continued = next.is_some_and(|it| it.is_ascii_alphanumeric() || matches!(it, '@' | '+' | '-'));
+        !is_continued && top_level::is_known(&label[..*end])
     })
 }
 
 /// The length of a label in punycode. The full stops of East Asia separate labels like a dot.
-fn length_for_servers(label: &str) -> usize {
+fn punycode_len(label: &str) -> usize {
     let is_stop = |it| matches!(it, '。' | '．' | '｡');
     let lengths = label.split(is_stop).map(|it| {
         if it.is_ascii() {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::rules::Counting;
 
-fn length_of(text: &str) -> u64 {
+fn weighted_length(text: &str) -> u64 {
     Counting::weighted().length(text)
 }
 
@@ -44,7 +44,7 @@ fn letters_and_emoji_have_their_weights() {
         ("🏳\u{fe0f}\u{200d}🌈", 2),
         ("H🐱☺👨\u{200d}👩\u{200d}👧\u{200d}👦", 7),
     ] {
-        assert_eq!(length_of(text), weight, "{text}");
+        assert_eq!(weighted_length(text), weight, "{text}");
     }
 }
 
@@ -61,13 +61,13 @@ fn each_link_counts_23() {
         ("me@example.com", 14),
         ("ＨＴＴＰ", 8),
     ] {
-        assert_eq!(length_of(text), weight, "{text}");
+        assert_eq!(weighted_length(text), weight, "{text}");
     }
     let long = format!("https://example.com/{}", "a".repeat(300));
-    assert_eq!(length_of(&format!("{long} {long}")), 47);
+    assert_eq!(weighted_length(&format!("{long} {long}")), 47);
     let longest = |length: usize| format!("https://example.com/{}", "a".repeat(length - 28));
-    assert_eq!(length_of(&longest(4096)), 23);
-    assert_eq!(length_of(&longest(4097)), 4097 - 8);
+    assert_eq!(weighted_length(&longest(4096)), 23);
+    assert_eq!(weighted_length(&longest(4097)), 4097 - 8);
 }
 
 /// Expected values: twitter-text 3.1.0.
@@ -154,7 +154,7 @@ fn counting_the_longest_text_is_fast() {
     for part in parts.into_iter().chain(["🇮", "1\u{fe0f}", "\u{301}", "https://a.com "]) {
         let text: String = part.chars().cycle().take(65_000).collect();
         let started = Instant::now();
-        length_of(&text);
+        weighted_length(&text);
         Counting::emoji_bytes().length(&text);
         assert!(started.elapsed() < Duration::from_secs(10), "{part}: {:?}", started.elapsed());
     }
@@ -175,13 +175,13 @@ proptest! {
 
     #[test]
     fn each_character_outside_links_counts_1_or_2(text in "[^.]{0,60}") {
-        let (length, letters) = (length_of(&text), normalized(&text).chars().count() as u64);
+        let (length, letters) = (weighted_length(&text), normalized(&text).chars().count() as u64);
         prop_assert!(length <= 2 * letters);
         prop_assert!((length == 0) == text.is_empty());
     }
 
     #[test]
     fn normalization_form_does_not_change_the_length(text in "(\\PC|[a-zà-ü]\u{301}|\u{1100}\u{1161}|か\u{3099}){0,20}") {
-        prop_assert_eq!(length_of(&text), length_of(&normalized(&text)));
+        prop_assert_eq!(weighted_length(&text), weighted_length(&normalized(&text)));
     }
 }

@@ -7,11 +7,11 @@ use crate::bluesky::names::Handle;
 pub(in crate::bluesky) struct Facet {
     /// In bytes.
     pub(in crate::bluesky) range: Range<usize>,
-    pub(in crate::bluesky) leads_to: LeadsTo,
+    pub(in crate::bluesky) leads_to: Feature,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::bluesky) enum LeadsTo {
+pub(in crate::bluesky) enum Feature {
     /// A URL with its scheme.
     Link(String),
     Mention(Handle),

@@ -1,17 +1,17 @@
-use domain::rich_text::begins_behind;
+use domain::rich_text::can_start_after;
 
-use super::facet::{Facet, LeadsTo};
+use super::facet::{Facet, Feature};
 use crate::bluesky::names::Handle;
 
 pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
-    text.match_indices('@').filter(|(at, _)| begins_behind(&text[..*at], &['('])).filter_map(|(at, mark)| {
+    text.match_indices('@').filter(|(at, _)| can_start_after(&text[..*at], &['('])).filter_map(|(at, mark)| {
         let rest = &text[at + mark.len()..];
         let end = rest.find(|it: char| !matches!(it, 'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '.'));
         // A full stop at the end belongs to the sentence, not to the handle.
         let written = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '-']);
         let handle: Handle = written.to_ascii_lowercase().parse().ok()?;
         let range = at..at + mark.len() + written.len();
-        Some(Facet { range, leads_to: LeadsTo::Mention(handle) })
+        Some(Facet { range, leads_to: Feature::Mention(handle) })
     })
 }
 

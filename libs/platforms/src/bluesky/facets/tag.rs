@@ -1,7 +1,7 @@
-use domain::rich_text::{begins_behind, is_punctuation};
+use domain::rich_text::{can_start_after, is_punctuation};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::facet::{Facet, LeadsTo};
+use super::facet::{Facet, Feature};
 
 const MAX_GRAPHEMES: usize = 64;
 const MAX_BYTES: usize = 640;
@@ -11,22 +11,22 @@ const MAX_BYTES: usize = 640;
 const EMOJI: char = '\u{fe0f}';
 
 pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
-    text.match_indices(['#', '＃']).filter(|(at, _)| begins_behind(&text[..*at], &[])).filter_map(|(at, mark)| {
+    text.match_indices(['#', '＃']).filter(|(at, _)| can_start_after(&text[..*at], &[])).filter_map(|(at, mark)| {
         let rest = &text[at + mark.len()..];
         if rest.starts_with(EMOJI) {
             return None;
         }
-        let word = &rest[..rest.find(ends_a_tag).unwrap_or(rest.len())];
+        let word = &rest[..rest.find(is_tag_delimiter).unwrap_or(rest.len())];
         let tag = word.trim_end_matches(is_punctuation);
-        let says_something = tag.chars().any(|it| !it.is_ascii_digit() && !is_punctuation(it));
+        let has_letters = tag.chars().any(|it| !it.is_ascii_digit() && !is_punctuation(it));
         let fits = tag.len() <= MAX_BYTES && tag.graphemes(true).count() <= MAX_GRAPHEMES;
         let range = at..at + mark.len() + tag.len();
-        (says_something && fits).then(|| Facet { range, leads_to: LeadsTo::Tag(tag.to_owned()) })
+        (has_letters && fits).then(|| Facet { range, leads_to: Feature::Tag(tag.to_owned()) })
     })
 }
 
 /// Whether a tag ends here: at white space, including zero-width space.
-fn ends_a_tag(letter: char) -> bool {
+fn is_tag_delimiter(letter: char) -> bool {
     letter.is_whitespace()
         || letter.is_control()
         || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{20e2}')
@@ -38,7 +38,7 @@ mod tests {
 
     fn tags(text: &str) -> Vec<String> {
         let tag = |it: Facet| match it.leads_to {
-            LeadsTo::Tag(tag) => tag,
+            Feature::Tag(tag) => tag,
             other => panic!("{other:?}"),
         };
         find(text).map(tag).collect()

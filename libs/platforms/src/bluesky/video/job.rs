@@ -48,7 +48,7 @@ pub(super) struct Status {
 
 #[derive(Deserialize)]
 #[serde(untagged, rename_all = "camelCase")]
-enum Answer {
+enum StatusResponse {
     #[serde(rename_all = "camelCase")]
     ByLexicon {
         job_status: Status,
@@ -79,7 +79,7 @@ impl VideoJob {
             Status { blob: Some(blob), .. } => Ok(Progress::Done(blob)),
             Status { state: Some(state), error, failure_code, message, .. } if state == "JOB_STATE_FAILED" => {
                 let message = message.or(error).map(|it| response::shown(&it));
-                failed(failure_code.as_deref(), message)
+                read_failure(failure_code.as_deref(), message)
             }
             _ if MAX_JOB_DURATION < now - self.since => Err(AttemptError::PreparationExpired {
                 reason: "the video was not processed within 30 minutes".to_owned(),
@@ -94,25 +94,25 @@ impl VideoJob {
 /// without one, the same file usually succeeds when it is uploaded again. Source: the lexicon
 /// `app.bsky.video.defs` of July 2026; issue 55 of `twitter-to-bluesky`, issue 407 of
 /// `bluesky-social/atproto-website`.
-fn failed(code: Option<&str>, message: Option<String>) -> Result<Progress, AttemptError> {
-    let because = message.map_or_else(String::new, |it| format!(": {it}"));
+fn read_failure(code: Option<&str>, message: Option<String>) -> Result<Progress, AttemptError> {
+    let detail = message.map_or_else(String::new, |it| format!(": {it}"));
     match code {
         Some("validation_failure") => Err(AttemptError::Refused {
-            reason: format!("Bluesky's video service does not accept this file as a video{because}"),
+            reason: format!("Bluesky's video service does not accept this file as a video{detail}"),
         }),
         Some("pds_upload_unsupported_blob_size") => Err(AttemptError::Refused {
             reason: format!(
-                "the account's server does not accept a video of this size; use a shorter or smaller one{because}"
+                "the account's server does not accept a video of this size; use a shorter or smaller one{detail}"
             ),
         }),
-        _ => Ok(Progress::Failed(format!("the video could not be processed{because}"))),
+        _ => Ok(Progress::Failed(format!("the video could not be processed{detail}"))),
     }
 }
 
 pub(super) fn status(reply: &Reply) -> Option<Status> {
     let status = reply.json().map(|it| match it {
-        Answer::ByLexicon { job_status } => job_status,
-        Answer::Bare(status) => status,
+        StatusResponse::ByLexicon { job_status } => job_status,
+        StatusResponse::Bare(status) => status,
     });
     status.filter(|it| (1..=MAX_ID_BYTES).contains(&it.job_id.len()))
 }

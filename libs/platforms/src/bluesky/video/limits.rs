@@ -41,13 +41,13 @@ pub(super) async fn check(service: &VideoService<'_>, size_bytes: u64) -> Result
 }
 
 impl Limits {
-    fn check(self, size_bytes: u64, opens_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Result<(), AttemptError> {
-        let words = |otherwise: &str| response::shown(self.message.as_deref().unwrap_or(otherwise));
+    fn check(self, size_bytes: u64, resets_at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Result<(), AttemptError> {
+        let message = |default: &str| response::shown(self.message.as_deref().unwrap_or(default));
         if self.error.as_deref() == Some(UNCONFIRMED) {
-            let words = words("the account's email address is not confirmed");
+            let message = message("the account's email address is not confirmed");
             return Err(AttemptError::Refused {
                 reason: format!(
-                    "{words}. Confirm your email address in Bluesky's settings, under Account, before you \
+                    "{message}. Confirm your email address in Bluesky's settings, under Account, before you \
                                  try again"
                 ),
             });
@@ -56,11 +56,11 @@ impl Limits {
         let is_used_up = self.remaining_daily_videos.is_some_and(|it| it < 1)
             || self.remaining_daily_bytes.is_some_and(|it| it < size_bytes);
         if is_used_up {
-            let words = words("the account has reached its daily video limit");
-            let retry_at = Some(opens_at.unwrap_or_else(|| next_look(now)));
+            let message = message("the account has reached its daily video limit");
+            let retry_at = Some(resets_at.unwrap_or_else(|| start_of_next_hour(now)));
             return Err(AttemptError::RetryLater {
                 retry_at,
-                reason: format!("{words}. The limit resets within a day"),
+                reason: format!("{message}. The limit resets within a day"),
             });
         }
         if self.can_upload {
@@ -68,7 +68,7 @@ impl Limits {
         }
         Err(AttemptError::RetryLater {
             retry_at: None,
-            reason: words(
+            reason: message(
                 "the video service accepts no videos from this \
                                                                       account at the moment",
             ),
@@ -79,7 +79,7 @@ impl Limits {
 /// When to check whether the daily limit has reset, which the service does not report: at the next
 /// full hour. So it is noticed at most an hour late, whether days count from midnight or from the
 /// first video.
-fn next_look(now: DateTime<Utc>) -> DateTime<Utc> {
+fn start_of_next_hour(now: DateTime<Utc>) -> DateTime<Utc> {
     let hour = TimeDelta::hours(1);
     now.duration_trunc(hour).map_or(now + hour, |it| it + hour)
 }
@@ -91,19 +91,22 @@ mod tests {
 
     use super::*;
 
-    fn checked(limits: Value) -> Result<(), AttemptError> {
+    fn check_limits(limits: Value) -> Result<(), AttemptError> {
         from_value::<Limits>(limits).unwrap().check(1000, None, noon() + TimeDelta::minutes(20))
     }
 
     #[test]
     fn daily_limit_retries_and_unconfirmed_email_is_refused() {
-        assert_eq!(checked(json!({"canUpload": true})), Ok(()));
-        assert_eq!(checked(json!({"canUpload": true, "remainingDailyVideos": 1, "remainingDailyBytes": 1000})), Ok(()));
+        assert_eq!(check_limits(json!({"canUpload": true})), Ok(()));
+        assert_eq!(
+            check_limits(json!({"canUpload": true, "remainingDailyVideos": 1, "remainingDailyBytes": 1000})),
+            Ok(())
+        );
         for used_up in [
             json!({"canUpload": false, "remainingDailyVideos": 0, "message": "User has exceeded daily upload videos limit"}),
             json!({"canUpload": true, "remainingDailyVideos": 3, "remainingDailyBytes": 999}),
         ] {
-            let attempt_error = checked(used_up).unwrap_err();
+            let attempt_error = check_limits(used_up).unwrap_err();
             let AttemptError::RetryLater { retry_at, reason } = attempt_error else { panic!("{attempt_error:?}") };
             assert_eq!(retry_at, Some(noon() + TimeDelta::hours(1)));
             assert!(reason.ends_with(". The limit resets within a day"), "{reason}");
@@ -111,12 +114,12 @@ mod tests {
         let unconfirmed = json!({
             "canUpload": false, "error": "unconfirmed_email", "message": "Confirm your email address to upload videos",
         });
-        let attempt_error = checked(unconfirmed).unwrap_err();
+        let attempt_error = check_limits(unconfirmed).unwrap_err();
         assert!(
             matches!(&attempt_error, AttemptError::Refused { reason } if reason.contains("settings")),
             "{attempt_error:?}"
         );
-        let unclear = checked(json!({"canUpload": false, "error": "paused"})).unwrap_err();
+        let unclear = check_limits(json!({"canUpload": false, "error": "paused"})).unwrap_err();
         assert!(matches!(unclear, AttemptError::RetryLater { retry_at: None, .. }), "{unclear:?}");
     }
 }

@@ -124,19 +124,19 @@ impl Upload {
     pub(in crate::bluesky) async fn go_on(
         &self,
         service: &VideoService<'_>,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &Attachment,
     ) -> Result<Sent, AttemptError> {
         let token = service.upload_token().await?;
-        let request = service.call(Method::GET, "app.bsky.video.getUploadStatus")?.query(&[("jobId", &self.id)]);
-        let reply = Reply::to(with(request, &token)).await?;
+        let call = service.call(Method::GET, "app.bsky.video.getUploadStatus")?.query(&[("jobId", &self.id)]);
+        let reply = Reply::to(with(call, &token)).await?;
         let status = match reply.json::<Status>() {
             Some(status) if reply.status.is_success() => status,
-            _ => return not_sent(&reply, job.now),
+            _ => return read_error(&reply, request.now),
         };
         match (status.state.as_str(), status.completed_job_id) {
-            ("completed", Some(id)) => VideoJob::named(id, job.now).map(Sent::All).ok_or_else(unreadable),
-            ("finishing", _) => Ok(Sent::Again(job.now + SOON)),
+            ("completed", Some(id)) => VideoJob::named(id, request.now).map(Sent::All).ok_or_else(unreadable),
+            ("finishing", _) => Ok(Sent::Again(request.now + SOON)),
             ("failed", _) => {
                 let reason = status.failure_reason.unwrap_or_else(|| "the upload failed".to_owned());
                 Ok(Sent::Failed(response::shown(&reason)))
@@ -145,12 +145,12 @@ impl Upload {
                 let missing = (1..=status.plan.part_count).filter(|it| !status.received_parts.contains(it));
                 let missing: Vec<u64> = missing.take(PARTS_PER_STEP).collect();
                 if missing.is_empty() {
-                    return self.finish(service, &token, job.now).await;
+                    return self.finish(service, &token, request.now).await;
                 }
                 let parts = missing.into_iter().map(|it| (it, status.plan.part(it, file.size_bytes)));
-                self.send(service, &token, job, file, parts).await
+                self.send(service, &token, request, file, parts).await
             }
-            _ => Err(forgotten("the video service no longer has the upload".to_owned())),
+            _ => Err(preparation_expired("the video service no longer has the upload".to_owned())),
         }
     }
 
@@ -158,12 +158,12 @@ impl Upload {
         &self,
         service: &VideoService<'_>,
         token: &SecretString,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &Attachment,
         parts: impl Iterator<Item = (u64, Range<u64>)>,
     ) -> Result<Sent, AttemptError> {
         let sent: Vec<_> = stream::iter(parts)
-            .map(|(number, bytes)| self.send_part(service, token, job, file, number, bytes))
+            .map(|(number, bytes)| self.send_part(service, token, request, file, number, bytes))
             .buffer_unordered(AT_A_TIME)
             .collect()
             .await;
@@ -171,32 +171,32 @@ impl Upload {
         for part in sent {
             let reply = part?;
             if !reply.status.is_success() {
-                return not_sent(&reply, job.now);
+                return read_error(&reply, request.now);
             }
         }
-        Ok(Sent::Again(job.now))
+        Ok(Sent::Again(request.now))
     }
 
     async fn send_part(
         &self,
         service: &VideoService<'_>,
         token: &SecretString,
-        job: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &Attachment,
         number: u64,
         bytes: Range<u64>,
     ) -> Result<Reply, AttemptError> {
         let length = bytes.end - bytes.start;
-        let part = job.files.open_range(file, bytes).await;
+        let part = request.files.open_range(file, bytes).await;
         let part = part.map_err(|error| AttemptError::RetryLater { retry_at: None, reason: error.to_string() })?;
-        let request = service
+        let call = service
             .call(Method::POST, "app.bsky.video.uploadPart")?
             .query(&[("jobId", self.id.as_str()), ("partNumber", &number.to_string())])
             .header(CONTENT_TYPE, "application/octet-stream")
             .header(CONTENT_LENGTH, length)
             .timeout(PART)
             .body(reqwest::Body::wrap_stream(part));
-        Ok(Reply::to(with(request, token)).await?)
+        Ok(Reply::to(with(call, token)).await?)
     }
 
     async fn finish(
@@ -211,14 +211,14 @@ impl Upload {
             Some(Finished { completed_job_id }) if reply.status.is_success() => {
                 VideoJob::named(completed_job_id, now).map(Sent::All).ok_or_else(unreadable)
             }
-            _ => not_sent(&reply, now),
+            _ => read_error(&reply, now),
         }
     }
 }
 
 /// What follows if the service does not accept a part, or does not yet have all. The next step asks
 /// which parts it has.
-fn not_sent(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, AttemptError> {
+fn read_error(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, AttemptError> {
     let failure = reply.failure(&VIDEO_PARTS, Effect::Private, now);
     match failure.kind {
         _ if failure.has_code(&["UploadFailed"]) => Ok(Sent::Failed(failure.message)),
@@ -233,7 +233,7 @@ fn unreadable() -> AttemptError {
 
 /// The file is uploaded again, after a longer wait each time, in case the service forgets that
 /// upload as well.
-fn forgotten(reason: String) -> AttemptError {
+fn preparation_expired(reason: String) -> AttemptError {
     AttemptError::PreparationExpired { reason }
 }
 

@@ -12,9 +12,9 @@ pub(in crate::bluesky) fn read(name: &str, recording: &Recording) {
         "GET /xrpc/app.bsky.video.getUploadLimits" => assert!(recording.read::<Limits>().can_upload, "{name}"),
         "POST /xrpc/app.bsky.video.uploadVideo" | "GET /xrpc/app.bsky.video.getJobStatus" => {
             let (status, headers, body) = (recording.status(), recording.headers(), recording.bytes());
-            let job = job::status(&Reply { status, headers, body }).unwrap_or_else(|| panic!("{name}"));
+            let request = job::status(&Reply { status, headers, body }).unwrap_or_else(|| panic!("{name}"));
             let is_done = recording.body.pointer("/jobStatus/state").is_some_and(|it| it == "JOB_STATE_COMPLETED");
-            assert!(!job.job_id.is_empty() && job.blob.is_some() == is_done, "{name}");
+            assert!(!request.job_id.is_empty() && request.blob.is_some() == is_done, "{name}");
         }
         other => panic!("{name}: no type of the adapter reads {other}"),
     }

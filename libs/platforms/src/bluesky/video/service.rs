@@ -29,7 +29,7 @@ pub(in crate::bluesky) struct VideoService<'a> {
 
 impl VideoService<'_> {
     pub(super) fn call(&self, http_method: Method, method: &str) -> Result<RequestBuilder, ReplyError> {
-        Ok(self.pds.http.to_known(http_method, address(self.base, method))?)
+        Ok(self.pds.http.request_known_host(http_method, address(self.base, method))?)
     }
 
     pub(super) fn now(&self) -> DateTime<Utc> {
@@ -39,8 +39,8 @@ impl VideoService<'_> {
     /// A token by which the service stores a file on the account's server. All methods of an upload
     /// accept it.
     pub(super) async fn upload_token(&self) -> Result<SecretString, AttemptError> {
-        let keeper = format!("did:web:{}", host_of(&self.pds.session.pds));
-        self.token(&keeper, "com.atproto.repo.uploadBlob", TOKEN_LIFETIME).await
+        let audience = format!("did:web:{}", host_of(&self.pds.session.pds));
+        self.token(&audience, "com.atproto.repo.uploadBlob", TOKEN_LIFETIME).await
     }
 
     /// A token for one method of the service itself.
@@ -48,8 +48,8 @@ impl VideoService<'_> {
         self.token(&format!("did:web:{}", host_of(self.base)), method, TimeDelta::minutes(1)).await
     }
 
-    async fn token(&self, audience: &str, method: &str, lives: TimeDelta) -> Result<SecretString, AttemptError> {
-        let ends = (self.pds.now + lives).timestamp().to_string();
+    async fn token(&self, audience: &str, method: &str, lifetime: TimeDelta) -> Result<SecretString, AttemptError> {
+        let ends = (self.pds.now + lifetime).timestamp().to_string();
         let parameters = [("aud", audience), ("lxm", method), ("exp", &ends)];
         let reply = self.pds.query("com.atproto.server.getServiceAuth", &parameters).await?;
         match reply.json::<Token>() {

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use secrecy::ExposeSecret;
 
 use crate::conformance::network::{Call, Decision, Detour, InjectedFault, Network};
-use crate::conformance::stage::{ORIGIN, Stage, returning};
+use crate::conformance::stage::{ORIGIN, Stage, callback_at};
 use crate::connect_flow::{AuthorizeStep, Callback, ConnectError};
 
 /// The account has everything that a user and a post need.
@@ -17,7 +17,7 @@ pub async fn user_connects_an_account<N: Network>() {
     assert!(account.profile.username.as_deref().is_some_and(|it| !it.is_empty() && !it.starts_with('@')));
     assert!(!account.scopes.is_empty(), "what was granted is shown to the user");
     assert!(!account.rules.rules.is_empty());
-    assert_eq!(stage.network.grants(), 1);
+    assert_eq!(stage.fake.grant_count(), 1);
     let printed = format!("{account:?}");
     assert!(!printed.contains(account.credentials.access_token.expose_secret()), "secrets do not print");
 }
@@ -25,37 +25,37 @@ pub async fn user_connects_an_account<N: Network>() {
 /// Nothing is connected, and the user reads that access was denied.
 pub async fn denied_authorization_connects_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
-    if !stage.network.has_page() {
+    if !stage.fake.has_authorization_page() {
         return;
     }
 
-    let callback = stage.decided(Decision::Deny).await;
+    let callback = stage.callback_after(Decision::Deny).await;
 
-    let refusal = stage.complete(&callback).await.unwrap_err();
-    assert!(matches!(refusal, ConnectError::Denied), "{refusal:?}");
-    assert_eq!(stage.network.grants(), 0);
+    let error = stage.complete(&callback).await.unwrap_err();
+    assert!(matches!(error, ConnectError::Denied), "{error:?}");
+    assert_eq!(stage.fake.grant_count(), 0);
 }
 
 /// A used, forged or missing code connects nothing.
 pub async fn callback_is_accepted_once<N: Network>() {
     let stage = Stage::<N>::new().await;
-    if !stage.network.has_page() {
+    if !stage.fake.has_authorization_page() {
         return;
     }
-    let callback = stage.decided(Decision::Allow).await;
+    let callback = stage.callback_after(Decision::Allow).await;
     stage.complete(&callback).await.unwrap();
 
-    if stage.network.proof() == "code" {
-        let refusal = stage.complete(&callback).await.unwrap_err();
-        assert!(matches!(refusal, ConnectError::Refused(_) | ConnectError::Unreachable), "{refusal:?}");
+    if stage.fake.proof_parameter() == "code" {
+        let error = stage.complete(&callback).await.unwrap_err();
+        assert!(matches!(error, ConnectError::Refused(_) | ConnectError::Unreachable), "{error:?}");
     }
 
-    if stage.network.checks_codes() {
-        let mut forged = stage.decided(Decision::Allow).await;
-        forged.query.insert(stage.network.proof().to_owned(), "forged".to_owned());
+    if stage.fake.checks_codes() {
+        let mut forged = stage.callback_after(Decision::Allow).await;
+        forged.query.insert(stage.fake.proof_parameter().to_owned(), "forged".to_owned());
         assert!(stage.complete(&forged).await.is_err());
     }
-    let mut empty = stage.decided(Decision::Allow).await;
+    let mut empty = stage.callback_after(Decision::Allow).await;
     empty.query.clear();
     assert!(stage.complete(&empty).await.is_err());
 }
@@ -63,75 +63,81 @@ pub async fn callback_is_accepted_once<N: Network>() {
 /// A callback at another redirect URI than the requested one connects nothing.
 pub async fn callback_at_another_redirect_uri_connects_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
-    if !stage.network.has_page() {
+    if !stage.fake.has_authorization_page() {
         return;
     }
     for elsewhere in ["", "/elsewhere"] {
-        let callback = stage.decided(Decision::Allow).await;
+        let callback = stage.callback_after(Decision::Allow).await;
         let arrived_at = match elsewhere {
             "" => ORIGIN.to_owned(),
             path => format!("{}{path}", callback.arrived_at),
         };
-        let before = stage.network.calls(Call::Exchange);
-        let refusal = stage.complete(&Callback { arrived_at, ..callback }).await.unwrap_err();
-        assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
-        assert_eq!(stage.network.calls(Call::Exchange), before, "the code was sent");
+        let before = stage.fake.call_count(Call::Exchange);
+        let error = stage.complete(&Callback { arrived_at, ..callback }).await.unwrap_err();
+        assert!(matches!(error, ConnectError::Refused(_)), "{error:?}");
+        assert_eq!(stage.fake.call_count(Call::Exchange), before, "the code was sent");
     }
-    assert_eq!(stage.network.grants(), 0);
+    assert_eq!(stage.fake.grant_count(), 0);
 }
 
 /// The code of one server is not sent to another server that a user named (mix-up attack: RFC 9700,
 /// section 4.4). A hostile server sends the user on to an honest one, with the state of its own
 /// connect flow; the honest one issues a code and redirects the user to us.
 pub async fn code_of_one_server_is_not_sent_to_another<N: Network>() {
-    let (stage, honest) = Stage::<N>::beside_another().await;
-    let (Some(hostiles), Some(honests)) = (stage.network.answers_naming_it(), honest.answers_naming_it()) else {
+    let (stage, honest) = Stage::<N>::with_second_fake().await;
+    let (Some(hostile_values), Some(honest_values)) =
+        (stage.fake.form_values_naming_server(), honest.form_values_naming_server())
+    else {
         return;
     };
     // Our app is registered at both, so that any further call would be for the code.
-    match stage.depart(&honests).await {
+    match stage.authorize(&honest_values).await {
         // No server is trusted with a page that it cannot name itself.
-        Err(ConnectError::Field { .. }) if !stage.network.has_page() => return,
-        departed => drop(departed.unwrap()),
+        Err(ConnectError::Field { .. }) if !stage.fake.has_authorization_page() => return,
+        step => drop(step.unwrap()),
     }
-    let (departure, begun_at_hostile) = stage.depart(&hostiles).await.unwrap();
-    assert!(matches!(departure, AuthorizeStep::Redirect { .. }), "{departure:?}");
-    let (departure, _) = stage.depart(&honests).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = departure else { panic!("{departure:?}") };
-    let calls = || (stage.network.calls(Call::Exchange), honest.calls(Call::Exchange));
+    let (step, hostile_callback) = stage.authorize(&hostile_values).await.unwrap();
+    assert!(matches!(step, AuthorizeStep::Redirect { .. }), "{step:?}");
+    let (step, _) = stage.authorize(&honest_values).await.unwrap();
+    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
+    let calls = || (stage.fake.call_count(Call::Exchange), honest.call_count(Call::Exchange));
     let before = calls();
 
-    let back = honest.send_back(&url, Decision::Allow).await;
-    let refusal = stage.complete(&returning(begun_at_hostile, &back)).await.unwrap_err();
+    let redirected_to = honest.redirect_url(&url, Decision::Allow).await;
+    let error = stage.complete(&callback_at(hostile_callback, &redirected_to)).await.unwrap_err();
 
-    assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
+    assert!(matches!(error, ConnectError::Refused(_)), "{error:?}");
     assert_eq!(calls(), before, "a code was sent");
-    assert_eq!((stage.network.grants(), honest.grants()), (0, 0));
+    assert_eq!((stage.fake.grant_count(), honest.grant_count()), (0, 0));
 }
 
 /// A hostile server leads the user to the page of an honest one, which sends its code or password
 /// to the requested redirect URI. Neither that nor a token from it reaches the hostile server.
 pub async fn server_receives_no_secret_of_another_server<N: Network>() {
     for detour in [Detour::Named, Detour::Redirected] {
-        let (hostile, honest) = Stage::<N>::beside_another().await;
-        let Some(answers) = hostile.network.answers_naming_it() else { return };
-        if !hostile.network.lead_users_to(&honest, detour) {
+        let (hostile, honest) = Stage::<N>::with_second_fake().await;
+        let Some(values) = hostile.fake.form_values_naming_server() else { return };
+        if !hostile.fake.redirect_users_to(&honest, detour) {
             continue;
         }
-        let (url, callback) = match hostile.depart(&answers).await {
+        let (url, callback) = match hostile.authorize(&values).await {
             Ok((AuthorizeStep::Redirect { url, .. }, callback)) => (url, callback),
             // Refused before the user goes anywhere.
             Err(ConnectError::Field { .. } | ConnectError::Refused(_)) => continue,
-            Ok((departure, _)) => panic!("{detour:?}: {departure:?}"),
-            Err(refusal) => panic!("{detour:?}: {refusal:?}"),
+            Ok((step, _)) => panic!("{detour:?}: {step:?}"),
+            Err(error) => panic!("{detour:?}: {error:?}"),
         };
 
-        let back = honest.send_back(&url, Decision::Allow).await;
-        let proof = back.query_pairs().find(|it| it.0 == honest.proof()).expect("the honest server gives it").1;
-        let connected = hostile.complete(&returning(callback, &back)).await;
+        let redirected_to = honest.redirect_url(&url, Decision::Allow).await;
+        let proof = redirected_to
+            .query_pairs()
+            .find(|it| it.0 == honest.proof_parameter())
+            .expect("the honest server gives it")
+            .1;
+        let connected = hostile.complete(&callback_at(callback, &redirected_to)).await;
 
-        let secrets = honest.secrets().into_iter().chain([proof.into_owned()]);
-        let received: Vec<_> = secrets.filter(|it| hostile.network.has_received(it)).collect();
+        let secrets = honest.issued_secrets().into_iter().chain([proof.into_owned()]);
+        let received: Vec<_> = secrets.filter(|it| hostile.fake.has_received(it)).collect();
         assert_eq!(received, Vec::<String>::new(), "{detour:?}: the hostile server has secrets of the honest one");
         assert!(matches!(connected, Err(ConnectError::Refused(_))), "{detour:?}: {connected:?}");
     }
@@ -141,14 +147,14 @@ pub async fn server_receives_no_secret_of_another_server<N: Network>() {
 /// ended.
 pub async fn late_callback_connects_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
-    if !stage.network.has_page() || stage.network.proof() != "code" {
+    if !stage.fake.has_authorization_page() || stage.fake.proof_parameter() != "code" {
         return;
     }
-    let callback = stage.decided(Decision::Allow).await;
+    let callback = stage.callback_after(Decision::Allow).await;
     stage.clock.advance(TimeDelta::hours(1));
 
     assert!(stage.complete(&callback).await.is_err());
-    assert_eq!(stage.network.grants(), 0);
+    assert_eq!(stage.fake.grant_count(), 0);
 }
 
 /// Every typed value has a result with a message, and none leads to a call inside our network.
@@ -170,14 +176,14 @@ pub async fn invalid_form_values_are_refused_with_a_message<N: Network>() {
         "xn--nonsense-.invalid",
     ];
     let long = "a".repeat(2000);
-    for field in stage.connecting().fields().iter().filter(|it| it.optional.is_none()) {
+    for field in stage.connector().fields().iter().filter(|it| it.optional.is_none()) {
         for typed in nonsense.into_iter().chain([long.as_str()]) {
-            let mut answers = stage.network.answers();
-            answers.insert(field.name.to_owned(), typed.into());
-            let refusal = stage.depart(&answers).await.map(|(departure, _)| departure).unwrap_err();
-            let said =
-                matches!(&refusal, ConnectError::Field { name, message } if *name == field.name && !message.is_empty());
-            assert!(said || matches!(refusal, ConnectError::Unreachable), "{typed:?}: {refusal:?}");
+            let mut values = stage.fake.form_values();
+            values.insert(field.name.to_owned(), typed.into());
+            let error = stage.authorize(&values).await.map(|(step, _)| step).unwrap_err();
+            let is_field_error =
+                matches!(&error, ConnectError::Field { name, message } if *name == field.name && !message.is_empty());
+            assert!(is_field_error || matches!(error, ConnectError::Unreachable), "{typed:?}: {error:?}");
         }
     }
 }
@@ -186,22 +192,26 @@ pub async fn invalid_form_values_are_refused_with_a_message<N: Network>() {
 /// and a second attempt works.
 pub async fn failing_platform_connects_nothing_and_reports_it<N: Network>() {
     let stage = Stage::<N>::new().await;
-    let limited = InjectedFault::Limited { retry_after: TimeDelta::seconds(30) };
-    for fault in
-        [InjectedFault::CutBefore, InjectedFault::Broken, InjectedFault::Unavailable, InjectedFault::Gibberish, limited]
-    {
-        if !stage.network.can(Call::Exchange, fault) {
+    let limited = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(30) };
+    for fault in [
+        InjectedFault::CutBefore,
+        InjectedFault::ServerError,
+        InjectedFault::Unavailable,
+        InjectedFault::HtmlPage,
+        limited,
+    ] {
+        if !stage.fake.can_fail(Call::Exchange, fault) {
             continue;
         }
-        let refusal = if stage.network.has_page() {
-            let callback = stage.decided(Decision::Allow).await;
-            stage.network.trouble(Call::Exchange, fault, 1);
+        let error = if stage.fake.has_authorization_page() {
+            let callback = stage.callback_after(Decision::Allow).await;
+            stage.fake.inject_fault(Call::Exchange, fault, 1);
             stage.complete(&callback).await.unwrap_err()
         } else {
-            stage.network.trouble(Call::Exchange, fault, 1);
-            stage.depart(&stage.network.answers()).await.map(|(departure, _)| departure).unwrap_err()
+            stage.fake.inject_fault(Call::Exchange, fault, 1);
+            stage.authorize(&stage.fake.form_values()).await.map(|(step, _)| step).unwrap_err()
         };
-        assert!(matches!(refusal, ConnectError::Unreachable), "{fault:?}: {refusal:?}");
+        assert!(matches!(error, ConnectError::Unreachable), "{fault:?}: {error:?}");
     }
     stage.connect().await;
 }
@@ -209,18 +219,18 @@ pub async fn failing_platform_connects_nothing_and_reports_it<N: Network>() {
 /// Where an account can be connected without the platform's page, it is the same account.
 pub async fn form_values_may_be_sufficient<N: Network>() {
     let stage = Stage::<N>::new().await;
-    let Some(answers) = stage.network.direct_answers() else { return };
-    let by_page = stage.connect().await;
+    let Some(values) = stage.fake.direct_form_values() else { return };
+    let expected = stage.connect().await;
 
-    let account = stage.connect_by_typing().await.unwrap();
-    assert_eq!(account.profile, by_page.profile);
+    let account = stage.connect_directly().await.unwrap();
+    assert_eq!(account.profile, expected.profile);
     let mut post = stage.post(&account, "typed", Vec::new());
     stage.deliver(&mut post).await.unwrap();
 
-    let secret = stage.connecting().fields().iter().find(|it| it.secret).unwrap().name;
-    let wrong = answers
+    let secret_field = stage.connector().fields().iter().find(|it| it.secret).unwrap().name;
+    let wrong = values
         .into_iter()
-        .map(|(name, it)| if name == secret { (name, "wrong-pass-word-here".into()) } else { (name, it) });
-    let refusal = stage.depart(&wrong.collect()).await.unwrap_err();
-    assert!(matches!(refusal, ConnectError::Field { name, .. } if name == secret), "{refusal:?}");
+        .map(|(name, it)| if name == secret_field { (name, "wrong-pass-word-here".into()) } else { (name, it) });
+    let error = stage.authorize(&wrong.collect()).await.unwrap_err();
+    assert!(matches!(error, ConnectError::Field { name, .. } if name == secret_field), "{error:?}");
 }

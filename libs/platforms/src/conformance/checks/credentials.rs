@@ -16,49 +16,49 @@ use crate::refresh_policy::RefreshPolicy;
 pub async fn expired_credentials_are_refreshed<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    if !stage.can_renew() || stage.publishing().refresh_policy() == RefreshPolicy::Updating {
+    if !stage.can_refresh() || stage.publisher().refresh_policy() == RefreshPolicy::Updating {
         return;
     }
-    if stage.renews_what_lives() {
-        return check_extension_of_living_tokens(&stage, &account).await;
+    if stage.is_extending() {
+        return check_extension_before_expiry(&stage, &account).await;
     }
     for round in 0..3 {
         let mut post = stage.post(&account, "ended", vec![sample(MimeType::Png, 1)]);
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-        stage.network.end_access_tokens();
+        stage.fake.end_access_tokens();
         let ended = stage.publish(&post).await.unwrap_err();
         assert!(matches!(ended, AttemptError::Unauthorized { .. }), "{ended:?}");
 
         let old = stage.credentials().await.unwrap();
-        let new = stage.renew().await.unwrap();
+        let new = stage.refresh().await.unwrap();
         assert_ne!(new.access_token.expose_secret(), old.access_token.expose_secret());
         let mut post = stage.post(&account, &format!("round {round}"), vec![sample(MimeType::Png, 1)]);
         stage.deliver(&mut post).await.unwrap();
         stage.clock.advance(TimeDelta::minutes(45));
     }
-    assert_eq!(stage.network.public().len(), 3);
+    assert_eq!(stage.fake.public_posts().len(), 3);
 }
 
 /// For tokens that are exchanged for ones that last longer: the exchange works again and again in
 /// time, and an expired token is gone.
-async fn check_extension_of_living_tokens<N: Network>(stage: &Stage<N>, account: &Account) {
+async fn check_extension_before_expiry<N: Network>(stage: &Stage<N>, account: &Account) {
     for round in 0..3 {
         let old = stage.credentials().await.unwrap();
-        stage.clock.skip_to(stage.publishing().refresh_policy().due_at(&old, stage.clock.now()));
-        let new = stage.renew().await.unwrap();
+        stage.clock.skip_to(stage.publisher().refresh_policy().due_at(&old, stage.clock.now()));
+        let new = stage.refresh().await.unwrap();
         assert!(old.expires_at < new.expires_at, "it lasts longer");
         let mut post = stage.post(account, &format!("round {round}"), vec![sample(MimeType::Png, 1)]);
         stage.deliver(&mut post).await.unwrap();
     }
-    assert_eq!(stage.network.public().len(), 3);
+    assert_eq!(stage.fake.public_posts().len(), 3);
 
     let mut post = stage.post(account, "ended", vec![sample(MimeType::Png, 1)]);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    stage.network.end_access_tokens();
+    stage.fake.end_access_tokens();
     let ended = stage.publish(&post).await.unwrap_err();
     assert!(matches!(ended, AttemptError::Unauthorized { .. }), "{ended:?}");
-    let refusal = stage.renew().await.unwrap_err();
-    assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
+    let error = stage.refresh().await.unwrap_err();
+    assert!(matches!(error, RefreshError::Gone(_)), "{error:?}");
 }
 
 /// Account info stays as it was when the account was connected. For a revoked grant, the adapter
@@ -66,12 +66,13 @@ async fn check_extension_of_living_tokens<N: Network>(stage: &Stage<N>, account:
 pub async fn account_info_stays_the_same<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let ask = async || stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    let read_details =
+        async || stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
 
-    let said = AccountDetails { profile: account.profile.clone(), rules: account.rules.clone() };
-    assert_eq!(ask().await.unwrap(), Some(said));
-    stage.network.revoke();
-    let after = ask().await;
+    let expected = AccountDetails { profile: account.profile.clone(), rules: account.rules.clone() };
+    assert_eq!(read_details().await.unwrap(), Some(expected));
+    stage.fake.revoke();
+    let after = read_details().await;
     assert!(matches!(after, Ok(_) | Err(AttemptError::Unauthorized { .. })), "{after:?}");
 }
 
@@ -79,62 +80,66 @@ pub async fn account_info_stays_the_same<N: Network>() {
 pub async fn temporary_error_does_not_end_a_grant<N: Network>() {
     let stage = Stage::<N>::new().await;
     stage.connect().await;
-    if stage.can_renew() {
-        only_its_own_word_ends_it(&stage).await;
+    if stage.can_refresh() {
+        check_temporary_refresh_errors(&stage).await;
     }
 }
 
-async fn only_its_own_word_ends_it<N: Network>(stage: &Stage<N>) {
-    if stage.renews_what_lives() {
+async fn check_temporary_refresh_errors<N: Network>(stage: &Stage<N>) {
+    if stage.is_extending() {
         // Some platforms do not extend young tokens.
         stage.clock.advance(TimeDelta::days(2));
     }
-    let limited = InjectedFault::Limited { retry_after: TimeDelta::seconds(30) };
-    for fault in
-        [InjectedFault::CutBefore, InjectedFault::Broken, InjectedFault::Unavailable, InjectedFault::Gibberish, limited]
-    {
-        if !stage.network.can(Call::Refresh, fault) {
+    let limited = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(30) };
+    for fault in [
+        InjectedFault::CutBefore,
+        InjectedFault::ServerError,
+        InjectedFault::Unavailable,
+        InjectedFault::HtmlPage,
+        limited,
+    ] {
+        if !stage.fake.can_fail(Call::Refresh, fault) {
             continue;
         }
-        stage.network.trouble(Call::Refresh, fault, 1);
-        let refusal = stage.renew().await.unwrap_err();
-        assert!(matches!(refusal, RefreshError::Unreachable(_)), "{fault:?}: {refusal:?}");
+        stage.fake.inject_fault(Call::Refresh, fault, 1);
+        let error = stage.refresh().await.unwrap_err();
+        assert!(matches!(error, RefreshError::Unreachable(_)), "{fault:?}: {error:?}");
     }
-    stage.renew().await.unwrap();
+    stage.refresh().await.unwrap();
 }
 
 /// Then the user can be asked to reconnect the account.
 pub async fn revoked_grant_is_reported_as_ended<N: Network>() {
     let stage = Stage::<N>::new().await;
     stage.connect().await;
-    stage.network.revoke();
+    stage.fake.revoke();
 
-    if stage.can_renew() {
-        let refusal = stage.renew().await.unwrap_err();
-        assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
+    if stage.can_refresh() {
+        let error = stage.refresh().await.unwrap_err();
+        assert!(matches!(error, RefreshError::Gone(_)), "{error:?}");
     }
-    assert_eq!(stage.network.grants(), 0);
+    assert_eq!(stage.fake.grant_count(), 0);
 }
 
 /// Disconnecting leaves no grant on the platform, and may be repeated.
 pub async fn disconnecting_revokes_the_grant<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    if !stage.network.ends_grants() {
+    if !stage.fake.revokes_grants() {
         return;
     }
     let mut post = stage.post(&account, "gone", vec![sample(MimeType::Png, 1)]);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     let now = stage.clock.now();
 
-    let credentials = stage.latest(&account);
-    stage.connecting().revoke(&credentials, now).await.unwrap();
-    assert_eq!(stage.network.grants(), 0);
-    let _ = stage.connecting().revoke(&credentials, now).await;
+    let credentials = stage.latest_credentials(&account);
+    stage.connector().revoke(&credentials, now).await.unwrap();
+    assert_eq!(stage.fake.grant_count(), 0);
+    let _ = stage.connector().revoke(&credentials, now).await;
 
-    let refused = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(refused, AttemptError::Unauthorized { .. }), "{refused:?}");
-    assert!(stage.network.public().is_empty());
+    let error = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
+    assert!(stage.fake.public_posts().is_empty());
 }
 
 /// Two users of a deployment connected one account, and the first disconnects it.
@@ -142,18 +147,18 @@ pub async fn grant_of_another_user_is_not_revoked<N: Network>() {
     let stage = Stage::<N>::new().await;
     let (first, second) = (stage.connect().await, stage.connect().await);
 
-    if !stage.network.ends_grants() {
+    if !stage.fake.revokes_grants() {
         return;
     }
     stage.disconnect(&first, &[&second]).await;
 
     let mut post = stage.post(&second, "still here", vec![sample(MimeType::Png, 1)]);
     stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
     let third = stage.connect().await;
     stage.disconnect(&second, &[&third]).await;
     stage.disconnect(&third, &[]).await;
-    assert_eq!(stage.network.grants(), 0);
+    assert_eq!(stage.fake.grant_count(), 0);
     let fourth = stage.connect().await;
     let mut post = stage.post(&fourth, "here again", vec![sample(MimeType::Png, 1)]);
     stage.deliver(&mut post).await.unwrap();
@@ -162,15 +167,15 @@ pub async fn grant_of_another_user_is_not_revoked<N: Network>() {
 /// Like the grant of a platform's page, though the calls may differ.
 pub async fn grant_without_page_is_refreshed_and_revoked<N: Network>() {
     let stage = Stage::<N>::new().await;
-    if stage.connect_by_typing().await.is_none() || !stage.network.ends_typed_grants() {
+    if stage.connect_directly().await.is_none() || !stage.fake.revokes_direct_grants() {
         return;
     }
-    if stage.can_renew() {
-        only_its_own_word_ends_it(&stage).await;
+    if stage.can_refresh() {
+        check_temporary_refresh_errors(&stage).await;
     }
-    assert_eq!(stage.network.grants(), 1);
+    assert_eq!(stage.fake.grant_count(), 1);
 
     let credentials = stage.credentials().await.unwrap();
-    stage.connecting().revoke(&credentials, stage.clock.now()).await.unwrap();
-    assert_eq!(stage.network.grants(), 0);
+    stage.connector().revoke(&credentials, stage.clock.now()).await.unwrap();
+    assert_eq!(stage.fake.grant_count(), 0);
 }

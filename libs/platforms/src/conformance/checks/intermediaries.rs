@@ -19,27 +19,27 @@ const MAY_BE_FORWARDED: [u16; 5] = [408, 409, 499, 502, 504];
 
 /// The violations that a check finds. All statuses are tried before it fails.
 #[derive(Default)]
-struct Wrong(Vec<String>);
+struct Violations(Vec<String>);
 
-impl Wrong {
-    fn unless(&mut self, is_right: bool, what: String) {
+impl Violations {
+    fn check(&mut self, is_right: bool, message: String) {
         if !is_right {
-            self.0.push(what);
+            self.0.push(message);
         }
     }
 
-    fn none(self) {
+    fn assert_empty(self) {
         assert!(self.0.is_empty(), "{}", self.0.join("\n"));
     }
 }
 
-fn ends_the_post(setback: &AttemptError) -> bool {
-    matches!(setback, AttemptError::Refused { .. } | AttemptError::Unauthorized { .. })
+fn is_final(error: &AttemptError) -> bool {
+    matches!(error, AttemptError::Refused { .. } | AttemptError::Unauthorized { .. })
 }
 
 fn copies<N: Network>(stage: &Stage<N>, text: &str) -> usize {
-    let shown = stage.network.shown(text);
-    stage.network.public().iter().filter(|it| it.text == shown).count()
+    let shown = stage.fake.displayed_text(text);
+    stage.fake.public_posts().iter().filter(|it| it.text == shown).count()
 }
 
 /// Each page once, and twice in a row. An intermediary cannot refuse a post, and says nothing about
@@ -47,49 +47,49 @@ fn copies<N: Network>(stage: &Stage<N>, text: &str) -> usize {
 pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let mut wrong = Wrong::default();
+    let mut violations = Violations::default();
     let later = MAY_BE_FORWARDED.into_iter().filter(|it| !STATUSES.contains(it));
     for status in STATUSES.into_iter().chain(later) {
         let fault = InjectedFault::Intermediary { status };
-        if !stage.network.can(Call::Publish, fault) {
+        if !stage.fake.can_fail(Call::Publish, fault) {
             continue;
         }
         for count in [1, 2] {
-            let before = stage.network.calls(Call::Publish);
+            let before = stage.fake.call_count(Call::Publish);
             let text = format!("behind {count} pages with {status}");
             let mut post = stage.post(&account, &text, vec![sample(MimeType::Png, 1)]);
-            stage.network.trouble(Call::Publish, fault, count);
+            stage.fake.inject_fault(Call::Publish, fault, count);
 
             let delivered = stage.deliver(&mut post).await;
 
             let copies = copies(&stage, &text);
             let is_right = match &delivered {
-                Ok(passage) => copies == 1 && !passage.setbacks.iter().any(ends_the_post),
+                Ok(delivery) => copies == 1 && !delivery.errors.iter().any(is_final),
                 // The platform may have the request, and the post cannot be looked up.
                 Err(AttemptError::Unknown { .. }) => {
-                    let is_sent_once = stage.network.calls(Call::Publish) == before + 1;
-                    MAY_BE_FORWARDED.contains(&status) && !stage.network.can_be_asked() && is_sent_once
+                    let is_sent_once = stage.fake.call_count(Call::Publish) == before + 1;
+                    MAY_BE_FORWARDED.contains(&status) && !stage.fake.can_look_up() && is_sent_once
                 }
                 Err(_) => false,
             };
-            wrong.unless(is_right, format!("{text}: {copies} posts, {delivered:?}"));
-            stage.network.trouble(Call::Publish, fault, 0);
+            violations.check(is_right, format!("{text}: {copies} posts, {delivered:?}"));
+            stage.fake.inject_fault(Call::Publish, fault, 0);
             stage.clock.advance(TimeDelta::minutes(1));
         }
     }
-    wrong.none();
+    violations.assert_empty();
 }
 
 /// An intermediary replaced the response to a call that was carried out. If the post cannot be
 /// looked up, only some statuses allow for that.
 pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: Network>() {
-    let mut wrong = Wrong::default();
+    let mut violations = Violations::default();
     for (status, has_picture) in [(403, true), (403, false), (408, true), (408, false), (409, false), (504, false)] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
         let fault = InjectedFault::IntermediaryAfter { status };
-        let can_be_asked = stage.network.can_be_asked();
-        if !stage.network.can(Call::Publish, fault) || (!can_be_asked && !MAY_BE_FORWARDED.contains(&status)) {
+        let can_look_up = stage.fake.can_look_up();
+        if !stage.fake.can_fail(Call::Publish, fault) || (!can_look_up && !MAY_BE_FORWARDED.contains(&status)) {
             continue;
         }
         if !has_picture && needs_media(&account) {
@@ -97,119 +97,119 @@ pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: Network>() {
         }
         let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
         let mut post = stage.post(&account, "behind a page", files);
-        stage.network.trouble(Call::Publish, fault, 1);
+        stage.fake.inject_fault(Call::Publish, fault, 1);
 
         let delivered = stage.deliver(&mut post).await;
 
-        let public: Vec<_> = stage.network.public().into_iter().map(|it| it.id).collect();
+        let public: Vec<_> = stage.fake.public_posts().into_iter().map(|it| it.id).collect();
         let is_right = match &delivered {
-            Ok(passage) => public == [passage.published.platform_post_id.clone()],
-            Err(AttemptError::Unknown { .. }) => !can_be_asked && public.len() == 1,
+            Ok(delivery) => public == [delivery.published.platform_post_id.clone()],
+            Err(AttemptError::Unknown { .. }) => !can_look_up && public.len() == 1,
             Err(_) => false,
         };
-        wrong.unless(is_right, format!("{status}, picture: {has_picture}: {public:?}, {delivered:?}"));
+        violations.check(is_right, format!("{status}, picture: {has_picture}: {public:?}, {delivered:?}"));
     }
-    wrong.none();
+    violations.assert_empty();
 }
 
 /// The call was carried out, and its response has no id.
 pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let mut wrong = Wrong::default();
-    let troubles = [InjectedFault::CutBody, InjectedFault::EmptyBody];
-    for fault in troubles.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+    let mut violations = Violations::default();
+    let faults = [InjectedFault::CutBody, InjectedFault::EmptyBody];
+    for fault in faults.into_iter().filter(|it| stage.fake.can_fail(Call::Publish, *it)) {
         let text = format!("{fault:?}");
         let post = stage.due(&account, &text, vec![sample(MimeType::Png, 1)]).await;
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, fault, 1);
+        stage.fake.inject_fault(Call::Publish, fault, 1);
 
         let outcome = stage.publish(&post).await;
 
         let is_unknown = matches!(outcome, Err(AttemptError::Unknown { may_still_run: true, .. }));
-        wrong.unless(is_unknown, format!("{fault:?}: {outcome:?}"));
-        if stage.network.can_be_asked() {
+        violations.check(is_unknown, format!("{fault:?}: {outcome:?}"));
+        if stage.fake.can_look_up() {
             let found = stage.settle(&post, since, true).await.expect("it is public");
-            assert_eq!(stage.network.public().pop().unwrap().id, found.platform_post_id, "{fault:?}");
+            assert_eq!(stage.fake.public_posts().pop().unwrap().id, found.platform_post_id, "{fault:?}");
         } else {
-            let answer = stage.resolve(&post, since).await;
-            assert!(matches!(answer, Resolution::Undeterminable { .. }), "{fault:?}: {answer:?}");
+            let resolution = stage.resolve(&post, since).await;
+            assert!(matches!(resolution, Resolution::Undeterminable { .. }), "{fault:?}: {resolution:?}");
         }
         assert_eq!(copies(&stage, &text), 1, "{fault:?}");
         stage.clock.advance(TimeDelta::minutes(1));
     }
-    wrong.none();
+    violations.assert_empty();
 }
 
 /// For each upload call, and for processing.
 pub async fn response_of_an_intermediary_delays_a_file<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let mut wrong = Wrong::default();
+    let mut violations = Violations::default();
     let pages = STATUSES.map(|status| InjectedFault::Intermediary { status });
     for (call, mime_type) in
         [(Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
     {
         for fault in pages.into_iter().chain([InjectedFault::CutBody, InjectedFault::EmptyBody]) {
-            if !stage.network.can(call, fault) {
+            if !stage.fake.can_fail(call, fault) {
                 continue;
             }
             let text = format!("{call:?} of {mime_type:?} meets {fault:?}");
             let mut post = stage.post(&account, &text, vec![sample(mime_type, 1)]);
-            let before = stage.network.calls(call);
-            stage.network.trouble(call, fault, 1);
+            let before = stage.fake.call_count(call);
+            stage.fake.inject_fault(call, fault, 1);
 
             let delivered = stage.deliver(&mut post).await;
 
-            stage.network.trouble(call, fault, 0);
-            if stage.network.calls(call) == before {
+            stage.fake.inject_fault(call, fault, 0);
+            if stage.fake.call_count(call) == before {
                 // The platform has no such call for this file.
                 break;
             }
             let copies = copies(&stage, &text);
             let is_right = match &delivered {
-                Ok(passage) => copies == 1 && !passage.setbacks.iter().any(ends_the_post),
+                Ok(delivery) => copies == 1 && !delivery.errors.iter().any(is_final),
                 Err(_) => false,
             };
-            wrong.unless(is_right, format!("{text}: {copies} posts, {delivered:?}"));
+            violations.check(is_right, format!("{text}: {copies} posts, {delivered:?}"));
             stage.clock.advance(TimeDelta::minutes(1));
         }
     }
-    wrong.none();
+    violations.assert_empty();
 }
 
 /// The post is public all the time.
 pub async fn an_error_page_at_a_look_up_proves_nothing<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    if !stage.network.can_be_asked() {
+    if !stage.fake.can_look_up() {
         return;
     }
     let post = stage.due(&account, "unknown outcome", vec![sample(MimeType::Png, 1)]).await;
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     stage.publish(&post).await.unwrap_err();
     stage.clock.advance(TimeDelta::minutes(5));
 
-    let mut wrong = Wrong::default();
+    let mut violations = Violations::default();
     // Some adapters look up by repeating the call, or read first how far the file is.
     let calls = [Call::LookUp, Call::Publish, Call::Process];
     for fault in STATUSES.map(|status| InjectedFault::Intermediary { status }) {
-        if !stage.network.can(Call::LookUp, fault) {
+        if !stage.fake.can_fail(Call::LookUp, fault) {
             continue;
         }
         for call in calls {
-            stage.network.trouble(call, fault, 3);
+            stage.fake.inject_fault(call, fault, 3);
         }
-        let answer = stage.resolve(&post, since).await;
-        wrong.unless(matches!(answer, Resolution::Pending { .. }), format!("{fault:?}: {answer:?}"));
+        let resolution = stage.resolve(&post, since).await;
+        violations.check(matches!(resolution, Resolution::Pending { .. }), format!("{fault:?}: {resolution:?}"));
         for call in calls {
-            stage.network.trouble(call, fault, 0);
+            stage.fake.inject_fault(call, fault, 0);
         }
     }
-    wrong.none();
+    violations.assert_empty();
     let found = stage.settle(&post, since, true).await.expect("it is public");
-    let public: Vec<_> = stage.network.public().into_iter().map(|it| it.id).collect();
+    let public: Vec<_> = stage.fake.public_posts().into_iter().map(|it| it.id).collect();
     assert_eq!(public, [found.platform_post_id]);
 }
 
@@ -217,38 +217,38 @@ pub async fn an_error_page_at_a_look_up_proves_nothing<N: Network>() {
 pub async fn an_error_page_does_not_end_a_grant<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let mut wrong = Wrong::default();
+    let mut violations = Violations::default();
     let pages = STATUSES.map(|status| InjectedFault::Intermediary { status });
     let reads = [Call::Account, Call::Exchange];
     for fault in pages {
-        if !reads.iter().any(|it| stage.network.can(*it, fault)) {
+        if !reads.iter().any(|it| stage.fake.can_fail(*it, fault)) {
             continue;
         }
-        let asked = || reads.iter().map(|it| stage.network.calls(*it)).sum::<usize>();
-        let before = asked();
+        let count_reads = || reads.iter().map(|it| stage.fake.call_count(*it)).sum::<usize>();
+        let before = count_reads();
         for call in reads {
-            stage.network.trouble(call, fault, 5);
+            stage.fake.inject_fault(call, fault, 5);
         }
-        let said = stage.connecting().about(&account.profile, &account.credentials, stage.clock.now()).await;
-        assert!(before < asked() || matches!(said, Ok(None)), "{fault:?} was not met: {said:?}");
-        let is_right = !matches!(&said, Err(setback) if ends_the_post(setback));
-        wrong.unless(is_right, format!("account, {fault:?}: {said:?}"));
+        let details = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        assert!(before < count_reads() || matches!(details, Ok(None)), "{fault:?} was not met: {details:?}");
+        let is_right = !matches!(&details, Err(error) if is_final(error));
+        violations.check(is_right, format!("account, {fault:?}: {details:?}"));
         for call in reads {
-            stage.network.trouble(call, fault, 0);
+            stage.fake.inject_fault(call, fault, 0);
         }
     }
-    if stage.can_renew() {
-        if stage.renews_what_lives() {
+    if stage.can_refresh() {
+        if stage.is_extending() {
             // Some platforms do not extend young tokens.
             stage.clock.advance(TimeDelta::days(2));
         }
-        for fault in pages.into_iter().filter(|it| stage.network.can(Call::Refresh, *it)) {
-            stage.network.trouble(Call::Refresh, fault, 1);
-            let renewed = stage.renew().await.map(|_| ());
-            let is_right = matches!(renewed, Err(RefreshError::Unreachable(_)));
-            wrong.unless(is_right, format!("refresh, {fault:?}: {renewed:?}"));
+        for fault in pages.into_iter().filter(|it| stage.fake.can_fail(Call::Refresh, *it)) {
+            stage.fake.inject_fault(Call::Refresh, fault, 1);
+            let refreshed = stage.refresh().await.map(|_| ());
+            let is_right = matches!(refreshed, Err(RefreshError::Unreachable(_)));
+            violations.check(is_right, format!("refresh, {fault:?}: {refreshed:?}"));
         }
-        stage.renew().await.unwrap();
+        stage.refresh().await.unwrap();
     }
-    wrong.none();
+    violations.assert_empty();
 }

@@ -21,14 +21,17 @@ pub async fn text_is_published_once<N: Network>() {
     }
     let mut post = stage.post(&account, "Hello, world", Vec::new());
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let delivery = stage.deliver(&mut post).await.unwrap();
 
-    assert!(passage.setbacks.is_empty(), "{:?}", passage.setbacks);
-    let url = passage.published.url.expect("people can be led to it");
+    assert!(delivery.errors.is_empty(), "{:?}", delivery.errors);
+    let url = delivery.published.url.expect("people can be led to it");
     assert!(Url::parse(&url).is_ok(), "{url}");
-    let public =
-        PublicPost { id: passage.published.platform_post_id, text: stage.network.shown(&post.text), media: Vec::new() };
-    assert_eq!(stage.network.public(), [public]);
+    let public = PublicPost {
+        id: delivery.published.platform_post_id,
+        text: stage.fake.displayed_text(&post.text),
+        media: Vec::new(),
+    };
+    assert_eq!(stage.fake.public_posts(), [public]);
 }
 
 /// Each type in a post of its own. A file arrives unchanged, or as a fitted picture where the
@@ -36,19 +39,19 @@ pub async fn text_is_published_once<N: Network>() {
 pub async fn every_supported_file_type_is_published<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    for (sent, mime_type) in (1..).zip(claimed(&account)) {
+    for (sent, mime_type) in (1..).zip(supported_mime_types(&account)) {
         let file = sample(mime_type, 1);
         let mut post = stage.post(&account, mime_type.as_str(), vec![file.clone()]);
 
-        let passage = stage.deliver(&mut post).await.unwrap();
+        let delivery = stage.deliver(&mut post).await.unwrap();
 
         let is_expected =
-            |it: &AttemptError| !stage.network.confirms_files() && matches!(it, AttemptError::Unknown { .. });
-        assert!(passage.setbacks.iter().all(is_expected), "{mime_type:?}: {:?}", passage.setbacks);
-        let public = stage.network.public();
+            |it: &AttemptError| !stage.fake.confirms_files() && matches!(it, AttemptError::Unknown { .. });
+        assert!(delivery.errors.iter().all(is_expected), "{mime_type:?}: {:?}", delivery.errors);
+        let public = stage.fake.public_posts();
         assert_eq!(public.len(), sent, "{mime_type:?}");
         let [shown] = public[sent - 1].media.as_slice() else { panic!("{mime_type:?} is not shown") };
-        arrived(&file, shown.mime_type, &shown.bytes);
+        assert_arrived(&file, shown.mime_type, &shown.bytes);
     }
 }
 
@@ -56,16 +59,16 @@ pub async fn every_supported_file_type_is_published<N: Network>() {
 pub async fn maximum_number_of_files_is_published_in_order<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let count = u8::try_from(as_many(&account).unwrap_or(1).min(20)).unwrap();
+    let count = u8::try_from(max_image_count(&account).unwrap_or(1).min(20)).unwrap();
     let files: Vec<_> = (1..=count).map(|number| sample(MimeType::Png, number)).collect();
     let mut post = stage.post(&account, "all of them", files.clone());
 
     stage.deliver(&mut post).await.unwrap();
 
-    let public = stage.network.public();
+    let public = stage.fake.public_posts();
     assert_eq!(public[0].media.len(), files.len());
     for (file, shown) in files.iter().zip(&public[0].media) {
-        arrived(file, shown.mime_type, &shown.bytes);
+        assert_arrived(file, shown.mime_type, &shown.bytes);
     }
 }
 
@@ -73,35 +76,35 @@ pub async fn maximum_number_of_files_is_published_in_order<N: Network>() {
 pub async fn files_have_their_alt_texts<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let words = |raw: &str| Some(AltText::parse(raw).unwrap());
+    let alt_text = |raw: &str| Some(AltText::parse(raw).unwrap());
     if !account.rules.rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })) {
         return;
     }
-    for mime_type in claimed(&account) {
+    for mime_type in supported_mime_types(&account) {
         let mut files = vec![sample(mime_type, 1)];
-        files[0].attachment.alt_text = words("A boat: \"Zoë\" & crew,\r\nat 船着場 🚣");
-        let takes_two = mime_type == MimeType::Png && as_many(&account) != Some(1);
-        files.extend(takes_two.then(|| sample(mime_type, 2)));
+        files[0].attachment.alt_text = alt_text("A boat: \"Zoë\" & crew,\r\nat 船着場 🚣");
+        let accepts_two = mime_type == MimeType::Png && max_image_count(&account) != Some(1);
+        files.extend(accepts_two.then(|| sample(mime_type, 2)));
         let expected: Vec<Option<String>> =
             files.iter().map(|it| it.attachment.alt_text.as_ref().map(|it| it.as_str().to_owned())).collect();
-        let expected = if stage.network.describes(mime_type) { expected } else { vec![None; expected.len()] };
+        let expected = if stage.fake.has_alt_texts(mime_type) { expected } else { vec![None; expected.len()] };
         let mut post = stage.post(&account, &format!("described {mime_type:?}"), files);
 
         stage.deliver(&mut post).await.unwrap();
 
-        let public = stage.network.public().pop().unwrap();
-        let said: Vec<_> = public.media.into_iter().map(|it| it.alt_text).collect();
-        assert_eq!(said, expected, "{mime_type:?}");
+        let public = stage.fake.public_posts().pop().unwrap();
+        let alt_texts: Vec<_> = public.media.into_iter().map(|it| it.alt_text).collect();
+        assert_eq!(alt_texts, expected, "{mime_type:?}");
     }
 }
 
 /// `None` if the number of images is not limited.
-fn as_many(account: &Account) -> Option<u32> {
-    let most = |it: &Rule| match it {
+fn max_image_count(account: &Account) -> Option<u32> {
+    let limit = |it: &Rule| match it {
         Rule::MaxImages { max } | Rule::MaxMedia { max } => Some(*max),
         _ => None,
     };
-    account.rules.rules.iter().filter_map(most).min()
+    account.rules.rules.iter().filter_map(limit).min()
 }
 
 /// The longest texts that are tried, in any unit.
@@ -116,7 +119,7 @@ pub async fn rules_match_the_platform<N: Network>() {
     let attachments: Vec<_> = filler.iter().map(|it| it.attachment.clone()).collect();
     let fits = |text: &str| {
         PostText::parse(text)
-            .is_ok_and(|text| account.rules.breaches(&text, &attachments, &stage.network.options()).is_empty())
+            .is_ok_and(|text| account.rules.breaches(&text, &attachments, &stage.fake.options()).is_empty())
     };
 
     for unit in ["x", "é", "e\u{301}", "漢", "👩‍👩‍👧‍👦", "🇩🇪", "क्ष"] {
@@ -129,18 +132,18 @@ pub async fn rules_match_the_platform<N: Network>() {
         let longest = unit.repeat(low);
         let mut post = stage.post(&account, &longest, filler.clone());
         stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.network.public().last().unwrap().text, longest);
+        assert_eq!(stage.fake.public_posts().last().unwrap().text, longest);
 
         // A text that no post can have is not limited by the platform.
         if low == ENOUGH || PostText::parse(&unit.repeat(low + 1)).is_err() {
             continue;
         }
-        let before = stage.network.public().len();
+        let before = stage.fake.public_posts().len();
         let mut post = stage.post(&account, &unit.repeat(low + 1), filler.clone());
-        let refusal = stage.deliver(&mut post).await.unwrap_err();
-        let words = format!("{refusal:?}");
-        assert!(words.starts_with("Refused"), "{low} of {unit:?}, and one more: {words}");
-        assert_eq!(stage.network.public().len(), before);
+        let error = stage.deliver(&mut post).await.unwrap_err();
+        let message = format!("{error:?}");
+        assert!(message.starts_with("Refused"), "{low} of {unit:?}, and one more: {message}");
+        assert_eq!(stage.fake.public_posts().len(), before);
     }
 }
 
@@ -161,9 +164,9 @@ pub async fn text_in_all_scripts_arrives_unchanged<N: Network>() {
     for text in texts {
         let mut post = stage.post(&account, text, filler.clone());
         stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.network.public().last().unwrap().text, stage.network.shown(text));
+        assert_eq!(stage.fake.public_posts().last().unwrap().text, stage.fake.displayed_text(text));
     }
-    assert_eq!(stage.network.public().len(), texts.len());
+    assert_eq!(stage.fake.public_posts().len(), texts.len());
 }
 
 /// Also after characters of several bytes: platforms count positions in other units than
@@ -176,9 +179,9 @@ pub async fn links_cover_their_urls_in_the_text<N: Network>() {
 
     stage.deliver(&mut post).await.unwrap();
 
-    if let Some(links) = stage.network.links() {
+    if let Some(links) = stage.fake.links() {
         let written = ["https://example.invalid/1", "https://example.invalid/2?q=1"];
-        assert_eq!(links, written.map(|it| stage.network.shown(it)));
+        assert_eq!(links, written.map(|it| stage.fake.displayed_text(it)));
     }
 }
 
@@ -188,8 +191,8 @@ pub async fn repeated_steps_change_nothing<N: Network>() {
     let account = stage.connect().await;
     let files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)];
     let mut post = stage.post(&account, "again and again", files.clone());
-    if let Some(lead) = stage.lead(&[files[0].attachment.clone()]) {
-        stage.clock.skip_to(post.publish_at - lead);
+    if let Some(lead_time) = stage.lead(&[files[0].attachment.clone()]) {
+        stage.clock.skip_to(post.publish_at - lead_time);
         loop {
             stage.prepare(&post).await.unwrap();
             match stage.prepare(&post).await.unwrap() {
@@ -203,29 +206,29 @@ pub async fn repeated_steps_change_nothing<N: Network>() {
                 }
             }
         }
-        assert!(stage.network.public().is_empty(), "preparation makes nothing public");
+        assert!(stage.fake.public_posts().is_empty(), "preparation makes nothing public");
     }
     stage.clock.skip_to(post.publish_at);
     let since = stage.clock.now();
     let published = stage.publish(&post).await;
-    assert!(published.is_ok() || !stage.network.confirms_files(), "{published:?}");
-    stage.clock.advance(stage.publishing().settle_time());
+    assert!(published.is_ok() || !stage.fake.confirms_files(), "{published:?}");
+    stage.clock.advance(stage.publisher().settle_time());
 
-    if !stage.network.can_be_asked() {
+    if !stage.fake.can_look_up() {
         return;
     }
     // The worker died; the next one finds an open intent.
     let found = stage.settle(&post, since, true).await;
-    let public = stage.network.public();
+    let public = stage.fake.public_posts();
     assert_eq!(public.len(), 1);
     assert_eq!(found.unwrap().platform_post_id, public[0].id);
-    assert!(published.is_ok_and(|it| it.platform_post_id == public[0].id) || !stage.network.confirms_files());
+    assert!(published.is_ok_and(|it| it.platform_post_id == public[0].id) || !stage.fake.confirms_files());
     assert_eq!(public[0].media.len(), 2);
 }
 
 /// Checks that a file has arrived: a picture may have been encoded again, any other file has the
 /// same bytes. A fake of a platform that transcodes shows it by the type.
-fn arrived(file: &Sample, mime_type: MimeType, bytes: &[u8]) {
+fn assert_arrived(file: &Sample, mime_type: MimeType, bytes: &[u8]) {
     let sent = file.attachment.mime_type;
     let is_transcoded =
         mime_type.file_type() == FileType::Video && (sent == MimeType::Gif || sent.file_type() == FileType::Video);
@@ -233,7 +236,7 @@ fn arrived(file: &Sample, mime_type: MimeType, bytes: &[u8]) {
         return;
     }
     assert_eq!(sent.file_type(), FileType::Image, "{mime_type:?} was changed");
-    let (sent, shown) = (decoded(&file.bytes), decoded(bytes));
+    let (sent, shown) = (decode(&file.bytes), decode(bytes));
     assert_eq!((sent.width(), sent.height()), (shown.width(), shown.height()));
     let differing = sent
         .pixels()
@@ -242,11 +245,11 @@ fn arrived(file: &Sample, mime_type: MimeType, bytes: &[u8]) {
     assert!(differing.count() < 64 * 48 / 20, "another picture arrived");
 }
 
-fn decoded(bytes: &[u8]) -> image::RgbImage {
+fn decode(bytes: &[u8]) -> image::RgbImage {
     image::load_from_memory(bytes).unwrap().to_rgb8()
 }
 
-fn claimed(account: &Account) -> Vec<MimeType> {
+fn supported_mime_types(account: &Account) -> Vec<MimeType> {
     let types = account.rules.rules.iter().find_map(|it| match it {
         Rule::MimeTypes { types } => Some(types.clone()),
         _ => None,

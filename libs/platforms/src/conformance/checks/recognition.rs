@@ -34,25 +34,26 @@ const EVERYDAY: [&str; 17] = [
     "<b>bold</b> &amp; [link](https://example.invalid/x)",
 ];
 
-fn pictures(account: &Account, number: u8) -> Vec<Sample> {
+fn required_files(account: &Account, number: u8) -> Vec<Sample> {
     if needs_media(account) { vec![sample(MimeType::Png, number)] } else { Vec::new() }
 }
 
 /// Two posts with the same text ten seconds apart, with different pictures and without any. The
 /// call for the second is cut off before or after it was carried out.
 pub async fn equal_texts_are_two_posts<N: Network>() {
-    for fault in [InjectedFault::CutBefore, InjectedFault::LoseAnswer] {
+    for fault in [InjectedFault::CutBefore, InjectedFault::LoseResponse] {
         for has_picture in [false, true] {
             let stage = Stage::<N>::new().await;
             let account = stage.connect().await;
-            if !stage.network.can_be_asked() {
+            if !stage.fake.can_look_up() {
                 return;
             }
-            if !has_picture && !stage.network.takes_repeats() {
+            if !has_picture && !stage.fake.accepts_repeated_texts() {
                 continue;
             }
-            let files =
-                |number| if has_picture { vec![sample(MimeType::Png, number)] } else { pictures(&account, number) };
+            let files = |number| {
+                if has_picture { vec![sample(MimeType::Png, number)] } else { required_files(&account, number) }
+            };
             let mut first = stage.post(&account, "good morning", files(1));
             let mut second = stage.post(&account, "good morning", files(2));
             second.publish_at += TimeDelta::seconds(10);
@@ -60,10 +61,10 @@ pub async fn equal_texts_are_two_posts<N: Network>() {
             stage.prepare_all(&mut second, &mut Vec::new()).await.unwrap();
             let first = stage.deliver(&mut first).await.unwrap().published;
 
-            stage.network.trouble(Call::Publish, fault, 1);
+            stage.fake.inject_fault(Call::Publish, fault, 1);
             let second = stage.deliver(&mut second).await.unwrap().published;
 
-            let public: Vec<_> = stage.network.public().into_iter().map(|it| it.id).collect();
+            let public: Vec<_> = stage.fake.public_posts().into_iter().map(|it| it.id).collect();
             assert_eq!(public, [first.platform_post_id, second.platform_post_id], "{fault:?} {has_picture}");
         }
     }
@@ -75,21 +76,22 @@ pub async fn lost_call_is_repeated_despite_newer_posts<N: Network>() {
     for has_picture in [false, true] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
-        if !stage.network.can_be_asked() {
+        if !stage.fake.can_look_up() {
             return;
         }
-        let files = |number| if has_picture { vec![sample(MimeType::Png, number)] } else { pictures(&account, number) };
+        let files =
+            |number| if has_picture { vec![sample(MimeType::Png, number)] } else { required_files(&account, number) };
         let mut lost = stage.post(&account, "this one is cut off", files(1));
         let mut meanwhile = Vec::new();
         for number in 2..5 {
             let mut post = stage.post(&account, &format!("and this is number {number}"), files(number));
-            post.elsewhere = number == 4;
+            post.is_by_other_program = number == 4;
             meanwhile.push(post);
         }
         stage.prepare_all(&mut lost, &mut Vec::new()).await.unwrap();
         stage.clock.skip_to(lost.publish_at);
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
+        stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
         stage.publish(&lost).await.unwrap_err();
         for post in &mut meanwhile {
             stage.deliver(post).await.unwrap();
@@ -99,17 +101,17 @@ pub async fn lost_call_is_repeated_despite_newer_posts<N: Network>() {
         let again_at = stage.clock.now();
         let sent = match stage.publish(&lost).await {
             Ok(sent) => sent,
-            Err(setback) => {
-                assert!(!stage.network.confirms_files(), "{setback:?}");
+            Err(error) => {
+                assert!(!stage.fake.confirms_files(), "{error:?}");
                 stage.settle(&lost, again_at, true).await.expect("it is there now")
             }
         };
 
         assert!(stage.clock.now() <= since + SOON, "{}", stage.clock.now() - since);
-        let public = stage.network.public();
+        let public = stage.fake.public_posts();
         assert_eq!(public.len(), 4);
         let shown = public.iter().find(|it| it.id == sent.platform_post_id).unwrap();
-        assert_eq!(shown.text, stage.network.shown(&lost.text));
+        assert_eq!(shown.text, stage.fake.displayed_text(&lost.text));
     }
 }
 
@@ -117,20 +119,20 @@ pub async fn lost_call_is_repeated_despite_newer_posts<N: Network>() {
 pub async fn everyday_texts_are_recognized<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    if !stage.network.can_be_asked() {
+    if !stage.fake.can_look_up() {
         return;
     }
     for (sent, text) in EVERYDAY.into_iter().enumerate() {
-        let mut post = stage.post(&account, text, pictures(&account, 1));
+        let mut post = stage.post(&account, text, required_files(&account, 1));
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
         let due = post.publish_at;
 
-        let passage = stage.deliver(&mut post).await.unwrap();
+        let delivery = stage.deliver(&mut post).await.unwrap();
 
-        let public = stage.network.public();
+        let public = stage.fake.public_posts();
         assert_eq!(public.len(), sent + 1, "{text}");
-        assert_eq!(public[sent].id, passage.published.platform_post_id, "{text}");
+        assert_eq!(public[sent].id, delivery.published.platform_post_id, "{text}");
         assert!(stage.clock.now() <= due + SOON, "{text}: {}", stage.clock.now() - due);
     }
 }
@@ -146,28 +148,28 @@ pub async fn lost_post_is_found_among_manual_posts<N: Network>() {
     for (count, has_picture) in [(25, false), (25, true), (400, false), (400, true)] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
-        if !stage.network.can_be_asked() {
+        if !stage.fake.can_look_up() {
             return;
         }
-        let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { pictures(&account, 1) };
+        let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { required_files(&account, 1) };
         let lost = stage.due(&account, "lost among many", files).await;
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
         stage.publish(&lost).await.unwrap_err();
         stage.clock.advance(TimeDelta::seconds(30));
-        stage.network.others_post(count);
+        stage.fake.publish_manual_posts(count);
 
-        let mut answers = Vec::new();
+        let mut resolutions = Vec::new();
         for wait in LOOK_UPS {
             stage.clock.skip_to(since + TimeDelta::seconds(30) + wait);
-            answers.push(stage.resolve(&lost, since).await);
+            resolutions.push(stage.resolve(&lost, since).await);
         }
 
-        let shown = stage.network.shown(&lost.text);
-        let (ours, others): (Vec<_>, Vec<_>) = stage.network.public().into_iter().partition(|it| it.text == shown);
-        assert_eq!(ours.len(), 1, "{count} posts, picture: {has_picture}: {answers:?}");
-        for answer in &answers {
-            let is_right = match answer {
+        let shown = stage.fake.displayed_text(&lost.text);
+        let (ours, others): (Vec<_>, Vec<_>) = stage.fake.public_posts().into_iter().partition(|it| it.text == shown);
+        assert_eq!(ours.len(), 1, "{count} posts, picture: {has_picture}: {resolutions:?}");
+        for resolution in &resolutions {
+            let is_right = match resolution {
                 Resolution::Found(found) | Resolution::Candidate(found) => {
                     !others.iter().any(|it| it.id == found.platform_post_id)
                 }
@@ -177,7 +179,7 @@ pub async fn lost_post_is_found_among_manual_posts<N: Network>() {
                 | Resolution::Refused { .. }
                 | Resolution::Unauthorized { .. } => false,
             };
-            assert!(is_right, "{count} posts, picture: {has_picture}: {answer:?}");
+            assert!(is_right, "{count} posts, picture: {has_picture}: {resolution:?}");
         }
     }
 }
@@ -188,28 +190,28 @@ pub async fn manual_posts_are_not_claimed<N: Network>() {
     for has_picture in [false, true] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
-        if !stage.network.can_be_asked() {
+        if !stage.fake.can_look_up() {
             return;
         }
-        let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { pictures(&account, 1) };
+        let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { required_files(&account, 1) };
         let mut lost = stage.due(&account, "never arrived", files).await;
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, InjectedFault::CutBefore, 1);
+        stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
         stage.publish(&lost).await.unwrap_err();
         stage.clock.advance(TimeDelta::seconds(30));
-        stage.network.others_post(25);
+        stage.fake.publish_manual_posts(25);
 
-        let mut answers = Vec::new();
+        let mut resolutions = Vec::new();
         for wait in LOOK_UPS {
             stage.clock.skip_to(since + TimeDelta::seconds(30) + wait);
-            answers.push(stage.resolve(&lost, since).await);
+            resolutions.push(stage.resolve(&lost, since).await);
         }
 
         // If the look-up repeats the call with its key, the post is public by now.
-        let shown = stage.network.shown(&lost.text);
-        let ours = || stage.network.public().into_iter().find(|it| it.text == shown).map(|it| it.id);
-        for answer in &answers {
-            let is_right = match answer {
+        let shown = stage.fake.displayed_text(&lost.text);
+        let ours = || stage.fake.public_posts().into_iter().find(|it| it.text == shown).map(|it| it.id);
+        for resolution in &resolutions {
+            let is_right = match resolution {
                 Resolution::Found(found) | Resolution::Candidate(found) => {
                     Some(&found.platform_post_id) == ours().as_ref()
                 }
@@ -219,9 +221,9 @@ pub async fn manual_posts_are_not_claimed<N: Network>() {
                 | Resolution::Undeterminable { .. } => true,
                 Resolution::Refused { .. } | Resolution::Unauthorized { .. } => false,
             };
-            assert!(is_right, "picture: {has_picture}: {answer:?}");
+            assert!(is_right, "picture: {has_picture}: {resolution:?}");
         }
-        if matches!(answers.last(), Some(Resolution::NotFound | Resolution::NotPublished)) {
+        if matches!(resolutions.last(), Some(Resolution::NotFound | Resolution::NotPublished)) {
             let sent = stage.deliver(&mut lost).await.unwrap().published;
             assert_eq!(ours(), Some(sent.platform_post_id));
         }

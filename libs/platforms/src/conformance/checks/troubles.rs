@@ -10,16 +10,16 @@ use crate::conformance::network::{Call, InjectedFault, Network};
 use crate::conformance::samples::sample;
 use crate::conformance::stage::Stage;
 
-const LIMITED: InjectedFault = InjectedFault::Limited { retry_after: TimeDelta::seconds(45) };
+const LIMITED: InjectedFault = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(45) };
 
 /// All temporary faults.
 const PASSING: [InjectedFault; 7] = [
     InjectedFault::CutBefore,
-    InjectedFault::LoseAnswer,
-    InjectedFault::Broken,
-    InjectedFault::BrokenAfter,
+    InjectedFault::LoseResponse,
+    InjectedFault::ServerError,
+    InjectedFault::ServerErrorAfter,
     InjectedFault::Unavailable,
-    InjectedFault::Gibberish,
+    InjectedFault::HtmlPage,
     LIMITED,
 ];
 
@@ -27,23 +27,23 @@ const PASSING: [InjectedFault; 7] = [
 pub async fn every_fault_of_the_publish_call_publishes_once<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    if !stage.network.can_be_asked() {
+    if !stage.fake.can_look_up() {
         return check_unknown_outcome_is_not_sent_again(&stage, &account).await;
     }
     let mut sent = 0;
-    for fault in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+    for fault in PASSING.into_iter().filter(|it| stage.fake.can_fail(Call::Publish, *it)) {
         for count in [1, 2] {
-            stage.network.trouble(Call::Publish, fault, count);
+            stage.fake.inject_fault(Call::Publish, fault, count);
             let mut post = stage.post(&account, &format!("{fault:?} {count}"), vec![sample(MimeType::Png, 1)]);
 
-            let passage = stage.deliver(&mut post).await.unwrap();
+            let delivery = stage.deliver(&mut post).await.unwrap();
 
             sent += 1;
-            assert!(!passage.setbacks.is_empty(), "{fault:?} was not met");
-            let public = stage.network.public();
+            assert!(!delivery.errors.is_empty(), "{fault:?} was not met");
+            let public = stage.fake.public_posts();
             assert_eq!(public.len(), sent, "{fault:?}, {count} times");
-            assert_eq!(public[sent - 1].text, stage.network.shown(&post.text));
-            assert_eq!(public[sent - 1].id, passage.published.platform_post_id, "{fault:?}");
+            assert_eq!(public[sent - 1].text, stage.fake.displayed_text(&post.text));
+            assert_eq!(public[sent - 1].id, delivery.published.platform_post_id, "{fault:?}");
         }
         stage.clock.advance(TimeDelta::minutes(1));
     }
@@ -52,21 +52,24 @@ pub async fn every_fault_of_the_publish_call_publishes_once<N: Network>() {
 /// If the outcome of a call cannot be looked up, the call is made once, and the user reads where to
 /// look.
 async fn check_unknown_outcome_is_not_sent_again<N: Network>(stage: &Stage<N>, account: &Account) {
-    for fault in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+    for fault in PASSING.into_iter().filter(|it| stage.fake.can_fail(Call::Publish, *it)) {
         let mut post = stage.post(account, &format!("{fault:?}"), vec![sample(MimeType::Png, 1)]);
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         stage.clock.skip_to(post.publish_at);
         let since = stage.clock.now();
-        let before = stage.network.public().len();
-        stage.network.trouble(Call::Publish, fault, 1);
+        let before = stage.fake.public_posts().len();
+        stage.fake.inject_fault(Call::Publish, fault, 1);
 
         match stage.publish(&post).await.unwrap_err() {
             AttemptError::Unknown { .. } => {
-                let answer = stage.resolve(&post, since).await;
-                assert!(matches!(&answer, Resolution::Undeterminable { advice } if !advice.is_empty()), "{answer:?}");
+                let resolution = stage.resolve(&post, since).await;
+                assert!(
+                    matches!(&resolution, Resolution::Undeterminable { advice } if !advice.is_empty()),
+                    "{resolution:?}"
+                );
             }
             // It is certain that nothing was published.
-            AttemptError::RetryLater { .. } => assert_eq!(stage.network.public().len(), before, "{fault:?}"),
+            AttemptError::RetryLater { .. } => assert_eq!(stage.fake.public_posts().len(), before, "{fault:?}"),
             other => panic!("{fault:?}: {other:?}"),
         }
         stage.clock.advance(TimeDelta::minutes(1));
@@ -77,26 +80,26 @@ async fn check_unknown_outcome_is_not_sent_again<N: Network>(stage: &Stage<N>, a
 pub async fn refusal_is_final_and_has_the_reason<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    stage.network.trouble(Call::Publish, InjectedFault::Unwanted, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
     let mut post = stage.post(&account, "unwanted", vec![sample(MimeType::Png, 1)]);
 
-    let refusal = stage.deliver(&mut post).await.unwrap_err();
+    let error = stage.deliver(&mut post).await.unwrap_err();
 
-    let AttemptError::Refused { reason } = &refusal else { panic!("{refusal:?}") };
+    let AttemptError::Refused { reason } = &error else { panic!("{error:?}") };
     assert!(!reason.is_empty() && !reason.contains('<'), "{reason}");
-    assert!(stage.network.public().is_empty());
+    assert!(stage.fake.public_posts().is_empty());
 }
 
 /// The post waits for the time that the platform names, and is known not to be public.
 pub async fn rate_limit_delays_the_post<N: Network>() {
     let stage = Stage::<N>::new().await;
-    if !stage.network.can(Call::Publish, LIMITED) {
+    if !stage.fake.can_fail(Call::Publish, LIMITED) {
         return;
     }
     let account = stage.connect().await;
     let mut post = stage.post(&account, "limited", vec![sample(MimeType::Png, 1)]);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    stage.network.trouble(Call::Publish, LIMITED, 1);
+    stage.fake.inject_fault(Call::Publish, LIMITED, 1);
 
     let limited = stage.publish(&post).await.unwrap_err();
 
@@ -113,19 +116,19 @@ pub async fn every_fault_of_an_upload_publishes_once<N: Network>() {
     for (call, mime_type) in
         [(Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
     {
-        for fault in PASSING.into_iter().filter(|it| stage.network.can(call, *it)) {
-            stage.network.trouble(call, fault, 1);
-            let before = stage.network.calls(call);
+        for fault in PASSING.into_iter().filter(|it| stage.fake.can_fail(call, *it)) {
+            stage.fake.inject_fault(call, fault, 1);
+            let before = stage.fake.call_count(call);
             let mut post = stage.post(&account, &format!("{call:?} {fault:?}"), vec![sample(mime_type, 1)]);
 
             stage.deliver(&mut post).await.unwrap();
 
-            if stage.network.calls(call) == before {
+            if stage.fake.call_count(call) == before {
                 // This platform has no such call, so the fault waits for the next one of its kind.
                 return;
             }
             sent += 1;
-            let public = stage.network.public();
+            let public = stage.fake.public_posts();
             assert_eq!(public.len(), sent, "{call:?} {fault:?}");
             assert_eq!(public[sent - 1].media.len(), 1);
         }
@@ -140,10 +143,10 @@ pub async fn failed_look_up_decides_nothing<N: Network>() {
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     stage.clock.skip_to(post.publish_at);
     let since = stage.clock.now();
-    stage.network.trouble(Call::Publish, InjectedFault::LoseAnswer, 1);
+    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     let lost = stage.publish(&post).await.unwrap_err();
     assert!(matches!(lost, AttemptError::Unknown { may_still_run: true, .. }), "{lost:?}");
-    if !stage.network.can_be_asked() {
+    if !stage.fake.can_look_up() {
         return;
     }
 
@@ -151,56 +154,56 @@ pub async fn failed_look_up_decides_nothing<N: Network>() {
         stage.clock.advance(wait);
         for fault in [
             InjectedFault::CutBefore,
-            InjectedFault::Broken,
+            InjectedFault::ServerError,
             InjectedFault::Unavailable,
-            InjectedFault::Gibberish,
+            InjectedFault::HtmlPage,
             LIMITED,
         ] {
-            if !stage.network.can(Call::LookUp, fault) {
+            if !stage.fake.can_fail(Call::LookUp, fault) {
                 continue;
             }
-            stage.network.trouble(Call::LookUp, fault, 3);
+            stage.fake.inject_fault(Call::LookUp, fault, 3);
             // If repeating the call settles it, the repetition meets the fault, too.
-            stage.network.trouble(Call::Publish, fault, 3);
-            let answer = stage.resolve(&post, since).await;
+            stage.fake.inject_fault(Call::Publish, fault, 3);
+            let resolution = stage.resolve(&post, since).await;
             assert!(
-                matches!(answer, Resolution::Pending { .. } | Resolution::Unauthorized { .. }),
-                "{fault:?} after {wait}: {answer:?}"
+                matches!(resolution, Resolution::Pending { .. } | Resolution::Unauthorized { .. }),
+                "{fault:?} after {wait}: {resolution:?}"
             );
-            stage.network.trouble(Call::LookUp, fault, 0);
-            stage.network.trouble(Call::Publish, fault, 0);
+            stage.fake.inject_fault(Call::LookUp, fault, 0);
+            stage.fake.inject_fault(Call::Publish, fault, 0);
         }
     }
-    assert_eq!(stage.network.public().len(), 1);
+    assert_eq!(stage.fake.public_posts().len(), 1);
 }
 
 /// Hours later, when idempotency keys have expired.
 pub async fn lost_response_is_found_hours_later<N: Network>() {
-    for (fault, is_there) in [(InjectedFault::LoseAnswer, true), (InjectedFault::CutBefore, false)] {
+    for (fault, is_published) in [(InjectedFault::LoseResponse, true), (InjectedFault::CutBefore, false)] {
         let stage = Stage::<N>::new().await;
         let account = stage.connect().await;
-        if !stage.network.can_be_asked() {
+        if !stage.fake.can_look_up() {
             return;
         }
         let mut post = stage.post(&account, "found later", vec![sample(MimeType::Png, 1)]);
         stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         stage.clock.skip_to(post.publish_at);
         let since = stage.clock.now();
-        stage.network.trouble(Call::Publish, fault, 1);
+        stage.fake.inject_fault(Call::Publish, fault, 1);
         stage.publish(&post).await.unwrap_err();
 
         stage.clock.advance(TimeDelta::hours(3));
-        let answer = stage.resolve(&post, since).await;
+        let resolution = stage.resolve(&post, since).await;
 
-        let public = stage.network.public();
-        match answer {
-            Resolution::Found(found) | Resolution::Candidate(found) if is_there => {
+        let public = stage.fake.public_posts();
+        match resolution {
+            Resolution::Found(found) | Resolution::Candidate(found) if is_published => {
                 assert_eq!(public[0].id, found.platform_post_id);
             }
-            Resolution::NotFound | Resolution::NotPublished if !is_there => {}
+            Resolution::NotFound | Resolution::NotPublished if !is_published => {}
             other => panic!("{fault:?}: {other:?}"),
         }
-        assert_eq!(public.len(), usize::from(is_there));
+        assert_eq!(public.len(), usize::from(is_published));
     }
 }
 
@@ -209,26 +212,26 @@ pub async fn lost_response_is_found_hours_later<N: Network>() {
 pub async fn repeated_secrets_are_redacted<N: Network>() {
     let stage = Stage::<N>::new().await;
     let account = stage.connect().await;
-    let troubles = [InjectedFault::Unwanted, InjectedFault::Broken, InjectedFault::Unavailable, LIMITED];
-    let mut taken_out = 0;
-    for fault in troubles.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
+    let faults = [InjectedFault::Refused, InjectedFault::ServerError, InjectedFault::Unavailable, LIMITED];
+    let mut redaction_count = 0;
+    for fault in faults.into_iter().filter(|it| stage.fake.can_fail(Call::Publish, *it)) {
         // Twice, because one request in two begins with the token.
         for _ in 0..2 {
             let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
             let mut post = stage.post(&account, "The canary sings before the sun is up.", filler);
             stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
             stage.clock.skip_to(post.publish_at);
-            stage.network.trouble(Call::Publish, fault, 1);
+            stage.fake.inject_fault(Call::Publish, fault, 1);
 
-            let said = stage.publish(&post).await.unwrap_err().into_reason();
+            let reason = stage.publish(&post).await.unwrap_err().into_reason();
 
-            assert!(!said.contains("canary sings"), "{fault:?}: {said}");
-            taken_out += usize::from(said.contains("[…]"));
+            assert!(!reason.contains("canary sings"), "{fault:?}: {reason}");
+            redaction_count += usize::from(reason.contains("[…]"));
             stage.clock.advance(TimeDelta::minutes(1));
         }
     }
     // Otherwise nothing was repeated, and the check would prove nothing.
-    assert!(!stage.repeats || 0 < taken_out, "nothing had to be taken out");
+    assert!(!stage.echoes_requests || 0 < redaction_count, "nothing had to be taken out");
 }
 
 /// Only a grant that has ended requires the user; no other error counts as its end.
@@ -237,21 +240,21 @@ pub async fn only_an_ended_grant_asks_for_reconnection<N: Network>() {
     let account = stage.connect().await;
     let mut post = stage.post(&account, "gone", vec![sample(MimeType::Png, 1)]);
     stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    for fault in PASSING.into_iter().filter(|it| stage.network.can(Call::Publish, *it)) {
-        stage.network.trouble(Call::Publish, fault, 1);
-        let setback = stage.publish(&post).await.unwrap_err();
+    for fault in PASSING.into_iter().filter(|it| stage.fake.can_fail(Call::Publish, *it)) {
+        stage.fake.inject_fault(Call::Publish, fault, 1);
+        let error = stage.publish(&post).await.unwrap_err();
         assert!(
-            !matches!(setback, AttemptError::Unauthorized { .. } | AttemptError::Refused { .. }),
-            "{fault:?}: {setback:?}"
+            !matches!(error, AttemptError::Unauthorized { .. } | AttemptError::Refused { .. }),
+            "{fault:?}: {error:?}"
         );
     }
 
     let mut other = stage.post(&account, "never", vec![sample(MimeType::Png, 1)]);
-    stage.network.revoke();
-    stage.network.end_access_tokens();
+    stage.fake.revoke();
+    stage.fake.end_access_tokens();
     let prepared = stage.prepare_all(&mut other, &mut Vec::new()).await;
-    let asks_nobody = stage.network.calls(Call::Upload) == 0;
-    assert!(matches!(prepared, Err(AttemptError::Unauthorized { .. })) || asks_nobody, "{prepared:?}");
-    let setback = stage.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
+    let makes_no_call = stage.fake.call_count(Call::Upload) == 0;
+    assert!(matches!(prepared, Err(AttemptError::Unauthorized { .. })) || makes_no_call, "{prepared:?}");
+    let error = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
 }

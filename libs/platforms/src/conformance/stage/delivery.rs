@@ -37,9 +37,9 @@ pub struct Post<'a> {
     /// The progress of preparation, stored after each step.
     pub progress: Option<String>,
     /// Whether another program publishes it, so that no delivery claims it.
-    pub elsewhere: bool,
+    pub is_by_other_program: bool,
     /// When the first publish call with an unknown outcome began.
-    doubted_since: Mutex<Option<DateTime<Utc>>>,
+    unknown_since: Mutex<Option<DateTime<Utc>>>,
     files: Shelf,
     attachments: Vec<Attachment>,
 }
@@ -49,7 +49,7 @@ pub struct Post<'a> {
 pub struct Passage {
     pub published: Published,
     /// The attempt errors, in order.
-    pub setbacks: Vec<AttemptError>,
+    pub errors: Vec<AttemptError>,
 }
 
 /// More attempts than any fault of the suite lasts.
@@ -58,18 +58,18 @@ const ATTEMPTS: usize = 30;
 impl<N: Network> Stage<N> {
     /// The lead time of these files.
     pub fn lead(&self, media: &[Attachment]) -> Option<TimeDelta> {
-        LeadTimesByPlatform::default().before(self.network.name(), media)
+        LeadTimesByPlatform::default().before(self.fake.name(), media)
     }
 
     /// A post that is due in 15 minutes.
     pub fn post<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
         let publish_at = self.clock.now() + TimeDelta::minutes(15);
-        let files = Shelf::of(&media, Tunnel::default());
+        let files = Shelf::new(&media, Tunnel::default());
         let attachments = media.iter().map(|it| it.attachment.clone()).collect();
-        let reference = format!("{}-7-1", self.posts.fetch_add(1, Ordering::SeqCst));
-        self.is_unsaid(text);
+        let reference = format!("{}-7-1", self.next_post_number.fetch_add(1, Ordering::SeqCst));
+        self.add_secret(text);
         let text = text.to_owned();
-        let (progress, options) = (None, self.network.options());
+        let (progress, options) = (None, self.fake.options());
         Post {
             account,
             text,
@@ -78,16 +78,16 @@ impl<N: Network> Stage<N> {
             reference,
             publish_at,
             progress,
-            elsewhere: false,
-            doubted_since: Mutex::default(),
+            is_by_other_program: false,
+            unknown_since: Mutex::default(),
             files,
             attachments,
         }
     }
 
     pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, AttemptError> {
-        let (credentials, claims) = (self.credentials().await?, self.claimed(post));
-        self.record(self.publishing().prepare(&self.job(post, &credentials, &claims)).await)
+        let (credentials, claims) = (self.credentials().await?, self.claims_for(post));
+        self.check_redacted(self.publisher().prepare(&self.job(post, &credentials, &claims)).await)
     }
 
     /// Takes the next step, and waits until the one after it. Returns whether it was the last.
@@ -106,22 +106,22 @@ impl<N: Network> Stage<N> {
     }
 
     /// All preparation steps. Waits after temporary errors.
-    pub async fn prepare_all(&self, post: &mut Post<'_>, setbacks: &mut Vec<AttemptError>) -> Result<(), AttemptError> {
-        let Some(lead) = self.lead(&post.attachments) else { return Ok(()) };
-        self.clock.skip_to(post.publish_at - lead);
+    pub async fn prepare_all(&self, post: &mut Post<'_>, errors: &mut Vec<AttemptError>) -> Result<(), AttemptError> {
+        let Some(lead_time) = self.lead(&post.attachments) else { return Ok(()) };
+        self.clock.skip_to(post.publish_at - lead_time);
         for _ in 0..ATTEMPTS * 10 {
             match self.step(post).await {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
-                Err(setback) => {
-                    if matches!(setback, AttemptError::PreparationExpired { .. }) {
+                Err(error) => {
+                    if matches!(error, AttemptError::PreparationExpired { .. }) {
                         post.progress = None;
                     }
-                    self.wait_out(setback, setbacks).await?;
+                    self.wait_after(error, errors).await?;
                 }
             }
         }
-        panic!("it is never ready: {setbacks:?}")
+        panic!("it is never ready: {errors:?}")
     }
 
     /// Takes steps until an error or the end. Returns the error, and the elapsed time.
@@ -131,7 +131,7 @@ impl<N: Network> Stage<N> {
             match self.step(post).await {
                 Ok(false) => {}
                 Ok(true) => return (None, self.clock.now() - began),
-                Err(setback) => return (Some(setback), self.clock.now() - began),
+                Err(error) => return (Some(error), self.clock.now() - began),
             }
         }
         panic!("it never ends")
@@ -139,42 +139,42 @@ impl<N: Network> Stage<N> {
 
     /// Prepares a post until then, as the protocol does: it waits after each temporary error.
     /// Returns the errors; the last one may be final.
-    pub async fn prepared_until(&self, post: &mut Post<'_>, end: DateTime<Utc>) -> Vec<AttemptError> {
-        let mut setbacks = Vec::new();
+    pub async fn prepare_until(&self, post: &mut Post<'_>, end: DateTime<Utc>) -> Vec<AttemptError> {
+        let mut errors = Vec::new();
         while self.clock.now() < end {
             match self.step(post).await {
                 Ok(false) => {}
                 Ok(true) => break,
                 Err(AttemptError::RetryLater { retry_at, reason }) => {
                     self.clock.skip_to(retry_at.unwrap_or_else(|| self.clock.now() + TimeDelta::minutes(30)));
-                    setbacks.push(AttemptError::RetryLater { retry_at, reason });
+                    errors.push(AttemptError::RetryLater { retry_at, reason });
                 }
-                Err(setback) => {
-                    setbacks.push(setback);
+                Err(error) => {
+                    errors.push(error);
                     break;
                 }
             }
         }
-        setbacks
+        errors
     }
 
     /// A post that was prepared without an error, and is due.
     pub async fn due<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
         let mut post = self.post(account, text, media);
-        let mut setbacks = Vec::new();
-        let prepared = self.prepare_all(&mut post, &mut setbacks).await;
-        assert!(prepared.is_ok() && setbacks.is_empty(), "{prepared:?} after {setbacks:?}");
+        let mut errors = Vec::new();
+        let prepared = self.prepare_all(&mut post, &mut errors).await;
+        assert!(prepared.is_ok() && errors.is_empty(), "{prepared:?} after {errors:?}");
         self.clock.skip_to(post.publish_at);
         post
     }
 
     pub async fn publish(&self, post: &Post<'_>) -> Result<Published, AttemptError> {
         let credentials = self.credentials().await?;
-        let claims = self.claimed(post);
-        let job = self.job(post, &credentials, &claims);
-        let published = self.record(self.publishing().publish(&job).await);
+        let claims = self.claims_for(post);
+        let request = self.job(post, &credentials, &claims);
+        let published = self.check_redacted(self.publisher().publish(&request).await);
         if matches!(published, Ok(_) | Err(AttemptError::Unknown { .. } | AttemptError::Duplicate { .. })) {
-            post.doubted_since.lock().unwrap().get_or_insert(job.now);
+            post.unknown_since.lock().unwrap().get_or_insert(request.now);
         }
         if let Ok(Published { platform_post_id, .. }) = &published {
             self.claim(post, platform_post_id);
@@ -184,16 +184,16 @@ impl<N: Network> Stage<N> {
 
     /// Looks up a publish call that began at `called_at`.
     pub async fn resolve(&self, post: &Post<'_>, called_at: DateTime<Utc>) -> Resolution {
-        let claims = self.claimed(post);
+        let claims = self.claims_for(post);
         match self.credentials().await {
             Ok(credentials) => {
-                let job = PublishRequest { called_at, ..self.job(post, &credentials, &claims) };
-                let since = post.doubted_since.lock().unwrap().map_or(called_at, |it| it.min(called_at));
-                let answer = self.publishing().look_up(&job, since).await;
-                self.has_heard(&answer);
-                answer
+                let request = PublishRequest { called_at, ..self.job(post, &credentials, &claims) };
+                let since = post.unknown_since.lock().unwrap().map_or(called_at, |it| it.min(called_at));
+                let resolution = self.publisher().look_up(&request, since).await;
+                self.assert_redacted(&resolution);
+                resolution
             }
-            Err(setback) => panic!("the account is gone: {setback:?}"),
+            Err(error) => panic!("the account is gone: {error:?}"),
         }
     }
 
@@ -203,64 +203,64 @@ impl<N: Network> Stage<N> {
         name: &str,
         published: &Published,
     ) -> Result<Followed, AttemptError> {
-        let (credentials, claims) = (self.credentials().await?, self.claimed(post));
+        let (credentials, claims) = (self.credentials().await?, self.claims_for(post));
         let follow_up = FollowUp { name, published, progress: None };
-        self.record(self.publishing().follow_up(&self.job(post, &credentials, &claims), &follow_up).await)
+        self.check_redacted(self.publisher().follow_up(&self.job(post, &credentials, &claims), &follow_up).await)
     }
 
     /// Prepares and publishes a post. If a response is lost, the outcome is looked up, and the call
     /// is repeated only if the post is certainly not public. If no look-up is possible, the result
     /// is the unknown outcome.
     pub async fn deliver(&self, post: &mut Post<'_>) -> Result<Passage, AttemptError> {
-        let mut setbacks = Vec::new();
-        self.prepare_all(post, &mut setbacks).await?;
+        let mut errors = Vec::new();
+        self.prepare_all(post, &mut errors).await?;
         self.clock.skip_to(post.publish_at);
         for _ in 0..ATTEMPTS {
             let since = self.clock.now();
             match self.publish(post).await {
-                Ok(published) => return Ok(Passage { published, setbacks }),
-                Err(lost @ AttemptError::Unknown { .. }) if !self.network.can_be_asked() => return Err(lost),
+                Ok(published) => return Ok(Passage { published, errors }),
+                Err(lost @ AttemptError::Unknown { .. }) if !self.fake.can_look_up() => return Err(lost),
                 Err(AttemptError::Unknown { may_still_run, retry_at, reason }) => {
-                    setbacks.push(AttemptError::Unknown { may_still_run, retry_at, reason });
+                    errors.push(AttemptError::Unknown { may_still_run, retry_at, reason });
                     if let Some(published) = self.settle(post, since, may_still_run).await {
-                        return Ok(Passage { published, setbacks });
+                        return Ok(Passage { published, errors });
                     }
                 }
                 Err(AttemptError::Duplicate { reason }) => {
-                    setbacks.push(AttemptError::Duplicate { reason });
-                    let published = self.look_up(post, since, None).await;
+                    errors.push(AttemptError::Duplicate { reason });
+                    let published = self.look_up_repeatedly(post, since, None).await;
                     let published = published.expect("only a published post ends the look-ups");
-                    return Ok(Passage { published, setbacks });
+                    return Ok(Passage { published, errors });
                 }
                 Err(AttemptError::PreparationExpired { reason }) => {
-                    setbacks.push(AttemptError::PreparationExpired { reason });
+                    errors.push(AttemptError::PreparationExpired { reason });
                     post.progress = None;
                     self.clock.advance(TimeDelta::seconds(5));
-                    self.prepare_all(post, &mut setbacks).await?;
+                    self.prepare_all(post, &mut errors).await?;
                 }
-                Err(setback) => self.wait_out(setback, &mut setbacks).await?,
+                Err(error) => self.wait_after(error, &mut errors).await?,
             }
         }
-        panic!("it never goes out: {setbacks:?}")
+        panic!("it never goes out: {errors:?}")
     }
 
     /// Records which post made a public post, and checks that no two made the same.
     fn claim(&self, post: &Post<'_>, platform_post_id: &str) {
-        if !post.elsewhere {
+        if !post.is_by_other_program {
             let mut claims = self.claims.lock().unwrap();
-            let whose = claims.entry(platform_post_id.to_owned()).or_insert_with(|| post.reference.clone());
-            assert_eq!(*whose, post.reference, "two posts have the id {platform_post_id}");
+            let claimed_by = claims.entry(platform_post_id.to_owned()).or_insert_with(|| post.reference.clone());
+            assert_eq!(*claimed_by, post.reference, "two posts have the id {platform_post_id}");
         }
     }
 
-    fn claimed(&self, post: &Post<'_>) -> Claimed {
-        let whose = |reference: &String| if *reference == post.reference { Claim::Ours } else { Claim::Others };
+    fn claims_for(&self, post: &Post<'_>) -> KnownClaims {
+        let owner = |reference: &String| if *reference == post.reference { Claim::Ours } else { Claim::Others };
         let claims = self.claims.lock().unwrap();
-        let claims = claims.iter().filter(|_| self.publishing().recognizes_own_posts());
-        Claimed(claims.map(|(id, reference)| (id.clone(), whose(reference))).collect())
+        let claims = claims.iter().filter(|_| self.publisher().recognizes_own_posts());
+        KnownClaims(claims.map(|(id, reference)| (id.clone(), owner(reference))).collect())
     }
 
-    fn job<'a>(&self, post: &'a Post<'_>, credentials: &'a Credentials, claims: &'a Claimed) -> PublishRequest<'a> {
+    fn job<'a>(&self, post: &'a Post<'_>, credentials: &'a Credentials, claims: &'a KnownClaims) -> PublishRequest<'a> {
         PublishRequest {
             profile: &post.account.profile,
             credentials,
@@ -269,7 +269,7 @@ impl<N: Network> Stage<N> {
             options: &post.options,
             reference: &post.reference,
             progress: post.progress.as_deref(),
-            may_have_published: post.doubted_since.lock().unwrap().is_some(),
+            may_have_published: post.unknown_since.lock().unwrap().is_some(),
             publish_at: post.publish_at,
             called_at: self.clock.now(),
             files: &post.files,
@@ -280,19 +280,19 @@ impl<N: Network> Stage<N> {
 
     /// Looks up until the outcome of a publish call is certain. `None` if the post is not public.
     pub async fn settle(&self, post: &Post<'_>, since: DateTime<Utc>, may_still_run: bool) -> Option<Published> {
-        let certain_at = if may_still_run { since + self.publishing().settle_time() } else { since };
-        self.look_up(post, since, Some(certain_at)).await
+        let certain_at = if may_still_run { since + self.publisher().settle_time() } else { since };
+        self.look_up_repeatedly(post, since, Some(certain_at)).await
     }
 
     /// Looks up until the post is found. From `settled_at` on, if it is set, `NotPublished` is
     /// believed.
-    async fn look_up(
+    async fn look_up_repeatedly(
         &self,
         post: &Post<'_>,
         called_at: DateTime<Utc>,
         certain_at: Option<DateTime<Utc>>,
     ) -> Option<Published> {
-        let mut seen: Option<(String, DateTime<Utc>)> = None;
+        let mut candidate: Option<(String, DateTime<Utc>)> = None;
         for _ in 0..ATTEMPTS {
             self.clock.advance(TimeDelta::seconds(5));
             match self.resolve(post, called_at).await {
@@ -302,24 +302,24 @@ impl<N: Network> Stage<N> {
                 }
                 Resolution::Candidate(published) => {
                     let now = self.clock.now();
-                    let known = seen.take().filter(|(id, _)| *id == published.platform_post_id);
+                    let known = candidate.take().filter(|(id, _)| *id == published.platform_post_id);
                     let (id, at) = known.unwrap_or_else(|| (published.platform_post_id.clone(), now));
                     if at + CANDIDATE_WAIT <= now && certain_at.is_none_or(|it| it <= now) {
                         self.claim(post, &id);
                         return Some(published);
                     }
-                    seen = Some((id, at));
+                    candidate = Some((id, at));
                 }
-                answer @ (Resolution::NotFound | Resolution::NotPublished)
+                resolution @ (Resolution::NotFound | Resolution::NotPublished)
                     if certain_at.is_some_and(|it| it <= self.clock.now()) =>
                 {
-                    if answer == Resolution::NotPublished {
-                        *post.doubted_since.lock().unwrap() = None;
+                    if resolution == Resolution::NotPublished {
+                        *post.unknown_since.lock().unwrap() = None;
                     }
                     return None;
                 }
                 Resolution::NotFound | Resolution::NotPublished | Resolution::Pending { .. } => {}
-                Resolution::Unauthorized { .. } => _ = self.renew().await.unwrap(),
+                Resolution::Unauthorized { .. } => _ = self.refresh().await.unwrap(),
                 Resolution::Refused { reason } => panic!("it was taken and then refused: {reason}"),
                 Resolution::Undeterminable { advice } => panic!("it cannot be said: {advice}"),
             }
@@ -327,32 +327,32 @@ impl<N: Network> Stage<N> {
         panic!("it is never certain")
     }
 
-    async fn wait_out(&self, setback: AttemptError, setbacks: &mut Vec<AttemptError>) -> Result<(), AttemptError> {
-        match &setback {
+    async fn wait_after(&self, error: AttemptError, errors: &mut Vec<AttemptError>) -> Result<(), AttemptError> {
+        match &error {
             AttemptError::RetryLater { retry_at: Some(at), .. } => _ = self.clock.skip_to(*at),
-            AttemptError::Unauthorized { .. } if self.can_renew() => {
-                if self.renew().await.is_err() {
-                    return Err(setback);
+            AttemptError::Unauthorized { .. } if self.can_refresh() => {
+                if self.refresh().await.is_err() {
+                    return Err(error);
                 }
             }
-            AttemptError::Refused { .. } | AttemptError::Unauthorized { .. } => return Err(setback),
+            AttemptError::Refused { .. } | AttemptError::Unauthorized { .. } => return Err(error),
             AttemptError::RetryLater { retry_at: None, .. }
             | AttemptError::PreparationExpired { .. }
             | AttemptError::Duplicate { .. }
             | AttemptError::Unknown { .. } => {}
         }
         self.clock.advance(TimeDelta::seconds(5));
-        setbacks.push(setback);
+        errors.push(error);
         Ok(())
     }
 }
 
 /// The claims, as storage returns them to the delivery of one post.
-struct Claimed(Vec<(String, Claim)>);
+struct KnownClaims(Vec<(String, Claim)>);
 
 #[async_trait]
-impl Claims for Claimed {
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
+impl Claims for KnownClaims {
+    async fn find(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
         Ok(self.0.iter().filter(|(it, _)| ids.contains(it)).cloned().collect())
     }
 }
@@ -360,8 +360,8 @@ impl Claims for Claimed {
 pub struct Shelf {
     files: BTreeMap<MediaId, Vec<u8>>,
     /// Files of which a fitted picture was requested.
-    asked: Mutex<BTreeSet<MediaId>>,
-    open: Arc<Open>,
+    requested: Mutex<BTreeSet<MediaId>>,
+    open: Arc<OpenCount>,
     /// Where platforms that fetch files find them.
     public: OnceCell<PublicFiles>,
     tunnel: Tunnel,
@@ -378,22 +378,22 @@ pub struct Tunnel {
 
 /// How many files are open, and the maximum so far.
 #[derive(Default)]
-struct Open {
+struct OpenCount {
     now: AtomicUsize,
     most: AtomicUsize,
 }
 
-struct Opened(Arc<Open>);
+struct OpenGuard(Arc<OpenCount>);
 
-impl Opened {
-    fn one_of(open: &Arc<Open>) -> Self {
+impl OpenGuard {
+    fn one_of(open: &Arc<OpenCount>) -> Self {
         let now = open.now.fetch_add(1, Ordering::SeqCst) + 1;
         open.most.fetch_max(now, Ordering::SeqCst);
         Self(Arc::clone(open))
     }
 }
 
-impl Drop for Opened {
+impl Drop for OpenGuard {
     fn drop(&mut self) {
         self.0.now.fetch_sub(1, Ordering::SeqCst);
     }
@@ -401,16 +401,16 @@ impl Drop for Opened {
 
 impl Post<'_> {
     /// The most files that were open at the same time.
-    pub fn most_open(&self) -> usize {
+    pub fn max_open(&self) -> usize {
         self.files.open.most.load(Ordering::SeqCst)
     }
 }
 
 impl Shelf {
     /// The files of a post, also served to platforms that fetch them.
-    pub fn of(media: &[Sample], tunnel: Tunnel) -> Self {
+    pub fn new(media: &[Sample], tunnel: Tunnel) -> Self {
         let files = media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect();
-        Self { files, asked: Mutex::default(), open: Arc::default(), public: OnceCell::new(), tunnel }
+        Self { files, requested: Mutex::default(), open: Arc::default(), public: OnceCell::new(), tunnel }
     }
 
     async fn publish(&self, mime_type: MimeType, bytes: impl Into<Bytes>) -> String {
@@ -428,7 +428,7 @@ impl MediaReader for Shelf {
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaReadError> {
         // In pieces, like from a bucket.
         let pieces: Vec<_> = self.file(attachment)?.chunks(700).map(|it| Ok(Bytes::copy_from_slice(it))).collect();
-        let opened = Opened::one_of(&self.open);
+        let opened = OpenGuard::one_of(&self.open);
         let is_open = move |it| {
             let _ = &opened;
             it
@@ -457,12 +457,12 @@ impl MediaReader for Shelf {
         attachment: &Attachment,
         bounds: PictureBounds,
     ) -> Result<Option<FittedPicture>, MediaReadError> {
-        let is_asked = self.asked.lock().unwrap().contains(&attachment.media_id);
-        Ok(if is_asked { Some(samples::fitted(self.file(attachment)?, bounds)) } else { None })
+        let is_requested = self.requested.lock().unwrap().contains(&attachment.media_id);
+        Ok(if is_requested { Some(samples::fitted(self.file(attachment)?, bounds)) } else { None })
     }
 
     async fn ask_to_fit(&self, attachment: &Attachment, _: PictureBounds) -> Result<(), MediaReadError> {
-        self.asked.lock().unwrap().insert(attachment.media_id);
+        self.requested.lock().unwrap().insert(attachment.media_id);
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ impl PublicFiles {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 // A client that disconnects is not an error.
-                tokio::spawn(answer(stream, Arc::clone(&served)));
+                tokio::spawn(respond(stream, Arc::clone(&served)));
             }
         });
         Self { address, files }
@@ -35,16 +35,16 @@ impl PublicFiles {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.push((mime_type, bytes.into()));
         let number = files.len() - 1;
-        let here = url.map_or_else(|| format!("http://{}", self.address), |it| it.trim_end_matches('/').to_owned());
+        let base_url = url.map_or_else(|| format!("http://{}", self.address), |it| it.trim_end_matches('/').to_owned());
         match mime_type.file_type() {
-            FileType::Image => format!("{here}/files/{number}.{}", mime_type.extension()),
+            FileType::Image => format!("{base_url}/files/{number}.{}", mime_type.extension()),
             // Without CloudFront in front of the service, the bucket serves videos.
-            FileType::Video => format!("{here}/{number}?X-Amz-Signature=anybody"),
+            FileType::Video => format!("{base_url}/{number}?X-Amz-Signature=anybody"),
         }
     }
 }
 
-async fn answer(mut stream: TcpStream, files: Arc<Mutex<Vec<(MimeType, Bytes)>>>) -> std::io::Result<()> {
+async fn respond(mut stream: TcpStream, files: Arc<Mutex<Vec<(MimeType, Bytes)>>>) -> std::io::Result<()> {
     let mut request = Vec::new();
     while !request.ends_with(b"\r\n\r\n") && request.len() < 16_384 {
         request.push(stream.read_u8().await?);

@@ -37,8 +37,8 @@ fn kind(status: u16, body: &str) -> ErrorKind {
 }
 
 /// The next step of the protocol, in one word.
-fn outcome(setback: &AttemptError) -> &'static str {
-    match setback {
+fn outcome(error: &AttemptError) -> &'static str {
+    match error {
         AttemptError::Refused { .. } => "refused",
         AttemptError::RetryLater { .. } => "retry",
         AttemptError::Unauthorized { .. } => "unauthorized",
@@ -51,13 +51,13 @@ fn outcome(setback: &AttemptError) -> &'static str {
 
 /// The outcomes for the publish call, an upload, an account, and a look-up.
 fn outcomes(table: &ErrorTable, status: u16, body: &str) -> [&'static str; 4] {
-    let setback = |effect| outcome(&classify(table, effect, status, body).into());
+    let error = |effect| outcome(&classify(table, effect, status, body).into());
     let look_up = match classify(table, Effect::Read, status, body).resolution() {
         Resolution::Pending { .. } => "pending",
         Resolution::Unauthorized { .. } => "unauthorized",
         other => panic!("{status} {body}: {other:?}"),
     };
-    [setback(Effect::Public), setback(Effect::Private), setback(Effect::Read), look_up]
+    [error(Effect::Public), error(Effect::Private), error(Effect::Read), look_up]
 }
 
 const ALL_STATUSES: [u16; 20] =
@@ -152,7 +152,7 @@ fn duplicate_after_an_unknown_outcome_was_published_by_the_earlier_call() {
 }
 
 #[test]
-fn expired_preparation_is_repeated_and_says_nothing_to_a_read() {
+fn expired_preparation_is_repeated_and_ignored_for_reads() {
     let expired = |effect| outcome(&classify(&TABLE, effect, 400, r#"{"code":"expired_upload"}"#).into());
     assert_eq!([Effect::Public, Effect::Private, Effect::Read].map(expired), ["expired", "expired", "retry"]);
 }
@@ -179,7 +179,7 @@ fn user_message_has_advice_and_platform_message() {
 }
 
 #[test]
-fn platform_says_when_calls_are_accepted_again() {
+fn retry_time_is_read_from_the_response() {
     let retry_at = |pairs: &[(&'static str, &str)], body: &str| {
         let headers = pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
         let status = StatusCode::TOO_MANY_REQUESTS;
@@ -199,16 +199,16 @@ fn platform_says_when_calls_are_accepted_again() {
 
 #[test]
 fn connect_error_has_a_reason_only_if_permanent() {
-    let refusal = |status, body| ConnectError::from(classify(&TABLE, Effect::Read, status, body));
+    let error = |status, body| ConnectError::from(classify(&TABLE, Effect::Read, status, body));
     for (status, body) in [(429, "{}"), (503, "<html>"), (403, "<html>"), (200, "{}")] {
-        assert!(matches!(refusal(status, body), ConnectError::Unreachable), "{status} {body}");
+        assert!(matches!(error(status, body), ConnectError::Unreachable), "{status} {body}");
     }
-    let refused = refusal(403, r#"{"message":"Ask an administrator."}"#);
+    let refused = error(403, r#"{"message":"Ask an administrator."}"#);
     assert!(matches!(refused, ConnectError::Refused(it) if it == "Ask an administrator."));
 }
 
 #[test]
-fn error_never_prints_what_the_platform_repeated() {
+fn debug_output_omits_the_response_body() {
     let error = classify(&TABLE, Effect::Public, 400, r#"{"code":"other","message":"token abc","sent":"abc"}"#);
     assert!(!format!("{error:?}").contains("abc"), "{error:?}");
 }

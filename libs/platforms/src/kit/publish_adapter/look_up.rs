@@ -68,29 +68,29 @@ impl Listed for ListedPost {
 
 pub(super) async fn resolve<A: PublishAdapter>(
     adapter: &A,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     prepared: &Prepared<'_, A::Uploaded>,
     snapshot: Option<&TimelineSnapshot>,
     since: DateTime<Utc>,
 ) -> Resolution {
-    let snapshot = match (adapter.look_up_method(job), snapshot) {
+    let snapshot = match (adapter.look_up_method(request), snapshot) {
         (LookUpMethod::Reference, _) => {
-            return match adapter.find_post(job).await {
+            return match adapter.find_post(request).await {
                 Ok(found) => found.map_or(Resolution::NotPublished, Resolution::Found),
                 Err(error) => error.resolution(),
             };
         }
-        (LookUpMethod::None { advice }, _) => return adapter.without_look_up(job, prepared, since, advice).await,
+        (LookUpMethod::None { advice }, _) => return adapter.without_look_up(request, prepared, since, advice).await,
         (LookUpMethod::List { snapshot: true }, Some(TimelineSnapshot::Showed(known))) => Some(known.as_slice()),
         (LookUpMethod::List { snapshot: true }, _) => {
             let advice = "the posts of the account were not listed before the publish call".to_owned();
-            return adapter.without_look_up(job, prepared, since, advice).await;
+            return adapter.without_look_up(request, prepared, since, advice).await;
         }
         (LookUpMethod::List { snapshot: false }, _) => None,
     };
-    let list = List { adapter, job, prepared, snapshot, has_possible: AtomicBool::new(false) };
+    let list = AccountPosts { adapter, job: request, prepared, snapshot, has_possible: AtomicBool::new(false) };
     let found = match list.newer(since - CLOCK_SKEW).await {
-        Ok(newer) => recognition::among(&list, newer, job.claims, job.now).await,
+        Ok(newer) => recognition::among(&list, newer, request.claims, request.now).await,
         Err(error) => Err(error),
     };
     match found {
@@ -100,7 +100,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
         }
         Ok(found) => found.into(),
         Err(error) if A::FORBIDDEN_LIST_IS_FINAL && error.kind == ErrorKind::Forbidden => {
-            adapter.without_look_up(job, prepared, since, error.message).await
+            adapter.without_look_up(request, prepared, since, error.message).await
         }
         Err(error) => error.resolution(),
     }
@@ -109,7 +109,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
 /// The user message adds where to look.
 const CANDIDATE_ADVICE: &str = "a post that may be this one is public";
 
-struct List<'a, A: PublishAdapter> {
+struct AccountPosts<'a, A: PublishAdapter> {
     adapter: &'a A,
     job: &'a PublishRequest<'a>,
     prepared: &'a Prepared<'a, A::Uploaded>,
@@ -119,7 +119,7 @@ struct List<'a, A: PublishAdapter> {
     has_possible: AtomicBool,
 }
 
-impl<A: PublishAdapter> List<'_, A> {
+impl<A: PublishAdapter> AccountPosts<'_, A> {
     /// The posts that are newer than the publish call. Reads until a known post, a post older than
     /// the call, or the end of the list.
     async fn newer(&self, since: DateTime<Utc>) -> Result<Newer<ListedPost>, CallError> {
@@ -127,7 +127,7 @@ impl<A: PublishAdapter> List<'_, A> {
         for _ in 0..MAX_PAGES {
             let asks_since = self.snapshot.is_none().then_some(since);
             let page = self.adapter.list_posts(self.job, asks_since, next.as_deref()).await?;
-            let (newer, has_reached_call) = self.newer_of(page.posts, page.is_sorted, since);
+            let (newer, has_reached_call) = self.filter_newer(page.posts, page.is_sorted, since);
             let is_new = |it: &ListedPost| posts.iter().all(|other| other.id != it.id);
             let newer: Vec<_> = newer.into_iter().filter(is_new).collect();
             let is_found = self.has_ours(&newer).await;
@@ -154,7 +154,7 @@ impl<A: PublishAdapter> List<'_, A> {
     }
 
     /// The posts of a page that are newer than the publish call, and whether all posts behind them are older.
-    fn newer_of(&self, posts: Vec<ListedPost>, is_sorted: bool, since: DateTime<Utc>) -> (Vec<ListedPost>, bool) {
+    fn filter_newer(&self, posts: Vec<ListedPost>, is_sorted: bool, since: DateTime<Utc>) -> (Vec<ListedPost>, bool) {
         let Some(known) = self.snapshot else {
             let is_older = |it: &ListedPost| it.at.is_some_and(|at| at < since);
             let has_older = posts.iter().any(is_older);
@@ -177,12 +177,12 @@ impl<A: PublishAdapter> List<'_, A> {
         let is_ours = |claims: Vec<(String, Claim)>| {
             ids.iter().any(|id| !claims.iter().any(|(it, claim)| it == id && *claim == Claim::Others))
         };
-        self.job.claims.of(&ids).await.is_ok_and(is_ours)
+        self.job.claims.find(&ids).await.is_ok_and(is_ours)
     }
 }
 
 #[async_trait::async_trait]
-impl<A: PublishAdapter> Timeline for List<'_, A> {
+impl<A: PublishAdapter> Timeline for AccountPosts<'_, A> {
     type Post = ListedPost;
     type Error = CallError;
 
@@ -191,14 +191,14 @@ impl<A: PublishAdapter> Timeline for List<'_, A> {
     }
 
     fn likeness(&self, post: &ListedPost) -> Option<PostMatch> {
-        let likeness = match self.adapter.compare(self.job, self.prepared, post) {
+        let post_match = match self.adapter.compare(self.job, self.prepared, post) {
             // It may be older than the call.
             PostMatch::Same if self.snapshot.is_none() && post.at.is_none() => PostMatch::Doubtful,
-            likeness => likeness,
+            post_match => post_match,
         };
-        if likeness == PostMatch::Doubtful {
+        if post_match == PostMatch::Doubtful {
             self.has_possible.store(true, Ordering::Relaxed);
         }
-        Some(likeness)
+        Some(post_match)
     }
 }

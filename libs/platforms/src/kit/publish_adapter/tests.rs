@@ -137,8 +137,8 @@ impl PublishAdapter for Scripted {
         Ok(PostPage { posts, next: next.map(str::to_owned), is_sorted: true })
     }
 
-    fn compare(&self, job: &PublishRequest<'_>, _: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
-        if listed.content == job.text { PostMatch::Same } else { PostMatch::Other }
+    fn compare(&self, request: &PublishRequest<'_>, _: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
+        if listed.content == request.text { PostMatch::Same } else { PostMatch::Other }
     }
 }
 
@@ -165,7 +165,7 @@ struct Claimed(&'static [&'static str]);
 
 #[async_trait::async_trait]
 impl Claims for Claimed {
-    async fn of(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
+    async fn find(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
         let claimed = ids.iter().filter(|it| self.0.contains(&it.as_str()));
         Ok(claimed.map(|it| (it.clone(), Claim::Others)).collect())
     }
@@ -237,7 +237,7 @@ fn error(kind: ErrorKind, status: Option<u16>) -> CallError {
 }
 
 #[tokio::test]
-async fn file_goes_up_in_parts_and_is_finished_once() {
+async fn file_is_uploaded_in_parts_and_finished_once() {
     let (adapter, mut target) = (Scripted::default(), Target::new());
     while !target.step(&adapter).await.unwrap() {}
     let parts = ["part 0: 0..4", "part 1: 4..8", "part 2: 8..10"];
@@ -300,7 +300,7 @@ async fn finish_without_a_response_is_repeated_a_few_times_and_then_backs_off() 
 }
 
 #[tokio::test]
-async fn repeated_finish_that_is_refused_for_another_reason_is_not_believed() {
+async fn repeated_finish_refused_for_another_reason_is_retried() {
     let finishes = [Err(error(ErrorKind::NoResponse, None)), Err(error(ErrorKind::NotReady, Some(400)))];
     let adapter = Scripted { finishes: Mutex::new(finishes.into()), ..Scripted::default() };
     let mut target = Target::new();
@@ -312,12 +312,12 @@ async fn repeated_finish_that_is_refused_for_another_reason_is_not_believed() {
 }
 
 #[tokio::test]
-async fn file_that_is_processed_for_ever_is_uploaded_again() {
+async fn file_that_is_processed_without_end_is_uploaded_again() {
     let adapter = Scripted { is_slow: true, ..Scripted::default() };
     let mut target = Target::new();
     let expired = loop {
-        if let Err(setback) = target.step(&adapter).await {
-            break setback;
+        if let Err(error) = target.step(&adapter).await {
+            break error;
         }
     };
     assert!(matches!(expired, AttemptError::PreparationExpired { .. }), "{expired:?}");
@@ -349,7 +349,7 @@ async fn publish_call_without_all_files_was_never_made() {
 }
 
 #[tokio::test]
-async fn only_a_complete_list_proves_that_a_post_is_not_there() {
+async fn only_a_complete_list_proves_that_a_post_is_missing() {
     let other = vec!["Other"; 3];
     for (pages, is_complete) in [
         (vec![(vec![], None)], true),

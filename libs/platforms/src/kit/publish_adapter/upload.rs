@@ -72,13 +72,13 @@ impl File<'_> {
         self.picture.as_ref().map_or(self.attachment.size_bytes, |it| it.bytes.len() as u64)
     }
 
-    pub(crate) async fn open(&self, job: &PublishRequest<'_>) -> Result<MediaBytes, CallError> {
+    pub(crate) async fn open(&self, request: &PublishRequest<'_>) -> Result<MediaBytes, CallError> {
         match &self.picture {
             Some(picture) => {
                 let bytes = picture.bytes.clone();
                 Ok(stream::once(async { Ok(bytes) }).boxed())
             }
-            None => Ok(job.files.open(self.attachment).await?),
+            None => Ok(request.files.open(self.attachment).await?),
         }
     }
 }
@@ -173,23 +173,23 @@ pub(super) enum Progressed<U> {
 
 pub(super) async fn step<A: PublishAdapter>(
     adapter: &A,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &File<'_>,
     state: Option<UploadState>,
 ) -> Result<Progressed<A::Uploaded>, AttemptError> {
     let Some(mut state) = state else {
-        return progressed(job, adapter.upload(job, file).await?);
+        return advance(request, adapter.upload(request, file).await?);
     };
     let is_complete = state.part_count(file.size_bytes()) <= state.sent();
-    if !(is_complete && state.is_finished) && state.expires_at.is_some_and(|it| it <= job.now) {
+    if !(is_complete && state.is_finished) && state.expires_at.is_some_and(|it| it <= request.now) {
         return Err(AttemptError::PreparationExpired { reason: "the upload of the file has expired".to_owned() });
     }
     if !is_complete {
-        send_parts(adapter, job, file, &mut state).await?;
-        return Ok(Progressed::At(state, job.now));
+        send_parts(adapter, request, file, &mut state).await?;
+        return Ok(Progressed::At(state, request.now));
     }
     if !state.is_finished {
-        return finish(adapter, job, file, state).await;
+        return finish(adapter, request, file, state).await;
     }
     if MAX_STATUS_READS <= state.status_reads {
         return Err(AttemptError::PreparationExpired {
@@ -197,15 +197,15 @@ pub(super) async fn step<A: PublishAdapter>(
         });
     }
     state.status_reads += 1;
-    progressed(job, adapter.upload_status(job, file, &state).await?)
+    advance(request, adapter.upload_status(request, file, &state).await?)
 }
 
-fn progressed<U>(job: &PublishRequest<'_>, step: UploadStep<U>) -> Result<Progressed<U>, AttemptError> {
+fn advance<U>(request: &PublishRequest<'_>, step: UploadStep<U>) -> Result<Progressed<U>, AttemptError> {
     Ok(match step {
         UploadStep::Uploaded(uploaded) => Progressed::Uploaded(uploaded),
-        UploadStep::Parts(state) => Progressed::At(state, job.now),
+        UploadStep::Parts(state) => Progressed::At(state, request.now),
         UploadStep::Processing(state, pause) => {
-            let at = job.now + pause.unwrap_or_else(|| state.pause()).max(TimeDelta::seconds(1));
+            let at = request.now + pause.unwrap_or_else(|| state.pause()).max(TimeDelta::seconds(1));
             Progressed::At(state, at)
         }
         UploadStep::Refused(reason) => return Err(AttemptError::Refused { reason }),
@@ -215,21 +215,21 @@ fn progressed<U>(job: &PublishRequest<'_>, step: UploadStep<U>) -> Result<Progre
 /// Sends the next parts. Keeps what arrived before the first part that failed.
 async fn send_parts<A: PublishAdapter>(
     adapter: &A,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &File<'_>,
     state: &mut UploadState,
 ) -> Result<(), AttemptError> {
     let size_bytes = file.size_bytes();
-    let in_a_step = (STEP_BYTES / state.part_bytes).max(1);
-    let next = state.sent()..state.part_count(size_bytes).min(state.sent() + in_a_step);
-    let (part_bytes, sending) = (state.part_bytes, &*state);
+    let parts_per_step = (STEP_BYTES / state.part_bytes).max(1);
+    let next = state.sent()..state.part_count(size_bytes).min(state.sent() + parts_per_step);
+    let (part_bytes, sent_state) = (state.part_bytes, &*state);
     let send = |index: u64| async move {
         let range = index * part_bytes..size_bytes.min((index + 1) * part_bytes);
-        let bytes = job.files.open_range(file.attachment, range.clone()).await?;
-        adapter.send_part(job, file, sending, Part { index, range, bytes }).await
+        let bytes = request.files.open_range(file.attachment, range.clone()).await?;
+        adapter.send_part(request, file, sent_state, Part { index, range, bytes }).await
     };
-    let ends = Instant::now() + BEGIN_PARTS_FOR;
-    let begun = stream::iter(next).take_while(|_| ready(Instant::now() < ends));
+    let deadline = Instant::now() + BEGIN_PARTS_FOR;
+    let begun = stream::iter(next).take_while(|_| ready(Instant::now() < deadline));
     // All are awaited, so that the failure of one does not cut off another.
     let results: Vec<_> = begun.map(send).buffered(PARALLEL_PARTS).collect().await;
     let mut arrived = Vec::new();
@@ -248,19 +248,19 @@ async fn send_parts<A: PublishAdapter>(
 /// accepted.
 async fn finish<A: PublishAdapter>(
     adapter: &A,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     file: &File<'_>,
     mut state: UploadState,
 ) -> Result<Progressed<A::Uploaded>, AttemptError> {
-    match adapter.finish_upload(job, file, &state).await {
-        Ok(step) => progressed(job, finished(step)),
+    match adapter.finish_upload(request, file, &state).await {
+        Ok(step) => advance(request, finished(step)),
         Err(error) if is_outcome_unknown(&error) && state.finish_attempts < MAX_QUICK_FINISHES => {
             state.finish_attempts = state.finish_attempts.saturating_add(1);
-            Ok(Progressed::At(state, job.now + FINISH_AGAIN))
+            Ok(Progressed::At(state, request.now + FINISH_AGAIN))
         }
         Err(error) if 0 < state.finish_attempts && is_refused(&error) => {
             state.is_finished = true;
-            Ok(Progressed::At(state, job.now))
+            Ok(Progressed::At(state, request.now))
         }
         Err(error) => Err(error.into()),
     }

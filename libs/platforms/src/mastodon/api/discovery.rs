@@ -111,10 +111,12 @@ impl Api {
             Err(DiscoveryError::NotCalled(failed)) => return Err(failed),
             Err(DiscoveryError::Failing(failed)) => refusal = failed,
         }
-        let Some(behind) = self.server_behind(server, typed.username.as_deref()).await else { return Err(refusal) };
-        match self.instance(&behind).await {
-            Ok(Public::Found(instance)) => Ok((behind, instance)),
-            Ok(Public::Moved(_) | Public::Nothing) => Err(no_instance(&behind)),
+        let Some(account_server) = self.find_server(server, typed.username.as_deref()).await else {
+            return Err(refusal);
+        };
+        match self.instance(&account_server).await {
+            Ok(Public::Found(instance)) => Ok((account_server, instance)),
+            Ok(Public::Moved(_) | Public::Nothing) => Err(no_instance(&account_server)),
             Err(DiscoveryError::NotCalled(refusal) | DiscoveryError::Failing(refusal)) => Err(refusal),
         }
     }
@@ -186,16 +188,17 @@ impl Metadata {
     /// code would be sent there.
     fn endpoints(&self, server: &Server) -> Result<Endpoints, ConnectError> {
         let usual = Endpoints::default();
-        let here = |named: &str| {
-            let elsewhere = || ConnectError::Refused(format!("{} signs users in at another server", server.name()));
-            server.path_of(named).ok_or_else(elsewhere)
+        let path_on_server = |named: &str| {
+            let on_another_server =
+                || ConnectError::Refused(format!("{} signs users in at another server", server.name()));
+            server.path_of(named).ok_or_else(on_another_server)
         };
-        let or_usual = |named: Option<&String>, usual: String| named.map_or(Ok(usual), |it| here(it));
+        let path_or_default = |named: Option<&String>, usual: String| named.map_or(Ok(usual), |it| path_on_server(it));
         Ok(Endpoints {
-            authorization: here(&self.authorization_endpoint)?,
-            token: here(&self.token_endpoint)?,
-            revocation: or_usual(self.revocation_endpoint.as_ref(), usual.revocation)?,
-            registration: or_usual(self.app_registration_endpoint.as_ref(), usual.registration)?,
+            authorization: path_on_server(&self.authorization_endpoint)?,
+            token: path_on_server(&self.token_endpoint)?,
+            revocation: path_or_default(self.revocation_endpoint.as_ref(), usual.revocation)?,
+            registration: path_or_default(self.app_registration_endpoint.as_ref(), usual.registration)?,
         })
     }
 

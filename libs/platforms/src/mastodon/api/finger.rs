@@ -39,7 +39,7 @@ struct Link {
 impl Api {
     /// The server whose accounts have this domain in their handles, if it is another one. Without a
     /// username, the account of the server itself is requested, which is named by its domain.
-    pub(crate) async fn server_behind(&self, domain: &Server, username: Option<&str>) -> Option<Server> {
+    pub(crate) async fn find_server(&self, domain: &Server, username: Option<&str>) -> Option<Server> {
         let found = timeout(TIMEOUT, async {
             match self.by_web_finger(domain, username.unwrap_or(domain.name())).await {
                 Some(server) => Some(server),
@@ -59,27 +59,27 @@ impl Api {
     async fn by_web_finger(&self, domain: &Server, username: &str) -> Option<Server> {
         let mut url = domain.url("/.well-known/webfinger");
         url.query_pairs_mut().append_pair("resource", &format!("acct:{username}@{}", domain.name()));
-        let (asked, answer) = self.followed(url).await?;
+        let (responding_server, answer) = self.get_following_redirects(url).await?;
         let descriptor = serde_json::from_slice(&response::body(answer).await.ok()?).ok();
-        let own = |Descriptor { links }: Descriptor| links.into_iter().find(Link::is_own)?.href;
+        let own = |Descriptor { links }: Descriptor| links.into_iter().find(Link::is_self)?.href;
         let own = descriptor.and_then(own).and_then(|it| Server::named(&it));
-        own.or(Some(asked)).filter(|it| it != domain)
+        own.or(Some(responding_server)).filter(|it| it != domain)
     }
 
     /// The server that answers `WebFinger` for the accounts of a domain.
     async fn by_host_meta(&self, domain: &Server) -> Option<Server> {
-        let (asked, answer) = self.followed(domain.url("/.well-known/host-meta")).await?;
+        let (responding_server, answer) = self.get_following_redirects(domain.url("/.well-known/host-meta")).await?;
         let body = response::body(answer).await.ok()?;
-        let told = match serde_json::from_slice(&body) {
+        let template = match serde_json::from_slice(&body) {
             Ok(Descriptor { links }) => links.into_iter().find(|it| it.rel.as_deref() == Some("lrdd"))?.template,
             Err(_) => template(std::str::from_utf8(&body).ok()?),
         };
-        told.and_then(|it| Server::named(&it)).or(Some(asked)).filter(|it| it != domain)
+        template.and_then(|it| Server::named(&it)).or(Some(responding_server)).filter(|it| it != domain)
     }
 
     /// The response at the end of all redirects, and the server that sent it. Each redirect target
     /// is checked before it is called.
-    async fn followed(&self, mut url: Url) -> Option<(Server, Response)> {
+    async fn get_following_redirects(&self, mut url: Url) -> Option<(Server, Response)> {
         for _ in 0..=REDIRECTS {
             let response = self.send(&url, Method::GET, |it| it.timeout(SHORT)).await.ok()?;
             if !response.status().is_redirection() {
@@ -93,7 +93,7 @@ impl Api {
 
 impl Link {
     /// Whether the link is the account itself, as other servers know it.
-    fn is_own(&self) -> bool {
+    fn is_self(&self) -> bool {
         let is_activity = |it: &str| it.contains("activity+json") || it.contains("w3.org/ns/activitystreams");
         self.rel.as_deref() == Some("self") && self.r#type.as_deref().is_some_and(is_activity)
     }

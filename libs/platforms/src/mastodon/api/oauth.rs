@@ -13,10 +13,10 @@ use super::discovery::Discovered;
 use super::{Api, Context, SHORT, id};
 use crate::connect_flow::{CallbackUrls, ConnectError};
 use crate::kit::{CallError, Effect, ErrorKind};
-use crate::mastodon::errors::may_be_of_our_app;
+use crate::mastodon::errors::may_be_unknown_app;
 use crate::mastodon::grant::{App, DIALECT, Grant};
 use crate::mastodon::server::Server;
-use crate::oauth2::{TokenCall, Tokens, Us};
+use crate::oauth2::{ClientCredentials, TokenCall, Tokens};
 
 pub(crate) enum AppStatus {
     /// The server knows it, or cannot be asked now.
@@ -53,8 +53,8 @@ impl Me {
     /// The visibility of a post that states none; `None` if the server does not report it, or
     /// reports a value that no post can have.
     pub(crate) fn own_visibility(&self) -> Option<&'static str> {
-        let said = self.source["privacy"].as_str()?;
-        ["public", "unlisted", "private"].into_iter().find(|it| *it == said)
+        let privacy = self.source["privacy"].as_str()?;
+        ["public", "unlisted", "private"].into_iter().find(|it| *it == privacy)
     }
 }
 
@@ -95,17 +95,17 @@ impl Api {
     /// with an invalid code: servers check the app before the code, and name the one that they
     /// refuse. Servers that refuse both with the same message are asked for a token without an
     /// account, which depends on the app only. Tokens from either call are revoked.
-    pub(crate) async fn knows(&self, grant: &Grant, here: &CallbackUrls) -> AppStatus {
-        let redirect_uri = [("redirect_uri", here.redirect_uri.as_str())];
+    pub(crate) async fn knows(&self, grant: &Grant, urls: &CallbackUrls) -> AppStatus {
+        let redirect_uri = [("redirect_uri", urls.redirect_uri.as_str())];
         let hides_why = grant.software.hides_why_tokens_fail();
         let without_account = TokenCall { grant_type: None, parameter: "grant_type", ..DIALECT.code };
-        let (call, what, further) = if hides_why {
+        let (call, value, extra_fields) = if hides_why {
             (&without_account, "client_credentials", [].as_slice())
         } else {
             (&DIALECT.code, "0", redirect_uri.as_slice())
         };
-        match self.ask::<Tokens>(grant, call, what, further).await {
-            Err(error) if may_be_of_our_app(&error) => AppStatus::Gone,
+        match self.ask::<Tokens>(grant, call, value, extra_fields).await {
+            Err(error) if may_be_unknown_app(&error) => AppStatus::Gone,
             Err(_) => AppStatus::Known,
             Ok(Tokens { access_token, .. }) => {
                 // The server's message is not logged: it may contain the token.
@@ -122,10 +122,10 @@ impl Api {
         grant: &Grant,
         code: &str,
         verifier: &SecretString,
-        here: &CallbackUrls,
+        urls: &CallbackUrls,
     ) -> Result<Tokens, CallError> {
-        let further = [("code_verifier", verifier.expose_secret()), ("redirect_uri", &here.redirect_uri)];
-        self.ask(grant, &DIALECT.code, code, &further).await
+        let extra_fields = [("code_verifier", verifier.expose_secret()), ("redirect_uri", &urls.redirect_uri)];
+        self.ask(grant, &DIALECT.code, code, &extra_fields).await
     }
 
     /// The refresh token may work only this once.
@@ -134,8 +134,8 @@ impl Api {
     }
 
     pub(crate) async fn revoke(&self, grant: &Grant, token: &SecretString) -> Result<(), CallError> {
-        let asked = self.ask(grant, &DIALECT.revocation, token.expose_secret(), &[]).await;
-        asked.map(|IgnoredAny| ())
+        let result = self.ask(grant, &DIALECT.revocation, token.expose_secret(), &[]).await;
+        result.map(|IgnoredAny| ())
     }
 
     pub(crate) async fn me(&self, server: &Server, token: &SecretString) -> Result<Me, CallError> {
@@ -149,13 +149,13 @@ impl Api {
         &self,
         grant: &Grant,
         call: &TokenCall,
-        what: &str,
-        further: &[(&str, &str)],
+        value: &str,
+        extra_fields: &[(&str, &str)],
     ) -> Result<T, CallError> {
         let is_revocation = call.parameter == DIALECT.revocation.parameter;
         let path = if is_revocation { &grant.endpoints.revocation } else { &grant.endpoints.token };
-        let us = Us { client_id: &grant.app.client_id, client_secret: &grant.app.client_secret };
-        let fill = |it| DIALECT.fill(it, call, Some(us), what, further).timeout(SHORT);
+        let app = ClientCredentials { client_id: &grant.app.client_id, client_secret: &grant.app.client_secret };
+        let fill = |it| DIALECT.fill(it, call, Some(app), value, extra_fields).timeout(SHORT);
         self.read(&grant.server.url(path), Method::POST, context(Effect::Private), fill).await
     }
 }

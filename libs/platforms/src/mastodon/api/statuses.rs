@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Api, Context, MAX_STATUS_BYTES, SHORT, id};
 use crate::kit::{CallError, Effect, ErrorTable};
-use crate::mastodon::errors::{WHO, has_no_such_call, is_beyond_the_scopes, is_final};
+use crate::mastodon::errors::{WHO, is_final, is_missing_scope, is_unknown_endpoint};
 use crate::mastodon::grant::Grant;
 use crate::multipart::Form;
 use crate::publish_request::MediaBytes;
@@ -88,13 +88,13 @@ pub(crate) struct Status {
     content: Option<String>,
     /// The source text; few servers include it in a listing.
     text: Option<String>,
-    media_attachments: Option<Vec<Shown>>,
+    media_attachments: Option<Vec<MediaAttachment>>,
     reblog: Option<IgnoredAny>,
     in_reply_to_id: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
-struct Shown {
+struct MediaAttachment {
     id: Option<String>,
     url: Option<String>,
 }
@@ -135,7 +135,7 @@ impl Status {
 
     /// Whether the status shows the file with this id or this URL.
     pub(crate) fn shows(&self, id: &str, url: Option<&str>) -> bool {
-        let is_it = |it: &Shown| it.id.as_deref() == Some(id) || (url.is_some() && it.url.as_deref() == url);
+        let is_it = |it: &MediaAttachment| it.id.as_deref() == Some(id) || (url.is_some() && it.url.as_deref() == url);
         self.media_attachments.iter().flatten().any(is_it)
     }
 
@@ -274,7 +274,7 @@ impl Api {
         let with_token = |it: RequestBuilder| it.bearer_auth(token.expose_secret()).timeout(SHORT);
         match self.read::<Source>(&url, Method::GET, Context::new(Effect::Read, now), with_token).await {
             Ok(source) => Ok(source.text),
-            Err(error) if is_final(&error) || has_no_such_call(&error) || is_beyond_the_scopes(&error) => Ok(None),
+            Err(error) if is_final(&error) || is_unknown_endpoint(&error) || is_missing_scope(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     JoinedRooms, LoggedIn, Login, MediaConfig, Messages, Named, Said, Sent, Tokens, Uploaded, Versions, WhoAmI,
-    is_content,
+    is_mxc_uri,
 };
 use crate::recording::Recording;
 
@@ -59,7 +59,7 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
             "POST /_matrix/client/v3/logout" => drop(recording.read::<Value>()),
             "GET /_matrix/client/versions" => assert_eq!(recording.read::<Versions>().versions.len(), 2, "{name}"),
             "POST /_matrix/media/v3/upload" => {
-                assert!(is_content(&recording.read::<Uploaded>().content_uri), "{name}");
+                assert!(is_mxc_uri(&recording.read::<Uploaded>().content_uri), "{name}");
             }
             "GET /_matrix/client/v1/media/config" => {
                 assert_eq!(recording.read::<MediaConfig>().upload_size, Some(50_000_000), "{name}");

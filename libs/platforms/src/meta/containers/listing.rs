@@ -44,19 +44,20 @@ pub(super) struct Posts {
 
 /// The posts that the account has published since then. `edge` is the list's name.
 pub(super) async fn since(
-    of: &impl Containers,
-    job: &PublishRequest<'_>,
+    platform: &impl Containers,
+    request: &PublishRequest<'_>,
     edge: &str,
     since: DateTime<Utc>,
 ) -> Result<Posts, CallError> {
-    let path = format!("/{}/{edge}", job.profile.account_id);
+    let path = format!("/{}/{edge}", request.profile.account_id);
     let (mut posts, mut after) = (Vec::new(), None::<String>);
     for _ in 0..PAGES {
-        let query = [("fields", of.calls().listed), ("limit", PAGE)];
-        let page = List::<Entry>::page(of.graph(), Caller::of(job), &path, &query, after.as_deref()).await;
+        let query = [("fields", platform.calls().listed), ("limit", PAGE)];
+        let page =
+            List::<Entry>::page(platform.graph(), Caller::for_request(request), &path, &query, after.as_deref()).await;
         let page = match page {
             Ok(page) => page,
-            Err(error) => return Err(of.graph().confirmed(job, error).await),
+            Err(error) => return Err(platform.graph().confirmed(request, error).await),
         };
         after = page.next();
         let is_older = |it: &Post| it.at.is_some_and(|it| it < since);

@@ -19,7 +19,7 @@ use crate::meta::id::GraphId;
 use crate::picture::{self, Look};
 use crate::platform::Step;
 use crate::publish_request::PublishRequest;
-use crate::redaction::words_without;
+use crate::redaction::redact_message;
 
 /// Long, because Meta may fetch the file during the call.
 const MAKE: Duration = Duration::from_secs(30);
@@ -43,13 +43,13 @@ const LONGEST_FETCH_PAUSE: TimeDelta = TimeDelta::minutes(30);
 
 /// The response of the call that creates a container.
 #[derive(Deserialize)]
-struct New {
+struct NewContainer {
     id: GraphId,
     uri: Option<Url>,
 }
 
 /// What follows a step.
-enum Next {
+enum PreparationStep {
     /// Another step, not before this time.
     At(DateTime<Utc>),
     /// Only the publish call.
@@ -57,7 +57,7 @@ enum Next {
 }
 
 /// The result of creating a container, or of reading its status.
-enum Came<T> {
+enum ContainerStep<T> {
     To(T),
     /// Not ready; when to read the status again.
     Later(DateTime<Utc>),
@@ -80,114 +80,123 @@ impl Source {
     }
 }
 
-pub(crate) async fn prepare(of: &impl Containers, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-    deadline::step(of.graph().title(), job, step(of, job)).await
+pub(crate) async fn prepare(platform: &impl Containers, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+    deadline::step(platform.graph().title(), request, step(platform, request)).await
 }
 
-async fn step(of: &impl Containers, job: &PublishRequest<'_>) -> Result<Step, AttemptError> {
-    let mut progress = Progress::of(job);
-    let next = next(of, job, &mut progress).await?;
+async fn step(platform: &impl Containers, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+    let mut progress = Progress::current(request);
+    let next = next(platform, request, &mut progress).await?;
     let progress = progress.store();
     Ok(match next {
-        Next::At(at) => Step::Again { progress, at },
-        Next::Nothing => Step::Ready { progress: Some(progress) },
+        PreparationStep::At(at) => Step::Again { progress, at },
+        PreparationStep::Nothing => Step::Ready { progress: Some(progress) },
     })
 }
 
-async fn next(of: &impl Containers, job: &PublishRequest<'_>, progress: &mut Progress) -> Result<Next, AttemptError> {
-    if let Some(Pause { until, why }) = progress.pause.take()
-        && job.now < until
+async fn next(
+    platform: &impl Containers,
+    request: &PublishRequest<'_>,
+    progress: &mut Progress,
+) -> Result<PreparationStep, AttemptError> {
+    if let Some(Pause { until, why: reason }) = progress.pause.take()
+        && request.now < until
     {
-        return Err(AttemptError::RetryLater { retry_at: Some(until), reason: why });
+        return Err(AttemptError::RetryLater { retry_at: Some(until), reason });
     }
     if !progress.may_publish {
-        quota::check(of, job).await?;
+        quota::check(platform, request).await?;
         progress.may_publish = true;
-        return Ok(Next::At(job.now));
+        return Ok(PreparationStep::At(request.now));
     }
-    if let Some(whole) = &mut progress.whole {
-        if whole.is_ready {
-            return Ok(Next::Nothing);
+    if let Some(container) = &mut progress.whole {
+        if container.is_ready {
+            return Ok(PreparationStep::Nothing);
         }
-        let file = if let [file] = job.media { Some(file) } else { None };
-        return match look(of, job, whole, file).await? {
-            Came::To(()) => Ok(Next::Nothing),
-            Came::Later(at) => Ok(Next::At(at)),
+        let file = if let [file] = request.media { Some(file) } else { None };
+        return match check_status(platform, request, container, file).await? {
+            ContainerStep::To(()) => Ok(PreparationStep::Nothing),
+            ContainerStep::Later(at) => Ok(PreparationStep::At(at)),
             // An item of the carousel may be what has expired.
-            Came::Nothing(lost) => anew(job, progress, 0, lost),
+            ContainerStep::Nothing(lost) => start_again(request, progress, 0, lost),
         };
     }
-    match job.media {
-        [] => whole(of, job, progress, Form::Text).await,
-        [file] => match source(of, job, file, progress).await? {
-            Source::NotYet(at) => Ok(Next::At(at)),
-            source => whole(of, job, progress, Form::Single(file, source.url())).await,
+    match request.media {
+        [] => whole(platform, request, progress, Form::Text).await,
+        [file] => match source(platform, request, file, progress).await? {
+            Source::NotYet(at) => Ok(PreparationStep::At(at)),
+            source => whole(platform, request, progress, Form::Single(file, source.url())).await,
         },
-        files => carousel(of, job, progress, files).await,
+        files => carousel(platform, request, progress, files).await,
     }
 }
 
 async fn carousel(
-    of: &impl Containers,
-    job: &PublishRequest<'_>,
+    platform: &impl Containers,
+    request: &PublishRequest<'_>,
     progress: &mut Progress,
     files: &[Attachment],
-) -> Result<Next, AttemptError> {
-    let made = progress.items.len();
-    if let Some(file) = files.get(made) {
-        let source = match source(of, job, file, progress).await? {
-            Source::NotYet(at) => return Ok(Next::At(at)),
+) -> Result<PreparationStep, AttemptError> {
+    let item_count = progress.items.len();
+    if let Some(file) = files.get(item_count) {
+        let source = match source(platform, request, file, progress).await? {
+            Source::NotYet(at) => return Ok(PreparationStep::At(at)),
             source => source,
         };
-        return match make(of, job, Form::Item(file, source.url())).await? {
-            Came::To((item, next_step_at)) => {
+        return match create_container(platform, request, Form::Item(file, source.url())).await? {
+            ContainerStep::To((item, next_step_at)) => {
                 progress.items.push(item);
-                Ok(Next::At(if made + 1 == files.len() { next_step_at } else { job.now }))
+                Ok(PreparationStep::At(if item_count + 1 == files.len() { next_step_at } else { request.now }))
             }
-            Came::Later(at) => Ok(Next::At(at)),
-            Came::Nothing(lost) => anew(job, progress, made, lost),
+            ContainerStep::Later(at) => Ok(PreparationStep::At(at)),
+            ContainerStep::Nothing(lost) => start_again(request, progress, item_count, lost),
         };
     }
     let Some(index) = progress.items.iter().position(|it| !it.is_ready) else {
         let ids: Vec<_> = progress.items.iter().map(|it| it.id.clone()).collect();
-        return whole(of, job, progress, Form::Carousel(&ids)).await;
+        return whole(platform, request, progress, Form::Carousel(&ids)).await;
     };
-    match look(of, job, &mut progress.items[index], files.get(index)).await? {
-        Came::To(()) => Ok(Next::At(job.now)),
-        Came::Later(at) => Ok(Next::At(at)),
-        Came::Nothing(lost) => anew(job, progress, index, lost),
+    match check_status(platform, request, &mut progress.items[index], files.get(index)).await? {
+        ContainerStep::To(()) => Ok(PreparationStep::At(request.now)),
+        ContainerStep::Later(at) => Ok(PreparationStep::At(at)),
+        ContainerStep::Nothing(lost) => start_again(request, progress, index, lost),
     }
 }
 
 async fn whole(
-    of: &impl Containers,
-    job: &PublishRequest<'_>,
+    platform: &impl Containers,
+    request: &PublishRequest<'_>,
     progress: &mut Progress,
     form: Form<'_>,
-) -> Result<Next, AttemptError> {
-    match make(of, job, form).await? {
-        Came::To((whole, next_step_at)) => {
-            progress.whole = Some(whole);
-            Ok(Next::At(next_step_at))
+) -> Result<PreparationStep, AttemptError> {
+    match create_container(platform, request, form).await? {
+        ContainerStep::To((container, next_step_at)) => {
+            progress.whole = Some(container);
+            Ok(PreparationStep::At(next_step_at))
         }
-        Came::Later(at) => Ok(Next::At(at)),
-        Came::Nothing(lost) => anew(job, progress, 0, lost),
+        ContainerStep::Later(at) => Ok(PreparationStep::At(at)),
+        ContainerStep::Nothing(lost) => start_again(request, progress, 0, lost),
     }
 }
 
 /// Creates the failed containers again, after a pause in which the user reads the reason. Items
 /// before this one are kept, because their order is that of the post.
-fn anew(job: &PublishRequest<'_>, progress: &mut Progress, kept: usize, lost: Lost) -> Result<Next, AttemptError> {
-    let Lost { why, cause } = lost;
+fn start_again(
+    request: &PublishRequest<'_>,
+    progress: &mut Progress,
+    kept_items: usize,
+    lost: Lost,
+) -> Result<PreparationStep, AttemptError> {
+    let Lost { why: reason, cause } = lost;
     progress.whole = None;
-    progress.items.truncate(kept);
+    progress.items.truncate(kept_items);
     let pause = if cause == Cause::Fetch {
         progress.unfetched += 1;
         (FIRST_PAUSE * (1 << (progress.unfetched - 1).min(10))).min(LONGEST_FETCH_PAUSE)
     } else {
         progress.lost += 1;
         if MOST_LOST <= progress.lost {
-            return Err(AttemptError::Refused { reason: why });
+            return Err(AttemptError::Refused { reason });
         }
         match cause {
             Cause::Pause(pause) => pause,
@@ -195,151 +204,167 @@ fn anew(job: &PublishRequest<'_>, progress: &mut Progress, kept: usize, lost: Lo
         }
     };
     // The reason is stored, and may repeat the request.
-    let why = words_without(&why, job.credentials.account_token());
-    progress.pause = Some(Pause { until: job.now + pause, why });
-    Ok(Next::At(job.now))
+    let reason = redact_message(&reason, request.credentials.account_token());
+    progress.pause = Some(Pause { until: request.now + pause, why: reason });
+    Ok(PreparationStep::At(request.now))
 }
 
 async fn source(
-    of: &impl Containers,
-    job: &PublishRequest<'_>,
+    platform: &impl Containers,
+    request: &PublishRequest<'_>,
     file: &Attachment,
     progress: &mut Progress,
 ) -> Result<Source, AttemptError> {
-    let http = &of.graph().http;
+    let http = &platform.graph().http;
     // Alternates, in case one of the two ways is blocked.
-    if of.sends_bytes(file) && (progress.lost + progress.unfetched).is_multiple_of(2) {
+    if platform.sends_bytes(file) && (progress.lost + progress.unfetched).is_multiple_of(2) {
         return Ok(Source::Bytes);
     }
-    let bounds = of.bounds(job, file).filter(|_| file.mime_type.file_type() == FileType::Image);
-    let Some(bounds) = bounds else { return Ok(Source::Url(fetch::address(http, job, file).await?)) };
-    match picture::public(job, file, bounds, progress.picture).await? {
-        Look::Again(awaited, at) => {
-            progress.picture = Some(awaited);
+    let bounds = platform.bounds(request, file).filter(|_| file.mime_type.file_type() == FileType::Image);
+    let Some(bounds) = bounds else { return Ok(Source::Url(fetch::address(http, request, file).await?)) };
+    match picture::public(request, file, bounds, progress.picture).await? {
+        Look::Again(pending, at) => {
+            progress.picture = Some(pending);
             Ok(Source::NotYet(at))
         }
         Look::Ready(url) => {
             progress.picture = None;
-            Ok(Source::Url(fetch::checked(http, job, file, url).await?))
+            Ok(Source::Url(fetch::checked(http, request, file, url).await?))
         }
     }
 }
 
 /// Creates a container, and returns when to read its status.
-async fn make(
-    of: &impl Containers,
-    job: &PublishRequest<'_>,
+async fn create_container(
+    platform: &impl Containers,
+    request: &PublishRequest<'_>,
     form: Form<'_>,
-) -> Result<Came<(Made, DateTime<Utc>)>, AttemptError> {
-    let fields = of.fields(job, form);
+) -> Result<ContainerStep<(Made, DateTime<Utc>)>, AttemptError> {
+    let fields = platform.fields(request, form);
     let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let path = format!("/{}/{}", job.profile.account_id, of.calls().media);
-    let (file, awaits_bytes) = match form {
+    let path = format!("/{}/{}", request.profile.account_id, platform.calls().media);
+    let (file, needs_upload) = match form {
         Form::Single(file, url) | Form::Item(file, url) => (Some(file), url.is_none()),
         Form::Text | Form::Carousel(_) => (None, false),
     };
-    let graph = of.graph();
-    let error = match graph.post::<New>(Effect::Private, Caller::of(job), &path, &fields, MAKE).await {
-        Ok(Answered { body: New { id, uri }, usage }) => {
-            let made = |upload_url| Made { id, at: job.now, is_ready: false, upload_url };
-            if !awaits_bytes {
-                return Ok(Came::To((made(None), usage.not_before(job.now + FIRST_LOOK, job.now))));
+    let graph = platform.graph();
+    let error =
+        match graph.post::<NewContainer>(Effect::Private, Caller::for_request(request), &path, &fields, MAKE).await {
+            Ok(Answered { body: NewContainer { id, uri }, usage }) => {
+                let container = |upload_url| Made { id, at: request.now, is_ready: false, upload_url };
+                if !needs_upload {
+                    return Ok(ContainerStep::To((
+                        container(None),
+                        usage.not_before(request.now + FIRST_LOOK, request.now),
+                    )));
+                }
+                let unreadable = || CallError::unreadable(graph.title(), Effect::Private);
+                match uri.ok_or_else(unreadable).and_then(|it| graph.upload_url(it)) {
+                    Ok(url) => return Ok(ContainerStep::To((container(Some(url)), request.now))),
+                    Err(error) => error,
+                }
             }
-            let unreadable = || CallError::unreadable(graph.title(), Effect::Private);
-            match uri.ok_or_else(unreadable).and_then(|it| graph.upload_url(it)) {
-                Ok(url) => return Ok(Came::To((made(Some(url)), job.now))),
-                Err(error) => error,
-            }
-        }
-        Err(error) => graph.confirmed(job, error).await,
-    };
+            Err(error) => graph.confirmed(request, error).await,
+        };
     match (error.kind, file) {
         (ErrorKind::FetchFailed, Some(file)) => {
-            let why = fetch::not_fetched(job, file, graph.title(), &error.message);
-            Ok(Came::Nothing(Lost { why, cause: Cause::Fetch }))
+            let reason = fetch::fetch_failed_message(request, file, graph.title(), &error.message);
+            Ok(ContainerStep::Nothing(Lost { why: reason, cause: Cause::Fetch }))
         }
         // An item of a carousel that Meta no longer knows.
-        (ErrorKind::PreparationExpired, _) => Ok(Came::Nothing(Lost::other(error.message))),
-        _ => Err(placed(job, file, error)),
+        (ErrorKind::PreparationExpired, _) => Ok(ContainerStep::Nothing(Lost::other(error.message))),
+        _ => Err(attempt_error_for_file(request, file, error)),
     }
 }
 
 /// The attempt error of a call, with the file that it is about.
-fn placed(job: &PublishRequest<'_>, file: Option<&Attachment>, error: CallError) -> AttemptError {
-    let setback = AttemptError::from(error);
+fn attempt_error_for_file(request: &PublishRequest<'_>, file: Option<&Attachment>, error: CallError) -> AttemptError {
+    let attempt_error = AttemptError::from(error);
     match file {
-        Some(file) => setback.map_reason(|it| format!("{}: {it}", job.place(file))),
-        None => setback,
+        Some(file) => attempt_error.map_reason(|it| format!("{}: {it}", request.place(file))),
+        None => attempt_error,
     }
 }
 
 /// Reads the status of a container, and sends missing bytes of its file.
-async fn look(
-    of: &impl Containers,
-    job: &PublishRequest<'_>,
-    made: &mut Made,
+async fn check_status(
+    platform: &impl Containers,
+    request: &PublishRequest<'_>,
+    container: &mut Made,
     file: Option<&Attachment>,
-) -> Result<Came<()>, AttemptError> {
-    let title = of.graph().title();
-    let named = |why: String| match file {
-        Some(file) => format!("{}: {title} could not process the file: {why}", job.place(file)),
-        None => format!("{title} could not prepare the post: {why}"),
+) -> Result<ContainerStep<()>, AttemptError> {
+    let title = platform.graph().title();
+    let with_context = |reason: String| match file {
+        Some(file) => format!("{}: {title} could not process the file: {reason}", request.place(file)),
+        None => format!("{title} could not prepare the post: {reason}"),
     };
-    let Answered { body, usage } = match standing::ask(of, Caller::of(job), &made.id, made.upload_url.is_some()).await {
+    let Answered { body, usage } = match standing::ask(
+        platform,
+        Caller::for_request(request),
+        &container.id,
+        container.upload_url.is_some(),
+    )
+    .await
+    {
         Ok(answered) => answered,
         // A container that Meta does not show is lost. The next container shows whether the account is lost, too.
         Err(error) if error.kind == ErrorKind::PreparationExpired || error.is_missing() => {
-            return Ok(Came::Nothing(Lost::other(named(error.message))));
+            return Ok(ContainerStep::Nothing(Lost::other(with_context(error.message))));
         }
-        Err(error) => return Err(placed(job, file, error)),
+        Err(error) => return Err(attempt_error_for_file(request, file, error)),
     };
-    let Report { standing, arrived } = body;
-    match (standing, file) {
+    let Report { standing: status, arrived: bytes_received } = body;
+    match (status, file) {
         // If it is public already, the publish call finds that out.
         (Standing::Ready | Standing::Public, _) => {
-            (made.is_ready, made.upload_url) = (true, None);
-            Ok(Came::To(()))
+            (container.is_ready, container.upload_url) = (true, None);
+            Ok(ContainerStep::To(()))
         }
-        (Standing::Working, _) if made.at + PATIENCE < job.now => {
-            let why = format!("it was still being processed after {} minutes", PATIENCE.num_minutes());
-            Ok(Came::Nothing(Lost::other(named(why))))
+        (Standing::Working, _) if container.at + PATIENCE < request.now => {
+            let reason = format!("it was still being processed after {} minutes", PATIENCE.num_minutes());
+            Ok(ContainerStep::Nothing(Lost::other(with_context(reason))))
         }
         (Standing::Working, file) => {
-            if let (Some(url), Some(file)) = (made.upload_url.take(), file)
-                && let Some(arrived) = arrived.filter(|it| *it < file.size_bytes)
+            if let (Some(url), Some(file)) = (container.upload_url.take(), file)
+                && let Some(bytes_received) = bytes_received.filter(|it| *it < file.size_bytes)
             {
-                return send(of, job, (file, arrived), &url).await;
+                return send_bytes(platform, request, (file, bytes_received), &url).await;
             }
-            let pause = ((job.now - made.at) / 2).clamp(FIRST_LOOK, LONGEST_PAUSE);
-            Ok(Came::Later(usage.not_before(job.now + pause, job.now)))
+            let pause = ((request.now - container.at) / 2).clamp(FIRST_LOOK, LONGEST_PAUSE);
+            Ok(ContainerStep::Later(usage.not_before(request.now + pause, request.now)))
         }
-        (Standing::Refused { why }, _) => Err(AttemptError::Refused { reason: named(why) }),
-        (Standing::Lost(Lost { why, cause: Cause::Fetch }), Some(file)) => {
-            let why = fetch::not_fetched(job, file, title, &why);
-            Ok(Came::Nothing(Lost { why, cause: Cause::Fetch }))
+        (Standing::Refused { why: reason }, _) => Err(AttemptError::Refused { reason: with_context(reason) }),
+        (Standing::Lost(Lost { why: reason, cause: Cause::Fetch }), Some(file)) => {
+            let reason = fetch::fetch_failed_message(request, file, title, &reason);
+            Ok(ContainerStep::Nothing(Lost { why: reason, cause: Cause::Fetch }))
         }
-        (Standing::Lost(Lost { why, cause: Cause::Fetch }), None) => Ok(Came::Nothing(Lost::other(named(why)))),
-        (Standing::Lost(Lost { why, cause }), _) => Ok(Came::Nothing(Lost { why: named(why), cause })),
+        (Standing::Lost(Lost { why: reason, cause: Cause::Fetch }), None) => {
+            Ok(ContainerStep::Nothing(Lost::other(with_context(reason))))
+        }
+        (Standing::Lost(Lost { why: reason, cause }), _) => {
+            Ok(ContainerStep::Nothing(Lost { why: with_context(reason), cause }))
+        }
     }
 }
 
 /// Sends the bytes of a file from the offset that has arrived. A temporary error keeps the
 /// container: the next step reads how much has arrived.
-async fn send(
-    of: &impl Containers,
-    job: &PublishRequest<'_>,
-    (file, arrived): (&Attachment, u64),
+async fn send_bytes(
+    platform: &impl Containers,
+    request: &PublishRequest<'_>,
+    (file, offset): (&Attachment, u64),
     url: &Url,
-) -> Result<Came<()>, AttemptError> {
-    let Err(error) = of.graph().upload(job, file, arrived, url).await else {
-        return Ok(Came::Later(job.now + FIRST_LOOK));
+) -> Result<ContainerStep<()>, AttemptError> {
+    let Err(error) = platform.graph().upload(request, file, offset, url).await else {
+        return Ok(ContainerStep::Later(request.now + FIRST_LOOK));
     };
     let cause = match error.kind {
         // Meta could not process the request, which means nothing for the file.
         ErrorKind::PreparationExpired => Cause::Fetch,
         ErrorKind::InvalidPost | ErrorKind::Forbidden => Cause::Other,
-        _ => return Err(placed(job, Some(file), error)),
+        _ => return Err(attempt_error_for_file(request, Some(file), error)),
     };
-    let why = format!("{}: {} did not accept the file: {}", job.place(file), of.graph().title(), error.message);
-    Ok(Came::Nothing(Lost { why, cause }))
+    let reason =
+        format!("{}: {} did not accept the file: {}", request.place(file), platform.graph().title(), error.message);
+    Ok(ContainerStep::Nothing(Lost { why: reason, cause }))
 }

@@ -27,50 +27,62 @@ const LISTED_WITHIN: TimeDelta = TimeDelta::minutes(10);
 
 /// The response of the publish call, and the fields of a post.
 #[derive(Deserialize)]
-struct Answer {
+struct PostResponse {
     id: GraphId,
     permalink: Option<String>,
 }
 
-pub(crate) async fn publish(of: &impl Containers, job: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+pub(crate) async fn publish(
+    platform: &impl Containers,
+    request: &PublishRequest<'_>,
+) -> Result<Published, AttemptError> {
     let unprepared = || AttemptError::PreparationExpired { reason: "the post has no container to publish".to_owned() };
-    Publication::of(of, job).ok_or_else(unprepared)?.publish().await
+    Publication::platform(platform, request).ok_or_else(unprepared)?.publish().await
 }
 
 /// The outcome of the publish calls, the first of which began at `since`.
-pub(crate) async fn resolve(of: &impl Containers, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+pub(crate) async fn resolve(
+    platform: &impl Containers,
+    request: &PublishRequest<'_>,
+    since: DateTime<Utc>,
+) -> Resolution {
     // Without a container, there was no call.
-    let Some(publication) = Publication::of(of, job) else { return Resolution::NotPublished };
-    deadline::look(of.graph().title(), job, publication.resolve(since)).await
+    let Some(publication) = Publication::platform(platform, request) else { return Resolution::NotPublished };
+    deadline::look(platform.graph().title(), request, publication.resolve(since)).await
 }
 
 struct Publication<'a, C> {
-    of: &'a C,
+    load: &'a C,
     job: &'a PublishRequest<'a>,
     container: Made,
 }
 
 impl<'a, C: Containers> Publication<'a, C> {
     /// `None` if nothing was prepared.
-    fn of(of: &'a C, job: &'a PublishRequest<'a>) -> Option<Self> {
-        let container = Progress::stored(job).whole?;
-        Some(Self { of, job, container })
+    fn platform(platform: &'a C, request: &'a PublishRequest<'a>) -> Option<Self> {
+        let container = Progress::stored(request).whole?;
+        Some(Self { load: platform, job: request, container })
     }
 
     async fn publish(&self) -> Result<Published, AttemptError> {
-        let (job, calls, watch) = (self.job, self.of.calls(), Deadline::begin(self.job.now));
-        let path = format!("/{}/{}", job.profile.account_id, calls.publish);
+        let (request, calls, deadline) = (self.job, self.load.calls(), Deadline::begin(self.job.now));
+        let path = format!("/{}/{}", request.profile.account_id, calls.publish);
         let fields = [("creation_id", self.container.id.as_str())];
-        match self.of.graph().post::<Answer>(Effect::Public, Caller::of(job), &path, &fields, PUBLISH).await {
+        match self
+            .load
+            .graph()
+            .post::<PostResponse>(Effect::Public, Caller::for_request(request), &path, &fields, PUBLISH)
+            .await
+        {
             Ok(answered) => {
                 let id = answered.body.id;
-                let url = watch.within(WITHIN, self.permalink(id.as_str())).await.flatten();
-                Ok(Published::new(id, job.now).with_url(url))
+                let url = deadline.within(WITHIN, self.permalink(id.as_str())).await.flatten();
+                Ok(Published::new(id, request.now).with_url(url))
             }
             Err(error) => {
                 // Further calls only add details.
-                let unasked = unasked(error.clone());
-                Err(watch.within(WITHIN, self.setback(error)).await.unwrap_or(unasked))
+                let fallback = without_further_calls(error.clone());
+                Err(deadline.within(WITHIN, self.classify_error(error)).await.unwrap_or(fallback))
             }
         }
     }
@@ -78,43 +90,47 @@ impl<'a, C: Containers> Publication<'a, C> {
     /// The URL of a post. An error is ignored.
     async fn permalink(&self, id: &str) -> Option<String> {
         let path = format!("/{id}");
-        let asked = self.of.graph().get::<Answer>(Caller::of(self.job), &path, &[("fields", "id,permalink")]).await;
-        asked.ok()?.body.permalink
+        let response = self
+            .load
+            .graph()
+            .get::<PostResponse>(Caller::for_request(self.job), &path, &[("fields", "id,permalink")])
+            .await;
+        response.ok()?.body.permalink
     }
 
-    async fn setback(&self, error: CallError) -> AttemptError {
+    async fn classify_error(&self, error: CallError) -> AttemptError {
         if error.has_code(DAILY_QUOTA) {
-            let retry_at = Some(quota::frees_at(self.of, self.job).await);
+            let retry_at = Some(quota::frees_at(self.load, self.job).await);
             return AttemptError::RetryLater { retry_at, reason: error.message };
         }
-        let error = self.of.graph().confirmed(self.job, error).await;
-        let is_of_the_container = match error.kind {
+        let error = self.load.graph().confirmed(self.job, error).await;
+        let may_be_container_error = match error.kind {
             ErrorKind::PreparationExpired | ErrorKind::Duplicate => true,
             ErrorKind::Unavailable => error.is_missing(),
             _ => false,
         };
-        if !is_of_the_container {
-            return unasked(error);
+        if !may_be_container_error {
+            return without_further_calls(error);
         }
         // A container is published once: one that is not there any more may be the one that was published.
         let reason = error.message;
         match self.standing().await {
             Ok(Standing::Ready | Standing::Working) => AttemptError::RetryLater { retry_at: None, reason },
             Ok(Standing::Refused { .. } | Standing::Lost(_)) => AttemptError::PreparationExpired { reason },
-            Err(it) if it.is_of_what_is_gone() => AttemptError::PreparationExpired { reason },
+            Err(it) if it.is_expired_object() => AttemptError::PreparationExpired { reason },
             Ok(Standing::Public) | Err(_) => AttemptError::Unknown { may_still_run: false, retry_at: None, reason },
         }
     }
 
     async fn standing(&self) -> Result<Standing, CallError> {
-        let Report { standing, .. } =
-            standing::ask(self.of, Caller::of(self.job), &self.container.id, false).await?.body;
-        Ok(standing)
+        let Report { standing: status, .. } =
+            standing::ask(self.load, Caller::for_request(self.job), &self.container.id, false).await?.body;
+        Ok(status)
     }
 
     /// The outcome of the publish calls, the first of which began at `since`.
     async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
-        let title = self.of.graph().title();
+        let title = self.load.graph().title();
         let is_public = match self.standing().await {
             Ok(Standing::Ready) => return Resolution::NotPublished,
             Ok(Standing::Working) => {
@@ -122,12 +138,12 @@ impl<'a, C: Containers> Publication<'a, C> {
             }
             Ok(Standing::Public) => true,
             Ok(Standing::Refused { .. } | Standing::Lost(_)) => false,
-            Err(failure) if failure.is_of_what_is_gone() => false,
-            Err(failure) => return failure.resolution(),
+            Err(error) if error.is_expired_object() => false,
+            Err(error) => return error.resolution(),
         };
-        let posts = match listing::since(self.of, self.job, self.of.list(self.job), since - CLOCKS).await {
+        let posts = match listing::since(self.load, self.job, self.load.list(self.job), since - CLOCKS).await {
             Ok(posts) => posts,
-            Err(failure) => return failure.resolution(),
+            Err(error) => return error.resolution(),
         };
         let found = match self.ours(&posts).await {
             Ok(found) => found,
@@ -152,13 +168,14 @@ impl<'a, C: Containers> Publication<'a, C> {
     /// The oldest of these posts that has our text and that no other delivery has claimed.
     async fn ours(&self, posts: &Posts) -> Result<Option<Published>, String> {
         // White space around a text is not always preserved.
-        let said = self.of.said(self.job).trim();
-        let is_alike = |it: &&Post| it.text.trim() == said;
-        let alike: Vec<&Post> = posts.posts.iter().rev().filter(is_alike).collect();
-        let ids: Vec<_> = alike.iter().map(|it| it.id.clone()).collect();
-        let claims = self.job.claims.of(&ids).await.map_err(|it| it.to_string())?;
-        let is_others = |post: &Post| claims.iter().any(|(id, claim)| *id == post.id && *claim == Claim::Others);
-        let ours = alike.into_iter().find(|it| !is_others(it));
+        let text = self.load.said(self.job).trim();
+        let is_matching = |it: &&Post| it.text.trim() == text;
+        let matching: Vec<&Post> = posts.posts.iter().rev().filter(is_matching).collect();
+        let ids: Vec<_> = matching.iter().map(|it| it.id.clone()).collect();
+        let claims = self.job.claims.find(&ids).await.map_err(|it| it.to_string())?;
+        let is_claimed_by_others =
+            |post: &Post| claims.iter().any(|(id, claim)| *id == post.id && *claim == Claim::Others);
+        let ours = matching.into_iter().find(|it| !is_claimed_by_others(it));
         let now = self.job.now;
         Ok(ours.map(|it| Published::new(it.id.clone(), it.at.unwrap_or(now)).with_url(it.url.clone())))
     }
@@ -166,7 +183,7 @@ impl<'a, C: Containers> Publication<'a, C> {
 
 /// The consequence of an error if no further call is possible. If the error says that the container
 /// does not exist or was published before, the cause may be an earlier call.
-fn unasked(error: CallError) -> AttemptError {
+fn without_further_calls(error: CallError) -> AttemptError {
     match error.kind {
         ErrorKind::PreparationExpired | ErrorKind::Duplicate => {
             AttemptError::Unknown { may_still_run: false, retry_at: None, reason: error.message }

@@ -31,7 +31,7 @@ struct Config {
 }
 
 /// An exhausted quota.
-struct UsedUp {
+struct ExhaustedQuota {
     total: u64,
     used: u64,
     frees_at: DateTime<Utc>,
@@ -41,36 +41,44 @@ struct UsedUp {
 ///
 /// # Errors
 /// `RetryLater` until the oldest counted post leaves the window.
-pub(super) async fn check(of: &impl Containers, job: &PublishRequest<'_>) -> Result<(), AttemptError> {
-    let found = used_up(of, job).await?;
-    let Some(UsedUp { total, used, frees_at }) = found.filter(|it| job.publish_at < it.frees_at) else {
+pub(super) async fn check(platform: &impl Containers, request: &PublishRequest<'_>) -> Result<(), AttemptError> {
+    let exhausted = exhausted_quota(platform, request).await?;
+    let Some(ExhaustedQuota { total, used, frees_at }) = exhausted.filter(|it| request.publish_at < it.frees_at) else {
         return Ok(());
     };
-    let title = of.graph().title();
+    let title = platform.graph().title();
     let reason = format!("the account has used {used} of the {total} posts that {title} allows within a day");
     Err(AttemptError::RetryLater { retry_at: Some(frees_at), reason })
 }
 
 /// When to retry after the publish call was refused because of the quota.
-pub(super) async fn frees_at(of: &impl Containers, job: &PublishRequest<'_>) -> DateTime<Utc> {
-    let found = used_up(of, job).await.ok().flatten();
-    found.map_or(job.now + SHORTEST, |it| it.frees_at)
+pub(super) async fn frees_at(platform: &impl Containers, request: &PublishRequest<'_>) -> DateTime<Utc> {
+    let found = exhausted_quota(platform, request).await.ok().flatten();
+    found.map_or(request.now + SHORTEST, |it| it.frees_at)
 }
 
-async fn used_up(of: &impl Containers, job: &PublishRequest<'_>) -> Result<Option<UsedUp>, CallError> {
-    let path = format!("/{}/{}", job.profile.account_id, of.calls().limit);
-    let read = of.graph().get::<List<Limit>>(Caller::of(job), &path, &[("fields", "quota_usage,config")]).await;
-    let said = match read {
-        Ok(read) => read.body,
-        Err(error) => return Err(of.graph().confirmed(job, error).await),
+async fn exhausted_quota(
+    platform: &impl Containers,
+    request: &PublishRequest<'_>,
+) -> Result<Option<ExhaustedQuota>, CallError> {
+    let path = format!("/{}/{}", request.profile.account_id, platform.calls().limit);
+    let response = platform
+        .graph()
+        .get::<List<Limit>>(Caller::for_request(request), &path, &[("fields", "quota_usage,config")])
+        .await;
+    let limits = match response {
+        Ok(response) => response.body,
+        Err(error) => return Err(platform.graph().confirmed(request, error).await),
     };
-    let Some(Limit { quota_usage: used, config: Some(config) }) = said.data.into_iter().next() else { return Ok(None) };
+    let Some(Limit { quota_usage: used, config: Some(config) }) = limits.data.into_iter().next() else {
+        return Ok(None);
+    };
     if used < config.quota_total {
         return Ok(None);
     }
     let window = config.quota_duration.map_or(DAY, |it| TimeDelta::seconds(it.into()));
-    let counted = listing::since(of, job, of.calls().media, job.now - window).await?;
-    let oldest = counted.posts.iter().filter_map(|it| it.at).min();
-    let frees_at = oldest.map_or(job.now, |it| it + window).max(job.now + SHORTEST);
-    Ok(Some(UsedUp { total: config.quota_total, used, frees_at }))
+    let listing = listing::since(platform, request, platform.calls().media, request.now - window).await?;
+    let oldest = listing.posts.iter().filter_map(|it| it.at).min();
+    let frees_at = oldest.map_or(request.now, |it| it + window).max(request.now + SHORTEST);
+    Ok(Some(ExhaustedQuota { total: config.quota_total, used, frees_at }))
 }

@@ -45,8 +45,8 @@ pub(super) enum Cause {
 
 impl Lost {
     /// A container that cannot be used.
-    pub(super) fn other(why: impl Into<String>) -> Self {
-        Self { why: why.into(), cause: Cause::Other }
+    pub(super) fn other(reason: impl Into<String>) -> Self {
+        Self { why: reason.into(), cause: Cause::Other }
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Report {
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct StatusResponse {
     /// On Instagram.
     status_code: Option<String>,
     /// On Instagram a sentence, with a number in it if the container failed; on Threads like
@@ -85,73 +85,77 @@ struct UploadingPhase {
 /// The reasons of Threads that say nothing about the file.
 const NOT_FETCHED: &[&str] = &["FAILED_DOWNLOADING_VIDEO", "UNKNOWN"];
 
-impl Said {
+impl StatusResponse {
     fn standing(self, errors: &ErrorTable, now: DateTime<Utc>) -> Standing {
         let is_of_threads = self.status_code.is_none();
-        let (state, why) = match self.status_code {
+        let (state, reason) = match self.status_code {
             Some(state) => (Some(state), self.status),
             None => (self.status, self.error_message),
         };
-        let why = why.map(|it| response::shown(&it)).filter(|it| !it.is_empty());
+        let reason = reason.map(|it| response::shown(&it)).filter(|it| !it.is_empty());
         match state.as_deref() {
             Some("FINISHED") => Standing::Ready,
             Some("PUBLISHED") => Standing::Public,
             Some("EXPIRED") => Standing::Lost(Lost::other("it expired after a day")),
-            Some("ERROR") if is_of_threads => failed_on_threads(why),
-            Some("ERROR") => failed_on_instagram(errors, why, now),
+            Some("ERROR") if is_of_threads => failed_on_threads(reason),
+            Some("ERROR") => failed_on_instagram(errors, reason, now),
             _ => Standing::Working,
         }
     }
 }
 
-fn unfetched(why: Option<String>) -> Standing {
-    let why = why.unwrap_or_else(|| "it gave no reason".to_owned());
-    Standing::Lost(Lost { why, cause: Cause::Fetch })
+fn fetch_failed(reason: Option<String>) -> Standing {
+    let reason = reason.unwrap_or_else(|| "it gave no reason".to_owned());
+    Standing::Lost(Lost { why: reason, cause: Cause::Fetch })
 }
 
-fn failed_on_threads(why: Option<String>) -> Standing {
-    match why {
-        Some(why) if !NOT_FETCHED.contains(&why.as_str()) => Standing::Refused { why },
-        why => unfetched(why),
+fn failed_on_threads(reason: Option<String>) -> Standing {
+    match reason {
+        Some(reason) if !NOT_FETCHED.contains(&reason.as_str()) => Standing::Refused { why: reason },
+        reason => fetch_failed(reason),
     }
 }
 
 /// The sentence contains a subcode, whose meaning is in the error table.
-fn failed_on_instagram(errors: &ErrorTable, why: Option<String>, now: DateTime<Utc>) -> Standing {
-    let Some(why) = why else { return unfetched(None) };
-    let mut numbers = why.split(|it: char| !it.is_ascii_digit());
+fn failed_on_instagram(errors: &ErrorTable, reason: Option<String>, now: DateTime<Utc>) -> Standing {
+    let Some(reason) = reason else { return fetch_failed(None) };
+    let mut numbers = reason.split(|it: char| !it.is_ascii_digit());
     let Some(subcode) = numbers.find(|it| it.len() == 7 && it.starts_with("2207")) else {
-        return unfetched(Some(why));
+        return fetch_failed(Some(reason));
     };
-    let body = json!({ "error": { "error_subcode": subcode, "message": why } }).to_string();
+    let body = json!({ "error": { "error_subcode": subcode, "message": reason } }).to_string();
     let error = errors.classify(Effect::Private, StatusCode::BAD_REQUEST, &HeaderMap::new(), body.as_bytes(), now);
     let cause = match (error.kind, error.retry_at) {
-        (ErrorKind::InvalidPost | ErrorKind::Forbidden, _) => return Standing::Refused { why },
+        (ErrorKind::InvalidPost | ErrorKind::Forbidden, _) => return Standing::Refused { why: reason },
         (ErrorKind::FetchFailed, _) => Cause::Fetch,
         (_, Some(at)) => Cause::Pause(at - now),
         (_, None) => Cause::Other,
     };
-    Standing::Lost(Lost { why, cause })
+    Standing::Lost(Lost { why: reason, cause })
 }
 
 /// Reads the status of a container, and how much of its file has arrived if bytes are sent.
 pub(super) async fn ask(
-    of: &impl Containers,
-    by: Caller<'_>,
+    platform: &impl Containers,
+    caller: Caller<'_>,
     container: &GraphId,
-    awaits_bytes: bool,
+    needs_upload: bool,
 ) -> Result<Answered<Report>, CallError> {
-    let fields = of.calls().standing;
-    let fields = if awaits_bytes { format!("{fields},video_status") } else { fields.to_owned() };
+    let fields = platform.calls().standing;
+    let fields = if needs_upload { format!("{fields},video_status") } else { fields.to_owned() };
     let path = format!("/{container}");
-    let Answered { body, usage } = of.graph().get::<Said>(by, &path, &[("fields", &fields)]).await?;
-    let arrived = match &body.video_status {
-        _ if !awaits_bytes => None,
+    let Answered { body, usage } =
+        platform.graph().get::<StatusResponse>(caller, &path, &[("fields", &fields)]).await?;
+    let bytes_received = match &body.video_status {
+        _ if !needs_upload => None,
         Some(VideoStatus { uploading_phase: it }) if it.status == "complete" => None,
         Some(VideoStatus { uploading_phase: it }) => Some(it.bytes_transferred),
         None => Some(0),
     };
-    Ok(Answered { body: Report { standing: body.standing(of.graph().errors(), by.now), arrived }, usage })
+    Ok(Answered {
+        body: Report { standing: body.standing(platform.graph().errors(), caller.now), arrived: bytes_received },
+        usage,
+    })
 }
 
 #[cfg(test)]
@@ -164,13 +168,13 @@ mod tests {
 
     static ERRORS: ErrorTable = errors::table("Instagram");
 
-    fn standing(said: Value) -> Standing {
-        serde_json::from_value::<Said>(said).unwrap().standing(&ERRORS, noon())
+    fn standing(response: Value) -> Standing {
+        serde_json::from_value::<StatusResponse>(response).unwrap().standing(&ERRORS, noon())
     }
 
     #[test]
-    fn both_platforms_are_understood() {
-        for (said, expected) in [
+    fn status_is_read_on_both_platforms() {
+        for (response, expected) in [
             (json!({"status_code": "IN_PROGRESS", "status": "In Progress: ..."}), Standing::Working),
             (json!({"status_code": "FINISHED", "status": "Finished: ..."}), Standing::Ready),
             (json!({"status_code": "PUBLISHED"}), Standing::Public),
@@ -179,13 +183,13 @@ mod tests {
             (json!({"status": "PUBLISHED", "id": "7"}), Standing::Public),
             (json!({"id": "7"}), Standing::Working),
         ] {
-            assert_eq!(standing(said.clone()), expected, "{said}");
+            assert_eq!(standing(response.clone()), expected, "{response}");
         }
     }
 
     #[test]
-    fn only_documented_verdicts_refuse_the_file() {
-        let lost = |said| match standing(said) {
+    fn only_documented_errors_refuse_the_file() {
+        let lost = |response| match standing(response) {
             Standing::Lost(lost) => Some(lost.cause),
             Standing::Refused { .. } => None,
             other => panic!("{other:?}"),

@@ -16,7 +16,7 @@ fn classified(effect: Effect, status: u16, body: &str) -> CallError {
     TABLE.classify(effect, status, &HeaderMap::new(), body.as_bytes(), noon())
 }
 
-fn refused(effect: Effect, code: i64, subcode: Option<i64>) -> CallError {
+fn error_response(effect: Effect, code: i64, subcode: Option<i64>) -> CallError {
     let mut error = json!({ "message": "No.", "type": "OAuthException", "code": code, "fbtrace_id": "AbC_d" });
     if let Some(subcode) = subcode {
         error["error_subcode"] = subcode.into();
@@ -28,8 +28,8 @@ fn refused(effect: Effect, code: i64, subcode: Option<i64>) -> CallError {
 #[test]
 fn publish_call_of_a_blocked_account_is_not_repeated_for_two_hours() {
     for (code, subcode) in [(368, None), (4, Some(2_207_051)), (-1, Some(2_207_001)), (368, Some(1_390_008))] {
-        let setback = AttemptError::from(refused(Effect::Public, code, subcode));
-        let AttemptError::Unknown { retry_at, .. } = setback else { panic!("{code} {subcode:?}: {setback:?}") };
+        let error = AttemptError::from(error_response(Effect::Public, code, subcode));
+        let AttemptError::Unknown { retry_at, .. } = error else { panic!("{code} {subcode:?}: {error:?}") };
         assert_eq!(retry_at, Some(noon() + TimeDelta::hours(2)), "{code} {subcode:?}");
     }
 }
@@ -68,9 +68,12 @@ fn codes_have_their_kinds_and_subcodes_come_first() {
         (36_003, Some(2_207_009), K::InvalidPost),
         (352, Some(2_207_026), K::InvalidPost),
     ] {
-        assert_eq!(refused(Effect::Private, code, subcode).kind, expected, "{code} {subcode:?}");
+        assert_eq!(error_response(Effect::Private, code, subcode).kind, expected, "{code} {subcode:?}");
     }
-    assert!(refused(Effect::Read, 100, Some(33)).is_missing() && !refused(Effect::Read, 100, None).is_missing());
+    assert!(
+        error_response(Effect::Read, 100, Some(33)).is_missing()
+            && !error_response(Effect::Read, 100, None).is_missing()
+    );
 }
 
 #[test]
@@ -102,29 +105,29 @@ fn messages_for_users_are_preferred_and_keep_the_trace_id() {
 
 #[test]
 fn outcome_depends_on_the_effect() {
-    let busy = |at: Option<DateTime<Utc>>| AttemptError::RetryLater {
+    let retry_later = |at: Option<DateTime<Utc>>| AttemptError::RetryLater {
         retry_at: at,
         reason: "No. (Meta trace id AbC_d)".to_owned(),
     };
-    let setback = |effect, code, subcode| AttemptError::from(refused(effect, code, subcode));
-    assert_eq!(setback(Effect::Public, 4, None), busy(Some(noon() + TimeDelta::hours(1))));
-    assert_eq!(setback(Effect::Private, 368, None), busy(Some(noon() + TimeDelta::hours(2))));
-    assert_eq!(setback(Effect::Private, -1, Some(2_207_001)), busy(Some(noon() + TimeDelta::hours(2))));
-    assert_eq!(setback(Effect::Private, 2, None), busy(None));
-    assert_eq!(setback(Effect::Private, 9_004, Some(2_207_052)), busy(None));
+    let error = |effect, code, subcode| AttemptError::from(error_response(effect, code, subcode));
+    assert_eq!(error(Effect::Public, 4, None), retry_later(Some(noon() + TimeDelta::hours(1))));
+    assert_eq!(error(Effect::Private, 368, None), retry_later(Some(noon() + TimeDelta::hours(2))));
+    assert_eq!(error(Effect::Private, -1, Some(2_207_001)), retry_later(Some(noon() + TimeDelta::hours(2))));
+    assert_eq!(error(Effect::Private, 2, None), retry_later(None));
+    assert_eq!(error(Effect::Private, 9_004, Some(2_207_052)), retry_later(None));
     for (code, subcode) in [(1, None), (2, None), (368, None), (-1, Some(2_207_001))] {
-        let setback = setback(Effect::Public, code, subcode);
-        assert!(matches!(setback, AttemptError::Unknown { may_still_run: true, .. }), "{code}: {setback:?}");
+        let error = error(Effect::Public, code, subcode);
+        assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{code}: {error:?}");
     }
-    assert!(matches!(setback(Effect::Public, 24, Some(2_207_008)), AttemptError::PreparationExpired { .. }));
-    assert!(matches!(setback(Effect::Public, 190, None), AttemptError::Unauthorized { .. }));
-    assert!(matches!(setback(Effect::Public, 100, None), AttemptError::Refused { .. }));
+    assert!(matches!(error(Effect::Public, 24, Some(2_207_008)), AttemptError::PreparationExpired { .. }));
+    assert!(matches!(error(Effect::Public, 190, None), AttemptError::Unauthorized { .. }));
+    assert!(matches!(error(Effect::Public, 100, None), AttemptError::Refused { .. }));
 }
 
 #[test]
 fn other_formats_end_neither_a_grant_nor_a_post() {
-    let (html, nothing) = ("<html>190</html>", "");
-    for (status, body) in [(500, html), (502, nothing), (408, nothing), (504, r#"{"error":"190"}"#)] {
+    let (html, empty) = ("<html>190</html>", "");
+    for (status, body) in [(500, html), (502, empty), (408, empty), (504, r#"{"error":"190"}"#)] {
         assert_eq!(classified(Effect::Public, status, body).kind, ErrorKind::ServerError, "{status}");
     }
     // A gateway may have a message at the same place, and no code.

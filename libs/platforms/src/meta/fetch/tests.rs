@@ -15,10 +15,10 @@ use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaRea
 use crate::recognition::NoOtherClaims;
 
 /// Files that are all at this URL, if there is one.
-struct Shelf(Option<String>);
+struct FilesAtUrl(Option<String>);
 
 #[async_trait::async_trait]
-impl MediaReader for Shelf {
+impl MediaReader for FilesAtUrl {
     async fn open(&self, _: &Attachment) -> Result<MediaBytes, MediaReadError> {
         Err(MediaReadError("nobody reads it".to_owned()))
     }
@@ -37,14 +37,14 @@ impl MediaReader for Shelf {
 }
 
 /// Checks a file at this URL.
-async fn asked(at: Option<String>) -> Result<String, AttemptError> {
+async fn check_file(url: Option<String>) -> Result<String, AttemptError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let media_id = MediaId::new(1).unwrap();
     let file = Attachment { media_id, mime_type: MimeType::Mp4, size_bytes: 9, alt_text: None, facts: None };
     let profile =
         AccountInfo { account_id: "1".to_owned(), username: None, display_name: None, avatar: None, profile_url: None };
-    let (credentials, shelf) = (Credentials::new("token".into()), Shelf(at));
-    let job = PublishRequest {
+    let (credentials, files) = (Credentials::new("token".into()), FilesAtUrl(url));
+    let request = PublishRequest {
         profile: &profile,
         credentials: &credentials,
         text: "",
@@ -55,15 +55,15 @@ async fn asked(at: Option<String>) -> Result<String, AttemptError> {
         may_have_published: false,
         publish_at: noon(),
         called_at: noon(),
-        files: &shelf,
+        files: &files,
         claims: &NoOtherClaims,
         now: noon(),
     };
-    address(&HttpClients::new(AddressPolicy::PublicOnly), &job, &file).await
+    address(&HttpClients::new(AddressPolicy::PublicOnly), &request, &file).await
 }
 
 /// The URL of a server that sends this response once.
-async fn answering(status: &'static str) -> String {
+async fn serve_once(status: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -72,11 +72,14 @@ async fn answering(status: &'static str) -> String {
         while !request.ends_with(b"\r\n\r\n") {
             request.push(stream.read_u8().await.unwrap());
         }
-        let asked = String::from_utf8_lossy(&request).to_ascii_lowercase();
-        assert!(asked.starts_with("get ") && asked.contains("range: bytes=0-0"), "one byte is enough: {asked}");
-        assert!(!asked.contains("authorization"), "anybody may read it: {asked}");
-        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx");
-        stream.write_all(answer.as_bytes()).await.unwrap();
+        let request_head = String::from_utf8_lossy(&request).to_ascii_lowercase();
+        assert!(
+            request_head.starts_with("get ") && request_head.contains("range: bytes=0-0"),
+            "one byte is enough: {request_head}"
+        );
+        assert!(!request_head.contains("authorization"), "anybody may read it: {request_head}");
+        let response = format!("HTTP/1.1 {status}\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx");
+        stream.write_all(response.as_bytes()).await.unwrap();
     });
     format!("http://{address}/files/A-MAC/1790000000/7/42.mp4")
 }
@@ -84,8 +87,8 @@ async fn answering(status: &'static str) -> String {
 #[tokio::test]
 async fn readable_url_is_passed_to_meta() {
     for status in ["200 OK", "206 Partial Content"] {
-        let url = answering(status).await;
-        assert_eq!(asked(Some(url.clone())).await, Ok(url));
+        let url = serve_once(status).await;
+        assert_eq!(check_file(Some(url.clone())).await, Ok(url));
     }
 }
 
@@ -93,24 +96,24 @@ async fn readable_url_is_passed_to_meta() {
 #[tokio::test]
 async fn unreadable_url_is_not_passed_to_meta_and_its_mac_not_shown() {
     for status in ["403 Forbidden", "404 Not Found", "302 Found"] {
-        let setback = asked(Some(answering(status).await)).await.unwrap_err();
-        let AttemptError::RetryLater { retry_at: None, reason } = &setback else { panic!("{setback:?}") };
-        for said in ["file 1 of 1 (video/mp4)", "127.0.0.1", "operator", &status[..3]] {
-            assert!(reason.contains(said), "{said}: {reason}");
+        let error = check_file(Some(serve_once(status).await)).await.unwrap_err();
+        let AttemptError::RetryLater { retry_at: None, reason } = &error else { panic!("{error:?}") };
+        for part in ["file 1 of 1 (video/mp4)", "127.0.0.1", "operator", &status[..3]] {
+            assert!(reason.contains(part), "{part}: {reason}");
         }
         assert!(!reason.contains("A-MAC"), "{reason}");
     }
-    let setback = asked(Some("http://127.0.0.1:1/film.mp4".to_owned())).await.unwrap_err();
+    let error = check_file(Some("http://127.0.0.1:1/film.mp4".to_owned())).await.unwrap_err();
     assert!(
-        matches!(&setback, AttemptError::RetryLater { reason, .. } if reason.contains("could not be reached")),
-        "{setback:?}"
+        matches!(&error, AttemptError::RetryLater { reason, .. } if reason.contains("could not be reached")),
+        "{error:?}"
     );
 }
 
 #[tokio::test]
 async fn file_without_url_waits() {
-    let setback = asked(None).await.unwrap_err();
-    let told =
+    let error = check_file(None).await.unwrap_err();
+    let expected =
         "file 1 of 1 (video/mp4): the file has no public URL: the file could not be read: the bucket is not to be had";
-    assert_eq!(setback, AttemptError::RetryLater { retry_at: None, reason: told.to_owned() });
+    assert_eq!(error, AttemptError::RetryLater { retry_at: None, reason: expected.to_owned() });
 }

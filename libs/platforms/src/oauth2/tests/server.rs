@@ -34,7 +34,7 @@ impl Server {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = Self { url: format!("http://{}", listener.local_addr().unwrap()), ..Self::default() };
-        let routes = Router::new().fallback(answer).with_state(server.clone());
+        let routes = Router::new().fallback(respond).with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, routes).await });
         server
     }
@@ -73,25 +73,26 @@ impl AppSource for Server {
         Ok(Arc::new(AppCredentials::new("us:1", "our secret+")))
     }
 
-    fn refused(&self, _: &Arc<AppCredentials>) {
+    fn report_refused(&self, _: &Arc<AppCredentials>) {
         self.refused.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-async fn answer(State(server): State<Server>, request: Request) -> Response {
+async fn respond(State(server): State<Server>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let header = |name: &str| head.headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
     let body = to_bytes(body, 100_000).await.unwrap();
-    let mut saw = Map::new();
+    let mut parameters = Map::new();
     if let Some(pair) = header("authorization").strip_prefix("Basic ") {
-        saw.insert("authorization".to_owned(), String::from_utf8(STANDARD.decode(pair).unwrap()).unwrap().into());
+        parameters
+            .insert("authorization".to_owned(), String::from_utf8(STANDARD.decode(pair).unwrap()).unwrap().into());
     }
     let query = head.uri.query().unwrap_or_default().as_bytes();
     for (name, value) in [query, &body].into_iter().flat_map(url::form_urlencoded::parse) {
-        let twice = saw.insert(name.to_string(), value.into());
-        assert!(twice.is_none(), "{name} is there twice");
+        let duplicate = parameters.insert(name.to_string(), value.into());
+        assert!(duplicate.is_none(), "{name} is there twice");
     }
-    server.saw.lock().unwrap().push((format!("{} {}", head.method, head.uri.path()), saw.into()));
+    server.saw.lock().unwrap().push((format!("{} {}", head.method, head.uri.path()), parameters.into()));
     let Some((status, body)) = server.answers.lock().unwrap().pop_front() else {
         let cut = std::io::Error::other("cut");
         return Body::from_stream(stream::once(async { Err::<bytes::Bytes, _>(cut) })).into_response();

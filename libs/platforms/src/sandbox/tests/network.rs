@@ -34,11 +34,11 @@ impl Network {
     }
 
     /// From now on the connection is cut before the response to a post.
-    pub(super) fn cuts(&self) {
+    pub(super) fn cut_responses(&self) {
         *self.answer.lock().unwrap() = None;
     }
 
-    pub(super) fn finds(&self, status: u16, body: Value) {
+    pub(super) fn respond_to_look_up(&self, status: u16, body: Value) {
         *self.found.lock().unwrap() = (status, body);
     }
 
@@ -78,10 +78,10 @@ impl Network {
 }
 
 pub(super) fn adapter_at(base_url: &str) -> Sandbox {
-    adapter_of(base_url, Arc::new(AppCredentials::new("us", "our-secret")))
+    adapter_with(base_url, Arc::new(AppCredentials::new("us", "our-secret")))
 }
 
-pub(super) fn adapter_of(base_url: &str, app: Arc<dyn AppSource>) -> Sandbox {
+pub(super) fn adapter_with(base_url: &str, app: Arc<dyn AppSource>) -> Sandbox {
     let _ = rustls::crypto::ring::default_provider().install_default();
     Sandbox::at(base_url.parse().unwrap(), HttpClients::new(AddressPolicy::PublicOnly), app)
 }

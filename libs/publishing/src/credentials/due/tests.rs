@@ -10,11 +10,11 @@ use storage::testing::connect;
 use tokio::sync::Barrier;
 
 use super::*;
-use crate::testing::{Network, Registered, Renewal, Rig, later};
+use crate::testing::{Network, RefreshFault, Registered, Rig, later};
 
 /// A deployment with this platform and no accounts.
-async fn rig(network: Network) -> Rig {
-    Rig::with(0, Network { renewal: Model::Rotating, ..network }).await
+async fn rig(platform: Network) -> Rig {
+    Rig::with(0, Network { renewal: Model::Rotating, ..platform }).await
 }
 
 /// Connects `count` accounts on a platform whose credentials are due at noon.
@@ -117,9 +117,9 @@ async fn unrefreshable_grant_warns_then_needs_reconnection() {
         assert_eq!((waiting(&rig, until - second).await, waiting(&rig, until).await), (0, waits), "{from}");
     }
 
-    let told = rig.events.all();
-    assert_eq!(told[0].detail["expires_at"], domain::schedule::show(ends_at));
-    assert_eq!(told[0].detail["connection_id"], serde_json::json!(connection.connection_id));
+    let events_sent = rig.events.all();
+    assert_eq!(events_sent[0].detail["expires_at"], domain::schedule::show(ends_at));
+    assert_eq!(events_sent[0].detail["connection_id"], serde_json::json!(connection.connection_id));
     assert_eq!(waiting(&rig, ends_at + TimeDelta::days(99)).await, 0);
 }
 
@@ -136,7 +136,7 @@ async fn unlimited_credentials_are_checked_every_week() {
 }
 
 #[tokio::test]
-async fn eight_are_renewed_at_the_same_time() {
+async fn eight_grants_are_refreshed_concurrently() {
     // No call ends before eight have started.
     let rig = rig(Network { meeting: Some(Barrier::new(8)), ..Network::default() }).await;
     accounts(&rig, "sandbox", 16, &ending()).await;
@@ -145,7 +145,7 @@ async fn eight_are_renewed_at_the_same_time() {
 }
 
 #[tokio::test]
-async fn a_ninth_waits_until_one_has_ended() {
+async fn ninth_refresh_waits_until_another_ends() {
     // No call ends before nine have started.
     let rig = rig(Network { meeting: Some(Barrier::new(9)), ..Network::default() }).await;
     accounts(&rig, "sandbox", 9, &ending()).await;
@@ -175,20 +175,20 @@ fn slow(name: &'static str, clock: &Clock, seconds: i64) -> Network {
 }
 
 /// Adds this platform to the one of the rig.
-fn with(rig: &mut Rig, network: Network) -> Arc<Network> {
-    let network = Arc::new(network);
+fn add_platform(rig: &mut Rig, platform: Network) -> Arc<Network> {
+    let platform = Arc::new(platform);
     rig.renewable = Registry::from_adapters(vec![
         Box::new(Registered(Arc::clone(&rig.network))),
-        Box::new(Registered(Arc::clone(&network))),
+        Box::new(Registered(Arc::clone(&platform))),
     ]);
-    network
+    platform
 }
 
 #[tokio::test]
 async fn round_starts_nothing_after_its_time_and_next_continues() {
     let mut rig = rig(Network::default()).await;
     let slow = slow("slow", &rig.clock, 10);
-    with(&mut rig, slow);
+    add_platform(&mut rig, slow);
     accounts(&rig, "slow", 40, &ending()).await;
 
     let first = round(&rig).await;
@@ -206,24 +206,27 @@ async fn round_starts_nothing_after_its_time_and_next_continues() {
 async fn unreachable_platform_does_not_delay_others() {
     let mut rig = rig(Network::default()).await;
     let away = slow("away", &rig.clock, 5);
-    away.renewals.lock().unwrap().extend(vec![Renewal::Unreachable; 1000]);
-    let away = with(&mut rig, away);
+    away.renewals.lock().unwrap().extend(vec![RefreshFault::Unreachable; 1000]);
+    let away = add_platform(&mut rig, away);
     // One after the other they would take longer than a round.
     accounts(&rig, "away", 100, &ending()).await;
     accounts(&rig, "sandbox", 10, &ending()).await;
 
     assert_eq!(round(&rig).await, 10);
 
-    let asked = usize::try_from(*away.renewed.lock().unwrap()).unwrap();
-    assert!(usize::try_from(AWAY).unwrap() < asked && asked < 40, "and it is asked again afterwards: {asked}");
+    let refresh_calls = usize::try_from(*away.renewed.lock().unwrap()).unwrap();
+    assert!(
+        usize::try_from(AWAY).unwrap() < refresh_calls && refresh_calls < 40,
+        "and it is asked again afterwards: {refresh_calls}"
+    );
 }
 
 #[tokio::test]
 async fn briefly_unreachable_platform_is_retried_in_the_same_round() {
     let mut rig = rig(Network::default()).await;
     let away = slow("away", &rig.clock, 0);
-    away.renewals.lock().unwrap().extend(vec![Renewal::Unreachable; usize::try_from(AWAY).unwrap() + AT_ONCE]);
-    with(&mut rig, away);
+    away.renewals.lock().unwrap().extend(vec![RefreshFault::Unreachable; usize::try_from(AWAY).unwrap() + AT_ONCE]);
+    add_platform(&mut rig, away);
     accounts(&rig, "away", 100, &ending()).await;
 
     let renewed = round(&rig).await;

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::*;
 
 #[tokio::test]
-async fn a_refresh_token_that_was_spent_by_a_lost_answer_asks_for_reconnection() {
-    let rig = ending(noon(), [Renewal::Unreachable, Renewal::Gone]).await;
+async fn refresh_token_used_by_a_lost_response_needs_reconnection() {
+    let rig = ending(noon(), [RefreshFault::Unreachable, RefreshFault::Gone]).await;
     let post = rig.schedule("Hello", noon()).await;
 
     rig.live(later(120)).await;
@@ -18,8 +18,8 @@ async fn a_refresh_token_that_was_spent_by_a_lost_answer_asks_for_reconnection()
 }
 
 #[tokio::test]
-async fn a_refused_renewal_asks_for_reconnection_and_is_not_tried_again() {
-    let rig = rig([Renewal::Gone]).await;
+async fn refused_refresh_needs_reconnection_and_is_not_retried() {
+    let rig = rig([RefreshFault::Gone]).await;
     let post = rig.schedule("Hello", noon()).await;
 
     rig.live(later(600)).await;
@@ -37,8 +37,8 @@ async fn a_refused_renewal_asks_for_reconnection_and_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_rejected_token_is_renewed_and_the_post_sent_with_the_new_one() {
-    let rig = ending(later(3000), [Renewal::Rotated]).await;
+async fn rejected_token_is_refreshed_and_the_post_published() {
+    let rig = ending(later(3000), [RefreshFault::Rotated]).await;
     rig.network.faults.lock().unwrap().push_back(PublishFault::Gone);
     rig.schedule("Hello", noon()).await;
 
@@ -50,8 +50,8 @@ async fn a_rejected_token_is_renewed_and_the_post_sent_with_the_new_one() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_rejected_right_after_its_renewal_asks_for_reconnection() {
-    let rig = ending(later(3000), [Renewal::Rotated, Renewal::Rotated]).await;
+async fn token_rejected_after_its_refresh_needs_reconnection() {
+    let rig = ending(later(3000), [RefreshFault::Rotated, RefreshFault::Rotated]).await;
     rig.network.faults.lock().unwrap().extend([PublishFault::Gone, PublishFault::Gone]);
     let post = rig.schedule("Hello", noon()).await;
 
@@ -66,8 +66,8 @@ async fn a_token_that_is_rejected_right_after_its_renewal_asks_for_reconnection(
 }
 
 #[tokio::test]
-async fn a_token_that_has_worked_for_a_while_is_renewed_when_it_is_rejected() {
-    let rig = rig([Renewal::Rotated, Renewal::Rotated]).await;
+async fn rejected_older_token_is_refreshed() {
+    let rig = rig([RefreshFault::Rotated, RefreshFault::Rotated]).await;
     assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 1);
     rig.live(noon() + ON_PROBATION).await;
     rig.network.faults.lock().unwrap().push_back(PublishFault::Gone);
@@ -96,7 +96,7 @@ async fn rejected_call_has_known_outcome_even_if_the_event_bus_fails() {
 
 #[tokio::test]
 async fn lost_grant_emits_its_event_before_the_write_and_retries() {
-    let rig = rig([Renewal::Gone, Renewal::Gone]).await;
+    let rig = rig([RefreshFault::Gone, RefreshFault::Gone]).await;
     rig.events.down.store(true, Ordering::SeqCst);
 
     assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 0);
@@ -116,7 +116,7 @@ async fn lost_grant_emits_its_event_before_the_write_and_retries() {
 async fn failed_write_of_lost_grant_repeats_event_with_same_id() {
     let mut rig = ending(noon(), []).await;
     let losses = Arc::new(AtomicU32::new(1));
-    rig.publishing.store = storage::testing::losing_updates(&rig.store, Arc::clone(&losses));
+    rig.publishing.store = storage::testing::store_losing_updates(&rig.store, Arc::clone(&losses));
     let lost = rig.grant(0).await;
 
     rig.publishing.credential_service().lose(&lost).await.unwrap_err();

@@ -3,7 +3,7 @@
 
 use domain::connection::Connection;
 use domain::testing::a_connection;
-use storage::testing::{a_connect_flow, connect_as_before};
+use storage::testing::{a_connect_flow, connect_legacy};
 use storage::{Connecting, KeptIn, NewCredentials, credentials_context, grant_context};
 
 use super::*;
@@ -12,10 +12,10 @@ const GRANT: &str = "sandbox/person";
 
 /// Three accounts of one grant whose credentials expire in half a minute; the last one has a secret
 /// of its own.
-async fn rig(renewals: impl IntoIterator<Item = Renewal>) -> Rig {
-    let network = Network { renewal: Model::Rotating, ..Network::default() };
-    network.renewals.lock().unwrap().extend(renewals);
-    let mut rig = Rig::with(0, network).await;
+async fn rig(renewals: impl IntoIterator<Item = RefreshFault>) -> Rig {
+    let platform = Network { renewal: Model::Rotating, ..Network::default() };
+    platform.renewals.lock().unwrap().extend(renewals);
+    let mut rig = Rig::with(0, platform).await;
     let credentials = Rig::credentials(Some(later(30)));
     let mut connecting = Vec::new();
     for index in 0..3 {
@@ -51,8 +51,8 @@ async fn lost(rig: &Rig) -> [bool; 3] {
 }
 
 #[tokio::test]
-async fn one_renewal_is_for_all_accounts_of_the_grant() {
-    let rig = rig([Renewal::Rotated]).await;
+async fn one_refresh_serves_all_accounts_of_the_grant() {
+    let rig = rig([RefreshFault::Rotated]).await;
 
     assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 1);
 
@@ -67,8 +67,8 @@ async fn one_renewal_is_for_all_accounts_of_the_grant() {
 }
 
 #[tokio::test]
-async fn accounts_whose_posts_meet_share_one_renewal() {
-    let rig = rig([Renewal::Rotated]).await;
+async fn concurrent_posts_of_one_grant_share_a_refresh() {
+    let rig = rig([RefreshFault::Rotated]).await;
     let records = [rig.connection(0).await, rig.connection(1).await, rig.connection(2).await];
 
     let ends = futures::future::join_all(records.iter().map(|it| given(&rig, it))).await;
@@ -79,7 +79,7 @@ async fn accounts_whose_posts_meet_share_one_renewal() {
 
 #[tokio::test]
 async fn lost_grant_emits_an_event_for_each_account() {
-    let rig = rig([Renewal::Gone]).await;
+    let rig = rig([RefreshFault::Gone]).await;
 
     assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 0);
 
@@ -97,13 +97,13 @@ async fn account_has_its_own_secret_next_to_the_grant() {
     let first = given(&rig, &rig.connection(0).await).await.unwrap();
     let last = given(&rig, &rig.connection(2).await).await.unwrap();
 
-    assert!(first.own.is_none());
-    assert_eq!(last.own.unwrap().expose_secret(), "own secret");
+    assert!(first.own_token.is_none());
+    assert_eq!(last.own_token.unwrap().expose_secret(), "own secret");
 }
 
 #[tokio::test]
 async fn rejected_own_secret_loses_only_that_account() {
-    let rig = rig([Renewal::Rotated]).await;
+    let rig = rig([RefreshFault::Rotated]).await;
     let (account, used) = (rig.connection(2).await, rig.grant(2).await);
     let platform = rig.renewable.get("sandbox").unwrap();
 
@@ -117,24 +117,24 @@ async fn rejected_own_secret_loses_only_that_account() {
 
 /// An account that was connected before grants had records of their own, with credentials that
 /// expire in half a minute.
-async fn from_before(renewals: impl IntoIterator<Item = Renewal>) -> Rig {
-    let network = Network { renewal: Model::Rotating, ..Network::default() };
-    network.renewals.lock().unwrap().extend(renewals);
-    let mut rig = Rig::with(0, network).await;
+async fn rig_with_legacy_credentials(renewals: impl IntoIterator<Item = RefreshFault>) -> Rig {
+    let platform = Network { renewal: Model::Rotating, ..Network::default() };
+    platform.renewals.lock().unwrap().extend(renewals);
+    let mut rig = Rig::with(0, platform).await;
     let mut connection = a_connection(&rig.user);
     connection.token_expires_at = Some(later(30));
     let credentials = Rig::credentials(connection.token_expires_at);
     let context = credentials_context(connection.user_id, connection.connection_id, "sandbox");
     let sealed = rig.sealer.seal(credentials.to_bytes().expose_secret().as_bytes(), &context).await.unwrap();
-    connect_as_before(&rig.store, &connection, &sealed, Some(noon())).await;
+    connect_legacy(&rig.store, &connection, &sealed, Some(noon())).await;
     rig.accounts.push(connection);
     rig
 }
 
 #[tokio::test]
-async fn credentials_from_before_are_used_where_they_are_while_they_last() {
-    let rig = from_before([]).await;
-    rig.store.forget_refresh(&rig.accounts[0]).await.unwrap();
+async fn valid_legacy_credentials_are_used_in_place() {
+    let rig = rig_with_legacy_credentials([]).await;
+    rig.store.remove_from_refresh_index(&rig.accounts[0]).await.unwrap();
     let mut record = rig.connection(0).await;
     assert!(matches!(record.kept, KeptIn::Connection(_)));
     record.connection.needs_reconnection = false;
@@ -152,8 +152,8 @@ async fn credentials_from_before_are_used_where_they_are_while_they_last() {
 }
 
 #[tokio::test]
-async fn credentials_from_before_move_to_a_record_of_their_own_with_their_renewal() {
-    let rig = from_before([Renewal::Rotated]).await;
+async fn legacy_credentials_move_when_they_are_refreshed() {
+    let rig = rig_with_legacy_credentials([RefreshFault::Rotated]).await;
 
     let given = given(&rig, &rig.connection(0).await).await.unwrap();
 
@@ -164,7 +164,7 @@ async fn credentials_from_before_move_to_a_record_of_their_own_with_their_renewa
 
 #[tokio::test]
 async fn due_legacy_credentials_are_moved_and_refreshed_in_one_round() {
-    let rig = from_before([Renewal::Rotated]).await;
+    let rig = rig_with_legacy_credentials([RefreshFault::Rotated]).await;
 
     assert_eq!(rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap(), 1);
 
@@ -173,8 +173,8 @@ async fn due_legacy_credentials_are_moved_and_refreshed_in_one_round() {
 }
 
 #[tokio::test]
-async fn a_grant_from_before_that_is_gone_asks_for_reconnection() {
-    let rig = from_before([Renewal::Gone]).await;
+async fn lost_legacy_grant_needs_reconnection() {
+    let rig = rig_with_legacy_credentials([RefreshFault::Gone]).await;
     let post = rig.schedule("Hello", noon()).await;
 
     rig.live(later(60)).await;

@@ -8,8 +8,8 @@ use domain::sealing::SealContext;
 use super::*;
 
 #[tokio::test]
-async fn a_reconnection_during_a_renewal_is_not_overwritten() {
-    let rig = rig([Renewal::Gone]).await;
+async fn reconnection_during_a_refresh_is_not_overwritten() {
+    let rig = rig([RefreshFault::Gone]).await;
     let record = rig.connection(0).await;
     let gate = rig.network.hold_refresh();
 
@@ -29,9 +29,9 @@ async fn a_reconnection_during_a_renewal_is_not_overwritten() {
 
 #[tokio::test]
 async fn new_credentials_are_stored_despite_a_short_store_outage() {
-    let mut rig = rig([Renewal::Rotated]).await;
+    let mut rig = rig([RefreshFault::Rotated]).await;
     let losses = Arc::new(AtomicU32::new(0));
-    rig.publishing.store = storage::testing::losing_updates(&rig.store, Arc::clone(&losses));
+    rig.publishing.store = storage::testing::store_losing_updates(&rig.store, Arc::clone(&losses));
     let record = rig.connection(0).await;
     let gate = rig.network.hold_refresh();
 
@@ -48,13 +48,13 @@ async fn new_credentials_are_stored_despite_a_short_store_outage() {
 }
 
 /// Seals this many times, then fails.
-struct Tired {
+struct FailingSealer {
     sealer: Arc<dyn Sealer>,
     left: AtomicU32,
 }
 
 #[async_trait::async_trait]
-impl Sealer for Tired {
+impl Sealer for FailingSealer {
     async fn seal(&self, plain: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError> {
         let less = |left: u32| left.checked_sub(1);
         match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) {
@@ -71,7 +71,8 @@ impl Sealer for Tired {
 #[tokio::test]
 async fn no_refresh_token_is_used_if_sealing_fails() {
     let mut rig = rig([]).await;
-    rig.publishing.sealer = Arc::new(Tired { sealer: Arc::clone(&rig.publishing.sealer), left: AtomicU32::new(0) });
+    rig.publishing.sealer =
+        Arc::new(FailingSealer { sealer: Arc::clone(&rig.publishing.sealer), left: AtomicU32::new(0) });
     let record = rig.connection(0).await;
     let platform = rig.renewable.get("sandbox").unwrap();
 

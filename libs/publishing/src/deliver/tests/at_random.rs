@@ -47,8 +47,8 @@ async fn random_events_publish_at_most_once_and_report_truly() {
         for post in &posts {
             let post = rig.post(post).await;
             for delivery in rig.deliveries(&post).await {
-                let of = format!("{}-{}-", delivery.post_id, delivery.target_id);
-                let texts: Vec<_> = public.iter().filter(|it| it.reference.starts_with(&of)).collect();
+                let reference_prefix = format!("{}-{}-", delivery.post_id, delivery.target_id);
+                let texts: Vec<_> = public.iter().filter(|it| it.reference.starts_with(&reference_prefix)).collect();
                 let target = post.target(delivery.target_id).unwrap();
                 match delivery.state {
                     State::Published(_) => {
@@ -63,7 +63,7 @@ async fn random_events_publish_at_most_once_and_report_truly() {
         }
         assert_eq!((rig.pending(0).await, rig.pending(1).await), (0, 0), "seed {seed}");
         let counts = rig.counts().await;
-        assert_eq!((counts.published + counts.failed, counts.of(None)), (4, 4), "seed {seed}");
+        assert_eq!((counts.published + counts.failed, counts.count(None)), (4, 4), "seed {seed}");
         assert_eq!(rig.due().await, [], "seed {seed}");
     }
 }

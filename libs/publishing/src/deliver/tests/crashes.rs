@@ -24,7 +24,7 @@ async fn crash_after_the_call_is_found_by_a_look_up() {
     let rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     let delivery = rig.delivery(&post).await;
-    rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
+    rig.network.public.lock().unwrap().push(crate::testing::a_public_post("Hello", &reference(&delivery)));
     rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
 
     rig.live(later(300)).await;
@@ -40,7 +40,7 @@ async fn missing_roll_up_is_done_by_the_sweep() {
     rig.queue.take();
     let delivery = rig.delivery(&post).await;
     let intended = rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
-    rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
+    rig.network.public.lock().unwrap().push(crate::testing::a_public_post("Hello", &reference(&delivery)));
     let published = Published::new("p1".to_owned(), noon());
     rig.leave(&intended, intended.clone().record_publish(Ok(published), noon(), 0)).await;
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);

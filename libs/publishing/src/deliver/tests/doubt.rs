@@ -7,7 +7,7 @@ use platforms::conformance::log::Log;
 use super::*;
 
 #[tokio::test]
-async fn a_lost_answer_is_found_and_nothing_is_sent_again() {
+async fn post_with_lost_response_is_found_and_not_resent() {
     let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -21,9 +21,9 @@ async fn a_lost_answer_is_found_and_nothing_is_sent_again() {
 #[tokio::test]
 async fn outcome_that_is_always_confirmed_later_is_not_counted_as_unknown() {
     for is_confirmed_later in [false, true] {
-        let (log, _kept) = Log::kept();
-        let network = Network { is_confirmed_later, ..Network::default() }.with_faults([PublishFault::LostAnswer]);
-        let rig = Rig::with(1, network).await;
+        let (log, _kept) = Log::capture();
+        let platform = Network { is_confirmed_later, ..Network::default() }.with_faults([PublishFault::LostAnswer]);
+        let rig = Rig::with(1, platform).await;
         let post = rig.schedule("Hello", later(5)).await;
 
         rig.live(later(3600)).await;
@@ -34,7 +34,7 @@ async fn outcome_that_is_always_confirmed_later_is_not_counted_as_unknown() {
 }
 
 #[tokio::test]
-async fn a_lost_call_is_made_again_only_when_it_can_no_longer_take_effect() {
+async fn lost_call_is_retried_only_after_the_settle_time() {
     let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -85,10 +85,10 @@ async fn accepted_then_refused_post_fails_with_platform_message() {
 
     rig.live(later(30)).await;
 
-    let words = failure(&rig, &post).await;
+    let message = failure(&rig, &post).await;
     let expected = "Sandbox accepted the post and then refused it: the video could not be processed. \
                     Edit the post and reschedule it.";
-    assert_eq!(words, expected);
+    assert_eq!(message, expected);
     rig.live(later(5) + RETRY_WINDOW).await;
     assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
 }
@@ -96,10 +96,10 @@ async fn accepted_then_refused_post_fails_with_platform_message() {
 /// A list without the post may lag. Only proof that nothing is public permits the message that the
 /// post failed.
 #[tokio::test]
-async fn refusal_after_a_lost_answer_warns_unless_the_platform_proves_absence() {
-    for (answer, may_be_public) in [(Resolution::NotFound, true), (Resolution::NotPublished, false)] {
+async fn refusal_after_a_lost_response_warns_unless_absence_is_proven() {
+    for (resolution, may_be_public) in [(Resolution::NotFound, true), (Resolution::NotPublished, false)] {
         let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall, PublishFault::Refused])).await;
-        *rig.network.always.lock().unwrap() = Some(answer);
+        *rig.network.always.lock().unwrap() = Some(resolution);
         let post = rig.schedule("Hello", later(5)).await;
 
         rig.live(later(3600)).await;
@@ -116,7 +116,7 @@ async fn refusal_after_a_lost_answer_warns_unless_the_platform_proves_absence() 
 }
 
 #[tokio::test]
-async fn post_that_is_given_up_after_a_lost_answer_may_be_public() {
+async fn post_given_up_after_a_lost_response_may_be_public() {
     let busy = std::iter::repeat_n(PublishFault::Busy(None), 500);
     let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall]).with_faults(busy)).await;
     *rig.network.always.lock().unwrap() = Some(Resolution::NotFound);
@@ -141,8 +141,8 @@ async fn undeterminable_outcome_fails_and_names_where_to_look() {
 
     rig.live(later(3600)).await;
 
-    let words = failure(&rig, &post).await;
-    assert!(words.starts_with("The post may be public: look at your page"), "{words}");
+    let message = failure(&rig, &post).await;
+    assert!(message.starts_with("The post may be public: look at your page"), "{message}");
     assert_eq!(rig.network.calls(), 1);
 }
 
@@ -184,41 +184,41 @@ async fn call_is_marked_as_repetition_only_after_an_unknown_outcome() {
 
 /// A platform whose list lags behind longer than a call may still run, and which refuses
 /// duplicates.
-fn listing_late(after: TimeDelta) -> Network {
+fn platform_listing_late(after: TimeDelta) -> Network {
     Network { listed_after: after, ..Network::default() }
         .with_faults([PublishFault::LostAnswer, PublishFault::Duplicate])
 }
 
 #[tokio::test]
-async fn a_post_that_is_listed_late_is_found_and_not_sent_again() {
-    let rig = Rig::with(1, listing_late(TimeDelta::minutes(30))).await;
+async fn post_listed_late_is_found_and_not_resent() {
+    let rig = Rig::with(1, platform_listing_late(TimeDelta::minutes(30))).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(600)).await;
-    let words = rig.post(&post).await.targets[0].error_message.clone().unwrap();
-    assert!(words.contains("refused the post as a duplicate"), "{words}");
+    let message = rig.post(&post).await.targets[0].error_message.clone().unwrap();
+    assert!(message.contains("refused the post as a duplicate"), "{message}");
     rig.live(later(7200)).await;
 
     assert_published_once(&rig, &post, "Hello").await;
     let calls = rig.network.calls.lock().unwrap().clone();
     assert_eq!(calls.len(), 2);
     assert_eq!(rig.post(&post).await.targets[0].published_at, Some(calls[0]), "the first call made it");
-    let looked = rig.network.looked_since.lock().unwrap().clone();
-    assert!(looked.iter().all(|(since, _)| *since <= calls[0]), "{looked:?}");
-    assert!(looked.iter().all(|(_, called_at)| calls.iter().any(|it| *called_at <= *it)), "{looked:?}");
-    assert!(looked.last().unwrap().1 > calls[0], "about the second call: {looked:?}");
+    let look_ups = rig.network.looked_since.lock().unwrap().clone();
+    assert!(look_ups.iter().all(|(since, _)| *since <= calls[0]), "{look_ups:?}");
+    assert!(look_ups.iter().all(|(_, called_at)| calls.iter().any(|it| *called_at <= *it)), "{look_ups:?}");
+    assert!(look_ups.last().unwrap().1 > calls[0], "about the second call: {look_ups:?}");
 }
 
 #[tokio::test]
 async fn unlisted_duplicate_fails_after_a_day_as_possibly_public() {
-    let rig = Rig::with(1, listing_late(TimeDelta::days(9))).await;
+    let rig = Rig::with(1, platform_listing_late(TimeDelta::days(9))).await;
     let post = rig.schedule("Hello", later(5)).await;
 
     rig.live(later(3600)).await;
     rig.clock.skip_to(later(5) + RETRY_WINDOW - TimeDelta::seconds(5));
     rig.live(later(5) + RETRY_WINDOW + TimeDelta::hours(1)).await;
 
-    let words = failure(&rig, &post).await;
-    assert!(words.starts_with("The post may be public."), "{words}");
+    let message = failure(&rig, &post).await;
+    assert!(message.starts_with("The post may be public."), "{message}");
     assert_eq!(rig.network.calls(), 2);
 }

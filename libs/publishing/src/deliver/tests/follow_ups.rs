@@ -5,10 +5,10 @@ use storage::Disconnected;
 
 use super::*;
 
-fn network(following: impl IntoIterator<Item = Result<Followed, AttemptError>>) -> Network {
-    let network = Network { follow_ups: vec!["comment", "playlist"], ..Network::default() };
-    network.following.lock().unwrap().extend(following);
-    network
+fn network(results: impl IntoIterator<Item = Result<Followed, AttemptError>>) -> Network {
+    let platform = Network { follow_ups: vec!["comment", "playlist"], ..Network::default() };
+    platform.following.lock().unwrap().extend(results);
+    platform
 }
 
 fn busy() -> Result<Followed, AttemptError> {
@@ -26,15 +26,15 @@ fn missed_in(log: &Log) -> Vec<String> {
         let value = line.split_once(&format!("{name}=")).map(|it| it.1.split(' ').next().unwrap().replace('"', ""));
         value.unwrap_or_default()
     };
-    let told = lines.lines().filter(|it| it.contains("were not done"));
-    let words = |it: &str| ["follow_up", "follow_ups_missed", "why"].map(|name| field(it, name)).join(" ");
-    told.map(words).collect()
+    let missed = lines.lines().filter(|it| it.contains("were not done"));
+    let summary = |it: &str| ["follow_up", "follow_ups_missed", "why"].map(|name| field(it, name)).join(" ");
+    missed.map(summary).collect()
 }
 
 #[tokio::test]
 async fn follow_ups_run_in_order_and_delay_nothing() {
     let again = Ok(Followed::Again { progress: "half".to_owned(), at: later(20) });
-    let (log, _kept) = Log::kept();
+    let (log, _kept) = Log::capture();
     let rig = Rig::with(1, network([busy(), again])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -65,7 +65,7 @@ async fn follow_ups_run_after_an_unknown_outcome_too() {
 #[tokio::test]
 async fn follow_up_with_unknown_outcome_is_skipped_and_next_runs() {
     let lost = Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() });
-    let (log, _kept) = Log::kept();
+    let (log, _kept) = Log::capture();
     let rig = Rig::with(1, network([lost])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -78,7 +78,7 @@ async fn follow_up_with_unknown_outcome_is_skipped_and_next_runs() {
 
 #[tokio::test]
 async fn failing_follow_up_is_given_up_within_the_hour() {
-    let (log, _kept) = Log::kept();
+    let (log, _kept) = Log::capture();
     let rig = Rig::with(1, network(vec![busy(); 40])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -91,12 +91,12 @@ async fn failing_follow_up_is_given_up_within_the_hour() {
 }
 
 /// A post whose worker died after the publication, with a comment and a playlist as follow-ups.
-async fn published_and_no_more(rig: &Rig) -> (Post, Delivery) {
+async fn crash_after_publication(rig: &Rig) -> (Post, Delivery) {
     let post = rig.schedule("Hello", noon()).await;
     rig.queue.take();
     let delivery = rig.delivery(&post).await;
     let intended = rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
-    rig.network.public.lock().unwrap().push(crate::testing::a_public("Hello", &reference(&delivery)));
+    rig.network.public.lock().unwrap().push(crate::testing::a_public_post("Hello", &reference(&delivery)));
     let names = vec!["comment".to_owned(), "playlist".to_owned()];
     let published = intended.clone().record_publish(Ok(Published::new("p1", noon())), noon(), 0);
     let published = rig.leave(&intended, published.with_follow_ups(names, noon())).await;
@@ -106,9 +106,9 @@ async fn published_and_no_more(rig: &Rig) -> (Post, Delivery) {
 #[tokio::test]
 async fn follow_up_not_started_within_the_hour_is_late() {
     for (has_begun, missed) in [(false, "comment 2 late"), (true, "comment 2 unknown")] {
-        let (log, _kept) = Log::kept();
+        let (log, _kept) = Log::capture();
         let rig = Rig::with(1, network([])).await;
-        let (post, published) = published_and_no_more(&rig).await;
+        let (post, published) = crash_after_publication(&rig).await;
         if has_begun {
             rig.leave(&published, published.clone().begin_follow_up(noon())).await;
         }
@@ -123,10 +123,10 @@ async fn follow_up_not_started_within_the_hour_is_late() {
 
 #[tokio::test]
 async fn follow_ups_after_a_lost_grant_are_logged_as_missed() {
-    let (log, _kept) = Log::kept();
-    let network = Network { renewal: platforms::RefreshPolicy::Rotating, ..network([busy()]) };
-    network.renewals.lock().unwrap().extend(vec![crate::testing::Renewal::Gone; 9]);
-    let rig = Rig::with(1, network).await;
+    let (log, _kept) = Log::capture();
+    let platform = Network { renewal: platforms::RefreshPolicy::Rotating, ..network([busy()]) };
+    platform.renewals.lock().unwrap().extend(vec![crate::testing::RefreshFault::Gone; 9]);
+    let rig = Rig::with(1, platform).await;
     let post = rig.schedule("Hello", later(5)).await;
     rig.live(later(10)).await;
     rig.reconnect(0, Rig::credentials(Some(later(11))), None).await;
@@ -154,7 +154,7 @@ async fn many_workers_make_each_call_once() {
 async fn crash_after_publication_loses_and_repeats_no_follow_up() {
     for has_begun in [false, true] {
         let rig = Rig::with(1, network([])).await;
-        let (post, published) = published_and_no_more(&rig).await;
+        let (post, published) = crash_after_publication(&rig).await;
         if has_begun {
             rig.leave(&published, published.clone().begin_follow_up(noon())).await;
             rig.live(noon() + LEASE_DURATION - TimeDelta::seconds(1)).await;
@@ -170,7 +170,7 @@ async fn crash_after_publication_loses_and_repeats_no_follow_up() {
 }
 
 #[tokio::test]
-async fn nothing_follows_once_the_account_is_disconnected() {
+async fn no_follow_up_runs_after_disconnection() {
     let rig = Rig::with(1, network([busy()])).await;
     let post = rig.schedule("Hello", later(5)).await;
     rig.live(later(10)).await;

@@ -6,7 +6,7 @@ use domain::post::Authority;
 use super::*;
 
 #[tokio::test]
-async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() {
+async fn post_with_revoked_grant_is_published_after_reconnection() {
     let rig = Rig::with(1, Network::default().with_faults([PublishFault::Gone])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -15,9 +15,9 @@ async fn a_revoked_grant_asks_for_reconnection_and_the_post_goes_out_after_it() 
     assert_eq!(rig.events.types(), ["post.scheduled", "connection.needs_reconnection"]);
     let waiting = rig.post(&post).await;
     assert_eq!((waiting.status, rig.pending(0).await), (PostStatus::Scheduled, 1));
-    let words = waiting.targets[0].error_message.clone().unwrap();
+    let message = waiting.targets[0].error_message.clone().unwrap();
     assert_eq!(
-        words,
+        message,
         "Sandbox no longer accepts this connection: revoked. Connect the account again. We will try again, for up to \
          24 hours after the scheduled time.",
         "the platform's own words stay"
@@ -38,10 +38,10 @@ async fn post_waiting_for_reconnection_can_be_unscheduled_or_deleted() {
     rig.live(later(600)).await;
     assert_eq!(rig.pending(0).await, 2);
 
-    let taken_back = rig.reschedule(&one, None).await;
+    let unscheduled = rig.reschedule(&one, None).await;
     let deleted = rig.publishing.delete_post(rig.post(&other).await, Authority::Posts, None).await.unwrap();
 
-    assert!(matches!((taken_back, deleted), (Changed::Done(_), Changed::Done(_))));
+    assert!(matches!((unscheduled, deleted), (Changed::Done(_), Changed::Done(_))));
     assert_eq!((rig.pending(0).await, rig.due().await), (0, Vec::new()));
     rig.reconnect(0, Rig::credentials(None), None).await;
     rig.live(later(7200)).await;
@@ -49,7 +49,7 @@ async fn post_waiting_for_reconnection_can_be_unscheduled_or_deleted() {
 }
 
 #[tokio::test]
-async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
+async fn post_fails_a_day_after_its_grant_was_lost() {
     let rig = Rig::with(1, Network::default().with_faults([PublishFault::Gone])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -59,11 +59,11 @@ async fn a_grant_that_stays_gone_fails_the_post_a_day_later() {
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
     rig.live(later(5) + RETRY_WINDOW + TICK * 7).await;
 
-    let words = failure(&rig, &post).await;
+    let message = failure(&rig, &post).await;
     assert!(
-        words.starts_with("Not published within 24 hours of the scheduled time")
-            && words.contains("Connect the account again."),
-        "{words}"
+        message.starts_with("Not published within 24 hours of the scheduled time")
+            && message.contains("Connect the account again."),
+        "{message}"
     );
     assert_eq!(rig.network.calls(), 1);
 }
@@ -86,7 +86,7 @@ async fn grant_lost_during_unknown_outcome_is_resolved_after_reconnection() {
 }
 
 #[tokio::test]
-async fn an_open_intent_outlives_a_grant_that_is_gone() {
+async fn open_intent_survives_a_lost_grant() {
     let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
     rig.network.resolutions.lock().unwrap().extend([Resolution::Pending { reason: "revoked".to_owned() }]);
     let post = rig.schedule("Hello", noon()).await;

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A platform that prepares for ten minutes, in steps of this many seconds.
-async fn with_steps_of(seconds: i64) -> Rig {
+async fn rig_with_slow_steps(seconds: i64) -> Rig {
     let mut rig = Rig::new().await;
     let clock = rig.clock.clone();
     let on_step = Some(Box::new(move || clock.advance(TimeDelta::seconds(seconds))) as _);
@@ -12,8 +12,8 @@ async fn with_steps_of(seconds: i64) -> Rig {
 }
 
 #[tokio::test]
-async fn a_worker_begins_no_step_that_it_has_no_time_for() {
-    let rig = with_steps_of(9).await;
+async fn worker_starts_no_step_after_its_start_window() {
+    let rig = rig_with_slow_steps(9).await;
     let again = |progress: &str| Ok(Step::Again { progress: progress.to_owned(), at: noon() });
     rig.network.steps.lock().unwrap().extend(["one", "two", "three"].map(again));
     let post = rig.schedule("Hello", later(600)).await;
@@ -36,7 +36,7 @@ async fn a_worker_begins_no_step_that_it_has_no_time_for() {
 
 #[tokio::test]
 async fn due_second_too_late_for_a_worker_is_left_to_the_next() {
-    let rig = with_steps_of(8).await;
+    let rig = rig_with_slow_steps(8).await;
     let post = rig.schedule("Hello", later(11)).await;
     let message = rig.queue.take()[0].1;
 
@@ -69,8 +69,8 @@ async fn slow_refresh_leaves_the_call_to_the_next_worker() {
 
 #[tokio::test]
 async fn intent_time_is_the_start_of_the_call() {
-    let network = Network { renewal: platforms::RefreshPolicy::Rotating, ..Network::default() };
-    let rig = Rig::with(1, network.with_faults([PublishFault::LostCall])).await;
+    let platform = Network { renewal: platforms::RefreshPolicy::Rotating, ..Network::default() };
+    let rig = Rig::with(1, platform.with_faults([PublishFault::LostCall])).await;
     rig.reconnect(0, Rig::credentials(Some(later(10))), None).await;
     let post = rig.schedule("Hello", noon()).await;
     let message = rig.queue.take().remove(0).1;

@@ -6,8 +6,8 @@ use super::*;
 
 #[tokio::test]
 async fn preparation_continues_after_a_crash() {
-    let lead = TimeDelta::minutes(10);
-    let rig = Rig::with(1, Network { lead: Some(lead), ..Network::default() }).await;
+    let lead_time = TimeDelta::minutes(10);
+    let rig = Rig::with(1, Network { lead: Some(lead_time), ..Network::default() }).await;
     let again = |progress: &str, seconds| Ok(Step::Again { progress: progress.to_owned(), at: later(seconds) });
     let ready = Ok(Step::Ready { progress: Some("uploaded".to_owned()) });
     rig.network.steps.lock().unwrap().extend([again("one", 0), again("two", 700), ready]);
@@ -28,8 +28,8 @@ async fn preparation_continues_after_a_crash() {
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
     rig.live(later(1300)).await;
 
-    let given = [None, Some("one".to_owned()), Some("two".to_owned())];
-    assert_eq!(*rig.network.prepared.lock().unwrap(), given);
+    let expected = [None, Some("one".to_owned()), Some("two".to_owned())];
+    assert_eq!(*rig.network.prepared.lock().unwrap(), expected);
     assert_eq!(rig.network.public.lock().unwrap()[0].progress.as_deref(), Some("uploaded"));
     assert_eq!(*rig.network.calls.lock().unwrap(), [later(1200)]);
     assert_published_once(&rig, &post, "Hello").await;
@@ -37,8 +37,8 @@ async fn preparation_continues_after_a_crash() {
 
 #[tokio::test]
 async fn expired_preparation_is_repeated_and_the_post_published() {
-    let network = Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() };
-    let rig = Rig::with(1, network.with_faults([PublishFault::Stale])).await;
+    let platform = Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() };
+    let rig = Rig::with(1, platform.with_faults([PublishFault::Stale])).await;
     let ready = |progress: &str| Ok(Step::Ready { progress: Some(progress.to_owned()) });
     rig.network.steps.lock().unwrap().extend([ready("old"), ready("new")]);
     let post = rig.schedule("Hello", later(1200)).await;
@@ -46,9 +46,9 @@ async fn expired_preparation_is_repeated_and_the_post_published() {
     rig.live(later(1201)).await;
     let waiting = rig.post(&post).await;
     assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
-    let words = "Sandbox no longer has the prepared post: a file has expired. It has to be prepared again. We will \
+    let message = "Sandbox no longer has the prepared post: a file has expired. It has to be prepared again. We will \
                  try again, for up to 24 hours after the scheduled time.";
-    assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
+    assert_eq!(waiting.targets[0].error_message.as_deref(), Some(message));
     rig.live(later(1300)).await;
 
     assert_eq!(*rig.network.prepared.lock().unwrap(), [None, None]);
@@ -78,7 +78,7 @@ async fn failed_preparation_is_retried_and_the_post_can_be_changed() {
 }
 
 #[tokio::test]
-async fn a_file_that_the_platform_refuses_fails_the_post_before_its_time() {
+async fn refused_file_fails_the_post_before_it_is_due() {
     let rig = Rig::with(1, Network { lead: Some(TimeDelta::minutes(10)), ..Network::default() }).await;
     let refused = AttemptError::Refused { reason: "too dark".to_owned() };
     rig.network.steps.lock().unwrap().push_back(Err(refused));
@@ -86,7 +86,7 @@ async fn a_file_that_the_platform_refuses_fails_the_post_before_its_time() {
 
     rig.live(later(700)).await;
 
-    let words = failure(&rig, &post).await;
-    assert!(words.starts_with("Sandbox refused a file or another step before publishing: too dark."), "{words}");
+    let message = failure(&rig, &post).await;
+    assert!(message.starts_with("Sandbox refused a file or another step before publishing: too dark."), "{message}");
     assert_eq!(rig.network.calls(), 0);
 }

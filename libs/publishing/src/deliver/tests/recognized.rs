@@ -23,14 +23,14 @@ async fn candidate_is_accepted_once_no_other_delivery_claims_it() {
     let rig = Rig::with(1, by_looks([PublishFault::LostAnswer])).await;
     let post = rig.schedule("Hello", noon()).await;
 
-    let believed_at = noon() + SETTLES + PUBLISH_CALL_DELAY;
-    rig.live(believed_at - TimeDelta::seconds(5)).await;
+    let accepted_at = noon() + SETTLES + PUBLISH_CALL_DELAY;
+    rig.live(accepted_at - TimeDelta::seconds(5)).await;
     let waiting = rig.post(&post).await;
     assert_eq!(waiting.status, PostStatus::Publishing);
     let note = waiting.targets[0].error_message.clone().unwrap_or_default();
     assert!(note.contains("The account shows a post that looks like this one"), "{note}");
 
-    rig.live(believed_at + TimeDelta::seconds(10)).await;
+    rig.live(accepted_at + TimeDelta::seconds(10)).await;
     assert_published_once(&rig, &post, "Hello").await;
 }
 
@@ -93,8 +93,8 @@ async fn returned_post_of_another_delivery_is_a_refusal() {
 
     assert_eq!(ids(&rig, &[&first]).await, ["p1"]);
     let second = rig.post(&second).await;
-    let words = second.targets[0].error_message.clone().unwrap();
-    assert!(words.contains("one that existed already (p1)"), "{words}");
+    let message = second.targets[0].error_message.clone().unwrap();
+    assert!(message.contains("one that existed already (p1)"), "{message}");
 }
 
 #[tokio::test]
@@ -106,6 +106,6 @@ async fn lost_grant_and_unknown_outcome_do_not_promise_publication() {
 
     rig.live(later(60)).await;
 
-    let words = rig.post(&post).await.targets[0].error_message.clone().unwrap();
-    assert!(words.contains("We look the post up") && !words.contains("We will try again"), "{words}");
+    let message = rig.post(&post).await.targets[0].error_message.clone().unwrap();
+    assert!(message.contains("We look the post up") && !message.contains("We will try again"), "{message}");
 }

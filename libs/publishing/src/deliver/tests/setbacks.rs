@@ -12,14 +12,14 @@ async fn refused_post_fails_with_the_platform_message() {
 
     rig.live(later(3600)).await;
 
-    let words = failure(&rig, &post).await;
-    assert_eq!(words, "Sandbox refused the post: not polite enough. Edit the post and reschedule it.");
+    let message = failure(&rig, &post).await;
+    assert_eq!(message, "Sandbox refused the post: not polite enough. Edit the post and reschedule it.");
     assert_eq!((rig.network.calls(), rig.network.texts().len()), (1, 0));
     assert_eq!(rig.events.types(), ["post.scheduled", "target.failed", "post.failed"]);
 }
 
 #[tokio::test]
-async fn a_busy_platform_is_asked_again_when_it_says() {
+async fn busy_platform_is_retried_at_its_retry_time() {
     let rig =
         Rig::with(1, Network::default().with_faults([PublishFault::Busy(None), PublishFault::Busy(Some(later(500)))]))
             .await;
@@ -28,9 +28,9 @@ async fn a_busy_platform_is_asked_again_when_it_says() {
     rig.live(later(300)).await;
     let waiting = rig.post(&post).await;
     assert_eq!(waiting.status, PostStatus::Scheduled);
-    let words = "Sandbox has not accepted the post: too many posts. We will try again, for up to 24 hours after the \
+    let message = "Sandbox has not accepted the post: too many posts. We will try again, for up to 24 hours after the \
                  scheduled time.";
-    assert_eq!(waiting.targets[0].error_message.as_deref(), Some(words));
+    assert_eq!(waiting.targets[0].error_message.as_deref(), Some(message));
     rig.live(later(3600)).await;
 
     assert_published_once(&rig, &post, "Hello").await;
@@ -40,7 +40,7 @@ async fn a_busy_platform_is_asked_again_when_it_says() {
 }
 
 #[tokio::test]
-async fn a_platform_that_stays_busy_is_given_up_a_day_later() {
+async fn post_is_given_up_after_a_day_of_busy_platform() {
     let rig = Rig::with(1, Network::default().with_faults(vec![PublishFault::Busy(None); 200])).await;
     let post = rig.schedule("Hello", later(5)).await;
 
@@ -50,18 +50,18 @@ async fn a_platform_that_stays_busy_is_given_up_a_day_later() {
     assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
     rig.live(later(5) + RETRY_WINDOW + TICK).await;
 
-    let words = failure(&rig, &post).await;
+    let message = failure(&rig, &post).await;
     assert!(
-        words.starts_with(
+        message.starts_with(
             "Not published within 24 hours of the scheduled time. Sandbox has not accepted the post: too many"
-        ) && !words.contains("We will"),
-        "{words}"
+        ) && !message.contains("We will"),
+        "{message}"
     );
     assert!(rig.network.calls() < 100, "{}", rig.network.calls());
 }
 
 #[tokio::test]
-async fn a_quota_that_opens_after_a_day_is_waited_for() {
+async fn delivery_waits_for_a_quota_reset_after_more_than_a_day() {
     let opens_at = later(5) + RETRY_WINDOW + TimeDelta::hours(3);
     let rig = Rig::with(1, Network::default().with_faults([PublishFault::Busy(Some(opens_at))])).await;
     let post = rig.schedule("Hello", later(5)).await;
@@ -83,13 +83,13 @@ async fn quota_still_exhausted_after_its_reset_is_given_up_soon() {
 
     rig.live(opens_at + TimeDelta::minutes(20)).await;
 
-    let words = failure(&rig, &post).await;
-    assert!(words.starts_with("Not published within 27 hours of the scheduled time"), "{words}");
+    let message = failure(&rig, &post).await;
+    assert!(message.starts_with("Not published within 27 hours of the scheduled time"), "{message}");
     assert_eq!(rig.network.calls(), 2);
 }
 
 #[tokio::test]
-async fn a_post_of_a_platform_that_is_switched_off_waits_and_goes_out_later() {
+async fn post_of_a_disabled_platform_is_published_once_enabled() {
     let mut rig = Rig::new().await;
     let post = rig.schedule("Hello", noon()).await;
     let on = std::mem::replace(&mut rig.platforms, Registry::from_adapters(Vec::new()));

@@ -1,22 +1,22 @@
 //! Grants that cover several accounts, and credentials that move to them.
 
 use super::*;
-use crate::testing::connect_as_before;
+use crate::testing::connect_legacy;
 use crate::write_outcome::WriteOutcome;
 
 /// Accounts with these ids, all of the same grant.
-fn pages(user: &User, ids: &[&str], grant: &str) -> Vec<Connecting> {
+fn accounts_of_grant(user: &User, ids: &[&str], grant: &str) -> Vec<Connecting> {
     let made = domain::testing::ids();
-    let page = |id: &&str| {
+    let account = |id: &&str| {
         let mut connection = a_connection(user);
         connection.connection_id = made.fresh();
         connection.profile.account_id = (*id).to_owned();
-        of_grant(connection, Some(grant))
+        account_of_grant(connection, Some(grant))
     };
-    ids.iter().map(page).collect()
+    ids.iter().map(account).collect()
 }
 
-async fn deleted(store: &Store, account: &Connecting) -> Option<CredentialsRecord> {
+async fn disconnect(store: &Store, account: &Connecting) -> Option<CredentialsRecord> {
     let connection = &account.connection;
     match store.delete_connection(connection.user_id, connection.connection_id, noon()).await.unwrap() {
         Disconnected::Deleted { ended, .. } => ended.map(|it| *it),
@@ -27,7 +27,7 @@ async fn deleted(store: &Store, account: &Connecting) -> Option<CredentialsRecor
 #[tokio::test]
 async fn accounts_of_one_grant_share_its_credentials() {
     let (store, user) = (store().await, a_user());
-    let accounts = pages(&user, &["a", "b", "c"], "person");
+    let accounts = accounts_of_grant(&user, &["a", "b", "c"], "person");
     let hash = "several";
     store.begin_connect_flow(hash, &a_connect_flow(&user, FlowState::ChoosingAccounts)).await.unwrap();
 
@@ -48,12 +48,12 @@ async fn accounts_of_one_grant_share_its_credentials() {
 #[tokio::test]
 async fn credentials_are_deleted_with_their_last_account() {
     let (store, user) = (store().await, a_user());
-    let accounts = pages(&user, &["a", "b"], "person");
+    let accounts = accounts_of_grant(&user, &["a", "b"], "person");
     connected(&store, &user, &accounts.iter().collect::<Vec<_>>(), b"shared").await;
 
-    assert_eq!(deleted(&store, &accounts[0]).await, None, "the other one needs them");
+    assert_eq!(disconnect(&store, &accounts[0]).await, None, "the other one needs them");
     assert_eq!(grant(&store, &accounts[1]).await.connections, [accounts[1].connection.connection_id].into());
-    assert_eq!(deleted(&store, &accounts[1]).await.unwrap().sealed, b"shared");
+    assert_eq!(disconnect(&store, &accounts[1]).await.unwrap().sealed, b"shared");
 
     assert!(store.credentials(user.user_id, "sandbox/person").await.unwrap().is_none());
 }
@@ -62,10 +62,10 @@ async fn credentials_are_deleted_with_their_last_account() {
 async fn concurrent_disconnects_delete_shared_credentials_once() {
     let (store, user) = (store().await, a_user());
     for _ in 0..10 {
-        let accounts = pages(&user, &["a", "b"], "person");
+        let accounts = accounts_of_grant(&user, &["a", "b"], "person");
         connected(&store, &user, &accounts.iter().collect::<Vec<_>>(), b"shared").await;
 
-        let (one, other) = tokio::join!(deleted(&store, &accounts[0]), deleted(&store, &accounts[1]));
+        let (one, other) = tokio::join!(disconnect(&store, &accounts[0]), disconnect(&store, &accounts[1]));
 
         assert!(one.is_some() ^ other.is_some(), "{one:?} {other:?}");
         assert!(store.credentials(user.user_id, "sandbox/person").await.unwrap().is_none());
@@ -75,9 +75,9 @@ async fn concurrent_disconnects_delete_shared_credentials_once() {
 #[tokio::test]
 async fn account_of_a_new_grant_leaves_the_old_grant() {
     let (store, user) = (store().await, a_user());
-    let accounts = pages(&user, &["a", "b"], "person");
+    let accounts = accounts_of_grant(&user, &["a", "b"], "person");
     connected(&store, &user, &accounts.iter().collect::<Vec<_>>(), b"first").await;
-    let by_another = |account: &Connecting| of_grant(account.connection.clone(), Some("another"));
+    let by_another = |account: &Connecting| account_of_grant(account.connection.clone(), Some("another"));
 
     assert_eq!(connected(&store, &user, &[&by_another(&accounts[0])], b"second").await, done());
     assert_eq!(grant(&store, &accounts[0]).await.sealed, b"second");
@@ -104,15 +104,18 @@ async fn older_generation_does_not_change_a_connection() {
 
     assert!(store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap());
     assert!(!store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap(), "already marked");
-    assert!(!store.show_renewed(id, &renewed(2)).await.unwrap(), "the refused credentials");
+    assert!(!store.mark_refreshed(id, &renewed(2)).await.unwrap(), "the refused credentials");
     assert!(needs().await);
-    assert!(store.show_renewed(id, &renewed(3)).await.unwrap());
+    assert!(store.mark_refreshed(id, &renewed(3)).await.unwrap());
     assert!(!needs().await);
     assert!(!store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap());
     assert!(!needs().await);
 
     assert!(store.mark_needs_reconnection(id, &renewed(3), LostGrant::Account).await.unwrap());
-    assert!(!store.show_renewed(id, &renewed(4)).await.unwrap(), "a refresh of the grant does not restore the account");
+    assert!(
+        !store.mark_refreshed(id, &renewed(4)).await.unwrap(),
+        "a refresh of the grant does not restore the account"
+    );
     connected(&store, &user, &[&account], b"again").await;
     assert!(!needs().await);
 }
@@ -121,8 +124,8 @@ async fn older_generation_does_not_change_a_connection() {
 async fn legacy_credentials_are_read_and_moved() {
     let (store, user) = (store().await, a_user());
     let connection = Connection { pending: 3, ..a_connection(&user) };
-    connect_as_before(&store, &connection, b"beside", Some(noon())).await;
-    let account = of_grant(connection.clone(), None);
+    connect_legacy(&store, &connection, b"beside", Some(noon())).await;
+    let account = account_of_grant(connection.clone(), None);
     let read = record(&store, &account).await;
     assert_eq!(read.kept, KeptIn::Connection(b"beside".to_vec()));
     assert_eq!(grant(&store, &account).await.beside, Some(connection.connection_id));
@@ -149,11 +152,11 @@ async fn legacy_credentials_are_read_and_moved() {
 async fn legacy_credentials_are_deleted_or_replaced_by_a_new_grant() {
     let (store, user) = (store().await, a_user());
     let account = an_account(&user);
-    connect_as_before(&store, &account.connection, b"beside", None).await;
-    let ended = deleted(&store, &account).await.unwrap();
+    connect_legacy(&store, &account.connection, b"beside", None).await;
+    let ended = disconnect(&store, &account).await.unwrap();
     assert_eq!((ended.sealed.as_slice(), ended.beside), (b"beside".as_slice(), Some(account.connection.connection_id)));
 
-    connect_as_before(&store, &account.connection, b"beside", Some(noon())).await;
+    connect_legacy(&store, &account.connection, b"beside", Some(noon())).await;
     assert_eq!(connected(&store, &user, &[&account], b"newer").await, done());
     assert_eq!(grant(&store, &account).await.sealed, b"newer");
     let id = account.connection.connection_id;

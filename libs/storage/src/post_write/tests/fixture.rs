@@ -39,7 +39,7 @@ impl Fixture {
 
     pub(super) fn deliveries(&self, post: &Post) -> Vec<Delivery> {
         let write_id = || self.ids.fresh::<PostId>().get();
-        post.to_deliver().map(|it| Delivery::new(post, it, None, write_id(), noon())).collect()
+        post.targets_to_deliver().map(|it| Delivery::new(post, it, None, write_id(), noon())).collect()
     }
 
     pub(super) async fn write(
@@ -61,7 +61,7 @@ impl Fixture {
     }
 
     pub(super) async fn counts(&self) -> Counts {
-        self.store.surroundings(self.user.user_id, [], [], None, noon()).await.unwrap().counts
+        self.store.load_post_context(self.user.user_id, [], [], None, noon()).await.unwrap().counts
     }
 
     pub(super) async fn pending(&self) -> Vec<u32> {

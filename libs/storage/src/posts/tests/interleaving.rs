@@ -14,23 +14,23 @@ use tokio::sync::Mutex;
 
 use super::*;
 
-type Before = Arc<dyn Fn(String) -> BoxFuture<'static, ()> + Send + Sync>;
+type BeforeCall = Arc<dyn Fn(String) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Sends one call at a time, in order, each after `before` has received its body.
 #[derive(Clone)]
-struct OneByOne {
+struct SequentialClient {
     inner: SharedHttpConnector,
-    before: Before,
+    before: BeforeCall,
     lock: Arc<Mutex<()>>,
 }
 
-impl fmt::Debug for OneByOne {
+impl fmt::Debug for SequentialClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("OneByOne")
     }
 }
 
-impl HttpConnector for OneByOne {
+impl HttpConnector for SequentialClient {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let Self { inner, before, lock } = self.clone();
         HttpConnectorFuture::new(async move {
@@ -42,7 +42,7 @@ impl HttpConnector for OneByOne {
     }
 }
 
-impl HttpClient for OneByOne {
+impl HttpClient for SequentialClient {
     fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
         SharedHttpConnector::new(self.clone())
     }
@@ -51,19 +51,20 @@ impl HttpClient for OneByOne {
 /// A store with the same tables, which calls `before` before every call.
 fn interleaved(store: &Store, before: impl Fn(String) -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Store {
     let inner = aws_smithy_http_client::Connector::builder().build_http();
-    let client = OneByOne { inner: SharedHttpConnector::new(inner), before: Arc::new(before), lock: Arc::default() };
+    let client =
+        SequentialClient { inner: SharedHttpConnector::new(inner), before: Arc::new(before), lock: Arc::default() };
     let config = store.client.config().to_builder().http_client(client);
     Store { client: Client::from_conf(config.build()), ..store.clone() }
 }
 
 /// The current version of a post that is moved during the test.
 #[derive(Clone)]
-struct Moved {
+struct MovingPost {
     store: Store,
     post: Arc<Mutex<Post>>,
 }
 
-impl Moved {
+impl MovingPost {
     async fn to(&self, status: PostStatus) {
         let mut post = self.post.lock().await;
         let scheduled_at = (status == PostStatus::Scheduled).then(noon);
@@ -74,14 +75,14 @@ impl Moved {
 }
 
 /// Four drafts; the test moves the second.
-async fn four_drafts() -> (Store, domain::user::User, Moved) {
+async fn four_drafts() -> (Store, domain::user::User, MovingPost) {
     let (store, user) = (store().await, a_user());
     for number in 1..=4 {
         let post = Post { post_id: PostId::new(number).unwrap(), ..domain::testing::a_post(&user, None, &[]) };
         write(&store, None, Some(&post)).await;
     }
     let post = store.post(user.user_id, PostId::new(2).unwrap()).await.unwrap().unwrap();
-    let moved = Moved { store: store.clone(), post: Arc::new(Mutex::new(post)) };
+    let moved = MovingPost { store: store.clone(), post: Arc::new(Mutex::new(post)) };
     (store, user, moved)
 }
 

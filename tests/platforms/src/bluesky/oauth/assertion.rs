@@ -14,46 +14,46 @@ const MAX_AGE_SECONDS: i64 = 60;
 impl Client {
     /// Checks what the client says of itself. `jkt` is the key of its `DPoP`
     /// proof, which has to be another one.
-    pub(super) fn authenticate(&self, form: &Form, world: &NetworkState, jkt: &str) -> Result<ClientAuth, Refusal> {
+    pub(super) fn authenticate(&self, form: &Form, network: &NetworkState, jkt: &str) -> Result<ClientAuth, Refusal> {
         let Some(keys) = &self.keys else { return Ok(ClientAuth::None) };
         let assertion = form.want("client_assertion", "invalid_request")?;
         if form.get("client_assertion_type") != Some(ASSERTION_TYPE) {
-            return Err(invalid("Unsupported client_assertion_type"));
+            return Err(invalid_client("Unsupported client_assertion_type"));
         }
-        let jwt = Jwt::read(assertion).ok_or_else(|| invalid("Unable to verify \"client_assertion\" JWT"))?;
-        let kid = jwt.header["kid"].as_str().ok_or_else(|| invalid("\"kid\" required in client_assertion"))?;
+        let jwt = Jwt::read(assertion).ok_or_else(|| invalid_client("Unable to verify \"client_assertion\" JWT"))?;
+        let kid = jwt.header["kid"].as_str().ok_or_else(|| invalid_client("\"kid\" required in client_assertion"))?;
         let key = keys.iter().find(|it| it.kid == kid);
-        let key = key.ok_or_else(|| failed("no applicable key found in the JSON Web Key Set"))?;
+        let key = key.ok_or_else(|| assertion_failed("no applicable key found in the JSON Web Key Set"))?;
 
         require(jwt.is_signed_by(&key.key), "signature verification failed")?;
         require(jwt.text("iss") == Some(&self.id), "unexpected \"iss\" claim value")?;
         require(jwt.text("sub") == Some(&self.id), "unexpected \"sub\" claim value")?;
-        require(jwt.text("aud") == Some(world.issuer()), "unexpected \"aud\" claim value")?;
-        let now = world.seconds();
-        let age = now - jwt.time("iat").ok_or_else(|| failed("missing required \"iat\" claim"))?;
+        require(jwt.text("aud") == Some(network.issuer()), "unexpected \"aud\" claim value")?;
+        let now = network.seconds();
+        let age = now - jwt.time("iat").ok_or_else(|| assertion_failed("missing required \"iat\" claim"))?;
         require((0..=MAX_AGE_SECONDS).contains(&age), "\"iat\" claim timestamp check failed")?;
         require(jwt.time("exp").is_some_and(|exp| now < exp), "\"exp\" claim timestamp check failed")?;
-        let jti = jwt.text("jti").ok_or_else(|| failed("missing required \"jti\" claim"))?;
+        let jti = jwt.text("jti").ok_or_else(|| assertion_failed("missing required \"jti\" claim"))?;
 
         if key.key.thumbprint() == jkt {
             let why = "The DPoP proof must be signed with a different key than the client assertion";
             return Err(Refusal::oauth("invalid_request", why));
         }
-        if !world.state().first_time("assertion", &format!("{} {jti}", self.id)) {
+        if !network.state().is_first_use("assertion", &format!("{} {jti}", self.id)) {
             return Err(Refusal::oauth("invalid_grant", "private_key_jwt jti reused"));
         }
         Ok(ClientAuth::PrivateKeyJwt(key.clone()))
     }
 }
 
-fn require(holds: bool, otherwise: &str) -> Result<(), Refusal> {
-    if holds { Ok(()) } else { Err(failed(otherwise)) }
+fn require(holds: bool, message: &str) -> Result<(), Refusal> {
+    if holds { Ok(()) } else { Err(assertion_failed(message)) }
 }
 
-fn failed(why: &str) -> Refusal {
-    invalid(&format!("Validation of \"client_assertion\" failed: {why}"))
+fn assertion_failed(why: &str) -> Refusal {
+    invalid_client(&format!("Validation of \"client_assertion\" failed: {why}"))
 }
 
-fn invalid(why: &str) -> Refusal {
+fn invalid_client(why: &str) -> Refusal {
     Refusal::oauth("invalid_client", why)
 }

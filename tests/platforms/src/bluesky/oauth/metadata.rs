@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::bluesky::world::Shared;
 
 /// `GET /.well-known/oauth-authorization-server`.
-pub(super) async fn metadata(State(world): State<Shared>) -> Json<Value> {
-    let issuer = world.issuer();
+pub(super) async fn metadata(State(network): State<Shared>) -> Json<Value> {
+    let issuer = network.issuer();
     Json(json!({
         "issuer": issuer,
         "request_parameter_supported": true,
@@ -32,7 +32,7 @@ pub(super) async fn metadata(State(world): State<Shared>) -> Json<Value> {
         "pushed_authorization_request_endpoint": format!("{issuer}/oauth/par"),
         "require_pushed_authorization_requests": true,
         "dpop_signing_alg_values_supported": ["ES256"],
-        "protected_resources": [world.pds()],
+        "protected_resources": [network.pds()],
         "client_id_metadata_document_supported": true,
     }))
 }

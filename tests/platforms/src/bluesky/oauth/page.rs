@@ -19,10 +19,13 @@ pub(super) struct Shown {
 }
 
 /// `GET /oauth/authorize`: only for requests that were pushed.
-pub(super) async fn show(State(world): State<Shared>, Query(shown): Query<Shown>) -> Result<Html<String>, Refusal> {
-    let asked = open(&world, &shown)?;
+pub(super) async fn show(
+    State(network): State<Shared>,
+    Query(page_query): Query<Shown>,
+) -> Result<Html<String>, Refusal> {
+    let asked = open(&network, &page_query)?;
     let hint = asked.login_hint.unwrap_or_default();
-    let query = [("client_id", &shown.client_id), ("request_uri", &shown.request_uri.unwrap_or_default())];
+    let query = [("client_id", &page_query.client_id), ("request_uri", &page_query.request_uri.unwrap_or_default())];
     let query: String = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
     let query = escape(&query);
     Ok(Html(consent::page(
@@ -31,7 +34,7 @@ pub(super) async fn show(State(world): State<Shared>, Query(shown): Query<Shown>
             "<p>The app <code>{}</code> asks for access to {}: <code>{}</code></p>\n\
              <form method=\"post\" action=\"/oauth/authorize/accept?{query}\"><button>Accept</button></form>\
              <form method=\"post\" action=\"/oauth/authorize/reject?{query}\"><button>Deny access</button></form>",
-            escape(&shown.client_id),
+            escape(&page_query.client_id),
             if hint.is_empty() { "your account".to_owned() } else { escape(&hint) },
             escape(&asked.scope)
         ),
@@ -40,23 +43,23 @@ pub(super) async fn show(State(world): State<Shared>, Query(shown): Query<Shown>
 
 /// The person's click; the query is that of the page.
 pub(super) async fn decide(
-    State(world): State<Shared>,
+    State(network): State<Shared>,
     Path(decision): Path<String>,
-    Query(shown): Query<Shown>,
+    Query(query): Query<Shown>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    if headers.get("origin").is_none_or(|it| it != world.issuer()) {
+    if headers.get("origin").is_none_or(|it| it != network.issuer()) {
         return Err(Refusal::oauth("invalid_request", "Invalid origin").with_status(StatusCode::FORBIDDEN));
     }
-    let asked = open(&world, &shown)?;
-    let uri = shown.request_uri.unwrap_or_default();
+    let asked = open(&network, &query)?;
+    let uri = query.request_uri.unwrap_or_default();
     let hinted = asked.login_hint.as_deref().is_none_or(account::is_it);
-    let mut state = world.state();
+    let mut state = network.state();
     let answer = match decision.as_str() {
         // The client named another account than the only one that there is here.
         "accept" if !hinted => return Err(Refusal::oauth("invalid_request", "Unknown account")),
         "accept" => {
-            let code = state.requests.accept(&uri, world.clock.now());
+            let code = state.requests.accept(&uri, network.clock.now());
             vec![("code", code.expect("the request was just opened"))]
         }
         _ => {
@@ -65,17 +68,17 @@ pub(super) async fn decide(
             vec![("error", "access_denied".to_owned()), ("error_description", why)]
         }
     };
-    Ok(Redirect::to(&back(&asked, world.issuer(), &answer)).into_response())
+    Ok(Redirect::to(&redirect_url(&asked, network.issuer(), &answer)).into_response())
 }
 
-fn open(world: &Shared, shown: &Shown) -> Result<Asked, Refusal> {
-    let uri = shown.request_uri.as_deref();
+fn open(network: &Shared, query: &Shown) -> Result<Asked, Refusal> {
+    let uri = query.request_uri.as_deref();
     let uri = uri.ok_or_else(|| Refusal::oauth("invalid_request", "the request has to be pushed first"))?;
-    world.state().requests.open(uri, &shown.client_id, world.clock.now())
+    network.state().requests.open(uri, &query.client_id, network.clock.now())
 }
 
-fn back(asked: &Asked, issuer: &str, answer: &[(&str, String)]) -> String {
-    let mut url = Url::parse(&asked.redirect_uri).expect("a checked redirect is a URL");
-    url.query_pairs_mut().append_pair("iss", issuer).append_pair("state", &asked.state).extend_pairs(answer);
+fn redirect_url(request: &Asked, issuer: &str, parameters: &[(&str, String)]) -> String {
+    let mut url = Url::parse(&request.redirect_uri).expect("a checked redirect is a URL");
+    url.query_pairs_mut().append_pair("iss", issuer).append_pair("state", &request.state).extend_pairs(parameters);
     url.into()
 }

@@ -12,13 +12,13 @@ use crate::bluesky::world::Shared;
 use crate::bluesky::world::client::Client;
 use crate::bluesky::world::requests::Asked;
 
-pub(super) async fn push(State(world): State<Shared>, posted: Posted) -> Result<(StatusCode, Json<Value>), Refusal> {
-    let known = posted.authenticate(&world, "invalid_client")?;
-    let (form, client) = (&posted.form, &known.client);
+pub(super) async fn push(State(network): State<Shared>, request: Posted) -> Result<(StatusCode, Json<Value>), Refusal> {
+    let known = request.authenticate(&network, "invalid_client")?;
+    let (form, client) = (&request.form, &known.client);
     let invalid = |why: &str| Refusal::oauth("invalid_request", why);
 
     // Such as from before August 2025, commit 1899b1fc1 of `bluesky-social/atproto`.
-    if let Some(unknown) = client.narrow_scope().filter(|_| world.state().knows_no_narrow_scopes) {
+    if let Some(unknown) = client.narrow_scope().filter(|_| network.state().knows_no_narrow_scopes) {
         return Err(Refusal::oauth("invalid_client_metadata", format!("Unsupported scope \"{unknown}\"")));
     }
     for unsupported in ["claims", "id_token_hint", "nonce", "request", "request_uri"] {
@@ -30,7 +30,7 @@ pub(super) async fn push(State(world): State<Shared>, posted: Posted) -> Result<
         return Err(Refusal::oauth("unsupported_response_type", "only \"code\" is supported"));
     }
     let redirect_uri = form.want("redirect_uri", "invalid_request")?;
-    if !client.redirects_to(redirect_uri) {
+    if !client.has_redirect_uri(redirect_uri) {
         return Err(invalid(&format!("Invalid redirect_uri {redirect_uri}")));
     }
     let state = form.want("state", "invalid_request")?;
@@ -53,7 +53,7 @@ pub(super) async fn push(State(world): State<Shared>, posted: Posted) -> Result<
         jkt: known.jkt,
         login_hint,
     };
-    let request_uri = world.state().requests.push(asked, world.clock.now());
+    let request_uri = network.state().requests.push(asked, network.clock.now());
     // Five minutes, less a second for the time until the answer is written.
     Ok((StatusCode::CREATED, Json(json!({ "request_uri": request_uri, "expires_in": 299 }))))
 }

@@ -10,11 +10,11 @@ use crate::bluesky::world::Shared;
 
 /// Answers 200 `{}` even where there is no such token or the client cannot be
 /// authenticated. Only an unusable proof is refused.
-pub(super) async fn revoke(State(world): State<Shared>, posted: Posted) -> Result<Json<Value>, Refusal> {
-    let token = posted.form.want("token", "invalid_request")?;
-    match posted.authenticate(&world, "invalid_request") {
-        Ok(known) => world.state().grants.revoke(token, (&known.client, &known.auth, &known.jkt)),
-        Err(refusal) if refusal.is_about_proof() => return Err(refusal),
+pub(super) async fn revoke(State(network): State<Shared>, request: Posted) -> Result<Json<Value>, Refusal> {
+    let token = request.form.want("token", "invalid_request")?;
+    match request.authenticate(&network, "invalid_request") {
+        Ok(known) => network.state().grants.revoke(token, (&known.client, &known.auth, &known.jkt)),
+        Err(refusal) if refusal.needs_new_proof() => return Err(refusal),
         Err(_) => {}
     }
     Ok(Json(json!({})))

@@ -11,38 +11,38 @@ use crate::bluesky::world::grants::{ACCESS_LIVES, Grant};
 use crate::bluesky::world::{NetworkState, Shared};
 use crate::bluesky::{account, jose};
 
-pub(super) async fn token(State(world): State<Shared>, posted: Posted) -> Result<Json<Value>, Refusal> {
-    let known = posted.authenticate(&world, "invalid_grant")?;
-    let grant_type = posted.form.want("grant_type", "invalid_grant")?;
+pub(super) async fn token(State(network): State<Shared>, request: Posted) -> Result<Json<Value>, Refusal> {
+    let known = request.authenticate(&network, "invalid_grant")?;
+    let grant_type = request.form.want("grant_type", "invalid_grant")?;
     if !known.client.may(grant_type) {
         let why = format!("\"{grant_type}\" grant type is not allowed for this client");
         return Err(Refusal::oauth("invalid_grant", why));
     }
     match grant_type {
-        "authorization_code" => exchange(&world, &posted, &known),
-        _ => refresh(&world, &posted, &known),
+        "authorization_code" => exchange(&network, &request, &known),
+        _ => refresh(&network, &request, &known),
     }
 }
 
-fn exchange(world: &NetworkState, posted: &Posted, known: &Known) -> Result<Json<Value>, Refusal> {
+fn exchange(network: &NetworkState, request: &Posted, client: &Known) -> Result<Json<Value>, Refusal> {
     let invalid = |why: &str| Refusal::oauth("invalid_grant", why);
-    let form = &posted.form;
+    let form = &request.form;
     let code = form.want("code", "invalid_grant")?;
-    let now = world.clock.now();
-    let mut state = world.state();
+    let now = network.clock.now();
+    let mut state = network.state();
 
     let asked = state.requests.take_code(code, now);
     if asked.is_err() {
-        state.grants.end_code(code);
+        state.grants.revoke_by_code(code);
     }
     let asked = asked?;
-    if asked.client_id != known.client.id {
+    if asked.client_id != client.client.id {
         return Err(invalid("Token was not issued to this client"));
     }
-    if asked.jkt != known.jkt {
+    if asked.jkt != client.jkt {
         return Err(invalid("DPoP proof does not match the expected JKT"));
     }
-    if asked.auth != known.auth {
+    if asked.auth != client.auth {
         return Err(invalid("The session was initiated with a different key than the client assertion currently used"));
     }
     if form.get("redirect_uri") != Some(&asked.redirect_uri) {
@@ -55,26 +55,26 @@ fn exchange(world: &NetworkState, posted: &Posted, known: &Known) -> Result<Json
     if jose::digest(verifier) != asked.challenge {
         return Err(invalid("Invalid code_verifier"));
     }
-    if !state.first_time("challenge", &asked.challenge) {
+    if !state.is_first_use("challenge", &asked.challenge) {
         return Err(invalid("Code challenge already used"));
     }
-    let access = access_token(world, &known.jkt, &asked.client_id, now);
-    Ok(answer(state.grants.add(asked, known.auth.clone(), code, access, now)))
+    let access = access_token(network, &client.jkt, &asked.client_id, now);
+    Ok(token_response(state.grants.add(asked, client.auth.clone(), code, access, now)))
 }
 
-fn refresh(world: &NetworkState, posted: &Posted, known: &Known) -> Result<Json<Value>, Refusal> {
-    let token = posted.form.want("refresh_token", "invalid_grant")?;
-    let now = world.clock.now();
-    let access = access_token(world, &known.jkt, &known.client.id, now);
-    let by = (&known.client, &known.auth, known.jkt.as_str());
-    let mut state = world.state();
-    state.grants.rotate(token, by, access, now).map(answer)
+fn refresh(network: &NetworkState, request: &Posted, client: &Known) -> Result<Json<Value>, Refusal> {
+    let token = request.form.want("refresh_token", "invalid_grant")?;
+    let now = network.clock.now();
+    let access = access_token(network, &client.jkt, &client.client.id, now);
+    let by = (&client.client, &client.auth, client.jkt.as_str());
+    let mut state = network.state();
+    state.grants.rotate(token, by, access, now).map(token_response)
 }
 
-fn access_token(world: &NetworkState, jkt: &str, client_id: &str, now: DateTime<Utc>) -> String {
+fn access_token(network: &NetworkState, jkt: &str, client_id: &str, now: DateTime<Utc>) -> String {
     let claims = json!({
-        "iss": world.issuer(),
-        "aud": world.pds_did(),
+        "iss": network.issuer(),
+        "aud": network.pds_did(),
         "sub": account::DID,
         "jti": jose::random("tok-"),
         "iat": now.timestamp(),
@@ -82,10 +82,10 @@ fn access_token(world: &NetworkState, jkt: &str, client_id: &str, now: DateTime<
         "cnf": { "jkt": jkt },
         "client_id": client_id,
     });
-    world.key.sign("at+jwt", &claims)
+    network.key.sign("at+jwt", &claims)
 }
 
-fn answer(grant: &Grant) -> Json<Value> {
+fn token_response(grant: &Grant) -> Json<Value> {
     Json(json!({
         "access_token": grant.access,
         "token_type": "DPoP",

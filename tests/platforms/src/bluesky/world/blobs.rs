@@ -47,7 +47,7 @@ impl Blobs {
 
     /// Like `add`, with this type of the file.
     pub(in crate::bluesky) fn add_as(&mut self, mime_type: &str, bytes: Bytes, now: DateTime<Utc>) -> Value {
-        let (id, mime_type) = (cid::of_bytes(&bytes), mime_type.to_owned());
+        let (id, mime_type) = (cid::from_bytes(&bytes), mime_type.to_owned());
         let size = bytes.len();
         let stored = self.by_cid.entry(id.clone()).or_insert(Stored {
             mime_type: mime_type.clone(),
@@ -102,7 +102,7 @@ impl Blobs {
     }
 
     /// Removes those that nobody referred to in time.
-    pub(in crate::bluesky) fn collect_old(&mut self, now: DateTime<Utc>) {
+    pub(in crate::bluesky) fn collect_expired(&mut self, now: DateTime<Utc>) {
         self.collect(|uploaded_at| uploaded_at + UNREFERENCED_BLOBS_LIVE < now);
     }
 }

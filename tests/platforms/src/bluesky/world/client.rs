@@ -48,16 +48,16 @@ impl Client {
             let document = loopback_document(id, rest)?;
             return Self::read(id, &document, documents);
         }
-        let url = discoverable(id)?;
+        let url = parse_discoverable_id(id)?;
         let document = documents.get(id).ok_or_else(|| invalid("Unable to obtain client metadata"))?;
         let client = Self::read(id, document, documents)?;
-        belongs_to(&url, document, &client)?;
+        check_same_origin(&url, document, &client)?;
         Ok(client)
     }
 
     /// Whether the person may be sent there.
-    pub(in crate::bluesky) fn redirects_to(&self, uri: &str) -> bool {
-        self.redirect_uris.iter().any(|registered| matches(registered, uri))
+    pub(in crate::bluesky) fn has_redirect_uri(&self, uri: &str) -> bool {
+        self.redirect_uris.iter().any(|registered| is_same_redirect(registered, uri))
     }
 
     /// Whether the document declares this scope, letter by letter.
@@ -81,7 +81,7 @@ impl Client {
         let scopes = document["scope"].as_str().ok_or_else(|| invalid("Missing scope property"))?;
         let scopes: Vec<String> = scopes.split(' ').map(str::to_owned).collect();
         require(scopes.iter().any(|it| it == "atproto"), "Missing \"atproto\" scope")?;
-        require(has_no_twice(&scopes), "Duplicate scope")?;
+        require(has_no_duplicates(&scopes), "Duplicate scope")?;
 
         let response_types = list(document, "response_types", &["code"])?;
         require(response_types.iter().any(|it| it == "code"), "response_types must include \"code\"")?;
@@ -91,7 +91,7 @@ impl Client {
             "grant_types must contain authorization_code",
         )?;
         let known = |it: &String| matches!(it.as_str(), "authorization_code" | "refresh_token");
-        require(grant_types.iter().all(known) && has_no_twice(&grant_types), "Grant type is not supported")?;
+        require(grant_types.iter().all(known) && has_no_duplicates(&grant_types), "Grant type is not supported")?;
 
         let native = match document["application_type"].as_str() {
             None | Some("web") => false,
@@ -144,7 +144,7 @@ fn loopback_document(id: &str, rest: &str) -> Checked<Value> {
 }
 
 /// An id that is the address of a document that servers would fetch.
-fn discoverable(id: &str) -> Checked<Url> {
+fn parse_discoverable_id(id: &str) -> Checked<Url> {
     let url = Url::parse(id).map_err(|_| invalid(format!("Invalid client ID \"{id}\"")))?;
     let host = match url.host() {
         Some(Host::Domain(host)) if url.scheme() == "https" => host,
@@ -160,7 +160,7 @@ fn discoverable(id: &str) -> Checked<Url> {
 }
 
 /// What has to hold between a document and its address.
-fn belongs_to(url: &Url, document: &Value, client: &Client) -> Checked<()> {
+fn check_same_origin(url: &Url, document: &Value, client: &Client) -> Checked<()> {
     if let Some(uri) = document["client_uri"].as_str() {
         let parent = Url::parse(uri).map_err(|_| invalid("client_uri is not a URL"))?;
         let folder = format!("{}/", parent.path().trim_end_matches('/'));
@@ -226,7 +226,7 @@ fn keys(document: &Value, native: bool, documents: &BTreeMap<String, Value>) -> 
 
 /// Whether a redirect is the registered one. On loopback a registered one
 /// without a port stands for all ports.
-fn matches(registered: &str, asked: &str) -> bool {
+fn is_same_redirect(registered: &str, asked: &str) -> bool {
     if registered == asked {
         return true;
     }
@@ -251,9 +251,9 @@ fn is_local(host: &str) -> bool {
     !host.contains('.') || ["test", "local", "localhost", "example", "invalid"].contains(&end)
 }
 
-fn list(document: &Value, name: &str, otherwise: &[&str]) -> Checked<Vec<String>> {
+fn list(document: &Value, name: &str, default: &[&str]) -> Checked<Vec<String>> {
     match &document[name] {
-        Value::Null => Ok(otherwise.iter().map(|it| (*it).to_owned()).collect()),
+        Value::Null => Ok(default.iter().map(|it| (*it).to_owned()).collect()),
         Value::Array(items) => items
             .iter()
             .map(|it| it.as_str().map(str::to_owned))
@@ -263,12 +263,12 @@ fn list(document: &Value, name: &str, otherwise: &[&str]) -> Checked<Vec<String>
     }
 }
 
-fn has_no_twice(items: &[String]) -> bool {
+fn has_no_duplicates(items: &[String]) -> bool {
     items.iter().enumerate().all(|(index, it)| !items[..index].contains(it))
 }
 
-fn require(holds: bool, otherwise: &str) -> Checked<()> {
-    if holds { Ok(()) } else { Err(invalid(otherwise)) }
+fn require(holds: bool, message: &str) -> Checked<()> {
+    if holds { Ok(()) } else { Err(invalid(message)) }
 }
 
 fn invalid(why: impl Into<String>) -> Refusal {

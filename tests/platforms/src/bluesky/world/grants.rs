@@ -37,17 +37,17 @@ impl Grants {
     /// Adds a grant. `access` is its first access token.
     pub(in crate::bluesky) fn add(
         &mut self,
-        asked: Asked,
+        request: Asked,
         auth: ClientAuth,
         code: &str,
         access: String,
         now: DateTime<Utc>,
     ) -> &Grant {
         self.0.push(Grant {
-            client_id: asked.client_id,
+            client_id: request.client_id,
             auth,
-            jkt: asked.jkt,
-            scope: asked.scope,
+            jkt: request.jkt,
+            scope: request.scope,
             code: code.to_owned(),
             access,
             access_ends: now + ACCESS_LIVES,
@@ -79,7 +79,7 @@ impl Grants {
         let index = index.ok_or_else(|| invalid("Invalid refresh token"))?;
         let grant = &self.0[index];
         let checked = if grant.refresh == refresh {
-            grant.is_of(by).and_then(|()| if grant.is_over(now) { Err("Session expired") } else { Ok(()) })
+            grant.check_client(by).and_then(|()| if grant.is_expired(now) { Err("Session expired") } else { Ok(()) })
         } else {
             Err("Refresh token replayed")
         };
@@ -100,12 +100,12 @@ impl Grants {
     pub(in crate::bluesky) fn revoke(&mut self, token: &str, by: (&Client, &ClientAuth, &str)) {
         self.0.retain(|it| {
             let named = it.access == token || it.refresh == token || it.used.contains(token);
-            !(named && it.is_of(by).is_ok())
+            !(named && it.check_client(by).is_ok())
         });
     }
 
     /// Ends the grant of a code that somebody has tried again.
-    pub(in crate::bluesky) fn end_code(&mut self, code: &str) {
+    pub(in crate::bluesky) fn revoke_by_code(&mut self, code: &str) {
         self.0.retain(|it| it.code != code);
     }
 
@@ -123,13 +123,13 @@ impl Grants {
 
     /// How many can still be refreshed.
     pub(in crate::bluesky) fn usable(&self, now: DateTime<Utc>) -> usize {
-        self.0.iter().filter(|it| !it.is_over(now)).count()
+        self.0.iter().filter(|it| !it.is_expired(now)).count()
     }
 }
 
 impl Grant {
     /// Whether these are the client, its key and the token's key of this grant.
-    fn is_of(&self, (client, auth, jkt): (&Client, &ClientAuth, &str)) -> Result<(), &'static str> {
+    fn check_client(&self, (client, auth, jkt): (&Client, &ClientAuth, &str)) -> Result<(), &'static str> {
         if self.client_id != client.id {
             Err("Token was not issued to this client")
         } else if self.jkt != jkt {
@@ -143,7 +143,7 @@ impl Grant {
 
     /// Two weeks for public clients. For others two years, and three months
     /// without a refresh.
-    fn is_over(&self, now: DateTime<Utc>) -> bool {
+    fn is_expired(&self, now: DateTime<Utc>) -> bool {
         let (session, refresh) = match self.auth {
             ClientAuth::None => (TimeDelta::weeks(2), TimeDelta::weeks(2)),
             ClientAuth::PrivateKeyJwt(_) => (TimeDelta::days(730), TimeDelta::days(91)),

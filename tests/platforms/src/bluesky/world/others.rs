@@ -13,14 +13,14 @@ const GATES: &str = "app.bsky.feed.postgate";
 
 /// Their records, by collection and key.
 #[derive(Default)]
-pub(in crate::bluesky) struct Others(BTreeMap<(String, String), Value>);
+pub(in crate::bluesky) struct OtherRecords(BTreeMap<(String, String), Value>);
 
-impl Others {
+impl OtherRecords {
     /// A post of theirs, which may be quoted or not. Returns how records refer to it.
     pub(in crate::bluesky) fn post(&mut self, rkey: &str, may_be_quoted: bool) -> Value {
         let uri = format!("at://{}/{POST}/{rkey}", account::OTHER_DID);
         let value = json!({ "$type": POST, "text": "quote me", "createdAt": "2026-11-20T12:00:00.000Z" });
-        let cid = cid::of_record(&value);
+        let cid = cid::from_record(&value);
         self.0.insert((POST.to_owned(), rkey.to_owned()), value);
         if !may_be_quoted {
             let rules = json!([{ "$type": "app.bsky.feed.postgate#disableRule" }]);
@@ -34,6 +34,6 @@ impl Others {
         let uri = format!("at://{}/{collection}/{rkey}", account::OTHER_DID);
         let value = self.0.get(&(collection.to_owned(), rkey.to_owned()));
         let value = value.ok_or_else(|| Refusal::bad("RecordNotFound", format!("Could not locate record: {uri}")))?;
-        Ok(json!({ "uri": uri, "cid": cid::of_record(value), "value": value }))
+        Ok(json!({ "uri": uri, "cid": cid::from_record(value), "value": value }))
     }
 }

@@ -25,7 +25,7 @@ pub(in crate::bluesky) struct Refresh {
     /// The one that it was exchanged for.
     next: Option<String>,
     /// Begun with an app password, not with the account's own.
-    pub(in crate::bluesky) of_app: bool,
+    pub(in crate::bluesky) is_app_password: bool,
 }
 
 impl Default for Passwords {
@@ -43,7 +43,7 @@ impl Passwords {
     /// The app password is removed, and the sessions that were begun with it end.
     pub(in crate::bluesky) fn revoke(&mut self) {
         self.current = app_password();
-        self.refresh.retain(|_, it| !it.of_app);
+        self.refresh.retain(|_, it| !it.is_app_password);
     }
 
     /// All sessions end with their access tokens.
@@ -69,7 +69,7 @@ impl Passwords {
     /// Begins a session; the id of its refresh token.
     pub(in crate::bluesky) fn add(&mut self, of_app: bool, now: DateTime<Utc>) -> String {
         let id = jose::random("");
-        self.refresh.insert(id.clone(), Refresh { ends: now + REFRESH_LIVES, next: None, of_app });
+        self.refresh.insert(id.clone(), Refresh { ends: now + REFRESH_LIVES, next: None, is_app_password: of_app });
         id
     }
 
@@ -81,7 +81,7 @@ impl Passwords {
             let next = next.clone();
             return self.refresh.contains_key(&next).then_some(next);
         }
-        let next = self.add(refresh.of_app, now);
+        let next = self.add(refresh.is_app_password, now);
         let used = self.refresh.get_mut(id)?;
         used.ends = used.ends.min(now + USED_REFRESH_LIVES);
         used.next = Some(next.clone());
@@ -92,6 +92,6 @@ impl Passwords {
 /// A new app password: four times four letters.
 fn app_password() -> String {
     let letters: String = jose::random("").to_lowercase().chars().filter(char::is_ascii_lowercase).collect();
-    let of = |index: usize| letters.get(4 * index..4 * index + 4).unwrap_or("abcd");
-    format!("{}-{}-{}-{}", of(0), of(1), of(2), of(3))
+    let letter_group = |index: usize| letters.get(4 * index..4 * index + 4).unwrap_or("abcd");
+    format!("{}-{}-{}-{}", letter_group(0), letter_group(1), letter_group(2), letter_group(3))
 }

@@ -67,7 +67,7 @@ impl Repo {
     pub(in crate::bluesky) fn commit(&mut self, now: DateTime<Utc>) -> Value {
         self.commits += 1;
         let rev = tid::at(now, self.commits);
-        let cid = cid::of_record(&json!({ "rev": rev })).expect("a commit is a record");
+        let cid = cid::from_record(&json!({ "rev": rev })).expect("a commit is a record");
         json!({ "cid": cid, "rev": rev })
     }
 }
@@ -108,12 +108,12 @@ impl Prepared {
                 return Err(Refusal::invalid(format!("Invalid record key for {POST}: expected a TID")));
             }
             POST => {
-                let words = |it| Refusal::invalid(format!("Invalid {POST} record: {it}"));
-                (record::check(&value).map_err(words)?, "valid")
+                let invalid = |it| Refusal::invalid(format!("Invalid {POST} record: {it}"));
+                (record::check(&value).map_err(invalid)?, "valid")
             }
             _ => (embed::read(&value["avatar"]).into_iter().collect(), "unknown"),
         };
-        let cid = cid::of_record(&value).ok_or_else(|| Refusal::invalid("records hold no fractions"))?;
+        let cid = cid::from_record(&value).ok_or_else(|| Refusal::invalid("records hold no fractions"))?;
         let collection = collection.to_owned();
         Ok(Self { entry: Entry { collection, rkey, value, cid, blobs }, status })
     }

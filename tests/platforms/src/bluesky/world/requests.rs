@@ -25,7 +25,7 @@ pub(in crate::bluesky) struct Asked {
     pub(in crate::bluesky) login_hint: Option<String>,
 }
 
-struct Waiting {
+struct PendingRequest {
     asked: Asked,
     ends: DateTime<Utc>,
 }
@@ -33,15 +33,15 @@ struct Waiting {
 /// The requests that are open, and the codes that are not exchanged.
 #[derive(Default)]
 pub(in crate::bluesky) struct Requests {
-    by_uri: HashMap<String, Waiting>,
-    by_code: HashMap<String, Waiting>,
+    by_uri: HashMap<String, PendingRequest>,
+    by_code: HashMap<String, PendingRequest>,
 }
 
 impl Requests {
     /// Keeps a request; returns its `request_uri`.
-    pub(in crate::bluesky) fn push(&mut self, asked: Asked, now: DateTime<Utc>) -> String {
+    pub(in crate::bluesky) fn push(&mut self, request: Asked, now: DateTime<Utc>) -> String {
         let uri = jose::random("urn:ietf:params:oauth:request_uri:req-");
-        self.by_uri.insert(uri.clone(), Waiting { asked, ends: now + LIFETIME });
+        self.by_uri.insert(uri.clone(), PendingRequest { asked: request, ends: now + LIFETIME });
         uri
     }
 
@@ -71,7 +71,7 @@ impl Requests {
     pub(in crate::bluesky) fn accept(&mut self, uri: &str, now: DateTime<Utc>) -> Option<String> {
         let waiting = self.by_uri.remove(uri)?;
         let code = jose::random("cod-");
-        self.by_code.insert(code.clone(), Waiting { ends: now + LIFETIME, ..waiting });
+        self.by_code.insert(code.clone(), PendingRequest { ends: now + LIFETIME, ..waiting });
         Some(code)
     }
 

@@ -61,8 +61,8 @@ pub(in crate::bluesky) enum Work {
 impl Videos {
     /// The job of a file: the one that there was, or a new one, of which the quota is
     /// taken. Returns its id and whether it is new; `None` where the quota is used up.
-    pub(in crate::bluesky) fn job_of(&mut self, bytes: Bytes, blobs: &Blobs) -> Option<(String, bool)> {
-        let cid = cid::of_bytes(&bytes);
+    pub(in crate::bluesky) fn find_or_create_job(&mut self, bytes: Bytes, blobs: &Blobs) -> Option<(String, bool)> {
+        let cid = cid::from_bytes(&bytes);
         let same = |it: &Job| match &it.work {
             Work::Failed { .. } => false,
             Work::Encoding { .. } => it.cid == cid,
@@ -80,7 +80,7 @@ impl Videos {
 
     /// The code of the next job that ends, if that is to fail.
     #[expect(clippy::option_option, reason = "a failed job may have no code")]
-    pub(in crate::bluesky) fn next_failure(&mut self) -> Option<Option<&'static str>> {
+    pub(in crate::bluesky) fn take_failure(&mut self) -> Option<Option<&'static str>> {
         let (left, code) = &mut self.failing;
         *left = left.checked_sub(1)?;
         Some(*code)

@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::permissions::{Overwrite, SEND, VIEW, check, may, missing_access};
-use super::{GUILD, Here, Memory, OTHER_GUILD, told_bits};
+use super::{GUILD, Here, Memory, OTHER_GUILD, bits_json};
 use crate::discord::refusal::Refusal;
 
 /// A text channel.
@@ -54,7 +54,8 @@ pub(super) fn channels() -> Vec<Channel> {
         parent: (kind != 4).then_some(CATEGORY),
         overwrites: Vec::new(),
     };
-    let denied = |deny| vec![Overwrite { of: GUILD, deny, allow: 0 }, Overwrite { of: super::ROLE, deny, allow: 0 }];
+    let denied =
+        |deny| vec![Overwrite { subject: GUILD, deny, allow: 0 }, Overwrite { subject: super::ROLE, deny, allow: 0 }];
     vec![
         channel(NEWS, 5, "news", 1),
         channel(GENERAL, 0, "general", 0),
@@ -71,8 +72,8 @@ impl Channel {
     /// The channel resource, as the bot receives it.
     pub(super) fn told(&self) -> Value {
         let overwrite = |it: &Overwrite| {
-            let kind = u8::from(it.of == super::BOT);
-            json!({ "id": it.of, "type": kind, "deny": told_bits(it.deny), "allow": told_bits(it.allow) })
+            let kind = u8::from(it.subject == super::BOT);
+            json!({ "id": it.subject, "type": kind, "deny": bits_json(it.deny), "allow": bits_json(it.allow) })
         };
         json!({
             "id": self.id,
@@ -89,8 +90,8 @@ impl Channel {
     }
 
     /// Whether the bot may do this there.
-    pub(super) fn permits(&self, what: u64) -> bool {
-        may(&self.overwrites, what)
+    pub(super) fn permits(&self, needed: u64) -> bool {
+        may(&self.overwrites, needed)
     }
 
     /// Whether it is in the server that was connected.
@@ -101,7 +102,7 @@ impl Channel {
 
 impl Memory {
     /// A channel in which the bot may do this; of a thread, the forum that it is in.
-    pub(super) fn channel(&self, id: &str, what: u64) -> Result<&Channel, Refusal> {
+    pub(super) fn channel(&self, id: &str, needed: u64) -> Result<&Channel, Refusal> {
         if id.parse::<u64>().is_err() {
             let message = format!("Value \"{id}\" is not snowflake.");
             return Err(Refusal::field("channel_id", "NUMBER_TYPE_COERCE", &message));
@@ -112,17 +113,17 @@ impl Memory {
         if channel.is_here() && !self.is_in {
             return Err(missing_access());
         }
-        check(&channel.overwrites, what)?;
+        check(&channel.overwrites, needed)?;
         Ok(channel)
     }
 }
 
 pub(super) async fn show(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    let memory = here.for_bot(&headers)?;
+    let memory = fake.authenticate_bot(&headers)?;
     let channel = memory.channel(&id, VIEW)?;
     let thread = memory.threads.iter().find(|it| it.id == id);
     Ok(Json(thread.map_or_else(|| channel.told(), super::Thread::told)))

@@ -8,18 +8,18 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::permissions::{OF_EVERYBODY, missing_access};
-use super::{BOT, GUILD, Here, Memory, PERMISSIONS, ROLE, SERVER, told_bits};
+use super::{BOT, GUILD, Here, Memory, PERMISSIONS, ROLE, SERVER, bits_json};
 use crate::discord::refusal::Refusal;
-use crate::discord::webhooks::no_query;
+use crate::discord::webhooks::refuse_query;
 
-pub(super) async fn me(State(here): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
-    drop(here.for_bot(&headers)?);
+pub(super) async fn me(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+    drop(fake.authenticate_bot(&headers)?);
     Ok(Json(json!({ "id": BOT, "username": "Keeper", "discriminator": "0042", "bot": true, "avatar": null })))
 }
 
 /// The guild resource, as members receive it.
 pub(super) fn told(id: &str) -> Value {
-    let role = |id: &str, name: &str, permissions| json!({ "id": id, "name": name, "permissions": told_bits(permissions), "managed": id == ROLE, "position": 0 });
+    let role = |id: &str, name: &str, permissions| json!({ "id": id, "name": name, "permissions": bits_json(permissions), "managed": id == ROLE, "position": 0 });
     json!({
         "id": id,
         "name": SERVER,
@@ -32,47 +32,47 @@ pub(super) fn told(id: &str) -> Value {
 }
 
 impl Memory {
-    fn check_in(&self, guild: &str) -> Result<(), Refusal> {
+    fn check_membership(&self, guild: &str) -> Result<(), Refusal> {
         match guild {
             GUILD if self.is_in => Ok(()),
             GUILD => Err(missing_access()),
-            _ => Err(unknown()),
+            _ => Err(unknown_guild()),
         }
     }
 }
 
-fn unknown() -> Refusal {
+fn unknown_guild() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, 10_004, "Unknown Guild")
 }
 
 pub(super) async fn show(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    no_query(query)?;
-    here.for_bot(&headers)?.check_in(&id)?;
+    refuse_query(query)?;
+    fake.authenticate_bot(&headers)?.check_membership(&id)?;
     Ok(Json(told(&id)))
 }
 
 /// All of them, also those that the bot does not see.
 pub(super) async fn channels(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    let memory = here.for_bot(&headers)?;
-    memory.check_in(&id)?;
+    let memory = fake.authenticate_bot(&headers)?;
+    memory.check_membership(&id)?;
     Ok(Json(memory.channels.iter().filter(|it| it.is_here()).map(super::Channel::told).collect()))
 }
 
 pub(super) async fn member(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((id, user)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    here.for_bot(&headers)?.check_in(&id)?;
+    fake.authenticate_bot(&headers)?.check_membership(&id)?;
     if user != BOT {
         return Err(Refusal::new(StatusCode::NOT_FOUND, 10_007, "Unknown Member"));
     }
@@ -80,13 +80,13 @@ pub(super) async fn member(
 }
 
 pub(super) async fn leave(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Refusal> {
-    let mut memory = here.for_bot(&headers)?;
+    let mut memory = fake.authenticate_bot(&headers)?;
     if id != GUILD || !memory.is_in {
-        return Err(unknown());
+        return Err(unknown_guild());
     }
     memory.is_in = false;
     Ok(StatusCode::NO_CONTENT)

@@ -16,11 +16,11 @@ use super::{BOT, Here, Memory, Message};
 use crate::discord::fields::Fields;
 use crate::discord::files::{Body, File};
 use crate::discord::refusal::{Refusal, rate_headers};
-use crate::fake::limits::{Begins, Limit, Standing};
+use crate::fake::limits::{Limit, Standing, WindowStart};
 
 /// Messages of a channel, as answers of the real one say them: 5 in 5 seconds.
 const PER_CHANNEL: Limit =
-    Limit { name: "channel", most: 5, period: TimeDelta::seconds(5), begins: Begins::WithTheFirst };
+    Limit { name: "channel", max: 5, period: TimeDelta::seconds(5), window_start: WindowStart::FirstRequest };
 
 /// How long a nonce is known.
 const NONCE: TimeDelta = TimeDelta::minutes(2);
@@ -30,8 +30,8 @@ impl Here {
     pub(super) fn counted(&self, channel: &str) -> Result<Standing, Refusal> {
         let now = self.clock.now();
         let standing = self.memory().limits.count(PER_CHANNEL, channel, 1, now);
-        if standing.exceeded {
-            let seconds = (standing.reset - now).as_seconds_f64();
+        if standing.is_exceeded {
+            let seconds = (standing.resets_at - now).as_seconds_f64();
             return Err(Refusal::too_many(seconds).with(&standing, now));
         }
         Ok(standing)
@@ -49,17 +49,17 @@ impl Said {
     pub(super) fn read(fields: &mut Fields, files: std::collections::BTreeMap<u64, File>) -> Result<Self, Refusal> {
         let text = fields.text("content", 0, 2_000)?.unwrap_or_default().trim().to_owned();
         fields.flags()?;
-        fields.allowed_mentions()?;
+        fields.check_allowed_mentions()?;
         let attachments = fields.attachments(&files)?;
         if text.is_empty() && files.is_empty() {
             return Err(Refusal::bad(50_006, "Cannot send an empty message"));
         }
-        let words = |number: u64| attachments.iter().find(|it| it.0 == number).and_then(|it| it.1.clone());
+        let find_alt_text = |number: u64| attachments.iter().find(|it| it.0 == number).and_then(|it| it.1.clone());
         let names = files.values().map(|it| it.name.clone()).collect();
         let media = files.into_iter().map(|(number, file)| PublicMedium {
             mime_type: file.mime_type,
             bytes: file.bytes.to_vec(),
-            alt_text: words(number).filter(|it| !it.is_empty()),
+            alt_text: find_alt_text(number).filter(|it| !it.is_empty()),
         });
         Ok(Self { text, media: media.collect(), names })
     }
@@ -96,7 +96,7 @@ impl Message {
             })
         };
         let author = if self.is_ours { BOT } else { "80351110224678912" };
-        let mut told = json!({
+        let mut object = json!({
             "id": self.id,
             "type": 0,
             "channel_id": self.channel,
@@ -108,24 +108,24 @@ impl Message {
             "edited_timestamp": null,
         });
         if let Some(nonce) = self.nonce.as_ref().filter(|_| has_nonce) {
-            told["nonce"] = nonce.as_str().into();
+            object["nonce"] = nonce.as_str().into();
         }
-        told
+        object
     }
 }
 
 pub(super) async fn create(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(channel): Path<String>,
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, Refusal> {
-    if !matches!(here.for_bot(&headers)?.channel(&channel, SEND)?.kind, 0 | 5) {
+    if !matches!(fake.authenticate_bot(&headers)?.channel(&channel, SEND)?.kind, 0 | 5) {
         return Err(Refusal::bad(50_008, "Cannot send messages in a non-text channel"));
     }
-    let standing = here.counted(&channel)?;
+    let standing = fake.counted(&channel)?;
     let Body { payload, files } = Body::read(request).await?;
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     if !files.is_empty() {
         memory.channel(&channel, ATTACH)?;
     }
@@ -139,28 +139,28 @@ pub(super) async fn create(
         }
     };
     let said = Said::read(&mut fields, files)?;
-    fields.none_left()?;
-    let now = here.clock.now();
+    fields.refuse_unknown()?;
+    let now = fake.clock.now();
     // "If another message was created by the same author with the same nonce, that
     // message will be returned and no new message will be created."
     let is_it = |it: &&Message| it.is_ours && it.nonce.is_some() && it.nonce == nonce && now < it.at + NONCE;
     let known = memory.messages.iter().find(is_it).filter(|_| is_enforced).map(|it| it.told(true));
-    let told = if let Some(told) = known {
-        told
+    let object = if let Some(object) = known {
+        object
     } else {
         let id = memory.id(now);
         memory.post(said, (channel, id), nonce, payload, now).told(true)
     };
-    Ok((AppendHeaders(rate_headers(&standing, now)), Json(told)).into_response())
+    Ok((AppendHeaders(rate_headers(&standing, now)), Json(object)).into_response())
 }
 
 pub(super) async fn list(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(channel): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    let memory = here.for_bot(&headers)?;
+    let memory = fake.authenticate_bot(&headers)?;
     let may_read = memory.channel(&channel, VIEW)?.permits(HISTORY);
     let (mut after, mut limit) = (None, 50);
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
@@ -184,11 +184,11 @@ pub(super) async fn list(
 }
 
 pub(super) async fn show(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path((channel, id)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    let memory = here.for_bot(&headers)?;
+    let memory = fake.authenticate_bot(&headers)?;
     memory.channel(&channel, HISTORY)?;
     let found = memory.messages.iter().find(|it| it.channel == channel && it.id == id);
     let found = found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, 10_008, "Unknown Message"))?;

@@ -25,20 +25,20 @@ impl Network for DiscordBot {
         json!({ "url": self.base_url(), "bot": true })
     }
 
-    fn app(&self) -> Option<AppCredentials> {
+    fn app_credentials(&self) -> Option<AppCredentials> {
         let kept = json!({
-            "client_id": self.here.app.client_id,
-            "client_secret": self.here.app.client_secret,
+            "client_id": self.fake.app.client_id,
+            "client_secret": self.fake.app.client_secret,
             "bot_token": self.token(),
         });
         Some(serde_json::from_value(kept).expect("this is how an operator writes it"))
     }
 
-    fn permit(&self, redirect_uri: &str) {
-        self.here.oauth().permit(redirect_uri);
+    fn register_redirect_uri(&self, redirect_uri: &str) {
+        self.fake.oauth().permit(redirect_uri);
     }
 
-    fn answers(&self) -> FieldValues {
+    fn form_values(&self) -> FieldValues {
         FieldValues::from([("webhook".to_owned(), String::new().into())])
     }
 
@@ -46,44 +46,44 @@ impl Network for DiscordBot {
         [("channel".to_owned(), OptionValue::Text(GENERAL.to_owned()))].into_iter().collect()
     }
 
-    async fn send_back(&self, url: &str, decision: Decision) -> Url {
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
         decide(url, SERVER, decision).await
     }
 
-    fn can(&self, call: Call, _: InjectedFault) -> bool {
+    fn can_fail(&self, call: Call, _: InjectedFault) -> bool {
         matches!(call, Call::Exchange | Call::Publish | Call::Revoke | Call::LookUp | Call::Account)
     }
 
     /// Somebody throws the bot out of the server.
     fn revoke(&self) {
-        self.here.memory().is_in = false;
+        self.fake.memory().is_in = false;
     }
 
     fn end_access_tokens(&self) {}
 
     /// By another program with the same bot.
-    fn posts_by_hand(&self, text: &str) {
-        let now = self.here.clock.now();
-        let mut memory = self.here.memory();
+    fn publish_manual_post(&self, text: &str) {
+        let now = self.fake.clock.now();
+        let mut memory = self.fake.memory();
         let said = Said { text: text.to_owned(), media: Vec::new(), names: Vec::new() };
         let id = memory.id(now);
         memory.post(said, (GENERAL.to_owned(), id), None, serde_json::Map::new(), now);
     }
 
-    fn public(&self) -> Vec<PublicPost> {
-        let memory = self.here.memory();
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
         let post = |it: &Message| PublicPost { id: it.id.clone(), text: it.text.clone(), media: it.media.clone() };
         memory.messages.iter().filter(|it| it.is_ours).map(post).collect()
     }
 
     /// Without the white space around it.
-    fn shown(&self, text: &str) -> String {
+    fn displayed_text(&self, text: &str) -> String {
         text.trim().to_owned()
     }
 
     /// The servers that the bot is in.
-    fn grants(&self) -> usize {
-        usize::from(self.here.memory().is_in)
+    fn grant_count(&self) -> usize {
+        usize::from(self.fake.memory().is_in)
     }
 }
 
@@ -103,7 +103,7 @@ impl Front for Here {
         }
     }
 
-    fn answer(&self, _: Call, trouble: InjectedFault) -> Response {
-        webhooks::answer(trouble)
+    fn answer(&self, _: Call, fault: InjectedFault) -> Response {
+        webhooks::answer(fault)
     }
 }

@@ -23,7 +23,7 @@ pub(super) const OF_EVERYBODY: u64 = VIEW | HISTORY;
 
 /// What a role or a member has in one channel other than elsewhere.
 pub(super) struct Overwrite {
-    pub(super) of: &'static str,
+    pub(super) subject: &'static str,
     pub(super) deny: u64,
     pub(super) allow: u64,
 }
@@ -37,8 +37,8 @@ pub(super) fn bits(permissions: u64) -> String {
 /// role, then for itself.
 fn permissions(overwrites: &[Overwrite]) -> u64 {
     let mut permissions = OF_EVERYBODY | PERMISSIONS;
-    for of in [GUILD, ROLE, BOT] {
-        for overwrite in overwrites.iter().filter(|it| it.of == of) {
+    for subject in [GUILD, ROLE, BOT] {
+        for overwrite in overwrites.iter().filter(|it| it.subject == subject) {
             permissions = (permissions & !overwrite.deny) | overwrite.allow;
         }
     }
@@ -51,16 +51,16 @@ fn permissions(overwrites: &[Overwrite]) -> u64 {
 }
 
 /// Whether the bot may do this there.
-pub(super) fn may(overwrites: &[Overwrite], what: u64) -> bool {
-    permissions(overwrites) & what == what
+pub(super) fn may(overwrites: &[Overwrite], needed: u64) -> bool {
+    permissions(overwrites) & needed == needed
 }
 
 /// Refuses what the bot may not do.
-pub(super) fn check(overwrites: &[Overwrite], what: u64) -> Result<(), Refusal> {
+pub(super) fn check(overwrites: &[Overwrite], needed: u64) -> Result<(), Refusal> {
     if !may(overwrites, VIEW) {
         return Err(missing_access());
     }
-    if may(overwrites, what) {
+    if may(overwrites, needed) {
         return Ok(());
     }
     Err(Refusal::new(StatusCode::FORBIDDEN, 50_013, "Missing Permissions"))

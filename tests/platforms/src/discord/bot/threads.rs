@@ -40,18 +40,18 @@ impl Thread {
 
 /// Start Thread in Forum or Media Channel.
 pub(super) async fn begin(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(forum): Path<String>,
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, Refusal> {
     // In a text channel, the same call begins an empty thread that nobody is in.
-    if !matches!(here.for_bot(&headers)?.channel(&forum, SEND)?.kind, 15 | 16) {
+    if !matches!(fake.authenticate_bot(&headers)?.channel(&forum, SEND)?.kind, 15 | 16) {
         return Err(Refusal::bad(50_024, "Cannot execute action on this channel type"));
     }
-    let standing = here.counted(&forum)?;
+    let standing = fake.counted(&forum)?;
     let Body { payload, files } = Body::read(request).await?;
-    let mut memory = here.memory();
+    let mut memory = fake.memory();
     if !files.is_empty() {
         memory.channel(&forum, ATTACH)?;
     }
@@ -59,29 +59,29 @@ pub(super) async fn begin(
     let required = |name| Refusal::field(name, "BASE_TYPE_REQUIRED", "This field is required");
     let name = fields.text("name", 1, 100)?.filter(|it| !it.trim().is_empty()).ok_or_else(|| required("name"))?;
     let Some(Value::Object(message)) = fields.0.remove("message") else { return Err(required("message")) };
-    fields.none_left()?;
+    fields.refuse_unknown()?;
     let mut message = Fields(message);
     let said = Said::read(&mut message, files)?;
-    message.none_left()?;
+    message.refuse_unknown()?;
     if memory.requires_tags {
         return Err(Refusal::tag_required());
     }
-    let now = here.clock.now();
+    let now = fake.clock.now();
     let id = memory.id(now);
     memory.threads.push(Thread { id: id.clone(), forum, name, archived_at: None });
     let thread = memory.threads[memory.threads.len() - 1].told();
     let first = memory.post(said, (id.clone(), id), None, payload, now).told(true);
-    let mut told = thread;
-    told["message"] = first;
-    Ok((StatusCode::CREATED, AppendHeaders(rate_headers(&standing, now)), Json(told)).into_response())
+    let mut object = thread;
+    object["message"] = first;
+    Ok((StatusCode::CREATED, AppendHeaders(rate_headers(&standing, now)), Json(object)).into_response())
 }
 
 pub(super) async fn active(
-    State(here): State<Arc<Here>>,
+    State(fake): State<Arc<Here>>,
     Path(guild): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    let memory = here.for_bot(&headers)?;
+    let memory = fake.authenticate_bot(&headers)?;
     if guild != GUILD || !memory.is_in {
         return Err(super::permissions::missing_access());
     }
@@ -91,13 +91,13 @@ pub(super) async fn active(
 }
 
 /// "ordered by `archive_timestamp`, in descending order"
-pub(super) async fn archived(
-    State(here): State<Arc<Here>>,
+pub(super) async fn list_archived(
+    State(fake): State<Arc<Here>>,
     Path(forum): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
-    let memory = here.for_bot(&headers)?;
+    let memory = fake.authenticate_bot(&headers)?;
     if !memory.channel(&forum, VIEW)?.permits(HISTORY) {
         return Err(Refusal::new(StatusCode::FORBIDDEN, 50_013, "Missing Permissions"));
     }

@@ -11,22 +11,22 @@ impl OAuth {
     /// good once; a second use ends the grant.
     pub fn token(&mut self, headers: &HeaderMap, params: &Params, now: DateTime<Utc>) -> Result<&Grant, Fault> {
         let app = self.client(headers, params)?;
-        let at = match required(params, "grant_type")?.as_str() {
+        let index = match required(params, "grant_type")?.as_str() {
             "authorization_code" => {
                 let code = self.spend(&app, params, now);
-                let code = code.inspect_err(|_| self.end_of(params.text("code").as_deref()))?;
-                let at = self.grant(&app, code.scopes, &code.account, now);
-                self.grants[at].spent.push(code.value);
-                at
+                let code = code.inspect_err(|_| self.revoke_reused(params.text("code").as_deref()))?;
+                let index = self.grant(&app, code.scopes, &code.account, now);
+                self.grants[index].spent.push(code.value);
+                index
             }
             "refresh_token" if self.rules.refresh != Refresh::None => {
                 let refresh_token = required(params, "refresh_token")?;
-                let at = self.refresh(&app, &refresh_token, now);
-                at.inspect_err(|_| self.end_of(Some(&refresh_token)))?
+                let index = self.refresh(&app, &refresh_token, now);
+                index.inspect_err(|_| self.revoke_reused(Some(&refresh_token)))?
             }
             _ => return Err(Fault::UnknownGrantType),
         };
-        Ok(&self.grants[at])
+        Ok(&self.grants[index])
     }
 
     /// The app that a call for tokens comes from.
@@ -38,8 +38,8 @@ impl OAuth {
     pub fn spend(&mut self, app: &App, params: &Params, now: DateTime<Utc>) -> Result<Code, Fault> {
         let (value, redirect_uri) = (required(params, "code")?, required(params, "redirect_uri")?);
         let pkce = self.rules.pkce;
-        let of_app = |it: &&mut Code| it.value == value && it.client_id == app.client_id;
-        let code = self.codes.iter_mut().find(of_app).ok_or(Fault::InvalidGrant("there is no such code"))?;
+        let is_match = |it: &&mut Code| it.value == value && it.client_id == app.client_id;
+        let code = self.codes.iter_mut().find(is_match).ok_or(Fault::InvalidGrant("there is no such code"))?;
         if code.used || code.ends_at <= now {
             return Err(Fault::InvalidGrant("the code was used, or is too old"));
         }
@@ -59,24 +59,24 @@ impl OAuth {
 
     /// Renews the tokens of a grant; its place among the grants.
     pub fn refresh(&mut self, app: &App, refresh_token: &str, now: DateTime<Utc>) -> Result<usize, Fault> {
-        let is_it = |it: &Grant| {
+        let is_match = |it: &Grant| {
             it.refresh_token.as_deref() == Some(refresh_token) && it.client_id == app.client_id && !it.revoked
         };
-        let at = self.grants.iter().position(is_it);
-        let at = at.ok_or(Fault::InvalidGrant("the refresh token is unknown, used or revoked"))?;
-        if self.grants[at].refresh_ends_at.is_some_and(|it| it <= now) {
+        let index = self.grants.iter().position(is_match);
+        let index = index.ok_or(Fault::InvalidGrant("the refresh token is unknown, used or revoked"))?;
+        if self.grants[index].refresh_ends_at.is_some_and(|it| it <= now) {
             return Err(Fault::InvalidGrant("the refresh token has expired"));
         }
         let rules = self.rules;
-        self.grants[at].renew(&rules, now);
-        Ok(at)
+        self.grants[index].renew(&rules, now);
+        Ok(index)
     }
 
     /// Ends the grant of a token (RFC 7009). One that is not known is as good as
     /// revoked; another app's is refused.
     pub fn revoke(&mut self, app: &App, token: &str) -> Result<(), Fault> {
-        let is_it = |it: &&mut Grant| it.access_token == token || it.refresh_token.as_deref() == Some(token);
-        match self.grants.iter_mut().find(is_it) {
+        let is_match = |it: &&mut Grant| it.access_token == token || it.refresh_token.as_deref() == Some(token);
+        match self.grants.iter_mut().find(is_match) {
             Some(grant) if grant.client_id != app.client_id => Err(Fault::UnknownClient),
             Some(grant) => {
                 grant.revoked = true;
@@ -86,9 +86,9 @@ impl OAuth {
         }
     }
 
-    fn end_of(&mut self, spent: Option<&str>) {
-        let is_of = |it: &&mut Grant| it.spent.iter().any(|it| Some(it.as_str()) == spent);
-        for grant in self.grants.iter_mut().filter(is_of) {
+    fn revoke_reused(&mut self, used_token: Option<&str>) {
+        let is_match = |it: &&mut Grant| it.spent.iter().any(|it| Some(it.as_str()) == used_token);
+        for grant in self.grants.iter_mut().filter(is_match) {
             grant.revoked = true;
         }
     }

@@ -37,7 +37,7 @@ pub enum Fault {
 
 impl Fault {
     /// That a body is no form, where it has to be one.
-    pub fn unless_form(headers: &HeaderMap) -> Option<Self> {
+    pub fn content_type_error(headers: &HeaderMap) -> Option<Self> {
         (essence(headers) != "application/x-www-form-urlencoded").then(|| Self::Wrong("Content-Type".to_owned()))
     }
 

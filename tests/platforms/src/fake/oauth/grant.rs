@@ -58,8 +58,8 @@ impl Grant {
         self.expires_at = rules.access_lives.map(|it| now + it);
         match (rules.refresh, self.refresh_token.take()) {
             (Refresh::None, _) => {}
-            (Refresh::Lasting, Some(same)) => self.refresh_token = Some(same),
-            (Refresh::Lasting | Refresh::Rotating, old) => {
+            (Refresh::Reusable, Some(same)) => self.refresh_token = Some(same),
+            (Refresh::Reusable | Refresh::Rotating, old) => {
                 self.spent.extend(old);
                 self.refresh_token = Some(secret());
                 self.refresh_ends_at = rules.refresh_lives.map(|it| now + it);

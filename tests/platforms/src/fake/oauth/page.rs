@@ -27,7 +27,7 @@ impl OAuth {
     pub fn asked(&self, params: &Params) -> Result<Asked, Fault> {
         let rules = &self.rules;
         let required = |name: &str| params.text(name).ok_or_else(|| Fault::Missing(name.to_owned()));
-        let wrong = |name: &str| Fault::Wrong(name.to_owned());
+        let invalid = |name: &str| Fault::Wrong(name.to_owned());
         let client_id = required(rules.client_id)?;
         let app = self.apps.iter().find(|it| it.client_id == client_id && !it.removed).ok_or(Fault::UnknownClient)?;
         let redirect_uri = required("redirect_uri")?;
@@ -35,25 +35,25 @@ impl OAuth {
             return Err(Fault::WrongRedirect);
         }
         if required("response_type")? != "code" {
-            return Err(wrong("response_type"));
+            return Err(invalid("response_type"));
         }
         let scope = params.text("scope").or_else(|| rules.default_scope.map(str::to_owned));
         let scopes = self.scopes(&scope.ok_or_else(|| Fault::Missing("scope".to_owned()))?);
-        let may_ask = |it: &String| is_scope(&app.scopes, it) && is_scope(rules.scopes, it);
-        if !scopes.iter().all(may_ask) {
+        let is_permitted = |it: &String| is_scope(&app.scopes, it) && is_scope(rules.scopes, it);
+        if !scopes.iter().all(is_permitted) {
             return Err(Fault::WrongScope);
         }
         let challenge = match (rules.pkce, params.text("code_challenge")) {
             (Pkce::Required, None) => return Err(Fault::Missing("code_challenge".to_owned())),
-            (Pkce::Unknown, Some(_)) => return Err(wrong("code_challenge")),
+            (Pkce::Unknown, Some(_)) => return Err(invalid("code_challenge")),
             (Pkce::Ignored | Pkce::Unknown, _) | (Pkce::Possible, None) => None,
             (Pkce::Required | Pkce::Possible, Some(_)) if required("code_challenge_method")? != "S256" => {
-                return Err(wrong("code_challenge_method"));
+                return Err(invalid("code_challenge_method"));
             }
             (Pkce::Required | Pkce::Possible, challenge) => challenge,
         };
         if let Some((name, _)) = rules.page.iter().find(|(name, value)| params.text(name).as_deref() != Some(*value)) {
-            return Err(wrong(name));
+            return Err(invalid(name));
         }
         Ok(Asked { app: app.clone(), redirect_uri, scopes, challenge, state: params.text("state") })
     }
@@ -64,20 +64,20 @@ impl OAuth {
     }
 
     /// The person agrees, for this account. Returns where they are sent.
-    pub fn allow(&mut self, asked: Asked, account: &str, now: DateTime<Utc>) -> Url {
+    pub fn allow(&mut self, request: Asked, account: &str, now: DateTime<Utc>) -> Url {
         let value = secret();
-        let back = asked.back(&[("code", &value)]);
+        let redirect = request.back(&[("code", &value)]);
         self.codes.push(Code {
             value,
-            client_id: asked.app.client_id,
-            redirect_uri: asked.redirect_uri,
-            scopes: asked.scopes,
+            client_id: request.app.client_id,
+            redirect_uri: request.redirect_uri,
+            scopes: request.scopes,
             account: account.to_owned(),
-            challenge: asked.challenge,
+            challenge: request.challenge,
             ends_at: now + self.rules.code_lives,
             used: false,
         });
-        back
+        redirect
     }
 
     /// Whether there is a code with this value, used or not.
@@ -94,24 +94,24 @@ impl Asked {
 
     /// The page at the fake of the platform with this name. The first account is selected.
     pub fn page(&self, platform: &str, accounts: &[&str]) -> String {
-        let choice = |(at, it): (usize, &&str)| {
-            let checked = if at == 0 { " checked" } else { "" };
+        let radio_button = |(index, it): (usize, &&str)| {
+            let checked = if index == 0 { " checked" } else { "" };
             format!("<label><input type=\"radio\" name=\"account\" value=\"{it}\"{checked}> {it}</label>")
         };
-        let choices: String = accounts.iter().enumerate().map(choice).collect();
+        let radio_buttons: String = accounts.iter().enumerate().map(radio_button).collect();
         let scopes = consent::escape(&self.scopes.join(" "));
         let content = format!(
             "<p>An app asks for: {scopes}</p>\n<form method=\"post\">\
-             <fieldset><legend>Which account?</legend>{choices}</fieldset>\
+             <fieldset><legend>Which account?</legend>{radio_buttons}</fieldset>\
              <button name=\"decision\" value=\"allow\">Allow</button>\
              <button name=\"decision\" value=\"deny\">Deny</button></form>"
         );
         consent::page(platform, &content)
     }
 
-    fn back(&self, answer: &[(&str, &str)]) -> Url {
+    fn back(&self, parameters: &[(&str, &str)]) -> Url {
         let mut target = Url::parse(&self.redirect_uri).expect("only addresses are registered");
-        target.query_pairs_mut().extend_pairs(answer);
+        target.query_pairs_mut().extend_pairs(parameters);
         if let Some(state) = &self.state {
             target.query_pairs_mut().append_pair("state", state);
         }
@@ -124,13 +124,13 @@ impl Asked {
 ///
 /// # Panics
 /// When the honest server does not register it.
-pub async fn lead_on(registration: &str, client: &Value, page: &str, asked: &str) -> Response {
+pub async fn redirect_to_honest_page(registration: &str, client: &Value, page: &str, query: &str) -> Response {
     let registered = browser().post(registration).json(client).send().await.expect("the honest server answers");
     let registered: Value = registered.json().await.expect("the client is registered");
     let client_id = registered["client_id"].as_str().expect("the client is registered");
     let mut page = Url::parse(page).expect("the page is a URL");
-    let asked = form_urlencoded::parse(asked.as_bytes()).filter(|(name, _)| name != "client_id");
-    page.query_pairs_mut().extend_pairs(asked).append_pair("client_id", client_id);
+    let query = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name != "client_id");
+    page.query_pairs_mut().extend_pairs(query).append_pair("client_id", client_id);
     Redirect::to(page.as_str()).into_response()
 }
 
@@ -142,19 +142,19 @@ pub async fn lead_on(registration: &str, client: &Value, page: &str, asked: &str
 pub async fn decide(url: &str, account: &str, decision: Decision) -> Url {
     let browser = browser();
     let mut page = browser.get(url).send().await.expect("the page is there");
-    let elsewhere = page.headers().get(LOCATION).and_then(|it| it.to_str().ok()).map(str::to_owned);
-    let url = elsewhere.as_deref().unwrap_or(url);
-    if elsewhere.is_some() {
+    let page_location = page.headers().get(LOCATION).and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let url = page_location.as_deref().unwrap_or(url);
+    if page_location.is_some() {
         page = browser.get(url).send().await.expect("the other page is there");
     }
     let status = page.status();
-    let says = page.text().await.expect("the page arrives");
-    assert!(status.is_success(), "the person sees an error: {status} {says}");
-    assert!(says.contains(&format!("value=\"{account}\"")), "{account} is not on the page: {says}");
-    let pressed = if decision == Decision::Allow { "allow" } else { "deny" };
-    let form = [("account", account), ("decision", pressed)];
-    let decided = browser.post(url).form(&form).send().await.expect("the decision arrives");
-    let location = decided.headers().get(LOCATION).and_then(|it| it.to_str().ok()).map(str::to_owned);
-    let Some(location) = location else { panic!("no way back: {}", decided.text().await.unwrap_or_default()) };
+    let html = page.text().await.expect("the page arrives");
+    assert!(status.is_success(), "the person sees an error: {status} {html}");
+    assert!(html.contains(&format!("value=\"{account}\"")), "{account} is not on the page: {html}");
+    let button = if decision == Decision::Allow { "allow" } else { "deny" };
+    let form = [("account", account), ("decision", button)];
+    let response = browser.post(url).form(&form).send().await.expect("the decision arrives");
+    let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok()).map(str::to_owned);
+    let Some(location) = location else { panic!("no way back: {}", response.text().await.unwrap_or_default()) };
     Url::parse(&location).expect("the way back is a URL")
 }

@@ -38,14 +38,14 @@ pub trait Authorizes: HasOAuth {
     }
 
     /// The answer to a request with a fault.
-    fn refusal(&self, fault: Fault) -> Response {
-        fault.into_response()
+    fn refusal(&self, error: Fault) -> Response {
+        error.into_response()
     }
 
     /// The answer to somebody who opens the page by a request with a fault.
-    fn page_refusal(&self, params: &Params, fault: &Fault) -> Response {
+    fn page_refusal(&self, params: &Params, error: &Fault) -> Response {
         let _ = params;
-        (fault.status(), fault.words()).into_response()
+        (error.status(), error.words()).into_response()
     }
 
     /// How it names itself when it sends somebody back (RFC 9207); `None` where it does not.
@@ -71,19 +71,19 @@ pub fn page_at<P: Authorizes>(page: &str) -> Router<Arc<P>> {
 
 /// Page, tokens and, where there is a path for it, revocation.
 pub fn routes<P: Authorizes>(page: &str, token: &str, revocation: Option<&str>) -> Router<Arc<P>> {
-    let routes = page_at(page).route(token, post(give::<P>));
+    let routes = page_at(page).route(token, post(issue_token::<P>));
     match revocation {
-        Some(path) => routes.route(path, post(end::<P>)),
+        Some(path) => routes.route(path, post(revoke_token::<P>)),
         None => routes,
     }
 }
 
 /// The page.
 pub async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params) -> Response {
-    let asked = platform.oauth().asked(&params);
-    match asked {
-        Ok(asked) => Html(asked.page(platform.platform(), platform.accounts())).into_response(),
-        Err(fault) => platform.page_refusal(&params, &fault),
+    let request = platform.oauth().asked(&params);
+    match request {
+        Ok(request) => Html(request.page(platform.platform(), platform.accounts())).into_response(),
+        Err(error) => platform.page_refusal(&params, &error),
     }
 }
 
@@ -91,14 +91,14 @@ pub async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params)
 pub async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query): RawQuery, form: Params) -> Response {
     let query = Params::read(&query.unwrap_or_default(), &HeaderMap::new(), &[]).unwrap_or_default();
     let mut oauth = platform.oauth();
-    let asked = match oauth.asked(&query) {
-        Ok(asked) => asked,
-        Err(fault) => return (fault.status(), fault.words()).into_response(),
+    let request = match oauth.asked(&query) {
+        Ok(request) => request,
+        Err(error) => return (error.status(), error.words()).into_response(),
     };
     let account = form.text("account").and_then(|it| platform.accounts().iter().find(|known| **known == it));
     let mut target = match (form.text("decision").as_deref(), account) {
-        (Some("allow"), Some(account)) => oauth.allow(asked, account, platform.now()),
-        (Some("deny"), _) => asked.deny(platform.denial()),
+        (Some("allow"), Some(account)) => oauth.allow(request, account, platform.now()),
+        (Some("deny"), _) => request.deny(platform.denial()),
         _ => return (StatusCode::UNPROCESSABLE_ENTITY, "Choose an account.").into_response(),
     };
     if let Some(issuer) = platform.issuer() {
@@ -107,24 +107,24 @@ pub async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query
     (StatusCode::FOUND, [(header::LOCATION, String::from(target))]).into_response()
 }
 
-async fn give<P: Authorizes>(State(platform): State<Arc<P>>, headers: HeaderMap, params: Params) -> Response {
-    if let Some(fault) = Fault::unless_form(&headers) {
-        return platform.refusal(fault);
+async fn issue_token<P: Authorizes>(State(platform): State<Arc<P>>, headers: HeaderMap, params: Params) -> Response {
+    if let Some(error) = Fault::content_type_error(&headers) {
+        return platform.refusal(error);
     }
     let mut oauth = platform.oauth();
     let rules = oauth.rules;
     match oauth.token(&headers, &params, platform.now()) {
         Ok(grant) => Json(platform.tokens(grant, &rules)).into_response(),
-        Err(fault) => platform.refusal(fault),
+        Err(error) => platform.refusal(error),
     }
 }
 
-async fn end<P: Authorizes>(State(platform): State<Arc<P>>, headers: HeaderMap, params: Params) -> Response {
+async fn revoke_token<P: Authorizes>(State(platform): State<Arc<P>>, headers: HeaderMap, params: Params) -> Response {
     let mut oauth = platform.oauth();
     let token = params.text("token").ok_or_else(|| Fault::Missing("token".to_owned()));
-    let revoked = oauth.client(&headers, &params).and_then(|app| oauth.revoke(&app, &token?));
-    match revoked {
+    let result = oauth.client(&headers, &params).and_then(|app| oauth.revoke(&app, &token?));
+    match result {
         Ok(()) => Json(json!({})).into_response(),
-        Err(fault) => platform.refusal(fault),
+        Err(error) => platform.refusal(error),
     }
 }

@@ -27,7 +27,7 @@ impl Status {
 
 impl Memory {
     /// Adds a public status without files, as another program would publish it.
-    pub(crate) fn add_by_hand(&mut self, text: &str, now: DateTime<Utc>) {
+    pub(crate) fn add_status_by_hand(&mut self, text: &str, now: DateTime<Utc>) {
         let id = self.next_id(now);
         self.statuses.push(Status {
             id,

@@ -8,12 +8,12 @@ use super::{MP4, PNG, Visit, error, part, read, refused};
 use crate::mastodon::Flavor;
 
 #[tokio::test]
-async fn a_status_has_four_pictures_or_one_finished_video_each_once() {
-    let visit = Visit::usual().await;
-    let (picture, video) = (visit.picture().await, visit.video().await);
-    let with = async |ids: &[&String]| error(visit.publish(&json!({"status": "look", "media_ids": ids})).await);
+async fn status_takes_four_images_or_one_ready_video_once() {
+    let harness = Visit::usual().await;
+    let (picture, video) = (harness.picture().await, harness.video().await);
+    let with = async |ids: &[&String]| error(harness.publish(&json!({"status": "look", "media_ids": ids})).await);
     let ask = async || {
-        let answer = visit.get(&format!("/api/v1/media/{video}")).send().await.unwrap();
+        let answer = harness.get(&format!("/api/v1/media/{video}")).send().await.unwrap();
         answer.status().as_u16()
     };
 
@@ -27,37 +27,38 @@ async fn a_status_has_four_pictures_or_one_finished_video_each_once() {
     assert_eq!(ask().await, 404);
     let attached = format!("Media {video} not found or already attached to another post");
     assert_eq!(with(&[&video]).await, refused(422, &attached));
-    visit.clock.advance(TimeDelta::days(1));
+    harness.clock.advance(TimeDelta::days(1));
     let gone = format!("Media {picture} not found or already attached to another post");
     assert_eq!(with(&[&picture]).await, refused(422, &gone));
-    assert_eq!(visit.server.public()[0].media[0].bytes, MP4);
+    assert_eq!(harness.server.public_posts()[0].media[0].bytes, MP4);
 }
 
 #[tokio::test]
-async fn a_video_that_fails_never_becomes_ready() {
-    let visit = Visit::usual().await;
-    let video = visit.video().await;
-    visit.server.trouble(Call::Process, InjectedFault::Unwanted, 1);
+async fn failed_video_never_becomes_ready() {
+    let harness = Visit::usual().await;
+    let video = harness.video().await;
+    harness.server.inject_fault(Call::Process, InjectedFault::Refused, 1);
 
     for _ in 0..2 {
-        let answer = visit.get(&format!("/api/v1/media/{video}")).send().await.unwrap();
+        let answer = harness.get(&format!("/api/v1/media/{video}")).send().await.unwrap();
         assert_eq!(error(read(answer).await), refused(422, "Error processing thumbnail for uploaded media"));
     }
 }
 
 #[tokio::test]
-async fn an_upload_is_a_form_with_a_named_file_of_a_known_type() {
-    let visit = Visit::usual().await;
+async fn upload_needs_a_named_file_of_a_known_type() {
+    let harness = Visit::usual().await;
     let unknown = refused(422, "Validation failed: File content type is invalid, File is invalid");
     let missing = refused(422, "Validation failed: File can't be blank");
 
-    let nameless = visit.upload("Content-Disposition: form-data; name=\"file\"\r\nContent-Type: image/png", PNG).await;
-    let untyped = visit.upload("Content-Disposition: form-data; name=\"file\"; filename=\"a\"", PNG).await;
-    let bitmap = visit.upload(&part("image/bmp"), PNG).await;
-    let disguised = visit.upload(&part("image/jpeg"), PNG).await;
-    let bare = visit.post("/api/v2/media").header("Content-Type", "image/png").body(PNG).send().await.unwrap();
+    let nameless =
+        harness.upload("Content-Disposition: form-data; name=\"file\"\r\nContent-Type: image/png", PNG).await;
+    let untyped = harness.upload("Content-Disposition: form-data; name=\"file\"; filename=\"a\"", PNG).await;
+    let bitmap = harness.upload(&part("image/bmp"), PNG).await;
+    let disguised = harness.upload(&part("image/jpeg"), PNG).await;
+    let bare = harness.post("/api/v2/media").header("Content-Type", "image/png").body(PNG).send().await.unwrap();
     let pieces = futures::stream::iter([Ok::<_, std::io::Error>(PNG)]);
-    let endless = visit
+    let endless = harness
         .post("/api/v2/media")
         .header("Content-Type", "multipart/form-data; boundary=edge")
         .body(reqwest::Body::wrap_stream(pieces))
@@ -74,28 +75,28 @@ async fn an_upload_is_a_form_with_a_named_file_of_a_known_type() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_too_large_is_refused_by_the_server_or_before_it() {
-    let visit = Visit::usual().await;
+async fn too_large_file_is_refused_by_server_or_proxy() {
+    let harness = Visit::usual().await;
     let mut picture = PNG.to_vec();
     picture.resize(16 << 20, 0);
     let mut video = MP4.to_vec();
     video.resize(99 << 20, 0);
 
-    let (status, answer) = visit.upload(&part("image/png"), &picture).await;
-    let before = visit.uploading("/api/v2/media", &part("video/mp4"), &video).send().await.unwrap();
+    let (status, answer) = harness.upload(&part("image/png"), &picture).await;
+    let before = harness.uploading("/api/v2/media", &part("video/mp4"), &video).send().await.unwrap();
 
     assert_eq!(status, 422);
     assert!(answer["error"].as_str().unwrap().contains("must be less than 16 MB"), "{answer}");
     assert_eq!(before.status(), 413);
     picture.pop();
-    assert_eq!(visit.upload(&part("image/png"), &picture).await.0, 200);
+    assert_eq!(harness.upload(&part("image/png"), &picture).await.0, 200);
 }
 
 #[tokio::test]
-async fn uploading_differs_from_server_to_server() {
+async fn upload_differs_between_flavors() {
     let upload = async |flavor, path| {
-        let visit = Visit::friend(flavor, "read write").await;
-        let answer = visit.uploading(path, &part("video/mp4"), MP4).send().await.unwrap();
+        let harness = Visit::start_connected(flavor, "read write").await;
+        let answer = harness.uploading(path, &part("video/mp4"), MP4).send().await.unwrap();
         let (status, medium) = read(answer).await;
         (status, medium["url"].is_string())
     };

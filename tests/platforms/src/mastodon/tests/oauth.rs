@@ -13,7 +13,7 @@ use crate::fake::wire::browser;
 use crate::mastodon::{Flavor, Server};
 
 #[tokio::test]
-async fn an_app_needs_a_name_an_address_and_known_scopes() {
+async fn app_needs_name_redirect_uri_and_known_scopes() {
     let server = Server::start_as(Flavor::Mastodon, Clock::manual(noon())).await;
     let register = async |app: Value| error(read(post_json(&server, "/api/v1/apps", &app).await).await);
 
@@ -29,7 +29,7 @@ async fn an_app_needs_a_name_an_address_and_known_scopes() {
 }
 
 #[tokio::test]
-async fn an_old_server_knows_neither_lists_of_addresses_nor_profile_nor_metadata() {
+async fn old_server_lacks_uri_lists_profile_scope_and_metadata() {
     let server = Server::start_as(Flavor::OldMastodon, Clock::manual(noon())).await;
     let register = async |app: Value| error(read(post_json(&server, "/api/v1/apps", &app).await).await);
 
@@ -43,34 +43,34 @@ async fn an_old_server_knows_neither_lists_of_addresses_nor_profile_nor_metadata
 }
 
 #[tokio::test]
-async fn the_page_refuses_what_was_not_registered() {
-    let visit = Visit::stranger(Flavor::Mastodon, "profile write:statuses").await;
+async fn authorization_page_refuses_unregistered_values() {
+    let harness = Visit::stranger(Flavor::Mastodon, "profile write:statuses").await;
     let open = async |url: String| browser().get(url).send().await.unwrap().status().as_u16();
-    let consent = visit.consent("profile", CALLBACK);
+    let consent = harness.consent("profile", CALLBACK);
 
     assert_eq!(open(consent.clone()).await, 200);
-    assert_eq!(open(visit.consent("profile", "https://us.example/other")).await, 400);
-    assert_eq!(open(visit.consent("profile write:media", CALLBACK)).await, 400);
+    assert_eq!(open(harness.consent("profile", "https://us.example/other")).await, 400);
+    assert_eq!(open(harness.consent("profile write:media", CALLBACK)).await, 400);
     assert_eq!(open(consent.replace("response_type=code", "response_type=token")).await, 400);
     assert_eq!(open(consent.replace("S256", "plain")).await, 400);
     assert_eq!(open(consent.replace("client_id=", "client_id=x")).await, 401);
 }
 
 #[tokio::test]
-async fn a_denial_comes_back_with_the_state() {
-    let visit = Visit::stranger(Flavor::Mastodon, "profile").await;
+async fn denial_returns_the_state() {
+    let harness = Visit::stranger(Flavor::Mastodon, "profile").await;
 
-    let query = visit.server.decide(&visit.consent("profile", CALLBACK), Decision::Deny).await;
+    let query = harness.server.redirect_query(&harness.consent("profile", CALLBACK), Decision::Deny).await;
 
     assert_eq!((query["error"].as_str(), query["state"].as_str()), ("access_denied", "a state"));
-    assert_eq!(visit.server.grants(), 0);
+    assert_eq!(harness.server.grant_count(), 0);
 }
 
 #[tokio::test]
-async fn a_code_is_exchanged_once_by_its_app_with_its_verifier() {
-    let visit = Visit::stranger(Flavor::Mastodon, "profile").await;
-    let code = visit.code("profile").await;
-    let exchange = async |change: &[(&str, &str)]| error(visit.token(&visit.form(&code, change)).await);
+async fn code_is_exchanged_once_by_its_app_with_its_verifier() {
+    let harness = Visit::stranger(Flavor::Mastodon, "profile").await;
+    let code = harness.code("profile").await;
+    let exchange = async |change: &[(&str, &str)]| error(harness.token(&harness.form(&code, change)).await);
 
     assert_eq!(exchange(&[("code", "another")]).await, refused(400, "invalid_grant"));
     assert_eq!(exchange(&[("client_id", "another")]).await, refused(401, "invalid_client"));
@@ -81,92 +81,93 @@ async fn a_code_is_exchanged_once_by_its_app_with_its_verifier() {
     assert_eq!(exchange(&[("grant_type", "password")]).await, refused(400, "unsupported_grant_type"));
     assert_eq!(exchange(&[]).await, refused(200, ""));
     assert_eq!(exchange(&[]).await, refused(400, "invalid_grant"));
-    assert_eq!((visit.server.grants(), visit.server.calls(Call::Exchange)), (1, 9));
+    assert_eq!((harness.server.grant_count(), harness.server.call_count(Call::Exchange)), (1, 9));
 }
 
 #[tokio::test]
-async fn a_code_waits_ten_minutes() {
-    let visit = Visit::stranger(Flavor::Mastodon, "profile").await;
-    let code = visit.code("profile").await;
+async fn code_expires_after_ten_minutes() {
+    let harness = Visit::stranger(Flavor::Mastodon, "profile").await;
+    let code = harness.code("profile").await;
 
-    visit.clock.advance(TimeDelta::minutes(10));
+    harness.clock.advance(TimeDelta::minutes(10));
 
-    assert_eq!(error(visit.token(&visit.form(&code, &[])).await), refused(400, "invalid_grant"));
+    assert_eq!(error(harness.token(&harness.form(&code, &[])).await), refused(400, "invalid_grant"));
 }
 
 #[tokio::test]
-async fn mastodon_gives_an_app_the_token_again_that_it_has() {
-    let visit = Visit::stranger(Flavor::Mastodon, "profile").await;
+async fn mastodon_returns_the_existing_token_to_an_app() {
+    let harness = Visit::stranger(Flavor::Mastodon, "profile").await;
 
-    assert_eq!(visit.tokens("profile").await["access_token"], visit.tokens("profile").await["access_token"]);
-    assert_eq!(visit.server.grants(), 1);
+    assert_eq!(harness.tokens("profile").await["access_token"], harness.tokens("profile").await["access_token"]);
+    assert_eq!(harness.server.grant_count(), 1);
 }
 
 #[tokio::test]
-async fn a_forgotten_app_is_unknown() {
-    let visit = Visit::stranger(Flavor::OldMastodon, "read:accounts").await;
-    let code = visit.code("read:accounts").await;
+async fn forgotten_app_is_unknown() {
+    let harness = Visit::stranger(Flavor::OldMastodon, "read:accounts").await;
+    let code = harness.code("read:accounts").await;
 
-    visit.server.forget_apps();
+    harness.server.forget_apps();
 
-    assert_eq!(error(visit.token(&visit.form(&code, &[])).await), refused(401, "invalid_client"));
+    assert_eq!(error(harness.token(&harness.form(&code, &[])).await), refused(401, "invalid_client"));
 }
 
 #[tokio::test]
-async fn only_a_living_token_with_the_scope_is_let_in() {
-    let mut visit = Visit::friend(Flavor::Mastodon, "profile").await;
-    let me =
-        async |visit: &Visit| error(read(visit.get("/api/v1/accounts/verify_credentials").send().await.unwrap()).await);
+async fn only_a_valid_token_with_the_scope_is_accepted() {
+    let mut harness = Visit::start_connected(Flavor::Mastodon, "profile").await;
+    let me = async |harness: &Visit| {
+        error(read(harness.get("/api/v1/accounts/verify_credentials").send().await.unwrap()).await)
+    };
 
-    assert_eq!(me(&visit).await, refused(200, ""));
-    let beyond = visit.publish(&json!({"status": "hello"})).await;
+    assert_eq!(me(&harness).await, refused(200, ""));
+    let beyond = harness.publish(&json!({"status": "hello"})).await;
     assert_eq!(error(beyond), refused(403, "This action is outside the authorized scopes"));
-    let source = visit.get("/api/v1/statuses/1/source").send().await.unwrap();
+    let source = harness.get("/api/v1/statuses/1/source").send().await.unwrap();
     assert_eq!(error(read(source).await), refused(403, "This action is outside the authorized scopes"));
-    visit.server.revoke();
-    assert_eq!(me(&visit).await, refused(401, "The access token was revoked"));
-    visit.token = "another".to_owned();
-    assert_eq!(me(&visit).await, refused(401, "The access token is invalid"));
+    harness.server.revoke();
+    assert_eq!(me(&harness).await, refused(401, "The access token was revoked"));
+    harness.token = "another".to_owned();
+    assert_eq!(me(&harness).await, refused(401, "The access token is invalid"));
 }
 
 #[tokio::test]
-async fn an_app_revokes_its_own_token_only() {
-    let visit = Visit::usual().await;
+async fn app_revokes_only_its_own_token() {
+    let harness = Visit::usual().await;
     let revoke = async |secret: &str| {
-        let (id, token) = (visit.app("client_id"), visit.token.clone());
+        let (id, token) = (harness.app("client_id"), harness.token.clone());
         let form = BTreeMap::from([("client_id", id), ("client_secret", secret.to_owned()), ("token", token)]);
-        error(read(visit.post("/oauth/revoke").form(&form).send().await.unwrap()).await)
+        error(read(harness.post("/oauth/revoke").form(&form).send().await.unwrap()).await)
     };
 
     assert_eq!(revoke("another").await, refused(403, "unauthorized_client"));
-    assert_eq!(visit.server.grants(), 1);
-    assert_eq!(revoke(&visit.app("client_secret")).await, refused(200, ""));
-    assert_eq!(visit.server.grants(), 0);
-    assert_eq!(revoke(&visit.app("client_secret")).await, refused(200, ""));
+    assert_eq!(harness.server.grant_count(), 1);
+    assert_eq!(revoke(&harness.app("client_secret")).await, refused(200, ""));
+    assert_eq!(harness.server.grant_count(), 0);
+    assert_eq!(revoke(&harness.app("client_secret")).await, refused(200, ""));
 }
 
 #[tokio::test]
-async fn pleroma_gives_new_tokens_for_old_ones_once() {
-    let mut visit = Visit::stranger(Flavor::Pleroma, "read write").await;
-    let tokens = visit.tokens("read write").await;
-    visit.token = tokens["access_token"].as_str().unwrap().to_owned();
+async fn pleroma_refreshes_each_token_once() {
+    let mut harness = Visit::stranger(Flavor::Pleroma, "read write").await;
+    let tokens = harness.tokens("read write").await;
+    harness.token = tokens["access_token"].as_str().unwrap().to_owned();
     let refresh_token = tokens["refresh_token"].as_str().unwrap();
-    let refresh = visit.form("", &[("grant_type", "refresh_token"), ("refresh_token", refresh_token)]);
+    let refresh = harness.form("", &[("grant_type", "refresh_token"), ("refresh_token", refresh_token)]);
     let without_account = [("grant_type", "client_credentials")];
 
     assert_eq!(tokens["expires_in"], 3600);
-    assert_eq!(visit.publish(&json!({"status": "hello"})).await.0, 200);
-    visit.server.end_access_tokens();
-    let late = visit.publish(&json!({"status": "hello"})).await;
+    assert_eq!(harness.publish(&json!({"status": "hello"})).await.0, 200);
+    harness.server.end_access_tokens();
+    let late = harness.publish(&json!({"status": "hello"})).await;
     assert_eq!(error(late), refused(401, "The access token expired"));
-    let (status, renewed) = visit.token(&refresh).await;
+    let (status, renewed) = harness.token(&refresh).await;
     assert_eq!(status, 200);
-    assert_eq!(error(visit.token(&refresh).await), refused(400, "Invalid credentials"));
-    assert_eq!(visit.token(&visit.form("", &without_account)).await.0, 200);
-    let stranger = visit.form("", &[without_account[0], ("client_id", "another")]);
-    assert_eq!(error(visit.token(&stranger).await), refused(400, "Invalid credentials"));
-    visit.token = renewed["access_token"].as_str().unwrap().to_owned();
-    assert_eq!(visit.publish(&json!({"status": "hello"})).await.0, 200);
+    assert_eq!(error(harness.token(&refresh).await), refused(400, "Invalid credentials"));
+    assert_eq!(harness.token(&harness.form("", &without_account)).await.0, 200);
+    let stranger = harness.form("", &[without_account[0], ("client_id", "another")]);
+    assert_eq!(error(harness.token(&stranger).await), refused(400, "Invalid credentials"));
+    harness.token = renewed["access_token"].as_str().unwrap().to_owned();
+    assert_eq!(harness.publish(&json!({"status": "hello"})).await.0, 200);
     // The account's and the app's own.
-    assert_eq!((visit.server.grants(), visit.server.calls(Call::Refresh)), (2, 2));
+    assert_eq!((harness.server.grant_count(), harness.server.call_count(Call::Refresh)), (2, 2));
 }

@@ -7,7 +7,7 @@ use domain::delivery::AttemptError;
 use platforms::{FollowUp, Followed, PublishRequest};
 
 use super::Adapter;
-use super::overlap::UnderWay;
+use super::overlap::InFlight;
 use crate::faults::When;
 use crate::network::faults::{PlatformFault, chances};
 use crate::network::reference::Reference;
@@ -16,28 +16,28 @@ use crate::network::spec::{FOLLOW_UPS, SETTLES};
 /// Does one step: the first follow-up takes one, the second two.
 pub(super) async fn take_step(
     adapter: &Adapter,
-    job: &PublishRequest<'_>,
+    request: &PublishRequest<'_>,
     it: &FollowUp<'_>,
 ) -> Result<Followed, AttemptError> {
     let world = &adapter.network.world;
-    let reference = Reference::read(job.reference);
-    let what = format!("follow {} {} {}", adapter.spec.name, job.reference, it.name);
+    let reference = Reference::read(request.reference);
+    let what = format!("follow {} {} {}", adapter.spec.name, request.reference, it.name);
     let (call, fault) = adapter.call(what, &chances(&world.probabilities, false));
-    let _under_way = UnderWay::enter(&adapter.network, reference);
+    let _under_way = InFlight::enter(&adapter.network, reference);
     call.die(When::Before).await;
     call.go().await;
     let is_last = it.name == FOLLOW_UPS[0] || it.progress.is_some();
     let (name, id) = (it.name.to_owned(), it.published.platform_post_id.clone());
     let unknown =
         |may_still_run| Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() });
-    let answer = match (fault, adapter.account(job.credentials)) {
+    let answer = match (fault, adapter.account(request.credentials)) {
         (PlatformFault::Unsent, _) => {
             Err(AttemptError::RetryLater { retry_at: None, reason: "not reached".to_owned() })
         }
         (PlatformFault::CallLost, _) => unknown(true),
         (PlatformFault::Revoked, account) => {
             if account.is_ok() {
-                adapter.network.lock().grants.revoke(job.credentials);
+                adapter.network.lock().grants.revoke(request.credentials);
             }
             Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
         }

@@ -68,9 +68,9 @@ impl Timeline for Account<'_> {
 
 /// The progress of preparation, followed by the posts that the account shows now: a post that is
 /// not among them was published later.
-pub(super) fn with_what_is_there(adapter: &Adapter, job: &PublishRequest<'_>, reached: &str) -> String {
+pub(super) fn with_snapshot(adapter: &Adapter, request: &PublishRequest<'_>, reached: &str) -> String {
     let mut text = format!("{reached} ");
-    for shown in adapter.network.lock().timeline.page(&job.profile.account_id, None, PAGE) {
+    for shown in adapter.network.lock().timeline.page(&request.profile.account_id, None, PAGE) {
         // Writing to a string cannot fail.
         let _ = write!(text, "{},", shown.id);
     }
@@ -78,10 +78,10 @@ pub(super) fn with_what_is_there(adapter: &Adapter, job: &PublishRequest<'_>, re
 }
 
 /// Looks for a post among those that have appeared since preparation.
-pub(super) async fn resolve(adapter: &Adapter, job: &PublishRequest<'_>) -> Resolution {
-    let before = job.progress.and_then(|it| it.split_once(' ')).map_or("", |(_, before)| before);
+pub(super) async fn resolve(adapter: &Adapter, request: &PublishRequest<'_>) -> Resolution {
+    let before = request.progress.and_then(|it| it.split_once(' ')).map_or("", |(_, before)| before);
     let before: Vec<String> = before.split_terminator(',').map(str::to_owned).collect();
-    match look_for(&Account { adapter, job }, &before, job.claims, adapter.now()).await {
+    match look_for(&Account { adapter, job: request }, &before, request.claims, adapter.now()).await {
         Ok(found) => found.into(),
         Err(unread) => unread,
     }

@@ -7,19 +7,19 @@ use crate::network::Network;
 use crate::network::reference::Reference;
 
 /// A call for a target that is under way until this is dropped.
-pub(super) struct UnderWay<'a> {
+pub(super) struct InFlight<'a> {
     network: &'a Network,
     reference: Reference,
 }
 
-impl<'a> UnderWay<'a> {
+impl<'a> InFlight<'a> {
     pub(super) fn enter(network: &'a Network, reference: Reference) -> Self {
         network.lock().timeline.enter(reference);
         Self { network, reference }
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for InFlight<'_> {
     fn drop(&mut self) {
         self.network.lock().timeline.leave(self.reference);
     }
@@ -27,12 +27,12 @@ impl Drop for UnderWay<'_> {
 
 /// A refresh that is under way until this is dropped. Two at once with the same refresh token would
 /// end the grant.
-pub(super) struct Renewing<'a> {
+pub(super) struct RefreshGuard<'a> {
     network: &'a Network,
     token: String,
 }
 
-impl<'a> Renewing<'a> {
+impl<'a> RefreshGuard<'a> {
     pub(super) fn enter(network: &'a Network, old: &Credentials) -> Self {
         let token = old.refresh_token.as_ref().unwrap_or(&old.access_token).expose_secret().to_owned();
         let mut inner = network.lock();
@@ -43,7 +43,7 @@ impl<'a> Renewing<'a> {
     }
 }
 
-impl Drop for Renewing<'_> {
+impl Drop for RefreshGuard<'_> {
     fn drop(&mut self) {
         self.network.lock().renewing.remove(&self.token);
     }

@@ -8,38 +8,40 @@ use super::{Adapter, looks};
 use crate::network::faults::{PlatformFault, read_probabilities};
 use crate::network::reference::Reference;
 use crate::network::reviews::Verdict;
-use crate::network::spec::{Certainty, LISTED_AFTER, PlatformBehavior, SETTLES};
+use crate::network::spec::{LISTED_AFTER, LookUpSupport, PlatformBehavior, SETTLES};
 use crate::network::timeline::Public;
 use crate::network::uploads::Progress;
 
 impl Adapter {
     /// Uses the method that this platform supports.
-    pub(super) async fn settle(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        let unknowable = || Resolution::Undeterminable { advice: "look at the account".to_owned() };
+    pub(super) async fn settle(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        let undeterminable = || Resolution::Undeterminable { advice: "look at the account".to_owned() };
         // Later the platform may have forgotten the key, so a repeat could create a second post.
         let is_known = |lasts: TimeDelta| self.now() - since <= lasts - SETTLES * 2;
         let certainty = self.spec.certainty;
         match certainty {
-            Certainty::Blind => unknowable(),
-            Certainty::Recognized => looks::resolve(self, job).await,
-            Certainty::Listed | Certainty::Drafted | Certainty::Contained => self.look_up(job, since).await,
-            Certainty::Keyed | Certainty::Nonce | Certainty::Transaction => match certainty.key_lasts() {
-                Some(lasts) if is_known(lasts) => self.repeat(job).await,
-                _ if certainty == Certainty::Transaction => self.look_up(job, since).await,
-                _ => unknowable(),
+            LookUpSupport::Blind => undeterminable(),
+            LookUpSupport::Recognized => looks::resolve(self, request).await,
+            LookUpSupport::Listed | LookUpSupport::Drafted | LookUpSupport::Contained => {
+                self.look_up(request, since).await
+            }
+            LookUpSupport::Keyed | LookUpSupport::Nonce | LookUpSupport::Transaction => match certainty.key_lasts() {
+                Some(lasts) if is_known(lasts) => self.repeat(request).await,
+                _ if certainty == LookUpSupport::Transaction => self.look_up(request, since).await,
+                _ => undeterminable(),
             },
         }
     }
 
     /// Sends the post again: if the first attempt created one, its key returns that.
-    async fn repeat(&self, job: &PublishRequest<'_>) -> Resolution {
-        match self.send(job, "repeat").await {
+    async fn repeat(&self, request: &PublishRequest<'_>) -> Resolution {
+        match self.send(request, "repeat").await {
             Ok(published) => Resolution::Found(published),
             // It is not public and never will be: a call that is still under way names an upload
             // that is forgotten, too.
             Err(AttemptError::Refused { .. } | AttemptError::PreparationExpired { .. }) => Resolution::NotPublished,
             Err(AttemptError::Unauthorized { reason }) => Resolution::Unauthorized { reason },
-            Err(setback) => Resolution::Pending { reason: format!("{setback:?}") },
+            Err(error) => Resolution::Pending { reason: format!("{error:?}") },
         }
     }
 
@@ -66,23 +68,23 @@ impl Adapter {
     }
 
     /// The result from the platform's list since that time, or from the draft or container.
-    fn listed(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        let (reference, named) = (Reference::read(job.reference), job.progress.map(Progress::read));
+    fn listed(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        let (reference, upload) = (Reference::read(request.reference), request.progress.map(Progress::read));
         let inner = self.network.lock();
         let found = inner.timeline.find(reference);
         let is_behind =
             |it: &Public| self.spec.behavior == PlatformBehavior::Lagging && self.now() < it.at + LISTED_AFTER;
-        let is_it = |it: &&Public| {
+        let is_listed = |it: &&Public| {
             if self.spec.certainty.is_of_what_was_prepared() {
-                it.named == named
+                it.named == upload
             } else {
                 since <= it.at && !is_behind(it)
             }
         };
-        if let Some(it) = found.filter(is_it) {
+        if let Some(it) = found.filter(is_listed) {
             return Resolution::Found(Published::new(it.id.clone(), it.at));
         }
-        match inner.reviews.of(reference) {
+        match inner.reviews.find(reference) {
             Some(Verdict::Pending) => Resolution::Pending { reason: "it is being looked at".to_owned() },
             Some(Verdict::Refused) => Resolution::Refused { reason: "it is not wanted here after all".to_owned() },
             Some(Verdict::Wanted) | None if self.spec.proves_absence() => Resolution::NotPublished,

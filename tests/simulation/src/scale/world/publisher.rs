@@ -163,14 +163,14 @@ impl World<'_> {
         let now = self.now + self.chance.store_call();
         let until = running.began + in_ms(PLAN_WINDOW);
         let mut messages = Vec::with_capacity(page.len());
-        for (place, post) in (from..).zip(page) {
-            let told_from = until + self.place_ms(place);
+        for (position, post) in (from..).zip(page) {
+            let roll_up_from = until + self.roll_up_delay_ms(position);
             let subject = &mut self.posts[post as usize];
-            subject.told_from = is_full.then_some(told_from);
-            let crowd =
+            subject.told_from = is_full.then_some(roll_up_from);
+            let burst =
                 self.publisher.crowds.entry((subject.keys.user, subject.next_step_at.div_euclid(1_000))).or_default();
-            *crowd += 1;
-            let needs_permit = self.setting.share.is_some_and(|it| it.unchecked() < *crowd);
+            *burst += 1;
+            let needs_permit = self.setting.share.is_some_and(|it| it.unchecked() < *burst);
             let message = Message { post, receives: 0, deferred: is_full, needs_permit, returned: false };
             messages.push((message, subject.next_step_at));
         }
@@ -185,8 +185,8 @@ impl World<'_> {
 
     /// How long after the full minute the post at this place of its shard is
     /// told how it ended.
-    fn place_ms(&self, place: u32) -> Ms {
-        let ahead = u64::from(place) * u64::from(self.setting.due_shards);
+    fn roll_up_delay_ms(&self, position: u32) -> Ms {
+        let ahead = u64::from(position) * u64::from(self.setting.due_shards);
         let wait_s = (ahead / u64::from(self.setting.roll_ups_per_s)).min(LONGEST_PUT_OFF_S.into());
         Ms::try_from(wait_s * 1_000).unwrap_or(Ms::MAX)
     }
@@ -234,7 +234,7 @@ impl World<'_> {
     }
 
     /// Notes that overdue entries of a shard are left to the next tick.
-    pub(in crate::scale) fn leave_overdue(&mut self, tick: u32) {
+    pub(in crate::scale) fn skip_overdue(&mut self, tick: u32) {
         if let Some(running) = self.publisher.running.as_mut().filter(|it| it.tick == tick) {
             running.has_failed = true;
         }

@@ -31,7 +31,7 @@ impl World<'_> {
         match self.read_page(shard, read, attempt, again) {
             PageRead::Done(units) => self.tally.sweep_read_units += units,
             PageRead::Again => return,
-            PageRead::Failed => return self.leave_overdue(tick),
+            PageRead::Failed => return self.skip_overdue(tick),
         }
         let now = self.now + self.chance.store_call();
         let message = |post: &u32| {
@@ -90,7 +90,7 @@ impl World<'_> {
         } else {
             // Moves that are under way are dropped as well.
             self.publisher.moves[shard as usize] = Moves::default();
-            self.leave_overdue(tick);
+            self.skip_overdue(tick);
         }
     }
 }

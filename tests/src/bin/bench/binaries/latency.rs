@@ -15,7 +15,7 @@ use tests::{
     template::ROOT,
 };
 
-use super::{Figures, HELLO, millis};
+use super::{HELLO, Measurements, millis};
 use crate::percentile::percentile;
 
 /// Requests before the measurement.
@@ -26,17 +26,17 @@ const WARM_UP: usize = 200;
 const ASKED: [(&str, u16); 2] = [(HELLO, 200), ("auth", 401)];
 
 /// The latency of hello and auth, interleaved.
-pub(super) async fn compare(all: &[Figures], requests: usize) -> Result<Value> {
+pub(super) async fn compare(all: &[Measurements], requests: usize) -> Result<Value> {
     let event = event()?;
-    let mut asked = Vec::new();
+    let mut durations = Vec::new();
     for (name, status) in ASKED {
         let Some(figures) = all.iter().find(|it| it.name == name) else { fail!("{name} was not built") };
         let function = Function::start(Command::new(&figures.binary), &figures.environment).await?;
-        asked.push((name, status, function, Vec::new()));
+        durations.push((name, status, function, Vec::new()));
     }
     for number in 0..WARM_UP + requests {
-        for (name, status, function, times) in &mut asked {
-            let took = ask(function, &event, name, *status).await?;
+        for (name, status, function, times) in &mut durations {
+            let took = invoke_timed(function, &event, name, *status).await?;
             if WARM_UP <= number {
                 times.push(took);
             }
@@ -45,7 +45,7 @@ pub(super) async fn compare(all: &[Figures], requests: usize) -> Result<Value> {
 
     say("\nwarm, of an event GET /api/v1/user without a token   p50 ms   p99 ms");
     let mut rows = Vec::new();
-    for (name, status, _, times) in &mut asked {
+    for (name, status, _, times) in &mut durations {
         times.sort_unstable();
         let (p50, p99) = (millis(percentile(times, 50)), millis(percentile(times, 99)));
         say(&format!("{:50} {p50:8.3} {p99:8.3}", format!("{name} ({status})")));
@@ -54,7 +54,7 @@ pub(super) async fn compare(all: &[Figures], requests: usize) -> Result<Value> {
     Ok(Value::Array(rows))
 }
 
-async fn ask(function: &mut Function, event: &Value, name: &str, status: u16) -> Result<Duration> {
+async fn invoke_timed(function: &mut Function, event: &Value, name: &str, status: u16) -> Result<Duration> {
     let started = Instant::now();
     let outcome = function.invoke(event).await?;
     let took = started.elapsed();

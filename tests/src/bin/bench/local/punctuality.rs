@@ -26,8 +26,8 @@ pub(super) async fn punctuality(deployment: &Deployment, count: u64, seconds: u6
     let due = |number: u64| first + chrono::TimeDelta::seconds(i64::try_from(number * seconds / count).unwrap_or(0));
     let bodies: Vec<_> = (0..count)
         .map(|number| {
-            let words = format!("{start} {number}");
-            json!({ "content": words, "platforms": on, "scheduled_at": moment::written(due(number)) })
+            let content = format!("{start} {number}");
+            json!({ "content": content, "platforms": on, "scheduled_at": moment::written(due(number)) })
         })
         .collect();
     let mut written = stream::iter(&bodies).map(|body| user.create(body)).buffer_unordered(16);
@@ -38,11 +38,11 @@ pub(super) async fn punctuality(deployment: &Deployment, count: u64, seconds: u6
 
     let patience = Instant::now() + Duration::from_mins(5);
     let entries = loop {
-        let all = deployment.whole_timeline().await?;
-        let ours = |it: &Value| it["text"].as_str().is_some_and(|it| it.starts_with(&start));
-        let ours: Vec<_> = all.into_iter().filter(ours).collect();
-        if count <= ours.len() as u64 || patience < Instant::now() {
-            break ours;
+        let all = deployment.all_posts().await?;
+        let is_ours = |it: &Value| it["text"].as_str().is_some_and(|it| it.starts_with(&start));
+        let is_ours: Vec<_> = all.into_iter().filter(is_ours).collect();
+        if count <= is_ours.len() as u64 || patience < Instant::now() {
+            break is_ours;
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
     };

@@ -17,7 +17,7 @@ use crate::percentile::percentile;
 
 /// A request that is sent repeatedly.
 #[derive(Clone)]
-struct Shot {
+struct BenchRequest {
     name: &'static str,
     method: Method,
     url: String,
@@ -30,7 +30,7 @@ struct Shot {
 pub(super) async fn speed(deployment: &Deployment, seconds: u64) -> Result<Value> {
     let user = deployment.new_user().await?;
     let post = integer(&user.create(&json!({ "content": "a post" })).await?, "id")?;
-    let shot = |name, method, url: String, body: Option<Value>, expected| Shot {
+    let shot = |name, method, url: String, body: Option<Value>, expected| BenchRequest {
         name,
         method,
         url,
@@ -53,7 +53,7 @@ pub(super) async fn speed(deployment: &Deployment, seconds: u64) -> Result<Value
     say("requests per second         clients      req/s   p50 ms   p99 ms");
     for shot in shots {
         for clients in [1, 32] {
-            let row = shoot(&shot, clients, Duration::from_secs(seconds)).await?;
+            let row = measure_throughput(&shot, clients, Duration::from_secs(seconds)).await?;
             say(&format!(
                 "{:26} {clients:8} {:10.0} {:8.2} {:8.2}",
                 shot.name,
@@ -75,13 +75,13 @@ async fn bare_server() -> Result<String> {
     Ok(url)
 }
 
-async fn shoot(shot: &Shot, clients: usize, time: Duration) -> Result<Value> {
+async fn measure_throughput(shot: &BenchRequest, clients: usize, time: Duration) -> Result<Value> {
     let http = http_client(true)?;
     let stop = Arc::new(AtomicBool::new(false));
     let done = Arc::new(AtomicU64::new(0));
     let started = Instant::now();
     let tasks: Vec<_> = (0..clients)
-        .map(|_| tokio::spawn(keep_shooting(http.clone(), shot.clone(), Arc::clone(&stop), Arc::clone(&done))))
+        .map(|_| tokio::spawn(send_until_stopped(http.clone(), shot.clone(), Arc::clone(&stop), Arc::clone(&done))))
         .collect();
     tokio::time::sleep(time).await;
     stop.store(true, Ordering::Relaxed);
@@ -101,7 +101,12 @@ async fn shoot(shot: &Shot, clients: usize, time: Duration) -> Result<Value> {
     }))
 }
 
-async fn keep_shooting(http: Client, shot: Shot, stop: Arc<AtomicBool>, done: Arc<AtomicU64>) -> Result<Vec<Duration>> {
+async fn send_until_stopped(
+    http: Client,
+    shot: BenchRequest,
+    stop: Arc<AtomicBool>,
+    done: Arc<AtomicU64>,
+) -> Result<Vec<Duration>> {
     let mut times = Vec::new();
     while !stop.load(Ordering::Relaxed) {
         let mut request = http.request(shot.method.clone(), &shot.url).bearer_auth(&shot.token);

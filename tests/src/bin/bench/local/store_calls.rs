@@ -52,7 +52,7 @@ pub(super) async fn store_calls(deployment: &Deployment) -> Result<Value> {
         if let Some(key) = key {
             call = call.header("idempotency-key", key);
         }
-        figures.push(cost(deployment, name, call).await?.1);
+        figures.push(measure_cost(deployment, name, call).await?.1);
         if name == "POST /posts, scheduled" {
             figures.push(cost_of_event(deployment).await?);
         }
@@ -62,21 +62,21 @@ pub(super) async fn store_calls(deployment: &Deployment) -> Result<Value> {
 }
 
 /// Sends one request and returns the store calls that it made.
-async fn cost(deployment: &Deployment, name: &str, call: Call<'_>) -> Result<(Answer, Value)> {
+async fn measure_cost(deployment: &Deployment, name: &str, call: Call<'_>) -> Result<(Answer, Value)> {
     let address = format!("{}/dev/store-calls", deployment.origin());
-    after_a_sweep(deployment, &address).await?;
+    wait_for_sweep_end(deployment, &address).await?;
     deployment.http().delete(&address).send().await?;
-    let answer = call.send().await?;
-    ensure!(answer.status < 300, "{}", answer.test_error("a request of the bench was refused"));
-    let (calls, _) = split(recorded(deployment, &address).await?);
-    Ok((answer, figure(name, &calls)))
+    let response = call.send().await?;
+    ensure!(response.status < 300, "{}", response.test_error("a request of the bench was refused"));
+    let (calls, _) = split(read_calls(deployment, &address).await?);
+    Ok((response, figure(name, &calls)))
 }
 
 /// What the event of the last request cost after its response.
 async fn cost_of_event(deployment: &Deployment) -> Result<Value> {
     let address = format!("{}/dev/store-calls", deployment.origin());
     let calls = moment::eventually(Duration::from_secs(20), "that the event leaves the outbox", || async {
-        let (_, calls) = split(recorded(deployment, &address).await?);
+        let (_, calls) = split(read_calls(deployment, &address).await?);
         Ok(calls.iter().any(|it| it["operation"] == "DeleteItem").then_some(calls))
     })
     .await?;
@@ -85,7 +85,7 @@ async fn cost_of_event(deployment: &Deployment) -> Result<Value> {
 
 /// The calls of the request, and those that fan its event out meanwhile.
 fn split(calls: Vec<Value>) -> (Vec<Value>, Vec<Value>) {
-    calls.into_iter().partition(|it| !matches!(&*in_words(it), "Query local-webhooks" | "DeleteItem local-outbox"))
+    calls.into_iter().partition(|it| !matches!(&*describe_call(it), "Query local-webhooks" | "DeleteItem local-outbox"))
 }
 
 fn figure(name: &str, calls: &[Value]) -> Value {
@@ -99,7 +99,7 @@ fn figure(name: &str, calls: &[Value]) -> Value {
         end = end.max(moment("ended_us"));
     }
     let units: f64 = calls.iter().filter_map(|it| it["units"].as_f64()).sum();
-    let what: Vec<_> = calls.iter().map(in_words).collect();
+    let what: Vec<_> = calls.iter().map(describe_call).collect();
     say(&format!("{name:31} {:6} {steps:12} {units:7.1}  {}", calls.len(), what.join(", ")));
     json!({
         "operation": name,
@@ -110,12 +110,12 @@ fn figure(name: &str, calls: &[Value]) -> Value {
     })
 }
 
-fn in_words(call: &Value) -> String {
+fn describe_call(call: &Value) -> String {
     let tables: Vec<_> = call["tables"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     format!("{} {}", call["operation"].as_str().unwrap_or("?"), tables.join("+"))
 }
 
-async fn recorded(deployment: &Deployment, address: &str) -> Result<Vec<Value>> {
+async fn read_calls(deployment: &Deployment, address: &str) -> Result<Vec<Value>> {
     let response = deployment.http().get(address).send().await?;
     let body: Value = serde_json::from_str(&response.text().await?)?;
     let mut calls = list(&body, "calls")?.to_vec();
@@ -125,22 +125,22 @@ async fn recorded(deployment: &Deployment, address: &str) -> Result<Vec<Value>> 
 
 /// Waits for the end of a sweep. A sweep runs every few seconds, and its calls must not be counted
 /// as the request's.
-async fn after_a_sweep(deployment: &Deployment, address: &str) -> Result {
+async fn wait_for_sweep_end(deployment: &Deployment, address: &str) -> Result {
     let limit = Duration::from_secs(20);
     deployment.http().delete(address).send().await?;
     moment::eventually(limit, "a sweep of the due deliveries", || async {
-        let seen = recorded(deployment, address).await?;
-        Ok((!seen.is_empty()).then_some(()))
+        let calls = read_calls(deployment, address).await?;
+        Ok((!calls.is_empty()).then_some(()))
     })
     .await?;
     let mut before = 0;
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
-        let seen = recorded(deployment, address).await?.len();
-        if seen == before {
+        let calls = read_calls(deployment, address).await?.len();
+        if calls == before {
             return Ok(());
         }
-        before = seen;
+        before = calls;
     }
 }
 
@@ -148,20 +148,20 @@ async fn after_a_sweep(deployment: &Deployment, address: &str) -> Result {
 pub(super) async fn large_account(deployment: &Deployment, count: u64) -> Result<Value> {
     let user = deployment.new_user().await?;
     let mut figures = Vec::new();
-    let mut there = 0;
+    let mut listed_count = 0;
     say("");
     for size in [100.min(count), count] {
         let started = Instant::now();
-        write_drafts(&user, size - there).await?;
-        say(&format!("wrote {} posts in {:.0} s", size - there, started.elapsed().as_secs_f64()));
-        there = size;
+        write_drafts(&user, size - listed_count).await?;
+        say(&format!("wrote {} posts in {:.0} s", size - listed_count, started.elapsed().as_secs_f64()));
+        listed_count = size;
         let last = size.div_ceil(15).min(100);
         for page in [1, last] {
             let path = format!("/posts?page={page}");
             let name = format!("{path} of {size} posts");
-            let (answer, figure) = cost(deployment, &name, user.api.call(Method::GET, &path)).await?;
-            let total = answer.json()?["meta"]["total"].clone();
-            ensure!(total == json!(size), "{}", answer.test_error("total is wrong"));
+            let (response, figure) = measure_cost(deployment, &name, user.api.call(Method::GET, &path)).await?;
+            let total = response.json()?["meta"]["total"].clone();
+            ensure!(total == json!(size), "{}", response.test_error("total is wrong"));
             figures.push(figure);
         }
     }
@@ -171,8 +171,8 @@ pub(super) async fn large_account(deployment: &Deployment, count: u64) -> Result
 async fn write_drafts(user: &User<'_>, count: u64) -> Result {
     let draft = json!({ "content": "one of many" });
     let mut written = stream::iter(0..count).map(|_| user.api.post("/posts", &draft)).buffer_unordered(32);
-    while let Some(answer) = written.next().await {
-        answer?.is(201).map_err(|it| TestError::new(format!("writing posts: {it}")))?;
+    while let Some(response) = written.next().await {
+        response?.is(201).map_err(|it| TestError::new(format!("writing posts: {it}")))?;
     }
     Ok(())
 }

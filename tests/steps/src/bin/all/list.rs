@@ -15,7 +15,7 @@ use steps::{
     schedule::{Kind, Place},
     tools::{
         AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, SYNAPSE, TYPOS,
-        browser_driver, typescript as typescript_packages,
+        install_browser_driver, typescript as typescript_packages,
     },
     wordpress::WordpressProgram,
 };
@@ -126,7 +126,7 @@ fn tools(_: &Log) -> Result {
     for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI, MASTODON_MOCK, SYNAPSE] {
         tool.program()?;
     }
-    browser_driver()?;
+    install_browser_driver()?;
     typescript_packages()?;
     BlueskyProgram::installed()?;
     WordpressProgram::installed().map(drop)
@@ -220,14 +220,14 @@ fn advisories(log: &Log) -> Result {
     let was_fetched = advisory_databases().is_some_and(|it| has_database(&it));
     let checked = log.run(CARGO_DENY.program()?, &["check", "advisories"], LIMIT);
     if checked.is_err() && log.text().contains("failed to fetch advisory database") {
-        log.skip(not_asked(is_expected, was_fetched)?);
+        log.skip(skip_reason(is_expected, was_fetched)?);
         return Ok(());
     }
     checked
 }
 
 /// The reason to skip the check, or an error.
-fn not_asked(is_expected: bool, was_fetched: bool) -> Result<&'static str> {
+fn skip_reason(is_expected: bool, was_fetched: bool) -> Result<&'static str> {
     ensure!(!is_expected, "not asked: the advisory database cannot be fetched, and ADVISORIES is required");
     ensure!(!was_fetched, "not asked: the advisory database cannot be fetched, and this machine fetched it before");
     Ok("not asked: the advisory database cannot be fetched; ADVISORIES=required makes this a failure")
@@ -256,9 +256,9 @@ mod tests {
 
     #[test]
     fn unreachable_database_is_skipped_only_where_none_is_expected() {
-        assert!(not_asked(false, false).unwrap().starts_with("not asked"));
+        assert!(skip_reason(false, false).unwrap().starts_with("not asked"));
         for (is_expected, was_fetched) in [(true, false), (false, true), (true, true)] {
-            assert!(not_asked(is_expected, was_fetched).is_err(), "{is_expected} {was_fetched}");
+            assert!(skip_reason(is_expected, was_fetched).is_err(), "{is_expected} {was_fetched}");
         }
     }
 

@@ -26,10 +26,10 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn new(step: &str, yields: bool) -> Result<Self> {
+    pub(crate) fn new(step: &str, is_low_priority: bool) -> Result<Self> {
         let file = Path::new("target/tests").join(format!("{step}.log"));
         fs::write(&file, "")?;
-        Ok(Self { file, yields, built: Cell::default(), skipped: OnceCell::new() })
+        Ok(Self { file, yields: is_low_priority, built: Cell::default(), skipped: OnceCell::new() })
     }
 
     pub(crate) fn text(&self) -> String {
@@ -76,7 +76,7 @@ impl Log {
         let output = fs::OpenOptions::new().append(true).open(&self.file)?;
         let mut polite;
         let command = if self.yields {
-            polite = made_polite(command);
+            polite = with_low_priority(command);
             &mut polite
         } else {
             command
@@ -104,7 +104,7 @@ impl Log {
 }
 
 /// The command with a lower priority, so that it does not slow down other steps.
-fn made_polite(command: &Command) -> Command {
+fn with_low_priority(command: &Command) -> Command {
     let mut polite = Command::new("nice");
     polite.arg("-n15").arg(command.get_program()).args(command.get_args());
     if let Some(folder) = command.get_current_dir() {

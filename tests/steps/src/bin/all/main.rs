@@ -61,18 +61,18 @@ fn run(options: &Options) -> Result<bool> {
     // Every path below is relative to the top of the project.
     std::env::set_current_dir(ROOT)?;
     fs::create_dir_all("target/tests")?;
-    let (began, sources) = (Instant::now(), sources()?);
-    let steps = chosen(options);
-    let places: Vec<Place> = steps.iter().map(|it| it.place).collect();
-    let said = Mutex::new(());
-    let outcomes = schedule::run(&places, |index| one(&steps[index], &said), |done| done.failed == 0);
+    let (began, source_version) = (Instant::now(), source_version()?);
+    let steps = select_steps(options);
+    let infos: Vec<Place> = steps.iter().map(|it| it.place).collect();
+    let output_lock = Mutex::new(());
+    let outcomes = schedule::run(&infos, |index| run_step(&steps[index], &output_lock), |done| done.failed == 0);
 
     say("\nstep           waited    built      ran   passed  failed");
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    for (place, outcome) in places.iter().zip(&outcomes) {
+    for (info, outcome) in infos.iter().zip(&outcomes) {
         match outcome {
-            Outcome::Ran { result: Done { skipped: Some(why), .. }, .. } => {
-                say(&format!("{:13} skipped: {why}", place.name));
+            Outcome::Ran { result: StepResult { skipped: Some(why), .. }, .. } => {
+                say(&format!("{:13} skipped: {why}", info.name));
                 skipped += 1;
             }
             Outcome::Ran { waited, result } => {
@@ -80,13 +80,13 @@ fn run(options: &Options) -> Result<bool> {
                     [waited, &result.built, &result.ran].map(|it| format!("{:.0} s", it.as_secs_f64()));
                 say(&format!(
                     "{:13} {waited:>7} {built:>8} {ran:>8}  {:7} {:7}",
-                    place.name, result.passed, result.failed
+                    info.name, result.passed, result.failed
                 ));
                 passed += result.passed;
                 failed += result.failed;
             }
             Outcome::NotRun { lacks } => {
-                say(&format!("{:13} not run: {lacks} did not pass", place.name));
+                say(&format!("{:13} not run: {lacks} did not pass", info.name));
                 failed += 1;
             }
         }
@@ -97,9 +97,9 @@ fn run(options: &Options) -> Result<bool> {
         say(&format!("{left_out} of {} steps were not asked for", STEPS.len()));
     }
     say(&format!("all together {:.1} minutes", all / 60.0));
-    let done: Vec<_> = places.iter().zip(&outcomes).map(|(place, outcome)| figures(place, outcome)).collect();
+    let done: Vec<_> = infos.iter().zip(&outcomes).map(|(info, outcome)| figures(info, outcome)).collect();
     let results = json!({
-        "sources": sources,
+        "sources": source_version,
         "passed": passed,
         "failed": failed,
         "skipped": skipped,
@@ -113,32 +113,32 @@ fn run(options: &Options) -> Result<bool> {
 }
 
 /// The steps of this run in the order of the list.
-fn chosen(options: &Options) -> Vec<Step> {
+fn select_steps(options: &Options) -> Vec<Step> {
     let from = options.from.as_deref().and_then(|name| STEPS.iter().position(|it| it.place.name == name));
     let mut wanted: Vec<&str> = match from {
         Some(from) => STEPS[from..].iter().map(|it| it.place.name).collect(),
         None if options.only.is_empty() => STEPS.iter().map(|it| it.place.name).collect(),
         None => options.only.iter().map(String::as_str).collect(),
     };
-    let mut looked_at = 0;
-    while let Some(name) = wanted.get(looked_at) {
+    let mut next = 0;
+    while let Some(name) = wanted.get(next) {
         let needs = STEPS.iter().filter(|it| it.place.name == *name).flat_map(|it| it.place.needs);
         let more: Vec<_> = needs.copied().filter(|it| !wanted.contains(it)).collect();
         wanted.extend(more);
-        looked_at += 1;
+        next += 1;
     }
     STEPS.into_iter().filter(|it| wanted.contains(&it.place.name)).collect()
 }
 
 /// Names the tested sources: the commit, and whether files differ from it.
-fn sources() -> Result<String> {
+fn source_version() -> Result<String> {
     let git = |arguments: &[&str]| run_to_end(Command::new("git").args(arguments));
     let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
     let changed = if git(&["status", "--porcelain"])?.is_empty() { "" } else { " with changes" };
     Ok(format!("{}{changed}", commit.trim()))
 }
 
-struct Done {
+struct StepResult {
     built: Duration,
     ran: Duration,
     passed: usize,
@@ -147,7 +147,7 @@ struct Done {
     skipped: Option<&'static str>,
 }
 
-fn one(step: &Step, said: &Mutex<()>) -> Done {
+fn run_step(step: &Step, output_lock: &Mutex<()>) -> StepResult {
     let name = step.place.name;
     say(&format!("     {name}: {}", step.about));
     let started = Instant::now();
@@ -158,10 +158,10 @@ fn one(step: &Step, said: &Mutex<()>) -> Done {
     let took = started.elapsed();
     let text = log.as_ref().map(Log::text).unwrap_or_default();
     let built = log.as_ref().map(Log::built).unwrap_or_default();
-    let (mut passed, mut failed) = counted(&text);
+    let (mut passed, mut failed) = count_tests(&text);
 
     // Several steps may end at once; the lock keeps the lines of each together.
-    let _together = said.lock();
+    let _together = output_lock.lock();
     let skipped = log.as_ref().ok().and_then(Log::skipped);
     match result.and_then(|()| {
         ensure!(failed == 0, "{failed} failed");
@@ -183,11 +183,11 @@ fn one(step: &Step, said: &Mutex<()>) -> Done {
     if let Some(from) = step.shows {
         text.lines().skip_while(|it| !it.starts_with(from)).for_each(say);
     }
-    Done { built, ran: took.saturating_sub(built), passed, failed, skipped }
+    StepResult { built, ran: took.saturating_sub(built), passed, failed, skipped }
 }
 
 /// Sums the counts that test programs print.
-fn counted(log: &str) -> (usize, usize) {
+fn count_tests(log: &str) -> (usize, usize) {
     let mut sum = (0, 0);
     for line in log.lines() {
         let line = line.trim_start_matches("test result: ok. ").trim_start_matches("test result: FAILED. ");
@@ -201,10 +201,10 @@ fn counted(log: &str) -> (usize, usize) {
     sum
 }
 
-fn figures(place: &Place, outcome: &Outcome<Done>) -> serde_json::Value {
+fn figures(info: &Place, outcome: &Outcome<StepResult>) -> serde_json::Value {
     match outcome {
         Outcome::Ran { waited, result } => json!({
-            "name": place.name,
+            "name": info.name,
             "waited_s": waited.as_secs_f64(),
             "built_s": result.built.as_secs_f64(),
             "ran_s": result.ran.as_secs_f64(),
@@ -212,6 +212,6 @@ fn figures(place: &Place, outcome: &Outcome<Done>) -> serde_json::Value {
             "failed": result.failed,
             "skipped": result.skipped,
         }),
-        Outcome::NotRun { lacks } => json!({ "name": place.name, "not_run": format!("{lacks} did not pass") }),
+        Outcome::NotRun { lacks } => json!({ "name": info.name, "not_run": format!("{lacks} did not pass") }),
     }
 }
