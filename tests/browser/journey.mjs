@@ -188,7 +188,7 @@ await step('an account is connected through the consent page', async () => {
 await step('several accounts of one grant are connected at once', async () => {
   const request = await must(201, 'POST', '/connections/connect/sandbox', undefined, token);
   await page.goto(request.authorization_url);
-  await page.getByText('Allow it for other accounts too').click();
+  await page.getByText('Allow access to other accounts too').click();
   for (const handle of ['meadow', 'ferry']) await page.locator(`input[name="also.${handle}"]`).check();
   await photograph('sandbox-consent-several');
   await leads(() => buttonNamed('Allow').click());

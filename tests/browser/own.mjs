@@ -74,7 +74,7 @@ export async function ownConnections(tools, token, account) {
   await page.waitForURL((it) => it.pathname.includes('/sandbox/'));
   // One grant covers them all.
   await page.locator(`input[name=account][value=${account.username}]`).check();
-  await page.getByText('Allow it for other accounts too').click();
+  await page.getByText('Allow access to other accounts too').click();
   for (const handle of ['meadow', 'ferry']) await page.locator(`input[name="also.${handle}"]`).check();
   await leads(() => page.getByRole('button', { name: 'Allow', exact: true }).click());
   await leads(() => page.getByRole('button', { name: 'Connect all 3', exact: true }).click());

@@ -253,8 +253,8 @@ async fn draft_swapped_before_scheduling(deployments: &Arena) -> Result<String> 
 
 async fn published_post_scheduled_again(deployments: &Arena) -> Result<String> {
     let mut user = deployments.lifted().new_user().await?;
-    // No other attack publishes to the second one.
-    let (good, bad) = (user.connect(0).await?, user.connect(5).await?);
+    // No other attack uses the second one: armed faults strike an account of any user.
+    let (good, bad) = (user.connect(0).await?, user.connect(3).await?);
     let account = text(&bad, "username")?.to_owned();
     deployments.lifted().arm(&json!({ "account": account, "kind": "refuse" })).await?;
     let post = user.schedule(&fresh("half"), &[&good, &bad], 1).await?;

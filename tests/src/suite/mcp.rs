@@ -101,7 +101,7 @@ async fn assistant_gets_access_and_uses_every_tool(deployment: &Deployment) -> R
         ("scheduled", "scheduled, not public yet"),
         ("mistyped", "schedule_at"),
         ("refused", "platforms.0.connected_account_id"),
-        ("retried", "is scheduled"),
+        ("retried", "has the status scheduled"),
         ("cancelled", "is a draft"),
         ("deleted", "is deleted"),
         ("missing", "404"),

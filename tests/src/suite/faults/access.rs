@@ -117,11 +117,11 @@ async fn temporarily_failed_refresh_is_retried(deployment: &Deployment) -> Resul
     faulty.arm(json!({ "kind": "refresh_unreachable", "count": null })).await?;
 
     let id = faulty.schedule(&content).await?;
-    let message = faulty.is_told(id, &["cannot be renewed now"]).await?;
+    let message = faulty.is_told(id, &["cannot be refreshed now"]).await?;
     ensure!(!message.contains("onnect the account again"), "a temporary error asks for a reconnection: “{message}”");
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     let shown = faulty.user.api.get(&path).await?.ok(200)?;
-    same(&shown["needs_reconnection"], &json!(false), "needs_reconnection while it cannot be renewed")?;
+    same(&shown["needs_reconnection"], &json!(false), "needs_reconnection while it cannot be refreshed")?;
     faulty.disarm().await?;
     faulty.user.reaches(id, "published", 180).await?;
 
