@@ -66,7 +66,8 @@ async fn resources_of_other_users_are_not_found(deployment: &Deployment) -> Resu
         "-1",
         "1.5",
         "1e3",
-        "%00",
+        // A blank or a control character at the end of a path does not reach a function behind API Gateway.
+        "1%002",
         "null",
         "true",
         "1;2",
