@@ -27,8 +27,8 @@ struct DeliveryPage {
     chain: Option<String>,
     standing: Vec<(&'static str, String)>,
     story: Vec<Entry>,
-    /// What each call did, newest first, on every platform.
-    attempts: Vec<String>,
+    /// When each call began, and what it did; newest first, on every platform.
+    attempts: Vec<(String, String)>,
 }
 
 pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(reference): Path<String>) -> Response {
@@ -88,7 +88,7 @@ async fn standing(deliveries: &Deliveries, record: Option<&Record>) -> Vec<(&'st
 }
 
 /// The records of the calls for this target, as the API lists them.
-async fn attempts(deliveries: &Deliveries, record: Option<&Record>) -> Vec<String> {
+async fn attempts(deliveries: &Deliveries, record: Option<&Record>) -> Vec<(String, String)> {
     let Some(record) = record else { return Vec::new() };
     let Reference { post, target, .. } = record.reference;
     let found = deliveries.store.attempts(record.user, post, deliveries.clock.now()).await;
@@ -96,12 +96,13 @@ async fn attempts(deliveries: &Deliveries, record: Option<&Record>) -> Vec<Strin
     found.unwrap_or_default().iter().filter(|it| it.target_id == target).map(line).collect()
 }
 
-fn line(attempt: &Attempt) -> String {
+fn line(attempt: &Attempt) -> (String, String) {
     let status = attempt.http_status.map(|it| format!(", HTTP {it}")).unwrap_or_default();
     let kind = attempt.error_kind.map(|it| format!(", {}", it.as_str())).unwrap_or_default();
     let message = attempt.message.as_deref().map(|it| format!(": {it}")).unwrap_or_default();
     let (step, outcome) = (attempt.step.as_str(), attempt.outcome.as_str());
-    format!("{} {step} → {outcome}{status}{kind}, {} ms{message}", time(attempt.at), attempt.duration_ms)
+    let text = format!("{step} → {outcome}{status}{kind}, {} ms{message}", attempt.duration_ms);
+    (time(attempt.at), text)
 }
 
 fn facts(delivery: &Delivery) -> Vec<(&'static str, String)> {
