@@ -114,7 +114,7 @@ async fn burst_of_fast_calls_is_not_rescheduled() {
     let max_permits = rig.publishing.concurrency_limits.permits();
     // The system clock: a waiting worker must not advance the time of the others.
     let environments: Vec<_> =
-        (0..5 * max_permits).map(|_| Publishing { clock: Clock::System, ..another(&rig) }).collect();
+        (0..2 * max_permits).map(|_| Publishing { clock: Clock::System, ..another(&rig) }).collect();
 
     let calls = environments.iter().map(async |it| {
         let permit =
