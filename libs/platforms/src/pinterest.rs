@@ -403,11 +403,11 @@ impl PublishAdapter for Pinterest {
         let has_same_title = is_same_title && !title.is_empty();
         let has_same_text = is_same_text && !request.text.trim().is_empty();
         match (is_same_title && is_same_text, is_same_link) {
-            (true, true) => PostMatch::Same,
+            (true, true) => PostMatch::Equal,
             // Pinterest may rewrite titles, texts and links.
-            (true, false) => PostMatch::Doubtful,
-            (false, _) if has_same_title || has_same_text => PostMatch::Doubtful,
-            (false, _) => PostMatch::Other,
+            (true, false) => PostMatch::Possible,
+            (false, _) if has_same_title || has_same_text => PostMatch::Possible,
+            (false, _) => PostMatch::Different,
         }
     }
 }

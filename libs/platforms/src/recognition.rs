@@ -54,12 +54,12 @@ pub trait Listed: Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostMatch {
     /// Certainly ours: it has something that no other post can have.
-    It,
+    Exact,
     /// Its content is equal. Another post with the same text looks the same.
-    Same,
+    Equal,
     /// It may be ours, changed by the platform or edited since.
-    Doubtful,
-    Other,
+    Possible,
+    Different,
 }
 
 /// The list of an account's posts.
@@ -78,7 +78,7 @@ pub trait Timeline: Send + Sync {
     /// Not called where [`Timeline::likeness`] always decides.
     async fn compare(&self, post: &Self::Post) -> Result<PostMatch, Self::Error> {
         let _ = post;
-        Ok(PostMatch::Doubtful)
+        Ok(PostMatch::Possible)
     }
 }
 
@@ -166,7 +166,7 @@ pub(crate) async fn among<T: Timeline>(
         return Ok(Found::Public(published(post)));
     }
     let unclaimed: Vec<_> = posts.iter().rev().filter(|it| claim(it).is_none()).collect();
-    if let Some(post) = unclaimed.iter().find(|it| timeline.likeness(it) == Some(PostMatch::It)) {
+    if let Some(post) = unclaimed.iter().find(|it| timeline.likeness(it) == Some(PostMatch::Exact)) {
         return Ok(Found::Public(published(post)));
     }
     let (mut compared, mut is_doubtful) = (0, false);
@@ -184,10 +184,10 @@ pub(crate) async fn among<T: Timeline>(
             }
         };
         match post_match {
-            PostMatch::It => return Ok(Found::Public(published(post))),
-            PostMatch::Same => return Ok(Found::Candidate(published(post))),
-            PostMatch::Doubtful => is_doubtful = true,
-            PostMatch::Other => {}
+            PostMatch::Exact => return Ok(Found::Public(published(post))),
+            PostMatch::Equal => return Ok(Found::Candidate(published(post))),
+            PostMatch::Possible => is_doubtful = true,
+            PostMatch::Different => {}
         }
     }
     if is_doubtful {

@@ -135,12 +135,12 @@ impl LookUp<'_> {
             let has_title = thread.name.as_deref().is_some_and(|it| plain(it) == plain(title));
             let likeness = match self.bot.message(thread.id, thread.id).await {
                 Ok(first) => match self.likeness(&first) {
-                    PostMatch::Same if !has_title => PostMatch::Doubtful,
+                    PostMatch::Equal if !has_title => PostMatch::Possible,
                     likeness => likeness,
                 },
                 // The message was deleted, but not the thread.
-                Err(error) if error.has_code(UNKNOWN_MESSAGE) && has_title => PostMatch::Doubtful,
-                Err(error) if error.has_code(UNKNOWN_MESSAGE) => PostMatch::Other,
+                Err(error) if error.has_code(UNKNOWN_MESSAGE) && has_title => PostMatch::Possible,
+                Err(error) if error.has_code(UNKNOWN_MESSAGE) => PostMatch::Different,
                 Err(error) => return Err(error),
             };
             posts.push(self.post(thread.id, thread.id, likeness));
@@ -160,22 +160,22 @@ impl LookUp<'_> {
 
     fn likeness(&self, message: &Listed) -> PostMatch {
         if let Some(nonce) = message.nonce.as_str() {
-            return if nonce == self.nonce { PostMatch::It } else { PostMatch::Other };
+            return if nonce == self.nonce { PostMatch::Exact } else { PostMatch::Different };
         }
         let file_names: Vec<_> = message.attachments.iter().map(|it| it.filename.as_str()).collect();
         let mut nonces = file_names.iter().filter_map(|it| message::parse_file_nonce(it)).peekable();
         if nonces.peek().is_some() {
-            return if nonces.any(|it| it == self.nonce) { PostMatch::It } else { PostMatch::Other };
+            return if nonces.any(|it| it == self.nonce) { PostMatch::Exact } else { PostMatch::Different };
         }
         if file_names.len() != self.request.media.len() {
-            return PostMatch::Other;
+            return PostMatch::Different;
         }
         let (shown, sent) = (message.content.trim(), self.request.text.trim());
         match (shown == sent, plain(shown) == plain(sent)) {
-            (true, _) if file_names.is_empty() => PostMatch::Same,
+            (true, _) if file_names.is_empty() => PostMatch::Equal,
             // "Discord may strip certain characters from message content".
-            (true, _) | (false, true) => PostMatch::Doubtful,
-            (false, false) => PostMatch::Other,
+            (true, _) | (false, true) => PostMatch::Possible,
+            (false, false) => PostMatch::Different,
         }
     }
 

@@ -122,14 +122,14 @@ impl Timeline for Posts<'_> {
         let ours: BTreeSet<&str> = self.progress.photos.iter().map(|it| it.id.as_str()).collect();
         let post_files = post.shows();
         if !ours.is_disjoint(&post_files) {
-            return Some(PostMatch::It);
+            return Some(PostMatch::Exact);
         }
         let has_same_text = post.message.trim() == self.job.text.trim();
         Some(match (has_same_text, ours.is_empty(), post.has_files()) {
-            (true, true, false) => PostMatch::Same,
+            (true, true, false) => PostMatch::Equal,
             // In case the list does not have the ids of pictures.
-            (true, false, true) if post_files.is_empty() => PostMatch::Doubtful,
-            _ => PostMatch::Other,
+            (true, false, true) if post_files.is_empty() => PostMatch::Possible,
+            _ => PostMatch::Different,
         })
     }
 }

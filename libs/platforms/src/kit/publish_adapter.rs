@@ -142,7 +142,7 @@ pub(crate) trait PublishAdapter: Platform {
         listed: &ListedPost,
     ) -> PostMatch {
         let _ = (request, prepared, listed);
-        PostMatch::Doubtful
+        PostMatch::Possible
     }
 
     /// The last resort where nothing can be read.

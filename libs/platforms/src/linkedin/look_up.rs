@@ -84,14 +84,14 @@ pub(super) fn compare(request: &PublishRequest<'_>, prepared: &Prepared<'_, Stri
     let listed_files: Vec<_> =
         listed.content["files"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if !ours.is_empty() && listed_files == ours {
-        return PostMatch::It;
+        return PostMatch::Exact;
     }
     let has_same_text = listed.content["text"] == little_text::plain(&little_text::written(request.text));
     match (has_same_text, listed_files.len() == ours.len()) {
-        (true, true) if ours.is_empty() => PostMatch::Same,
-        (true, true) => PostMatch::Doubtful,
-        (false, true) if listed.content["is_edited"] == true => PostMatch::Doubtful,
-        _ => PostMatch::Other,
+        (true, true) if ours.is_empty() => PostMatch::Equal,
+        (true, true) => PostMatch::Possible,
+        (false, true) if listed.content["is_edited"] == true => PostMatch::Possible,
+        _ => PostMatch::Different,
     }
 }
 

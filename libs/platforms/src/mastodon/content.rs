@@ -13,11 +13,11 @@ pub(super) fn compare_source(source: &str, ours: &str) -> PostMatch {
     let (source, ours) = (normalized(source), normalized(ours));
     let visible = |text: &str| -> String { text.chars().filter(|it| !it.is_whitespace()).collect() };
     if visible(&source) == visible(&ours) {
-        return PostMatch::Same;
+        return PostMatch::Equal;
     }
     let letters = |text: &str| -> String { text.chars().filter(|it| it.is_alphanumeric()).collect() };
     let ours = letters(&ours);
-    if !ours.is_empty() && letters(&source) == ours { PostMatch::Doubtful } else { PostMatch::Other }
+    if !ours.is_empty() && letters(&source) == ours { PostMatch::Possible } else { PostMatch::Different }
 }
 
 /// In Unicode's form NFC, without control characters, the symbols by which snac replaces them, and
@@ -138,19 +138,19 @@ mod tests {
     #[test]
     fn source_is_compared_by_its_letters() {
         for (source, ours, likeness) in [
-            ("Hello", "Hello", PostMatch::Same),
-            ("Hello\nworld", "  Hello\r\nworld \n", PostMatch::Same),
-            ("\u{e9}t\u{e9}", "e\u{301}te\u{301}", PostMatch::Same),
-            ("<3 and __init__ and 3 * 4 * 5", "<3 and __init__ and 3 * 4 * 5", PostMatch::Same),
-            ("a\u{2407}b", "a\u{7}b", PostMatch::Same),
-            ("Hello!", "Hello", PostMatch::Doubtful),
-            ("3 4 5", "3 * 4 * 5", PostMatch::Doubtful),
-            ("🎂", "🎉", PostMatch::Other),
-            ("❤", "❤\u{fe0f}", PostMatch::Same),
-            ("hello", "Hello", PostMatch::Other),
-            ("Post 5 of 12", "Post 7 of 12", PostMatch::Other),
-            ("Hello, world", "Hello", PostMatch::Other),
-            ("", "Hello", PostMatch::Other),
+            ("Hello", "Hello", PostMatch::Equal),
+            ("Hello\nworld", "  Hello\r\nworld \n", PostMatch::Equal),
+            ("\u{e9}t\u{e9}", "e\u{301}te\u{301}", PostMatch::Equal),
+            ("<3 and __init__ and 3 * 4 * 5", "<3 and __init__ and 3 * 4 * 5", PostMatch::Equal),
+            ("a\u{2407}b", "a\u{7}b", PostMatch::Equal),
+            ("Hello!", "Hello", PostMatch::Possible),
+            ("3 4 5", "3 * 4 * 5", PostMatch::Possible),
+            ("🎂", "🎉", PostMatch::Different),
+            ("❤", "❤\u{fe0f}", PostMatch::Equal),
+            ("hello", "Hello", PostMatch::Different),
+            ("Post 5 of 12", "Post 7 of 12", PostMatch::Different),
+            ("Hello, world", "Hello", PostMatch::Different),
+            ("", "Hello", PostMatch::Different),
         ] {
             assert_eq!(compare_source(source, ours), likeness, "{source:?} {ours:?}");
         }

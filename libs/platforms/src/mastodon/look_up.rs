@@ -72,9 +72,9 @@ impl StatusTimeline<'_> {
             // Servers rewrite the HTML that they show, so a difference does not prove that it is
             // another status.
             None if content::reduce_html(status.content()) == content::reduce_text(self.request.text) => {
-                PostMatch::Same
+                PostMatch::Equal
             }
-            None => PostMatch::Doubtful,
+            None => PostMatch::Possible,
         })
     }
 }
@@ -94,15 +94,15 @@ impl Timeline for StatusTimeline<'_> {
     /// edited. If the software keeps the ids of files, a status with other files is another one.
     fn likeness(&self, status: &Status) -> Option<PostMatch> {
         if status.is_boost() || status.is_reply() {
-            return Some(PostMatch::Other);
+            return Some(PostMatch::Different);
         }
         let ours = &self.progress.media;
         let has_file = |file: &Uploaded| status.shows(&file.id, file.url.as_deref());
         if !ours.is_empty() && status.files() == ours.len() && ours.iter().all(has_file) {
-            return Some(PostMatch::It);
+            return Some(PostMatch::Exact);
         }
         let can_compare_ids = self.grant.software.keeps_ids_of_files() && !(ours.is_empty() && status.files() == 0);
-        can_compare_ids.then_some(PostMatch::Other)
+        can_compare_ids.then_some(PostMatch::Different)
     }
 
     async fn compare(&self, status: &Status) -> Result<PostMatch, CallError> {
@@ -110,8 +110,8 @@ impl Timeline for StatusTimeline<'_> {
         // Some servers list a picture that the text only links to as a file of the status.
         let possible_file_counts = ours..=ours + self.request.text.matches("://").count();
         Ok(match self.compare_text(status).await? {
-            PostMatch::Same if !possible_file_counts.contains(&status.files()) => PostMatch::Doubtful,
-            PostMatch::Other if status.is_edited() => PostMatch::Doubtful,
+            PostMatch::Equal if !possible_file_counts.contains(&status.files()) => PostMatch::Possible,
+            PostMatch::Different if status.is_edited() => PostMatch::Possible,
             likeness => likeness,
         })
     }

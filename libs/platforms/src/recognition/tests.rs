@@ -43,7 +43,7 @@ impl Timeline for Account {
     }
 
     fn likeness(&self, post: &Post) -> Option<PostMatch> {
-        Some(post.likeness).filter(|it| self.tells_all || *it == It)
+        Some(post.likeness).filter(|it| self.tells_all || *it == Exact)
     }
 
     async fn compare(&self, post: &Post) -> Result<PostMatch, ()> {
@@ -99,22 +99,22 @@ async fn found_with(account: &Account, before: &[&str], claims: Claimed) -> Stri
     }
 }
 
-use PostMatch::{Doubtful, It, Other, Same};
+use PostMatch::{Different, Equal, Exact, Possible};
 
 #[tokio::test]
 async fn only_newer_unclaimed_posts_are_compared() {
     for (posts, before, others, expected) in [
-        (&[("3", Same), ("2", Other), ("1", Same)][..], &["1"][..], &[][..], "candidate 3"),
-        (&[("3", Same), ("2", Other), ("1", Same)], &["1"], &["3"], "not published"),
-        (&[("3", Same), ("2", It), ("1", Other)], &["1"], &[], "public 2"),
-        (&[("3", Same), ("2", Same)], &["1"], &["2"], "candidate 3"),
-        (&[("3", Same), ("2", Same), ("1", Other)], &["1"], &[], "candidate 2"),
-        (&[("2", Doubtful), ("1", Same)], &["1"], &[], "pending"),
-        (&[("2", Doubtful), ("1", Same)], &["1"], &["2"], "not published"),
-        (&[("3", Doubtful), ("2", Same)], &[], &[], "candidate 2"),
-        (&[("1", Same)], &["1"], &[], "not published"),
+        (&[("3", Equal), ("2", Different), ("1", Equal)][..], &["1"][..], &[][..], "candidate 3"),
+        (&[("3", Equal), ("2", Different), ("1", Equal)], &["1"], &["3"], "not published"),
+        (&[("3", Equal), ("2", Exact), ("1", Different)], &["1"], &[], "public 2"),
+        (&[("3", Equal), ("2", Equal)], &["1"], &["2"], "candidate 3"),
+        (&[("3", Equal), ("2", Equal), ("1", Different)], &["1"], &[], "candidate 2"),
+        (&[("2", Possible), ("1", Equal)], &["1"], &[], "pending"),
+        (&[("2", Possible), ("1", Equal)], &["1"], &["2"], "not published"),
+        (&[("3", Possible), ("2", Equal)], &[], &[], "candidate 2"),
+        (&[("1", Equal)], &["1"], &[], "not published"),
         (&[], &[], &[], "not published"),
-        (&[("1", Same)], &[], &[], "candidate 1"),
+        (&[("1", Equal)], &[], &[], "candidate 1"),
     ] {
         assert_eq!(found(&account(posts), before, others).await, expected, "{posts:?} {before:?} {others:?}");
     }
@@ -123,20 +123,20 @@ async fn only_newer_unclaimed_posts_are_compared() {
 #[tokio::test]
 async fn removed_or_pinned_posts_hide_no_newer_post() {
     // Of the earlier posts, all but "1" were removed; "0" was further down then.
-    let removed = account(&[("9", Same), ("1", Other), ("0", Same)]);
+    let removed = account(&[("9", Equal), ("1", Different), ("0", Equal)]);
     assert_eq!(found(&removed, &["4", "3", "2", "1"], &[]).await, "candidate 9");
-    let removed = account(&[("9", Other), ("1", Other), ("0", Same)]);
+    let removed = account(&[("9", Different), ("1", Different), ("0", Equal)]);
     assert_eq!(found(&removed, &["4", "3", "2", "1"], &[]).await, "not published");
     // A pinned post is listed before newer ones.
-    let pinned = account(&[("1", Other), ("9", Same), ("3", Other), ("2", Other)]);
+    let pinned = account(&[("1", Different), ("9", Equal), ("3", Different), ("2", Different)]);
     assert_eq!(found(&pinned, &["3", "2", "1"], &[]).await, "candidate 9");
 }
 
 #[tokio::test]
 async fn pages_are_read_until_a_known_post() {
     let mut long = account(&[]);
-    long.posts = (0..150).rev().map(|id| Post { id: id.to_string(), likeness: Other }).collect();
-    long.posts[90].likeness = Same;
+    long.posts = (0..150).rev().map(|id| Post { id: id.to_string(), likeness: Different }).collect();
+    long.posts[90].likeness = Equal;
 
     assert_eq!(found(&long, &["10"], &[]).await, "pending", "too many to compare");
     assert_eq!(found(&long, &["50"], &[]).await, "candidate 59", "the oldest are compared first");
@@ -145,14 +145,14 @@ async fn pages_are_read_until_a_known_post() {
     assert_eq!(found(&long, &["10"], &others).await, "candidate 59");
     long.page = 20;
     assert_eq!(found(&long, &["10"], &others).await, "candidate 59");
-    long.posts[90].likeness = Other;
+    long.posts[90].likeness = Different;
     assert_eq!(found(&long, &["10"], &others).await, "pending", "not everything since was read");
     assert_eq!(found(&long, &["50"], &others).await, "not published");
 }
 
 #[tokio::test]
 async fn post_claimed_before_a_crash_is_ours() {
-    let account = account(&[("3", Same), ("2", Same), ("1", Other)]);
+    let account = account(&[("3", Equal), ("2", Equal), ("1", Different)]);
     let claims = Claimed { ours: ids(&["3"]), others: Vec::new() };
     assert_eq!(found_with(&account, &["1"], claims).await, "public 3");
 }
@@ -164,32 +164,32 @@ async fn suddenly_empty_list_decides_nothing() {
 
 #[tokio::test]
 async fn list_that_starts_again_has_ended() {
-    let mut account = account(&[("3", Other), ("2", Other)]);
+    let mut account = account(&[("3", Different), ("2", Different)]);
     account.knows_pages = false;
     assert_eq!(found(&account, &["1"], &[]).await, "not published", "what was there was removed");
 
     // The list is as long as before, and none of the earlier posts is in it.
-    account.posts = (0..20).rev().map(|id| Post { id: format!("new {id}"), likeness: Other }).collect();
+    account.posts = (0..20).rev().map(|id| Post { id: format!("new {id}"), likeness: Different }).collect();
     account.page = 20;
     assert_eq!(found(&account, &["1"], &[]).await, "pending");
 }
 
 #[tokio::test]
 async fn unavailable_claims_decide_nothing() {
-    let account = account(&[("2", Same), ("1", Other)]);
+    let account = account(&[("2", Equal), ("1", Different)]);
     let found = look_for(&account, &ids(&["1"]), &FailingClaims, noon()).await.unwrap();
     assert!(matches!(found, Found::Pending { .. }), "{found:?}");
 }
 
 #[tokio::test]
 async fn complete_list_entries_decide_like_comparisons() {
-    let posts = [("4", Other), ("3", Same), ("2", Same), ("1", Other)];
+    let posts = [("4", Different), ("3", Equal), ("2", Equal), ("1", Different)];
     for (posts, before, others, expected) in [
         (&posts[..], &["1"][..], &[][..], "candidate 2"),
         (&posts, &["1"], &["2"], "candidate 3"),
         (&posts, &["1"], &["2", "3"], "not published"),
-        (&[("2", Doubtful), ("1", Other)], &["1"], &[], "pending"),
-        (&[("3", It), ("2", Same), ("1", Other)], &["1"], &[], "public 3"),
+        (&[("2", Possible), ("1", Different)], &["1"], &[], "pending"),
+        (&[("3", Exact), ("2", Equal), ("1", Different)], &["1"], &[], "public 3"),
     ] {
         let account = Account { tells_all: true, ..account(posts) };
         assert_eq!(found(&account, before, others).await, expected, "{posts:?} without {others:?}");

@@ -286,17 +286,17 @@ impl PublishAdapter for X {
     /// account published the same text and X refused ours.
     fn compare(&self, _: &PublishRequest<'_>, prepared: &Prepared<'_, Media>, listed: &ListedPost) -> PostMatch {
         let Ok(Content { has_our_text, media_keys }) = Content::deserialize(&listed.content) else {
-            return PostMatch::Doubtful;
+            return PostMatch::Possible;
         };
         let ours: Vec<&str> = prepared.files.iter().filter_map(|it| it.uploaded.key.as_deref()).collect();
         if !ours.is_empty() && media_keys == ours {
-            return PostMatch::It;
+            return PostMatch::Exact;
         }
         match (has_our_text && media_keys.len() == prepared.files.len(), prepared.files.is_empty()) {
-            (true, true) => PostMatch::It,
+            (true, true) => PostMatch::Exact,
             // In case X gives files new names.
-            (true, false) => PostMatch::Doubtful,
-            (false, _) => PostMatch::Other,
+            (true, false) => PostMatch::Possible,
+            (false, _) => PostMatch::Different,
         }
     }
 }

@@ -169,7 +169,7 @@ impl<A: PublishAdapter> AccountPosts<'_, A> {
 
     /// Whether one of these is certainly ours. Other pages cannot change that, and reading them may be billed.
     async fn has_ours(&self, posts: &[ListedPost]) -> bool {
-        let is_certain = |it: &&ListedPost| self.adapter.compare(self.job, self.prepared, it) == PostMatch::It;
+        let is_certain = |it: &&ListedPost| self.adapter.compare(self.job, self.prepared, it) == PostMatch::Exact;
         let ids: Vec<_> = posts.iter().filter(is_certain).map(|it| it.id.clone()).collect();
         if ids.is_empty() {
             return false;
@@ -193,10 +193,10 @@ impl<A: PublishAdapter> Timeline for AccountPosts<'_, A> {
     fn likeness(&self, post: &ListedPost) -> Option<PostMatch> {
         let post_match = match self.adapter.compare(self.job, self.prepared, post) {
             // It may be older than the call.
-            PostMatch::Same if self.snapshot.is_none() && post.at.is_none() => PostMatch::Doubtful,
+            PostMatch::Equal if self.snapshot.is_none() && post.at.is_none() => PostMatch::Possible,
             post_match => post_match,
         };
-        if post_match == PostMatch::Doubtful {
+        if post_match == PostMatch::Possible {
             self.has_possible.store(true, Ordering::Relaxed);
         }
         Some(post_match)

@@ -138,7 +138,7 @@ impl PublishAdapter for Scripted {
     }
 
     fn compare(&self, request: &PublishRequest<'_>, _: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
-        if listed.content == request.text { PostMatch::Same } else { PostMatch::Other }
+        if listed.content == request.text { PostMatch::Equal } else { PostMatch::Different }
     }
 }
 

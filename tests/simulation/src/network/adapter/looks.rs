@@ -58,11 +58,11 @@ impl Timeline for Account<'_> {
     }
 
     fn likeness(&self, post: &Shown) -> Option<PostMatch> {
-        post.by_hand.then_some(PostMatch::Other)
+        post.by_hand.then_some(PostMatch::Different)
     }
 
     async fn compare(&self, _: &Shown) -> Result<PostMatch, Resolution> {
-        Ok(PostMatch::Same)
+        Ok(PostMatch::Equal)
     }
 }
 
