@@ -214,8 +214,8 @@ fn number(text: &str) -> Option<u32> {
 
 /// Seconds and nanoseconds of `15` or `15.250`; at most three decimals.
 fn seconds(text: &str) -> Option<(u32, u32)> {
-    let (whole, parse_duration_part) = text.split_once('.').unwrap_or((text, "0"));
-    let digits: String = parse_duration_part.chars().chain("000".chars()).take(3).collect();
-    let millis: u32 = digits.parse().ok().filter(|_| parse_duration_part.bytes().all(|it| it.is_ascii_digit()))?;
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits: String = fraction.chars().chain("000".chars()).take(3).collect();
+    let millis: u32 = digits.parse().ok().filter(|_| fraction.bytes().all(|it| it.is_ascii_digit()))?;
     Some((number(whole)?, millis * 1_000_000))
 }
