@@ -13,7 +13,7 @@ pub enum Clock {
     System,
     /// Milliseconds since 1970; changes only when it is moved.
     Manual(Arc<AtomicI64>),
-    Told(TimeFn),
+    Function(TimeFn),
 }
 
 /// A function that returns the time.
@@ -22,7 +22,7 @@ pub struct TimeFn(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
 
 impl fmt::Debug for TimeFn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Teller")
+        f.write_str("TimeFn")
     }
 }
 
@@ -35,7 +35,7 @@ impl Clock {
     /// A clock that reads a function. Time passes without [`Clock::advance`], so callers have to
     /// wait as with the system clock.
     pub fn from_fn(now: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
-        Self::Told(TimeFn(Arc::new(now)))
+        Self::Function(TimeFn(Arc::new(now)))
     }
 
     /// Now, in whole milliseconds: the resolution of the API and of the store.
@@ -43,7 +43,7 @@ impl Clock {
         let millis = match self {
             Self::System => Utc::now().timestamp_millis(),
             Self::Manual(millis) => millis.load(Ordering::SeqCst),
-            Self::Told(time_fn) => (time_fn.0)().timestamp_millis(),
+            Self::Function(time_fn) => (time_fn.0)().timestamp_millis(),
         };
         DateTime::from_timestamp_millis(millis).unwrap_or_default()
     }
@@ -52,7 +52,7 @@ impl Clock {
     /// the caller has to wait.
     pub fn skip_to(&self, at: DateTime<Utc>) -> bool {
         match self {
-            Self::System | Self::Told(_) => false,
+            Self::System | Self::Function(_) => false,
             Self::Manual(millis) => {
                 millis.fetch_max(at.timestamp_millis(), Ordering::SeqCst);
                 true

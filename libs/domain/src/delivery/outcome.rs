@@ -94,14 +94,7 @@ impl AttemptError {
 
     /// The reason, for the user.
     pub fn into_reason(self) -> String {
-        match self {
-            Self::Refused { reason }
-            | Self::RetryLater { reason, .. }
-            | Self::Unauthorized { reason }
-            | Self::PreparationExpired { reason }
-            | Self::Duplicate { reason }
-            | Self::Unknown { reason, .. } => reason,
-        }
+        self.reason().to_owned()
     }
 
     #[must_use]
