@@ -30,7 +30,7 @@ pub const ALL: &[Mutation] = &[
         file: "libs/domain/src/delivery/transitions.rs",
         before: "intent.retry_at = retry_at;\n                }\n                ",
         from: "self.wait_until(now + FIRST_LOOK_UP_WAIT, Some(reason))",
-        to: "self.intent = None; self.try_again(now + wait, reason, now)",
+        to: "self.intent = None; self.retry(now + wait, reason, now)",
         on: None,
     },
     Mutation {
@@ -38,7 +38,7 @@ pub const ALL: &[Mutation] = &[
         file: "libs/domain/src/delivery/transitions.rs",
         before: "self.settle_call();\n                ",
         from: "self.failed(reason, FailureClass::Refused)",
-        to: "self.intent = None; self.try_again(now, reason, now)",
+        to: "self.intent = None; self.retry(now, reason, now)",
         on: None,
     },
     Mutation {
