@@ -419,7 +419,7 @@ await step('an address that does not exist has a page', async () => {
 await step('everything works without scripts', async () => {
   const plain = await browser.newContext({ javaScriptEnabled: false, viewport: PHONE });
   const other = await plain.newPage();
-  other.setDefaultTimeout(10_000);
+  other.setDefaultTimeout(60_000);
   const device = await must(201, 'POST', '/auth/device/code', {});
   await other.goto(device.verification_uri_complete);
   await signIn(`plain-${run}@example.com`, other);

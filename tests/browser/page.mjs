@@ -10,7 +10,8 @@ export async function openPage({ executablePath, isExpected = () => false }) {
   // Pages may be in the language of the browser.
   const context = await browser.newContext({ viewport: DESKTOP, locale: 'en-US' });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  // Generous: the other tests run at the same time.
+  page.setDefaultTimeout(60_000);
   const complaints = [];
   page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
   page.on('console', (message) => {
