@@ -2,7 +2,7 @@
 //! recorded without account data, and compared with those of the fake.
 
 mod comparison;
-mod here;
+mod running_server;
 mod journey;
 mod people;
 mod scrub;
@@ -11,17 +11,17 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use clap::Parser;
 use domain::{clock::Clock, options::Options as PostOptions, testing::noon};
-use networks::all::start_all;
+use fakes::all::start_all;
 use platforms::{
     AppCredentials, PlatformInfo, PlatformSettings,
-    conformance::stage::Tunnel,
+    conformance::adapter_harness::Tunnel,
     recorder::{Exchange, Recorder},
 };
 use serde_json::Value;
 
 use self::{
     comparison::Comparison,
-    here::Here,
+    running_server::RunningServer,
     journey::{Journey, Place, Step},
     people::{FakeOwner, PromptedOwner},
     scrub::Scrub,
@@ -111,7 +111,7 @@ async fn on_real_server(
     options: &Options,
     scrub: &mut Scrub,
 ) -> Result<(Vec<Step>, String, Vec<Exchange>)> {
-    let local_server = if options.here { Some(Here::start(platform.name).await?) } else { None };
+    let local_server = if options.here { Some(RunningServer::start(platform.name).await?) } else { None };
     let mut settings: PlatformSettings = serde_json::from_str(&options.platforms)?;
     let apps: Option<std::collections::BTreeMap<String, AppCredentials>> = match &options.platform_secrets {
         // The error is not printed: it could quote a secret.
@@ -153,8 +153,8 @@ async fn on_fake(
     scrub: &mut Scrub,
 ) -> Result<(Vec<Step>, Vec<Exchange>)> {
     let clock = Clock::manual(noon());
-    let networks = start_all(&clock).await;
-    let fake = networks.iter().find(|it| it.name() == platform.name).ok_or_else(|| missing("its fake"))?;
+    let fakes = start_all(&clock).await;
+    let fake = fakes.iter().find(|it| it.name() == platform.name).ok_or_else(|| missing("its fake"))?;
     fake.register_redirect_uri(&format!("{}/connect/callback/{}", options.origin, platform.name));
     let user = FakeOwner(Arc::clone(fake));
     let config = Place {

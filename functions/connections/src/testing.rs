@@ -1,6 +1,6 @@
 //! Requests through the routes, with an embedded store and scripted platforms.
 
-mod network;
+mod fake_platforms;
 
 use std::sync::{Arc, Mutex};
 
@@ -27,15 +27,15 @@ use serde_json::Value;
 use storage::{Identity, LimitSubject, TokenGrant};
 use tower::ServiceExt;
 
-use self::network::TestPlatform;
-pub(crate) use self::network::{Network, PlatformBehavior};
+use self::fake_platforms::TestPlatform;
+pub(crate) use self::fake_platforms::{FakePlatforms, PlatformBehavior};
 use crate::{App, Guests};
 
 /// The service with two users and three platforms: `plain`, `asking` (has form fields), and
 /// `elsewhere` (users approve in an app).
 pub(crate) struct Harness {
     pub(crate) clock: Clock,
-    pub(crate) platform: Arc<Network>,
+    pub(crate) platform: Arc<FakePlatforms>,
     pub(crate) events: Arc<Heard>,
     api: Api,
     router: Router,
@@ -100,14 +100,14 @@ impl Harness {
             allowed_origins: Vec::new(),
             proxies: Vec::new(),
         };
-        let platform = Arc::<Network>::default();
+        let platform = Arc::<FakePlatforms>::default();
         let events = Arc::<Heard>::default();
         let app = App {
             api: api.clone(),
             platforms: Registry::from_adapters(vec![
-                Box::new(TestPlatform { name: "asking", network: platform.clone() }),
-                Box::new(TestPlatform { name: "elsewhere", network: platform.clone() }),
-                Box::new(TestPlatform { name: "plain", network: platform.clone() }),
+                Box::new(TestPlatform { name: "asking", fake: platform.clone() }),
+                Box::new(TestPlatform { name: "elsewhere", fake: platform.clone() }),
+                Box::new(TestPlatform { name: "plain", fake: platform.clone() }),
             ]),
             vocabulary: PlatformOptions::new([("plain", OPTIONS)]),
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),

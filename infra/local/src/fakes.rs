@@ -12,8 +12,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 use domain::clock::Clock;
-use networks::all::start_all;
-use platforms::conformance::network::Network;
+use fakes::all::start_all;
+use platforms::conformance::fake_platform::FakePlatform;
 use platforms::{AppCredentials, PlatformSettings, Registry, Setup, SetupError};
 use url::Url;
 
@@ -22,7 +22,7 @@ use self::links::AtFake;
 /// The running fakes. Their state ends with this process.
 #[derive(Clone, Default)]
 pub(crate) struct Fakes {
-    networks: Arc<[Arc<dyn Network>]>,
+    fakes: Arc<[Arc<dyn FakePlatform>]>,
     /// The URL of the list of fakes; the pages of single fakes are below it. `None` where there are none.
     page: Option<Url>,
 }
@@ -35,16 +35,16 @@ impl Fakes {
     /// pages at `origin`.
     pub(crate) async fn start(reached_at: &str, origin: &str) -> Self {
         let fakes = start_all(&Clock::System).await;
-        for network in &fakes {
-            network.register_redirect_uri(&format!("{reached_at}/connect/callback/{}", network.name()));
+        for fake in &fakes {
+            fake.register_redirect_uri(&format!("{reached_at}/connect/callback/{}", fake.name()));
         }
-        Self { networks: fakes.into(), page: Url::parse(&format!("{origin}/fakes")).ok() }
+        Self { fakes: fakes.into(), page: Url::parse(&format!("{origin}/fakes")).ok() }
     }
 
     /// The fakes that these settings of platforms name: `--platforms` may name a real server instead.
     pub(crate) fn enabled_in(self, settings: &PlatformSettings) -> Self {
-        let is_named = |it: &&Arc<dyn Network>| settings.get(it.name()) == Some(&it.settings());
-        Self { networks: self.networks.iter().filter(is_named).cloned().collect(), ..self }
+        let is_named = |it: &&Arc<dyn FakePlatform>| settings.get(it.name()) == Some(&it.settings());
+        Self { fakes: self.fakes.iter().filter(is_named).cloned().collect(), ..self }
     }
 
     /// The adapters of a deployment. Links of adapters that call a fake lead to the fake's page.
@@ -61,28 +61,28 @@ impl Fakes {
 
     /// The ids of all posts.
     pub(crate) fn public_posts(&self) -> PublicPosts {
-        let ids = |it: &Arc<dyn Network>| it.public_posts().into_iter().map(|post| post.id).collect();
-        self.networks.iter().map(|it| (it.name(), ids(it))).collect()
+        let ids = |it: &Arc<dyn FakePlatform>| it.public_posts().into_iter().map(|post| post.id).collect();
+        self.fakes.iter().map(|it| (it.name(), ids(it))).collect()
     }
 
     /// The settings that name the fakes, by platform.
     pub(crate) fn settings(&self) -> PlatformSettings {
-        self.networks.iter().map(|it| (it.name().to_owned(), it.settings())).collect()
+        self.fakes.iter().map(|it| (it.name().to_owned(), it.settings())).collect()
     }
 
     /// Client ids and secrets of the service at the fakes.
     pub(crate) fn apps(&self) -> BTreeMap<String, AppCredentials> {
-        self.networks.iter().filter_map(|it| Some((it.name().to_owned(), it.app_credentials()?))).collect()
+        self.fakes.iter().filter_map(|it| Some((it.name().to_owned(), it.app_credentials()?))).collect()
     }
 
     /// Where they listen.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
-        self.networks.iter().flat_map(|it| it.addresses())
+        self.fakes.iter().flat_map(|it| it.addresses())
     }
 
     /// The pages; none where there are no fakes.
     pub(crate) fn router(self) -> Router {
-        if self.networks.is_empty() {
+        if self.fakes.is_empty() {
             return Router::new();
         }
         Router::new()
@@ -93,12 +93,12 @@ impl Fakes {
             .with_state(self)
     }
 
-    fn get(&self, name: &str) -> Option<&dyn Network> {
-        self.networks.iter().map(AsRef::as_ref).find(|it| it.name() == name)
+    fn get(&self, name: &str) -> Option<&dyn FakePlatform> {
+        self.fakes.iter().map(AsRef::as_ref).find(|it| it.name() == name)
     }
 }
 
-fn page_url(list: &Url, fake: &dyn Network) -> Url {
+fn page_url(list: &Url, fake: &dyn FakePlatform) -> Url {
     let mut page = list.clone();
     if let Ok(mut path) = page.path_segments_mut() {
         path.push(fake.name());

@@ -29,7 +29,7 @@ mod switches;
 #[cfg(test)]
 mod testing;
 mod timeline;
-mod world;
+mod sandbox_state;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -231,74 +231,74 @@ mod tests {
 
     use serde_json::json;
 
-    use super::testing::{Network, VERIFIER};
+    use super::testing::{SandboxHarness, VERIFIER};
 
     #[tokio::test]
     async fn acknowledged_calls_survive_a_restart() {
         let dir = tempfile::tempdir().unwrap();
-        let network = Network::open(dir.path());
-        let tokens = network.connect("meadow").await;
-        let unspent = network.allow("harbour").await;
-        let id = network.upload(&tokens.access, "image/png", b"png".to_vec()).await.string("id");
+        let harness = SandboxHarness::open(dir.path());
+        let tokens = harness.connect("meadow").await;
+        let unspent = harness.allow("harbour").await;
+        let id = harness.upload(&tokens.access, "image/png", b"png".to_vec()).await.string("id");
         let post = json!({"text": "kept", "media_ids": [id], "reference": "r1"});
-        network.post(&tokens.access, post).await;
-        drop(network);
+        harness.post(&tokens.access, post).await;
+        drop(harness);
 
-        let network = Network::open(dir.path());
+        let harness = SandboxHarness::open(dir.path());
 
-        assert_eq!(network.public_texts().await, ["kept"]);
-        assert_eq!(network.get(&format!("/sandbox/media/{id}")).await.body, b"png");
-        assert_eq!(network.post(&tokens.access, json!({"text": "next"})).await.status, 201);
-        assert_eq!(network.refresh(&tokens.refresh).await.status, 200);
-        assert_eq!(network.refresh(&tokens.refresh).await.status, 400);
-        assert_eq!(network.exchange(&unspent, VERIFIER).await.status, 200);
-        drop(network);
+        assert_eq!(harness.public_texts().await, ["kept"]);
+        assert_eq!(harness.get(&format!("/sandbox/media/{id}")).await.body, b"png");
+        assert_eq!(harness.post(&tokens.access, json!({"text": "next"})).await.status, 201);
+        assert_eq!(harness.refresh(&tokens.refresh).await.status, 200);
+        assert_eq!(harness.refresh(&tokens.refresh).await.status, 400);
+        assert_eq!(harness.exchange(&unspent, VERIFIER).await.status, 200);
+        drop(harness);
 
-        let network = Network::open(dir.path());
+        let harness = SandboxHarness::open(dir.path());
 
-        assert_eq!(network.public_texts().await, ["kept", "next"]);
-        assert_eq!(network.refresh(&tokens.refresh).await.status, 400);
-        assert_eq!(network.exchange(&unspent, VERIFIER).await.status, 400);
+        assert_eq!(harness.public_texts().await, ["kept", "next"]);
+        assert_eq!(harness.refresh(&tokens.refresh).await.status, 400);
+        assert_eq!(harness.exchange(&unspent, VERIFIER).await.status, 400);
     }
 
     #[tokio::test]
     async fn a_revoked_grant_stays_revoked_after_a_restart() {
         let dir = tempfile::tempdir().unwrap();
-        let network = Network::open(dir.path());
-        let tokens = network.connect("meadow").await;
-        network.client_form("/sandbox/oauth/revoke", &[("token", &tokens.access)]).await;
-        drop(network);
+        let harness = SandboxHarness::open(dir.path());
+        let tokens = harness.connect("meadow").await;
+        harness.client_form("/sandbox/oauth/revoke", &[("token", &tokens.access)]).await;
+        drop(harness);
 
-        let network = Network::open(dir.path());
+        let harness = SandboxHarness::open(dir.path());
 
-        assert_eq!(network.post(&tokens.access, json!({"text": "no"})).await.status, 401);
-        assert_eq!(network.refresh(&tokens.refresh).await.status, 400);
+        assert_eq!(harness.post(&tokens.access, json!({"text": "no"})).await.status, 401);
+        assert_eq!(harness.refresh(&tokens.refresh).await.status, 400);
     }
 
     #[tokio::test]
     async fn partially_written_post_is_dropped_without_an_id() {
         let dir = tempfile::tempdir().unwrap();
-        let network = Network::open(dir.path());
-        let token = network.connect("meadow").await.access;
-        network.post(&token, json!({"text": "whole"})).await;
-        drop(network);
+        let harness = SandboxHarness::open(dir.path());
+        let token = harness.connect("meadow").await.access;
+        harness.post(&token, json!({"text": "whole"})).await;
+        drop(harness);
         let mut journal = OpenOptions::new().append(true).open(dir.path().join("journal.jsonl")).unwrap();
         journal.write_all(b"{\"fact\":\"posted\",\"account\":\"meadow\",\"te").unwrap();
         drop(journal);
 
-        let network = Network::open(dir.path());
-        let next = network.post(&token, json!({"text": "next"})).await;
+        let harness = SandboxHarness::open(dir.path());
+        let next = harness.post(&token, json!({"text": "next"})).await;
 
         assert_eq!(next.json()["id"], "2");
-        assert_eq!(network.public_texts().await, ["whole", "next"]);
+        assert_eq!(harness.public_texts().await, ["whole", "next"]);
     }
 
     #[tokio::test]
     async fn no_token_or_code_is_in_the_journal() {
         let dir = tempfile::tempdir().unwrap();
-        let network = Network::open(dir.path());
-        let code = network.allow("meadow").await;
-        let answer = network.exchange(&code, VERIFIER).await;
+        let harness = SandboxHarness::open(dir.path());
+        let code = harness.allow("meadow").await;
+        let answer = harness.exchange(&code, VERIFIER).await;
 
         let journal = fs::read_to_string(dir.path().join("journal.jsonl")).unwrap();
 

@@ -1,4 +1,4 @@
-//! The links in a text, for networks whose clients detect links and shorten what is shown of them,
+//! The links in a text, for platforms whose clients detect links and shorten what is shown of them,
 //! while the full URL is sent separately.
 //!
 //! One function counts the length and writes the post, so that the published text is the one
@@ -45,7 +45,7 @@ impl Shown {
     }
 }
 
-/// The links of a text at their original positions, for networks that accept text with markup.
+/// The links of a text at their original positions, for platforms that accept text with markup.
 pub fn links(written: &str) -> Vec<Link> {
     link::find(written).map(|it| Link { range: it.range, uri: it.uri }).collect()
 }

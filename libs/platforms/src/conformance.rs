@@ -1,10 +1,10 @@
 //! The conformance suite: checks that every adapter passes, against a fake of its platform that is
 //! as strict as the platform.
 //!
-//! An adapter runs it by naming its [`network::Network`] in a test file:
+//! An adapter runs it by naming its [`fake::FakePlatform`] in a test file:
 //!
 //! ```ignore
-//! platforms::conformance!(networks::mastodon::Server);
+//! platforms::conformance!(fakes::mastodon::Server);
 //! ```
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
@@ -13,17 +13,17 @@
 pub mod checks;
 pub mod echo;
 pub mod log;
-pub mod network;
+pub mod fake_platform;
 pub mod options;
 pub mod samples;
 pub mod shape;
-pub mod stage;
+pub mod adapter_harness;
 
 /// Generates one test per check, for one platform.
 #[macro_export]
 macro_rules! conformance {
-    ($network:ty) => {
-        $crate::conformance! { $network;
+    ($fake:ty) => {
+        $crate::conformance! { $fake;
             connecting: user_connects_an_account, denied_authorization_connects_nothing,
                 callback_is_accepted_once, callback_at_another_redirect_uri_connects_nothing,
                 code_of_one_server_is_not_sent_to_another, server_receives_no_secret_of_another_server,
@@ -51,11 +51,11 @@ macro_rules! conformance {
                 lost_response_is_found_hours_later, repeated_secrets_are_redacted, only_an_ended_grant_asks_for_reconnection;
         }
     };
-    ($network:ty; $($group:ident: $($check:ident),+;)+) => {
+    ($fake:ty; $($group:ident: $($check:ident),+;)+) => {
         $($(
             #[tokio::test]
             async fn $check() {
-                $crate::conformance::checks::$group::$check::<$network>().await;
+                $crate::conformance::checks::$group::$check::<$fake>().await;
             }
         )+)+
     };

@@ -117,41 +117,41 @@ mod tests {
     use domain::testing::noon;
 
     use super::*;
-    use crate::testing::Rig;
+    use crate::testing::PublishingHarness;
 
     /// A rig with a scheduled post and a file in each folder.
-    async fn rig_with_data(s3: &TestBucket) -> Rig {
-        let mut rig = Rig::new().await;
-        rig.publishing.bucket = s3.bucket.clone();
-        rig.schedule("Words", noon() + TimeDelta::hours(1)).await;
+    async fn rig_with_data(s3: &TestBucket) -> PublishingHarness {
+        let mut harness = PublishingHarness::new().await;
+        harness.publishing.bucket = s3.bucket.clone();
+        harness.schedule("Words", noon() + TimeDelta::hours(1)).await;
         for folder in FOLDERS {
             let bytes = futures::stream::iter([Ok::<_, Infallible>("file".into())]);
-            let key = format!("{folder}/{}/1.png", rig.user.user_id);
-            rig.publishing.bucket.put(&key, "image/png", bytes).await.unwrap();
+            let key = format!("{folder}/{}/1.png", harness.user.user_id);
+            harness.publishing.bucket.put(&key, "image/png", bytes).await.unwrap();
         }
-        rig
+        harness
     }
 
     #[tokio::test]
     async fn second_pass_finds_nothing_to_erase() {
         let s3 = TestBucket::start().await;
-        let rig = rig_with_data(&s3).await;
+        let harness = rig_with_data(&s3).await;
         // One user's folder must not match as the prefix of another's.
-        let other = format!("media/{}0/1.png", rig.user.user_id);
+        let other = format!("media/{}0/1.png", harness.user.user_id);
         let bytes = futures::stream::iter([Ok::<_, Infallible>("file".into())]);
         s3.bucket.put(&other, "image/png", bytes).await.unwrap();
         let none = Registry::from_adapters(Vec::new());
 
-        let first = rig.publishing.erase_user(rig.user.user_id, &none).await.unwrap();
-        let second = rig.publishing.erase_user(rig.user.user_id, &none).await.unwrap();
+        let first = harness.publishing.erase_user(harness.user.user_id, &none).await.unwrap();
+        let second = harness.publishing.erase_user(harness.user.user_id, &none).await.unwrap();
 
         assert_eq!(first.files, 2);
         // The user, the identity, the account with its connect flow, its plan entry and its
         // credentials, the post with the counts, its delivery and its event.
         assert_eq!(first.items, 10);
         assert!(second.is_nothing(), "{second:?}");
-        assert!(rig.store.user(rig.user.user_id).await.unwrap().is_none());
-        assert!(rig.due().await.is_empty());
+        assert!(harness.store.user(harness.user.user_id).await.unwrap().is_none());
+        assert!(harness.due().await.is_empty());
         assert_eq!(s3.bucket.list("").await.unwrap(), [other]);
     }
 }

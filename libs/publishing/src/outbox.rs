@@ -61,51 +61,51 @@ mod tests {
     use chrono::TimeDelta;
     use domain::testing::noon;
 
-    use crate::testing::Rig;
+    use crate::testing::PublishingHarness;
 
     #[tokio::test]
     async fn unpublished_event_is_published_by_the_tick() {
-        let rig = Rig::new().await;
-        rig.events.down.store(true, Ordering::SeqCst);
-        rig.schedule("Words", noon() + TimeDelta::hours(1)).await;
-        assert!(rig.events.types().is_empty());
+        let harness = PublishingHarness::new().await;
+        harness.events.down.store(true, Ordering::SeqCst);
+        harness.schedule("Words", noon() + TimeDelta::hours(1)).await;
+        assert!(harness.events.types().is_empty());
 
-        rig.events.down.store(false, Ordering::SeqCst);
-        rig.clock.advance(TimeDelta::minutes(1));
-        rig.publishing.empty_outbox().await.unwrap();
-        rig.publishing.empty_outbox().await.unwrap();
+        harness.events.down.store(false, Ordering::SeqCst);
+        harness.clock.advance(TimeDelta::minutes(1));
+        harness.publishing.empty_outbox().await.unwrap();
+        harness.publishing.empty_outbox().await.unwrap();
 
-        assert_eq!(rig.events.types(), ["post.scheduled"], "once");
+        assert_eq!(harness.events.types(), ["post.scheduled"], "once");
     }
 
     #[tokio::test]
     async fn event_that_does_not_arrive_from_the_bus_is_put_once_more() {
-        let rig = Rig::new().await;
-        rig.schedule("Words", noon() + TimeDelta::hours(1)).await;
-        assert_eq!(rig.events.types(), ["post.scheduled"]);
+        let harness = PublishingHarness::new().await;
+        harness.schedule("Words", noon() + TimeDelta::hours(1)).await;
+        assert_eq!(harness.events.types(), ["post.scheduled"]);
 
-        rig.clock.advance(TimeDelta::minutes(1));
-        rig.publishing.empty_outbox().await.unwrap();
-        rig.publishing.empty_outbox().await.unwrap();
+        harness.clock.advance(TimeDelta::minutes(1));
+        harness.publishing.empty_outbox().await.unwrap();
+        harness.publishing.empty_outbox().await.unwrap();
 
-        assert_eq!(rig.events.types(), ["post.scheduled", "post.scheduled"]);
+        assert_eq!(harness.events.types(), ["post.scheduled", "post.scheduled"]);
     }
 
     #[tokio::test]
     async fn unreadable_event_delays_no_other() {
-        let rig = Rig::new().await;
-        rig.events.down.store(true, Ordering::SeqCst);
+        let harness = PublishingHarness::new().await;
+        harness.events.down.store(true, Ordering::SeqCst);
         for minutes in 1..=20 {
-            rig.schedule("Words", noon() + TimeDelta::hours(1) + TimeDelta::minutes(minutes)).await;
+            harness.schedule("Words", noon() + TimeDelta::hours(1) + TimeDelta::minutes(minutes)).await;
         }
-        for shard in 0..rig.store.due_shards() {
-            storage::testing::corrupt_outbox(&rig.store, &rig.user, shard).await;
+        for shard in 0..harness.store.due_shards() {
+            storage::testing::corrupt_outbox(&harness.store, &harness.user, shard).await;
         }
 
-        rig.events.down.store(false, Ordering::SeqCst);
-        rig.clock.advance(TimeDelta::minutes(1));
+        harness.events.down.store(false, Ordering::SeqCst);
+        harness.clock.advance(TimeDelta::minutes(1));
 
-        assert!(rig.publishing.empty_outbox().await.is_err(), "it is said");
-        assert_eq!(rig.events.types().len(), 20);
+        assert!(harness.publishing.empty_outbox().await.is_err(), "it is said");
+        assert_eq!(harness.events.types().len(), 20);
     }
 }

@@ -1,6 +1,6 @@
 //! Publishing on an in-process store, with a scripted platform and a clock that tests advance.
 
-mod network;
+mod fake_platform;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ use secrecy::ExposeSecret;
 use storage::testing::{connect, join, store};
 use storage::{Connected, ConnectionRecord, CredentialsRecord, DueEntry, Store, WriteOutcome, grant_context};
 
-pub(crate) use self::network::{Network, PublishFault, RefreshFault, Registered, SETTLES, a_public_post};
+pub(crate) use self::fake_platform::{FakePlatform, PublishFault, RefreshFault, Registered, SETTLES, a_public_post};
 use crate::{ChangePost, Changed, ConcurrencyLimits, CreatePost, Created, HeldPermits, Publishing, RollUpLimiter};
 
 /// This many seconds after noon.
@@ -97,7 +97,7 @@ impl EventBus for TestEvents {
 }
 
 /// One deployment, one user, some accounts.
-pub(crate) struct Rig {
+pub(crate) struct PublishingHarness {
     pub(crate) publishing: Publishing,
     /// The enabled platforms.
     pub(crate) platforms: Registry<dyn Publish>,
@@ -105,7 +105,7 @@ pub(crate) struct Rig {
     pub(crate) renewable: Registry<dyn Platform>,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
-    pub(crate) network: Arc<Network>,
+    pub(crate) fake: Arc<FakePlatform>,
     pub(crate) queue: Arc<TestQueue>,
     pub(crate) events: Arc<TestEvents>,
     pub(crate) user: User,
@@ -117,22 +117,22 @@ pub(crate) struct Rig {
 /// The period of the sweep.
 pub(crate) const TICK: TimeDelta = TimeDelta::seconds(60);
 
-fn registries(platform: &Arc<Network>) -> (Registry<dyn Publish>, Registry<dyn Platform>) {
+fn registries(platform: &Arc<FakePlatform>) -> (Registry<dyn Publish>, Registry<dyn Platform>) {
     let adapter = || Box::new(Registered(Arc::clone(platform)));
     (Registry::from_adapters(vec![adapter()]), Registry::from_adapters(vec![adapter()]))
 }
 
-fn leads(platform: &Network) -> LeadTimesByPlatform {
+fn leads(platform: &FakePlatform) -> LeadTimesByPlatform {
     LeadTimesByPlatform::new([(platform.name(), LeadTimes { always: platform.lead, ..LeadTimes::NONE })])
 }
 
-impl Rig {
+impl PublishingHarness {
     /// At noon, with one account.
     pub(crate) async fn new() -> Self {
-        Self::with(1, Network::default()).await
+        Self::with(1, FakePlatform::default()).await
     }
 
-    pub(crate) async fn with(accounts: u32, platform: Network) -> Self {
+    pub(crate) async fn with(accounts: u32, platform: FakePlatform) -> Self {
         let (store, clock, platform) = (store().await, Clock::manual(noon()), Arc::new(platform));
         let queue = TestQueue { clock: clock.clone(), waiting: Mutex::default(), down: AtomicBool::new(false) };
         let (queue, events) = (Arc::new(queue), Arc::new(TestEvents::default()));
@@ -161,13 +161,13 @@ impl Rig {
         let user = a_user();
         join(&store, &user).await;
         let next_tick = Mutex::new(noon() + TICK / 2);
-        let mut rig = Self {
+        let mut harness = Self {
             publishing,
             platforms,
             renewable,
             store,
             clock,
-            network: platform,
+            fake: platform,
             queue,
             events,
             user,
@@ -176,20 +176,20 @@ impl Rig {
             next_tick,
         };
         for index in 0..accounts {
-            let mut account = a_connection(&rig.user);
-            account.connection_id = rig.publishing.ids.fresh();
+            let mut account = a_connection(&harness.user);
+            account.connection_id = harness.publishing.ids.fresh();
             account.profile.account_id = index.to_string();
-            rig.connect(&account, Self::credentials(None), None).await;
-            rig.accounts.push(account);
+            harness.connect(&account, Self::credentials(None), None).await;
+            harness.accounts.push(account);
         }
-        rig
+        harness
     }
 
     /// Replaces the platform.
-    pub(crate) fn be(&mut self, platform: Network) {
-        self.network = Arc::new(platform);
-        (self.platforms, self.renewable) = registries(&self.network);
-        self.publishing.leads = leads(&self.network);
+    pub(crate) fn be(&mut self, platform: FakePlatform) {
+        self.fake = Arc::new(platform);
+        (self.platforms, self.renewable) = registries(&self.fake);
+        self.publishing.leads = leads(&self.fake);
     }
 
     /// Credentials that expire at that time; those that expire can be refreshed.

@@ -202,7 +202,7 @@ mod tests {
     use storage::{AddMediaOutcome, MarkMediaOutcome, Room};
 
     use super::*;
-    use crate::testing::Rig;
+    use crate::testing::PublishingHarness;
     use crate::{ChangePost, Changed, CreatePost, Created, NotCreated};
     use domain::media::Facts;
     use domain::post::{Authority, MediaReference};
@@ -221,131 +221,131 @@ mod tests {
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
     /// A rig whose files are in a bucket, with a small limit for images.
-    async fn rig(s3: &TestBucket) -> Rig {
-        let mut rig = Rig::new().await;
-        rig.publishing.bucket = s3.bucket.clone();
-        rig.publishing.media_limits.image = 20;
-        rig
+    async fn harness(s3: &TestBucket) -> PublishingHarness {
+        let mut harness = PublishingHarness::new().await;
+        harness.publishing.bucket = s3.bucket.clone();
+        harness.publishing.media_limits.image = 20;
+        harness
     }
 
     /// An upload that reserves 20 bytes, with this content if it arrived.
-    async fn request_upload(rig: &Rig, content: Option<&'static [u8]>) -> Medium {
-        let id = rig.publishing.ids.fresh();
-        let medium = Medium::expected(rig.user.user_id, id, MimeType::Png, rig.clock.now()).holding(20);
-        assert_eq!(rig.store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
+    async fn request_upload(harness: &PublishingHarness, content: Option<&'static [u8]>) -> Medium {
+        let id = harness.publishing.ids.fresh();
+        let medium = Medium::expected(harness.user.user_id, id, MimeType::Png, harness.clock.now()).holding(20);
+        assert_eq!(harness.store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
         if let Some(content) = content {
             let bytes = futures::stream::iter([Ok::<_, Infallible>(content.into())]);
-            rig.publishing.bucket.put(&medium.path().to_string(), "image/png", bytes).await.unwrap();
+            harness.publishing.bucket.put(&medium.path().to_string(), "image/png", bytes).await.unwrap();
         }
         medium
     }
 
-    async fn exists(rig: &Rig, medium: &Medium) -> (bool, bool) {
-        let record = rig.store.media(medium.user_id, &[medium.media_id]).await.unwrap();
-        let file = rig.publishing.bucket.look(&medium.path().to_string(), 1).await.unwrap();
+    async fn exists(harness: &PublishingHarness, medium: &Medium) -> (bool, bool) {
+        let record = harness.store.media(medium.user_id, &[medium.media_id]).await.unwrap();
+        let file = harness.publishing.bucket.look(&medium.path().to_string(), 1).await.unwrap();
         (!record.is_empty(), file.is_some())
     }
 
-    async fn draft(rig: &Rig, medium: &Medium) -> Created {
+    async fn draft(harness: &PublishingHarness, medium: &Medium) -> Created {
         let media = vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }];
         let request = CreatePost { text: Some(text("Words")), media, ..CreatePost::default() };
-        rig.publishing.create_post(rig.user.user_id, request).await.unwrap()
+        harness.publishing.create_post(harness.user.user_id, request).await.unwrap()
     }
 
     #[tokio::test]
     async fn uploads_are_checked_within_a_day_and_unusable_ones_removed() {
         let s3 = TestBucket::start().await;
-        let rig = rig(&s3).await;
-        let good = request_upload(&rig, Some(PNG)).await;
-        let large = request_upload(&rig, Some(&[7; 21])).await;
-        let other = request_upload(&rig, Some(b"GIF89a")).await;
-        let never = request_upload(&rig, None).await;
+        let harness = harness(&s3).await;
+        let good = request_upload(&harness, Some(PNG)).await;
+        let large = request_upload(&harness, Some(&[7; 21])).await;
+        let other = request_upload(&harness, Some(b"GIF89a")).await;
+        let never = request_upload(&harness, None).await;
 
-        rig.clock.advance(LOOKED_AT_AFTER);
-        assert_eq!(rig.publishing.check_uploads().await.unwrap(), 0);
-        rig.clock.advance(TimeDelta::milliseconds(1));
-        assert_eq!(rig.publishing.check_uploads().await.unwrap(), 3);
-        assert_eq!(rig.publishing.check_uploads().await.unwrap(), 0);
+        harness.clock.advance(LOOKED_AT_AFTER);
+        assert_eq!(harness.publishing.check_uploads().await.unwrap(), 0);
+        harness.clock.advance(TimeDelta::milliseconds(1));
+        assert_eq!(harness.publishing.check_uploads().await.unwrap(), 3);
+        assert_eq!(harness.publishing.check_uploads().await.unwrap(), 0);
 
-        assert_eq!(exists(&rig, &good).await, (true, true));
+        assert_eq!(exists(&harness, &good).await, (true, true));
         for gone in [large, other, never] {
-            assert_eq!(exists(&rig, &gone).await, (false, false));
+            assert_eq!(exists(&harness, &gone).await, (false, false));
         }
-        let held = rig.store.media(good.user_id, &[good.media_id]).await.unwrap()[0].held_bytes;
+        let held = harness.store.media(good.user_id, &[good.media_id]).await.unwrap()[0].held_bytes;
         assert_eq!(held, Some(PNG.len() as u64), "it holds what it has");
     }
 
     #[tokio::test]
     async fn too_large_upload_is_deleted_at_the_first_check() {
         let s3 = TestBucket::start().await;
-        let rig = rig(&s3).await;
-        let large = request_upload(&rig, Some(&[7; 21])).await;
+        let harness = harness(&s3).await;
+        let large = request_upload(&harness, Some(&[7; 21])).await;
 
-        assert!(matches!(draft(&rig, &large).await, Created::Refused(NotCreated::Invalid(_))));
-        assert_eq!(exists(&rig, &large).await, (true, false));
+        assert!(matches!(draft(&harness, &large).await, Created::Refused(NotCreated::Invalid(_))));
+        assert_eq!(exists(&harness, &large).await, (true, false));
         // Its link is valid for an hour, in which the file can be uploaded again.
         let bytes = futures::stream::iter([Ok::<_, Infallible>(PNG.into())]);
         s3.bucket.put(&large.path().to_string(), "image/png", bytes).await.unwrap();
         assert!(
-            matches!(draft(&rig, &large).await, Created::Refused(NotCreated::Invalid(_))),
+            matches!(draft(&harness, &large).await, Created::Refused(NotCreated::Invalid(_))),
             "nobody can use it any more"
         );
 
-        rig.clock.advance(TimeDelta::hours(24));
-        assert_eq!(rig.publishing.check_uploads().await.unwrap(), 1);
-        assert_eq!(exists(&rig, &large).await, (false, false));
+        harness.clock.advance(TimeDelta::hours(24));
+        assert_eq!(harness.publishing.check_uploads().await.unwrap(), 1);
+        assert_eq!(exists(&harness, &large).await, (false, false));
     }
 
     #[tokio::test]
     async fn file_of_a_refused_change_is_released() {
         let s3 = TestBucket::start().await;
-        let rig = rig(&s3).await;
-        let medium = request_upload(&rig, Some(PNG)).await;
-        let gate = rig.network.hold_publish();
-        let post = rig.schedule("Hello", noon()).await;
-        let [(_, message)] = rig.queue.take()[..] else { panic!() };
+        let harness = harness(&s3).await;
+        let medium = request_upload(&harness, Some(PNG)).await;
+        let gate = harness.fake.hold_publish();
+        let post = harness.schedule("Hello", noon()).await;
+        let [(_, message)] = harness.queue.take()[..] else { panic!() };
 
         let change = async {
             gate.entered().await;
             let media = Some(vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }]);
-            let changed = rig.publishing.change_post(post, ChangePost { media, ..ChangePost::default() }).await;
+            let changed = harness.publishing.change_post(post, ChangePost { media, ..ChangePost::default() }).await;
             gate.open();
             changed.unwrap()
         };
-        let (delivered, changed) = tokio::join!(rig.publishing.deliver(&rig.platforms, message), change);
+        let (delivered, changed) = tokio::join!(harness.publishing.deliver(&harness.platforms, message), change);
 
         delivered.unwrap();
         assert!(matches!(changed, Changed::Invalid(_)), "{changed:?}");
-        let record = rig.store.media(medium.user_id, &[medium.media_id]).await.unwrap().pop().unwrap();
+        let record = harness.store.media(medium.user_id, &[medium.media_id]).await.unwrap().pop().unwrap();
         assert!(record.unused_since.is_some(), "{record:?}");
     }
 
     #[tokio::test]
     async fn file_is_kept_until_seven_days_after_its_last_use() {
         let s3 = TestBucket::start().await;
-        let rig = rig(&s3).await;
-        let medium = request_upload(&rig, Some(PNG)).await;
-        let (Created::New(first), Created::New(second)) = (draft(&rig, &medium).await, draft(&rig, &medium).await)
+        let harness = harness(&s3).await;
+        let medium = request_upload(&harness, Some(PNG)).await;
+        let (Created::New(first), Created::New(second)) = (draft(&harness, &medium).await, draft(&harness, &medium).await)
         else {
             panic!("two posts carry it")
         };
         let removed = async || {
-            let Publishing { store, bucket, clock, .. } = &rig.publishing;
+            let Publishing { store, bucket, clock, .. } = &harness.publishing;
             remove_unused_uploads(store, bucket, clock.now()).await.unwrap()
         };
 
-        rig.publishing.delete_post(*first, Authority::Posts, None).await.unwrap();
-        rig.clock.advance(TimeDelta::days(8));
+        harness.publishing.delete_post(*first, Authority::Posts, None).await.unwrap();
+        harness.clock.advance(TimeDelta::days(8));
         assert_eq!(removed().await, 0);
-        assert_eq!(exists(&rig, &medium).await, (true, true), "the second post uses it");
+        assert_eq!(exists(&harness, &medium).await, (true, true), "the second post uses it");
 
         let none = ChangePost { media: Some(Vec::new()), ..ChangePost::default() };
-        assert!(matches!(rig.change(&second, none).await, Changed::Done(_)));
-        rig.clock.advance(TimeDelta::days(7));
+        assert!(matches!(harness.change(&second, none).await, Changed::Done(_)));
+        harness.clock.advance(TimeDelta::days(7));
         assert_eq!(removed().await, 0);
-        rig.clock.advance(TimeDelta::milliseconds(1));
+        harness.clock.advance(TimeDelta::milliseconds(1));
         assert_eq!(removed().await, 1);
-        assert_eq!(exists(&rig, &medium).await, (false, false));
+        assert_eq!(exists(&harness, &medium).await, (false, false));
     }
 
     #[tokio::test]

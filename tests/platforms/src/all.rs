@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::clock::Clock;
-use platforms::conformance::network::Network;
+use platforms::conformance::fake_platform::FakePlatform;
 
 use crate::bluesky::Bluesky;
 use crate::discord::Discord;
@@ -20,7 +20,7 @@ use crate::wordpress::Wordpress;
 use crate::x::X;
 
 /// Starts them all. They tell the time by `clock`.
-pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn Network>> {
+pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn FakePlatform>> {
     vec![
         Arc::new(Bluesky::start(clock.clone()).await),
         Arc::new(<Discord>::start(clock.clone()).await),

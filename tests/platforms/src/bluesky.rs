@@ -30,7 +30,7 @@ mod session;
 mod tid;
 mod trouble;
 mod video;
-mod world;
+mod pds_state;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -42,14 +42,14 @@ use chrono::SecondsFormat;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use platforms::FieldValues;
-use platforms::conformance::network::{Call, Decision, Detour, InjectedFault, Network, PublicMedium, PublicPost};
+use platforms::conformance::fake_platform::{Call, Decision, Detour, InjectedFault, FakePlatform, PublicMedium, PublicPost};
 use serde_json::{Value, json};
 use url::Url;
 
 use self::account::Status;
 use self::dpop::Realm;
-use self::world::repo::{Entry, Prepared};
-use self::world::{NetworkState, Shared};
+use self::pds_state::repo::{Entry, Prepared};
+use self::pds_state::{PdsState, Shared};
 use crate::fake::echo::{self, Echo};
 use crate::fake::wire;
 
@@ -235,9 +235,9 @@ impl Bluesky {
 }
 
 #[async_trait]
-impl Network for Bluesky {
+impl FakePlatform for Bluesky {
     async fn start(clock: Clock) -> Self {
-        let network: Shared = Arc::new(NetworkState::new(clock));
+        let fake: Shared = Arc::new(PdsState::new(clock));
         let pds = Router::new()
             .merge(identity::routes())
             .merge(session::routes())
@@ -247,12 +247,12 @@ impl Network for Bluesky {
             .merge(video::routes())
             .merge(parts::routes());
         let echo = Echo::default();
-        let pds = trouble::around(&network, Realm::Pds, pds);
+        let pds = trouble::around(&fake, Realm::Pds, pds);
         let pds = wire::serve(echo::around(pds, &echo)).await;
-        let issuer = trouble::around(&network, Realm::AuthorizationServer, oauth::routes());
+        let issuer = trouble::around(&fake, Realm::AuthorizationServer, oauth::routes());
         let issuer = wire::serve(echo::around(issuer, &echo)).await;
-        network.settle(&format!("http://{pds}"), &format!("http://{issuer}"));
-        Self { world: network, addresses: [pds, issuer], browser: wire::browser(), echo }
+        fake.settle(&format!("http://{pds}"), &format!("http://{issuer}"));
+        Self { world: fake, addresses: [pds, issuer], browser: wire::browser(), echo }
     }
 
     fn name(&self) -> &'static str {

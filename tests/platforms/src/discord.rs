@@ -7,7 +7,7 @@
 pub mod bot;
 mod fields;
 mod files;
-mod network;
+mod fake_platform;
 mod oauth;
 mod refusal;
 mod send;
@@ -23,7 +23,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use domain::clock::Clock;
 use http::{StatusCode, header};
-use platforms::conformance::network::PublicMedium;
+use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 
 use self::refusal::Refusal;
@@ -44,12 +44,12 @@ pub const NAME: &str = "Lighthouse news";
 
 /// Discord; with `APP`, the service is registered there as an app.
 pub struct Discord<const APP: bool = true> {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
     /// What arrived so far.
     pub request_log: RequestLog,
 }
 
-type Here = server::FakeServer<Memory>;
+type Fake = server::FakeServer<Memory>;
 
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
@@ -101,7 +101,7 @@ impl<const APP: bool> Discord<APP> {
             // What is too large is refused in `send`.
             .layer(DefaultBodyLimit::disable());
         let strict = |server: Router| server.layer(from_fn(strict));
-        let fake = Here::serve_with((), "discord", clock, oauth::RULES, Memory::default(), routes, strict).await;
+        let fake = Fake::serve_with((), "discord", clock, oauth::RULES, Memory::default(), routes, strict).await;
         fake.memory().webhook(None);
         Self { request_log: fake.request_log.clone(), fake }
     }

@@ -7,7 +7,7 @@
 
 mod access;
 mod front;
-mod network;
+mod fake_platform;
 mod nodes;
 mod photos;
 mod posts;
@@ -76,12 +76,12 @@ const BUSINESS: Rules = Rules {
 
 /// Facebook. With `CONFIGURED`, the app has Facebook Login for Business.
 pub struct Facebook<const CONFIGURED: bool = false> {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
     /// What arrived.
     pub request_log: RequestLog,
 }
 
-type Here = server::FakeServer<Memory>;
+type Fake = server::FakeServer<Memory>;
 
 struct Memory {
     pages: Vec<Page>,
@@ -140,7 +140,7 @@ impl Memory {
 impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let routes = oauth::page_at::<Here>("/v26.0/dialog/oauth")
+        let routes = oauth::page_at::<Fake>("/v26.0/dialog/oauth")
             .route("/v26.0/oauth/access_token", get(access::give))
             .route("/v26.0/me", get(access::me))
             .route("/v26.0/me/permissions", get(access::permissions).delete(access::end))
@@ -151,7 +151,7 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
             .route("/video-upload/v26.0/{id}", post(videos::receive))
             .layer(DefaultBodyLimit::disable());
         let rules = if CONFIGURED { BUSINESS } else { RULES };
-        let fake = Here::serve("facebook", clock, rules, Memory::new(), routes).await;
+        let fake = Fake::serve("facebook", clock, rules, Memory::new(), routes).await;
         Self { request_log: fake.request_log.clone(), fake }
     }
 

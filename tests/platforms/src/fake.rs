@@ -11,7 +11,7 @@
 //! - [`limits`]: so many requests in so much time
 //! - [`request_log`]: what arrived, for tests and on a page
 //! - [`exchanges`]: what was answered, for the comparison with recorded responses
-//! - `network`: what fakes answer to the suite in the same way
+//! - `fake`: what fakes answer to the suite in the same way
 //! - [`params`], [`echo`], [`wire`]: requests and answers
 //!
 //! Nothing here knows the service: what it refuses, it refuses by the documents.
@@ -23,7 +23,7 @@ pub mod exchanges;
 pub mod front;
 pub mod injected_faults;
 pub mod limits;
-pub mod network;
+pub mod fake_platform;
 pub mod oauth;
 pub mod params;
 pub mod request_log;

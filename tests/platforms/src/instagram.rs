@@ -11,7 +11,7 @@ mod access;
 mod by_facebook;
 mod front;
 mod making;
-mod network;
+mod fake_platform;
 mod posts;
 mod text;
 
@@ -94,14 +94,14 @@ const SCOPES_OF_FACEBOOK: Scopes = Scopes {
 
 /// Instagram. With `BY_FACEBOOK`, people connect accounts by Facebook's login.
 pub struct Instagram<const BY_FACEBOOK: bool = false> {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
     /// How much was called, as answers say it.
     pub usage: Usage,
     /// What arrived.
     pub request_log: RequestLog,
 }
 
-type Here = server::FakeServer<Memory>;
+type Fake = server::FakeServer<Memory>;
 
 struct Memory {
     by_facebook: bool,
@@ -167,7 +167,7 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
             if BY_FACEBOOK { (RULES_OF_FACEBOOK, by_facebook::routes()) } else { (RULES, access::routes()) };
         let (memory, usage) = (Memory::new(BY_FACEBOOK), Usage::default());
         let tell = |server| usage::around(server, &usage);
-        let fake = Here::serve_with((), "instagram", clock, rules, memory, api(routes), tell).await;
+        let fake = Fake::serve_with((), "instagram", clock, rules, memory, api(routes), tell).await;
         Self { request_log: fake.request_log.clone(), fake, usage }
     }
 
@@ -271,7 +271,7 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
 }
 
 /// The calls that both logins permit.
-fn api(server: Router<Arc<Here>>) -> Router<Arc<Here>> {
+fn api(server: Router<Arc<Fake>>) -> Router<Arc<Fake>> {
     server
         .route("/v26.0/{id}", get(posts::show))
         .route("/v26.0/{id}/media", get(posts::list).post(making::make))
@@ -282,7 +282,7 @@ fn api(server: Router<Arc<Here>>) -> Router<Arc<Here>> {
         .route("/ig-api-upload/v26.0/{id}", post(making::receive).layer(DefaultBodyLimit::disable()))
 }
 
-impl Here {
+impl Fake {
     fn scopes(&self) -> Scopes {
         if self.memory().by_facebook { SCOPES_OF_FACEBOOK } else { SCOPES }
     }

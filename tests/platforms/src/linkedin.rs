@@ -10,7 +10,7 @@ mod fields;
 mod files;
 mod front;
 mod little;
-mod network;
+mod fake_platform;
 mod organizations;
 mod posts;
 mod refusal;
@@ -174,13 +174,13 @@ impl Products for CommunityWithOpenId {
 }
 
 pub struct LinkedIn<P = SelfServe> {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
     /// What arrived.
     pub request_log: RequestLog,
     products: PhantomData<P>,
 }
 
-type Here = server::FakeServer<Memory>;
+type Fake = server::FakeServer<Memory>;
 
 struct Memory {
     /// Where uploads go.
@@ -221,7 +221,7 @@ impl<P: Products> LinkedIn<P> {
             made: 7_400_000_000_000_000_000,
         };
         let routes =
-            oauth::routes::<Here>("/oauth/v2/authorization", "/oauth/v2/accessToken", Some("/oauth/v2/revoke"))
+            oauth::routes::<Fake>("/oauth/v2/authorization", "/oauth/v2/accessToken", Some("/oauth/v2/revoke"))
                 .route("/v2/userinfo", get(access::userinfo))
                 .route("/v2/me", get(access::me))
                 .route("/rest/posts", get(posts::find).post(posts::create))
@@ -234,7 +234,7 @@ impl<P: Products> LinkedIn<P> {
                 .route("/dms-uploads/{file}/{part}", put(files::arrive))
                 .layer(DefaultBodyLimit::disable());
         let rules = Rules { scopes: P::SCOPES, refresh, ..RULES };
-        let fake = Here::serve("linkedin", clock, rules, memory, routes).await;
+        let fake = Fake::serve("linkedin", clock, rules, memory, routes).await;
         fake.memory().uploads_at = fake.base_url();
         Self { request_log: fake.request_log.clone(), fake, products: PhantomData }
     }

@@ -14,7 +14,7 @@ mod html;
 mod instance;
 mod length;
 mod media;
-mod network;
+mod fake_platform;
 mod oauth;
 mod refusal;
 mod rewritten;

@@ -13,7 +13,7 @@ mod content;
 mod front;
 mod media;
 mod messages;
-mod network;
+mod fake_platform;
 mod oauth;
 pub mod questions;
 mod refusal;
@@ -28,7 +28,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{any, get, post, put};
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
-use platforms::conformance::network::{Detour, InjectedFault};
+use platforms::conformance::fake_platform::{Detour, InjectedFault};
 use serde_json::Value;
 
 use self::media::File;
@@ -60,10 +60,10 @@ pub const MAX_FILE_BYTES: usize = 52_428_800;
 
 /// A homeserver, with or without OAuth 2.0.
 pub struct Matrix<const OAUTH: bool = false> {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
 }
 
-type Here = server::FakeServer<Memory>;
+type Fake = server::FakeServer<Memory>;
 
 #[derive(Default)]
 struct Memory {
@@ -135,7 +135,7 @@ impl<const OAUTH: bool> Matrix<OAUTH> {
             .route("/_matrix/client/v3/login", get(access::flows).post(access::log_in))
             .route("/_matrix/client/v3/login/sso/redirect", get(access::sign_in))
             .route("/_matrix/client/v1/auth_metadata", get(oauth::metadata))
-            .route("/authorize", get(oauth::page).post(press::<Here>))
+            .route("/authorize", get(oauth::page).post(press::<Fake>))
             .route("/oauth2/registration", post(oauth::register))
             .route("/oauth2/token", post(oauth::token))
             .route("/oauth2/revoke", post(oauth::revoke))
@@ -155,7 +155,7 @@ impl<const OAUTH: bool> Matrix<OAUTH> {
             .layer(DefaultBodyLimit::disable());
         let authorization = AuthorizationServer { is_there: OAUTH, ..AuthorizationServer::default() };
         let memory = Memory { authorization, takes_no_passwords: OAUTH, has_page: OAUTH, ..Memory::default() };
-        Self { fake: Here::serve("matrix", clock, oauth::RULES, memory, routes).await }
+        Self { fake: Fake::serve("matrix", clock, oauth::RULES, memory, routes).await }
     }
 
     /// From now on its authorization server names itself when it sends people back, and promises to (RFC 9207).

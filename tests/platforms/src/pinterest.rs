@@ -3,7 +3,7 @@
 //! Made from the official description of the API v5 (5.23), independently of the adapter: fields that it does not list
 //! are refused. Not imitated: sections of boards, prices of calls, the sandbox, pictures as covers, lengths of videos.
 
-mod network;
+mod fake_platform;
 mod pins;
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use chrono::TimeDelta;
 use domain::clock::Clock;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use self::pins::{Media, Pin};
@@ -48,12 +48,12 @@ const RULES: Rules = Rules {
 };
 
 pub struct Pinterest {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
     /// What arrived.
     pub request_log: RequestLog,
 }
 
-type Here = server::FakeServer<Memory>;
+type Fake = server::FakeServer<Memory>;
 
 #[derive(Default)]
 struct Memory {
@@ -70,7 +70,7 @@ struct Memory {
 impl Pinterest {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let routes = oauth::routes::<Here>("/oauth/", "/v5/oauth/token", None)
+        let routes = oauth::routes::<Fake>("/oauth/", "/v5/oauth/token", None)
             .route("/v5/user_account", get(user_account))
             .route("/v5/boards", get(boards))
             .route("/v5/boards/{id}/pins", get(pins::list))
@@ -80,7 +80,7 @@ impl Pinterest {
             .route("/storage", post(pins::store))
             .layer(DefaultBodyLimit::disable());
         let memory = Memory { last_id: 813_744_226_420_795_000, ..Memory::default() };
-        let fake = Here::serve("pinterest", clock, RULES, memory, routes).await;
+        let fake = Fake::serve("pinterest", clock, RULES, memory, routes).await;
         Self { request_log: fake.request_log.clone(), fake }
     }
 
@@ -100,7 +100,7 @@ impl Pinterest {
     }
 }
 
-impl Here {
+impl Fake {
     /// Accepts a call whose token has all of these scopes.
     fn accept(&self, headers: &HeaderMap, path: &str, scopes: &[&str]) -> Result<(), Refusal> {
         for scope in scopes {
@@ -136,7 +136,7 @@ fn invalid(message: &str) -> Refusal {
 }
 
 /// `GET /v5/user_account`
-async fn user_account(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Answer {
+async fn user_account(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Answer {
     fake.accept(&headers, "/v5/user_account", &["user_accounts:read"])?;
     Ok(Json(json!({
         "account_type": "BUSINESS", "id": "549755885170", "username": USERNAME, "business_name": "The Harbor",
@@ -146,7 +146,7 @@ async fn user_account(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Answ
 }
 
 /// `GET /v5/boards`, one board per page, so that a client has to follow the bookmark.
-async fn boards(State(fake): State<Arc<Here>>, Query(query): Paging, headers: HeaderMap) -> Answer {
+async fn boards(State(fake): State<Arc<Fake>>, Query(query): Paging, headers: HeaderMap) -> Answer {
     fake.accept(&headers, "/v5/boards", &["boards:read"])?;
     let boards = [(ADS_BOARD, "Campaign", true), (BOARD, "Boats", false)].map(|(id, name, is_ads_only)| {
         json!({ "id": id, "name": name, "privacy": "PUBLIC", "is_ads_only": is_ads_only, "pin_count": 0,
@@ -166,7 +166,7 @@ fn page(query: &BTreeMap<String, String>, max_items: usize, all: &[Value]) -> An
     Ok(Json(json!({ "items": items, "bookmark": (next < all.len()).then(|| next.to_string()) })))
 }
 
-impl Authorizes for Here {
+impl Authorizes for Fake {
     fn accounts(&self) -> &'static [&'static str] {
         &[USERNAME]
     }
@@ -190,7 +190,7 @@ impl Authorizes for Here {
     }
 }
 
-impl Front for Here {
+impl Front for Fake {
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         match (&head.method, path) {

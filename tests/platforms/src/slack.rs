@@ -11,7 +11,7 @@ mod fields;
 mod files;
 mod front;
 mod method;
-mod network;
+mod fake_platform;
 mod refusal;
 
 use std::collections::BTreeMap;
@@ -88,11 +88,11 @@ impl Rotation for TokenRotation {
 }
 
 pub struct Slack<R = Reusable> {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
     rotation: PhantomData<R>,
 }
 
-type Here = server::FakeServer<Memory>;
+type Fake = server::FakeServer<Memory>;
 
 struct Memory {
     /// Where uploads go.
@@ -151,14 +151,14 @@ impl<R: Rotation> Slack<R> {
             calls_people: 0,
             made: 0,
         };
-        let routes = oauth::page_at::<Here>("/oauth/v2/authorize")
+        let routes = oauth::page_at::<Fake>("/oauth/v2/authorize")
             .route("/api/oauth.v2.access", post(access::give))
             .route("/api/{method}", any(method::answer))
             .route("/upload/v1/{ticket}", post(files::arrive))
             // What is too large is refused in `files`.
             .layer(DefaultBodyLimit::disable());
         let rules = Rules { access_lives, refresh, ..RULES };
-        let fake = Here::serve("slack", clock, rules, memory, routes).await;
+        let fake = Fake::serve("slack", clock, rules, memory, routes).await;
         fake.memory().base_url = fake.base_url();
         Self { fake, rotation: PhantomData }
     }

@@ -6,7 +6,7 @@
 
 mod call;
 mod fields;
-mod network;
+mod fake_platform;
 mod refusal;
 mod send;
 
@@ -16,7 +16,7 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::post;
 use domain::clock::Clock;
-use platforms::conformance::network::PublicMedium;
+use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 
 use crate::fake::limits::Limits;
@@ -40,10 +40,10 @@ const BOT: i64 = 123_456_789;
 
 /// The Bot API.
 pub struct Telegram {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
 }
 
-type Here = server::FakeServer<Memory>;
+type Fake = server::FakeServer<Memory>;
 
 #[derive(Default)]
 struct Memory {
@@ -81,7 +81,7 @@ impl Telegram {
             .fallback(call::not_found)
             // What is too large is refused in `send`.
             .layer(DefaultBodyLimit::disable());
-        Self { fake: Here::serve("telegram", clock, Rules::STANDARD, Memory::default(), routes).await }
+        Self { fake: Fake::serve("telegram", clock, Rules::STANDARD, Memory::default(), routes).await }
     }
 
     /// The chat is a basic group, which has no name.

@@ -9,7 +9,7 @@
 mod access;
 mod front;
 mod making;
-mod network;
+mod fake_platform;
 mod poll;
 mod posts;
 mod text;
@@ -51,14 +51,14 @@ const RULES: Rules = Rules {
 };
 
 pub struct Threads {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
     /// How much was called, as answers say it.
     pub usage: Usage,
     /// What arrived.
     pub request_log: RequestLog,
 }
 
-type Here = server::FakeServer<Memory>;
+type Fake = server::FakeServer<Memory>;
 
 struct Memory {
     containers: Containers<Content>,
@@ -99,7 +99,7 @@ impl Threads {
             quota: 250,
             refusals: Vec::new(),
         };
-        let routes = oauth::page_at::<Here>("/oauth/authorize")
+        let routes = oauth::page_at::<Fake>("/oauth/authorize")
             .route("/oauth/access_token", post(access::short))
             .route("/access_token", get(access::long))
             .route("/refresh_access_token", get(access::longer))
@@ -109,7 +109,7 @@ impl Threads {
             .route("/v1.0/{id}/threads_publishing_limit", get(posts::limit));
         let usage = Usage::default();
         let tell = |server| usage::around(server, &usage);
-        let fake = Here::serve_with((), "threads", clock, RULES, memory, routes, tell).await;
+        let fake = Fake::serve_with((), "threads", clock, RULES, memory, routes, tell).await;
         Self { request_log: fake.request_log.clone(), fake, usage }
     }
 

@@ -7,7 +7,7 @@
 mod authorize;
 mod html;
 mod library;
-mod network;
+mod fake_platform;
 mod posts;
 mod refusal;
 mod request;
@@ -20,7 +20,7 @@ use std::sync::{Arc, MutexGuard};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use domain::clock::Clock;
-use platforms::conformance::network::Detour;
+use platforms::conformance::fake_platform::Detour;
 
 pub use self::site::SiteQuirk;
 use self::site::{Memory, Role};
@@ -38,21 +38,21 @@ pub const TYPED: &str = "hand MADE 1234 pass WORD 6789";
 /// A site. `PLAIN` ones stand below a path of their host, have no addresses of their
 /// own for their API, and name it in their pages instead of in a header.
 pub struct Wordpress<const PLAIN: bool = false> {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
 }
 
 struct SiteKind {
     is_plain: bool,
 }
 
-type Here = server::FakeServer<Memory, SiteKind>;
+type Fake = server::FakeServer<Memory, SiteKind>;
 
 impl<const PLAIN: bool> Wordpress<PLAIN> {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
         let routes = Router::new().fallback(routes::answer).layer(DefaultBodyLimit::disable());
         let (kind, memory) = (SiteKind { is_plain: PLAIN }, Memory::new(TYPED));
-        let fake = Here::serve_with(kind, "wordpress", clock, Rules::STANDARD, memory, routes, |server| server).await;
+        let fake = Fake::serve_with(kind, "wordpress", clock, Rules::STANDARD, memory, routes, |server| server).await;
         Self { fake }
     }
 
@@ -152,7 +152,7 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
     }
 }
 
-impl Here {
+impl Fake {
     /// The path that the site stands below.
     fn base(&self) -> &'static str {
         if self.kind.is_plain { "/blog" } else { "" }

@@ -8,7 +8,7 @@ mod access;
 mod fields;
 mod front;
 mod media;
-mod network;
+mod fake_platform;
 mod refusal;
 mod text;
 mod tweets;
@@ -20,7 +20,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use chrono::TimeDelta;
 use domain::clock::Clock;
-use platforms::conformance::stage::ORIGIN;
+use platforms::conformance::adapter_harness::ORIGIN;
 use serde_json::Value;
 
 use self::media::File;
@@ -48,7 +48,7 @@ const RULES: Rules = Rules {
 };
 
 pub struct X {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
     /// What arrived.
     pub request_log: RequestLog,
 }
@@ -78,7 +78,7 @@ impl Spelling {
     }
 }
 
-type Here = server::FakeServer<Memory>;
+type Fake = server::FakeServer<Memory>;
 
 struct Memory {
     subscription: &'static str,
@@ -118,7 +118,7 @@ impl X {
             read: 0,
             made: 1_880_028_106_020_515_840,
         };
-        let routes = oauth::routes::<Here>("/i/oauth2/authorize", "/2/oauth2/token", Some("/2/oauth2/revoke"))
+        let routes = oauth::routes::<Fake>("/i/oauth2/authorize", "/2/oauth2/token", Some("/2/oauth2/revoke"))
             .route("/2/users/me", get(access::me))
             .route("/2/users/{id}/tweets", get(tweets::list))
             .route("/2/tweets", post(tweets::create))
@@ -128,7 +128,7 @@ impl X {
             .route("/2/media/upload/{id}/finalize", post(media::finalize))
             .route("/2/media/metadata", post(media::describe))
             .layer(DefaultBodyLimit::disable());
-        let fake = Here::serve("x", clock, RULES, memory, routes).await;
+        let fake = Fake::serve("x", clock, RULES, memory, routes).await;
         Self { request_log: fake.request_log.clone(), fake }
     }
 

@@ -2,105 +2,105 @@
 //! API of Mastodon differ, so each kind of them is there.
 
 mod bluesky {
-    platforms::conformance!(networks::bluesky::Bluesky);
+    platforms::conformance!(fakes::bluesky::Bluesky);
 }
 
 mod discord {
-    platforms::conformance!(networks::discord::Discord);
+    platforms::conformance!(fakes::discord::Discord);
 }
 
 mod discord_without_an_app {
-    platforms::conformance!(networks::discord::Discord<false>);
+    platforms::conformance!(fakes::discord::Discord<false>);
 }
 
 mod discord_with_a_bot {
-    platforms::conformance!(networks::discord::bot::DiscordBot);
+    platforms::conformance!(fakes::discord::bot::DiscordBot);
 }
 
 mod facebook {
-    platforms::conformance!(networks::facebook::Facebook);
+    platforms::conformance!(fakes::facebook::Facebook);
 }
 
 mod facebook_for_business {
-    platforms::conformance!(networks::facebook::Facebook<true>);
+    platforms::conformance!(fakes::facebook::Facebook<true>);
 }
 
 mod instagram {
-    platforms::conformance!(networks::instagram::Instagram);
+    platforms::conformance!(fakes::instagram::Instagram);
 }
 
 mod instagram_by_facebook {
-    platforms::conformance!(networks::instagram::Instagram<true>);
+    platforms::conformance!(fakes::instagram::Instagram<true>);
 }
 
 mod linkedin {
-    platforms::conformance!(networks::linkedin::LinkedIn);
+    platforms::conformance!(fakes::linkedin::LinkedIn);
 }
 
 mod linkedin_pages {
-    platforms::conformance!(networks::linkedin::LinkedIn<networks::linkedin::Community>);
+    platforms::conformance!(fakes::linkedin::LinkedIn<fakes::linkedin::Community>);
 }
 
 mod mastodon {
-    platforms::conformance!(networks::mastodon::Server);
+    platforms::conformance!(fakes::mastodon::Server);
 }
 
 mod mastodon_before_4_3 {
-    platforms::conformance!(networks::mastodon::Server<networks::mastodon::OldMastodon>);
+    platforms::conformance!(fakes::mastodon::Server<fakes::mastodon::OldMastodon>);
 }
 
 mod gotosocial {
-    platforms::conformance!(networks::mastodon::Server<networks::mastodon::GoToSocial>);
+    platforms::conformance!(fakes::mastodon::Server<fakes::mastodon::GoToSocial>);
 }
 
 mod pleroma {
-    platforms::conformance!(networks::mastodon::Server<networks::mastodon::Pleroma>);
+    platforms::conformance!(fakes::mastodon::Server<fakes::mastodon::Pleroma>);
 }
 
 mod pixelfed {
-    platforms::conformance!(networks::mastodon::Server<networks::mastodon::Pixelfed>);
+    platforms::conformance!(fakes::mastodon::Server<fakes::mastodon::Pixelfed>);
 }
 
 mod snac {
-    platforms::conformance!(networks::mastodon::Server<networks::mastodon::Snac>);
+    platforms::conformance!(fakes::mastodon::Server<fakes::mastodon::Snac>);
 }
 
 mod matrix {
-    platforms::conformance!(networks::matrix::Matrix);
+    platforms::conformance!(fakes::matrix::Matrix);
 }
 
 mod matrix_with_oauth {
-    platforms::conformance!(networks::matrix::Matrix<true>);
+    platforms::conformance!(fakes::matrix::Matrix<true>);
 }
 
 mod pinterest {
-    platforms::conformance!(networks::pinterest::Pinterest);
+    platforms::conformance!(fakes::pinterest::Pinterest);
 }
 
 mod slack {
-    platforms::conformance!(networks::slack::Slack);
+    platforms::conformance!(fakes::slack::Slack);
 }
 
 mod slack_with_token_rotation {
-    platforms::conformance!(networks::slack::Slack<networks::slack::TokenRotation>);
+    platforms::conformance!(fakes::slack::Slack<fakes::slack::TokenRotation>);
 }
 
 mod telegram {
-    platforms::conformance!(networks::telegram::Telegram);
+    platforms::conformance!(fakes::telegram::Telegram);
 }
 
 mod threads {
-    platforms::conformance!(networks::threads::Threads);
+    platforms::conformance!(fakes::threads::Threads);
 }
 
 mod wordpress {
-    platforms::conformance!(networks::wordpress::Wordpress);
+    platforms::conformance!(fakes::wordpress::Wordpress);
 }
 
 mod wordpress_without_permalinks {
-    platforms::conformance!(networks::wordpress::Wordpress<true>);
+    platforms::conformance!(fakes::wordpress::Wordpress<true>);
 }
 
 mod x {
-    platforms::conformance!(networks::x::X);
+    platforms::conformance!(fakes::x::X);
 }

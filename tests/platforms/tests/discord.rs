@@ -9,10 +9,10 @@ use domain::media::{AltText, Attachment, MimeType};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
-use networks::discord::{CHANNEL, Discord, GUILD, NAME};
-use platforms::conformance::network::{Call, Decision, InjectedFault, Network};
+use fakes::discord::{CHANNEL, Discord, GUILD, NAME};
+use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{AuthorizeStep, ConnectError, Credentials, FieldValues};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -38,9 +38,9 @@ fn assert_reason_contains(error: AttemptError, words: &str) {
 
 #[tokio::test]
 async fn a_webhook_is_pasted_and_stands_for_its_channel() {
-    let stage = Stage::<Discord>::new().await;
+    let harness = AdapterHarness::<Discord>::new().await;
 
-    let account = stage.connect_directly().await.unwrap();
+    let account = harness.connect_directly().await.unwrap();
 
     assert_eq!(account.profile.account_id, CHANNEL);
     assert_eq!(account.profile.username.as_deref(), Some(NAME));
@@ -50,8 +50,8 @@ async fn a_webhook_is_pasted_and_stands_for_its_channel() {
 
 #[tokio::test]
 async fn error_of_a_bad_paste_does_not_repeat_it() {
-    let stage = Stage::<Discord>::new().await;
-    let url = stage.fake.webhook_url();
+    let harness = AdapterHarness::<Discord>::new().await;
+    let url = harness.fake.webhook_url();
     let (of_another, unknown) = (format!("{}AAAA", &url[..url.len() - 4]), url.replacen("34711", "44711", 1));
     for (pasted, said) in [
         ("https://evil.example/api/webhooks/1/2", "This is not the URL of a Discord webhook."),
@@ -59,53 +59,53 @@ async fn error_of_a_bad_paste_does_not_repeat_it() {
         (&of_another, "Discord does not know this webhook"),
         (&unknown, "Discord does not know this webhook"),
     ] {
-        let refusal = stage.authorize(&typed(pasted)).await.map(|it| it.0).unwrap_err();
+        let refusal = harness.authorize(&typed(pasted)).await.map(|it| it.0).unwrap_err();
         let ConnectError::Field { name: "webhook", message } = refusal else { panic!("{refusal:?}") };
         assert!(message.starts_with(said) && message.ends_with("Copy Webhook URL."), "{message}");
     }
-    assert_eq!(stage.fake.request_log.all().len(), 2, "only Discord was called, and only about webhooks");
+    assert_eq!(harness.fake.request_log.all().len(), 2, "only Discord was called, and only about webhooks");
 }
 
 #[tokio::test]
 async fn a_channel_is_chosen_on_discords_page() {
-    let stage = Stage::<Discord>::new().await;
+    let harness = AdapterHarness::<Discord>::new().await;
     let nothing = typed(" ");
-    let (step, _) = stage.authorize(&nothing).await.unwrap();
+    let (step, _) = harness.authorize(&nothing).await.unwrap();
     let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
     let asked: BTreeMap<String, String> = Url::parse(&url).unwrap().query_pairs().into_owned().collect();
     let names: Vec<_> = asked.keys().map(String::as_str).collect();
     assert_eq!(names, ["client_id", "redirect_uri", "response_type", "scope", "state"]);
     assert_eq!(asked["scope"], "webhook.incoming");
 
-    let account = stage.connect().await;
+    let account = harness.connect().await;
 
     assert_eq!(
         (account.profile.account_id.as_str(), account.scopes.as_slice()),
         (CHANNEL, &[asked["scope"].clone()][..])
     );
-    let token = stage.fake.request_log.latest("POST /api/v10/oauth2/token").unwrap();
+    let token = harness.fake.request_log.latest("POST /api/v10/oauth2/token").unwrap();
     assert!(token.headers["authorization"].to_str().unwrap().starts_with("Basic "));
     let Credentials { access_token, refresh_token, expires_at, .. } = &account.credentials;
     assert!(refresh_token.is_none() && expires_at.is_none(), "the tokens of the person are not kept");
-    assert!(stage.fake.is_webhook_token(access_token.expose_secret()));
-    let url = stage.deliver(&mut stage.post(&account, "chosen", Vec::new())).await.unwrap().published.url;
+    assert!(harness.fake.is_webhook_token(access_token.expose_secret()));
+    let url = harness.deliver(&mut harness.post(&account, "chosen", Vec::new())).await.unwrap().published.url;
     assert!(url.unwrap().starts_with(&format!("https://discord.com/channels/{GUILD}/{CHANNEL}/")));
 }
 
 #[tokio::test]
 async fn tokens_without_a_webhook_connect_nothing() {
-    let stage = Stage::<Discord>::new().await;
-    stage.fake.keeps_webhooks();
-    let callback = stage.callback_after(Decision::Allow).await;
+    let harness = AdapterHarness::<Discord>::new().await;
+    harness.fake.keeps_webhooks();
+    let callback = harness.callback_after(Decision::Allow).await;
 
-    let refusal = stage.complete(&callback).await.unwrap_err();
+    let refusal = harness.complete(&callback).await.unwrap_err();
 
     assert_eq!(refusal.to_string(), "the account could not be connected: Discord created no webhook for a channel");
 }
 
 #[tokio::test]
 async fn without_an_app_a_webhook_has_to_be_pasted() {
-    let (with, without) = (Stage::<Discord>::new().await, Stage::<Discord<false>>::new().await);
+    let (with, without) = (AdapterHarness::<Discord>::new().await, AdapterHarness::<Discord<false>>::new().await);
     assert!(with.connector().fields()[0].optional.is_some() && without.connector().fields()[0].optional.is_none());
 
     let refusal = without.authorize(&typed("")).await.map(|it| it.0).unwrap_err();
@@ -115,42 +115,42 @@ async fn without_an_app_a_webhook_has_to_be_pasted() {
 
 #[tokio::test]
 async fn a_webhook_that_was_made_for_us_is_deleted_with_the_connection() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect().await;
-    let revoke = || stage.connector().revoke(&account.credentials, stage.clock.now());
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect().await;
+    let revoke = || harness.connector().revoke(&account.credentials, harness.clock.now());
 
-    stage.fake.inject_fault(Call::Revoke, InjectedFault::Unavailable, 1);
+    harness.fake.inject_fault(Call::Revoke, InjectedFault::Unavailable, 1);
     let error = revoke().await.unwrap_err();
     assert!(matches!(error, AttemptError::RetryLater { .. }), "{error:?}");
-    assert_eq!(stage.fake.grant_count(), 1);
+    assert_eq!(harness.fake.grant_count(), 1);
     revoke().await.unwrap();
-    assert_eq!(stage.fake.grant_count(), 0);
+    assert_eq!(harness.fake.grant_count(), 0);
     revoke().await.unwrap();
 
-    let refused = stage.publish(&stage.post(&account, "gone", Vec::new())).await.unwrap_err();
+    let refused = harness.publish(&harness.post(&account, "gone", Vec::new())).await.unwrap_err();
     let AttemptError::Unauthorized { reason } = refused else { panic!("{refused:?}") };
     assert!(reason.starts_with("Unknown Webhook"), "{reason}");
 }
 
 #[tokio::test]
 async fn a_pasted_webhook_stays_when_the_account_is_disconnected() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
 
-    stage.connector().revoke(&account.credentials, stage.clock.now()).await.unwrap();
+    harness.connector().revoke(&account.credentials, harness.clock.now()).await.unwrap();
 
-    assert_eq!(stage.fake.call_count(Call::Revoke), 0);
-    let mut post = stage.post(&account, "still here", Vec::new());
-    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.fake.call_count(Call::Revoke), 0);
+    let mut post = harness.post(&account, "still here", Vec::new());
+    harness.deliver(&mut post).await.unwrap();
 }
 
 #[tokio::test]
 async fn readers_follow_the_link_to_the_message() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
-    let mut post = stage.post(&account, "in the channel", Vec::new());
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
+    let mut post = harness.post(&account, "in the channel", Vec::new());
 
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
     let id = &published.platform_post_id;
     assert_eq!(published.url, Some(format!("https://discord.com/channels/{GUILD}/{CHANNEL}/{id}")));
@@ -158,25 +158,25 @@ async fn readers_follow_the_link_to_the_message() {
 
 #[tokio::test]
 async fn where_discord_does_not_say_which_server_it_is_there_is_no_link() {
-    let stage = Stage::<Discord>::new().await;
-    stage.fake.hide_guild();
-    let account = stage.connect_directly().await.unwrap();
+    let harness = AdapterHarness::<Discord>::new().await;
+    harness.fake.hide_guild();
+    let account = harness.connect_directly().await.unwrap();
     assert!(account.profile.avatar.as_deref().unwrap().starts_with("https://cdn.discordapp.com/avatars/3"));
     assert_eq!(account.profile.profile_url, None);
-    let mut post = stage.post(&account, "somewhere", Vec::new());
+    let mut post = harness.post(&account, "somewhere", Vec::new());
 
-    assert_eq!(stage.deliver(&mut post).await.unwrap().published.url, None);
+    assert_eq!(harness.deliver(&mut post).await.unwrap().published.url, None);
 }
 
 #[tokio::test]
 async fn nobody_is_notified_whatever_the_text_says() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
     for files in [Vec::new(), pictures(1)] {
-        let mut post = stage.post(&account, "@everyone <@80351110224678912> **look**", files);
-        stage.deliver(&mut post).await.unwrap();
+        let mut post = harness.post(&account, "@everyone <@80351110224678912> **look**", files);
+        harness.deliver(&mut post).await.unwrap();
 
-        let payload = stage.fake.latest_payload();
+        let payload = harness.fake.latest_payload();
         assert_eq!(payload["allowed_mentions"], json!({"parse": []}));
         assert_eq!(payload["content"], "@everyone <@80351110224678912> **look**");
         assert_eq!(payload.get("flags"), None);
@@ -185,10 +185,10 @@ async fn nobody_is_notified_whatever_the_text_says() {
 
 #[tokio::test]
 async fn options_become_fields_of_discord() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
     let flag = |name: &str| (name.to_owned(), OptionValue::Flag(true));
-    let mut post = stage.post(&account, "https://example.invalid/", Vec::new());
+    let mut post = harness.post(&account, "https://example.invalid/", Vec::new());
     post.options = [
         flag("silent"),
         flag("suppress_embeds"),
@@ -198,9 +198,9 @@ async fn options_become_fields_of_discord() {
     .into_iter()
     .collect();
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let mut payload = stage.fake.latest_payload();
+    let mut payload = harness.fake.latest_payload();
     payload.as_object_mut().unwrap().remove("allowed_mentions");
     let expected = json!({
         "content": "https://example.invalid/",
@@ -213,20 +213,20 @@ async fn options_become_fields_of_discord() {
 
 #[tokio::test]
 async fn a_post_in_a_forum_needs_a_title_and_elsewhere_has_none() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
     let post = |title: Option<&str>| {
-        let mut post = stage.post(&account, "tides", pictures(1));
+        let mut post = harness.post(&account, "tides", pictures(1));
         post.options = title.map(|it| text_option("thread_name", it)).into_iter().collect();
         post
     };
-    let refused = stage.deliver(&mut post(Some("Tides"))).await.unwrap_err();
+    let refused = harness.deliver(&mut post(Some("Tides"))).await.unwrap_err();
     assert_reason_contains(refused, "Webhooks can only create threads in forum channels");
 
-    stage.fake.make_forum();
-    let refused = stage.deliver(&mut post(None)).await.unwrap_err();
+    harness.fake.make_forum();
+    let refused = harness.deliver(&mut post(None)).await.unwrap_err();
     assert_reason_contains(refused, "Webhooks posted to forum channels must have a thread_name or thread_id");
-    let published = stage.deliver(&mut post(Some("Tides"))).await.unwrap().published;
+    let published = harness.deliver(&mut post(Some("Tides"))).await.unwrap().published;
 
     let (url, of_channel) = (published.url.unwrap(), format!("https://discord.com/channels/{GUILD}/{CHANNEL}/"));
     assert!(!url.starts_with(&of_channel) && url.ends_with(&published.platform_post_id), "it is in a thread: {url}");
@@ -235,8 +235,8 @@ async fn a_post_in_a_forum_needs_a_title_and_elsewhere_has_none() {
 /// A webhook has no key and no list, so it matters whether the call can have been carried out.
 #[tokio::test]
 async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
     for (status, expected) in [
         (400, "RetryLater"),
         (401, "RetryLater"),
@@ -249,45 +249,45 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
         (502, "Unknown { may_still_run: true"),
         (504, "Unknown { may_still_run: true"),
     ] {
-        let post = stage.post(&account, "behind a wall", pictures(1));
-        stage.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
-        let error = format!("{:?}", stage.publish(&post).await.unwrap_err());
+        let post = harness.post(&account, "behind a wall", pictures(1));
+        harness.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
+        let error = format!("{:?}", harness.publish(&post).await.unwrap_err());
         assert!(error.starts_with(expected) && !error.contains('<'), "{status}: {error}");
 
-        stage.fake.inject_fault(Call::Exchange, InjectedFault::Intermediary { status }, 1);
-        let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        harness.fake.inject_fault(Call::Exchange, InjectedFault::Intermediary { status }, 1);
+        let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
     }
 }
 
 #[tokio::test]
 async fn refusal_of_a_post_does_not_end_the_connection() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
     for (code, message) in [
         (20_009, "Explicit content cannot be sent to the desired recipient(s)"),
         (160_006, "Maximum number of active threads reached"),
     ] {
-        stage.fake.refuses(403, code, message);
-        let refused = stage.publish(&stage.post(&account, "not this one", Vec::new())).await.unwrap_err();
+        harness.fake.refuses(403, code, message);
+        let refused = harness.publish(&harness.post(&account, "not this one", Vec::new())).await.unwrap_err();
         assert_reason_contains(refused, message);
     }
     let message = "The write action you are performing on the server has hit the write rate limit";
-    stage.fake.refuses(403, 20_029, message);
-    let later = stage.publish(&stage.post(&account, "later", Vec::new())).await.unwrap_err();
+    harness.fake.refuses(403, 20_029, message);
+    let later = harness.publish(&harness.post(&account, "later", Vec::new())).await.unwrap_err();
     assert!(matches!(&later, AttemptError::RetryLater { reason, .. } if reason.contains(message)), "{later:?}");
 }
 
 #[tokio::test]
 async fn forum_that_requires_tags_says_what_to_do() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
-    stage.fake.make_forum();
-    stage.fake.requires_tags();
-    let mut post = stage.post(&account, "tides", Vec::new());
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
+    harness.fake.make_forum();
+    harness.fake.requires_tags();
+    let mut post = harness.post(&account, "tides", Vec::new());
     post.options = [text_option("thread_name", "Tides")].into_iter().collect();
 
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
 
     assert_reason_contains(refused, "switch off *Require people to select tags when posting*");
 }
@@ -311,60 +311,60 @@ fn username_that_discord_never_takes_is_refused_with_the_post() {
 
 #[tokio::test]
 async fn refusal_names_the_field_and_reason() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
-    let mut post = stage.post(&account, "by whom", Vec::new());
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
+    let mut post = harness.post(&account, "by whom", Vec::new());
     post.options = [text_option("username", "The Discord Keeper")].into_iter().collect();
 
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
 
     assert_reason_contains(refused, ": username: Username cannot contain \"discord\"");
 }
 
 #[tokio::test]
 async fn more_than_a_webhook_takes_at_once_waits() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
-    let posts: Vec<_> = (0..6).map(|it| stage.post(&account, &format!("number {it}"), Vec::new())).collect();
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
+    let posts: Vec<_> = (0..6).map(|it| harness.post(&account, &format!("number {it}"), Vec::new())).collect();
     for post in &posts[..5] {
-        stage.publish(post).await.unwrap();
+        harness.publish(post).await.unwrap();
     }
 
-    let error = stage.publish(&posts[5]).await.unwrap_err();
+    let error = harness.publish(&posts[5]).await.unwrap_err();
 
     let AttemptError::RetryLater { retry_at: Some(at), .. } = error else { panic!("{error:?}") };
-    assert_eq!(at, stage.clock.now() + TimeDelta::seconds(2));
-    stage.clock.skip_to(at);
-    stage.publish(&posts[5]).await.unwrap();
+    assert_eq!(at, harness.clock.now() + TimeDelta::seconds(2));
+    harness.clock.skip_to(at);
+    harness.publish(&posts[5]).await.unwrap();
 }
 
 #[tokio::test]
 async fn lost_response_is_left_to_the_user() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
-    let post = stage.post(&account, "perhaps", Vec::new());
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let since = stage.clock.now();
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
+    let post = harness.post(&account, "perhaps", Vec::new());
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let since = harness.clock.now();
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
-    let Resolution::Undeterminable { advice } = stage.resolve(&post, since).await else { panic!() };
+    let Resolution::Undeterminable { advice } = harness.resolve(&post, since).await else { panic!() };
     assert_eq!(advice, "a webhook cannot read the messages of its channel");
-    assert_eq!(stage.fake.call_count(Call::Publish), 1);
+    assert_eq!(harness.fake.call_count(Call::Publish), 1);
 }
 
 #[tokio::test]
 async fn pictures_and_videos_go_out_together_with_their_words() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
     let mut files: Vec<_> = (1..).zip(MimeType::ALL).map(|(number, it)| sample(it, number)).collect();
     files[1].attachment.alt_text = Some(AltText::parse(&"é".repeat(1_024)).unwrap());
-    let mut post = stage.post(&account, "all kinds", files.clone());
+    let mut post = harness.post(&account, "all kinds", files.clone());
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let shown = stage.fake.public_posts().remove(0).media;
+    let shown = harness.fake.public_posts().remove(0).media;
     assert_eq!(shown.iter().map(|it| it.mime_type).collect::<Vec<_>>(), MimeType::ALL);
     assert_eq!(shown[1].alt_text.as_ref().map(|it| it.chars().count()), Some(1_024));
     assert!(shown.iter().zip(&files).all(|(shown, sent)| shown.bytes == sent.bytes));
@@ -372,20 +372,20 @@ async fn pictures_and_videos_go_out_together_with_their_words() {
 
 #[tokio::test]
 async fn each_file_is_opened_when_its_turn_comes() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect().await;
-    let post = stage.due(&account, "ten of them", pictures(10)).await;
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect().await;
+    let post = harness.due(&account, "ten of them", pictures(10)).await;
 
-    stage.publish(&post).await.unwrap();
+    harness.publish(&post).await.unwrap();
 
-    assert_eq!(stage.fake.public_posts()[0].media.len(), 10);
+    assert_eq!(harness.fake.public_posts()[0].media.len(), 10);
     assert_eq!(post.max_open(), 1);
 }
 
 #[tokio::test]
 async fn too_large_file_is_a_validation_error() {
-    let stage = Stage::<Discord>::new().await;
-    let account = stage.connect_directly().await.unwrap();
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect_directly().await.unwrap();
     let errors = |sizes: &[u64]| {
         let of = |size_bytes: &u64| Attachment { size_bytes: *size_bytes, ..sample(MimeType::Png, 1).attachment };
         let files: Vec<_> = sizes.iter().map(of).collect();
@@ -402,8 +402,8 @@ async fn too_large_file_is_a_validation_error() {
         let mut file = sample(MimeType::Mp4, 1);
         file.bytes.resize(padding, 7);
         file.attachment.size_bytes = padding as u64;
-        let mut post = stage.post(&account, "large", vec![file]);
-        let delivered = stage.deliver(&mut post).await;
+        let mut post = harness.post(&account, "large", vec![file]);
+        let delivered = harness.deliver(&mut post).await;
         assert_eq!(delivered.is_ok(), is_taken, "{padding}");
     }
 }

@@ -5,10 +5,10 @@ use domain::delivery::AttemptError;
 use domain::media::{Facts, MimeType, Pixels};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
-use networks::telegram::{CHANNEL, CHAT, GROUP, TOKEN, Telegram};
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use fakes::telegram::{CHANNEL, CHAT, GROUP, TOKEN, Telegram};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{ConnectError, FieldValues, RefreshError};
 
 /// What a group that moves becomes.
@@ -24,9 +24,9 @@ fn pictures(count: u8) -> Vec<Sample> {
 
 #[tokio::test]
 async fn a_channel_may_be_named_by_its_name_its_link_or_its_number() {
-    let stage = Stage::<Telegram>::new().await;
+    let harness = AdapterHarness::<Telegram>::new().await;
     for chat in [format!("@{CHANNEL}"), CHANNEL.to_owned(), format!("https://t.me/{CHANNEL}"), CHAT.to_string()] {
-        let (step, _) = stage.authorize(&typed(TOKEN, &chat)).await.unwrap();
+        let (step, _) = harness.authorize(&typed(TOKEN, &chat)).await.unwrap();
         let platforms::AuthorizeStep::Accounts(accounts) = step else { panic!("{step:?}") };
         assert_eq!(accounts[0].profile.account_id, CHAT.to_string(), "{chat}");
         assert_eq!(accounts[0].profile.profile_url.as_deref(), Some("https://t.me/lighthouse_news"));
@@ -35,7 +35,7 @@ async fn a_channel_may_be_named_by_its_name_its_link_or_its_number() {
 
 #[tokio::test]
 async fn invalid_input_is_an_error_of_its_field() {
-    let stage = Stage::<Telegram>::new().await;
+    let harness = AdapterHarness::<Telegram>::new().await;
     let unknown = TOKEN.replace("AAF", "BBF");
     for (token, chat, field) in [
         ("no token", CHANNEL, "token"),
@@ -43,7 +43,7 @@ async fn invalid_input_is_an_error_of_its_field() {
         (TOKEN, "@nobody_is_here", "chat"),
         (TOKEN, "a b", "chat"),
     ] {
-        let refusal = stage.authorize(&typed(token, chat)).await.map(|it| it.0).unwrap_err();
+        let refusal = harness.authorize(&typed(token, chat)).await.map(|it| it.0).unwrap_err();
         let ConnectError::Field { name, message } = refusal else { panic!("{refusal:?}") };
         assert_eq!(name, field, "{message}");
         assert!(!message.contains(TOKEN) && !message.contains(&unknown), "{message}");
@@ -52,13 +52,13 @@ async fn invalid_input_is_an_error_of_its_field() {
 
 #[tokio::test]
 async fn readers_follow_the_link_to_the_first_message_of_an_album() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
-    let mut first = stage.post(&account, "three of them", pictures(3));
-    let mut second = stage.post(&account, "and one", Vec::new());
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
+    let mut first = harness.post(&account, "three of them", pictures(3));
+    let mut second = harness.post(&account, "and one", Vec::new());
 
-    let first = stage.deliver(&mut first).await.unwrap().published;
-    let second = stage.deliver(&mut second).await.unwrap().published;
+    let first = harness.deliver(&mut first).await.unwrap().published;
+    let second = harness.deliver(&mut second).await.unwrap().published;
 
     assert_eq!(first.url.as_deref(), Some("https://t.me/lighthouse_news/1"));
     assert_eq!(second.url.as_deref(), Some("https://t.me/lighthouse_news/4"));
@@ -66,8 +66,8 @@ async fn readers_follow_the_link_to_the_first_message_of_an_album() {
 
 #[tokio::test]
 async fn options_become_fields_of_telegram() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
     let flag = |name: &str, value| (name.to_owned(), OptionValue::Flag(value));
     let word = |name: &str, value: &str| (name.to_owned(), OptionValue::Text(value.to_owned()));
     let options: Options = [
@@ -79,12 +79,12 @@ async fn options_become_fields_of_telegram() {
     ]
     .into_iter()
     .collect();
-    let mut post = stage.post(&account, "<b>bold</b> &amp; more", Vec::new());
+    let mut post = harness.post(&account, "<b>bold</b> &amp; more", Vec::new());
     post.options = options;
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.fake.public_posts()[0].text, "bold & more");
+    assert_eq!(harness.fake.public_posts()[0].text, "bold & more");
     let said = [
         "disable_notification=true",
         "protect_content=true",
@@ -92,61 +92,61 @@ async fn options_become_fields_of_telegram() {
         "link_preview_options={\"is_disabled\":true}",
         "parse_mode=HTML",
     ];
-    assert_eq!(stage.fake.latest_fields(), said);
+    assert_eq!(harness.fake.latest_fields(), said);
 
-    let mut plain = stage.post(&account, "<b>not bold</b>", pictures(1));
-    stage.deliver(&mut plain).await.unwrap();
-    assert_eq!(stage.fake.public_posts()[1].text, "<b>not bold</b>");
-    assert!(stage.fake.latest_fields().is_empty());
+    let mut plain = harness.post(&account, "<b>not bold</b>", pictures(1));
+    harness.deliver(&mut plain).await.unwrap();
+    assert_eq!(harness.fake.public_posts()[1].text, "<b>not bold</b>");
+    assert!(harness.fake.latest_fields().is_empty());
 }
 
 #[tokio::test]
 async fn a_group_that_moved_is_followed() {
-    let stage = Stage::<Telegram>::new().await;
-    stage.fake.make_group();
-    let account = stage.connect().await;
-    stage.fake.moves_to(SUPERGROUP);
+    let harness = AdapterHarness::<Telegram>::new().await;
+    harness.fake.make_group();
+    let account = harness.connect().await;
+    harness.fake.moves_to(SUPERGROUP);
 
     for (sent, text) in (1..).zip(["here as well", "and here", "and here again"]) {
-        let mut post = stage.post(&account, text, pictures(1));
-        stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.fake.public_posts().len(), sent);
+        let mut post = harness.post(&account, text, pictures(1));
+        harness.deliver(&mut post).await.unwrap();
+        assert_eq!(harness.fake.public_posts().len(), sent);
     }
 
     // The call that was refused, and the question where the group is now.
-    assert_eq!(stage.fake.calls_to_old_id(), 2, "the new id is kept");
-    let kept = stage.credentials().await.unwrap();
-    let about = stage.connector().about(&account.profile, &kept, stage.clock.now()).await.unwrap().unwrap();
+    assert_eq!(harness.fake.calls_to_old_id(), 2, "the new id is kept");
+    let kept = harness.credentials().await.unwrap();
+    let about = harness.connector().about(&account.profile, &kept, harness.clock.now()).await.unwrap().unwrap();
     assert_eq!(about.profile.account_id, account.profile.account_id, "it is the same account");
 }
 
 #[tokio::test]
 async fn only_telegrams_response_ends_a_group() {
-    let stage = Stage::<Telegram>::new().await;
-    stage.fake.make_group();
-    stage.connect().await;
+    let harness = AdapterHarness::<Telegram>::new().await;
+    harness.fake.make_group();
+    harness.connect().await;
     let pages = [401, 403, 404].map(|status| InjectedFault::Intermediary { status });
     for fault in
         pages.into_iter().chain([InjectedFault::CutBefore, InjectedFault::ServerError, InjectedFault::HtmlPage])
     {
-        stage.fake.inject_fault(Call::Refresh, fault, 1);
-        let refusal = stage.refresh().await.unwrap_err();
+        harness.fake.inject_fault(Call::Refresh, fault, 1);
+        let refusal = harness.refresh().await.unwrap_err();
         assert!(matches!(refusal, RefreshError::Unreachable(_)), "{fault:?}: {refusal:?}");
     }
-    stage.refresh().await.unwrap();
+    harness.refresh().await.unwrap();
 
-    stage.fake.revoke();
-    let refusal = stage.refresh().await.unwrap_err();
+    harness.fake.revoke();
+    let refusal = harness.refresh().await.unwrap_err();
     assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
 }
 
 #[tokio::test]
 async fn group_that_moved_can_be_connected_by_its_old_id() {
-    let stage = Stage::<Telegram>::new().await;
-    stage.fake.make_group();
-    stage.fake.moves_to(SUPERGROUP);
+    let harness = AdapterHarness::<Telegram>::new().await;
+    harness.fake.make_group();
+    harness.fake.moves_to(SUPERGROUP);
 
-    let (step, _) = stage.authorize(&typed(TOKEN, &GROUP.to_string())).await.unwrap();
+    let (step, _) = harness.authorize(&typed(TOKEN, &GROUP.to_string())).await.unwrap();
 
     let platforms::AuthorizeStep::Accounts(accounts) = step else { panic!("{step:?}") };
     assert_eq!(accounts[0].profile.account_id, SUPERGROUP.to_string());
@@ -155,8 +155,8 @@ async fn group_that_moved_can_be_connected_by_its_old_id() {
 /// The texts of the server itself, of `can_send_message` in `TDLib`, and of `MTProto`.
 #[tokio::test]
 async fn bot_that_may_not_write_waits_for_its_person() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
     for description in [
         "have no rights to send a message",
         "have no write access to the chat",
@@ -169,53 +169,53 @@ async fn bot_that_may_not_write_waits_for_its_person() {
         "USER_BANNED_IN_CHANNEL",
         "group chat was deactivated",
     ] {
-        let post = stage.post(&account, "nobody hears", Vec::new());
-        stage.fake.refuses(Some(description));
+        let post = harness.post(&account, "nobody hears", Vec::new());
+        harness.fake.refuses(Some(description));
 
-        let error = stage.publish(&post).await.unwrap_err();
+        let error = harness.publish(&post).await.unwrap_err();
 
         assert!(matches!(&error, AttemptError::Unauthorized { reason } if reason.contains(description)), "{error:?}");
     }
-    stage.fake.refuses(None);
-    stage.deliver(&mut stage.post(&account, "it may again", Vec::new())).await.unwrap();
+    harness.fake.refuses(None);
+    harness.deliver(&mut harness.post(&account, "it may again", Vec::new())).await.unwrap();
 }
 
 #[tokio::test]
 async fn chat_without_a_kind_of_file_refuses_the_post_alone() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
-    stage.fake.forbid_files("photos");
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
+    harness.fake.forbid_files("photos");
     for count in [1, 2] {
-        let mut post = stage.post(&account, "not here", pictures(count));
-        let refused = stage.deliver(&mut post).await.unwrap_err();
+        let mut post = harness.post(&account, "not here", pictures(count));
+        let refused = harness.deliver(&mut post).await.unwrap_err();
         let told = "not enough rights to send photos to the chat";
         assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains(told)), "{refused:?}");
     }
-    stage.deliver(&mut stage.post(&account, "words are", Vec::new())).await.unwrap();
+    harness.deliver(&mut harness.post(&account, "words are", Vec::new())).await.unwrap();
 }
 
 #[tokio::test]
 async fn album_of_which_a_file_failed_may_be_public_in_part() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
     let mut files = pictures(3);
     // The facts of the post do not say so.
     files[1].bytes = tall_png();
     files[1].attachment.size_bytes = files[1].bytes.len() as u64;
-    let post = stage.due(&account, "two of three", files).await;
+    let post = harness.due(&account, "two of three", files).await;
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     let AttemptError::Unknown { reason, .. } = &error else { panic!("{error:?}") };
     assert!(reason.contains("failed to send message #2"), "{reason}");
-    assert_eq!(stage.fake.public_posts()[0].media.len(), 2);
+    assert_eq!(harness.fake.public_posts()[0].media.len(), 2);
 }
 
 /// A bot has no key and no list, so it matters whether the call can have been carried out.
 #[tokio::test]
 async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
     for (status, expected) in [
         (400, "RetryLater"),
         (401, "RetryLater"),
@@ -228,10 +228,10 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
         (502, "Unknown { may_still_run: true"),
         (504, "Unknown { may_still_run: true"),
     ] {
-        let post = stage.post(&account, "behind a wall", pictures(1));
-        stage.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
+        let post = harness.post(&account, "behind a wall", pictures(1));
+        harness.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
 
-        let error = format!("{:?}", stage.publish(&post).await.unwrap_err());
+        let error = format!("{:?}", harness.publish(&post).await.unwrap_err());
 
         assert!(error.starts_with(expected) && !error.contains('<'), "{status}: {error}");
     }
@@ -239,8 +239,8 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
 
 #[tokio::test]
 async fn only_mpeg_4_is_a_video() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
     let errors = |mime_type| {
         let files = [sample(mime_type, 1).attachment];
         account.rules.breaches(&PostText::parse("look").unwrap(), &files, &Options::default())
@@ -248,8 +248,8 @@ async fn only_mpeg_4_is_a_video() {
     assert_eq!(errors(MimeType::Mp4), []);
     assert_eq!(errors(MimeType::Quicktime)[0].field, "media");
 
-    let mut post = stage.post(&account, "a document", vec![sample(MimeType::Png, 1), sample(MimeType::Quicktime, 2)]);
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let mut post = harness.post(&account, "a document", vec![sample(MimeType::Png, 1), sample(MimeType::Quicktime, 2)]);
+    let refused = harness.deliver(&mut post).await.unwrap_err();
     let told = "can't use the media of the specified type in the album";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains(told)), "{refused:?}");
 }
@@ -264,62 +264,62 @@ fn tall_png() -> Vec<u8> {
 
 #[tokio::test]
 async fn a_token_that_was_revoked_asks_for_the_person() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
-    stage.fake.revoke_token();
-    let post = stage.post(&account, "nobody hears", Vec::new());
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
+    harness.fake.revoke_token();
+    let post = harness.post(&account, "nobody hears", Vec::new());
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
 }
 
 #[tokio::test]
 async fn more_than_a_chat_takes_in_a_minute_waits() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
-    let posts: Vec<_> = (0..21).map(|it| stage.post(&account, &format!("number {it}"), Vec::new())).collect();
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
+    let posts: Vec<_> = (0..21).map(|it| harness.post(&account, &format!("number {it}"), Vec::new())).collect();
     for post in &posts[..20] {
-        stage.publish(post).await.unwrap();
+        harness.publish(post).await.unwrap();
     }
 
-    let error = stage.publish(&posts[20]).await.unwrap_err();
+    let error = harness.publish(&posts[20]).await.unwrap_err();
 
     let AttemptError::RetryLater { retry_at: Some(at), .. } = error else { panic!("{error:?}") };
-    assert_eq!(at, stage.clock.now() + chrono::TimeDelta::seconds(60));
+    assert_eq!(at, harness.clock.now() + chrono::TimeDelta::seconds(60));
 }
 
 #[tokio::test]
 async fn a_picture_that_is_too_large_is_made_smaller_first() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
     let mut large = sample(MimeType::Webp, 1);
     large.attachment.facts = Some(Facts { pixels: Pixels::new(6_000, 100), ..Facts::default() });
-    let mut post = stage.post(&account, "small enough", vec![large, sample(MimeType::Jpeg, 2)]);
+    let mut post = harness.post(&account, "small enough", vec![large, sample(MimeType::Jpeg, 2)]);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let shown: Vec<_> = stage.fake.public_posts()[0].media.iter().map(|it| it.mime_type).collect();
+    let shown: Vec<_> = harness.fake.public_posts()[0].media.iter().map(|it| it.mime_type).collect();
     assert_eq!(shown, [MimeType::Png, MimeType::Jpeg], "the first one was made anew");
 }
 
 #[tokio::test]
 async fn each_file_of_an_album_is_opened_when_its_turn_comes() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
-    let post = stage.due(&account, "ten of them", pictures(10)).await;
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
+    let post = harness.due(&account, "ten of them", pictures(10)).await;
 
-    stage.publish(&post).await.unwrap();
+    harness.publish(&post).await.unwrap();
 
-    let arrived: Vec<_> = stage.fake.public_posts()[0].media.iter().map(|it| it.bytes.clone()).collect();
+    let arrived: Vec<_> = harness.fake.public_posts()[0].media.iter().map(|it| it.bytes.clone()).collect();
     assert_eq!(arrived, pictures(10).into_iter().map(|it| it.bytes).collect::<Vec<_>>());
     assert_eq!(post.max_open(), 1);
 }
 
 #[tokio::test]
 async fn a_text_that_is_marked_up_is_as_long_as_it_is_shown() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
     let files: Vec<_> = pictures(1).into_iter().map(|it| it.attachment).collect();
     for (mode, word, is_counted) in
         [("none", "<b>boat</b> ", true), ("html", "<b>boat</b> ", false), ("markdown", "*_~boat~_* ", false)]
@@ -333,20 +333,20 @@ async fn a_text_that_is_marked_up_is_as_long_as_it_is_shown() {
     }
 
     let marked_up = |words: usize| {
-        let mut post = stage.post(&account, &"<b>boat</b> ".repeat(words), pictures(1));
+        let mut post = harness.post(&account, &"<b>boat</b> ".repeat(words), pictures(1));
         post.options = [("parse_mode".to_owned(), OptionValue::from("html"))].into_iter().collect();
         post
     };
-    stage.deliver(&mut marked_up(200)).await.unwrap();
-    assert_eq!(stage.fake.public_posts()[0].text, "boat ".repeat(200).trim());
-    let refused = stage.deliver(&mut marked_up(210)).await.unwrap_err();
+    harness.deliver(&mut marked_up(200)).await.unwrap();
+    assert_eq!(harness.fake.public_posts()[0].text, "boat ".repeat(200).trim());
+    let refused = harness.deliver(&mut marked_up(210)).await.unwrap_err();
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("too long")), "{refused:?}");
 }
 
 #[tokio::test]
 async fn a_text_beside_files_is_shorter() {
-    let stage = Stage::<Telegram>::new().await;
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
     let files: Vec<_> = pictures(1).into_iter().map(|it| it.attachment).collect();
     let errors = |length: usize| {
         let text = PostText::parse(&"x".repeat(length)).unwrap();
@@ -355,9 +355,9 @@ async fn a_text_beside_files_is_shorter() {
     assert_eq!(errors(1_024), []);
     assert_eq!(errors(1_025)[0].field, "content");
 
-    let mut longest = stage.post(&account, &"x".repeat(1_024), pictures(1));
-    stage.deliver(&mut longest).await.unwrap();
-    let mut longer = stage.post(&account, &"x".repeat(1_025), pictures(1));
-    let refused = stage.deliver(&mut longer).await.unwrap_err();
+    let mut longest = harness.post(&account, &"x".repeat(1_024), pictures(1));
+    harness.deliver(&mut longest).await.unwrap();
+    let mut longer = harness.post(&account, &"x".repeat(1_025), pictures(1));
+    let refused = harness.deliver(&mut longer).await.unwrap_err();
     assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
 }

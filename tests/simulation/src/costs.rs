@@ -13,7 +13,7 @@ use tokio::runtime::Builder;
 
 use crate::deployment::Deployment;
 use crate::faults::FaultPlan;
-use crate::network::Network;
+use crate::simulated_platforms::SimulatedPlatforms;
 use crate::scale::{Deliver, Operation, PartitionBy, Profile};
 use crate::scenario::{AccountPlan, UserPlan};
 use crate::store::Charge;
@@ -51,7 +51,7 @@ async fn settled() -> (Arc<SimulatedWorld>, Arc<Deployment>, Arc<People>) {
         public_calls: Vec::new(),
         webhooks: false,
     };
-    let deployment = Deployment::new(&world, Network::new(Arc::clone(&world), &[]), plan.due_shards);
+    let deployment = Deployment::new(&world, SimulatedPlatforms::new(Arc::clone(&world), &[]), plan.due_shards);
     let users = People::settle(Arc::clone(&deployment), &plan).await;
     (world, deployment, users)
 }

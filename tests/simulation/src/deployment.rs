@@ -18,7 +18,7 @@ use domain::plan::Plans;
 use publishing::{ConcurrencyLimits, HeldPermits, Publishing, PublishingError, RollUpLimiter};
 
 use crate::bus::SimulatedBus;
-use crate::network::{self, Network};
+use crate::simulated_platforms::{self, SimulatedPlatforms};
 use crate::queue::{SimulatedQueue, Taken};
 use crate::store::{self, Journal, store};
 use crate::webhooks::Webhooks;
@@ -65,7 +65,7 @@ pub(crate) fn prepare_thread() {
 
 pub(crate) struct Deployment {
     pub(crate) world: Arc<SimulatedWorld>,
-    pub(crate) network: Network,
+    pub(crate) platforms: SimulatedPlatforms,
     pub(crate) queue: Arc<SimulatedQueue>,
     pub(crate) bus: Arc<SimulatedBus>,
     pub(crate) webhooks: Arc<Webhooks>,
@@ -77,7 +77,7 @@ pub(crate) struct Deployment {
 
 impl Deployment {
     /// An empty deployment. `due_shards` is the number of partitions of the due index.
-    pub(crate) fn new(world: &Arc<SimulatedWorld>, network: Network, due_shards: u32) -> Arc<Self> {
+    pub(crate) fn new(world: &Arc<SimulatedWorld>, platforms: SimulatedPlatforms, due_shards: u32) -> Arc<Self> {
         let clock = world.clock();
         let (store, journal) = store(world, due_shards);
         let queue = Arc::new(SimulatedQueue::new(Arc::clone(world)));
@@ -89,7 +89,7 @@ impl Deployment {
         let environments = [4, 20, 1_000][variant / 3];
         let publishing = Publishing {
             store,
-            leads: network::lead_times(),
+            leads: simulated_platforms::lead_times(),
             vocabulary: domain::options::PlatformOptions::default(),
             bucket: BUCKET.with(Clone::clone),
             pictures: Arc::new(NoPictureQueue),
@@ -106,7 +106,7 @@ impl Deployment {
             concurrency_limits: ConcurrencyLimits { environments },
             held_permits: HeldPermits::default(),
         };
-        Arc::new(Self { world: Arc::clone(world), network, queue, bus, webhooks, journal, publishing, collects })
+        Arc::new(Self { world: Arc::clone(world), platforms, queue, bus, webhooks, journal, publishing, collects })
     }
 
     /// The initial state of a new process of a function.
@@ -122,7 +122,7 @@ impl Deployment {
 
     /// One message, as the delivery function handles it.
     pub(crate) async fn deliver_one(&self, message: DeliveryMessage) -> Result<(), PublishingError> {
-        self.publishing.deliver(&self.network.platforms(), message).await
+        self.publishing.deliver(&self.platforms.platforms(), message).await
     }
 
     /// Starts the functions that no user calls: deliveries, ticks, upkeep, webhooks, and the tick of
@@ -185,7 +185,7 @@ impl Deployment {
     async fn deliver_batch(&self, taken: Vec<Taken>) {
         let publishing = self.started();
         let event = event(&taken);
-        let work = async { delivery::deliver(&publishing, &self.network.platforms(), event).await };
+        let work = async { delivery::deliver(&publishing, &self.platforms.platforms(), event).await };
         let Some(response) = self.world.process("delivery", DELIVERY_LIMIT, work).await else { return };
         let failed = |it: &Taken| response.batch_item_failures.iter().any(|f| f.item_identifier == it.id.to_string());
         let done: Vec<_> = taken.into_iter().filter(|it| !failed(it)).collect();
@@ -230,7 +230,7 @@ impl Deployment {
             }
             let publishing = self.started();
             let work = async {
-                if let Err(error) = upkeep::round(&publishing, &self.network.renewable()).await {
+                if let Err(error) = upkeep::round(&publishing, &self.platforms.renewable()).await {
                     tracing::error!(%error, ?error, "a round of upkeep failed");
                 }
             };
@@ -262,7 +262,7 @@ impl Deployment {
     /// Whether nothing is left to do: no pending message and no delivery due.
     pub(crate) fn is_at_rest(&self) -> bool {
         !self.world.is_busy()
-            && !self.network.is_busy()
+            && !self.platforms.is_busy()
             && self.queue.is_empty()
             && lock(&self.journal).deliveries().all(|it| it.due_at.is_none())
             && lock(&self.journal).outbox_due_times().next().is_none()

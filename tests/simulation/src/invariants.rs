@@ -22,7 +22,7 @@ use domain::post::{Post, Target};
 
 pub(crate) use self::stuck::Watch;
 use crate::bus::Told;
-use crate::network::{Public, Timeline};
+use crate::simulated_platforms::{Public, Timeline};
 use crate::store::{Journal, Version};
 use crate::trace::Trace;
 use crate::users::{Answer, People};

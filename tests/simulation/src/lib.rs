@@ -4,7 +4,7 @@
 //! A seed determines everything, so a run can be repeated. Virtual time passes only when every task
 //! waits. The code under test is `publishing`, `storage` and `domain` as they are deployed; their
 //! dependencies are simulated at their ports: the SDK's requests to DynamoDB (`store`), the queue,
-//! the event bus, the platforms (`network`). Each invocation of a function is a `process`, which
+//! the event bus, the platforms (`platforms`). Each invocation of a function is a `process`, which
 //! may die at any call. Users (`users`) write, change and disconnect meanwhile, mostly at the worst
 //! moments. After a while the faults end, everything comes to rest, and the `invariants` are
 //! checked.
@@ -27,7 +27,7 @@ mod invariants;
 mod lateness;
 mod logs;
 pub mod mutations;
-mod network;
+mod simulated_platforms;
 mod plot;
 mod port;
 mod process;
@@ -45,7 +45,7 @@ mod world;
 pub use crash_matrix::{CrashMatrix, crash_matrix, side_by_side};
 pub use faults::{FaultPlan, Kill, When};
 pub use lateness::lateness;
-pub use network::platforms;
+pub use simulated_platforms::platforms;
 pub use report::Report;
 pub use run::run;
 pub use scenario::{Scenario, UserPlan};

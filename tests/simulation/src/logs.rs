@@ -8,7 +8,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::Interest;
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use crate::network::MARK;
+use crate::simulated_platforms::MARK;
 use crate::world::lock;
 
 /// The lines of a run that contain a token.

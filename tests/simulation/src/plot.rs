@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use crate::network::{PlatformFault, random_specs};
+use crate::simulated_platforms::{PlatformFault, random_specs};
 use crate::scenario::{AccountAction, AccountPlan, PostAction, PostPlan, UserPlan};
 
 /// The latest time for which a new post is scheduled.

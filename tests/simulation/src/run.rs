@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 use crate::deployment::{Deployment, prepare_thread};
 use crate::invariants::{self, Broken, History, Kind, Watch};
 use crate::logs::Logs;
-use crate::network::{LookUpSupport, Network, Reference, Spec};
+use crate::simulated_platforms::{LookUpSupport, SimulatedPlatforms, Reference, Spec};
 use crate::report::Report;
 use crate::scenario::{Scenario, UserPlan};
 use crate::store::Journal;
@@ -43,7 +43,7 @@ async fn play(seed: u64, scenario: &Scenario, logs: &Logs) -> Report {
         plan.accounts.iter_mut().for_each(|it| it.platform = platform);
     }
     let world = Arc::new(SimulatedWorld::new(seed, &scenario.faults, plan.quiet_after));
-    let platforms = Network::new(Arc::clone(&world), &plan.public_calls);
+    let platforms = SimulatedPlatforms::new(Arc::clone(&world), &plan.public_calls);
     let deployment = Deployment::new(&world, platforms, plan.due_shards);
     let users = People::settle(Arc::clone(&deployment), &plan).await;
     deployment.start();
@@ -70,7 +70,7 @@ async fn judge(seed: u64, deployment: &Deployment, users: &People, detector: Wat
     let world = &deployment.world;
     let (faults, port_calls) = (world.faults(), world.calls());
     let journal = std::mem::take(&mut *lock(&deployment.journal));
-    let mut timeline = deployment.network.take_timeline();
+    let mut timeline = deployment.platforms.take_timeline();
     timeline.assign_by_claims(&claims(&journal));
     let history = History {
         people: users,

@@ -25,7 +25,7 @@ mod report;
 mod setting;
 mod store;
 mod time;
-mod world;
+mod scale_run;
 
 pub use figures::{Hottest, ScaleFigures};
 pub use profile::{Deliver, Operation, PartitionBy, Profile};
@@ -39,7 +39,7 @@ pub type Ms = i32;
 /// Runs one setting to its end: every post is public, and its end is written to
 /// the post.
 pub fn run(setting: &Setting) -> ScaleFigures {
-    world::World::new(setting).run()
+    scale_run::ScaleRun::new(setting).run()
 }
 
 #[cfg(test)]

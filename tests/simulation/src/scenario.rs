@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use crate::faults::FaultPlan;
-use crate::network::PlatformFault;
+use crate::simulated_platforms::PlatformFault;
 
 /// Everything that determines a run, except its seed.
 #[derive(Clone, Debug, Default)]

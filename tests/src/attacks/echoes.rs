@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::clock::Clock;
-use networks::mastodon::Server;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use fakes::mastodon::Server;
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 
 use super::{Arena, Attack};
 use crate::{

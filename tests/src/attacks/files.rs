@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{clock::Clock, media::MimeType};
-use networks::instagram::Instagram;
-use platforms::conformance::network::Network;
+use fakes::instagram::Instagram;
+use platforms::conformance::fake_platform::FakePlatform;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -28,8 +28,8 @@ pub(super) fn attacks() -> Vec<Attack> {
 
 /// A stack from which Instagram has fetched an image.
 async fn stand() -> Result<Stand> {
-    let network: Arc<dyn Network> = Arc::new(<Instagram>::start(Clock::System).await);
-    Stand::beside(vec![network], &[]).await
+    let fake: Arc<dyn FakePlatform> = Arc::new(<Instagram>::start(Clock::System).await);
+    Stand::beside(vec![fake], &[]).await
 }
 
 /// The path from which Instagram fetched an image of a new user, with the user's id.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use domain::clock::Clock;
-use networks::{mastodon::Server, matrix::Matrix};
-use platforms::conformance::network::{Call, Decision, Detour, Network};
+use fakes::{mastodon::Server, matrix::Matrix};
+use platforms::conformance::fake_platform::{Call, Decision, Detour, FakePlatform};
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -79,7 +79,7 @@ struct Homeservers<N> {
     _stack: Harness,
 }
 
-impl<N: Network> Homeservers<N> {
+impl<N: FakePlatform> Homeservers<N> {
     async fn start(detour: Detour) -> Result<Self> {
         let (hostile, honest) = (N::start(Clock::System).await, N::start(Clock::System).await);
         let addresses = [hostile.addresses(), honest.addresses()].concat();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use platforms::conformance::network::{Decision, Network};
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde_json::Value;
@@ -19,17 +19,17 @@ use crate::{
 
 /// Connects the account of a network: our form if it has fields, the platform's page if it has one,
 /// and the callback.
-pub async fn connect(user: &User<'_>, network: &dyn Network) -> Result<Value> {
+pub async fn connect(user: &User<'_>, fake: &dyn FakePlatform) -> Result<Value> {
     let flow =
-        user.api.call(Method::POST, &format!("/connections/connect/{}", network.name())).send().await?.ok(201)?;
+        user.api.call(Method::POST, &format!("/connections/connect/{}", fake.name())).send().await?.ok(201)?;
     let field_values =
-        network.form_values().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect();
-    if network.has_authorization_page() {
+        fake.form_values().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect();
+    if fake.has_authorization_page() {
         let first = text(&flow, "authorization_url")?;
         let is_ours = first.starts_with(user.deployment.origin());
         let redirect =
             if is_ours { submit_form_for_redirect(user, &flow, &field_values).await? } else { Url::parse(first)? };
-        let callback = network.redirect_url(redirect.as_str(), Decision::Allow).await;
+        let callback = fake.redirect_url(redirect.as_str(), Decision::Allow).await;
         returns(user, &callback).await?;
     } else {
         types(user, &flow, &field_values).await?;

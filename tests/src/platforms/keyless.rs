@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use futures::FutureExt;
-use networks::mastodon::{Known, OldMastodon, Server, Snac};
-use platforms::conformance::network::{Decision, Network, PublicPost};
+use fakes::mastodon::{Known, OldMastodon, Server, Snac};
+use platforms::conformance::fake_platform::{Decision, FakePlatform, PublicPost};
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use domain::media::MimeType;
-use networks::matrix::questions::Asked;
+use fakes::matrix::questions::Asked;
 use platforms::conformance::samples::sample;
 use reqwest::Method;
 use serde_json::{Value, json};

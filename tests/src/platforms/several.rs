@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, io::Write, path::Path, sync::Arc, time::Duratio
 
 use domain::clock::Clock;
 use domain::media::MimeType;
-use networks::all::start_all;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use fakes::all::start_all;
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::sample;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ const BUDGET: u32 = 62;
 
 /// The local stack and a fake of every platform.
 pub struct Stand {
-    networks: Vec<Arc<dyn Network>>,
+    fakes: Vec<Arc<dyn FakePlatform>>,
     deployment: Deployment,
     _local: Harness,
     // Read again when a platform needs one of them.
@@ -62,36 +62,36 @@ impl Stand {
     }
 
     /// Starts the local stack with these arguments and these fakes alone.
-    pub async fn beside(networks: Vec<Arc<dyn Network>>, arguments: &[&str]) -> Result<Self> {
-        let mut settings: Value = networks.iter().map(|it| (it.name().to_owned(), it.settings())).collect();
+    pub async fn beside(fakes: Vec<Arc<dyn FakePlatform>>, arguments: &[&str]) -> Result<Self> {
+        let mut settings: Value = fakes.iter().map(|it| (it.name().to_owned(), it.settings())).collect();
         if let Some(x) = settings.get_mut("x") {
             x["budget"] = json!({ "us_cents": BUDGET });
         }
-        let app = |it: &Arc<dyn Network>| {
+        let app = |it: &Arc<dyn FakePlatform>| {
             let app = it.app_credentials()?;
             let secret = app.client_secret.expose_secret();
             Some((it.name().to_owned(), json!({ "client_id": app.client_id, "client_secret": secret })))
         };
         let mut secrets = NamedTempFile::new()?;
-        secrets.write_all(networks.iter().filter_map(app).collect::<Value>().to_string().as_bytes())?;
+        secrets.write_all(fakes.iter().filter_map(app).collect::<Value>().to_string().as_bytes())?;
         let mut arguments: Vec<_> = arguments.iter().map(|it| (*it).to_owned()).collect();
         arguments.extend(["--platforms".to_owned(), settings.to_string()]);
         arguments.extend(["--platform-secrets".to_owned(), secrets.path().display().to_string()]);
-        let addresses = networks.iter().flat_map(|it| it.addresses());
+        let addresses = fakes.iter().flat_map(|it| it.addresses());
         arguments.extend(addresses.flat_map(|it| ["--allow-fetch-from".to_owned(), it.to_string()]));
         arguments.extend(LIFTED.map(ToOwned::to_owned));
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let local = Harness::start(&arguments).await?;
-        for network in &networks {
-            network.register_redirect_uri(&format!("{}/connect/callback/{}", local.ready().origin, network.name()));
+        for fake in &fakes {
+            fake.register_redirect_uri(&format!("{}/connect/callback/{}", local.ready().origin, fake.name()));
         }
         let deployment = Deployment::new(local.ready().clone()).await?;
-        Ok(Self { networks, deployment, _local: local, _secrets: secrets })
+        Ok(Self { fakes, deployment, _local: local, _secrets: secrets })
     }
 
     /// A platform by its name.
-    fn network(&self, name: &str) -> Result<&dyn Network> {
-        let found = self.networks.iter().find(|it| it.name() == name);
+    fn fake(&self, name: &str) -> Result<&dyn FakePlatform> {
+        let found = self.fakes.iter().find(|it| it.name() == name);
         found.map(AsRef::as_ref).ok_or_else(|| TestError::new(format!("there is no {name}")))
     }
 
@@ -102,9 +102,9 @@ impl Stand {
     /// Publishes these files of a new user on a platform that fetches files; returns the addresses
     /// from which it fetched them.
     pub async fn fetched(&self, platform: &str, files: &[(MimeType, Vec<u8>)]) -> Result<(User<'_>, Vec<String>)> {
-        let (user, network) = (self.deployment.new_user().await?, self.network(platform)?);
-        let account = connect(&user, network).await?;
-        let before = network.fetched_urls().len();
+        let (user, fake) = (self.deployment.new_user().await?, self.fake(platform)?);
+        let account = connect(&user, fake).await?;
+        let before = fake.fetched_urls().len();
         let mut media = Vec::new();
         for (mime_type, bytes) in files {
             media.push(user.upload(mime_type.as_str(), bytes).await?);
@@ -116,15 +116,15 @@ impl Stand {
         let id = integer(&user.create(&body).await?, "id")?;
         // Threads takes 40 s for a video, and is polled with growing pauses.
         user.reaches(id, "published", 120).await?;
-        Ok((user, network.fetched_urls().split_off(before)))
+        Ok((user, fake.fetched_urls().split_off(before)))
     }
 
     async fn user(&self) -> Result<Everywhere<'_>> {
         let mut user = self.deployment.new_user().await?;
         let mut accounts = vec![user.connect(0).await?];
-        for network in &self.networks {
-            let connected = connect(&user, network.as_ref()).await;
-            accounts.push(connected.map_err(|it| TestError::new(format!("{}: {it}", network.name())))?);
+        for fake in &self.fakes {
+            let connected = connect(&user, fake.as_ref()).await;
+            accounts.push(connected.map_err(|it| TestError::new(format!("{}: {it}", fake.name())))?);
         }
         Ok(Everywhere { user, accounts })
     }
@@ -132,8 +132,8 @@ impl Stand {
     /// Makes the next publish call on this platform fail: it refuses the content.
     async fn refuse(&self, account: &Value) -> Result {
         let platform = platform_name(account)?;
-        match self.network(platform) {
-            Ok(network) => network.inject_fault(Call::Publish, InjectedFault::Refused, 1),
+        match self.fake(platform) {
+            Ok(fake) => fake.inject_fault(Call::Publish, InjectedFault::Refused, 1),
             Err(_) => self.deployment.arm(&json!({ "account": account["username"], "kind": "refuse" })).await?,
         }
         Ok(())
@@ -147,9 +147,9 @@ impl Stand {
                 shown.push(("sandbox".to_owned(), list(&entry, "media")?.len()));
             }
         }
-        for network in &self.networks {
-            let posts = network.public_posts().into_iter().filter(|it| it.text.contains(content));
-            shown.extend(posts.map(|it| (network.name().to_owned(), it.media.len())));
+        for fake in &self.fakes {
+            let posts = fake.public_posts().into_iter().filter(|it| it.text.contains(content));
+            shown.extend(posts.map(|it| (fake.name().to_owned(), it.media.len())));
         }
         shown.sort();
         Ok(shown)
@@ -158,7 +158,7 @@ impl Stand {
     /// The target of a post on this account, with the options that the platform requires.
     fn entry(&self, account: &Value) -> Result<Value> {
         let platform = platform_name(account)?;
-        let options = self.network(platform).map(Network::options).unwrap_or_default();
+        let options = self.fake(platform).map(FakePlatform::options).unwrap_or_default();
         Ok(json!({ "connected_account_id": integer(account, "id")?, "options": options }))
     }
 
@@ -291,7 +291,7 @@ async fn addresses_are_short_and_end_with_their_user(fixture: &Stand) -> Result 
 /// releases its cost.
 async fn monthly_budget_is_respected(fixture: &Stand) -> Result {
     let user = fixture.deployment.new_user().await?;
-    let account = connect(&user, fixture.network("x")?).await?;
+    let account = connect(&user, fixture.fake("x")?).await?;
     let platforms = targets(&[&account])?;
     let post = |content: String| {
         let scheduled_at = moment::in_seconds(3600);

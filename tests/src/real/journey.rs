@@ -20,7 +20,7 @@ use platforms::{
     PlatformInfo, PlatformSettings, Publish, PublishRequest, RefreshPolicy, Registry, Setup, Step as Prepared,
     conformance::{
         samples::{Sample, sample},
-        stage::{Shelf, Tunnel, callback_at},
+        adapter_harness::{Shelf, Tunnel, callback_at},
     },
     recognition::NoOtherClaims,
 };

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::delivery::Published;
 use platforms::{
     CallbackUrls, Field, FieldValues, Instructions,
-    conformance::network::{Decision, Network},
+    conformance::fake_platform::{Decision, FakePlatform},
 };
 use secrecy::SecretString;
 use url::Url;
@@ -15,7 +15,7 @@ use super::journey::Person;
 use crate::{ensure, error::Result, report::say};
 
 /// The user of a fake, who allows everything.
-pub(super) struct FakeOwner(pub(super) Arc<dyn Network>);
+pub(super) struct FakeOwner(pub(super) Arc<dyn FakePlatform>);
 
 #[async_trait]
 impl Person for FakeOwner {

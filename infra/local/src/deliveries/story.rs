@@ -14,15 +14,15 @@ use crate::sandbox::operation::Operation;
 const PREPARES_BEFORE: TimeDelta = TimeDelta::minutes(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum Actor {
     Service,
-    Network,
+    Platform,
 }
 
 /// Something that was done.
 pub(super) struct Entry {
     pub(super) at: DateTime<Utc>,
-    pub(super) side: Side,
+    pub(super) actor: Actor,
     pub(super) words: String,
     /// The fault that struck here.
     pub(super) fault: Option<FaultKind>,
@@ -33,8 +33,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    fn new(at: DateTime<Utc>, side: Side, rank: u8, words: String) -> Self {
-        Self { at, side, words, fault: None, public: None, rank }
+    fn new(at: DateTime<Utc>, actor: Actor, rank: u8, words: String) -> Self {
+        Self { at, actor, words, fault: None, public: None, rank }
     }
 
     pub(super) fn time(&self) -> String {
@@ -42,16 +42,16 @@ impl Entry {
     }
 
     pub(super) fn side_name(&self) -> &'static str {
-        match self.side {
-            Side::Service => "Service",
-            Side::Network => "Sandbox",
+        match self.actor {
+            Actor::Service => "Service",
+            Actor::Platform => "Sandbox",
         }
     }
 
     pub(super) fn side_class(&self) -> &'static str {
-        match self.side {
-            Side::Service => "service",
-            Side::Network => "network",
+        match self.actor {
+            Actor::Service => "service",
+            Actor::Platform => "network",
         }
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn story(record: Option<&Record>, calls: &[Call], public: &[(usize, D
     }
     for (id, at) in public {
         let text = format!("Post {id} became public.");
-        entries.push(Entry { public: Some(*id), ..Entry::new(*at, Side::Network, 2, text) });
+        entries.push(Entry { public: Some(*id), ..Entry::new(*at, Actor::Platform, 2, text) });
     }
     entries.sort_by_key(|it| (it.at, it.rank));
     entries
@@ -83,13 +83,13 @@ fn add_writes(record: &Record, entries: &mut Vec<Entry>) {
         // everything else after one.
         let is_claim = after.lease_expires_at.is_some() || before.is_none();
         if let Some(text) = step::words(before, after, written.at) {
-            entries.push(Entry::new(written.at, Side::Service, if is_claim { 0 } else { 4 }, text));
+            entries.push(Entry::new(written.at, Actor::Service, if is_claim { 0 } else { 4 }, text));
         }
         before = Some(after);
     }
     if let Some(at) = record.removed_at {
         let text = "Removed: the post was changed or deleted.".to_owned();
-        entries.push(Entry::new(at, Side::Service, 4, text));
+        entries.push(Entry::new(at, Actor::Service, 4, text));
     }
 }
 
@@ -100,7 +100,7 @@ fn add_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
         _ if call.reference.is_none() => format!("Received: {}, for the account.", call.operation.words()),
         _ => format!("Received: {}.", call.operation.words()),
     };
-    entries.push(Entry { fault: call.fault, ..Entry::new(call.at, Side::Network, 1, request_text) });
+    entries.push(Entry { fault: call.fault, ..Entry::new(call.at, Actor::Platform, 1, request_text) });
     let Some(end) = &call.end else { return };
     let took_ms = (end.at - call.at).num_milliseconds();
     let outcome_text = match &end.how {
@@ -110,7 +110,7 @@ fn add_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
         How::HungUp => format!("The service closed the connection after {took_ms} ms: no response."),
         How::Died => "The process ended before the response.".to_owned(),
     };
-    entries.push(Entry::new(end.at, Side::Network, 3, outcome_text));
+    entries.push(Entry::new(end.at, Actor::Platform, 3, outcome_text));
 }
 
 /// The calls of a delivery: those with its reference, and those of its account

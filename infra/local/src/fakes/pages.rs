@@ -5,7 +5,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use domain::media::FileType;
-use platforms::conformance::network::{Network, PublicMedium, PublicPost};
+use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 
@@ -60,24 +60,24 @@ struct FileView {
 }
 
 impl FakeView {
-    fn new(network: &dyn Network) -> Self {
-        let (name, title) = (network.name(), Self::title(network));
-        let answers = network.form_values().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned()));
+    fn new(fake: &dyn FakePlatform) -> Self {
+        let (name, title) = (fake.name(), Self::title(fake));
+        let answers = fake.form_values().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned()));
         let answers = answers.filter(|(_, it)| !it.is_empty()).collect();
-        Self { name, title, answers, posts: network.public_posts().len() }
+        Self { name, title, answers, posts: fake.public_posts().len() }
     }
 
-    fn title(network: &dyn Network) -> &'static str {
-        let name = network.name();
+    fn title(fake: &dyn FakePlatform) -> &'static str {
+        let name = fake.name();
         platforms::platform_infos().iter().find(|it| it.name == name).map_or(name, |it| it.title)
     }
 }
 
 impl FakePostView {
     /// `place` is the post's among all, from 0.
-    fn new(network: &str, place: usize, post: PublicPost) -> Self {
+    fn new(fake: &str, place: usize, post: PublicPost) -> Self {
         let file = |(index, it): (usize, &PublicMedium)| FileView {
-            url: format!("/fakes/{network}/{place}/{index}"),
+            url: format!("/fakes/{fake}/{place}/{index}"),
             is_video: it.mime_type.file_type() == FileType::Video,
             alt_text: it.alt_text.clone(),
         };
@@ -87,7 +87,7 @@ impl FakePostView {
 }
 
 pub(super) async fn list_fakes(State(all): State<Fakes>) -> Response {
-    pages::show(&ListPage { fakes: all.networks.iter().map(|it| FakeView::new(it.as_ref())).collect() })
+    pages::show(&ListPage { fakes: all.fakes.iter().map(|it| FakeView::new(it.as_ref())).collect() })
 }
 
 pub(super) async fn show_fake(
@@ -95,20 +95,20 @@ pub(super) async fn show_fake(
     Path(name): Path<String>,
     Query(Wanted { post }): Query<Wanted>,
 ) -> Response {
-    let Some(network) = all.get(&name) else { return pages::not_found() };
+    let Some(fake) = all.get(&name) else { return pages::not_found() };
     let is_wanted = |it: &PublicPost| post.as_ref().is_none_or(|wanted| *wanted == it.id);
-    let posts = network.public_posts().into_iter().enumerate().rev().filter(|(_, it)| is_wanted(it)).take(PAGE);
+    let posts = fake.public_posts().into_iter().enumerate().rev().filter(|(_, it)| is_wanted(it)).take(PAGE);
     let posts: Vec<_> = posts.map(|(place, post)| FakePostView::new(&name, place, post)).collect();
     if post.is_some() && posts.is_empty() {
         return pages::not_found();
     }
-    pages::show(&FakePage { fake: FakeView::new(network), is_of_one: post.is_some(), posts })
+    pages::show(&FakePage { fake: FakeView::new(fake), is_of_one: post.is_some(), posts })
 }
 
 /// The picture of every account there: the first letter of the platform.
 pub(super) async fn get_avatar(State(all): State<Fakes>, Path(name): Path<String>) -> Response {
-    let Some(network) = all.get(&name) else { return pages::not_found() };
-    let title = FakeView::title(network);
+    let Some(fake) = all.get(&name) else { return pages::not_found() };
+    let title = FakeView::title(fake);
     let letter = title.chars().next().unwrap_or_default();
     let svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 64 64\"><rect width=\"64\" height=\"64\" rx=\"32\" \

@@ -16,7 +16,7 @@ use domain::media::MimeType;
 use domain::options::Options;
 use futures::stream;
 use platforms::conformance::echo::with_request;
-use platforms::conformance::network::{self, Decision, InjectedFault, PublicMedium, PublicPost};
+use platforms::conformance::fake_platform::{self, Decision, InjectedFault, PublicMedium, PublicPost};
 use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -62,7 +62,7 @@ async fn echo_request(State(echo): State<Arc<AtomicBool>>, request: Request, nex
 }
 
 #[async_trait]
-impl network::Network for ListeningSandbox {
+impl fake_platform::FakePlatform for ListeningSandbox {
     async fn start(clock: Clock) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -104,7 +104,7 @@ impl network::Network for ListeningSandbox {
         Url::parse(back.headers()["location"].to_str().unwrap()).unwrap()
     }
 
-    fn inject_fault(&self, call: network::Call, trouble: InjectedFault, count: usize) {
+    fn inject_fault(&self, call: fake_platform::Call, trouble: InjectedFault, count: usize) {
         let mut faults = self.sandbox.faults();
         let before: Vec<_> =
             faults.armed().iter().filter(|it| it.kind.strikes(operation(call))).map(|it| it.id).collect();
@@ -120,7 +120,7 @@ impl network::Network for ListeningSandbox {
         faults.arm(Order { id: 0, account: None, kind, count, delay_ms, file: 1 }).unwrap();
     }
 
-    fn can_fail(&self, call: network::Call, trouble: InjectedFault) -> bool {
+    fn can_fail(&self, call: fake_platform::Call, trouble: InjectedFault) -> bool {
         kind(call, trouble).is_some()
     }
 
@@ -179,26 +179,26 @@ impl network::Network for ListeningSandbox {
         self.sandbox.ledger().world().grants_of(None).len()
     }
 
-    fn call_count(&self, call: network::Call) -> usize {
+    fn call_count(&self, call: fake_platform::Call) -> usize {
         self.sandbox.find_calls(|it| it.operation == operation(call)).len()
     }
 }
 
-fn operation(call: network::Call) -> Operation {
+fn operation(call: fake_platform::Call) -> Operation {
     match call {
-        network::Call::Exchange => Operation::Exchange,
-        network::Call::Refresh => Operation::Refresh,
-        network::Call::Revoke => Operation::Revoke,
-        network::Call::Upload => Operation::Upload,
-        network::Call::Process => Operation::LookAtFile,
-        network::Call::Publish => Operation::Publish,
-        network::Call::LookUp => Operation::Look,
-        network::Call::Account => Operation::Profile,
+        fake_platform::Call::Exchange => Operation::Exchange,
+        fake_platform::Call::Refresh => Operation::Refresh,
+        fake_platform::Call::Revoke => Operation::Revoke,
+        fake_platform::Call::Upload => Operation::Upload,
+        fake_platform::Call::Process => Operation::LookAtFile,
+        fake_platform::Call::Publish => Operation::Publish,
+        fake_platform::Call::LookUp => Operation::Look,
+        fake_platform::Call::Account => Operation::Profile,
     }
 }
 
-fn kind(call: network::Call, fault: InjectedFault) -> Option<FaultKind> {
-    use network::Call::{LookUp, Publish, Refresh, Upload};
+fn kind(call: fake_platform::Call, fault: InjectedFault) -> Option<FaultKind> {
+    use fake_platform::Call::{LookUp, Publish, Refresh, Upload};
 
     Some(match (call, fault) {
         (Publish, InjectedFault::CutBefore) => FaultKind::LoseCall,

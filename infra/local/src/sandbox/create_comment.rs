@@ -71,44 +71,44 @@ pub(super) async fn create_comment(
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::testing::{Answer, CUT, Network};
+    use super::super::testing::{Answer, CUT, SandboxHarness};
 
-    async fn comment(network: &Network, token: &str, post: &str, body: Value) -> Answer {
-        network.call("POST", &format!("/sandbox/api/posts/{post}/comments"), token, Some(body)).await
+    async fn comment(harness: &SandboxHarness, token: &str, post: &str, body: Value) -> Answer {
+        harness.call("POST", &format!("/sandbox/api/posts/{post}/comments"), token, Some(body)).await
     }
 
-    async fn texts(network: &Network) -> Vec<String> {
-        let list = network.get("/sandbox/comments.json").await.json();
+    async fn texts(harness: &SandboxHarness) -> Vec<String> {
+        let list = harness.get("/sandbox/comments.json").await.json();
         list.as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap().to_owned()).collect()
     }
 
     #[tokio::test]
     async fn comment_is_shown_under_its_post_and_in_the_list() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        network.post(&token, json!({"text": "Hello"})).await;
-        let posts = network.get("/sandbox/posts.json").await.json();
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
+        harness.post(&token, json!({"text": "Hello"})).await;
+        let posts = harness.get("/sandbox/posts.json").await.json();
 
-        let made = comment(&network, &token, "1", json!({"text": "<b>More</b>", "reference": "r1"})).await;
+        let made = comment(&harness, &token, "1", json!({"text": "<b>More</b>", "reference": "r1"})).await;
 
         assert_eq!((made.status, made.json()["id"].clone()), (201, "1".into()));
         let expected = json!([{
             "id": "1", "post": "1", "account": "meadow", "text": "<b>More</b>",
             "received_at": "2024-10-04T00:00:00.000Z",
         }]);
-        assert_eq!(network.get("/sandbox/comments.json").await.json(), expected);
-        assert_eq!(network.get("/sandbox/posts.json").await.json(), posts);
+        assert_eq!(harness.get("/sandbox/comments.json").await.json(), expected);
+        assert_eq!(harness.get("/sandbox/posts.json").await.json(), posts);
         for path in ["/sandbox", "/sandbox/posts/1"] {
-            let page = network.get(path).await;
+            let page = harness.get(path).await;
             assert!(page.text().contains("More") && !page.text().contains("<b>More"), "{}", page.text());
         }
     }
 
     #[tokio::test]
     async fn invalid_comment_is_rejected() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        network.post(&token, json!({"text": "Hello"})).await;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
+        harness.post(&token, json!({"text": "Hello"})).await;
         let long = "é".repeat(201);
         for (post, body, status, error) in [
             ("2", json!({"text": "More"}), 422, "unknown_post"),
@@ -118,11 +118,11 @@ mod tests {
             ("1", json!({"text": long}), 422, "comment_length"),
             ("1", json!({}), 422, "invalid_request"),
         ] {
-            let answer = comment(&network, &token, post, body).await;
+            let answer = comment(&harness, &token, post, body).await;
             assert_eq!((answer.status, answer.error()), (status, error.into()));
         }
-        assert_eq!(comment(&network, "guess", "1", json!({"text": "More"})).await.status, 401);
-        assert!(texts(&network).await.is_empty());
+        assert_eq!(comment(&harness, "guess", "1", json!({"text": "More"})).await.status, 401);
+        assert!(texts(&harness).await.is_empty());
     }
 
     #[tokio::test]
@@ -130,28 +130,28 @@ mod tests {
         for (kind, status, is_added) in
             [("comment_busy", 429, false), ("comment_refuse", 422, false), ("comment_lose_answer", CUT, true)]
         {
-            let network = Network::new();
-            let token = network.connect("meadow").await.access;
-            network.arm(json!({"kind": kind, "delay_ms": 3000})).await;
+            let harness = SandboxHarness::new();
+            let token = harness.connect("meadow").await.access;
+            harness.arm(json!({"kind": kind, "delay_ms": 3000})).await;
 
-            assert_eq!(network.post(&token, json!({"text": "Hello"})).await.status, 201);
-            let struck = comment(&network, &token, "1", json!({"text": "first"})).await;
-            let next = comment(&network, &token, "1", json!({"text": "second"})).await;
+            assert_eq!(harness.post(&token, json!({"text": "Hello"})).await.status, 201);
+            let struck = comment(&harness, &token, "1", json!({"text": "first"})).await;
+            let next = comment(&harness, &token, "1", json!({"text": "second"})).await;
 
             assert_eq!((struck.status, next.status), (status, 201), "{kind}");
-            assert_eq!(texts(&network).await.contains(&"first".to_owned()), is_added, "{kind}");
+            assert_eq!(texts(&harness).await.contains(&"first".to_owned()), is_added, "{kind}");
         }
     }
 
     #[tokio::test]
     async fn comments_survive_a_restart() {
         let dir = tempfile::tempdir().unwrap();
-        let network = Network::open(dir.path());
-        let token = network.connect("meadow").await.access;
-        network.post(&token, json!({"text": "Hello"})).await;
-        comment(&network, &token, "1", json!({"text": "More"})).await;
-        drop(network);
+        let harness = SandboxHarness::open(dir.path());
+        let token = harness.connect("meadow").await.access;
+        harness.post(&token, json!({"text": "Hello"})).await;
+        comment(&harness, &token, "1", json!({"text": "More"})).await;
+        drop(harness);
 
-        assert_eq!(texts(&Network::open(dir.path())).await, ["More"]);
+        assert_eq!(texts(&SandboxHarness::open(dir.path())).await, ["More"]);
     }
 }

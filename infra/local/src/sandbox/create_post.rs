@@ -176,43 +176,43 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
 
-    use super::super::testing::{CUT, Network};
+    use super::super::testing::{CUT, SandboxHarness};
     use super::*;
 
     const POSTS: &str = "/sandbox/api/posts";
 
     #[tokio::test]
     async fn a_repeated_post_is_shown_twice() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
 
-        let first = network.post(&token, json!({"text": "Hello", "reference": "r1"})).await;
-        let second = network.post(&token, json!({"text": "Hello", "reference": "r1"})).await;
+        let first = harness.post(&token, json!({"text": "Hello", "reference": "r1"})).await;
+        let second = harness.post(&token, json!({"text": "Hello", "reference": "r1"})).await;
 
         assert_eq!((first.status, second.status), (201, 201));
         assert_eq!(first.json()["url"], "http://sandbox.test/sandbox/posts/1");
-        assert_eq!(network.public_texts().await, ["Hello", "Hello"]);
-        let found = network.call("GET", &format!("{POSTS}?reference=r1"), &token, None).await;
+        assert_eq!(harness.public_texts().await, ["Hello", "Hello"]);
+        let found = harness.call("GET", &format!("{POSTS}?reference=r1"), &token, None).await;
         assert_eq!(found.json().as_array().unwrap().len(), 2);
         assert_eq!(found.json()[1]["id"], second.json()["id"]);
     }
 
     #[tokio::test]
     async fn a_reference_finds_only_posts_of_its_account() {
-        let network = Network::new();
-        let meadow = network.connect("meadow").await.access;
-        let harbour = network.connect("harbour").await.access;
-        network.post(&meadow, json!({"text": "Hello", "reference": "r1"})).await;
+        let harness = SandboxHarness::new();
+        let meadow = harness.connect("meadow").await.access;
+        let harbour = harness.connect("harbour").await.access;
+        harness.post(&meadow, json!({"text": "Hello", "reference": "r1"})).await;
 
-        let found = network.call("GET", &format!("{POSTS}?reference=r1"), &harbour, None).await;
+        let found = harness.call("GET", &format!("{POSTS}?reference=r1"), &harbour, None).await;
 
         assert_eq!(found.json(), json!([]));
     }
 
     #[tokio::test]
     async fn content_over_a_limit_is_refused_and_not_shown() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
         for (post, error) in [
             (json!({"text": "é".repeat(501)}), "text_too_long"),
             (json!({"text": "a", "media_ids": ["1", "2", "3", "4", "5"]}), "too_many_media"),
@@ -222,30 +222,30 @@ mod tests {
             (json!({"text": "a", "media_ids": ["nothing"]}), "unknown_media"),
             (json!({"test": "a"}), "invalid_request"),
         ] {
-            let answer = network.post(&token, post).await;
+            let answer = harness.post(&token, post).await;
             assert_eq!((answer.status, answer.error()), (422, error.into()));
         }
-        assert!(network.public_texts().await.is_empty());
+        assert!(harness.public_texts().await.is_empty());
 
-        let longest = network.post(&token, json!({"text": "é".repeat(500)})).await;
+        let longest = harness.post(&token, json!({"text": "é".repeat(500)})).await;
         assert_eq!(longest.status, 201);
     }
 
     #[tokio::test]
     async fn invalid_token_publishes_nothing() {
-        let network = Network::new();
+        let harness = SandboxHarness::new();
 
-        let answer = network.post("guess", json!({"text": "Hello"})).await;
+        let answer = harness.post("guess", json!({"text": "Hello"})).await;
 
         assert_eq!((answer.status, answer.error()), (401, "invalid_token".into()));
     }
 
     #[tokio::test]
     async fn a_grant_without_publish_may_not_post() {
-        let network = Network::new();
-        let token = network.connect_with("meadow", Some("profile")).await.access;
+        let harness = SandboxHarness::new();
+        let token = harness.connect_with("meadow", Some("profile")).await.access;
 
-        let answer = network.post(&token, json!({"text": "Hello"})).await;
+        let answer = harness.post(&token, json!({"text": "Hello"})).await;
 
         assert_eq!((answer.status, answer.error()), (403, "insufficient_scope".into()));
     }
@@ -265,13 +265,13 @@ mod tests {
             ("lose_answer", 0, CUT, "", "", true),
             ("slow", 1, 201, "", "", true),
         ] {
-            let network = Network::new();
-            let token = network.connect("meadow").await.access;
-            network.arm(json!({"account": "meadow", "kind": kind, "delay_ms": delay_ms})).await;
+            let harness = SandboxHarness::new();
+            let token = harness.connect("meadow").await.access;
+            harness.arm(json!({"account": "meadow", "kind": kind, "delay_ms": delay_ms})).await;
 
-            let struck = network.post(&token, json!({"text": "first"})).await;
-            let texts = network.public_texts().await;
-            let next = network.post(&token, json!({"text": "second"})).await;
+            let struck = harness.post(&token, json!({"text": "first"})).await;
+            let texts = harness.public_texts().await;
+            let next = harness.post(&token, json!({"text": "second"})).await;
 
             assert_eq!((struck.status, struck.header("retry-after")), (status, retry_after), "{kind}");
             if !error.is_empty() {
@@ -284,14 +284,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_late_post_is_published_after_its_call_was_cut_off() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        network.arm(json!({"kind": "late", "delay_ms": 50})).await;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
+        harness.arm(json!({"kind": "late", "delay_ms": 50})).await;
 
-        let struck = network.post(&token, json!({"text": "late"})).await;
-        let before = network.public_texts().await;
+        let struck = harness.post(&token, json!({"text": "late"})).await;
+        let before = harness.public_texts().await;
         let published = async {
-            while network.public_texts().await.is_empty() {
+            while harness.public_texts().await.is_empty() {
                 tokio::task::yield_now().await;
             }
         };
@@ -302,57 +302,57 @@ mod tests {
 
     #[tokio::test]
     async fn expired_access_token_can_be_refreshed() {
-        let network = Network::new();
-        let tokens = network.connect("meadow").await;
-        network.arm(json!({"kind": "expire"})).await;
+        let harness = SandboxHarness::new();
+        let tokens = harness.connect("meadow").await;
+        harness.arm(json!({"kind": "expire"})).await;
 
-        let struck = network.post(&tokens.access, json!({"text": "Hello"})).await;
-        let later = network.post(&tokens.access, json!({"text": "Hello"})).await;
-        let renewed = network.refresh(&tokens.refresh).await.string("access_token");
-        let posted = network.post(&renewed, json!({"text": "Hello"})).await;
+        let struck = harness.post(&tokens.access, json!({"text": "Hello"})).await;
+        let later = harness.post(&tokens.access, json!({"text": "Hello"})).await;
+        let renewed = harness.refresh(&tokens.refresh).await.string("access_token");
+        let posted = harness.post(&renewed, json!({"text": "Hello"})).await;
 
         assert_eq!((struck.status, later.status, posted.status), (401, 401, 201));
     }
 
     #[tokio::test]
     async fn published_post_can_be_missing_from_one_look_up() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        network.arm(json!({"kind": "look_error"})).await;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
+        harness.arm(json!({"kind": "look_error"})).await;
 
-        let struck = network.call("GET", &format!("{POSTS}?reference=r1"), &token, None).await;
-        let next = network.call("GET", &format!("{POSTS}?reference=r1"), &token, None).await;
+        let struck = harness.call("GET", &format!("{POSTS}?reference=r1"), &token, None).await;
+        let next = harness.call("GET", &format!("{POSTS}?reference=r1"), &token, None).await;
 
         assert_eq!((struck.status, next.status), (500, 200));
     }
 
     #[tokio::test]
     async fn revoked_grant_cannot_be_refreshed() {
-        let network = Network::new();
-        let tokens = network.connect("meadow").await;
-        network.arm(json!({"kind": "revoke"})).await;
+        let harness = SandboxHarness::new();
+        let tokens = harness.connect("meadow").await;
+        harness.arm(json!({"kind": "revoke"})).await;
 
-        let struck = network.post(&tokens.access, json!({"text": "Hello"})).await;
-        let later = network.post(&tokens.access, json!({"text": "Hello"})).await;
-        let refreshed = network.refresh(&tokens.refresh).await;
+        let struck = harness.post(&tokens.access, json!({"text": "Hello"})).await;
+        let later = harness.post(&tokens.access, json!({"text": "Hello"})).await;
+        let refreshed = harness.refresh(&tokens.refresh).await;
 
         assert_eq!((struck.status, struck.error()), (401, "invalid_token".into()));
         assert_eq!((later.status, refreshed.status), (401, 400));
-        assert!(network.public_texts().await.is_empty());
+        assert!(harness.public_texts().await.is_empty());
     }
 
     #[tokio::test]
     async fn slow_post_is_published_after_client_disconnect() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        network.arm(json!({"kind": "slow", "delay_ms": 50})).await;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
+        harness.arm(json!({"kind": "slow", "delay_ms": 50})).await;
 
-        let mut client = Box::pin(network.post(&token, json!({"text": "late"})));
+        let mut client = Box::pin(harness.post(&token, json!({"text": "late"})));
         let waits = futures::poll!(&mut client).is_pending();
         drop(client);
-        let before = network.public_texts().await;
+        let before = harness.public_texts().await;
         let published = async {
-            while network.public_texts().await.is_empty() {
+            while harness.public_texts().await.is_empty() {
                 tokio::task::yield_now().await;
             }
         };
@@ -364,12 +364,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_lost_answer_is_a_broken_connection_and_a_public_post() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        network.arm(json!({"kind": "lose_answer"})).await;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
+        harness.arm(json!({"kind": "lose_answer"})).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let server = tokio::spawn(axum::serve(listener, network.router()).into_future());
+        let server = tokio::spawn(axum::serve(listener, harness.router()).into_future());
         let body = r#"{"text":"said"}"#;
         let request = format!(
             "POST {POSTS} HTTP/1.1\r\nhost: sandbox\r\nauthorization: Bearer {token}\r\n\
@@ -384,7 +384,7 @@ mod tests {
         let _ = client.read_to_end(&mut answer).await;
 
         assert_eq!(String::from_utf8_lossy(&answer), "");
-        assert_eq!(network.public_texts().await, ["said"]);
+        assert_eq!(harness.public_texts().await, ["said"]);
         server.abort();
     }
 }

@@ -178,54 +178,54 @@ impl FreshTokens {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{CUT, Network, REDIRECT_URI, VERIFIER};
+    use super::super::testing::{CUT, SandboxHarness, REDIRECT_URI, VERIFIER};
     use super::*;
 
     #[tokio::test]
     async fn a_code_becomes_a_token_for_the_chosen_account() {
-        let network = Network::new();
-        let code = network.allow("lighthouse").await;
+        let harness = SandboxHarness::new();
+        let code = harness.allow("lighthouse").await;
 
-        let answer = network.exchange(&code, VERIFIER).await;
+        let answer = harness.exchange(&code, VERIFIER).await;
 
         assert_eq!(answer.status, 200);
         assert_eq!(answer.json()["expires_in"], 3600);
         assert_eq!(answer.json()["token_type"], "Bearer");
         assert_eq!(answer.json()["scope"], "profile publish");
         let access = answer.string("access_token");
-        let me = network.call("GET", "/sandbox/api/me", &access, None).await;
+        let me = harness.call("GET", "/sandbox/api/me", &access, None).await;
         assert_eq!(me.json()["handle"], "lighthouse");
     }
 
     #[tokio::test]
     async fn a_wrong_verifier_gets_nothing_and_does_not_spend_the_code() {
-        let network = Network::new();
-        let code = network.allow("meadow").await;
+        let harness = SandboxHarness::new();
+        let code = harness.allow("meadow").await;
 
-        let wrong = network.exchange(&code, "another-verifier").await;
+        let wrong = harness.exchange(&code, "another-verifier").await;
 
         assert_eq!((wrong.status, wrong.error()), (400, "invalid_grant".into()));
-        assert_eq!(network.exchange(&code, VERIFIER).await.status, 200);
+        assert_eq!(harness.exchange(&code, VERIFIER).await.status, 200);
     }
 
     #[tokio::test]
     async fn a_code_is_spent_by_its_first_exchange() {
-        let network = Network::new();
-        let code = network.allow("meadow").await;
-        network.exchange(&code, VERIFIER).await;
+        let harness = SandboxHarness::new();
+        let code = harness.allow("meadow").await;
+        harness.exchange(&code, VERIFIER).await;
 
-        let second = network.exchange(&code, VERIFIER).await;
+        let second = harness.exchange(&code, VERIFIER).await;
 
         assert_eq!((second.status, second.error()), (400, "invalid_grant".into()));
     }
 
     #[tokio::test]
     async fn a_code_expires() {
-        let network = Network::new();
-        let code = network.allow("meadow").await;
-        network.clock.advance(CODE_END);
+        let harness = SandboxHarness::new();
+        let code = harness.allow("meadow").await;
+        harness.clock.advance(CODE_END);
 
-        let late = network.exchange(&code, VERIFIER).await;
+        let late = harness.exchange(&code, VERIFIER).await;
 
         assert_eq!(late.error(), "invalid_grant");
     }
@@ -234,12 +234,12 @@ mod tests {
 
     #[tokio::test]
     async fn refresh_token_works_once_and_is_rotated() {
-        let network = Network::new();
-        let first = network.connect("meadow").await;
+        let harness = SandboxHarness::new();
+        let first = harness.connect("meadow").await;
 
-        let second = network.refresh(&first.refresh).await;
-        let again = network.refresh(&first.refresh).await;
-        let third = network.refresh(&second.string("refresh_token")).await;
+        let second = harness.refresh(&first.refresh).await;
+        let again = harness.refresh(&first.refresh).await;
+        let third = harness.refresh(&second.string("refresh_token")).await;
 
         assert_eq!(second.status, 200);
         assert_eq!((again.status, again.error()), (400, "invalid_grant".into()));
@@ -248,13 +248,13 @@ mod tests {
 
     #[tokio::test]
     async fn an_access_token_ends_after_an_hour_and_refreshing_gives_another() {
-        let network = Network::new();
-        let tokens = network.connect("meadow").await;
-        network.clock.advance(TimeDelta::hours(1));
+        let harness = SandboxHarness::new();
+        let tokens = harness.connect("meadow").await;
+        harness.clock.advance(TimeDelta::hours(1));
 
-        let late = network.call("GET", "/sandbox/api/me", &tokens.access, None).await;
-        let refreshed = network.refresh(&tokens.refresh).await.string("access_token");
-        let fresh = network.call("GET", "/sandbox/api/me", &refreshed, None).await;
+        let late = harness.call("GET", "/sandbox/api/me", &tokens.access, None).await;
+        let refreshed = harness.refresh(&tokens.refresh).await.string("access_token");
+        let fresh = harness.call("GET", "/sandbox/api/me", &refreshed, None).await;
 
         assert_eq!((late.status, late.error()), (401, "invalid_token".into()));
         assert_eq!(fresh.status, 200);
@@ -262,18 +262,18 @@ mod tests {
 
     #[tokio::test]
     async fn revoking_either_token_ends_both() {
-        let network = Network::new();
+        let harness = SandboxHarness::new();
         for by_refresh in [true, false] {
-            let tokens = network.connect("meadow").await;
+            let tokens = harness.connect("meadow").await;
             let token = if by_refresh { &tokens.refresh } else { &tokens.access };
 
-            let revoked = network.client_form("/sandbox/oauth/revoke", &[("token", token)]).await;
-            let me = network.call("GET", "/sandbox/api/me", &tokens.access, None).await;
-            let refreshed = network.refresh(&tokens.refresh).await;
+            let revoked = harness.client_form("/sandbox/oauth/revoke", &[("token", token)]).await;
+            let me = harness.call("GET", "/sandbox/api/me", &tokens.access, None).await;
+            let refreshed = harness.refresh(&tokens.refresh).await;
 
             assert_eq!((revoked.status, me.status, refreshed.status), (200, 401, 400));
         }
-        let unknown = network.client_form("/sandbox/oauth/revoke", &[("token", "unknown")]).await;
+        let unknown = harness.client_form("/sandbox/oauth/revoke", &[("token", "unknown")]).await;
         assert_eq!(unknown.status, 200);
     }
 
@@ -282,28 +282,28 @@ mod tests {
         for (kind, status, works_afterwards) in
             [("refuse_refresh", 400, true), ("refresh_unreachable", 503, true), ("lose_refresh", CUT, false)]
         {
-            let network = Network::new();
-            let tokens = network.connect("meadow").await;
-            let other = network.connect("harbour").await;
-            network.arm(json!({"kind": kind, "account": "meadow"})).await;
+            let harness = SandboxHarness::new();
+            let tokens = harness.connect("meadow").await;
+            let other = harness.connect("harbour").await;
+            harness.arm(json!({"kind": kind, "account": "meadow"})).await;
 
-            let me = network.call("GET", "/sandbox/api/me", &tokens.access, None).await;
-            let struck = network.refresh(&tokens.refresh).await;
-            let next = network.refresh(&tokens.refresh).await;
+            let me = harness.call("GET", "/sandbox/api/me", &tokens.access, None).await;
+            let struck = harness.refresh(&tokens.refresh).await;
+            let next = harness.refresh(&tokens.refresh).await;
 
             assert_eq!((me.status, struck.status), (401, status), "{kind}");
             assert_eq!(next.status == 200, works_afterwards, "{kind}: {}", next.text());
-            let others = network.call("GET", "/sandbox/api/me", &other.access, None).await;
+            let others = harness.call("GET", "/sandbox/api/me", &other.access, None).await;
             assert_eq!(others.status, 200, "{kind}");
         }
     }
 
     #[tokio::test]
     async fn wrong_client_secret_is_rejected() {
-        let network = Network::new();
-        let code = network.allow("meadow").await;
+        let harness = SandboxHarness::new();
+        let code = harness.allow("meadow").await;
 
-        let answer = network
+        let answer = harness
             .form(
                 "/sandbox/oauth/token",
                 &[
@@ -322,10 +322,10 @@ mod tests {
 
     #[tokio::test]
     async fn missing_parameter_is_named() {
-        let network = Network::new();
+        let harness = SandboxHarness::new();
 
-        let no_code = network.client_form("/sandbox/oauth/token", &[("grant_type", "authorization_code")]).await;
-        let password = network.client_form("/sandbox/oauth/token", &[("grant_type", "password")]).await;
+        let no_code = harness.client_form("/sandbox/oauth/token", &[("grant_type", "authorization_code")]).await;
+        let password = harness.client_form("/sandbox/oauth/token", &[("grant_type", "password")]).await;
 
         assert_eq!(no_code.error(), "invalid_request");
         assert_eq!(no_code.json()["error_description"], "code is missing");

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::SandboxError;
 use super::fact::Fact;
 use super::journal::Journal;
-use super::world::SandboxState;
+use super::sandbox_state::SandboxState;
 
 /// Keeps the state and its journal consistent.
 pub(super) struct Ledger {

@@ -24,7 +24,7 @@ use super::fact::{Fact, Medium};
 use super::fault_kind::FaultKind;
 use super::record_calls::{CallRecorder, Said};
 use super::refusal::Refusal;
-use super::world::SandboxState;
+use super::sandbox_state::SandboxState;
 
 /// Bytes of one file.
 const MAX_FILE: usize = 64 * 1024 * 1024;

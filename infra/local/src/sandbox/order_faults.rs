@@ -72,18 +72,18 @@ pub(super) fn arm(sandbox: &Sandbox, order: Order) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Network;
+    use super::super::testing::SandboxHarness;
     use super::*;
 
     #[tokio::test]
     async fn armed_faults_are_listed_until_they_are_cleared() {
-        let network = Network::new();
+        let harness = SandboxHarness::new();
         let order = json!({"account": "meadow", "kind": "slow", "count": 3, "delay_ms": 100});
 
-        let armed = network.arm(order).await;
-        let listed = network.get("/sandbox/faults").await;
-        let cleared = network.send("DELETE", "/sandbox/faults", &[], Vec::new()).await;
-        let after = network.get("/sandbox/faults").await;
+        let armed = harness.arm(order).await;
+        let listed = harness.get("/sandbox/faults").await;
+        let cleared = harness.send("DELETE", "/sandbox/faults", &[], Vec::new()).await;
+        let after = harness.get("/sandbox/faults").await;
 
         assert_eq!((armed.status, cleared.status), (201, 204));
         let expected = json!({"id": 1, "account": "meadow", "kind": "slow", "count": 3, "delay_ms": 100, "file": 1});
@@ -93,15 +93,15 @@ mod tests {
 
     #[tokio::test]
     async fn faults_of_one_account_can_be_cleared() {
-        let network = Network::new();
-        network.arm(json!({"account": "meadow", "kind": "slow"})).await;
-        network.arm(json!({"kind": "slow", "count": null})).await;
+        let harness = SandboxHarness::new();
+        harness.arm(json!({"account": "meadow", "kind": "slow"})).await;
+        harness.arm(json!({"kind": "slow", "count": null})).await;
 
-        let cleared = network.send("DELETE", "/sandbox/faults?account=meadow", &[], Vec::new()).await;
-        let unknown = network.send("DELETE", "/sandbox/faults?account=nobody", &[], Vec::new()).await;
+        let cleared = harness.send("DELETE", "/sandbox/faults?account=meadow", &[], Vec::new()).await;
+        let unknown = harness.send("DELETE", "/sandbox/faults?account=nobody", &[], Vec::new()).await;
 
         assert_eq!((cleared.status, unknown.status), (204, 422));
-        let left = network.get("/sandbox/faults").await.json();
+        let left = harness.get("/sandbox/faults").await.json();
         assert_eq!(
             (&left[0]["account"], &left[0]["count"], left.as_array().unwrap().len()),
             (&json!(null), &json!(null), 1)
@@ -110,7 +110,7 @@ mod tests {
 
     #[tokio::test]
     async fn invalid_fault_is_rejected_with_the_reason() {
-        let network = Network::new();
+        let harness = SandboxHarness::new();
         for (order, reason) in [
             (json!({"kind": "explode"}), "unknown variant `explode`"),
             (json!({"kind": "slow", "account": "nobody"}), "choose one of harbour, lighthouse"),
@@ -121,10 +121,10 @@ mod tests {
             (json!({"kind": "slow", "id": 1}), "unknown field `id`"),
             (json!({"count": 1}), "missing field `kind`"),
         ] {
-            let answer = network.try_arm(order).await;
+            let answer = harness.try_arm(order).await;
             assert_eq!((answer.status, answer.error()), (422, "invalid_fault".into()));
             assert!(answer.text().contains(reason), "{}", answer.text());
         }
-        assert_eq!(network.get("/sandbox/faults").await.json(), json!([]));
+        assert_eq!(harness.get("/sandbox/faults").await.json(), json!([]));
     }
 }

@@ -17,7 +17,7 @@ use super::caller::{Caller, PROFILE};
 use super::fact::Post;
 use super::record_calls::{CallRecorder, Said};
 use super::refusal::Refusal;
-use super::world::SandboxState;
+use super::sandbox_state::SandboxState;
 use super::{Sandbox, timestamp};
 
 /// Posts in one piece of the complete list.
@@ -170,15 +170,15 @@ fn public_post(sandbox: &Sandbox, state: &SandboxState, id: usize, post: &Post) 
 #[cfg(test)]
 mod tests {
     use super::super::fact::Fact;
-    use super::super::testing::{Network, VERIFIER};
+    use super::super::testing::{SandboxHarness, VERIFIER};
     use super::*;
 
     #[tokio::test]
     async fn me_returns_the_profile_of_the_caller() {
-        let network = Network::new();
-        let token = network.connect("harbour").await.access;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("harbour").await.access;
 
-        let me = network.call("GET", "/sandbox/api/me", &token, None).await;
+        let me = harness.call("GET", "/sandbox/api/me", &token, None).await;
 
         let expected = json!({
             "id": "101",
@@ -189,17 +189,17 @@ mod tests {
         });
         assert_eq!(me.json(), expected);
         for path in ["/sandbox/avatars/harbour.svg", "/sandbox/@harbour"] {
-            assert_eq!(network.get(path).await.status, 200, "{path}");
+            assert_eq!(harness.get(path).await.status, 200, "{path}");
         }
     }
 
     #[tokio::test]
     async fn grant_for_several_accounts_posts_to_the_named_one() {
-        let network = Network::new();
-        let code = network.allow_several("harbour", &["meadow", "harbour"]).await;
-        let token = network.exchange(&code, VERIFIER).await.string("access_token");
+        let harness = SandboxHarness::new();
+        let code = harness.allow_several("harbour", &["meadow", "harbour"]).await;
+        let token = harness.exchange(&code, VERIFIER).await.string("access_token");
 
-        let me = network.call("GET", "/sandbox/api/me", &token, None).await.json();
+        let me = harness.call("GET", "/sandbox/api/me", &token, None).await.json();
 
         assert_eq!((&me["handle"], &me["grant"]), (&json!("harbour"), &json!("1")));
         let also: Vec<_> = me["also"].as_array().unwrap().iter().map(|it| &it["handle"]).collect();
@@ -211,25 +211,25 @@ mod tests {
                 ("content-type", "application/json"),
                 ("sandbox-account", account),
             ];
-            let posted = network
+            let posted = harness
                 .send("POST", "/sandbox/api/posts", &headers, json!({ "text": account }).to_string().into())
                 .await;
             assert_eq!(posted.status, status, "{account}: {}", posted.text());
         }
-        let posts = network.get("/sandbox/posts.json").await.json();
+        let posts = harness.get("/sandbox/posts.json").await.json();
         let by: Vec<_> = posts.as_array().unwrap().iter().map(|it| (&it["text"], &it["account"])).collect();
         assert_eq!(by, [(&json!("101"), &json!("harbour")), (&json!("103"), &json!("meadow"))]);
     }
 
     #[tokio::test]
     async fn the_public_list_names_account_media_and_time() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        let uploaded = network.upload(&token, "image/png", b"png".to_vec()).await;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
+        let uploaded = harness.upload(&token, "image/png", b"png".to_vec()).await;
         let post = json!({"text": "Look", "media_ids": [uploaded.json()["id"]]});
-        network.post(&token, post).await;
+        harness.post(&token, post).await;
 
-        let list = network.get("/sandbox/posts.json").await;
+        let list = harness.get("/sandbox/posts.json").await;
 
         let expected = json!([{
             "id": "1",
@@ -243,7 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn public_list_is_complete_at_chunk_boundaries() {
-        let network = Network::new();
+        let harness = SandboxHarness::new();
         let lengths = [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 2 * PIECE + 1];
         let mut written = 0;
         for length in lengths {
@@ -255,13 +255,13 @@ mod tests {
                     alt_texts: std::collections::BTreeMap::new(),
                     options: domain::options::Options::default(),
                     reference: String::new(),
-                    at: network.sandbox.now(),
+                    at: harness.sandbox.now(),
                 };
-                network.sandbox.ledger().record(Fact::Posted(post)).unwrap();
+                harness.sandbox.ledger().record(Fact::Posted(post)).unwrap();
                 written += 1;
             }
             let expected: Vec<_> = (0..length).map(|it| it.to_string()).collect();
-            assert_eq!(network.public_texts().await, expected);
+            assert_eq!(harness.public_texts().await, expected);
         }
     }
 }

@@ -126,24 +126,24 @@ mod tests {
 
     use super::super::calls::Call;
     use super::super::fault_kind::FaultKind;
-    use super::super::testing::Network;
+    use super::super::testing::SandboxHarness;
     use super::*;
 
-    fn calls(network: &Network, operation: Operation) -> Vec<Call> {
-        network.sandbox.calls().all().filter(|it| it.operation == operation).cloned().collect()
+    fn calls(harness: &SandboxHarness, operation: Operation) -> Vec<Call> {
+        harness.sandbox.calls().all().filter(|it| it.operation == operation).cloned().collect()
     }
 
     #[tokio::test]
     async fn call_is_recorded_with_reference_and_response() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
 
-        network.post(&token, json!({"text": "Hello", "reference": "r1"})).await;
-        network.post(&token, json!({"text": " ", "reference": "r2"})).await;
-        network.call("GET", "/sandbox/api/posts?reference=r1", &token, None).await;
-        network.post("old token", json!({"text": "Hello", "reference": "r3"})).await;
+        harness.post(&token, json!({"text": "Hello", "reference": "r1"})).await;
+        harness.post(&token, json!({"text": " ", "reference": "r2"})).await;
+        harness.call("GET", "/sandbox/api/posts?reference=r1", &token, None).await;
+        harness.post("old token", json!({"text": "Hello", "reference": "r3"})).await;
 
-        let published = calls(&network, Operation::Publish);
+        let published = calls(&harness, Operation::Publish);
         assert_eq!(published[0].account.map(Account::handle), Some("meadow"));
         assert_eq!((published[0].reference.as_deref(), published[0].made.as_deref()), (Some("r1"), Some("1")));
         assert_eq!(published[0].how(), Some(&How::Answered { status: 201, words: "post 1".to_owned() }));
@@ -152,20 +152,20 @@ mod tests {
         assert_eq!(published[1].how(), Some(&How::Answered { status: 422, words }));
         assert_eq!((published[2].account, published[2].reference.as_deref()), (None, Some("r3")));
         assert!(matches!(published[2].how(), Some(How::Answered { status: 401, .. })));
-        let looked = &calls(&network, Operation::Look)[0];
+        let looked = &calls(&harness, Operation::Look)[0];
         assert_eq!(looked.reference.as_deref(), Some("r1"));
         assert_eq!(looked.how(), Some(&How::Answered { status: 200, words: "found 1 post".to_owned() }));
     }
 
     #[tokio::test]
     async fn fault_is_recorded_with_its_call() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        network.arm(json!({"kind": "lose_answer"})).await;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
+        harness.arm(json!({"kind": "lose_answer"})).await;
 
-        network.post(&token, json!({"text": "Hello", "reference": "r1"})).await;
+        harness.post(&token, json!({"text": "Hello", "reference": "r1"})).await;
 
-        let call = &calls(&network, Operation::Publish)[0];
+        let call = &calls(&harness, Operation::Publish)[0];
         assert_eq!(
             (call.fault, call.made.as_deref(), call.how()),
             (Some(FaultKind::LoseAnswer), Some("1"), Some(&How::Cut))
@@ -174,28 +174,28 @@ mod tests {
 
     #[tokio::test]
     async fn client_disconnect_is_recorded() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        network.arm(json!({"kind": "slow", "delay_ms": 60_000})).await;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
+        harness.arm(json!({"kind": "slow", "delay_ms": 60_000})).await;
 
-        let post = network.post(&token, json!({"text": "Hello", "reference": "r1"}));
+        let post = harness.post(&token, json!({"text": "Hello", "reference": "r1"}));
         let gone = tokio::time::timeout(Duration::from_millis(50), post).await;
 
         assert!(gone.is_err());
-        assert_eq!(calls(&network, Operation::Publish)[0].how(), Some(&How::HungUp));
+        assert_eq!(calls(&harness, Operation::Publish)[0].how(), Some(&How::HungUp));
     }
 
     #[tokio::test]
     async fn token_calls_are_classified() {
-        let network = Network::new();
-        let tokens = network.connect("meadow").await;
-        network.refresh(&tokens.refresh).await;
-        network.refresh("unknown").await;
-        network.client_form("/sandbox/oauth/revoke", &[("token", &tokens.access)]).await;
+        let harness = SandboxHarness::new();
+        let tokens = harness.connect("meadow").await;
+        harness.refresh(&tokens.refresh).await;
+        harness.refresh("unknown").await;
+        harness.client_form("/sandbox/oauth/revoke", &[("token", &tokens.access)]).await;
 
-        assert_eq!(calls(&network, Operation::Exchange).len(), 1);
-        assert_eq!(calls(&network, Operation::Revoke).len(), 1);
-        let refreshed = calls(&network, Operation::Refresh);
+        assert_eq!(calls(&harness, Operation::Exchange).len(), 1);
+        assert_eq!(calls(&harness, Operation::Revoke).len(), 1);
+        let refreshed = calls(&harness, Operation::Refresh);
         assert_eq!(refreshed[0].account.map(Account::handle), Some("meadow"));
         assert_eq!(refreshed[1].account, None);
         assert!(matches!(refreshed[1].how(), Some(How::Answered { status: 400, .. })));
@@ -204,10 +204,10 @@ mod tests {
     #[tokio::test]
     async fn tokens_are_not_recorded() {
         let folder = tempfile::tempdir().unwrap();
-        let network = Network::open(folder.path());
-        let tokens = network.connect("meadow").await;
-        network.post(&tokens.access, json!({"text": "Hello", "reference": "r1"})).await;
-        let renewed = network.refresh(&tokens.refresh).await;
+        let harness = SandboxHarness::open(folder.path());
+        let tokens = harness.connect("meadow").await;
+        harness.post(&tokens.access, json!({"text": "Hello", "reference": "r1"})).await;
+        let renewed = harness.refresh(&tokens.refresh).await;
 
         let written = std::fs::read_to_string(folder.path().join("calls.jsonl")).unwrap();
 

@@ -159,69 +159,69 @@ fn incomplete_form_page() -> Response {
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{Answer, Network};
+    use super::super::testing::{Answer, SandboxHarness};
     use super::*;
 
-    async fn send(network: &Network, path: &str, pairs: &[(&str, &str)]) -> Answer {
-        let page = network.get("/sandbox/switches").await;
+    async fn send(harness: &SandboxHarness, path: &str, pairs: &[(&str, &str)]) -> Answer {
+        let page = harness.get("/sandbox/switches").await;
         let csrf = page.text().split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
-        network.form(path, &[&[("csrf", csrf)], pairs].concat()).await
+        harness.form(path, &[&[("csrf", csrf)], pairs].concat()).await
     }
 
     #[tokio::test]
     async fn cross_site_fault_request_is_rejected() {
-        let network = Network::new();
+        let harness = SandboxHarness::new();
         for content_type in ["text/plain", "application/x-www-form-urlencoded"] {
             let headers = [("content-type", content_type)];
-            let answer = network.send("POST", "/sandbox/faults", &headers, br#"{"kind":"slow"}"#.to_vec()).await;
+            let answer = harness.send("POST", "/sandbox/faults", &headers, br#"{"kind":"slow"}"#.to_vec()).await;
             assert_eq!(answer.status, 415, "{content_type}");
         }
         let form = [("csrf", "guess"), ("kind", "slow"), ("count", "1"), ("seconds", "1")];
-        assert_eq!(network.form("/sandbox/switches", &form).await.status, 403);
-        assert!(network.sandbox.faults().armed().is_empty());
+        assert_eq!(harness.form("/sandbox/switches", &form).await.status, 403);
+        assert!(harness.sandbox.faults().armed().is_empty());
 
-        network.arm(json!({"kind": "slow"})).await;
-        assert_eq!(network.form("/sandbox/switches/off", &[("csrf", "guess")]).await.status, 403);
-        assert_eq!(network.form("/sandbox/switches/off", &[]).await.status, 403);
-        assert_eq!(network.sandbox.faults().armed().len(), 1);
+        harness.arm(json!({"kind": "slow"})).await;
+        assert_eq!(harness.form("/sandbox/switches/off", &[("csrf", "guess")]).await.status, 403);
+        assert_eq!(harness.form("/sandbox/switches/off", &[]).await.status, 403);
+        assert_eq!(harness.sandbox.faults().armed().len(), 1);
     }
 
     #[tokio::test]
     async fn form_arms_a_fault_and_the_page_lists_it() {
-        let network = Network::new();
+        let harness = SandboxHarness::new();
         let form = [("account", ""), ("kind", "media_slow"), ("count", "2"), ("seconds", "0.5"), ("file", "3")];
 
-        let armed = send(&network, "/sandbox/switches", &form).await;
-        let page = network.get("/sandbox/switches").await;
+        let armed = send(&harness, "/sandbox/switches", &form).await;
+        let page = harness.get("/sandbox/switches").await;
 
         assert_eq!((armed.status, armed.header("location")), (303, "/sandbox/switches"));
         assert!(page.text().contains("Armed faults"), "{}", page.text());
-        let faults = network.sandbox.faults();
+        let faults = harness.sandbox.faults();
         let order = &faults.armed()[0];
         assert_eq!((order.kind, order.count, order.delay_ms, order.file), (FaultKind::MediaSlow, Some(2), 500, 3));
     }
 
     #[tokio::test]
     async fn fault_without_count_stays_until_switched_off() {
-        let network = Network::new();
+        let harness = SandboxHarness::new();
         for kind in ["busy", "slow"] {
-            send(&network, "/sandbox/switches", &[("kind", kind), ("count", "")]).await;
+            send(&harness, "/sandbox/switches", &[("kind", kind), ("count", "")]).await;
         }
-        let page = network.get("/sandbox/switches").await;
+        let page = harness.get("/sandbox/switches").await;
         assert!(page.text().contains("until it is switched off"), "{}", page.text());
 
-        let off = send(&network, "/sandbox/switches/off", &[("order", "1")]).await;
-        let left: Vec<_> = network.sandbox.faults().armed().iter().map(|it| (it.kind, it.count)).collect();
-        send(&network, "/sandbox/switches/off", &[]).await;
+        let off = send(&harness, "/sandbox/switches/off", &[("order", "1")]).await;
+        let left: Vec<_> = harness.sandbox.faults().armed().iter().map(|it| (it.kind, it.count)).collect();
+        send(&harness, "/sandbox/switches/off", &[]).await;
 
         assert_eq!(off.status, 303);
         assert_eq!(left, [(FaultKind::Slow, None)]);
-        assert!(network.sandbox.faults().armed().is_empty());
+        assert!(harness.sandbox.faults().armed().is_empty());
     }
 
     #[tokio::test]
     async fn invalid_form_shows_the_error_and_keeps_the_input() {
-        let network = Network::new();
+        let harness = SandboxHarness::new();
         for (name, value, words) in [
             ("count", "0", "the number of calls must be from 1 to 10000"),
             ("count", "x", "The number of calls must be a whole number"),
@@ -230,7 +230,7 @@ mod tests {
             ("seconds", "NaN", "The delay must be from 0 to 60 seconds"),
             ("account", "nobody", "Choose one of the accounts"),
         ] {
-            let page = send(&network, "/sandbox/switches", &[("kind", "slow"), (name, value)]).await;
+            let page = send(&harness, "/sandbox/switches", &[("kind", "slow"), (name, value)]).await;
 
             assert_eq!(page.status, 422, "{name} {value}");
             assert!(page.text().contains(words), "{name} {value}: {}", page.text());

@@ -21,7 +21,7 @@ pub(super) const VERIFIER: &str = "a-verifier-that-is-long-enough-for-everyone";
 pub(super) const CUT: u16 = 0;
 
 /// A network whose clock stands still until a test moves it.
-pub(super) struct Network {
+pub(super) struct SandboxHarness {
     pub(super) sandbox: Sandbox,
     pub(super) clock: Clock,
 }
@@ -59,7 +59,7 @@ impl Answer {
     }
 }
 
-impl Network {
+impl SandboxHarness {
     /// One that is forgotten at the end.
     pub(super) fn new() -> Self {
         Self::with(None)

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::accounts::Account;
 use super::fact::Post;
-use super::world::SandboxState;
+use super::sandbox_state::SandboxState;
 use super::{Sandbox, pages, timestamp};
 
 /// Posts on one page.
@@ -146,17 +146,17 @@ pub(super) async fn show_post(State(sandbox): State<Sandbox>, Path(id): Path<Str
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::Network;
+    use super::super::testing::SandboxHarness;
 
     #[tokio::test]
     async fn the_timeline_shows_the_newest_post_first_with_its_picture() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        let id = network.upload(&token, "image/png", b"png".to_vec()).await.string("id");
-        network.post(&token, json!({"text": "older"})).await;
-        network.post(&token, json!({"text": "newer\nline", "media_ids": [id]})).await;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
+        let id = harness.upload(&token, "image/png", b"png".to_vec()).await.string("id");
+        harness.post(&token, json!({"text": "older"})).await;
+        harness.post(&token, json!({"text": "newer\nline", "media_ids": [id]})).await;
 
-        let page = network.get("/sandbox").await;
+        let page = harness.get("/sandbox").await;
 
         let text = page.text();
         assert!(text.find("newer\nline").unwrap() < text.find("older").unwrap(), "{text}");
@@ -166,12 +166,12 @@ mod tests {
 
     #[tokio::test]
     async fn post_text_is_escaped() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
-        network.post(&token, json!({"text": "<script>alert(1)</script>"})).await;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
+        harness.post(&token, json!({"text": "<script>alert(1)</script>"})).await;
 
         for path in ["/sandbox", "/sandbox/posts/1", "/sandbox/@meadow"] {
-            let page = network.get(path).await;
+            let page = harness.get(path).await;
             assert_eq!(page.status, 200, "{path}");
             assert!(!page.text().contains("<script"), "{path}");
             assert!(page.text().contains("alert(1)"), "{path}");
@@ -181,12 +181,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_profile_shows_its_own_posts_alone() {
-        let network = Network::new();
-        let meadow = network.connect("meadow").await.access;
-        network.post(&meadow, json!({"text": "from the meadow"})).await;
+        let harness = SandboxHarness::new();
+        let meadow = harness.connect("meadow").await.access;
+        harness.post(&meadow, json!({"text": "from the meadow"})).await;
 
-        let own = network.get("/sandbox/@meadow").await;
-        let other = network.get("/sandbox/@harbour").await;
+        let own = harness.get("/sandbox/@meadow").await;
+        let other = harness.get("/sandbox/@harbour").await;
 
         assert!(own.text().contains("from the meadow"));
         assert!(!other.text().contains("from the meadow"));
@@ -194,14 +194,14 @@ mod tests {
 
     #[tokio::test]
     async fn older_posts_are_on_further_pages() {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
         for number in 1..=51 {
-            network.post(&token, json!({"text": format!("number {number}.")})).await;
+            harness.post(&token, json!({"text": format!("number {number}.")})).await;
         }
 
-        let first = network.get("/sandbox").await;
-        let second = network.get("/sandbox?before=2").await;
+        let first = harness.get("/sandbox").await;
+        let second = harness.get("/sandbox?before=2").await;
 
         assert!(first.text().contains("number 51.") && first.text().contains("number 2."));
         assert!(!first.text().contains("number 1.") && first.text().contains("?before=2\""));
@@ -211,9 +211,9 @@ mod tests {
 
     #[tokio::test]
     async fn an_unknown_path_is_an_error_page() {
-        let network = Network::new();
+        let harness = SandboxHarness::new();
         for path in ["posts/1", "posts/0", "posts/x", "@nobody", "media/x", "avatars/x.svg"] {
-            let page = network.get(&format!("/sandbox/{path}")).await;
+            let page = harness.get(&format!("/sandbox/{path}")).await;
             assert_eq!(page.status, 404, "{path}");
         }
     }

@@ -1,6 +1,6 @@
 //! The adapter against a small server with the responses of the network.
 
-mod network;
+mod fake_sandbox;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +14,7 @@ use futures::{StreamExt, stream};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use self::network::{Network, adapter_at, adapter_with};
+use self::fake_sandbox::{FakeSandbox, adapter_at, adapter_with};
 use super::*;
 use crate::account::Credentials;
 use crate::app::{AppCredentials, AppUnavailable};
@@ -130,21 +130,21 @@ async fn authorization_url_has_the_challenge() {
 
 #[tokio::test]
 async fn code_is_exchanged_for_the_selected_account() {
-    let network = Network::default();
-    network.answers(
+    let fake = FakeSandbox::default();
+    fake.answers(
         200,
         json!({
             "access_token": "access", "refresh_token": "refresh", "expires_in": 3600, "scope": "profile publish",
         }),
     );
 
-    let accounts = network.adapter().await.complete(&callback(&[("code", "c1")]), noon()).await.unwrap();
+    let accounts = fake.adapter().await.complete(&callback(&[("code", "c1")]), noon()).await.unwrap();
 
     assert_eq!(accounts.len(), 1);
     assert_eq!(accounts[0].profile.account_id, "102");
     assert_eq!(accounts[0].scopes, ["profile", "publish"]);
     assert_eq!(accounts[0].credentials.expires_at, Some(noon() + TimeDelta::hours(1)));
-    let sent = &network.saw()[0];
+    let sent = &fake.saw()[0];
     assert_eq!(sent["code_verifier"], "verifier");
     assert_eq!(sent["client_secret"], "our-secret");
     assert_eq!(sent["redirect_uri"], "http://us/connect/callback/sandbox");
@@ -152,38 +152,38 @@ async fn code_is_exchanged_for_the_selected_account() {
 
 #[tokio::test]
 async fn a_connect_flow_ends_with_the_reason() {
-    let network = Network::default();
-    let adapter = network.adapter().await;
+    let fake = FakeSandbox::default();
+    let adapter = fake.adapter().await;
 
     let denied = adapter.complete(&callback(&[("error", "access_denied")]), noon()).await;
     assert!(matches!(denied, Err(ConnectError::Denied)), "{denied:?}");
-    assert!(network.saw().is_empty());
+    assert!(fake.saw().is_empty());
 
-    network.answers(400, json!({"error": "invalid_grant", "error_description": "the code was used"}));
+    fake.answers(400, json!({"error": "invalid_grant", "error_description": "the code was used"}));
     let refused = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
     assert_eq!(refused.unwrap_err().to_string(), "the account could not be connected: the code was used");
 
-    network.answers(500, json!({}));
+    fake.answers(500, json!({}));
     let broken = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
     assert!(matches!(broken, Err(ConnectError::Unreachable)), "{broken:?}");
 }
 
 #[tokio::test]
 async fn only_the_platform_ends_a_grant() {
-    let network = Network::default();
-    let adapter = network.adapter().await;
+    let fake = FakeSandbox::default();
+    let adapter = fake.adapter().await;
     let credentials = Target::new().credentials;
 
-    network.answers(200, json!({"access_token": "new", "expires_in": 3600, "scope": "profile"}));
+    fake.answers(200, json!({"access_token": "new", "expires_in": 3600, "scope": "profile"}));
     let refreshed = adapter.refresh(&credentials, noon()).await.unwrap();
     assert_eq!(refreshed.access_token.expose_secret(), "new");
     assert_eq!(refreshed.refresh_token.unwrap().expose_secret(), "refresh", "the old one is kept");
 
-    network.answers(400, json!({"error": "invalid_grant"}));
+    fake.answers(400, json!({"error": "invalid_grant"}));
     assert!(matches!(adapter.refresh(&credentials, noon()).await, Err(RefreshError::Gone(_))));
 
     for (status, error) in [(401, "invalid_client"), (400, "invalid_request"), (503, "server_error")] {
-        network.answers(status, json!({ "error": error }));
+        fake.answers(status, json!({ "error": error }));
         let refused = adapter.refresh(&credentials, noon()).await;
         assert!(matches!(refused, Err(RefreshError::Unreachable(_))), "{error}: {refused:?}");
     }
@@ -193,29 +193,29 @@ async fn only_the_platform_ends_a_grant() {
 
 #[tokio::test]
 async fn files_are_uploaded_one_per_step_and_shown_in_order() {
-    let network = Network::default();
-    let adapter = network.adapter().await;
+    let fake = FakeSandbox::default();
+    let adapter = fake.adapter().await;
     let mut target = Target::new();
     target.media = vec![an_attachment(3), an_attachment(5)];
     assert_eq!(LEAD.before(&target.media), Some(TimeDelta::seconds(60)));
 
-    network.answers(201, json!({"id": "m1", "url": "http://x/m1"}));
+    fake.answers(201, json!({"id": "m1", "url": "http://x/m1"}));
     let Step::Again { progress, at } = adapter.prepare(&target.job()).await.unwrap() else { panic!("one is left") };
     assert_eq!(at, noon());
     target.progress = Some(progress);
 
-    network.answers(201, json!({"id": "m2", "url": "http://x/m2"}));
+    fake.answers(201, json!({"id": "m2", "url": "http://x/m2"}));
     let Step::Ready { progress } = adapter.prepare(&target.job()).await.unwrap() else { panic!("all are there") };
     target.progress = progress;
     let again = adapter.prepare(&target.job()).await.unwrap();
     assert_eq!(again, Step::Ready { progress: target.progress.clone() });
 
-    network.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
+    fake.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
     let published = adapter.publish(&target.job()).await.unwrap();
     assert_eq!(published, Published::new("p1", noon()).with_url(Some("http://x/p1".to_owned())));
 
     assert_eq!(
-        network.saw(),
+        fake.saw(),
         [
             json!({"type": "image/jpeg", "length": "3", "size": 3}),
             json!({"type": "image/jpeg", "length": "5", "size": 5}),
@@ -234,31 +234,31 @@ async fn a_post_without_files_needs_no_preparation() {
 
 #[tokio::test]
 async fn first_comment_follows_the_post_separately() {
-    let network = Network::default();
-    let adapter = network.adapter().await;
+    let fake = FakeSandbox::default();
+    let adapter = fake.adapter().await;
     let mut target = Target::new();
     assert_eq!(adapter.follow_ups(&target.job()), Vec::<&str>::new());
     let text = |it: &str| OptionValue::Text(it.to_owned());
     let options = [("first_comment", text("More")), ("visibility", text("unlisted"))];
     target.options = options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    network.answers(201, json!({"id": "p 1/2", "url": "http://x/p1"}));
+    fake.answers(201, json!({"id": "p 1/2", "url": "http://x/p1"}));
 
     let published = adapter.publish(&target.job()).await.unwrap();
     assert_eq!(adapter.follow_ups(&target.job()), ["first_comment"]);
     let follow_up = FollowUp { name: "first_comment", published: &published, progress: None };
     assert_eq!(adapter.follow_up(&target.job(), &follow_up).await, Ok(Followed::Done));
     assert_eq!(
-        network.saw(),
+        fake.saw(),
         [
             json!({"text": "Hello", "media_ids": [], "options": {"visibility": "unlisted"}, "reference": "post-1"}),
             json!({"text": "More", "reference": "post-1", "post": "p 1/2"}),
         ]
     );
 
-    network.answers(429, json!({"error": "any", "message": "slow down"}));
+    fake.answers(429, json!({"error": "any", "message": "slow down"}));
     let limited = adapter.follow_up(&target.job(), &follow_up).await;
     assert!(matches!(limited, Err(AttemptError::RetryLater { retry_at: Some(_), .. })), "{limited:?}");
-    network.cut_responses();
+    fake.cut_responses();
     let cut = adapter.follow_up(&target.job(), &follow_up).await;
     assert!(matches!(cut, Err(AttemptError::Unknown { .. })), "{cut:?}");
     let removed_follow_up = FollowUp { name: "of an earlier version", ..follow_up };
@@ -267,33 +267,33 @@ async fn first_comment_follows_the_post_separately() {
 
 #[tokio::test]
 async fn response_is_classified_by_status_and_code() {
-    let network = Network::default();
-    let adapter = network.adapter().await;
+    let fake = FakeSandbox::default();
+    let adapter = fake.adapter().await;
     let target = Target::new();
     let error_body = |message: &str| json!({"error": "any", "message": message});
 
-    network.answers(422, error_body("no such thing"));
+    fake.answers(422, error_body("no such thing"));
     let refused = adapter.publish(&target.job()).await;
     assert_eq!(refused, Err(AttemptError::Refused { reason: "no such thing".to_owned() }));
 
-    network.answers(401, error_body("revoked"));
+    fake.answers(401, error_body("revoked"));
     let unauthorized = adapter.publish(&target.job()).await;
     assert_eq!(unauthorized, Err(AttemptError::Unauthorized { reason: "revoked".to_owned() }));
 
-    network.answers(429, error_body("slow down"));
+    fake.answers(429, error_body("slow down"));
     let limited = adapter.publish(&target.job()).await;
     let retry_at = Some(noon() + TimeDelta::seconds(30));
     assert_eq!(limited, Err(AttemptError::RetryLater { retry_at, reason: "slow down".to_owned() }));
 
-    network.answers(500, error_body("oops"));
+    fake.answers(500, error_body("oops"));
     let unknown = adapter.publish(&target.job()).await;
     assert_eq!(unknown, Err(AttemptError::Unknown { may_still_run: true, retry_at, reason: "oops".to_owned() }));
 
-    network.answers(201, json!("not an object"));
+    fake.answers(201, json!("not an object"));
     let broken = adapter.publish(&target.job()).await;
     assert!(matches!(broken, Err(AttemptError::Unknown { may_still_run: true, .. })), "{broken:?}");
 
-    network.cut_responses();
+    fake.cut_responses();
     let cut = adapter.publish(&target.job()).await;
     assert!(matches!(cut, Err(AttemptError::Unknown { may_still_run: true, .. })), "{cut:?}");
 
@@ -303,11 +303,11 @@ async fn response_is_classified_by_status_and_code() {
 
 #[tokio::test]
 async fn lost_response_is_looked_up_by_reference() {
-    let network = Network::default();
-    let adapter = network.adapter().await;
+    let fake = FakeSandbox::default();
+    let adapter = fake.adapter().await;
     let target = Target::new();
 
-    network.respond_to_look_up(
+    fake.respond_to_look_up(
         200,
         json!([{
             "id": "7", "url": "http://x/7", "text": "Hello", "reference": "post-1",
@@ -318,15 +318,15 @@ async fn lost_response_is_looked_up_by_reference() {
     let published = Published::new("7", noon() + TimeDelta::milliseconds(1500)).with_url(Some("http://x/7".to_owned()));
     assert_eq!(found, Resolution::Found(published));
 
-    network.respond_to_look_up(200, json!([]));
+    fake.respond_to_look_up(200, json!([]));
     assert_eq!(adapter.look_up(&target.job(), noon()).await, Resolution::NotPublished);
 
-    network.respond_to_look_up(401, json!({"error": "any"}));
+    fake.respond_to_look_up(401, json!({"error": "any"}));
     let unauthorized = adapter.look_up(&target.job(), noon()).await;
     assert!(matches!(unauthorized, Resolution::Unauthorized { .. }), "{unauthorized:?}");
 
     for status in [403, 429, 500] {
-        network.respond_to_look_up(status, json!({"error": "any"}));
+        fake.respond_to_look_up(status, json!({"error": "any"}));
         let resolution = adapter.look_up(&target.job(), noon()).await;
         assert!(matches!(resolution, Resolution::Pending { .. }), "{status}: {resolution:?}");
     }
@@ -336,21 +336,21 @@ async fn lost_response_is_looked_up_by_reference() {
 
 #[tokio::test]
 async fn revocation_sends_the_longest_lived_token() {
-    let network = Network::default();
-    network.answers(200, json!({}));
+    let fake = FakeSandbox::default();
+    fake.answers(200, json!({}));
 
-    network.adapter().await.revoke(&Target::new().credentials, noon()).await.unwrap();
+    fake.adapter().await.revoke(&Target::new().credentials, noon()).await.unwrap();
 
-    assert_eq!(network.saw()[0]["token"], "refresh");
-    assert_eq!(network.saw()[0]["client_id"], "us");
+    assert_eq!(fake.saw()[0]["token"], "refresh");
+    assert_eq!(fake.saw()[0]["client_id"], "us");
 }
 
 #[tokio::test]
 async fn refused_client_credentials_are_reloaded() {
-    let network = Network::default();
-    let adapter = adapter_with(&network.run().await, Arc::new(RotatingApp::default()));
+    let fake = FakeSandbox::default();
+    let adapter = adapter_with(&fake.run().await, Arc::new(RotatingApp::default()));
     let credentials = Target::new().credentials;
-    network.answers(401, json!({"error": "invalid_client", "error_description": "wrong secret"}));
+    fake.answers(401, json!({"error": "invalid_client", "error_description": "wrong secret"}));
 
     let authorized = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
     assert!(matches!(authorized, Err(ConnectError::Unreachable)), "{authorized:?}");
@@ -359,14 +359,14 @@ async fn refused_client_credentials_are_reloaded() {
     let revoked = adapter.revoke(&credentials, noon()).await;
     assert!(matches!(revoked, Err(AttemptError::RetryLater { .. })), "{revoked:?}");
 
-    let sent: Vec<_> = network.saw().iter().map(|it| it["client_secret"].clone()).collect();
+    let sent: Vec<_> = fake.saw().iter().map(|it| it["client_secret"].clone()).collect();
     assert_eq!(sent, ["secret-0", "secret-1", "secret-2"]);
 }
 
 #[tokio::test]
 async fn missing_client_credentials_are_temporary_and_call_nothing() {
-    let network = Network::default();
-    let adapter = adapter_with(&network.run().await, Arc::new(AppUnavailable));
+    let fake = FakeSandbox::default();
+    let adapter = adapter_with(&fake.run().await, Arc::new(AppUnavailable));
     let target = Target::new();
 
     let begun = adapter.authorize(&FieldValues::new(), &request(), noon()).await;
@@ -377,9 +377,9 @@ async fn missing_client_credentials_are_temporary_and_call_nothing() {
     assert_eq!(refreshed.unwrap_err(), RefreshError::Unreachable("this service has a temporary problem".to_owned()));
     let revoked = adapter.revoke(&target.credentials, noon()).await;
     assert!(matches!(revoked, Err(AttemptError::RetryLater { retry_at: None, .. })), "{revoked:?}");
-    assert!(network.saw().is_empty(), "{:?}", network.saw());
+    assert!(fake.saw().is_empty(), "{:?}", fake.saw());
 
     // Calls with an account's own token need neither.
-    network.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
+    fake.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
     adapter.publish(&target.job()).await.unwrap();
 }

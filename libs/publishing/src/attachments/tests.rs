@@ -8,15 +8,15 @@ use domain::testing::{noon, text};
 use storage::{AddMediaOutcome, Room};
 
 use super::*;
-use crate::testing::Rig;
+use crate::testing::PublishingHarness;
 use crate::{CreatePost, Created, NotCreated};
 
 /// A verified file that no post uses.
-async fn an_upload(rig: &Rig) -> Medium {
+async fn an_upload(harness: &PublishingHarness) -> Medium {
     let id = Ids::new(Clock::System).fresh();
-    let expected = Medium::expected(rig.user.user_id, id, MimeType::Png, noon());
+    let expected = Medium::expected(harness.user.user_id, id, MimeType::Png, noon());
     let medium = Medium { size_bytes: Some(100), facts: Some(Facts::default()), ..expected };
-    assert_eq!(rig.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), AddMediaOutcome::Added);
+    assert_eq!(harness.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), AddMediaOutcome::Added);
     medium
 }
 
@@ -29,80 +29,80 @@ fn a_request(content: Option<&str>, medium: &Medium) -> CreatePost {
     CreatePost { text: content.map(text), media, faults: errors, ..CreatePost::default() }
 }
 
-async fn is_kept(rig: &Rig, medium: &Medium) -> bool {
-    let found = rig.store.media(medium.user_id, &[medium.media_id]).await.unwrap();
+async fn is_kept(harness: &PublishingHarness, medium: &Medium) -> bool {
+    let found = harness.store.media(medium.user_id, &[medium.media_id]).await.unwrap();
     found[0].unused_since.is_none()
 }
 
 #[tokio::test]
 async fn only_a_created_post_reserves_its_file() {
-    let rig = Rig::new().await;
-    let medium = an_upload(&rig).await;
+    let harness = PublishingHarness::new().await;
+    let medium = an_upload(&harness).await;
 
-    let refused = rig.publishing.create_post(rig.user.user_id, a_request(None, &medium)).await.unwrap();
+    let refused = harness.publishing.create_post(harness.user.user_id, a_request(None, &medium)).await.unwrap();
     assert!(matches!(refused, Created::Refused(NotCreated::Invalid(_))));
-    assert!(!is_kept(&rig, &medium).await);
+    assert!(!is_kept(&harness, &medium).await);
 
-    let created = rig.publishing.create_post(rig.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
+    let created = harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
     assert!(matches!(created, Created::New(_)));
-    assert!(is_kept(&rig, &medium).await);
+    assert!(is_kept(&harness, &medium).await);
 }
 
 #[tokio::test]
 async fn file_of_another_user_is_unknown() {
-    let (rig, other) = (Rig::new().await, Rig::new().await);
+    let (harness, other) = (PublishingHarness::new().await, PublishingHarness::new().await);
     let medium = an_upload(&other).await;
 
-    let refused = rig.publishing.create_post(rig.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
+    let refused = harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
 
     let Created::Refused(NotCreated::Invalid(errors)) = refused else { panic!("{refused:?}") };
     assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0"]);
 }
 
 /// A rig whose files are in a bucket.
-async fn rig_with(s3: &TestBucket) -> Rig {
-    let mut rig = Rig::new().await;
-    rig.publishing.bucket = s3.bucket.clone();
-    rig
+async fn rig_with(s3: &TestBucket) -> PublishingHarness {
+    let mut harness = PublishingHarness::new().await;
+    harness.publishing.bucket = s3.bucket.clone();
+    harness
 }
 
 /// A file that the user has just uploaded.
-async fn uploaded(rig: &Rig, mime_type: MimeType, content: &'static [u8]) -> Medium {
+async fn uploaded(harness: &PublishingHarness, mime_type: MimeType, content: &'static [u8]) -> Medium {
     let id = Ids::new(Clock::System).fresh();
-    let medium = Medium::expected(rig.user.user_id, id, mime_type, noon());
-    assert_eq!(rig.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), AddMediaOutcome::Added);
+    let medium = Medium::expected(harness.user.user_id, id, mime_type, noon());
+    assert_eq!(harness.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), AddMediaOutcome::Added);
     let pieces = futures::stream::iter([Ok::<_, std::convert::Infallible>(content.into())]);
-    rig.publishing.bucket.put(&medium.path().to_string(), mime_type.as_str(), pieces).await.unwrap();
+    harness.publishing.bucket.put(&medium.path().to_string(), mime_type.as_str(), pieces).await.unwrap();
     medium
 }
 
 #[tokio::test]
 async fn facts_of_a_file_are_read_once_and_stored() {
     let s3 = TestBucket::start().await;
-    let rig = rig_with(&s3).await;
-    let gif = uploaded(&rig, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
+    let harness = rig_with(&s3).await;
+    let gif = uploaded(&harness, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
     let path = gif.path();
 
-    let created = rig.publishing.create_post(rig.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
+    let created = harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
 
     let Created::New(post) = created else { panic!("{created:?}") };
     let pixels = domain::media::Pixels::new(32, 20);
     assert_eq!(post.media[0].facts.unwrap().pixels, pixels);
-    let stored = rig.store.media(rig.user.user_id, &[gif.media_id]).await.unwrap().pop().unwrap();
+    let stored = harness.store.media(harness.user.user_id, &[gif.media_id]).await.unwrap().pop().unwrap();
     assert_eq!(stored.facts.unwrap().pixels, pixels);
-    rig.publishing.bucket.delete(&path.to_string()).await.unwrap();
-    let again = rig.publishing.create_post(rig.user.user_id, a_request(Some("Again"), &gif)).await.unwrap();
+    harness.publishing.bucket.delete(&path.to_string()).await.unwrap();
+    let again = harness.publishing.create_post(harness.user.user_id, a_request(Some("Again"), &gif)).await.unwrap();
     assert!(matches!(again, Created::New(_)), "it is not looked at again");
 }
 
 #[tokio::test]
 async fn file_without_stored_facts_is_read_again() {
     let s3 = TestBucket::start().await;
-    let rig = rig_with(&s3).await;
-    let gif = uploaded(&rig, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
-    let _ = rig.store.mark_media_verified(&gif, 13).await.unwrap();
+    let harness = rig_with(&s3).await;
+    let gif = uploaded(&harness, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
+    let _ = harness.store.mark_media_verified(&gif, 13).await.unwrap();
 
-    let created = rig.publishing.create_post(rig.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
+    let created = harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
 
     let Created::New(post) = created else { panic!("{created:?}") };
     assert_eq!(post.media[0].facts.unwrap().pixels, domain::media::Pixels::new(32, 20));
@@ -111,15 +111,15 @@ async fn file_without_stored_facts_is_read_again() {
 #[tokio::test]
 async fn unusable_file_is_an_error_at_every_field() {
     let s3 = TestBucket::start().await;
-    let rig = rig_with(&s3).await;
-    let gif = uploaded(&rig, MimeType::Gif, b"no picture").await;
+    let harness = rig_with(&s3).await;
+    let gif = uploaded(&harness, MimeType::Gif, b"no picture").await;
     let mut request = a_request(Some("Words"), &gif);
     let own = MediaReference { field: "platforms.0.media.0".to_owned(), ..request.media[0].clone() };
-    let account = rig.accounts[0].connection_id;
+    let account = harness.accounts[0].connection_id;
     request.targets =
         vec![domain::post::NewTarget { media: Some(vec![own]), ..domain::post::NewTarget::new(0, account) }];
 
-    let refused = rig.publishing.create_post(rig.user.user_id, request).await.unwrap();
+    let refused = harness.publishing.create_post(harness.user.user_id, request).await.unwrap();
 
     let Created::Refused(NotCreated::Invalid(errors)) = refused else { panic!("{refused:?}") };
     assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0", "platforms.0.media.0"]);

@@ -5,7 +5,7 @@ use domain::post::TargetStatus;
 use domain::testing::{noon, text};
 
 use super::*;
-use crate::testing::{Network, PublishFault, Rig, later};
+use crate::testing::{FakePlatform, PublishFault, PublishingHarness, later};
 use crate::{CreatePost, Created};
 
 fn expect_done(changed: Changed) -> Post {
@@ -24,309 +24,309 @@ fn invalid_fields(changed: Changed) -> String {
 
 #[tokio::test]
 async fn change_just_before_publishing_is_published() {
-    let rig = Rig::new().await;
-    let post = rig.schedule("Old", later(100)).await;
-    rig.live(later(97)).await;
+    let harness = PublishingHarness::new().await;
+    let post = harness.schedule("Old", later(100)).await;
+    harness.live(later(97)).await;
 
-    assert_eq!(expect_done(rig.rewrite(&post, "New").await).revision, 2);
-    rig.live(later(400)).await;
+    assert_eq!(expect_done(harness.rewrite(&post, "New").await).revision, 2);
+    harness.live(later(400)).await;
 
-    assert_eq!(rig.network.texts(), ["New"]);
-    assert_eq!(*rig.network.calls.lock().unwrap(), [later(100)]);
-    assert_eq!(rig.events.types(), ["post.scheduled", "target.published", "post.published"]);
+    assert_eq!(harness.fake.texts(), ["New"]);
+    assert_eq!(*harness.fake.calls.lock().unwrap(), [later(100)]);
+    assert_eq!(harness.events.types(), ["post.scheduled", "target.published", "post.published"]);
 }
 
 #[tokio::test]
 async fn confirmed_change_stops_a_worker_with_the_old_text() {
-    let rig = Rig::with(1, Network { renewal: platforms::RefreshPolicy::Rotating, ..Network::default() }).await;
-    rig.reconnect(0, Rig::credentials(Some(later(10))), None).await;
-    let post = rig.schedule("Old", noon()).await;
-    let message = rig.queue.take().remove(0).1;
-    let gate = rig.network.hold_refresh();
+    let harness = PublishingHarness::with(1, FakePlatform { renewal: platforms::RefreshPolicy::Rotating, ..FakePlatform::default() }).await;
+    harness.reconnect(0, PublishingHarness::credentials(Some(later(10))), None).await;
+    let post = harness.schedule("Old", noon()).await;
+    let message = harness.queue.take().remove(0).1;
+    let gate = harness.fake.hold_refresh();
 
     // The worker is between its read and its publish call.
     let change = async {
         gate.entered().await;
-        let changed = rig.rewrite(&post, "New").await;
+        let changed = harness.rewrite(&post, "New").await;
         gate.open();
         changed
     };
-    let (delivered, changed) = tokio::join!(rig.publishing.deliver(&rig.platforms, message), change);
+    let (delivered, changed) = tokio::join!(harness.publishing.deliver(&harness.platforms, message), change);
 
     delivered.unwrap();
     expect_done(changed);
-    assert_eq!(rig.network.texts(), [""; 0]);
-    rig.live(later(60)).await;
-    assert_eq!(rig.network.texts(), ["New"]);
+    assert_eq!(harness.fake.texts(), [""; 0]);
+    harness.live(later(60)).await;
+    assert_eq!(harness.fake.texts(), ["New"]);
 }
 
 #[tokio::test]
 async fn post_with_a_running_call_cannot_be_changed_or_deleted() {
-    let rig = Rig::new().await;
-    let post = rig.schedule("Old", noon()).await;
-    let message = rig.queue.take().remove(0).1;
-    let gate = rig.network.hold_publish();
+    let harness = PublishingHarness::new().await;
+    let post = harness.schedule("Old", noon()).await;
+    let message = harness.queue.take().remove(0).1;
+    let gate = harness.fake.hold_publish();
 
     let attempts = async {
         gate.entered().await;
         // As the client read it: still scheduled.
-        let read = rig.post(&post).await;
+        let read = harness.post(&post).await;
         assert_eq!(read.status, PostStatus::Scheduled);
         let rewritten = ChangePost { text: Some(text("New")), ..ChangePost::default() };
         let unscheduled = ChangePost { scheduled_at: Some(None), ..ChangePost::default() };
         let ends = [
-            rig.publishing.change_post(read.clone(), rewritten).await.unwrap(),
-            rig.publishing.change_post(read.clone(), unscheduled).await.unwrap(),
-            rig.publishing.delete_post(read, Authority::Posts, None).await.unwrap(),
+            harness.publishing.change_post(read.clone(), rewritten).await.unwrap(),
+            harness.publishing.change_post(read.clone(), unscheduled).await.unwrap(),
+            harness.publishing.delete_post(read, Authority::Posts, None).await.unwrap(),
         ];
-        assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
+        assert_eq!(harness.post(&post).await.status, PostStatus::Publishing);
         gate.open();
         ends
     };
-    let (delivered, ends) = tokio::join!(rig.publishing.deliver(&rig.platforms, message), attempts);
+    let (delivered, ends) = tokio::join!(harness.publishing.deliver(&harness.platforms, message), attempts);
 
     delivered.unwrap();
     assert_eq!(ends.map(invalid_fields), ["status"; 3]);
-    let post = rig.post(&post).await;
+    let post = harness.post(&post).await;
     assert_eq!((post.status, post.revision), (PostStatus::Published, 1));
-    assert_eq!(rig.network.texts(), ["Old"]);
-    assert_eq!((rig.pending(0).await, rig.counts().await.count(None)), (0, 1));
+    assert_eq!(harness.fake.texts(), ["Old"]);
+    assert_eq!((harness.pending(0).await, harness.counts().await.count(None)), (0, 1));
 }
 
 #[tokio::test]
 async fn change_during_unknown_outcome_is_refused() {
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
-    let post = rig.schedule("Old", noon()).await;
-    let delivery = rig.delivery(&post).await;
-    rig.leave(&delivery, delivery.clone().open_intent(noon())).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostAnswer])).await;
+    let post = harness.schedule("Old", noon()).await;
+    let delivery = harness.delivery(&post).await;
+    harness.leave(&delivery, delivery.clone().open_intent(noon())).await;
 
-    assert_eq!(invalid_fields(rig.rewrite(&post, "New").await), "status");
+    assert_eq!(invalid_fields(harness.rewrite(&post, "New").await), "status");
 
-    assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
+    assert_eq!(harness.post(&post).await.status, PostStatus::Publishing);
 }
 
 #[tokio::test]
 async fn unscheduled_post_is_not_published() {
-    let rig = Rig::new().await;
-    let post = rig.schedule("Hello", later(100)).await;
-    rig.live(later(97)).await;
+    let harness = PublishingHarness::new().await;
+    let post = harness.schedule("Hello", later(100)).await;
+    harness.live(later(97)).await;
 
-    let draft = expect_done(rig.reschedule(&post, None).await);
-    rig.live(later(7200)).await;
+    let draft = expect_done(harness.reschedule(&post, None).await);
+    harness.live(later(7200)).await;
 
     assert_eq!(draft.status, PostStatus::Draft);
-    assert_eq!(rig.network.calls(), 0);
-    assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
-    assert_eq!((rig.pending(0).await, rig.counts().await.draft, rig.counts().await.count(None)), (0, 1, 1));
+    assert_eq!(harness.fake.calls(), 0);
+    assert_eq!((harness.deliveries(&post).await, harness.due().await), (Vec::new(), Vec::new()));
+    assert_eq!((harness.pending(0).await, harness.counts().await.draft, harness.counts().await.count(None)), (0, 1, 1));
 
-    expect_done(rig.reschedule(&post, Some(later(7300))).await);
-    rig.live(later(7400)).await;
-    assert_eq!(rig.network.texts(), ["Hello"]);
+    expect_done(harness.reschedule(&post, Some(later(7300))).await);
+    harness.live(later(7400)).await;
+    assert_eq!(harness.fake.texts(), ["Hello"]);
 }
 
 #[tokio::test]
 async fn deleted_post_is_not_published() {
-    let rig = Rig::new().await;
-    let post = rig.schedule("Hello", later(100)).await;
-    rig.live(later(97)).await;
+    let harness = PublishingHarness::new().await;
+    let post = harness.schedule("Hello", later(100)).await;
+    harness.live(later(97)).await;
 
-    expect_done(rig.publishing.delete_post(rig.post(&post).await, Authority::Posts, None).await.unwrap());
-    rig.live(later(7200)).await;
+    expect_done(harness.publishing.delete_post(harness.post(&post).await, Authority::Posts, None).await.unwrap());
+    harness.live(later(7200)).await;
 
-    assert_eq!(rig.network.calls(), 0);
-    assert_eq!((rig.pending(0).await, rig.counts().await.count(None)), (0, 0));
-    assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
-    let again = rig.publishing.delete_post(post, Authority::Posts, None).await.unwrap();
+    assert_eq!(harness.fake.calls(), 0);
+    assert_eq!((harness.pending(0).await, harness.counts().await.count(None)), (0, 0));
+    assert_eq!((harness.deliveries(&post).await, harness.due().await), (Vec::new(), Vec::new()));
+    let again = harness.publishing.delete_post(post, Authority::Posts, None).await.unwrap();
     assert!(matches!(again, Changed::NotThere), "{again:?}");
 }
 
 #[tokio::test]
 async fn rescheduled_post_is_published_once_at_its_new_time() {
     for moved_to in [50, 5000] {
-        let rig = Rig::new().await;
-        let post = rig.schedule("Hello", later(100)).await;
+        let harness = PublishingHarness::new().await;
+        let post = harness.schedule("Hello", later(100)).await;
 
-        expect_done(rig.reschedule(&post, Some(later(moved_to))).await);
-        rig.live(later(9000)).await;
+        expect_done(harness.reschedule(&post, Some(later(moved_to))).await);
+        harness.live(later(9000)).await;
 
-        assert_eq!(*rig.network.calls.lock().unwrap(), [later(moved_to)]);
-        assert_eq!(rig.post(&post).await.status, PostStatus::Published);
-        let types = rig.events.types();
+        assert_eq!(*harness.fake.calls.lock().unwrap(), [later(moved_to)]);
+        assert_eq!(harness.post(&post).await.status, PostStatus::Published);
+        let types = harness.events.types();
         assert_eq!(types, ["post.scheduled", "post.scheduled", "target.published", "post.published"]);
     }
 }
 
 #[tokio::test]
 async fn removed_target_is_not_published_and_not_pending() {
-    let rig = Rig::with(2, Network::default()).await;
-    let post = rig.schedule("Hello", later(100)).await;
-    let kept = NewTarget::new(0, rig.accounts[1].connection_id);
+    let harness = PublishingHarness::with(2, FakePlatform::default()).await;
+    let post = harness.schedule("Hello", later(100)).await;
+    let kept = NewTarget::new(0, harness.accounts[1].connection_id);
 
     let change = ChangePost { targets: Some(vec![kept]), ..ChangePost::default() };
-    let changed = expect_done(rig.change(&post, change).await);
-    rig.live(later(200)).await;
+    let changed = expect_done(harness.change(&post, change).await);
+    harness.live(later(200)).await;
 
     assert_eq!(changed.targets[0].target_id, post.targets[1].target_id, "the entry keeps its id");
-    let accounts: Vec<_> = rig.network.public.lock().unwrap().iter().map(|it| it.account.clone()).collect();
+    let accounts: Vec<_> = harness.fake.public.lock().unwrap().iter().map(|it| it.account.clone()).collect();
     assert_eq!(accounts, ["1"]);
-    assert_eq!((rig.pending(0).await, rig.pending(1).await), (0, 0));
-    assert_eq!(rig.due().await, []);
+    assert_eq!((harness.pending(0).await, harness.pending(1).await), (0, 0));
+    assert_eq!(harness.due().await, []);
 }
 
 #[tokio::test]
 async fn rescheduled_failed_post_publishes_only_unpublished_targets() {
-    let rig = Rig::with(2, Network::default().with_faults([PublishFault::Public, PublishFault::Refused])).await;
-    let post = rig.schedule("Hello", later(5)).await;
-    rig.live(later(60)).await;
-    assert_eq!(rig.post(&post).await.status, PostStatus::Failed);
-    assert_eq!(invalid_fields(rig.reschedule(&post, None).await), "scheduled_at");
-    let gone = rig.publishing.delete_post(rig.post(&post).await, Authority::Posts, None).await.unwrap();
+    let harness = PublishingHarness::with(2, FakePlatform::default().with_faults([PublishFault::Public, PublishFault::Refused])).await;
+    let post = harness.schedule("Hello", later(5)).await;
+    harness.live(later(60)).await;
+    assert_eq!(harness.post(&post).await.status, PostStatus::Failed);
+    assert_eq!(invalid_fields(harness.reschedule(&post, None).await), "scheduled_at");
+    let gone = harness.publishing.delete_post(harness.post(&post).await, Authority::Posts, None).await.unwrap();
     assert_eq!(invalid_fields(gone), "status");
 
-    expect_done(rig.reschedule(&post, Some(later(500))).await);
-    assert_eq!(rig.counts().await.scheduled, 1);
-    rig.live(later(600)).await;
+    expect_done(harness.reschedule(&post, Some(later(500))).await);
+    assert_eq!(harness.counts().await.scheduled, 1);
+    harness.live(later(600)).await;
 
-    assert_eq!(rig.network.calls(), 3);
-    let mut accounts: Vec<_> = rig.network.public.lock().unwrap().iter().map(|it| it.account.clone()).collect();
+    assert_eq!(harness.fake.calls(), 3);
+    let mut accounts: Vec<_> = harness.fake.public.lock().unwrap().iter().map(|it| it.account.clone()).collect();
     accounts.sort();
     assert_eq!(accounts, ["0", "1"], "each once");
-    assert_eq!(rig.post(&post).await.status, PostStatus::Published);
-    assert_eq!((rig.pending(0).await, rig.pending(1).await, rig.counts().await.published), (0, 0, 1));
+    assert_eq!(harness.post(&post).await.status, PostStatus::Published);
+    assert_eq!((harness.pending(0).await, harness.pending(1).await, harness.counts().await.published), (0, 0, 1));
 }
 
 #[tokio::test]
 async fn changed_failed_post_stays_failed_until_rescheduled() {
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Refused])).await;
-    let post = rig.schedule("Old", later(5)).await;
-    rig.live(later(60)).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::Refused])).await;
+    let post = harness.schedule("Old", later(5)).await;
+    harness.live(later(60)).await;
 
-    let changed = expect_done(rig.rewrite(&post, "New").await);
-    rig.live(later(600)).await;
-    assert_eq!((changed.status, rig.network.calls()), (PostStatus::Failed, 1));
-    expect_done(rig.reschedule(&post, Some(later(700))).await);
-    rig.live(later(800)).await;
+    let changed = expect_done(harness.rewrite(&post, "New").await);
+    harness.live(later(600)).await;
+    assert_eq!((changed.status, harness.fake.calls()), (PostStatus::Failed, 1));
+    expect_done(harness.reschedule(&post, Some(later(700))).await);
+    harness.live(later(800)).await;
 
-    assert_eq!(rig.network.texts(), ["New"]);
-    assert_eq!((rig.counts().await.published, rig.counts().await.failed), (1, 0));
+    assert_eq!(harness.fake.texts(), ["New"]);
+    assert_eq!((harness.counts().await.published, harness.counts().await.failed), (1, 0));
 }
 
 #[tokio::test]
 async fn failed_post_rescheduled_for_same_time_emits_an_event() {
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Refused])).await;
-    let post = rig.schedule("Hello", later(5)).await;
-    rig.live(later(60)).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::Refused])).await;
+    let post = harness.schedule("Hello", later(5)).await;
+    harness.live(later(60)).await;
 
-    expect_done(rig.reschedule(&post, Some(later(5))).await);
+    expect_done(harness.reschedule(&post, Some(later(5))).await);
 
-    let scheduled = rig.events.types().into_iter().filter(|it| *it == "post.scheduled").count();
+    let scheduled = harness.events.types().into_iter().filter(|it| *it == "post.scheduled").count();
     assert_eq!(scheduled, 2);
 }
 
 #[tokio::test]
 async fn concurrent_changes_and_delivery_publish_the_last_change() {
     for _ in 0..10 {
-        let rig = Rig::new().await;
-        let post = rig.schedule("Old", noon()).await;
-        let message = rig.queue.take().remove(0).1;
+        let harness = PublishingHarness::new().await;
+        let post = harness.schedule("Old", noon()).await;
+        let message = harness.queue.take().remove(0).1;
 
         let (delivered, changed) =
-            tokio::join!(rig.publishing.deliver(&rig.platforms, message), rig.rewrite(&post, "New"));
+            tokio::join!(harness.publishing.deliver(&harness.platforms, message), harness.rewrite(&post, "New"));
         delivered.unwrap();
-        rig.live(later(60)).await;
+        harness.live(later(60)).await;
 
         match changed {
-            Changed::Done(_) => assert_eq!(rig.network.texts(), ["New"]),
-            Changed::Invalid(_) => assert_eq!(rig.network.texts(), ["Old"]),
+            Changed::Done(_) => assert_eq!(harness.fake.texts(), ["New"]),
+            Changed::Invalid(_) => assert_eq!(harness.fake.texts(), ["Old"]),
             other => panic!("{other:?}"),
         }
-        assert_eq!(rig.post(&post).await.status, PostStatus::Published);
+        assert_eq!(harness.post(&post).await.status, PostStatus::Published);
     }
 }
 
 #[tokio::test]
 async fn concurrent_changes_are_applied_one_after_the_other() {
-    let rig = Rig::new().await;
-    let post = rig.schedule("Old", later(5000)).await;
+    let harness = PublishingHarness::new().await;
+    let post = harness.schedule("Old", later(5000)).await;
     let texts: Vec<_> = (0..12).map(|it| format!("New {it}")).collect();
 
-    let changed = futures::future::join_all(texts.iter().map(|it| rig.rewrite(&post, it))).await;
+    let changed = futures::future::join_all(texts.iter().map(|it| harness.rewrite(&post, it))).await;
 
     let mut revisions: Vec<_> = changed.into_iter().map(|it| expect_done(it).revision).collect();
     revisions.sort_unstable();
     assert_eq!(revisions, (2..=13).collect::<Vec<_>>(), "each is a change of the one before");
-    assert_eq!(rig.post(&post).await.revision, 13);
-    assert!(rig.clock.now() < later(12), "within the time of a request");
+    assert_eq!(harness.post(&post).await.revision, 13);
+    assert!(harness.clock.now() < later(12), "within the time of a request");
 }
 
 #[tokio::test]
 async fn concurrent_changes_and_deletions_all_get_a_response() {
-    let rig = Rig::new().await;
-    let post = rig.schedule("Old", later(5000)).await;
-    let read = rig.post(&post).await;
+    let harness = PublishingHarness::new().await;
+    let post = harness.schedule("Old", later(5000)).await;
+    let read = harness.post(&post).await;
     let new = || ChangePost { text: Some(text("New")), ..ChangePost::default() };
 
     let (changed, deleted) = futures::join!(
-        futures::future::try_join_all((0..6).map(|_| rig.publishing.change_post(read.clone(), new()))),
-        futures::future::try_join_all((0..2).map(|_| rig.publishing.delete_post(read.clone(), Authority::Posts, None))),
+        futures::future::try_join_all((0..6).map(|_| harness.publishing.change_post(read.clone(), new()))),
+        futures::future::try_join_all((0..2).map(|_| harness.publishing.delete_post(read.clone(), Authority::Posts, None))),
     );
 
     let (changed, deleted) = (changed.unwrap(), deleted.unwrap());
     assert_eq!(deleted.iter().filter(|it| matches!(it, Changed::Done(_))).count(), 1, "{deleted:?}");
     let ended = |it: &Changed| matches!(it, Changed::Done(_) | Changed::NotThere);
     assert!(changed.iter().chain(&deleted).all(ended), "{changed:?} {deleted:?}");
-    assert_eq!((rig.pending(0).await, rig.counts().await.count(None)), (0, 0));
-    assert_eq!((rig.deliveries(&post).await, rig.due().await), (Vec::new(), Vec::new()));
+    assert_eq!((harness.pending(0).await, harness.counts().await.count(None)), (0, 0));
+    assert_eq!((harness.deliveries(&post).await, harness.due().await), (Vec::new(), Vec::new()));
 }
 
 #[tokio::test]
 async fn change_that_makes_a_post_published_emits_one_event() {
-    let rig = Rig::with(2, Network::default().with_faults([PublishFault::Refused])).await;
-    let post = rig.schedule("Hello", later(100)).await;
-    rig.live(later(200)).await;
-    let failed = rig.post(&post).await;
+    let harness = PublishingHarness::with(2, FakePlatform::default().with_faults([PublishFault::Refused])).await;
+    let post = harness.schedule("Hello", later(100)).await;
+    harness.live(later(200)).await;
+    let failed = harness.post(&post).await;
     let public = failed.targets.iter().find(|it| it.status == TargetStatus::Published).unwrap();
     let kept = NewTarget::new(0, public.connection_id);
-    let count_published_events = || rig.events.types().iter().filter(|it| **it == "post.published").count();
+    let count_published_events = || harness.events.types().iter().filter(|it| **it == "post.published").count();
 
     // The change is applied although the event bus is down.
-    rig.events.down.store(true, Ordering::SeqCst);
+    harness.events.down.store(true, Ordering::SeqCst);
     let change = || ChangePost { targets: Some(vec![kept.clone()]), ..ChangePost::default() };
     let (one, other) =
-        tokio::join!(rig.publishing.change_post(failed.clone(), change()), rig.change(&failed, change()));
+        tokio::join!(harness.publishing.change_post(failed.clone(), change()), harness.change(&failed, change()));
     assert!([one.unwrap(), other].iter().any(|it| matches!(it, Changed::Done(_))));
-    rig.events.down.store(false, Ordering::SeqCst);
-    assert_eq!((rig.post(&post).await.status, count_published_events()), (PostStatus::Published, 0));
+    harness.events.down.store(false, Ordering::SeqCst);
+    assert_eq!((harness.post(&post).await.status, count_published_events()), (PostStatus::Published, 0));
 
-    rig.clock.advance(TimeDelta::minutes(1));
-    rig.publishing.empty_outbox().await.unwrap();
+    harness.clock.advance(TimeDelta::minutes(1));
+    harness.publishing.empty_outbox().await.unwrap();
     assert_eq!(count_published_events(), 1);
 }
 
 #[tokio::test]
 async fn drafts_only_caller_cannot_change_a_post_scheduled_meanwhile() {
-    let rig = Rig::new().await;
-    let post = rig.schedule("Old", later(5000)).await;
+    let harness = PublishingHarness::new().await;
+    let post = harness.schedule("Old", later(5000)).await;
     let at = |scheduled_at| ChangePost { scheduled_at: Some(scheduled_at), ..ChangePost::default() };
-    let draft = expect_done(rig.publishing.change_post(rig.post(&post).await, at(None)).await.unwrap());
+    let draft = expect_done(harness.publishing.change_post(harness.post(&post).await, at(None)).await.unwrap());
     let drafts = |request| ChangePost { authority: Authority::Drafts, ..request };
     let rewrite = || drafts(ChangePost { text: Some(text("New")), ..ChangePost::default() });
-    let change = async |read: &Post, request| rig.publishing.change_post(read.clone(), request).await.unwrap();
+    let change = async |read: &Post, request| harness.publishing.change_post(read.clone(), request).await.unwrap();
 
     assert_eq!(expect_done(change(&draft, rewrite()).await).text.as_str(), "New");
-    let draft = rig.post(&post).await;
+    let draft = harness.post(&post).await;
     assert!(matches!(change(&draft, drafts(at(Some(later(5000))))).await, Changed::DraftsOnly));
     let scheduled = expect_done(change(&draft, for_revision(draft.revision, at(Some(later(5000))))).await);
 
     for read in [&draft, &scheduled] {
         assert!(matches!(change(read, rewrite()).await, Changed::DraftsOnly));
         assert!(matches!(change(read, drafts(at(None))).await, Changed::DraftsOnly));
-        let deleted = rig.publishing.delete_post(read.clone(), Authority::Drafts, None).await.unwrap();
+        let deleted = harness.publishing.delete_post(read.clone(), Authority::Drafts, None).await.unwrap();
         assert!(matches!(deleted, Changed::DraftsOnly), "{deleted:?}");
     }
-    assert_eq!(rig.post(&post).await.text.as_str(), "New");
-    rig.live(later(6000)).await;
-    assert_eq!(rig.network.texts(), ["New"]);
+    assert_eq!(harness.post(&post).await.text.as_str(), "New");
+    harness.live(later(6000)).await;
+    assert_eq!(harness.fake.texts(), ["New"]);
 }
 
 fn for_revision(revision: u64, change: ChangePost) -> ChangePost {
@@ -336,15 +336,15 @@ fn for_revision(revision: u64, change: ChangePost) -> ChangePost {
 #[tokio::test]
 async fn concurrent_changes_of_one_revision_apply_once() {
     for _ in 0..10 {
-        let rig = Rig::new().await;
-        let post = rig.schedule("Old", later(5000)).await;
-        let read = rig.post(&post).await;
+        let harness = PublishingHarness::new().await;
+        let post = harness.schedule("Old", later(5000)).await;
+        let read = harness.post(&post).await;
         let change = |content| for_revision(1, ChangePost { text: Some(text(content)), ..ChangePost::default() });
 
         // Both read the first revision, so the later write conflicts with the earlier one.
         let (one, other) = tokio::join!(
-            rig.publishing.change_post(read.clone(), change("One")),
-            rig.publishing.change_post(read.clone(), change("Other")),
+            harness.publishing.change_post(read.clone(), change("One")),
+            harness.publishing.change_post(read.clone(), change("Other")),
         );
 
         let made: Vec<_> = match (one.unwrap(), other.unwrap()) {
@@ -352,49 +352,49 @@ async fn concurrent_changes_of_one_revision_apply_once() {
             (Changed::Stale, Changed::Done(post)) => vec![("Other", post)],
             ends => panic!("{ends:?}"),
         };
-        let now = rig.post(&post).await;
+        let now = harness.post(&post).await;
         assert_eq!((now.text.as_str(), now.revision, made[0].1.revision), (made[0].0, 2, 2));
     }
 }
 
 #[tokio::test]
 async fn wrong_revision_changes_and_deletes_nothing() {
-    let rig = Rig::new().await;
-    let post = rig.schedule("Old", later(5000)).await;
-    let first = rig.post(&post).await;
-    expect_done(rig.rewrite(&post, "New").await);
-    let now = rig.post(&post).await;
+    let harness = PublishingHarness::new().await;
+    let post = harness.schedule("Old", later(5000)).await;
+    let first = harness.post(&post).await;
+    expect_done(harness.rewrite(&post, "New").await);
+    let now = harness.post(&post).await;
 
     // Read before or after the other change.
     for read in [&first, &now] {
         for change in [ChangePost::default(), ChangePost { scheduled_at: Some(None), ..ChangePost::default() }] {
-            let changed = rig.publishing.change_post(read.clone(), for_revision(1, change)).await.unwrap();
+            let changed = harness.publishing.change_post(read.clone(), for_revision(1, change)).await.unwrap();
             assert!(matches!(changed, Changed::Stale), "{changed:?}");
         }
         let stale = IfMatch::revision(1);
-        let deleted = rig.publishing.delete_post(read.clone(), Authority::Posts, Some(&stale)).await.unwrap();
+        let deleted = harness.publishing.delete_post(read.clone(), Authority::Posts, Some(&stale)).await.unwrap();
         assert!(matches!(deleted, Changed::Stale), "{deleted:?}");
     }
-    assert_eq!(rig.post(&post).await, now);
+    assert_eq!(harness.post(&post).await, now);
 
-    let deleted = rig.publishing.delete_post(now, Authority::Posts, Some(&IfMatch::revision(2))).await.unwrap();
+    let deleted = harness.publishing.delete_post(now, Authority::Posts, Some(&IfMatch::revision(2))).await.unwrap();
     assert!(matches!(deleted, Changed::Done(_)), "{deleted:?}");
 }
 
 #[tokio::test]
 async fn draft_of_drafts_only_caller_needs_its_revision_to_schedule() {
-    let rig = Rig::new().await;
+    let harness = PublishingHarness::new().await;
     let request = CreatePost {
         text: Some(text("As it was read")),
-        targets: vec![NewTarget::new(0, rig.accounts[0].connection_id)],
+        targets: vec![NewTarget::new(0, harness.accounts[0].connection_id)],
         authority: Authority::Drafts,
         ..CreatePost::default()
     };
-    let Created::New(draft) = rig.publishing.create_post(rig.user.user_id, request).await.unwrap() else { panic!() };
+    let Created::New(draft) = harness.publishing.create_post(harness.user.user_id, request).await.unwrap() else { panic!() };
     let schedule = ChangePost { scheduled_at: Some(Some(later(5))), ..ChangePost::default() };
     let try_with = async |if_match| {
         let request = ChangePost { if_match, ..schedule.clone() };
-        rig.publishing.change_post(rig.post(&draft).await, request).await.unwrap()
+        harness.publishing.change_post(harness.post(&draft).await, request).await.unwrap()
     };
 
     for unnamed in [None, Some(IfMatch::Any)] {
@@ -402,45 +402,45 @@ async fn draft_of_drafts_only_caller_needs_its_revision_to_schedule() {
         assert!(matches!(changed, Changed::NeedsRevision), "{changed:?}");
     }
     let swapped = ChangePost { text: Some(text("Swapped")), authority: Authority::Drafts, ..ChangePost::default() };
-    expect_done(rig.change(&draft, swapped).await);
+    expect_done(harness.change(&draft, swapped).await);
     let changed = try_with(Some(IfMatch::revision(1))).await;
     assert!(matches!(changed, Changed::Stale), "{changed:?}");
-    assert_eq!(rig.post(&draft).await.status, PostStatus::Draft);
+    assert_eq!(harness.post(&draft).await.status, PostStatus::Draft);
 
     assert_eq!(expect_done(try_with(Some(IfMatch::revision(2))).await).status, PostStatus::Scheduled);
-    rig.live(later(60)).await;
-    assert_eq!(rig.network.texts(), ["Swapped"]);
+    harness.live(later(60)).await;
+    assert_eq!(harness.fake.texts(), ["Swapped"]);
 }
 
 #[tokio::test]
 async fn draft_changed_by_full_caller_needs_no_revision() {
-    let rig = Rig::new().await;
-    let post = rig.schedule("Hello", later(5000)).await;
-    expect_done(rig.reschedule(&post, None).await);
+    let harness = PublishingHarness::new().await;
+    let post = harness.schedule("Hello", later(5000)).await;
+    expect_done(harness.reschedule(&post, None).await);
     let by_drafts =
         |content| ChangePost { text: Some(text(content)), authority: Authority::Drafts, ..ChangePost::default() };
-    expect_done(rig.change(&post, by_drafts("Theirs")).await);
-    expect_done(rig.rewrite(&post, "Mine").await);
+    expect_done(harness.change(&post, by_drafts("Theirs")).await);
+    expect_done(harness.rewrite(&post, "Mine").await);
 
-    assert_eq!(expect_done(rig.reschedule(&post, Some(later(5000))).await).status, PostStatus::Scheduled);
+    assert_eq!(expect_done(harness.reschedule(&post, Some(later(5000))).await).status, PostStatus::Scheduled);
 }
 
 #[tokio::test]
 async fn post_waiting_for_reconnection_can_change_all_but_its_time() {
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Gone])).await;
-    let post = rig.schedule("Old", later(5)).await;
-    rig.live(later(300)).await;
-    assert!(rig.connection(0).await.connection.needs_reconnection);
-    let waiting = rig.post(&post).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::Gone])).await;
+    let post = harness.schedule("Old", later(5)).await;
+    harness.live(later(300)).await;
+    assert!(harness.connection(0).await.connection.needs_reconnection);
+    let waiting = harness.post(&post).await;
     assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
 
-    expect_done(rig.change(&post, ChangePost::default()).await);
-    let changed = expect_done(rig.rewrite(&post, "New").await);
+    expect_done(harness.change(&post, ChangePost::default()).await);
+    let changed = expect_done(harness.rewrite(&post, "New").await);
     assert_eq!((changed.status, changed.scheduled_at), (PostStatus::Scheduled, Some(later(5))));
-    assert_eq!(invalid_fields(rig.reschedule(&post, Some(later(900))).await), "platforms.0.connected_account_id");
-    rig.reconnect(0, Rig::credentials(None), None).await;
-    rig.live(later(1800)).await;
+    assert_eq!(invalid_fields(harness.reschedule(&post, Some(later(900))).await), "platforms.0.connected_account_id");
+    harness.reconnect(0, PublishingHarness::credentials(None), None).await;
+    harness.live(later(1800)).await;
 
-    assert_eq!(rig.network.texts(), ["New"]);
-    assert_eq!(rig.post(&post).await.status, PostStatus::Published);
+    assert_eq!(harness.fake.texts(), ["New"]);
+    assert_eq!(harness.post(&post).await.status, PostStatus::Published);
 }

@@ -5,16 +5,16 @@ use domain::post::PostStatus;
 use domain::testing::noon;
 
 use super::*;
-use crate::testing::{Network, PublishFault, Rig, later};
+use crate::testing::{FakePlatform, PublishFault, PublishingHarness, later};
 
 /// The deployment as another of its environments sees it.
-fn another(rig: &Rig) -> Publishing {
-    Publishing { held_permits: HeldPermits::default(), ..rig.publishing.clone() }
+fn another(harness: &PublishingHarness) -> Publishing {
+    Publishing { held_permits: HeldPermits::default(), ..harness.publishing.clone() }
 }
 
-async fn record_permits(rig: &Rig, subject: &LimitSubject, count: usize, began_at: DateTime<Utc>) {
+async fn record_permits(harness: &PublishingHarness, subject: &LimitSubject, count: usize, began_at: DateTime<Utc>) {
     for index in 0..count {
-        rig.store.record_permit(subject, &format!("other{index}"), began_at, random_u64()).await.unwrap();
+        harness.store.record_permit(subject, &format!("other{index}"), began_at, random_u64()).await.unwrap();
     }
 }
 
@@ -27,22 +27,22 @@ fn permits_are_a_quarter_and_at_least_one() {
 
 #[tokio::test]
 async fn delivery_without_permit_is_rescheduled_without_an_attempt() {
-    let rig = Rig::new().await;
-    let subject = LimitSubject::user(rig.user.user_id);
-    let post = rig.schedule("Hello", noon()).await;
-    record_permits(&rig, &subject, rig.publishing.concurrency_limits.permits(), noon() - TimeDelta::seconds(5)).await;
+    let harness = PublishingHarness::new().await;
+    let subject = LimitSubject::user(harness.user.user_id);
+    let post = harness.schedule("Hello", noon()).await;
+    record_permits(&harness, &subject, harness.publishing.concurrency_limits.permits(), noon() - TimeDelta::seconds(5)).await;
 
-    rig.live(later(4)).await;
-    let waiting = rig.delivery(&post).await;
-    assert_eq!((rig.network.calls(), waiting.attempts, waiting.has_begun), (0, 0, false));
+    harness.live(later(4)).await;
+    let waiting = harness.delivery(&post).await;
+    assert_eq!((harness.fake.calls(), waiting.attempts, waiting.has_begun), (0, 0, false));
     assert!(later(10) <= waiting.next_step_at && waiting.next_step_at <= later(13), "{}", waiting.next_step_at);
-    assert_eq!(rig.post(&post).await.status, PostStatus::Scheduled);
+    assert_eq!(harness.post(&post).await.status, PostStatus::Scheduled);
 
     // The permits expire.
-    rig.live(noon() + LEASE_DURATION + TimeDelta::seconds(60)).await;
-    assert_eq!((rig.network.texts(), rig.network.calls()), (vec!["Hello".to_owned()], 1));
+    harness.live(noon() + LEASE_DURATION + TimeDelta::seconds(60)).await;
+    assert_eq!((harness.fake.texts(), harness.fake.calls()), (vec!["Hello".to_owned()], 1));
     assert_eq!(
-        rig.store.in_flight_calls(&subject).await.unwrap().others("me", rig.clock.now()),
+        harness.store.in_flight_calls(&subject).await.unwrap().others("me", harness.clock.now()),
         0,
         "all permits are released"
     );
@@ -50,35 +50,35 @@ async fn delivery_without_permit_is_rescheduled_without_an_attempt() {
 
 #[tokio::test]
 async fn calls_of_one_environment_share_a_permit_until_the_last_ends() {
-    let rig = Rig::with(30, Network::default()).await;
-    let subject = LimitSubject::user(rig.user.user_id);
-    let gate = rig.network.hold_publish();
-    rig.schedule("Hello", noon()).await;
+    let harness = PublishingHarness::with(30, FakePlatform::default()).await;
+    let subject = LimitSubject::user(harness.user.user_id);
+    let gate = harness.fake.hold_publish();
+    harness.schedule("Hello", noon()).await;
     let deliver = |message| {
-        let (publishing, platforms) = (rig.publishing.clone(), rig.platforms.clone());
+        let (publishing, platforms) = (harness.publishing.clone(), harness.platforms.clone());
         async move { publishing.deliver(&platforms, message).await.unwrap() }
     };
-    let all = futures::future::join_all(rig.queue.take().into_iter().map(|it| deliver(it.1)));
+    let all = futures::future::join_all(harness.queue.take().into_iter().map(|it| deliver(it.1)));
     let count_permits = async {
         gate.entered().await;
-        let in_flight = rig.store.in_flight_calls(&subject).await.unwrap();
+        let in_flight = harness.store.in_flight_calls(&subject).await.unwrap();
         gate.open();
         in_flight.others("me", noon())
     };
 
     assert_eq!(tokio::join!(all, count_permits).1, 1);
-    assert_eq!(rig.network.calls(), 30);
-    assert_eq!(rig.store.in_flight_calls(&subject).await.unwrap().others("me", noon()), 0);
+    assert_eq!(harness.fake.calls(), 30);
+    assert_eq!(harness.store.in_flight_calls(&subject).await.unwrap().others("me", noon()), 0);
 }
 
 #[tokio::test]
 async fn single_call_needs_a_permit_only_if_slow() {
-    let rig = Rig::new().await;
-    let subject = LimitSubject::user(rig.user.user_id);
-    let publishing = another(&rig);
+    let harness = PublishingHarness::new().await;
+    let subject = LimitSubject::user(harness.user.user_id);
+    let publishing = another(&harness);
     let limiter = publishing.limiter();
     let acquire = || limiter.acquire(subject.clone(), InFlightCalls::default(), 5, false);
-    let in_flight = async || rig.store.in_flight_calls(&subject).await.unwrap();
+    let in_flight = async || harness.store.in_flight_calls(&subject).await.unwrap();
 
     limiter.with_permit(acquire().await.unwrap().unwrap(), async {}).await;
     assert_eq!(in_flight().await, InFlightCalls::default());
@@ -93,31 +93,31 @@ async fn single_call_needs_a_permit_only_if_slow() {
 
 #[tokio::test]
 async fn permits_of_fast_calls_are_awaited() {
-    let rig = Rig::new().await;
-    let subject = LimitSubject::user(rig.user.user_id);
-    record_permits(&rig, &subject, 1, noon()).await;
-    let in_flight = rig.store.in_flight_calls(&subject).await.unwrap();
+    let harness = PublishingHarness::new().await;
+    let subject = LimitSubject::user(harness.user.user_id);
+    record_permits(&harness, &subject, 1, noon()).await;
+    let in_flight = harness.store.in_flight_calls(&subject).await.unwrap();
     // The permit is released while this one waits for it.
-    let (publishing, store) = (another(&rig), rig.store.clone());
+    let (publishing, store) = (another(&harness), harness.store.clone());
     let limiter = publishing.limiter();
     let (permit, _) =
         tokio::join!(limiter.acquire(subject.clone(), in_flight, 1, true), store.release_permit(&subject, "other0"));
 
     assert!(permit.unwrap().unwrap().stored.is_some());
-    assert!(rig.clock.now() < later(1));
+    assert!(harness.clock.now() < later(1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn burst_of_fast_calls_is_not_rescheduled() {
-    let rig = Rig::new().await;
+    let harness = PublishingHarness::new().await;
     // Time passes only while all workers wait, so neither a waiting worker nor a busy machine uses
     // up the time of the others.
     let started_at = tokio::time::Instant::now();
     let clock = Clock::from_fn(move || noon() + TimeDelta::from_std(started_at.elapsed()).unwrap());
-    let subject = LimitSubject::user(rig.user.user_id);
-    let max_permits = rig.publishing.concurrency_limits.permits();
+    let subject = LimitSubject::user(harness.user.user_id);
+    let max_permits = harness.publishing.concurrency_limits.permits();
     let environments: Vec<_> =
-        (0..5 * max_permits).map(|_| Publishing { clock: clock.clone(), ..another(&rig) }).collect();
+        (0..5 * max_permits).map(|_| Publishing { clock: clock.clone(), ..another(&harness) }).collect();
 
     let calls = environments.iter().map(async |it| {
         let permit =
@@ -132,10 +132,10 @@ async fn burst_of_fast_calls_is_not_rescheduled() {
 
 #[tokio::test]
 async fn exclusive_call_gets_the_only_permit_even_in_one_environment() {
-    let rig = Rig::new().await;
+    let harness = PublishingHarness::new().await;
     let subject = LimitSubject::host("slow.example");
-    let limiter = rig.publishing.limiter();
-    let in_flight = async || rig.store.in_flight_calls(&subject).await.unwrap();
+    let limiter = harness.publishing.limiter();
+    let in_flight = async || harness.store.in_flight_calls(&subject).await.unwrap();
 
     let first = limiter.acquire_exclusive(subject.clone(), &in_flight().await).await.unwrap().unwrap();
     assert!(limiter.acquire_exclusive(subject.clone(), &in_flight().await).await.unwrap().is_none());
@@ -154,98 +154,98 @@ fn within(permit: Option<HostPermit>) -> Option<Duration> {
 }
 
 /// A call of this host that took too long and failed, or succeeded.
-async fn make_slow_call(rig: &Rig, host: &str, failed: bool) {
-    let permit = leave_for(&rig.publishing, host).await.unwrap();
-    let call = async { rig.clock.skip_to(rig.clock.now() + SLOW_CALL) };
-    rig.publishing.with_host_permit(permit, call, |_| failed).await.unwrap();
+async fn make_slow_call(harness: &PublishingHarness, host: &str, failed: bool) {
+    let permit = leave_for(&harness.publishing, host).await.unwrap();
+    let call = async { harness.clock.skip_to(harness.clock.now() + SLOW_CALL) };
+    harness.publishing.with_host_permit(permit, call, |_| failed).await.unwrap();
 }
 
 #[tokio::test]
 async fn repeatedly_slow_host_gets_one_permit_and_a_short_timeout() {
-    let rig = Rig::new().await;
-    let host = || leave_for(&rig.publishing, "slow.example");
+    let harness = PublishingHarness::new().await;
+    let host = || leave_for(&harness.publishing, "slow.example");
     for _ in 0..SLOW_CALLS {
         assert_eq!(within(host().await), None);
-        make_slow_call(&rig, "slow.example", true).await;
+        make_slow_call(&harness, "slow.example", true).await;
     }
 
     let permit = host().await.unwrap();
     assert_eq!(permit.0.as_ref().unwrap().within, Some(SLOW_HOST_TIMEOUT));
-    let in_flight = rig.store.in_flight_calls(&LimitSubject::host("slow.example")).await.unwrap();
-    assert_eq!(in_flight.others("another", rig.clock.now()), 1);
-    rig.clock.skip_to(rig.clock.now() + TimeDelta::seconds(2));
-    assert!(leave_for(&another(&rig), "slow.example").await.is_none(), "the one place is held");
+    let in_flight = harness.store.in_flight_calls(&LimitSubject::host("slow.example")).await.unwrap();
+    assert_eq!(in_flight.others("another", harness.clock.now()), 1);
+    harness.clock.skip_to(harness.clock.now() + TimeDelta::seconds(2));
+    assert!(leave_for(&another(&harness), "slow.example").await.is_none(), "the one place is held");
 
-    rig.publishing.with_host_permit(permit, async {}, |()| true).await.unwrap();
+    harness.publishing.with_host_permit(permit, async {}, |()| true).await.unwrap();
     assert_eq!(within(host().await), None, "it answered in time");
 }
 
 #[tokio::test]
 async fn slow_step_that_succeeds_is_not_a_slow_call() {
-    let rig = Rig::new().await;
+    let harness = PublishingHarness::new().await;
     for _ in 0..SLOW_CALLS {
-        make_slow_call(&rig, "busy.example", false).await;
+        make_slow_call(&harness, "busy.example", false).await;
     }
-    assert_eq!(within(leave_for(&rig.publishing, "busy.example").await), None);
+    assert_eq!(within(leave_for(&harness.publishing, "busy.example").await), None);
 }
 
 #[tokio::test]
 async fn permit_is_released_without_a_call_and_after_a_panic() {
-    let rig = Rig::new().await;
+    let harness = PublishingHarness::new().await;
     for _ in 0..SLOW_CALLS {
-        make_slow_call(&rig, "slow.example", true).await;
+        make_slow_call(&harness, "slow.example", true).await;
     }
     let subject = LimitSubject::host("slow.example");
-    let held = async || rig.store.in_flight_calls(&subject).await.unwrap().others("another", rig.clock.now());
+    let held = async || harness.store.in_flight_calls(&subject).await.unwrap().others("another", harness.clock.now());
 
-    let unused = leave_for(&rig.publishing, "slow.example").await.unwrap();
+    let unused = leave_for(&harness.publishing, "slow.example").await.unwrap();
     assert_eq!(held().await, 1);
-    rig.publishing.release_host_permit(unused).await;
+    harness.publishing.release_host_permit(unused).await;
     assert_eq!(held().await, 0);
 
-    drop(leave_for(&rig.publishing, "slow.example").await.unwrap());
-    assert!(rig.publishing.held_permits.all().is_empty(), "it is not counted for ever");
-    let next = leave_for(&rig.publishing, "slow.example").await.unwrap();
-    rig.publishing.release_host_permit(next).await;
+    drop(leave_for(&harness.publishing, "slow.example").await.unwrap());
+    assert!(harness.publishing.held_permits.all().is_empty(), "it is not counted for ever");
+    let next = leave_for(&harness.publishing, "slow.example").await.unwrap();
+    harness.publishing.release_host_permit(next).await;
     assert_eq!(held().await, 0, "the next gives it back");
 }
 
 #[tokio::test]
 async fn call_over_the_slow_host_timeout_is_cut_off() {
-    let rig = Rig::new().await;
-    let mut permit = leave_for(&rig.publishing, "slow.example").await.unwrap();
+    let harness = PublishingHarness::new().await;
+    let mut permit = leave_for(&harness.publishing, "slow.example").await.unwrap();
     permit.0.as_mut().unwrap().within = Some(Duration::from_millis(10));
 
-    assert_eq!(rig.publishing.with_host_permit(permit, std::future::pending::<()>(), |()| true).await, None);
+    assert_eq!(harness.publishing.with_host_permit(permit, std::future::pending::<()>(), |()| true).await, None);
 }
 
 #[tokio::test]
 async fn only_bursts_of_one_user_and_second_need_permits() {
-    let rig = Rig::with(3, Network::default()).await;
-    rig.schedule("three at once", later(400)).await;
-    rig.schedule("a second later", later(401)).await;
-    rig.clock.skip_to(later(300));
-    rig.queue.take();
+    let harness = PublishingHarness::with(3, FakePlatform::default()).await;
+    harness.schedule("three at once", later(400)).await;
+    harness.schedule("a second later", later(401)).await;
+    harness.clock.skip_to(later(300));
+    harness.queue.take();
 
-    rig.publishing.plan().await.unwrap();
+    harness.publishing.plan().await.unwrap();
 
-    let mut needs_permit: Vec<_> = rig.queue.take().iter().map(|it| it.1.needs_permit).collect();
+    let mut needs_permit: Vec<_> = harness.queue.take().iter().map(|it| it.1.needs_permit).collect();
     needs_permit.sort_unstable();
     assert_eq!(needs_permit, [false, false, true, true, true, true]);
 }
 
 #[tokio::test]
 async fn retry_needs_a_permit() {
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::Busy(None)])).await;
-    rig.schedule("Hello", later(400)).await;
-    rig.clock.skip_to(later(399));
-    rig.queue.take();
-    rig.publishing.plan().await.unwrap();
-    let [(_, message)] = rig.queue.take()[..] else { panic!() };
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::Busy(None)])).await;
+    harness.schedule("Hello", later(400)).await;
+    harness.clock.skip_to(later(399));
+    harness.queue.take();
+    harness.publishing.plan().await.unwrap();
+    let [(_, message)] = harness.queue.take()[..] else { panic!() };
     assert!(!message.needs_permit);
 
-    rig.deliver(message, 1).await;
+    harness.deliver(message, 1).await;
 
-    let [(_, DeliveryMessage { needs_permit, .. })] = rig.queue.take()[..] else { panic!() };
+    let [(_, DeliveryMessage { needs_permit, .. })] = harness.queue.take()[..] else { panic!() };
     assert!(needs_permit);
 }

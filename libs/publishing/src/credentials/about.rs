@@ -83,7 +83,7 @@ mod tests {
     use platforms::RefreshPolicy;
 
     use super::*;
-    use crate::testing::{Network, Rig, later};
+    use crate::testing::{FakePlatform, PublishingHarness, later};
 
     type AccountInfoResult = fn(&Connection) -> Result<Option<AccountDetails>, AttemptError>;
 
@@ -100,22 +100,22 @@ mod tests {
 
     /// An account whose credentials never expire, or expire at that time, and are checked now; with
     /// the results of its reads.
-    async fn rig(ends_at: Option<DateTime<Utc>>, results: &[AccountInfoResult]) -> Rig {
-        let rig = Rig::with(1, Network { renewal: RefreshPolicy::Rotating, ..Network::default() }).await;
-        rig.reconnect(0, Rig::credentials(ends_at), Some(noon())).await;
-        let connection = rig.connection(0).await.connection;
-        rig.network.about.lock().unwrap().extend(results.iter().map(|it| it(&connection)));
-        rig
+    async fn harness(ends_at: Option<DateTime<Utc>>, results: &[AccountInfoResult]) -> PublishingHarness {
+        let harness = PublishingHarness::with(1, FakePlatform { renewal: RefreshPolicy::Rotating, ..FakePlatform::default() }).await;
+        harness.reconnect(0, PublishingHarness::credentials(ends_at), Some(noon())).await;
+        let connection = harness.connection(0).await.connection;
+        harness.fake.about.lock().unwrap().extend(results.iter().map(|it| it(&connection)));
+        harness
     }
 
     #[tokio::test]
     async fn account_info_is_read_with_each_refresh_and_every_week() {
         for ends_at in [Some(later(600)), None] {
-            let rig = rig(ends_at, &[|it| Ok(Some(changed(it)))]).await;
+            let harness = harness(ends_at, &[|it| Ok(Some(changed(it)))]).await;
 
-            rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap();
+            harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap();
 
-            let read = rig.connection(0).await.connection;
+            let read = harness.connection(0).await.connection;
             assert_eq!(read.profile.username.as_deref(), Some("renamed"));
             assert_eq!(read.profile.display_name.as_deref(), Some("Rednamed"), "what misleads is left out");
             assert_eq!(read.rules.rules, [Rule::max_text(7, Counting::code_points())]);
@@ -131,38 +131,38 @@ mod tests {
         };
         let busy = |_: &Connection| Err(AttemptError::RetryLater { retry_at: None, reason: "down".to_owned() });
         for result in [other, busy, |_: &Connection| Ok(None)] as [AccountInfoResult; 3] {
-            let rig = rig(None, &[result]).await;
-            let before = rig.connection(0).await.connection;
+            let harness = harness(None, &[result]).await;
+            let before = harness.connection(0).await.connection;
 
-            rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap();
+            harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap();
 
-            assert_eq!(rig.connection(0).await.connection, before);
+            assert_eq!(harness.connection(0).await.connection, before);
         }
     }
 
     #[tokio::test]
     async fn rejected_unlimited_credentials_are_found_before_a_post_needs_them() {
         let unauthorized = |_: &Connection| Err(AttemptError::Unauthorized { reason: "revoked".to_owned() });
-        let rig = rig(None, &[unauthorized]).await;
+        let harness = harness(None, &[unauthorized]).await;
         // Without a refresh token, only the user can restore it.
-        let without = Credentials { refresh_token: None, ..Rig::credentials(None) };
-        rig.reconnect(0, without, Some(noon())).await;
+        let without = Credentials { refresh_token: None, ..PublishingHarness::credentials(None) };
+        harness.reconnect(0, without, Some(noon())).await;
 
-        rig.publishing.credential_service().refresh_due(&rig.renewable).await.unwrap();
+        harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap();
 
-        assert!(rig.connection(0).await.connection.needs_reconnection);
-        assert_eq!(rig.events.types(), ["connection.needs_reconnection"]);
+        assert!(harness.connection(0).await.connection.needs_reconnection);
+        assert_eq!(harness.events.types(), ["connection.needs_reconnection"]);
     }
 
     #[tokio::test]
     async fn account_info_does_not_overwrite_a_reconnection() {
-        let rig = rig(None, &[]).await;
-        let before = rig.connection(0).await.connection;
-        rig.reconnect(0, Rig::credentials(None), None).await;
+        let harness = harness(None, &[]).await;
+        let before = harness.connection(0).await.connection;
+        harness.reconnect(0, PublishingHarness::credentials(None), None).await;
         let about = changed(&before);
 
-        assert!(!rig.store.store_account_info(&before, &about.profile, &about.rules).await.unwrap());
+        assert!(!harness.store.store_account_info(&before, &about.profile, &about.rules).await.unwrap());
 
-        assert_eq!(rig.connection(0).await.connection.profile, before.profile);
+        assert_eq!(harness.connection(0).await.connection.profile, before.profile);
     }
 }

@@ -13,7 +13,7 @@ use super::caller::{self, Caller};
 use super::input::{self, File};
 use super::limits::{self, Route};
 use super::refusal::Refusal;
-use super::world::Shared;
+use super::pds_state::Shared;
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -21,16 +21,16 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/com.atproto.sync.getBlob", get(get_blob))
 }
 
-async fn upload(State(network): State<Shared>, caller: Caller, file: File) -> Result<Response, Refusal> {
-    let checked = caller::check_not_taken_down(&network).and_then(|()| caller.blob(&file.mime_type));
-    let limit = network.state().blobs.limit;
+async fn upload(State(fake): State<Shared>, caller: Caller, file: File) -> Result<Response, Refusal> {
+    let checked = caller::check_not_taken_down(&fake).and_then(|()| caller.blob(&file.mime_type));
+    let limit = fake.state().blobs.limit;
     // The body is read before anything is refused, because a client that is still
     // writing would not see the answer.
     let max_bytes = if checked.is_ok() && file.size_bytes <= limit { limit } else { 0 };
     let bytes = input::read(file.body, usize::try_from(max_bytes).unwrap_or(usize::MAX)).await;
     checked?;
-    let now = network.clock.now();
-    let mut state = network.state();
+    let now = fake.clock.now();
+    let mut state = fake.state();
     let allowance = limits::take(&mut state.limits, Route::UploadBlob, 1, now)?;
     let bytes = bytes.ok_or_else(Refusal::too_large)?;
     state.blobs.collect_expired(now);
@@ -45,10 +45,10 @@ struct GetBlobQuery {
 }
 
 async fn get_blob(
-    State(network): State<Shared>,
+    State(fake): State<Shared>,
     Query(GetBlobQuery { did, cid }): Query<GetBlobQuery>,
 ) -> Result<Response, Refusal> {
-    let state = network.state();
+    let state = fake.state();
     if did != account::DID {
         return Err(Refusal::bad("RepoNotFound", format!("Could not find repo for DID: {did}")));
     }

@@ -1,7 +1,7 @@
 //! The person in front of a browser.
 
 use http::header::{LOCATION, ORIGIN, REFERER};
-use platforms::conformance::network::Decision;
+use platforms::conformance::fake_platform::Decision;
 use url::Url;
 
 /// Opens the page, clicks, and reads where the browser is sent.

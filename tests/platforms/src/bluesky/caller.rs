@@ -8,7 +8,7 @@ use super::account::Status;
 use super::dpop::{self, Realm};
 use super::refusal::Refusal;
 use super::scope::{Action, Scopes};
-use super::world::{NetworkState, Shared};
+use super::pds_state::{PdsState, Shared};
 
 /// Somebody who may act for the account.
 pub(super) struct Caller(CallerScopes);
@@ -52,13 +52,13 @@ impl Caller {
 impl FromRequestParts<Shared> for Caller {
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, network: &Shared) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, fake: &Shared) -> Result<Self, Refusal> {
         let (scheme, token) = credentials(parts)?;
         if scheme.eq_ignore_ascii_case("bearer") {
-            check_bearer(network, token)?;
+            check_bearer(fake, token)?;
             Ok(Self(CallerScopes::All))
         } else if scheme.eq_ignore_ascii_case("dpop") {
-            check_dpop(network, parts, token).map(|scopes| Self(CallerScopes::Scopes(scopes)))
+            check_dpop(fake, parts, token).map(|scopes| Self(CallerScopes::Scopes(scopes)))
         } else {
             Err(Refusal::bad("InvalidToken", format!("Unsupported authorization type: {scheme}")))
         }
@@ -75,48 +75,48 @@ pub(super) fn credentials(parts: &Parts) -> Result<(&str, &str), Refusal> {
 
 /// Access tokens of password sessions are only signed, not stored, so they work until
 /// they expire even when the session has ended.
-fn check_bearer(network: &NetworkState, token: &str) -> Result<(), Refusal> {
+fn check_bearer(fake: &PdsState, token: &str) -> Result<(), Refusal> {
     let malformed = || Refusal::bad("InvalidToken", "Token could not be verified");
-    let token = network.key.verify("at+jwt", token).ok_or_else(malformed)?;
+    let token = fake.key.verify("at+jwt", token).ok_or_else(malformed)?;
     // Tokens of OAuth are bound to a key.
     if !token.claims["cnf"].is_null() {
         return Err(Refusal::bad("InvalidToken", "Malformed token"));
     }
-    let ended = network.state().passwords.has_ended(token.text("jti").unwrap_or_default());
-    if ended || token.time("exp").is_none_or(|exp| exp <= network.seconds()) {
+    let ended = fake.state().passwords.has_ended(token.text("jti").unwrap_or_default());
+    if ended || token.time("exp").is_none_or(|exp| exp <= fake.seconds()) {
         return Err(Refusal::bad("ExpiredToken", "Token has expired"));
     }
     Ok(())
 }
 
-fn check_dpop(network: &NetworkState, parts: &Parts, token: &str) -> Result<Scopes, Refusal> {
+fn check_dpop(fake: &PdsState, parts: &Parts, token: &str) -> Result<Scopes, Refusal> {
     let path = parts.uri.path();
-    let jkt = dpop::check(network, Realm::Pds, &parts.method, path, &parts.headers, Some(token))?;
+    let jkt = dpop::check(fake, Realm::Pds, &parts.method, path, &parts.headers, Some(token))?;
     let invalid = |why: &str| Refusal::unauthorized("invalid_token", why).with_challenge("invalid_token");
     let jkt = jkt.ok_or_else(|| invalid("DPoP proof required"))?;
-    let state = network.state();
+    let state = fake.state();
     let grant = state.grants.with_access(token).ok_or_else(|| invalid("Invalid token"))?;
     if grant.jkt != jkt {
         return Err(invalid("Invalid DPoP key binding"));
     }
-    if grant.access_ends <= network.clock.now() {
+    if grant.access_ends <= fake.clock.now() {
         return Err(invalid("Token expired"));
     }
     Ok(Scopes::read(&grant.scope))
 }
 
 /// Refuses while the account is taken down.
-pub(super) fn check_not_taken_down(network: &NetworkState) -> Result<(), Refusal> {
-    match network.state().account.status {
+pub(super) fn check_not_taken_down(fake: &PdsState) -> Result<(), Refusal> {
+    match fake.state().account.status {
         Status::TakenDown => Err(Refusal::unauthorized("AccountTakedown", "Account has been taken down")),
         Status::Active | Status::Deactivated => Ok(()),
     }
 }
 
 /// Refuses while the account is taken down or deactivated.
-pub(super) fn active(network: &NetworkState) -> Result<(), Refusal> {
-    check_not_taken_down(network)?;
-    match network.state().account.status {
+pub(super) fn active(fake: &PdsState) -> Result<(), Refusal> {
+    check_not_taken_down(fake)?;
+    match fake.state().account.status {
         Status::Deactivated => Err(Refusal::unauthorized("AccountDeactivated", "Account is deactivated")),
         Status::Active | Status::TakenDown => Ok(()),
     }

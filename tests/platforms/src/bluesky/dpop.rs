@@ -9,7 +9,7 @@ use url::Url;
 
 use super::jose::{self, Jwt, PublicKey};
 use super::refusal::Refusal;
-use super::world::{NetworkState, Shared};
+use super::pds_state::{PdsState, Shared};
 
 /// Which server a proof is for; each has nonces of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ enum ProofError {
 ///
 /// Returns the thumbprint of its key, `None` without a proof.
 pub(super) fn check(
-    network: &NetworkState,
+    fake: &PdsState,
     realm: Realm,
     method: &Method,
     path: &str,
@@ -48,14 +48,14 @@ pub(super) fn check(
     let mut proofs = headers.get_all("dpop").iter();
     let Some(proof) = proofs.next() else { return Ok(None) };
     let checked = match proof.to_str() {
-        Ok(proof) if proofs.next().is_none() => verify(network, realm, method, path, proof, access_token),
+        Ok(proof) if proofs.next().is_none() => verify(fake, realm, method, path, proof, access_token),
         _ => Err(ProofError::Other("DPoP header must contain a single proof")),
     };
     checked.map(Some).map_err(|bad| bad.refusal(realm))
 }
 
 fn verify(
-    network: &NetworkState,
+    fake: &PdsState,
     realm: Realm,
     method: &Method,
     path: &str,
@@ -68,20 +68,20 @@ fn verify(
     require(proof.header["typ"] == "dpop+jwt", "Failed to verify DPoP proof: unexpected typ")?;
     require(proof.is_signed_by(&key), "Failed to verify DPoP proof: signature verification failed")?;
 
-    let age = network.seconds() - proof.time("iat").ok_or(ProofError::Other("DPoP \"iat\" missing"))?;
+    let age = fake.seconds() - proof.time("iat").ok_or(ProofError::Other("DPoP \"iat\" missing"))?;
     let fresh = (-TOLERANCE_SECONDS..=PROOF_MAX_AGE_SECONDS + TOLERANCE_SECONDS).contains(&age);
     require(fresh, "Failed to verify DPoP proof: \"iat\" claim timestamp check failed")?;
     let jti = proof.text("jti").filter(|it| !it.is_empty()).ok_or(ProofError::Other("DPoP \"jti\" missing"))?;
     require(proof.text("htm") == Some(method.as_str()), "DPoP \"htm\" mismatch")?;
     let origin = match realm {
-        Realm::AuthorizationServer => network.issuer(),
-        Realm::Pds => network.pds(),
+        Realm::AuthorizationServer => fake.issuer(),
+        Realm::Pds => fake.pds(),
     };
     require(proof.text("htu").is_some_and(|it| is_same_url(it, origin, path)), "DPoP \"htu\" mismatch")?;
 
     match proof.text("nonce") {
         None => return Err(ProofError::Nonce("Authorization server requires nonce in DPoP proof")),
-        Some(nonce) if !is_valid_nonce(network, realm, nonce) => {
+        Some(nonce) if !is_valid_nonce(fake, realm, nonce) => {
             return Err(ProofError::Nonce("DPoP \"nonce\" mismatch"));
         }
         Some(_) => {}
@@ -90,7 +90,7 @@ fn verify(
         Some(token) => require(proof.text("ath") == Some(&jose::digest(token)), "DPoP \"ath\" mismatch")?,
         None => require(proof.claims["ath"].is_null(), "DPoP \"ath\" claim not allowed")?,
     }
-    require(network.state().is_first_use("proof", jti), "DPoP proof replayed")?;
+    require(fake.state().is_first_use("proof", jti), "DPoP proof replayed")?;
     Ok(key.thumbprint())
 }
 
@@ -124,14 +124,14 @@ impl ProofError {
 
 /// Whether a request will be refused only for its nonce. It is not carried out then,
 /// and the client has to send it again.
-pub(super) fn is_denied(network: &NetworkState, realm: Realm, headers: &HeaderMap) -> bool {
+pub(super) fn is_denied(fake: &PdsState, realm: Realm, headers: &HeaderMap) -> bool {
     let Some(proof) = headers.get("dpop").and_then(|it| Jwt::read(it.to_str().ok()?)) else { return false };
-    !proof.text("nonce").is_some_and(|it| is_valid_nonce(network, realm, it))
+    !proof.text("nonce").is_some_and(|it| is_valid_nonce(fake, realm, it))
 }
 
 /// Adds the next nonce to those answers to which real servers add it.
 pub(super) async fn add_nonce(
-    State((network, realm)): State<(Shared, Realm)>,
+    State((fake, realm)): State<(Shared, Realm)>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -144,22 +144,22 @@ pub(super) async fn add_nonce(
     };
     let mut response = next.run(request).await;
     if brings {
-        let nonce = nonce(&network, realm, now(&network) + 1);
+        let nonce = nonce(&fake, realm, now(&fake) + 1);
         response.headers_mut().insert("dpop-nonce", nonce.parse().expect("base64url fits into a header"));
     }
     response
 }
 
-fn is_valid_nonce(network: &NetworkState, realm: Realm, sent: &str) -> bool {
-    let now = now(network);
-    (now - 1..=now + 1).any(|it| nonce(network, realm, it) == sent)
+fn is_valid_nonce(fake: &PdsState, realm: Realm, sent: &str) -> bool {
+    let now = now(fake);
+    (now - 1..=now + 1).any(|it| nonce(fake, realm, it) == sent)
 }
 
 /// The number of the current nonce.
-fn now(network: &NetworkState) -> i64 {
-    network.seconds().div_euclid(ROTATION_SECONDS)
+fn now(fake: &PdsState) -> i64 {
+    fake.seconds().div_euclid(ROTATION_SECONDS)
 }
 
-fn nonce(network: &NetworkState, realm: Realm, number: i64) -> String {
-    jose::digest(&format!("{} {realm:?} {number}", network.secret))
+fn nonce(fake: &PdsState, realm: Realm, number: i64) -> String {
+    jose::digest(&format!("{} {realm:?} {number}", fake.secret))
 }

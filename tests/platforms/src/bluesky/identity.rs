@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::account;
 use super::refusal::Refusal;
-use super::world::Shared;
+use super::pds_state::Shared;
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -23,12 +23,12 @@ pub(super) fn routes() -> Router<Shared> {
 }
 
 /// The PLC directory.
-async fn document(State(network): State<Shared>, Path(did): Path<String>) -> Response {
+async fn document(State(fake): State<Shared>, Path(did): Path<String>) -> Response {
     let Some(handle) = account::find_handle(&did) else {
         let message = json!({ "message": format!("DID not registered: {did}") });
         return (StatusCode::NOT_FOUND, Json(message)).into_response();
     };
-    let moved_to = network.state().account.moved_to.clone().filter(|_| did == account::DID);
+    let moved_to = fake.state().account.moved_to.clone().filter(|_| did == account::DID);
     let document = json!({
         "@context": ["https://www.w3.org/ns/did/v1", "https://w3id.org/security/multikey/v1"],
         "id": did,
@@ -37,17 +37,17 @@ async fn document(State(network): State<Shared>, Path(did): Path<String>) -> Res
         "service": [{
             "id": "#atproto_pds",
             "type": "AtprotoPersonalDataServer",
-            "serviceEndpoint": moved_to.unwrap_or_else(|| network.pds().to_owned()),
+            "serviceEndpoint": moved_to.unwrap_or_else(|| fake.pds().to_owned()),
         }],
     });
     ([(CONTENT_TYPE, "application/did+ld+json; charset=utf-8")], document.to_string()).into_response()
 }
 
 /// Which authorization server the data server listens to.
-async fn protected_resource(State(network): State<Shared>) -> Json<Value> {
+async fn protected_resource(State(fake): State<Shared>) -> Json<Value> {
     Json(json!({
-        "resource": network.pds(),
-        "authorization_servers": [network.issuer()],
+        "resource": fake.pds(),
+        "authorization_servers": [fake.issuer()],
         "scopes_supported": [],
         "bearer_methods_supported": ["header"],
         "resource_documentation": "https://atproto.com",
@@ -71,10 +71,10 @@ struct ActorQuery {
 
 /// The `AppView`.
 async fn profile(
-    State(network): State<Shared>,
+    State(fake): State<Shared>,
     Query(ActorQuery { actor }): Query<ActorQuery>,
 ) -> Result<Json<Value>, Refusal> {
-    let state = network.state();
+    let state = fake.state();
     if !state.account.app_view {
         let message = format!("No service configured for {}", "app.bsky.actor.getProfile");
         return Err(Refusal::invalid(message));
@@ -88,7 +88,7 @@ async fn profile(
             profile["displayName"] = name.into();
         }
         if let Some(cid) = entry.value["avatar"]["ref"]["$link"].as_str() {
-            let (pds, did) = (network.pds(), account::DID);
+            let (pds, did) = (fake.pds(), account::DID);
             profile["avatar"] = format!("{pds}/xrpc/com.atproto.sync.getBlob?did={did}&cid={cid}").into();
         }
     }

@@ -19,8 +19,8 @@ use http::{HeaderMap, Method};
 
 use super::dpop::{self, Realm};
 use super::refusal::Refusal;
-use super::world::client::{Client, ClientAuth};
-use super::world::{NetworkState, Shared};
+use super::pds_state::client::{Client, ClientAuth};
+use super::pds_state::{PdsState, Shared};
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -95,14 +95,14 @@ struct Known {
 impl Posted {
     /// Checks the proof first, as real servers do: a request that lacks a nonce
     /// has not used its assertion up.
-    fn authenticate(&self, network: &NetworkState, missing: &str) -> Result<Known, Refusal> {
+    fn authenticate(&self, fake: &PdsState, missing: &str) -> Result<Known, Refusal> {
         let client_id = self.form.want("client_id", missing)?;
-        let jkt = dpop::check(network, Realm::AuthorizationServer, &self.method, &self.path, &self.headers, None)?;
-        let client = Client::find(client_id, &network.state().clients)?;
+        let jkt = dpop::check(fake, Realm::AuthorizationServer, &self.method, &self.path, &self.headers, None)?;
+        let client = Client::find(client_id, &fake.state().clients)?;
         let jkt = jkt.ok_or_else(|| {
             Refusal::oauth("invalid_dpop_proof", "DPoP proof required").with_challenge("invalid_dpop_proof")
         })?;
-        let auth = client.authenticate(&self.form, network, &jkt)?;
+        let auth = client.authenticate(&self.form, fake, &jkt)?;
         Ok(Known { client, auth, jkt })
     }
 }

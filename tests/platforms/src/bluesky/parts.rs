@@ -14,8 +14,8 @@ use super::input::{self, File, Input};
 use super::refusal::Refusal;
 use super::service;
 use super::video::{Bearer, TYPES};
-use super::world::parts::Upload;
-use super::world::{NetworkState, Shared, State as Everything};
+use super::pds_state::parts::Upload;
+use super::pds_state::{PdsState, Shared, State as Everything};
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -39,20 +39,20 @@ struct PartQuery {
 }
 
 /// All of it takes the token that `uploadVideo` takes.
-fn verify(network: &NetworkState, token: &str) -> Result<(), Refusal> {
-    service::verify(network, token, &network.pds_did(), "com.atproto.repo.uploadBlob")
+fn verify(fake: &PdsState, token: &str) -> Result<(), Refusal> {
+    service::verify(fake, token, &fake.pds_did(), "com.atproto.repo.uploadBlob")
 }
 
 fn unknown_upload() -> Refusal {
     Refusal::bad("UploadNotFound", "Upload not found")
 }
 
-async fn start(State(network): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
-    verify(&network, &token)?;
+async fn start(State(fake): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
+    verify(&fake, &token)?;
     let mime_type = input.text("mimeType")?;
     let size_bytes = input.0["sizeBytes"].as_u64().filter(|it| 0 < *it);
     let size_bytes = size_bytes.ok_or_else(|| Refusal::invalid("Input must have the property \"sizeBytes\""))?;
-    let mut state = network.state();
+    let mut state = fake.state();
     let videos = &mut state.videos;
     let Some(part_bytes) = videos.parts.part_bytes else {
         return Err(Refusal::bad("MethodNotImplemented", "Method Not Implemented"));
@@ -66,12 +66,12 @@ async fn start(State(network): State<Shared>, Bearer(token): Bearer, input: Inpu
     if videos.left == 0 {
         return Err(Refusal::bad("DailyLimitExceeded", "You have reached your daily limit of videos"));
     }
-    let id = videos.parts.start(size_bytes, part_bytes, network.clock.now());
+    let id = videos.parts.start(size_bytes, part_bytes, fake.clock.now());
     Ok(Json(videos.parts.uploads[&id].plan(&id)))
 }
 
 async fn part(
-    State(network): State<Shared>,
+    State(fake): State<Shared>,
     Bearer(token): Bearer,
     Query(PartQuery { job_id, part_number }): Query<PartQuery>,
     file: File,
@@ -79,9 +79,9 @@ async fn part(
     let (announced, mime_type) = (file.size_bytes, file.mime_type);
     // Read in any case: a client that still writes would not see the answer.
     let bytes = input::read(file.body, usize::try_from(VIDEO).unwrap_or(usize::MAX)).await;
-    verify(&network, &token)?;
-    let now = network.clock.now();
-    let mut state = network.state();
+    verify(&fake, &token)?;
+    let now = fake.clock.now();
+    let mut state = fake.state();
     let upload = state.videos.parts.uploads.get_mut(&job_id).ok_or_else(unknown_upload)?;
     if upload.job.is_some() {
         return Err(Refusal::bad("UploadAlreadyCompleted", "The upload is complete"));
@@ -101,10 +101,10 @@ async fn part(
     Ok(Json(json!({ "partNumber": part_number, "sizeBytes": length })))
 }
 
-async fn finish(State(network): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
-    verify(&network, &token)?;
+async fn finish(State(fake): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
+    verify(&fake, &token)?;
     let id = input.text("jobId")?;
-    let mut state = network.state();
+    let mut state = fake.state();
     let Everything { videos, blobs, .. } = &mut *state;
     let upload = videos.parts.uploads.get(id).ok_or_else(unknown_upload)?;
     if let Some(failure) = upload.failure {
@@ -136,13 +136,13 @@ async fn finish(State(network): State<Shared>, Bearer(token): Bearer, input: Inp
 }
 
 async fn status(
-    State(network): State<Shared>,
+    State(fake): State<Shared>,
     Bearer(token): Bearer,
     Query(JobQuery { job_id }): Query<JobQuery>,
 ) -> Result<Json<Value>, Refusal> {
-    verify(&network, &token)?;
-    let now = network.clock.now();
-    let state = network.state();
+    verify(&fake, &token)?;
+    let now = fake.clock.now();
+    let state = fake.state();
     let upload = state.videos.parts.uploads.get(&job_id).ok_or_else(unknown_upload)?;
     let mut status = upload.plan(&job_id);
     status["receivedParts"] = upload.parts.keys().copied().collect();

@@ -14,8 +14,8 @@ use super::input::{self, Input};
 use super::limits::{self, Allowance, Route};
 use super::refusal::Refusal;
 use super::scope::Action;
-use super::world::repo::{Entry, Prepared};
-use super::world::{NetworkState, Shared, State as Everything};
+use super::pds_state::repo::{Entry, Prepared};
+use super::pds_state::{PdsState, Shared, State as Everything};
 use super::{account, embed, tid};
 
 pub(super) fn routes() -> Router<Shared> {
@@ -54,15 +54,15 @@ impl<'a> Swap<'a> {
     }
 }
 
-async fn put(State(network): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn put(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
     let (collection, rkey) = (input.text("collection")?, input.text("rkey")?);
-    let allowance = check_may_write(&network, &input, 2)?;
+    let allowance = check_may_write(&fake, &input, 2)?;
     caller.repo(Action::Create, collection)?;
     caller.repo(Action::Update, collection)?;
     let prepared = Prepared::read(collection, Some(rkey), input.0["record"].clone(), String::new)?;
 
-    let now = network.clock.now();
-    let mut state = network.state();
+    let now = fake.clock.now();
+    let mut state = fake.state();
     let current = state.repo.get(collection, rkey).map(|it| it.cid.clone());
     let status = prepared.status;
     let mut answer = json!({
@@ -81,15 +81,15 @@ async fn put(State(network): State<Shared>, caller: Caller, input: Input) -> Res
     Ok((allowance.headers(), Json(answer)).into_response())
 }
 
-async fn create(State(network): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn create(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
     let collection = input.text("collection")?;
-    let allowance = check_may_write(&network, &input, 3)?;
+    let allowance = check_may_write(&fake, &input, 3)?;
     caller.repo(Action::Create, collection)?;
     let rkey = input.0["rkey"].as_str();
-    let prepared = Prepared::read(collection, rkey, input.0["record"].clone(), || next_key(&network))?;
+    let prepared = Prepared::read(collection, rkey, input.0["record"].clone(), || next_key(&fake))?;
 
-    let now = network.clock.now();
-    let mut state = network.state();
+    let now = fake.clock.now();
+    let mut state = fake.state();
     check_key_is_free(&state, &prepared.entry)?;
     let mut answer = json!({
         "uri": prepared.entry.uri(),
@@ -101,12 +101,12 @@ async fn create(State(network): State<Shared>, caller: Caller, input: Input) -> 
     Ok((allowance.headers(), Json(answer)).into_response())
 }
 
-async fn delete(State(network): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn delete(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
     let (collection, rkey) = (input.text("collection")?, input.text("rkey")?);
-    let allowance = check_may_write(&network, &input, 1)?;
+    let allowance = check_may_write(&fake, &input, 1)?;
     caller.repo(Action::Delete, collection)?;
-    let now = network.clock.now();
-    let mut state = network.state();
+    let now = fake.clock.now();
+    let mut state = fake.state();
     let mut answer = json!({});
     if remove(&mut state, collection, rkey) {
         answer["commit"] = state.repo.commit(now);
@@ -114,7 +114,7 @@ async fn delete(State(network): State<Shared>, caller: Caller, input: Input) -> 
     Ok((allowance.headers(), Json(answer)).into_response())
 }
 
-async fn apply_writes(State(network): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn apply_writes(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
     let writes = input.0["writes"].as_array();
     let writes = writes.filter(|it| it.len() <= 200).ok_or_else(|| Refusal::invalid("Too many writes. Max: 200"))?;
     let actions: Vec<Action> = writes.iter().map(action).collect::<Result<_, _>>()?;
@@ -123,7 +123,7 @@ async fn apply_writes(State(network): State<Shared>, caller: Caller, input: Inpu
         Action::Update => 2,
         Action::Delete => 1,
     };
-    let allowance = check_may_write(&network, &input, actions.iter().map(points).sum())?;
+    let allowance = check_may_write(&fake, &input, actions.iter().map(points).sum())?;
 
     let mut prepared = Vec::new();
     for (write, &action) in writes.iter().zip(&actions) {
@@ -134,12 +134,12 @@ async fn apply_writes(State(network): State<Shared>, caller: Caller, input: Inpu
         let read = if action == Action::Delete {
             None
         } else {
-            Some(Prepared::read(collection, rkey, value, || next_key(&network))?)
+            Some(Prepared::read(collection, rkey, value, || next_key(&fake))?)
         };
         prepared.push((action, collection, rkey.unwrap_or_default(), read));
     }
-    let now = network.clock.now();
-    let mut state = network.state();
+    let now = fake.clock.now();
+    let mut state = fake.state();
     for (action, _, _, read) in &prepared {
         let Some(read) = read else { continue };
         if *action == Action::Create {
@@ -175,17 +175,17 @@ fn action(write: &Value) -> Result<Action, Refusal> {
 }
 
 /// Whether the account writes at all, into its own repository, and not too often.
-fn check_may_write(network: &NetworkState, input: &Input, points: u64) -> Result<Allowance, Refusal> {
-    let allowance = limits::take(&mut network.state().limits, Route::Write, points, network.clock.now())?;
+fn check_may_write(fake: &PdsState, input: &Input, points: u64) -> Result<Allowance, Refusal> {
+    let allowance = limits::take(&mut fake.state().limits, Route::Write, points, fake.clock.now())?;
     if !account::is_it(input.text("repo")?) {
         return Err(Refusal::unauthorized("AuthenticationRequired", "Authentication Required"));
     }
-    caller::active(network)?;
+    caller::active(fake)?;
     Ok(allowance)
 }
 
-fn next_key(network: &NetworkState) -> String {
-    tid::at(network.clock.now(), network.state().repo.commits() + 1)
+fn next_key(fake: &PdsState) -> String {
+    tid::at(fake.clock.now(), fake.state().repo.commits() + 1)
 }
 
 /// Refuses a key that is taken. Real servers answer 500, as if it were their fault.
@@ -241,9 +241,9 @@ struct Wanted {
     cid: Option<String>,
 }
 
-async fn get_record(State(network): State<Shared>, Query(wanted): Query<Wanted>) -> Result<Json<Value>, Refusal> {
+async fn get_record(State(fake): State<Shared>, Query(wanted): Query<Wanted>) -> Result<Json<Value>, Refusal> {
     let Wanted { repo, collection, rkey, cid } = wanted;
-    let state = network.state();
+    let state = fake.state();
     if repo == account::OTHER_DID {
         return state.others.record(&collection, &rkey).map(Json);
     }
@@ -267,7 +267,7 @@ struct ListRecordsQuery {
 }
 
 /// By key, the greatest first.
-async fn list(State(network): State<Shared>, Query(page): Query<ListRecordsQuery>) -> Result<Json<Value>, Refusal> {
+async fn list(State(fake): State<Shared>, Query(page): Query<ListRecordsQuery>) -> Result<Json<Value>, Refusal> {
     if !account::is_it(&page.repo) {
         return Err(Refusal::invalid(format!("Could not find repo: {}", page.repo)));
     }
@@ -275,7 +275,7 @@ async fn list(State(network): State<Shared>, Query(page): Query<ListRecordsQuery
     if !(1..=100).contains(&limit) {
         return Err(Refusal::invalid("limit has to be between 1 and 100"));
     }
-    let state = network.state();
+    let state = fake.state();
     let mut entries: Vec<&Entry> = state.repo.entries(&page.collection).collect();
     let upwards = page.reverse.unwrap_or(false);
     entries.sort_by(|one, other| if upwards { one.rkey.cmp(&other.rkey) } else { other.rkey.cmp(&one.rkey) });

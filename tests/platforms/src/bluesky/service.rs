@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::caller::Caller;
 use super::refusal::Refusal;
-use super::world::{NetworkState, Shared};
+use super::pds_state::{PdsState, Shared};
 use super::{account, jose};
 
 pub(super) fn routes() -> Router<Shared> {
@@ -17,15 +17,15 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/com.atproto.server.getServiceAuth", get(service_auth))
 }
 
-async fn describe(State(network): State<Shared>) -> Json<Value> {
+async fn describe(State(fake): State<Shared>) -> Json<Value> {
     let mut server = json!({
-        "did": network.pds_did(),
+        "did": fake.pds_did(),
         "availableUserDomains": [".test"],
         "inviteCodeRequired": false,
         "links": {},
         "contact": {},
     });
-    let state = network.state();
+    let state = fake.state();
     // `@atproto/pds` says it since 0.5.22 of July 2026, which has had galleries for two months.
     if !state.knows_no_galleries {
         server["blobUploadLimit"] = state.blobs.limit.into();
@@ -42,7 +42,7 @@ struct Wanted {
 
 /// A token with which the account calls one method of another service.
 async fn service_auth(
-    State(network): State<Shared>,
+    State(fake): State<Shared>,
     caller: Caller,
     Query(wanted): Query<Wanted>,
 ) -> Result<Json<Value>, Refusal> {
@@ -51,7 +51,7 @@ async fn service_auth(
     if !aud.starts_with("did:") {
         return Err(Refusal::invalid("aud must be a valid atproto DID or did#serviceId reference"));
     }
-    let now = network.seconds();
+    let now = fake.seconds();
     let lives = exp.map_or(60, |exp| exp - now);
     let longest = if lxm.is_some() { 3600 } else { 60 };
     if lives < 0 {
@@ -69,16 +69,16 @@ async fn service_auth(
         "exp": now + lives,
         "jti": jose::random(""),
     });
-    Ok(Json(json!({ "token": network.key.sign("JWT", &claims) })))
+    Ok(Json(json!({ "token": fake.key.sign("JWT", &claims) })))
 }
 
 /// Whether a token of [`service_auth`] is for this method at this service.
-pub(super) fn verify(network: &NetworkState, token: &str, audience: &str, method: &str) -> Result<(), Refusal> {
+pub(super) fn verify(fake: &PdsState, token: &str, audience: &str, method: &str) -> Result<(), Refusal> {
     let refuse = |error: &str, message: &str| Err(Refusal::unauthorized(error, message));
-    let Some(token) = network.key.verify("JWT", token) else {
+    let Some(token) = fake.key.verify("JWT", token) else {
         return refuse("BadJwtSignature", "jwt signature does not match jwt issuer");
     };
-    if token.time("exp").is_none_or(|exp| exp <= network.seconds()) {
+    if token.time("exp").is_none_or(|exp| exp <= fake.seconds()) {
         return refuse("JwtExpired", "jwt expired");
     }
     if token.text("aud") != Some(audience) {

@@ -14,7 +14,7 @@ use super::input::Input;
 use super::jose;
 use super::limits::{self, Route};
 use super::refusal::Refusal;
-use super::world::{NetworkState, Shared};
+use super::pds_state::{PdsState, Shared};
 
 const ACCESS_LIVES: TimeDelta = TimeDelta::hours(2);
 
@@ -26,16 +26,16 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/com.atproto.server.getSession", get(get_session))
 }
 
-async fn create(State(network): State<Shared>, input: Input) -> Result<Response, Refusal> {
+async fn create(State(fake): State<Shared>, input: Input) -> Result<Response, Refusal> {
     let (identifier, password) = (input.text("identifier")?, input.text("password")?);
-    let now = network.clock.now();
-    let allowance = limits::take(&mut network.state().limits, Route::CreateSession, 1, now)?;
+    let now = fake.clock.now();
+    let allowance = limits::take(&mut fake.state().limits, Route::CreateSession, 1, now)?;
 
     let wrong = || Refusal::unauthorized("AuthenticationRequired", "Invalid identifier or password");
     if !account::is_it(identifier) && !identifier.eq_ignore_ascii_case(account::EMAIL) {
         return Err(wrong());
     }
-    let mut state = network.state();
+    let mut state = fake.state();
     let of_app = password == state.passwords.current();
     if !of_app && password != account::MAIN_PASSWORD {
         return Err(wrong());
@@ -45,11 +45,11 @@ async fn create(State(network): State<Shared>, input: Input) -> Result<Response,
         return Err(Refusal::unauthorized("AuthFactorTokenRequired", message));
     }
     drop(state);
-    caller::check_not_taken_down(&network)?;
-    state = network.state();
+    caller::check_not_taken_down(&fake)?;
+    state = fake.state();
     let refresh = state.passwords.add(of_app, now);
     drop(state);
-    Ok((allowance.headers(), answer(&network, &refresh)).into_response())
+    Ok((allowance.headers(), answer(&fake, &refresh)).into_response())
 }
 
 /// A refresh token that was signed here and is not over: its id.
@@ -58,67 +58,67 @@ struct RefreshToken(String);
 impl FromRequestParts<Shared> for RefreshToken {
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, network: &Shared) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, fake: &Shared) -> Result<Self, Refusal> {
         let (scheme, token) = caller::credentials(parts)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
             return Err(Refusal::unauthorized("AuthMissing", "Authentication Required"));
         }
         let malformed = || Refusal::bad("InvalidToken", "Token could not be verified");
-        let token = network.key.verify("refresh+jwt", token).ok_or_else(malformed)?;
-        if token.time("exp").is_none_or(|exp| exp <= network.seconds()) {
+        let token = fake.key.verify("refresh+jwt", token).ok_or_else(malformed)?;
+        if token.time("exp").is_none_or(|exp| exp <= fake.seconds()) {
             return Err(Refusal::bad("ExpiredToken", "Token has expired"));
         }
         token.text("jti").map(|it| Self(it.to_owned())).ok_or_else(malformed)
     }
 }
 
-async fn refresh(State(network): State<Shared>, RefreshToken(id): RefreshToken) -> Result<Json<Value>, Refusal> {
-    caller::check_not_taken_down(&network)?;
-    let next = network.state().passwords.rotate(&id, network.clock.now());
+async fn refresh(State(fake): State<Shared>, RefreshToken(id): RefreshToken) -> Result<Json<Value>, Refusal> {
+    caller::check_not_taken_down(&fake)?;
+    let next = fake.state().passwords.rotate(&id, fake.clock.now());
     let next = next.ok_or_else(|| Refusal::bad("ExpiredToken", "Token has been revoked"))?;
-    Ok(answer(&network, &next))
+    Ok(answer(&fake, &next))
 }
 
-async fn delete(State(network): State<Shared>, RefreshToken(id): RefreshToken) {
-    network.state().passwords.refresh.remove(&id);
+async fn delete(State(fake): State<Shared>, RefreshToken(id): RefreshToken) {
+    fake.state().passwords.refresh.remove(&id);
 }
 
-async fn get_session(State(network): State<Shared>, caller: Caller) -> Json<Value> {
-    Json(session(&network, caller.can_see_email()))
+async fn get_session(State(fake): State<Shared>, caller: Caller) -> Json<Value> {
+    Json(session(&fake, caller.can_see_email()))
 }
 
-fn answer(network: &NetworkState, refresh: &str) -> Json<Value> {
-    let now = network.clock.now();
+fn answer(fake: &PdsState, refresh: &str) -> Json<Value> {
+    let now = fake.clock.now();
     let access = jose::random("");
-    let mut state = network.state();
+    let mut state = fake.state();
     let begun = state.passwords.refresh.get(refresh);
     let refresh_ends = begun.map_or(now, |it| it.ends);
     let by_app = begun.is_some_and(|it| it.is_app_password);
     state.passwords.access.insert(access.clone());
     drop(state);
 
-    let mut answer = session(network, true);
+    let mut answer = session(fake, true);
     let scope = if by_app { "com.atproto.appPass" } else { "com.atproto.access" };
-    answer["accessJwt"] = token(network, "at+jwt", scope, &access, now + ACCESS_LIVES);
-    answer["refreshJwt"] = token(network, "refresh+jwt", "com.atproto.refresh", refresh, refresh_ends);
+    answer["accessJwt"] = token(fake, "at+jwt", scope, &access, now + ACCESS_LIVES);
+    answer["refreshJwt"] = token(fake, "refresh+jwt", "com.atproto.refresh", refresh, refresh_ends);
     Json(answer)
 }
 
-fn token(network: &NetworkState, typ: &str, scope: &str, id: &str, ends: DateTime<Utc>) -> Value {
+fn token(fake: &PdsState, typ: &str, scope: &str, id: &str, ends: DateTime<Utc>) -> Value {
     let claims = json!({
         "scope": scope,
         "sub": account::DID,
-        "aud": network.pds_did(),
+        "aud": fake.pds_did(),
         "jti": id,
-        "iat": network.seconds(),
+        "iat": fake.seconds(),
         "exp": ends.timestamp(),
     });
-    network.key.sign(typ, &claims).into()
+    fake.key.sign(typ, &claims).into()
 }
 
 /// The account as sessions show it.
-fn session(network: &NetworkState, with_email: bool) -> Value {
-    let status = network.state().account.status;
+fn session(fake: &PdsState, with_email: bool) -> Value {
+    let status = fake.state().account.status;
     let mut session = json!({
         "did": account::DID,
         "handle": account::HANDLE,

@@ -7,21 +7,21 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::dpop::{self, Realm};
 use super::limits::Allowance;
 use super::oauth::Form;
 use super::record::POST;
 use super::refusal::Refusal;
-use super::world::Shared;
+use super::pds_state::Shared;
 use crate::fake::front::{self, Front};
 use crate::fake::injected_faults::InjectedFaults;
 
 /// A server whose calls can be in trouble.
-pub(super) fn around(network: &Shared, realm: Realm, server: Router<Shared>) -> Router {
-    let server = server.layer(from_fn_with_state((network.clone(), realm), dpop::add_nonce));
-    front::around(server, Arc::new(Server { world: network.clone(), realm })).with_state(network.clone())
+pub(super) fn around(fake: &Shared, realm: Realm, server: Router<Shared>) -> Router {
+    let server = server.layer(from_fn_with_state((fake.clone(), realm), dpop::add_nonce));
+    front::around(server, Arc::new(Server { world: fake.clone(), realm })).with_state(fake.clone())
 }
 
 struct Server {

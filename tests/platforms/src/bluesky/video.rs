@@ -13,8 +13,8 @@ use super::caller;
 use super::embed::VIDEO;
 use super::input::{self, File};
 use super::refusal::Refusal;
-use super::world::videos::Work;
-use super::world::{Shared, State as Everything};
+use super::pds_state::videos::Work;
+use super::pds_state::{Shared, State as Everything};
 use super::{account, service};
 
 /// The video service's name for itself.
@@ -46,18 +46,18 @@ impl FromRequestParts<Shared> for Bearer {
     }
 }
 
-async fn limits(State(network): State<Shared>, Bearer(token): Bearer) -> Result<Response, Refusal> {
+async fn limits(State(fake): State<Shared>, Bearer(token): Bearer) -> Result<Response, Refusal> {
     // The token may be for the service's own DID, or for that of its host, which is
     // the data server's here.
     let method = "app.bsky.video.getUploadLimits";
-    service::verify(&network, &token, DID, method)
-        .or_else(|_| service::verify(&network, &token, &network.pds_did(), method))?;
-    if !network.state().account.confirmed {
+    service::verify(&fake, &token, DID, method)
+        .or_else(|_| service::verify(&fake, &token, &fake.pds_did(), method))?;
+    if !fake.state().account.confirmed {
         let (error, message) = ("unconfirmed_email", "Confirm your email address to upload videos");
         let limits = json!({ "canUpload": false, "error": error, "message": message });
         return Ok((StatusCode::UNAUTHORIZED, Json(limits)).into_response());
     }
-    let left = network.state().videos.left;
+    let left = fake.state().videos.left;
     let mut limits = json!({
         "canUpload": 0 < left,
         "remainingDailyVideos": left,
@@ -78,12 +78,12 @@ struct UploadQuery {
 
 /// Takes a video with the token that will put it into the account's data server.
 async fn upload(
-    State(network): State<Shared>,
+    State(fake): State<Shared>,
     Bearer(token): Bearer,
     Query(UploadQuery { did, name }): Query<UploadQuery>,
     file: File,
 ) -> Result<Response, Refusal> {
-    let checked = service::verify(&network, &token, &network.pds_did(), "com.atproto.repo.uploadBlob").and_then(|()| {
+    let checked = service::verify(&fake, &token, &fake.pds_did(), "com.atproto.repo.uploadBlob").and_then(|()| {
         if did != account::DID {
             Err(Refusal::unauthorized("AuthenticationRequired", "the token is of another account"))
         } else if name.is_empty() || !TYPES.contains(&file.mime_type.as_str()) {
@@ -97,9 +97,9 @@ async fn upload(
     checked?;
     let bytes = bytes.ok_or_else(Refusal::too_large)?;
 
-    let mut state = network.state();
+    let mut state = fake.state();
     let Everything { videos, blobs, .. } = &mut *state;
-    blobs.collect_expired(network.clock.now());
+    blobs.collect_expired(fake.clock.now());
     let used_up = || Refusal::bad("rate_limit_exceeded", "You have reached your daily limit of videos");
     let (id, is_new) = videos.find_or_create_job(bytes.into(), blobs).ok_or_else(used_up)?;
     let mut status = videos.jobs[&id].status(&id);
@@ -127,11 +127,11 @@ struct JobQuery {
 /// Each question takes a job one step further. With the last step the file is stored
 /// in the data server.
 async fn status(
-    State(network): State<Shared>,
+    State(fake): State<Shared>,
     Query(JobQuery { job_id }): Query<JobQuery>,
 ) -> Result<Json<Value>, Refusal> {
-    let now = network.clock.now();
-    let mut state = network.state();
+    let now = fake.clock.now();
+    let mut state = fake.state();
     let Everything { videos, blobs, .. } = &mut *state;
     let unknown = || Refusal::bad("job_not_found", "Job not found");
     let is_last = match &mut videos.jobs.get_mut(&job_id).ok_or_else(unknown)?.work {

@@ -8,7 +8,7 @@
 mod channels;
 mod guilds;
 mod messages;
-mod network;
+mod fake_platform;
 mod permissions;
 mod threads;
 
@@ -21,7 +21,7 @@ use axum::routing::{delete, get};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use http::{HeaderMap, StatusCode, header};
-use platforms::conformance::network::PublicMedium;
+use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 
 use self::channels::{Channel, channels};
@@ -50,12 +50,12 @@ const ROLE: &str = "290926798626358888";
 
 /// Discord, with a bot of the app.
 pub struct DiscordBot {
-    fake: Arc<Here>,
+    fake: Arc<Fake>,
     /// What arrived so far.
     pub request_log: RequestLog,
 }
 
-type Here = server::FakeServer<Memory>;
+type Fake = server::FakeServer<Memory>;
 
 struct Memory {
     /// The bot's.
@@ -139,7 +139,7 @@ impl DiscordBot {
             // What is too large is refused with the message.
             .layer(DefaultBodyLimit::disable());
         let strict = |server: Router| server.layer(from_fn(strict));
-        let fake = Here::serve_with((), "discord", clock, RULES, memory, routes, strict).await;
+        let fake = Fake::serve_with((), "discord", clock, RULES, memory, routes, strict).await;
         Self { request_log: fake.request_log.clone(), fake }
     }
 
@@ -230,7 +230,7 @@ impl Memory {
     }
 }
 
-impl Here {
+impl Fake {
     /// What it remembers, for a request of the bot.
     fn authenticate_bot(&self, headers: &HeaderMap) -> Result<MutexGuard<'_, Memory>, Refusal> {
         let memory = self.memory();
@@ -242,7 +242,7 @@ impl Here {
     }
 }
 
-impl Authorizes for Here {
+impl Authorizes for Fake {
     fn accounts(&self) -> &'static [&'static str] {
         &[SERVER]
     }

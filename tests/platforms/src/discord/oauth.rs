@@ -4,7 +4,7 @@
 use chrono::TimeDelta;
 use serde_json::Value;
 
-use super::Here;
+use super::Fake;
 use crate::fake::oauth::{Authorizes, Grant, Pkce, Rules};
 
 /// Where a code becomes a token.
@@ -21,7 +21,7 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
-impl Authorizes for Here {
+impl Authorizes for Fake {
     fn accounts(&self) -> &'static [&'static str] {
         &[CHOICE]
     }

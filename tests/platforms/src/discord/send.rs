@@ -7,14 +7,14 @@ use axum::extract::{Path, RawQuery, Request, State};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use chrono::TimeDelta;
 use http::StatusCode;
-use platforms::conformance::network::PublicMedium;
+use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
 use super::fields::Fields;
 use super::files::Body;
 use super::refusal::{Refusal, rate_headers};
-use super::{CHANNEL, Here, Message};
+use super::{CHANNEL, Fake, Message};
 use crate::fake::limits::{Limit, WindowStart};
 
 /// Messages of a webhook, as its answers say them: 5 in 2 seconds.
@@ -23,7 +23,7 @@ const PER_WEBHOOK: Limit =
 
 /// Sends a message. Only a call with `wait` receives it.
 pub(super) async fn execute(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((id, token)): Path<(String, String)>,
     RawQuery(query): RawQuery,
     request: Request,
@@ -69,7 +69,7 @@ fn waits(query: &str) -> Result<bool, Refusal> {
     Ok(waits)
 }
 
-fn message(fake: &Here, Body { payload, files }: Body) -> Result<Message, Refusal> {
+fn message(fake: &Fake, Body { payload, files }: Body) -> Result<Message, Refusal> {
     let mut fields = Fields(payload.clone());
     let text = fields.text("content", 0, 2_000)?.unwrap_or_default().trim().to_owned();
     if let Some(name) = fields.text("username", 1, 80)? {

@@ -7,11 +7,11 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::{Html, IntoResponse, Response};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
-use super::{CHANNEL, GUILD, Here, Memory, NAME, Webhook, oauth};
+use super::{CHANNEL, GUILD, Fake, Memory, NAME, Webhook, oauth};
 use crate::fake::front::Front;
 
 impl Memory {
@@ -51,7 +51,7 @@ impl Webhook {
 }
 
 pub(super) async fn show(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((id, token)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, Refusal> {
@@ -62,7 +62,7 @@ pub(super) async fn show(
 }
 
 pub(super) async fn delete(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((id, token)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<StatusCode, Refusal> {
@@ -73,7 +73,7 @@ pub(super) async fn delete(
 
 /// A message that was sent with this webhook's token.
 pub(super) async fn message(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((id, token, message)): Path<(String, String, String)>,
 ) -> Result<Json<Value>, Refusal> {
     let mut memory = fake.memory();
@@ -90,7 +90,7 @@ pub(super) fn refuse_query(query: Option<String>) -> Result<(), Refusal> {
     }
 }
 
-impl Front for Here {
+impl Front for Fake {
     const TRANSLATED: &'static [&'static str] = &["/message", "/error_description"];
 
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {

@@ -9,7 +9,7 @@ use chrono::TimeDelta;
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Here, Memory, PERSON, PERSON_ID};
+use super::{Fake, Memory, PERSON, PERSON_ID};
 use crate::fake::oauth::{Authorizes, Fault, Grant, HasOAuth, OAuth, secret};
 use crate::fake::params::{Params, bearer};
 use crate::meta::access::check_proof;
@@ -84,7 +84,7 @@ impl Page {
 
 /// `GET /oauth/access_token`: for a code, or for a token that ends soon.
 pub(super) async fn give(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, GraphError> {
@@ -122,7 +122,7 @@ pub(super) async fn give(
 }
 
 /// `GET /me`
-pub(super) async fn me(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
+pub(super) async fn me(State(fake): State<Arc<Fake>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
     fake.accept_person(&headers, &mut fields, None)?;
     if fields.want("fields")? != "id" {
         return Err(GraphError::param("Only the id is returned here"));
@@ -132,7 +132,7 @@ pub(super) async fn me(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fi
 }
 
 /// `GET /me/permissions`
-pub(super) async fn permissions(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
+pub(super) async fn permissions(State(fake): State<Arc<Fake>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
     let at = fake.accept_person(&headers, &mut fields, None)?;
     fields.end()?;
     let scopes = fake.oauth().grants[at].scopes.clone();
@@ -143,7 +143,7 @@ pub(super) async fn permissions(State(fake): State<Arc<Here>>, headers: HeaderMa
 }
 
 /// `DELETE /me/permissions`: all that the person has granted to the app.
-pub(super) async fn end(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
+pub(super) async fn end(State(fake): State<Arc<Fake>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
     fake.accept_person(&headers, &mut fields, None)?;
     fields.end()?;
     fake.oauth().revoke_all();
@@ -151,13 +151,13 @@ pub(super) async fn end(State(fake): State<Arc<Here>>, headers: HeaderMap, mut f
 }
 
 /// `GET /me/accounts`
-pub(super) async fn accounts(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
+pub(super) async fn accounts(State(fake): State<Arc<Fake>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
     let at = fake.accept_person(&headers, &mut fields, Some("pages_show_list"))?;
     fake.pages(at, fields, |it| !it.portfolio)
 }
 
 /// `GET /me/businesses`
-pub(super) async fn businesses(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
+pub(super) async fn businesses(State(fake): State<Arc<Fake>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
     fake.accept_person(&headers, &mut fields, Some("business_management"))?;
     fields.want("fields")?;
     fields.want("limit")?;
@@ -167,7 +167,7 @@ pub(super) async fn businesses(State(fake): State<Arc<Here>>, headers: HeaderMap
     Ok(Json(json!({ "data": data })))
 }
 
-impl Here {
+impl Fake {
     /// `GET /{business}/owned_pages`, and those of clients.
     pub(super) fn portfolio_pages(
         &self,
@@ -312,7 +312,7 @@ impl Memory {
     }
 }
 
-impl Authorizes for Here {
+impl Authorizes for Fake {
     fn accounts(&self) -> &'static [&'static str] {
         &[PERSON]
     }

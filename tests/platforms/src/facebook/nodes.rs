@@ -8,14 +8,14 @@ use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::Here;
+use super::Fake;
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 use crate::meta::usage;
 
 /// `GET /{id}`: a Page, a post or a video.
 pub(super) async fn node(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -34,7 +34,7 @@ pub(super) async fn node(
 
 /// `GET /{id}/{edge}`
 pub(super) async fn list(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((id, edge)): Path<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -57,7 +57,7 @@ pub(super) async fn list(
 
 /// `POST /{id}/{edge}`
 pub(super) async fn create(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((id, edge)): Path<(String, String)>,
     request: Request,
 ) -> Result<Response, GraphError> {
@@ -84,7 +84,7 @@ pub(super) async fn create(
     Ok(fake.with_usage(answer))
 }
 
-impl Here {
+impl Fake {
     /// What a test has ordered for this call.
     pub(super) fn ordered(&self, method: &Method, edge: &str) -> Option<Response> {
         let (status, body) = self.memory().refusals.remove(&format!("{method} /{edge}"))?;

@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::MimeType;
 use serde_json::{Value, json};
 
-use super::{Here, Memory, unwanted};
+use super::{Fake, Memory, unwanted};
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 
@@ -29,7 +29,7 @@ pub(super) struct Photo {
     at: DateTime<Utc>,
 }
 
-impl Here {
+impl Fake {
     /// `POST /{page}/photos`: one that nobody sees yet.
     pub(super) fn photo(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let bytes = fields.file("source")?;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Here, Memory, unwanted};
+use super::{Fake, Memory, unwanted};
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 
@@ -32,7 +32,7 @@ pub(super) struct Post {
     at: DateTime<Utc>,
 }
 
-impl Here {
+impl Fake {
     /// `POST /{page}/feed`
     pub(super) fn post(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let (text, link) = (fields.text("message"), fields.text("link"));

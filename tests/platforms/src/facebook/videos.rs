@@ -11,7 +11,7 @@ use domain::media::{FileType, MimeType};
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
-use super::Here;
+use super::Fake;
 use crate::fake::oauth::secret;
 use crate::fake::wire::Cut;
 use crate::meta::error::GraphError;
@@ -105,7 +105,7 @@ impl Video {
     }
 }
 
-impl Here {
+impl Fake {
     /// `POST /{page}/videos`
     pub(super) fn video(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
         match fields.want("upload_phase")?.as_str() {
@@ -245,7 +245,7 @@ impl Here {
 
 /// `POST https://rupload.facebook.com/video-upload/v26.0/{video}`
 pub(super) async fn receive(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,

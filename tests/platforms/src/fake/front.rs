@@ -12,7 +12,7 @@ use futures::{StreamExt, stream};
 use http::StatusCode;
 use http::header::CONTENT_LENGTH;
 use http::request::Parts;
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::Value;
 use tokio::task::yield_now;
 

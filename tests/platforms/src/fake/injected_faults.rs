@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use http::request::Parts;
 use http::{Method, StatusCode};
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::Value;
 
 /// Which calls fail next and how, and how many calls of each kind arrived.

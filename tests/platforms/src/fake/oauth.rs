@@ -14,7 +14,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::token::{self, random_token};
 use http::HeaderMap;
 use http::request::Parts;
-use platforms::conformance::network::Call;
+use platforms::conformance::fake_platform::Call;
 use secrecy::ExposeSecret;
 
 pub use self::fault::Fault;

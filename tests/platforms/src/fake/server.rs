@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use axum::Router;
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
-use platforms::conformance::stage::ORIGIN;
+use platforms::conformance::adapter_harness::ORIGIN;
 
 use super::echo::{self, Echo};
 use super::front::{self, Front};

@@ -9,7 +9,7 @@ use domain::clock::Clock;
 use domain::testing::noon;
 use domain::token;
 use http::{Method, StatusCode};
-use platforms::conformance::network::{Call, Decision, InjectedFault};
+use platforms::conformance::fake_platform::{Call, Decision, InjectedFault};
 use serde_json::Value;
 use url::Url;
 

@@ -10,7 +10,7 @@ use axum::{Json, Router};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
-use super::{HANDLE, Here, ID};
+use super::{HANDLE, Fake, ID};
 use crate::fake::oauth::{self, Authorizes, Fault, HasOAuth};
 use crate::fake::params::{Params, essence};
 use crate::meta::access::{self, Proof};
@@ -44,8 +44,8 @@ pub(super) const PICTURE: &str = "https://scontent.cdninstagram.com/v/ada.jpg";
 const OF_THE_APP: &str = "9876543210987";
 
 /// What is Instagram's login alone.
-pub(super) fn routes() -> Router<Arc<Here>> {
-    oauth::page_at::<Here>("/oauth/authorize")
+pub(super) fn routes() -> Router<Arc<Fake>> {
+    oauth::page_at::<Fake>("/oauth/authorize")
         .route("/oauth/access_token", post(issue_short_token))
         .route("/access_token", get(issue_long_token))
         .route("/refresh_access_token", get(refresh_long_token))
@@ -53,7 +53,7 @@ pub(super) fn routes() -> Router<Arc<Here>> {
 
 /// `POST /oauth/access_token`: a token of an hour for a code.
 async fn issue_short_token(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Bytes,
@@ -92,16 +92,16 @@ fn login_error(message: &str) -> Response {
 }
 
 /// `GET /access_token`: one of 60 days for it.
-async fn issue_long_token(State(fake): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+async fn issue_long_token(State(fake): State<Arc<Fake>>, fields: Fields) -> Result<Json<Value>, GraphError> {
     TOKENS.exchange(&mut fake.oauth(), fields, fake.clock.now())
 }
 
 /// `GET /refresh_access_token`: another one for that.
-async fn refresh_long_token(State(fake): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+async fn refresh_long_token(State(fake): State<Arc<Fake>>, fields: Fields) -> Result<Json<Value>, GraphError> {
     TOKENS.refresh(&mut fake.oauth(), fields, fake.clock.now())
 }
 
-impl Here {
+impl Fake {
     /// The account, asked for by its id or by its token.
     pub(super) fn account(&self, by: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let asked = fields.text("fields");
@@ -156,7 +156,7 @@ impl Here {
     }
 }
 
-impl Authorizes for Here {
+impl Authorizes for Fake {
     fn accounts(&self) -> &'static [&'static str] {
         &[HANDLE]
     }

@@ -10,7 +10,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::access::PICTURE;
-use super::{HANDLE, Here, ID};
+use super::{HANDLE, Fake, ID};
 use crate::fake::oauth::{self, OAuth, secret};
 use crate::fake::params::{Params, bearer};
 use crate::meta::access::{Proof, accept, check_proof, living};
@@ -85,8 +85,8 @@ impl Page {
 }
 
 /// What is Facebook's login alone.
-pub(super) fn routes() -> Router<Arc<Here>> {
-    oauth::page_at::<Here>("/v26.0/dialog/oauth")
+pub(super) fn routes() -> Router<Arc<Fake>> {
+    oauth::page_at::<Fake>("/v26.0/dialog/oauth")
         .route("/v26.0/oauth/access_token", get(issue_token))
         .route("/v26.0/me", get(me))
         .route("/v26.0/me/permissions", get(permissions).delete(end))
@@ -96,7 +96,7 @@ pub(super) fn routes() -> Router<Arc<Here>> {
 
 /// `GET /oauth/access_token`: for a code, or for a token that ends soon.
 async fn issue_token(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, GraphError> {
@@ -130,7 +130,7 @@ async fn issue_token(
 }
 
 /// `GET /me`
-async fn me(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
+async fn me(State(fake): State<Arc<Fake>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
     fake.authorize_user(&headers, &mut fields, &[])?;
     if fields.want("fields")? != "id" {
         return Err(GraphError::param("Only the id is returned here"));
@@ -141,7 +141,7 @@ async fn me(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Field
 
 /// `GET /me/permissions`
 async fn permissions(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
@@ -154,7 +154,7 @@ async fn permissions(
 }
 
 /// `DELETE /me/permissions`: all that the person has granted to the app.
-async fn end(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
+async fn end(State(fake): State<Arc<Fake>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
     fake.authorize_user(&headers, &mut fields, &[])?;
     fields.end()?;
     fake.oauth().revoke_all();
@@ -163,7 +163,7 @@ async fn end(State(fake): State<Arc<Here>>, headers: HeaderMap, mut fields: Fiel
 
 /// `GET /me/accounts`
 async fn accounts(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
@@ -176,7 +176,7 @@ async fn accounts(
 
 /// `GET /me/businesses`: there are none.
 async fn businesses(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
@@ -187,7 +187,7 @@ async fn businesses(
     Ok(Json(json!({ "data": [] })))
 }
 
-impl Here {
+impl Fake {
     /// Accepts a call of the person.
     fn authorize_user(&self, headers: &HeaderMap, fields: &mut Fields, scopes: &[&str]) -> Result<(), GraphError> {
         self.check_declined(scopes)?;

@@ -3,14 +3,14 @@
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::making::failed;
-use super::{Here, ID};
+use super::{Fake, ID};
 use crate::fake::front::Front;
 use crate::meta::trouble;
 
-impl Front for Here {
+impl Front for Fake {
     const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
 
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {

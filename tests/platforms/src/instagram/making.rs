@@ -13,7 +13,7 @@ use domain::media::{Facts, FileType, MimeType};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::{Here, Memory, text};
+use super::{Fake, Memory, text};
 use crate::fake::wire::Cut;
 use crate::meta::containers::State as Standing;
 use crate::meta::error::GraphError;
@@ -82,7 +82,7 @@ const MOST: usize = 400;
 
 /// `POST /{ig-user-id}/media`
 pub(super) async fn make(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
@@ -123,7 +123,7 @@ pub(super) async fn make(
 /// `POST https://rupload.facebook.com/ig-api-upload/v26.0/{ig-container-id}`: the bytes of a
 /// video from `offset` on.
 pub(super) async fn receive(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
@@ -272,7 +272,7 @@ impl Content {
     }
 }
 
-impl Here {
+impl Fake {
     /// With why it comes to nothing, which shows later. With `is_upload`, its bytes follow.
     async fn read_file(
         &self,

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::making::{Content, Kind, no_media, not_ready};
-use super::{HANDLE, Here, ID, Memory};
+use super::{HANDLE, Fake, ID, Memory};
 use crate::meta::containers::State as Standing;
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
@@ -61,7 +61,7 @@ const STORY_LIVES: TimeDelta = TimeDelta::hours(24);
 
 /// `POST /{ig-user-id}/media_publish`
 pub(super) async fn publish(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
@@ -92,7 +92,7 @@ pub(super) async fn publish(
 
 /// `GET /me`, `GET /{ig-user-id}`, `GET /{ig-container-id}` and `GET /{ig-media-id}`
 pub(super) async fn show(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
@@ -130,7 +130,7 @@ pub(super) async fn show(
 
 /// `GET /{ig-user-id}/media`: newest first, without stories.
 pub(super) async fn list(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     fields: Fields,
@@ -140,7 +140,7 @@ pub(super) async fn list(
 
 /// `GET /{ig-user-id}/stories`: those of the last 24 hours.
 pub(super) async fn stories(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     fields: Fields,
@@ -151,7 +151,7 @@ pub(super) async fn stories(
 }
 
 fn list_page(
-    fake: &Here,
+    fake: &Fake,
     (id, edge): (&str, &'static str),
     headers: &HeaderMap,
     mut fields: Fields,
@@ -173,7 +173,7 @@ fn list_page(
 
 /// `GET /{ig-user-id}/content_publishing_limit`
 pub(super) async fn limit(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
@@ -189,7 +189,7 @@ pub(super) async fn limit(
 
 /// `POST /{ig-media-id}/comments`
 pub(super) async fn comment(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,

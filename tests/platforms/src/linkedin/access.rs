@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::refusal::Refusal;
-use super::{Here, MEMBER, MEMBER_URN};
+use super::{Fake, MEMBER, MEMBER_URN};
 use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::oauth::{Authorizes, Fault, Grant, Rules};
 use crate::fake::params::{Params, bearer};
@@ -21,7 +21,7 @@ const PER_MEMBER: Limit =
     Limit { name: "member", max: 150, period: TimeDelta::days(1), window_start: WindowStart::Clock };
 
 /// `GET /v2/userinfo`, which wants no version.
-pub(super) async fn userinfo(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(super) async fn userinfo(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
     fake.accept(&headers, "/v2/userinfo", &["openid"])?;
     Ok(Json(json!({
         "sub": MEMBER_URN.trim_start_matches("urn:li:person:"),
@@ -32,7 +32,7 @@ pub(super) async fn userinfo(State(fake): State<Arc<Here>>, headers: HeaderMap) 
 }
 
 /// `GET /v2/me`, for apps without `OpenID` Connect.
-pub(super) async fn me(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(super) async fn me(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
     fake.accept(&headers, "/v2/me", &["r_basicprofile"])?;
     Ok(Json(json!({
         "id": MEMBER_URN.trim_start_matches("urn:li:person:"),
@@ -41,7 +41,7 @@ pub(super) async fn me(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Res
     })))
 }
 
-impl Here {
+impl Fake {
     /// The grant of a call's token, if it has any of these scopes, and may make another
     /// call today.
     pub(super) fn accept(&self, headers: &HeaderMap, path: &str, any_of: &[&str]) -> Result<Grant, Refusal> {
@@ -82,7 +82,7 @@ impl Here {
     }
 }
 
-impl Authorizes for Here {
+impl Authorizes for Fake {
     fn accounts(&self) -> &'static [&'static str] {
         &[MEMBER]
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{Here, MEMBER_URN};
+use super::{Fake, MEMBER_URN};
 
 /// The longest comment.
 const MAX_TEXT: usize = 1_250;
@@ -18,7 +18,7 @@ const MAX_TEXT: usize = 1_250;
 /// `POST /rest/socialActions/{urn}/comments`. Its text is plain: nothing in it cuts it
 /// off, and a backslash is shown.
 pub(super) async fn create(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(urn): Path<String>,
     OriginalUri(uri): OriginalUri,
     headers: HeaderMap,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{Here, Memory};
+use super::{Fake, Memory};
 use crate::fake::oauth::{Grant, secret};
 use crate::fake::params::{bearer, essence};
 
@@ -99,7 +99,7 @@ impl File {
 
 /// `POST /rest/images?action=initializeUpload`
 pub(super) async fn image(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Bytes,
@@ -120,7 +120,7 @@ pub(super) async fn image(
 
 /// `POST /rest/videos?action=initializeUpload` and `finalizeUpload`
 pub(super) async fn video(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Bytes,
@@ -161,7 +161,7 @@ pub(super) async fn video(
     Ok(Json(json!({ "value": value })))
 }
 
-fn finalize(fake: &Here, mut fields: Fields) -> Result<Json<Value>, Refusal> {
+fn finalize(fake: &Fake, mut fields: Fields) -> Result<Json<Value>, Refusal> {
     let (urn, token, tags) = (fields.text("video")?, fields.text("uploadToken")?, fields.take("uploadedPartIds")?);
     fields.end()?;
     let now = fake.clock.now();
@@ -180,7 +180,7 @@ fn finalize(fake: &Here, mut fields: Fields) -> Result<Json<Value>, Refusal> {
 
 /// `GET /rest/videos/{urn}`
 pub(super) async fn show(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(urn): Path<String>,
     OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
@@ -205,7 +205,7 @@ pub(super) async fn show(
 
 /// `PUT /dms-uploads/{ticket}/{part}`: pictures with the token, parts of videos without.
 pub(super) async fn arrive(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((ticket, part)): Path<(String, usize)>,
     headers: HeaderMap,
     body: Bytes,
@@ -256,7 +256,7 @@ fn read_action(query: Option<&str>, name: &str, body: &[u8]) -> Result<Fields, R
     Ok(Fields(request.as_object().cloned().unwrap_or_default()))
 }
 
-impl Here {
+impl Fake {
     /// The grant of a token that may upload.
     fn authorize_upload(&self, headers: &HeaderMap) -> Result<Grant, Refusal> {
         Ok(self.oauth().accept(headers, SCOPES, self.clock.now())?.clone())

@@ -3,15 +3,15 @@
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::json;
 
-use super::Here;
+use super::Fake;
 use super::refusal::Refusal;
 use crate::fake::front::Front;
 use crate::fake::oauth::{Authorizes, Fault, classify_token_call};
 
-impl Front for Here {
+impl Front for Fake {
     const TRANSLATED: &'static [&'static str] =
         &["/message", "/errorDetails/inputErrors/0/description", "/error_description"];
 

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use super::refusal::Refusal;
-use super::{Here, MEMBER_URN, Memory, PAGE_URN, SECOND_PAGE_URN};
+use super::{Fake, MEMBER_URN, Memory, PAGE_URN, SECOND_PAGE_URN};
 
 /// The name of a page for which the member may not post.
 const WATCHED: &str = "urn:li:organization:9999";
@@ -44,7 +44,7 @@ pub(super) fn asked(query: Option<&str>) -> BTreeMap<String, String> {
 
 /// `GET /rest/organizationAcls`
 pub(super) async fn list_acls(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
@@ -69,7 +69,7 @@ pub(super) async fn list_acls(
 
 /// `GET /rest/organizations?ids=List(…)`
 pub(super) async fn named(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {

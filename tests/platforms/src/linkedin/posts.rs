@@ -14,7 +14,7 @@ use super::files::AssetStatus;
 use super::little::Read;
 use super::organizations::asked;
 use super::refusal::Refusal;
-use super::{Here, MEMBER_URN, Memory};
+use super::{Fake, MEMBER_URN, Memory};
 use crate::fake::params::essence;
 
 /// The longest text, as refusals say ("exceeded the maximum allowed (3000 characters)"). In
@@ -52,7 +52,7 @@ impl Post {
 
 /// `POST /rest/posts`
 pub(super) async fn create(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(StatusCode, [(&'static str, String); 1]), Refusal> {
@@ -120,7 +120,7 @@ pub(super) async fn create(
 
 /// `GET /rest/posts?q=author`
 pub(super) async fn find(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::instance::{Here, Instance, Memory};
+use super::instance::{InstanceState, Instance, Memory};
 use super::refusal::Refusal;
 
 /// Its id on this server.
@@ -15,7 +15,7 @@ pub(crate) const ID: &str = "109348293842938471";
 pub(crate) const USERNAME: &str = "keeper";
 
 /// `GET /api/v1/accounts/verify_credentials`
-pub(crate) async fn verify_credentials(State(instance): Here, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn verify_credentials(State(instance): InstanceState, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
     let memory = instance.memory();
     authorize(&memory, &headers, &["profile", "read", "read:accounts"], instance.clock.now())?;
     let privacy = memory.visibility.unwrap_or("public");

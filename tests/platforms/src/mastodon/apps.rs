@@ -5,13 +5,13 @@ use axum::extract::State;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::instance::Here;
+use super::instance::InstanceState;
 use super::refusal::Refusal;
 use crate::fake::oauth::{App, secret};
 use crate::fake::params::Params;
 
 /// `POST /api/v1/apps`
-pub(crate) async fn register(State(instance): Here, params: Params) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn register(State(instance): InstanceState, params: Params) -> Result<Json<Value>, Refusal> {
     let differences = instance.differences;
     let name = params.text("client_name").ok_or_else(|| Refusal::invalid("Name can't be blank"))?;
     let redirect_uris = redirect_uris(&params, differences.lists_of_redirect_uris)?;

@@ -3,18 +3,18 @@
 use axum::extract::{RawQuery, State};
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
-use platforms::conformance::network::Detour;
+use platforms::conformance::fake_platform::Detour;
 use serde_json::json;
 
 use super::account;
-use super::instance::Here;
+use super::instance::InstanceState;
 use super::refusal::Refusal;
 use crate::fake::oauth::{Fault, redirect_to_honest_page};
 use crate::fake::params::Params;
 
 /// `GET /oauth/authorize`: the page, or what is wrong with the request.
 pub(crate) async fn page(
-    State(instance): Here,
+    State(instance): InstanceState,
     RawQuery(query): RawQuery,
     params: Params,
 ) -> Result<Response, Refusal> {
@@ -34,7 +34,7 @@ pub(crate) async fn page(
 
 /// `POST /oauth/authorize`: the person agrees, or declines.
 pub(crate) async fn decide(
-    State(instance): Here,
+    State(instance): InstanceState,
     RawQuery(query): RawQuery,
     params: Params,
 ) -> Result<Response, Refusal> {

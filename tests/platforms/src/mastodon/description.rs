@@ -5,12 +5,12 @@ use axum::extract::State;
 use serde_json::{Map, Value, json};
 
 use super::flavor::InstanceApi;
-use super::instance::{Here, Instance};
+use super::instance::{InstanceState, Instance};
 use super::media;
 use super::refusal::Refusal;
 
 /// `GET /api/v2/instance`
-pub(crate) async fn second(State(server): Here) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn second(State(server): InstanceState) -> Result<Json<Value>, Refusal> {
     let differences = server.differences;
     if differences.instance != InstanceApi::Both {
         return Err(Refusal::not_found());
@@ -37,7 +37,7 @@ pub(crate) async fn second(State(server): Here) -> Result<Json<Value>, Refusal> 
 }
 
 /// `GET /api/v1/instance`
-pub(crate) async fn first(State(server): Here) -> Json<Value> {
+pub(crate) async fn first(State(server): InstanceState) -> Json<Value> {
     let differences = server.differences;
     let mut instance = json!({
         "uri": server.domain(),

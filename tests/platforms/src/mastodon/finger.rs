@@ -6,11 +6,11 @@ use http::{StatusCode, header};
 use serde_json::json;
 
 use super::account::USERNAME;
-use super::instance::Here;
+use super::instance::InstanceState;
 use crate::fake::params::Params;
 
 /// `GET /.well-known/webfinger`
-pub(crate) async fn web_finger(State(instance): Here, params: Params) -> Response {
+pub(crate) async fn web_finger(State(instance): InstanceState, params: Params) -> Response {
     let Some(resource) = params.text("resource") else { return StatusCode::BAD_REQUEST.into_response() };
     let account = format!("acct:{USERNAME}@{}", instance.domain());
     if resource.eq_ignore_ascii_case(&account) {
@@ -21,7 +21,7 @@ pub(crate) async fn web_finger(State(instance): Here, params: Params) -> Respons
 }
 
 /// `GET /.well-known/host-meta`
-pub(crate) async fn host_meta(State(instance): Here) -> Response {
+pub(crate) async fn host_meta(State(instance): InstanceState) -> Response {
     host_descriptor(instance.base_url())
 }
 

@@ -8,10 +8,10 @@ use axum::response::{IntoResponse, Response};
 use chrono::{SecondsFormat, TimeDelta};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::flavor::Reset;
-use super::instance::{Here, Instance};
+use super::instance::{InstanceState, Instance};
 use super::media;
 use super::oauth::{self, with_server_message};
 use super::refusal::Refusal;
@@ -31,7 +31,7 @@ const fn limit_per(name: &'static str, max: u64, minutes: i64) -> Limit {
 }
 
 /// Every request passes through here. Answers get the date of the test's clock.
-pub(crate) async fn pass(State(instance): Here, request: Request, next: Next) -> Response {
+pub(crate) async fn pass(State(instance): InstanceState, request: Request, next: Next) -> Response {
     let mut response = match read_request(&instance, request).await {
         Ok(request) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
@@ -140,7 +140,7 @@ fn refused_content(call: Call) -> Refusal {
 }
 
 /// Applies the rate limits of the API, and tells them in the answer.
-pub(crate) async fn limit(State(instance): Here, request: Request, next: Next) -> Response {
+pub(crate) async fn limit(State(instance): InstanceState, request: Request, next: Next) -> Response {
     if !request.uri().path().starts_with("/api/") {
         return next.run(request).await;
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
-use platforms::conformance::network::Detour;
+use platforms::conformance::fake_platform::Detour;
 
 use self::media::Medium;
 use self::statuses::Status;
@@ -35,7 +35,7 @@ pub(crate) struct Instance {
 }
 
 /// The server, as a handler receives it.
-pub(crate) type Here = State<Arc<Instance>>;
+pub(crate) type InstanceState = State<Arc<Instance>>;
 
 /// All that a server remembers.
 pub(crate) struct Memory {

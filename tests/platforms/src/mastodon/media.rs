@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::account::authorize;
 use super::flavor::SecondUpload;
 use super::instance::media::Medium;
-use super::instance::{Here, Instance, Memory};
+use super::instance::{InstanceState, Instance, Memory};
 use super::refusal::Refusal;
 use crate::fake::params::{essence, parts};
 
@@ -34,7 +34,7 @@ pub(crate) const TYPES: [&str; 11] = [
 ];
 
 /// `POST /api/v1/media`: what comes back is ready.
-pub(crate) async fn upload_v1(State(instance): Here, request: Request) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn upload_v1(State(instance): InstanceState, request: Request) -> Result<Json<Value>, Refusal> {
     let medium = read_upload(&instance, request).await?;
     let view = medium.view(instance.base_url());
     instance.memory().media.push(medium);
@@ -42,7 +42,7 @@ pub(crate) async fn upload_v1(State(instance): Here, request: Request) -> Result
 }
 
 /// `POST /api/v2/media`: what is large is worked on afterwards.
-pub(crate) async fn upload(State(instance): Here, request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn upload(State(instance): InstanceState, request: Request) -> Result<Response, Refusal> {
     if instance.differences.second_upload == SecondUpload::Absent {
         return Err(Refusal::not_found());
     }
@@ -66,7 +66,7 @@ pub(crate) async fn upload(State(instance): Here, request: Request) -> Result<Re
 }
 
 /// `GET /api/v1/media/{id}`: 206 until it is ready.
-pub(crate) async fn show(State(instance): Here, Path(id): Path<String>, request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn show(State(instance): InstanceState, Path(id): Path<String>, request: Request) -> Result<Response, Refusal> {
     let now = instance.clock.now();
     let mut memory = instance.memory();
     authorize(&memory, request.headers(), &["write", "write:media"], now)?;

@@ -4,17 +4,17 @@
 use axum::Json;
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
-use platforms::conformance::network::Detour;
+use platforms::conformance::fake_platform::Detour;
 use serde_json::{Value, json};
 
 use super::account;
-use super::instance::{Here, Instance};
+use super::instance::{InstanceState, Instance};
 use super::refusal::Refusal;
 use crate::fake::oauth::{App, Fault, Grant, OAuth, Rules};
 use crate::fake::params::Params;
 
 /// `GET /.well-known/oauth-authorization-server`
-pub(crate) async fn metadata(State(instance): Here) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn metadata(State(instance): InstanceState) -> Result<Json<Value>, Refusal> {
     if !instance.differences.metadata {
         return Err(Refusal::not_found());
     }
@@ -45,7 +45,7 @@ pub(crate) async fn metadata(State(instance): Here) -> Result<Json<Value>, Refus
 }
 
 /// `POST /oauth/token`
-pub(crate) async fn token(State(instance): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn token(State(instance): InstanceState, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
     let mut memory = instance.memory();
     let at = grant(&instance, &mut memory.oauth, &headers, &params);
     let at = at.map_err(|fault| with_server_message(&instance, refresh_refusal(&instance, &params, &fault)))?;
@@ -83,7 +83,7 @@ fn grant(instance: &Instance, oauth: &mut OAuth, headers: &HeaderMap, params: &P
 }
 
 /// `POST /oauth/revoke`
-pub(crate) async fn revoke(State(instance): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn revoke(State(instance): InstanceState, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
     let mut memory = instance.memory();
     let app = memory.oauth.authenticated(&headers, &params).ok_or_else(revocation_denied)?;
     let token = params.text("token").unwrap_or_default();

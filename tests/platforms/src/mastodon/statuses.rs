@@ -12,7 +12,7 @@ use super::flavor::{FileNames, Source, Warnings};
 use super::html;
 use super::instance::media::Medium;
 use super::instance::statuses::Status;
-use super::instance::{Here, Instance, Memory};
+use super::instance::{InstanceState, Instance, Memory};
 use super::length::length;
 use super::refusal::Refusal;
 use super::rewritten::{find_linked_pictures, rewritten};
@@ -31,7 +31,7 @@ const MAX_WARNING: usize = 140;
 const VISIBILITIES: [&str; 4] = ["public", "unlisted", "private", "direct"];
 
 /// `POST /api/v1/statuses`
-pub(crate) async fn publish(State(instance): Here, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn publish(State(instance): InstanceState, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
     let now = instance.clock.now();
     let mut memory = instance.memory();
     authorize(&memory, &headers, &["write", "write:statuses"], now)?;
@@ -131,7 +131,7 @@ fn check_media(instance: &Instance, memory: &Memory, params: &Params, now: DateT
 
 /// `GET /api/v1/accounts/{id}/statuses`
 pub(crate) async fn list_by_account(
-    State(instance): Here,
+    State(instance): InstanceState,
     Path(id): Path<String>,
     OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
@@ -180,7 +180,7 @@ pub(crate) async fn list_by_account(
 
 /// `GET /api/v1/statuses/{id}`
 pub(crate) async fn show(
-    State(instance): Here,
+    State(instance): InstanceState,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
@@ -192,7 +192,7 @@ pub(crate) async fn show(
 
 /// `GET /api/v1/statuses/{id}/source`
 pub(crate) async fn source(
-    State(instance): Here,
+    State(instance): InstanceState,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {

@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::clock::Clock;
 use domain::testing::noon;
-use platforms::conformance::network::{Decision, Network};
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use reqwest::{RequestBuilder, Response};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

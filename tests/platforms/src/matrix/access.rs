@@ -13,7 +13,7 @@ use url::Url;
 
 use super::refusal::Refusal;
 use super::tokens::Pair;
-use super::{Here, PASSWORD, USER};
+use super::{Fake, PASSWORD, USER};
 use crate::fake::oauth::secret;
 use crate::fake::params::essence;
 use crate::fake::wire::browser;
@@ -32,7 +32,7 @@ pub(super) async fn unrecognized_method() -> Refusal {
 }
 
 /// `GET /.well-known/matrix/client`
-pub(super) async fn well_known(State(fake): State<Arc<Here>>) -> Response {
+pub(super) async fn well_known(State(fake): State<Arc<Fake>>) -> Response {
     let moved = fake.memory().moved_to.clone();
     match moved {
         Some(address) => (StatusCode::MOVED_PERMANENTLY, [(header::LOCATION, address)]).into_response(),
@@ -41,7 +41,7 @@ pub(super) async fn well_known(State(fake): State<Arc<Here>>) -> Response {
 }
 
 /// A room version with moved readers.
-pub(super) async fn redirected_well_known(State(fake): State<Arc<Here>>) -> Response {
+pub(super) async fn redirected_well_known(State(fake): State<Arc<Fake>>) -> Response {
     match fake.memory().well_known.clone() {
         Some(body) => Json(body).into_response(),
         None => Refusal::new(404, "M_NOT_FOUND", ".well-known not available").into_response(),
@@ -49,7 +49,7 @@ pub(super) async fn redirected_well_known(State(fake): State<Arc<Here>>) -> Resp
 }
 
 /// `GET /_matrix/client/versions`
-pub(super) async fn versions(State(fake): State<Arc<Here>>) -> Json<Value> {
+pub(super) async fn versions(State(fake): State<Arc<Fake>>) -> Json<Value> {
     let today = ["r0.6.1", "v1.1", "v1.10", "v1.11", "v1.18"];
     let versions = fake.memory().old_versions.map_or_else(|| today.to_vec(), |it| it.to_vec());
     Json(json!({ "versions": versions, "unstable_features": {} }))
@@ -77,7 +77,7 @@ pub(super) fn check_fields(fields: &Map<String, Value>, known: &[&str]) -> Resul
 }
 
 /// `POST /_matrix/client/v3/login`
-pub(super) async fn log_in(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> JsonResult {
+pub(super) async fn log_in(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) -> JsonResult {
     let fields = object(&headers, &body)?;
     let of_all = ["type", "device_id", "initial_device_display_name", "refresh_token"];
     let now = fake.clock.now();
@@ -124,7 +124,7 @@ fn check_password(fields: &Map<String, Value>) -> Result<(), Refusal> {
 }
 
 /// `GET /_matrix/client/v3/login`
-pub(super) async fn flows(State(fake): State<Arc<Here>>) -> JsonResult {
+pub(super) async fn flows(State(fake): State<Arc<Fake>>) -> JsonResult {
     let memory = fake.memory();
     if memory.has_no_older_sign_in {
         return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
@@ -137,7 +137,7 @@ pub(super) async fn flows(State(fake): State<Arc<Here>>) -> JsonResult {
 
 /// `GET /_matrix/client/v3/login/sso/redirect`: the user is signed in there, and agrees.
 pub(super) async fn sign_in(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Query(query): Query<Vec<(String, String)>>,
 ) -> Result<Response, Refusal> {
     let now = fake.clock.now();
@@ -186,7 +186,7 @@ fn tokens_json(pair: &Pair, now: chrono::DateTime<chrono::Utc>) -> Value {
 }
 
 /// `POST /_matrix/client/v3/refresh`
-pub(super) async fn refresh(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> JsonResult {
+pub(super) async fn refresh(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) -> JsonResult {
     let fields = object(&headers, &body)?;
     check_fields(&fields, &["refresh_token"])?;
     let missing = || Refusal::new(400, "M_MISSING_PARAM", "there is no refresh_token");
@@ -197,21 +197,21 @@ pub(super) async fn refresh(State(fake): State<Arc<Here>>, headers: HeaderMap, b
 }
 
 /// `POST /_matrix/client/v3/logout`
-pub(super) async fn log_out(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> JsonResult {
+pub(super) async fn log_out(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) -> JsonResult {
     check_fields(&object(&headers, &body)?, &[])?;
     fake.memory().log_out(&headers, fake.clock.now())?;
     Ok(Json(json!({})))
 }
 
 /// `GET /_matrix/client/v3/account/whoami`
-pub(super) async fn who_am_i(State(fake): State<Arc<Here>>, headers: HeaderMap) -> JsonResult {
+pub(super) async fn who_am_i(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> JsonResult {
     let mut memory = fake.memory();
     let device = memory.device(&headers, fake.clock.now())?;
     Ok(Json(json!({ "user_id": USER, "device_id": device.id, "is_guest": false })))
 }
 
 /// `GET /_matrix/client/v3/profile/{userId}`
-pub(super) async fn profile(State(fake): State<Arc<Here>>, Path(user): Path<String>, headers: HeaderMap) -> JsonResult {
+pub(super) async fn profile(State(fake): State<Arc<Fake>>, Path(user): Path<String>, headers: HeaderMap) -> JsonResult {
     // "Servers MAY additionally require authentication."
     fake.memory().device(&headers, fake.clock.now())?;
     if user != USER {

@@ -9,7 +9,7 @@ use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
-use super::{Here, MAX_FILE_BYTES};
+use super::{Fake, MAX_FILE_BYTES};
 use crate::fake::params::essence;
 
 /// An uploaded file.
@@ -19,14 +19,14 @@ pub(super) struct File {
 }
 
 /// `GET /_matrix/client/v1/media/config`
-pub(super) async fn config(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(super) async fn config(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
     fake.memory().device(&headers, fake.clock.now())?;
     Ok(Json(json!({ "m.upload.size": MAX_FILE_BYTES })))
 }
 
 /// `POST /_matrix/media/v3/upload`
 pub(super) async fn upload(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
     bytes: Bytes,

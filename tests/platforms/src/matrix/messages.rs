@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::refusal::Refusal;
 use super::rooms::enter;
-use super::{Here, SILENT, Standing, USER, access, content};
+use super::{Fake, SILENT, Standing, USER, access, content};
 use crate::fake::limits::{Limit, WindowStart};
 
 /// How long a transaction is remembered: as long as the server does that forgets
@@ -25,7 +25,7 @@ const PER_USER: Limit =
 
 /// `PUT /_matrix/client/v3/rooms/{roomId}/send/{eventType}/{txnId}`
 pub(super) async fn send(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((room, kind, transaction)): Path<(String, String, String)>,
     headers: HeaderMap,
     body: Bytes,
@@ -61,7 +61,7 @@ pub(super) async fn send(
 
 /// `GET /_matrix/client/v3/rooms/{roomId}/messages`
 pub(super) async fn list(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(room): Path<String>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,

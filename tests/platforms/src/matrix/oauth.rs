@@ -10,13 +10,13 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use chrono::TimeDelta;
 use http::{HeaderMap, StatusCode};
-use platforms::conformance::network::Detour;
+use platforms::conformance::fake_platform::Detour;
 use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::refusal::Refusal;
 use super::tokens::{Pair, Session};
-use super::{Here, USER};
+use super::{Fake, USER};
 use crate::fake::oauth::{self, App, Authorizes, Client, Fault, Pkce, Refresh, Rules, redirect_to_honest_page, secret};
 use crate::fake::params::Params;
 
@@ -48,7 +48,7 @@ pub(super) struct AuthorizationServer {
     pub(super) clients: BTreeMap<String, String>,
 }
 
-impl Authorizes for Here {
+impl Authorizes for Fake {
     fn accounts(&self) -> &'static [&'static str] {
         &[USER]
     }
@@ -58,12 +58,12 @@ impl Authorizes for Here {
     }
 }
 
-fn issuer(here: &Here) -> String {
+fn issuer(here: &Fake) -> String {
     format!("{}/", here.base_url())
 }
 
 /// `GET /_matrix/client/v1/auth_metadata`
-pub(super) async fn metadata(State(fake): State<Arc<Here>>) -> Result<Json<Value>, Refusal> {
+pub(super) async fn metadata(State(fake): State<Arc<Fake>>) -> Result<Json<Value>, Refusal> {
     let memory = fake.memory();
     if !memory.authorization.is_there {
         return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
@@ -94,7 +94,7 @@ pub(super) async fn metadata(State(fake): State<Arc<Here>>) -> Result<Json<Value
 }
 
 /// `POST` to the registration endpoint (RFC 7591): who says the same has the same id.
-pub(super) async fn register(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Response {
+pub(super) async fn register(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) -> Response {
     let refused = |code: &str, words: &str| {
         (StatusCode::BAD_REQUEST, Json(json!({ "error": code, "error_description": words }))).into_response()
     };
@@ -173,7 +173,7 @@ fn parse_https_url(address: &str) -> Option<Url> {
 }
 
 /// `GET` of the authorization endpoint.
-pub(super) async fn page(State(fake): State<Arc<Here>>, RawQuery(query): RawQuery, params: Params) -> Response {
+pub(super) async fn page(State(fake): State<Arc<Fake>>, RawQuery(query): RawQuery, params: Params) -> Response {
     let leads_to = fake.memory().leads_to.clone();
     let Some((Detour::Redirected, honest)) = leads_to else { return oauth::show(State(fake), params).await };
     let of_us = params.text("client_id").unwrap_or_default();
@@ -186,7 +186,7 @@ pub(super) async fn page(State(fake): State<Arc<Here>>, RawQuery(query): RawQuer
 
 /// `POST` to the token endpoint.
 pub(super) async fn token(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     params: Params,
 ) -> Result<Json<Value>, Fault> {
@@ -209,7 +209,7 @@ pub(super) async fn token(
 }
 
 /// A device for a code, with the id for which the client asked.
-fn exchange(fake: &Here, app: &App, params: &Params) -> Result<Pair, Fault> {
+fn exchange(fake: &Fake, app: &App, params: &Params) -> Result<Pair, Fault> {
     let now = fake.clock.now();
     let code = params.text("code").unwrap_or_default();
     let redeemed = fake.oauth().spend(app, params, now);
@@ -224,7 +224,7 @@ fn exchange(fake: &Here, app: &App, params: &Params) -> Result<Pair, Fault> {
 
 /// `POST` to the revocation endpoint: an unknown token counts as revoked.
 pub(super) async fn revoke(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     params: Params,
 ) -> Result<StatusCode, Fault> {

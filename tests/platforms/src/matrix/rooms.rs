@@ -8,7 +8,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
-use super::{ENCRYPTED, Here, ROOM, SILENT, USER};
+use super::{ENCRYPTED, Fake, ROOM, SILENT, USER};
 
 /// The beginning of the names of further rooms.
 const CROWD: &str = "!crowd-";
@@ -56,7 +56,7 @@ fn joined_rooms(extra_rooms: usize) -> Vec<String> {
 }
 
 /// `GET /_matrix/client/v3/joined_rooms`
-pub(super) async fn joined(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(super) async fn joined(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
     let mut memory = fake.memory();
     memory.device(&headers, fake.clock.now())?;
     Ok(Json(json!({ "joined_rooms": joined_rooms(memory.crowd) })))
@@ -69,7 +69,7 @@ pub(super) fn enter(room: &str) -> Result<Vec<(&'static str, Value)>, Refusal> {
 
 /// `GET /_matrix/client/v3/rooms/{roomId}/state/{eventType}`
 pub(super) async fn state(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((room, kind)): Path<(String, String)>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,

@@ -1,7 +1,7 @@
 //! What Meta answers where a test has ordered a trouble.
 
 use chrono::TimeDelta;
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::error::GraphError;
 

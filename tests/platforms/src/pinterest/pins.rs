@@ -13,7 +13,7 @@ use futures::future::try_join_all;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, BOARD, Created, Here, Memory, Paging, Refusal, USERNAME, invalid, page, refusal};
+use super::{Answer, BOARD, Created, Fake, Memory, Paging, Refusal, USERNAME, invalid, page, refusal};
 use crate::fake::params::{essence, parts};
 use crate::meta::fetched::fetch;
 
@@ -80,7 +80,7 @@ impl Memory {
 }
 
 /// `POST /v5/pins`
-pub(super) async fn create(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Created {
+pub(super) async fn create(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) -> Created {
     fake.accept(&headers, "/v5/pins", &["boards:read", "boards:write", "pins:read", "pins:write"])?;
     let request = object(&headers, &body)?;
     if let Some(unknown) = request.keys().find(|it| !PIN_FIELDS.split(' ').any(|known| known == it.as_str())) {
@@ -117,7 +117,7 @@ fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Refusa
 }
 
 /// The files of a `media_source`.
-async fn files(here: &Here, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, Refusal> {
+async fn files(here: &Fake, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, Refusal> {
     let has_only = |value: &Value, names: &[&str]| {
         value.as_object().is_some_and(|it| it.keys().all(|it| names.contains(&it.as_str())))
     };
@@ -163,7 +163,7 @@ async fn fetch_image(url: &Value) -> Result<(MimeType, Vec<u8>), Refusal> {
 
 /// `GET /v5/boards/{board_id}/pins`, the newest first.
 pub(super) async fn list(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(board): Path<String>,
     Query(query): Paging,
     headers: HeaderMap,
@@ -177,7 +177,7 @@ pub(super) async fn list(
 }
 
 /// `POST /v5/media`
-pub(super) async fn register(State(fake): State<Arc<Here>>, headers: HeaderMap, body: Bytes) -> Created {
+pub(super) async fn register(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) -> Created {
     fake.accept(&headers, "/v5/media", &["pins:read", "pins:write"])?;
     if Value::Object(object(&headers, &body)?) != json!({ "media_type": "video" }) {
         return Err(invalid("media_type: video"));
@@ -196,7 +196,7 @@ pub(super) async fn register(State(fake): State<Arc<Here>>, headers: HeaderMap, 
 }
 
 /// `GET /v5/media/{media_id}`
-pub(super) async fn status(State(here): State<Arc<Here>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
+pub(super) async fn status(State(here): State<Arc<Fake>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
     here.accept(&headers, "/v5/media/", &["pins:read"])?;
     let memory = here.memory();
     let media = memory.media.get(&id).ok_or_else(|| refusal(404, 50, "Media not found."))?;
@@ -205,7 +205,7 @@ pub(super) async fn status(State(here): State<Arc<Here>>, Path(id): Path<String>
 }
 
 /// The form POST of S3: every signed field, the file last, with a length and without a token.
-pub(super) async fn store(State(fake): State<Arc<Here>>, request: Request) -> Response {
+pub(super) async fn store(State(fake): State<Arc<Fake>>, request: Request) -> Response {
     let refused =
         |status: StatusCode, code: &str| (status, format!("<Error><Code>{code}</Code></Error>")).into_response();
     if request.headers().contains_key(header::AUTHORIZATION) {

@@ -9,13 +9,13 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
-use super::{Here, TEAM, TEAM_ID};
+use super::{Fake, TEAM, TEAM_ID};
 use crate::fake::oauth::{Authorizes, Fault, Grant, OAuth};
 use crate::fake::params::{Params, bearer, essence};
 
 /// `POST /api/oauth.v2.access`
 pub(super) async fn give(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     params: Params,
 ) -> Result<Json<Value>, Refusal> {
@@ -76,14 +76,14 @@ fn answer(grant: &Grant, now: DateTime<Utc>) -> Value {
 
 /// `auth.revoke`: the bot is deactivated, with all of its tokens, and taken out of all
 /// channels.
-pub(super) fn revoke(fake: &Here) -> Value {
+pub(super) fn revoke(fake: &Fake) -> Value {
     fake.oauth().revoke_all();
     fake.memory().is_invited = false;
     json!({ "ok": true, "revoked": true })
 }
 
 /// The grant of a call's token, if it has this scope.
-pub(super) fn accept(fake: &Here, headers: &HeaderMap, scope: Option<&str>) -> Result<Grant, Refusal> {
+pub(super) fn accept(fake: &Fake, headers: &HeaderMap, scope: Option<&str>) -> Result<Grant, Refusal> {
     if bearer(headers).is_none() {
         return Err(Refusal::new("not_authed"));
     }
@@ -98,7 +98,7 @@ pub(super) fn accept(fake: &Here, headers: &HeaderMap, scope: Option<&str>) -> R
     }
 }
 
-impl Authorizes for Here {
+impl Authorizes for Fake {
     fn accounts(&self) -> &'static [&'static str] {
         &[TEAM]
     }

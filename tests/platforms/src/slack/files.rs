@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::call::Call;
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{Here, Memory, PRIVATE, TEAM_URL, chat};
+use super::{Fake, Memory, PRIVATE, TEAM_URL, chat};
 use crate::fake::oauth::secret;
 use crate::fake::params::essence;
 
@@ -107,7 +107,7 @@ pub(super) fn announce(call: &mut Call<'_>, mut fields: Fields) -> Result<Value,
 }
 
 /// `POST /upload/v1/{ticket}`: the bytes as they are, once.
-pub(super) async fn arrive(State(fake): State<Arc<Here>>, Path(ticket): Path<String>, request: Request) -> Response {
+pub(super) async fn arrive(State(fake): State<Arc<Fake>>, Path(ticket): Path<String>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let bad = |why: &'static str| (StatusCode::BAD_REQUEST, why).into_response();
     if head.headers.contains_key(header::AUTHORIZATION) {

@@ -3,14 +3,14 @@
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 
-use super::Here;
+use super::Fake;
 use super::refusal::Refusal;
 use crate::fake::front::Front;
 use crate::fake::oauth::classify_token_call;
 
-impl Front for Here {
+impl Front for Fake {
     /// Refusals are codes.
     const HAS_MESSAGES: bool = false;
 

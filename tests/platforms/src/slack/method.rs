@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::call::Call;
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{ARCHIVED, CHANNEL, Here, PRIVATE, TEAM, TEAM_ID, TEAM_URL, access, chat, files};
+use super::{ARCHIVED, CHANNEL, Fake, PRIVATE, TEAM, TEAM_ID, TEAM_URL, access, chat, files};
 use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::params::bearer;
 
@@ -43,7 +43,7 @@ fn method_rule(method: &str) -> Option<(Option<&'static str>, Limit)> {
 
 /// `/api/{method}`
 pub(super) async fn answer(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(method): Path<String>,
     request: Request,
 ) -> Result<Json<Value>, Refusal> {

@@ -7,12 +7,12 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chrono::TimeDelta;
 use http::request::Parts;
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{BOT, CHANNEL, Here, TOKEN, send};
+use super::{BOT, CHANNEL, Fake, TOKEN, send};
 use crate::fake::front::Front;
 use crate::fake::limits::{Limit, WindowStart};
 
@@ -26,7 +26,7 @@ pub(super) async fn not_found() -> Refusal {
 
 /// Answers a call: `/bot{token}/{method}`.
 pub(super) async fn answer(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((bot, method)): Path<(String, String)>,
     request: Request,
 ) -> Result<Json<Value>, Refusal> {
@@ -84,7 +84,7 @@ enum Access {
 }
 
 /// The chat that a call names, if the bot is in it.
-fn chat(fake: &Here, fields: &mut Fields, access: Access) -> Result<i64, Refusal> {
+fn chat(fake: &Fake, fields: &mut Fields, access: Access) -> Result<i64, Refusal> {
     let named = fields.take("chat_id").ok_or_else(|| Refusal::bad("chat_id is empty"))?;
     let mut memory = fake.memory();
     let (first, id) = (memory.original_chat_id(), memory.id());
@@ -103,7 +103,7 @@ fn chat(fake: &Here, fields: &mut Fields, access: Access) -> Result<i64, Refusal
 }
 
 // Many refusals have one code, and only their messages distinguish them: none is translated.
-impl Front for Here {
+impl Front for Fake {
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         match head.uri.path().rsplit('/').next().unwrap_or_default() {
             "getMe" => Some(Call::Exchange),

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use domain::media::MimeType;
-use platforms::conformance::network::PublicMedium;
+use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{Here, Message};
+use super::{Fake, Message};
 
 const MAX_TEXT: usize = 4096;
 const MAX_CAPTION: usize = 1024;
@@ -16,7 +16,7 @@ const MAX_PHOTO_BYTES: usize = 10_000_000;
 const MAX_FILE_BYTES: usize = 50_000_000;
 
 /// Carries out a call that makes something public.
-pub(super) fn message(fake: &Here, method: &str, fields: &mut Fields) -> Result<Value, Refusal> {
+pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<Value, Refusal> {
     let mut given = Vec::new();
     for name in ["disable_notification", "protect_content", "message_thread_id", "link_preview_options"] {
         if let Some(value) = fields.take(name) {

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::{Here, ID, USERNAME};
+use super::{Fake, ID, USERNAME};
 use crate::fake::oauth::{Authorizes, Fault};
 use crate::fake::params::{Params, essence};
 use crate::meta::access::{self, Proof};
@@ -36,7 +36,7 @@ pub(super) const PUBLISH: &[&str] = &["threads_basic", "threads_content_publish"
 
 /// `POST /oauth/access_token`: a token of an hour for a code.
 pub(super) async fn short(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Bytes,
@@ -55,12 +55,12 @@ pub(super) async fn short(
 }
 
 /// `GET /access_token`: one of 60 days for it.
-pub(super) async fn long(State(fake): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+pub(super) async fn long(State(fake): State<Arc<Fake>>, fields: Fields) -> Result<Json<Value>, GraphError> {
     TOKENS.exchange(&mut fake.oauth(), fields, fake.clock.now())
 }
 
 /// `GET /refresh_access_token`: another one for that.
-pub(super) async fn longer(State(fake): State<Arc<Here>>, fields: Fields) -> Result<Json<Value>, GraphError> {
+pub(super) async fn longer(State(fake): State<Arc<Fake>>, fields: Fields) -> Result<Json<Value>, GraphError> {
     TOKENS.refresh(&mut fake.oauth(), fields, fake.clock.now())
 }
 
@@ -79,7 +79,7 @@ pub(super) fn profile(mut fields: Fields) -> Result<Value, GraphError> {
     PROFILE.select(&all, asked.as_deref())
 }
 
-impl Here {
+impl Fake {
     /// Accepts a call to a path that ends like this, whose token has these scopes.
     pub(super) fn accept(
         &self,
@@ -110,7 +110,7 @@ impl Here {
     }
 }
 
-impl Authorizes for Here {
+impl Authorizes for Fake {
     fn accounts(&self) -> &'static [&'static str] {
         &[USERNAME]
     }

@@ -10,7 +10,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::access::PUBLISH;
-use super::{Here, Memory, poll, text};
+use super::{Fake, Memory, poll, text};
 use crate::meta::containers::State as Standing;
 use crate::meta::error::GraphError;
 use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch_medium};
@@ -58,7 +58,7 @@ const REPLY_CONTROLS: &[&str] =
 
 /// `POST /{threads-user-id}/threads`
 pub(super) async fn make(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
@@ -147,7 +147,7 @@ fn read_post_options(fields: &mut Fields, mut options: Value, files: Vec<File>) 
     Ok(Content { text, files, said: options, is_item: false })
 }
 
-impl Here {
+impl Fake {
     /// With why it comes to nothing, which shows later.
     async fn read_file(&self, is_video: bool, mut fields: Fields) -> Result<(Content, Option<String>), GraphError> {
         let address = fields.want(if is_video { "video_url" } else { "image_url" })?;

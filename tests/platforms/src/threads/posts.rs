@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::access::{BASIC, PUBLISH, profile};
 use super::making::{Content, no_media};
-use super::{Here, ID, Memory, USERNAME};
+use super::{Fake, ID, Memory, USERNAME};
 use crate::meta::containers::State as Standing;
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
@@ -53,7 +53,7 @@ const LIMITS: Node = Node { kind: "ThreadsPublishingLimit", fields: &["quota_usa
 
 /// `POST /{threads-user-id}/threads_publish`
 pub(super) async fn publish(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
@@ -77,7 +77,7 @@ pub(super) async fn publish(
 
 /// `GET /me`, `GET /{threads-container-id}` and `GET /{threads-media-id}`
 pub(super) async fn show(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
@@ -105,7 +105,7 @@ pub(super) async fn show(
 
 /// `GET /{threads-user-id}/threads`: newest first.
 pub(super) async fn list(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,
@@ -124,7 +124,7 @@ pub(super) async fn list(
 
 /// `GET /{threads-user-id}/threads_publishing_limit`
 pub(super) async fn limit(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     mut fields: Fields,

@@ -5,17 +5,17 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use platforms::conformance::network::{Decision, Detour};
+use platforms::conformance::fake_platform::{Decision, Detour};
 use url::Url;
 
 use super::refusal::page;
-use super::{Here, SiteQuirk, USER};
+use super::{Fake, SiteQuirk, USER};
 use crate::fake::consent::{self, escape};
 use crate::fake::oauth::secret;
 use crate::fake::params::Params;
 use crate::fake::wire::browser;
 
-pub(super) fn answer(fake: &Here, head: &Parts, body: &Bytes) -> Response {
+pub(super) fn answer(fake: &Fake, head: &Parts, body: &Bytes) -> Response {
     if let Some((Detour::Redirected, page)) = fake.memory().leads_to.clone() {
         return Redirect::to(&format!("{page}?{}", head.uri.query().unwrap_or_default())).into_response();
     }
@@ -26,7 +26,7 @@ pub(super) fn answer(fake: &Here, head: &Parts, body: &Bytes) -> Response {
 }
 
 /// The page itself.
-fn show_page(fake: &Here, params: &Params) -> Response {
+fn show_page(fake: &Fake, params: &Params) -> Response {
     let is_address = |name: &str| {
         let Some(raw) = params.text(name) else { return true };
         // It may be http because the site is a local one.
@@ -69,7 +69,7 @@ fn show_page(fake: &Here, params: &Params) -> Response {
 }
 
 /// What the person has decided.
-fn decided(fake: &Here, params: &Params) -> Response {
+fn decided(fake: &Fake, params: &Params) -> Response {
     let mut memory = fake.memory();
     let nonce = params.text("_wpnonce").unwrap_or_default();
     if params.text("action").as_deref() != Some("authorize_application_password") || !memory.nonces.contains(&nonce) {

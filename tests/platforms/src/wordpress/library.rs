@@ -7,7 +7,7 @@ use domain::media::{FileType, MimeType};
 use http::header;
 use serde_json::{Value, json};
 
-use super::Here;
+use super::Fake;
 use super::refusal::Refusal;
 use super::request::{Asked, Member};
 use super::site::{Medium, sanitize_title};
@@ -23,7 +23,7 @@ struct Form {
 }
 
 /// `GET /wp/v2/media`: callers see the files of their drafts, too.
-pub(super) fn list(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn list(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     if asked.parameter("status").is_some_and(|it| it != "inherit") {
         return Err(Refusal::invalid("status", "Status is forbidden."));
     }
@@ -35,7 +35,7 @@ pub(super) fn list(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Va
 }
 
 /// `POST /wp/v2/media`
-pub(super) async fn upload(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) async fn upload(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     if !by.is_some_and(|it| it.role.can("upload_files")) {
         let message = "Sorry, you are not allowed to upload media on this site.";
         return Err(Refusal::forbidden(by.is_some(), "rest_cannot_create", message));
@@ -72,7 +72,7 @@ pub(super) async fn upload(fake: &Here, asked: &Asked, by: Option<&Member>) -> R
 }
 
 /// `POST /wp/v2/media/{id}/post-process` makes the sizes that are missing.
-pub(super) fn post_process(fake: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn post_process(fake: &Fake, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
     if by.is_none() {
         return Err(Refusal::forbidden(false, "rest_cannot_edit", "Sorry, you are not allowed to edit this post."));
     }
@@ -87,7 +87,7 @@ pub(super) fn post_process(fake: &Here, asked: &Asked, id: u64, by: Option<&Memb
 }
 
 /// `DELETE /wp/v2/media/{id}`
-pub(super) fn delete(fake: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn delete(fake: &Fake, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
     by.ok_or_else(Refusal::not_logged_in)?;
     let mut memory = fake.memory();
     let at = memory.media.iter().position(|it| it.id == id).ok_or_else(Refusal::no_post)?;

@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 use super::refusal::Refusal;
 use super::request::{Asked, Member};
 use super::site::{Memory, Post, sanitize_title};
-use super::{Here, SiteQuirk, html};
+use super::{Fake, SiteQuirk, html};
 
 const FIELDS: &[&str] = &["status", "slug", "title", "content", "excerpt", "categories", "tags", "featured_media"];
 
 const STATUSES: [&str; 4] = ["publish", "private", "pending", "draft"];
 
 /// `GET /wp/v2/posts`: of drafts, only those of the caller.
-pub(super) fn list(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn list(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     let status = asked.parameter("status").unwrap_or("publish");
     if status != "publish" && !by.is_some_and(|it| it.role.can("edit_posts")) {
         return Err(Refusal::forbidden_status(by.is_some()));
@@ -24,7 +24,7 @@ pub(super) fn list(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Va
 }
 
 /// `GET /wp/v2/posts/{id}`
-pub(super) fn show(fake: &Here, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn show(fake: &Fake, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
     let memory = fake.memory();
     let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(Refusal::no_post)?;
     if by.is_none() {
@@ -34,7 +34,7 @@ pub(super) fn show(fake: &Here, id: u64, by: Option<&Member>) -> Result<Value, R
 }
 
 /// `POST /wp/v2/posts`
-pub(super) fn create(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn create(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     if !by.is_some_and(|it| it.role.can("edit_posts")) {
         let message = "Sorry, you are not allowed to create posts as this user.";
         return Err(Refusal::forbidden(by.is_some(), "rest_cannot_create", message));
@@ -56,7 +56,7 @@ pub(super) fn create(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<
 }
 
 /// `POST /wp/v2/posts/{id}`
-pub(super) fn update(fake: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn update(fake: &Fake, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
     let mut memory = fake.memory();
     let at = memory.posts.iter().position(|it| it.id == id).ok_or_else(Refusal::no_post)?;
     if by.is_none() {
@@ -75,7 +75,7 @@ pub(super) fn update(fake: &Here, asked: &Asked, id: u64, by: Option<&Member>) -
 }
 
 /// `DELETE /wp/v2/posts/{id}`: its files stay, and belong to no post.
-pub(super) fn delete(fake: &Here, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn delete(fake: &Fake, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
     let mut memory = fake.memory();
     let at = memory.posts.iter().position(|it| it.id == id).ok_or_else(Refusal::no_post)?;
     if by.is_none() {
@@ -136,7 +136,7 @@ fn apply_fields(
 }
 
 /// What follows from the status: a slug of its own, and the date.
-fn set_slug_and_date(fake: &Here, memory: &Memory, post: &mut Post, before: Option<&str>) {
+fn set_slug_and_date(fake: &Fake, memory: &Memory, post: &mut Post, before: Option<&str>) {
     let has_page = matches!(post.status.as_str(), "publish" | "private");
     if post.slug.is_empty() && has_page {
         post.slug =
@@ -150,7 +150,7 @@ fn set_slug_and_date(fake: &Here, memory: &Memory, post: &mut Post, before: Opti
     }
 }
 
-fn view(fake: &Here, post: &Post) -> Value {
+fn view(fake: &Fake, post: &Post) -> Value {
     let has_page = post.status == "publish" && !fake.kind.is_plain;
     let page = if has_page { format!("{}/", post.slug) } else { format!("?p={}", post.id) };
     json!({

@@ -8,7 +8,7 @@ use http::{HeaderMap, Method};
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
-use super::Here;
+use super::Fake;
 use super::refusal::Refusal;
 use super::site::{Role, SiteQuirk, letters};
 use crate::fake::params::{basic, essence};
@@ -31,7 +31,7 @@ pub(super) struct Member {
 
 impl Asked {
     /// The parts of a request of the API; `None` of any other page.
-    pub(super) fn read(fake: &Here, head: &Parts, body: Bytes) -> Option<Self> {
+    pub(super) fn read(fake: &Fake, head: &Parts, body: Bytes) -> Option<Self> {
         let path = head.uri.path().strip_prefix(fake.base())?;
         let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
         let mut query: BTreeMap<String, String> = query.into_owned().collect();
@@ -45,7 +45,7 @@ impl Asked {
     }
 
     /// Whose application password came along, if it is one.
-    pub(super) fn member(&self, fake: &Here) -> Option<Member> {
+    pub(super) fn member(&self, fake: &Fake) -> Option<Member> {
         let mut memory = fake.memory();
         let (user, password) = basic(&self.headers).filter(|_| !memory.is(SiteQuirk::StripsAuthorization))?;
         let role = memory.role;

@@ -8,15 +8,15 @@ use axum::extract::{Request, State};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, LINK};
 use http::{Method, StatusCode};
-use platforms::conformance::network::Detour;
+use platforms::conformance::fake_platform::Detour;
 use serde_json::{Value, json};
 
 use super::refusal::{Refusal, page};
 use super::request::{Asked, Member};
 use super::site::Password;
-use super::{Here, SiteQuirk, USER, authorize, library, posts, terms};
+use super::{Fake, SiteQuirk, USER, authorize, library, posts, terms};
 
-pub(super) async fn answer(State(fake): State<Arc<Here>>, request: Request) -> Response {
+pub(super) async fn answer(State(fake): State<Arc<Fake>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     if head.uri.path() == "/moved/" {
@@ -48,7 +48,7 @@ async fn print_around(answer: Response) -> Response {
     Response::from_parts(head, Body::from(body))
 }
 
-async fn call(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<(StatusCode, Value), Refusal> {
+async fn call(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<(StatusCode, Value), Refusal> {
     const OK: StatusCode = StatusCode::OK;
     const CREATED: StatusCode = StatusCode::CREATED;
     let route: Vec<&str> = asked.route.split('/').collect();
@@ -92,7 +92,7 @@ async fn call(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<(Status
 }
 
 /// `get_index`
-fn index(fake: &Here) -> Value {
+fn index(fake: &Fake) -> Value {
     let home = fake.home();
     let has_passwords = !fake.memory().is(SiteQuirk::HasNoPasswords);
     let page = match fake.memory().leads_to.clone() {
@@ -112,7 +112,7 @@ fn index(fake: &Here) -> Value {
 }
 
 /// With `context=edit` alone an account says what it may do.
-fn me(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+fn me(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
     let Member { role, .. } = by.ok_or_else(Refusal::not_logged_in)?;
     let avatar = "https://secure.gravatar.com/avatar/0bc83cb571cd1c50ba6f3e8a78ef1346?s=96&d=mm&r=g";
     let mut me = json!({
@@ -132,7 +132,7 @@ fn me(fake: &Here, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal>
 }
 
 /// `last_used` is kept once a day at most, so it does not tell which of several was used last.
-fn passwords(fake: &Here) -> Value {
+fn passwords(fake: &Fake) -> Value {
     fake.memory().passwords.iter().map(password_json).collect()
 }
 
@@ -144,7 +144,7 @@ fn password_json(it: &Password) -> Value {
     })
 }
 
-fn revoke_password(fake: &Here, uuid: &str) -> Result<Value, Refusal> {
+fn revoke_password(fake: &Fake, uuid: &str) -> Result<Value, Refusal> {
     let mut memory = fake.memory();
     let at = memory.passwords.iter().position(|it| it.uuid == uuid).ok_or_else(Refusal::no_password)?;
     let previous = memory.passwords.remove(at);
@@ -152,7 +152,7 @@ fn revoke_password(fake: &Here, uuid: &str) -> Result<Value, Refusal> {
 }
 
 /// Any other page of the site. Each names the API: in a header, or in its head.
-fn front_page(fake: &Here, path: &str) -> Response {
+fn front_page(fake: &Fake, path: &str) -> Response {
     let is_here = path.starts_with(fake.base());
     let names_it = is_here && !fake.memory().is(SiteQuirk::HidesItsApi);
     let root = fake.root();

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::media::MimeType;
-use platforms::conformance::network::Detour;
+use platforms::conformance::fake_platform::Detour;
 
 use crate::fake::oauth::secret;
 

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::Here;
+use super::Fake;
 use super::refusal::Refusal;
 use super::request::{Asked, Member};
 use super::site::Term;
 
 /// `GET /wp/v2/categories`. Words are looked for in names as they are kept, as HTML.
-pub(super) fn list(fake: &Here, asked: &Asked, taxonomy: &str) -> Value {
+pub(super) fn list(fake: &Fake, asked: &Asked, taxonomy: &str) -> Value {
     let search = asked.parameter("search").unwrap_or_default().to_lowercase();
     let per_page = asked.parameter("per_page").and_then(|it| it.parse().ok()).unwrap_or(10);
     let memory = fake.memory();
@@ -18,7 +18,7 @@ pub(super) fn list(fake: &Here, asked: &Asked, taxonomy: &str) -> Value {
 
 /// `POST /wp/v2/categories`: a role that may write posts may make tags, but only one
 /// that manages categories makes those.
-pub(super) fn create(fake: &Here, asked: &Asked, taxonomy: &str, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn create(fake: &Fake, asked: &Asked, taxonomy: &str, by: Option<&Member>) -> Result<Value, Refusal> {
     let needed = if taxonomy == "tags" { "edit_posts" } else { "manage_categories" };
     if !by.is_some_and(|it| it.role.can(needed)) {
         let message = "Sorry, you are not allowed to create terms in this taxonomy.";

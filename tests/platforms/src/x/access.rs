@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::refusal::Refusal;
-use super::{HANDLE, Here, ID};
+use super::{HANDLE, Fake, ID};
 use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::oauth::{Authorizes, Fault, Grant, Rules};
 use crate::fake::params::bearer;
@@ -36,7 +36,7 @@ pub(super) const STATUS: Limit = limit("status", 1_000);
 
 /// `GET /2/users/me`
 pub(super) async fn me(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Query(asked): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
@@ -57,7 +57,7 @@ pub(super) async fn me(
     Ok(Json(json!({ "data": data })))
 }
 
-impl Here {
+impl Fake {
     /// Accepts a call whose token has all of these scopes, and that is within this limit.
     pub(super) fn accept(&self, headers: &HeaderMap, path: &str, scopes: &[&str], limit: Limit) -> Result<(), Refusal> {
         let now = self.clock.now();
@@ -75,7 +75,7 @@ impl Here {
     }
 }
 
-impl Authorizes for Here {
+impl Authorizes for Fake {
     fn accounts(&self) -> &'static [&'static str] {
         &[HANDLE]
     }

@@ -3,14 +3,14 @@
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::network::{Call, InjectedFault};
+use platforms::conformance::fake_platform::{Call, InjectedFault};
 
-use super::Here;
+use super::Fake;
 use super::refusal::Refusal;
 use crate::fake::front::Front;
 use crate::fake::oauth::{Authorizes, Fault, classify_token_call};
 
-impl Front for Here {
+impl Front for Fake {
     /// `detail` stays: it alone says that a post is a duplicate.
     const TRANSLATED: &'static [&'static str] = &["/title", "/errors/0/message", "/error_description"];
 

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::access::{MEDIA, PARTS, STATUS};
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{Here, Memory};
+use super::{Fake, Memory};
 use crate::fake::params::{essence, parts};
 
 /// The largest picture, GIF and video: "5 MB", "15 MB", "512 MB". That a MB is more than a
@@ -147,7 +147,7 @@ impl Form {
 }
 
 /// `POST /2/media/upload`: a picture.
-pub(super) async fn whole(State(fake): State<Arc<Here>>, request: Request) -> Result<Json<Value>, Refusal> {
+pub(super) async fn whole(State(fake): State<Arc<Fake>>, request: Request) -> Result<Json<Value>, Refusal> {
     fake.accept(&request.headers().clone(), "/2/media/upload", &["media.write"], MEDIA)?;
     let Form { fields, media } = Form::read(request).await?;
     let mime_type = MimeType::sniff(&media).map_or("", |it| it.as_str());
@@ -166,7 +166,7 @@ pub(super) async fn whole(State(fake): State<Arc<Here>>, request: Request) -> Re
 
 /// `POST /2/media/upload/initialize`
 pub(super) async fn initialize(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {
@@ -187,7 +187,7 @@ pub(super) async fn initialize(
 
 /// `POST /2/media/upload/{id}/append`
 pub(super) async fn append(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, Refusal> {
@@ -216,7 +216,7 @@ pub(super) async fn append(
 
 /// `POST /2/media/upload/{id}/finalize`
 pub(super) async fn finalize(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
@@ -249,7 +249,7 @@ pub(super) async fn finalize(
 
 /// `GET /2/media/upload?command=STATUS`
 pub(super) async fn status(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Query(asked): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
@@ -268,7 +268,7 @@ pub(super) async fn status(
 
 /// `POST /2/media/metadata`
 pub(super) async fn describe(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<Value>, Refusal> {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::access::{TIMELINE, TWEETS};
 use super::fields::Fields;
 use super::refusal::Refusal;
-use super::{Here, ID, Memory, Spelling, text};
+use super::{Fake, ID, Memory, Spelling, text};
 use crate::fake::params::essence;
 
 /// A post.
@@ -30,7 +30,7 @@ pub(super) struct Tweet {
 
 /// `POST /2/tweets`
 pub(super) async fn create(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(StatusCode, Json<Value>), Refusal> {
@@ -137,7 +137,7 @@ fn read_poll(mut poll: Fields) -> Result<Value, Refusal> {
 
 /// `GET /2/users/{id}/tweets`
 pub(super) async fn list(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     Query(asked): Query<BTreeMap<String, String>>,
     headers: HeaderMap,

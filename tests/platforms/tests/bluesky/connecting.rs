@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use domain::media::MimeType;
 use domain::token::{Pkce, random_token};
-use networks::bluesky::Bluesky;
-use platforms::conformance::network::{Call, Decision, Network};
+use fakes::bluesky::Bluesky;
+use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
 use platforms::conformance::samples::sample;
-use platforms::conformance::stage::{Stage, callback_at};
+use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
 use platforms::{AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -17,168 +17,168 @@ use crate::connected;
 /// Where a deployment is that everybody can reach.
 const PUBLIC: &str = "https://app.sps-loopback.dev";
 
-fn typed(stage: &Stage<Bluesky>, handle: &str) -> platforms::FieldValues {
-    let mut answers = stage.fake.form_values();
+fn typed(harness: &AdapterHarness<Bluesky>, handle: &str) -> platforms::FieldValues {
+    let mut answers = harness.fake.form_values();
     answers.insert("handle".to_owned(), handle.into());
     answers
 }
 
 #[tokio::test]
 async fn account_id_is_did_and_name_is_handle() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
 
     let profile = &account.profile;
-    assert_eq!(profile.account_id, stage.fake.did());
+    assert_eq!(profile.account_id, harness.fake.did());
     assert_eq!(profile.username.as_deref(), Some(Bluesky::HANDLE));
-    assert_eq!(profile.profile_url, Some(format!("https://bsky.app/profile/{}", stage.fake.did())));
+    assert_eq!(profile.profile_url, Some(format!("https://bsky.app/profile/{}", harness.fake.did())));
     assert!(account.scopes.iter().any(|it| it == "repo:app.bsky.feed.post"), "{:?}", account.scopes);
 }
 
 #[tokio::test]
 async fn without_an_appview_the_account_is_the_same() {
-    let stage = Stage::<Bluesky>::new().await;
-    stage.fake.set_app_view(false);
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    harness.fake.set_app_view(false);
+    let account = harness.connect().await;
     assert_eq!(account.profile.username.as_deref(), Some(Bluesky::HANDLE));
 }
 
 #[tokio::test]
 async fn a_did_an_at_sign_and_the_server_lead_to_the_same_account() {
-    let stage = Stage::<Bluesky>::new().await;
-    let (pds, issuer) = (stage.fake.pds().to_owned(), stage.fake.issuer().to_owned());
-    for name in [stage.fake.did(), "@Alice.test", pds.as_str(), issuer.as_str()] {
-        let (step, callback) = stage.authorize(&typed(&stage, name)).await.unwrap();
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    let (pds, issuer) = (harness.fake.pds().to_owned(), harness.fake.issuer().to_owned());
+    for name in [harness.fake.did(), "@Alice.test", pds.as_str(), issuer.as_str()] {
+        let (step, callback) = harness.authorize(&typed(&harness, name)).await.unwrap();
         let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
-        let back = stage.fake.redirect_url(&url, Decision::Allow).await;
+        let back = harness.fake.redirect_url(&url, Decision::Allow).await;
 
-        let accounts = stage.complete(&callback_at(callback, &back)).await.unwrap();
+        let accounts = harness.complete(&callback_at(callback, &back)).await.unwrap();
 
-        assert_eq!(accounts[0].profile.account_id, stage.fake.did(), "{name}");
+        assert_eq!(accounts[0].profile.account_id, harness.fake.did(), "{name}");
         assert_eq!(accounts[0].profile.username.as_deref(), Some(Bluesky::HANDLE), "{name}");
     }
 }
 
 #[tokio::test]
 async fn unknown_handle_gets_a_hint() {
-    let stage = Stage::<Bluesky>::new().await;
+    let harness = AdapterHarness::<Bluesky>::new().await;
     for name in ["nobody.test", "alice", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"] {
-        let refusal = stage.authorize(&typed(&stage, name)).await.map(|(it, _)| it).unwrap_err();
+        let refusal = harness.authorize(&typed(&harness, name)).await.map(|(it, _)| it).unwrap_err();
         assert!(matches!(refusal, ConnectError::Field { name: "handle", .. }), "{name}: {refusal:?}");
     }
 }
 
 #[tokio::test]
 async fn an_answer_of_another_server_is_not_taken() {
-    let stage = Stage::<Bluesky>::new().await;
-    let mut callback = stage.callback_after(Decision::Allow).await;
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    let mut callback = harness.callback_after(Decision::Allow).await;
     callback.query.insert("iss".to_owned(), "https://evil.example".to_owned());
 
-    let refusal = stage.complete(&callback).await.unwrap_err();
+    let refusal = harness.complete(&callback).await.unwrap_err();
 
     assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
-    assert_eq!(stage.fake.grant_count(), 0, "the code was not spent there");
+    assert_eq!(harness.fake.grant_count(), 0, "the code was not spent there");
 }
 
 #[tokio::test]
 async fn tokens_of_another_account_are_revoked() {
-    let stage = Stage::<Bluesky>::new().await;
-    let callback = stage.callback_after(Decision::Allow).await;
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    let callback = harness.callback_after(Decision::Allow).await;
     let memory = callback.adapter_state.clone().unwrap();
-    let of_another = memory.expose_secret().replace(stage.fake.did(), stage.fake.other_did());
+    let of_another = memory.expose_secret().replace(harness.fake.did(), harness.fake.other_did());
     assert_ne!(memory.expose_secret(), of_another);
 
-    let refusal = stage.complete(&Callback { adapter_state: Some(of_another.into()), ..callback }).await.unwrap_err();
+    let refusal = harness.complete(&Callback { adapter_state: Some(of_another.into()), ..callback }).await.unwrap_err();
 
     assert!(matches!(&refusal, ConnectError::Refused(words) if words.contains("another account")), "{refusal:?}");
-    assert_eq!(stage.fake.call_count(Call::Exchange), 1);
-    assert_eq!(stage.fake.grant_count(), 0, "they were revoked");
+    assert_eq!(harness.fake.call_count(Call::Exchange), 1);
+    assert_eq!(harness.fake.grant_count(), 0, "they were revoked");
 }
 
 #[tokio::test]
 async fn main_password_is_refused() {
-    let stage = Stage::<Bluesky>::new().await;
-    let mut answers = stage.fake.form_values();
-    answers.insert("app_password".to_owned(), stage.fake.main_password().into());
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    let mut answers = harness.fake.form_values();
+    answers.insert("app_password".to_owned(), harness.fake.main_password().into());
     for second_factor in [false, true] {
         if second_factor {
-            stage.fake.ask_for_second_factor();
+            harness.fake.ask_for_second_factor();
         }
-        let refusal = stage.authorize(&answers).await.map(|(it, _)| it).unwrap_err();
+        let refusal = harness.authorize(&answers).await.map(|(it, _)| it).unwrap_err();
         let ConnectError::Field { name: "app_password", message } = refusal else { panic!("{refusal:?}") };
         assert!(message.contains("App passwords"), "{message}");
-        assert_eq!(stage.fake.grant_count(), 0);
+        assert_eq!(harness.fake.grant_count(), 0);
     }
 }
 
 #[tokio::test]
 async fn an_account_that_is_not_active_is_not_connected() {
-    let stage = Stage::<Bluesky>::new().await;
-    stage.fake.deactivate();
-    let answers = stage.fake.direct_form_values().unwrap();
-    let refusal = stage.authorize(&answers).await.map(|(it, _)| it).unwrap_err();
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    harness.fake.deactivate();
+    let answers = harness.fake.direct_form_values().unwrap();
+    let refusal = harness.authorize(&answers).await.map(|(it, _)| it).unwrap_err();
     assert!(matches!(&refusal, ConnectError::Refused(words) if words.contains("not active")), "{refusal:?}");
 }
 
 #[tokio::test]
 async fn a_deployment_that_everybody_can_reach_has_a_document_and_a_key() {
-    let stage = Stage::<Bluesky>::new().await;
-    let platform = stage.connector();
-    assert_eq!(platform.client_document(&stage.callback_urls()).await.unwrap(), None, "at loopback there is none");
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    let platform = harness.connector();
+    assert_eq!(platform.client_document(&harness.callback_urls()).await.unwrap(), None, "at loopback there is none");
     let here = CallbackUrls::new(PUBLIC, "bluesky");
     let document = platform.client_document(&here).await.unwrap().unwrap();
     assert_eq!(document["client_id"], here.client_document);
     assert_eq!(platform.client_document(&here).await.unwrap().unwrap(), document, "the key stays the same");
     assert_eq!(document["jwks"]["keys"][0]["d"], json!(null));
-    stage.fake.add_client_document(&here.client_document, document);
+    harness.fake.add_client_document(&here.client_document, document);
 
     let pkce = Pkce::random();
     let request = AuthorizationRequest { state: random_token(), urls: here.clone(), challenge: pkce.challenge.clone() };
-    let step = platform.authorize(&stage.fake.form_values(), &request, stage.clock.now()).await.unwrap();
+    let step = platform.authorize(&harness.fake.form_values(), &request, harness.clock.now()).await.unwrap();
     let AuthorizeStep::Redirect { url, memory } = step else { panic!("{step:?}") };
-    let query: BTreeMap<String, String> = stage.fake.redirect_query(&url, Decision::Allow).await;
+    let query: BTreeMap<String, String> = harness.fake.redirect_query(&url, Decision::Allow).await;
     let arrived_at = here.redirect_uri.clone();
     let callback = Callback { query, arrived_at, verifier: pkce.verifier, urls: here, adapter_state: memory };
-    let account = stage.complete(&callback).await.unwrap().remove(0);
+    let account = harness.complete(&callback).await.unwrap().remove(0);
 
-    stage.store_credentials(&account.credentials);
-    stage.refresh().await.unwrap();
-    let mut post = stage.post(&account, "by a confidential client", Vec::new());
-    stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.fake.public_posts().len(), 1);
-    let credentials = stage.credentials().await.unwrap();
-    platform.revoke(&credentials, stage.clock.now()).await.unwrap();
-    assert_eq!(stage.fake.grant_count(), 0);
+    harness.store_credentials(&account.credentials);
+    harness.refresh().await.unwrap();
+    let mut post = harness.post(&account, "by a confidential client", Vec::new());
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
+    let credentials = harness.credentials().await.unwrap();
+    platform.revoke(&credentials, harness.clock.now()).await.unwrap();
+    assert_eq!(harness.fake.grant_count(), 0);
 }
 
 #[tokio::test]
 async fn a_server_without_narrow_scopes_is_asked_for_what_it_knows() {
-    let stage = Stage::<Bluesky>::new().await;
-    stage.fake.is_old();
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    harness.fake.is_old();
 
-    let account = stage.connect().await;
+    let account = harness.connect().await;
 
     assert_eq!(account.scopes, ["atproto", "transition:generic"]);
-    let mut post = stage.post(&account, "by an old server", vec![sample(MimeType::Mp4, 1)]);
-    stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.fake.public_posts().len(), 1);
-    stage.refresh().await.unwrap();
+    let mut post = harness.post(&account, "by an old server", vec![sample(MimeType::Mp4, 1)]);
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
+    harness.refresh().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_server_without_narrow_scopes_reads_a_document_of_its_own() {
-    let stage = Stage::<Bluesky>::new().await;
-    stage.fake.is_old();
-    let platform = stage.connector();
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    harness.fake.is_old();
+    let platform = harness.connector();
     let here = CallbackUrls::new(PUBLIC, "bluesky");
     for query in ["", "?scope=everything"] {
         let client_document = format!("{}{query}", here.client_document);
         let there = CallbackUrls { client_document: client_document.clone(), ..here.clone() };
-        stage.fake.add_client_document(&client_document, platform.client_document(&there).await.unwrap().unwrap());
+        harness.fake.add_client_document(&client_document, platform.client_document(&there).await.unwrap().unwrap());
     }
     let challenge = Pkce::random().challenge;
     let request = AuthorizationRequest { state: random_token(), urls: here, challenge };
 
-    let step = platform.authorize(&stage.fake.form_values(), &request, stage.clock.now()).await.unwrap();
+    let step = platform.authorize(&harness.fake.form_values(), &request, harness.clock.now()).await.unwrap();
 
     let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
     assert!(
@@ -189,17 +189,17 @@ async fn a_server_without_narrow_scopes_reads_a_document_of_its_own() {
 
 #[tokio::test]
 async fn a_document_that_a_server_cannot_read_is_no_reason_to_ask_for_more() {
-    let stage = Stage::<Bluesky>::new().await;
-    let platform = stage.connector();
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    let platform = harness.connector();
     let here = CallbackUrls::new(PUBLIC, "bluesky");
     // It would find this one.
     let wide = CallbackUrls { client_document: format!("{}?scope=everything", here.client_document), ..here.clone() };
     let document = platform.client_document(&wide).await.unwrap().unwrap();
-    stage.fake.add_client_document(&wide.client_document, document);
+    harness.fake.add_client_document(&wide.client_document, document);
     let challenge = Pkce::random().challenge;
     let request = AuthorizationRequest { state: random_token(), urls: here, challenge };
 
-    let step = platform.authorize(&stage.fake.form_values(), &request, stage.clock.now()).await;
+    let step = platform.authorize(&harness.fake.form_values(), &request, harness.clock.now()).await;
 
     let Err(ConnectError::Refused(words)) = step else { panic!("{step:?}") };
     assert!(words.contains("Unable to obtain client metadata"), "{words}");

@@ -8,11 +8,11 @@ use domain::id::MediaId;
 use domain::media::{AltText, Attachment, Facts, MimeType, Pixels};
 use domain::rules::Rule;
 use image::{DynamicImage, ImageFormat, RgbImage};
-use networks::bluesky::Bluesky;
+use fakes::bluesky::Bluesky;
 use platforms::Step;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use serde_json::json;
 
 use crate::{connected, record};
@@ -43,11 +43,11 @@ fn large_picture() -> Sample {
 
 #[tokio::test]
 async fn pictures_are_made_to_fit_and_shown_with_their_shape() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     let large = large_picture();
     assert!(4_000_000 < large.attachment.size_bytes);
 
-    let record = record(&stage, &account, "two", vec![sample(MimeType::Webp, 1), large]).await;
+    let record = record(&harness, &account, "two", vec![sample(MimeType::Webp, 1), large]).await;
 
     let images = record["embed"]["images"].as_array().unwrap();
     assert_eq!(record["embed"]["$type"], "app.bsky.embed.images");
@@ -60,7 +60,7 @@ async fn pictures_are_made_to_fit_and_shown_with_their_shape() {
 
 #[tokio::test]
 async fn more_than_four_pictures_are_a_gallery_where_the_server_knows_it() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     assert!(account.rules.rules.contains(&Rule::max_images(10)), "{:?}", account.rules);
     for (pictures, kind, field) in [
         (4, "app.bsky.embed.images", "images"),
@@ -70,25 +70,25 @@ async fn more_than_four_pictures_are_a_gallery_where_the_server_knows_it() {
         let mut files: Vec<_> = (1..=pictures).map(|number| sample(MimeType::Png, number)).collect();
         files[1].attachment.alt_text = Some(AltText::parse("A boat").unwrap());
 
-        let record = record(&stage, &account, &format!("{pictures} pictures"), files.clone()).await;
+        let record = record(&harness, &account, &format!("{pictures} pictures"), files.clone()).await;
 
         assert_eq!(record["embed"]["$type"], kind);
         let shown = record["embed"][field].as_array().unwrap();
         assert_eq!(shown.len(), files.len());
         assert!(shown.iter().all(|it| it["aspectRatio"]["width"].is_u64()), "{shown:?}");
         assert_eq!((&shown[0]["alt"], &shown[1]["alt"]), (&json!(""), &json!("A boat")));
-        let public = stage.fake.public_posts().pop().unwrap().media;
+        let public = harness.fake.public_posts().pop().unwrap().media;
         assert!(public.iter().map(|it| &it.bytes).eq(files.iter().map(|it| &it.bytes)), "another order");
     }
 }
 
 #[tokio::test]
 async fn what_is_no_picture_is_refused_by_its_place() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     let mut broken = sample(MimeType::Png, 2);
     broken.bytes.truncate(40);
-    let mut post = stage.post(&account, "broken", vec![sample(MimeType::Png, 1), broken]);
-    let error = stage.deliver(&mut post).await.unwrap_err();
+    let mut post = harness.post(&account, "broken", vec![sample(MimeType::Png, 1), broken]);
+    let error = harness.deliver(&mut post).await.unwrap_err();
     assert!(
         matches!(&error, AttemptError::Refused { reason } if reason.starts_with("file 2 of 2 (image/png): ")),
         "{error:?}"
@@ -97,81 +97,81 @@ async fn what_is_no_picture_is_refused_by_its_place() {
 
 #[tokio::test]
 async fn files_that_were_thrown_away_are_uploaded_again_for_the_same_post() {
-    let (stage, account) = connected().await;
-    let mut post = stage.due(&account, "stale", vec![sample(MimeType::Png, 1)]).await;
+    let (harness, account) = connected().await;
+    let mut post = harness.due(&account, "stale", vec![sample(MimeType::Png, 1)]).await;
     let prepared = post.progress.clone();
-    stage.fake.collect_blobs();
+    harness.fake.collect_blobs();
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
 
     post.progress = None;
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     assert_eq!(post.progress, prepared, "the record is the same");
-    stage.publish(&post).await.unwrap();
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    harness.publish(&post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn a_video_is_waited_for() {
     for by_lexicon in [false, true] {
-        let (stage, account) = connected().await;
-        stage.fake.set_follows_lexicon(by_lexicon);
-        stage.fake.set_video_polls(7);
+        let (harness, account) = connected().await;
+        harness.fake.set_follows_lexicon(by_lexicon);
+        harness.fake.set_video_polls(7);
 
-        let record = record(&stage, &account, "moving", vec![sample(MimeType::Mp4, 1)]).await;
+        let record = record(&harness, &account, "moving", vec![sample(MimeType::Mp4, 1)]).await;
 
         assert_eq!(record["embed"]["$type"], "app.bsky.embed.video");
         assert_eq!(record["embed"]["video"]["mimeType"], "video/mp4");
-        assert_eq!(stage.fake.call_count(Call::Upload), 1);
-        assert_eq!(stage.fake.call_count(Call::Process), 8);
+        assert_eq!(harness.fake.call_count(Call::Upload), 1);
+        assert_eq!(harness.fake.call_count(Call::Process), 8);
     }
 }
 
 #[tokio::test]
 async fn a_video_whose_upload_was_not_answered_is_not_processed_twice() {
-    let (stage, account) = connected().await;
-    stage.fake.set_videos_left(1);
-    stage.fake.inject_fault(Call::Upload, InjectedFault::LoseResponse, 1);
-    let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+    let (harness, account) = connected().await;
+    harness.fake.set_videos_left(1);
+    harness.fake.inject_fault(Call::Upload, InjectedFault::LoseResponse, 1);
+    let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
 
     // The day's quota is used up by the first, which did arrive.
     let mut errors = Vec::new();
-    let prepared = stage.prepare(&post).await;
+    let prepared = harness.prepare(&post).await;
     assert!(matches!(prepared, Err(AttemptError::Unknown { .. })), "{prepared:?}");
-    stage.fake.set_videos_left(1);
-    stage.prepare_all(&mut post, &mut errors).await.unwrap();
+    harness.fake.set_videos_left(1);
+    harness.prepare_all(&mut post, &mut errors).await.unwrap();
 
-    stage.clock.skip_to(post.publish_at);
-    stage.publish(&post).await.unwrap();
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    harness.clock.skip_to(post.publish_at);
+    harness.publish(&post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn exhausted_video_quota_delays_the_post() {
-    let stage = Stage::<Bluesky>::new().await;
-    let account = stage.connect().await;
-    stage.fake.set_videos_left(0);
-    let post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
-    let error = stage.prepare(&post).await.unwrap_err();
-    let opens_at = stage.clock.now() + TimeDelta::hours(1);
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    let account = harness.connect().await;
+    harness.fake.set_videos_left(0);
+    let post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+    let error = harness.prepare(&post).await.unwrap_err();
+    let opens_at = harness.clock.now() + TimeDelta::hours(1);
     assert!(
         matches!(&error, AttemptError::RetryLater { retry_at: Some(at), reason } if *at <= opens_at && reason.contains("daily limit")),
         "{error:?}"
     );
-    assert_eq!(stage.fake.call_count(Call::Upload), 0);
+    assert_eq!(harness.fake.call_count(Call::Upload), 0);
 
-    stage.clock.advance(TimeDelta::minutes(1));
-    stage.fake.set_videos_left(25);
-    stage.prepare(&post).await.unwrap();
+    harness.clock.advance(TimeDelta::minutes(1));
+    harness.fake.set_videos_left(25);
+    harness.prepare(&post).await.unwrap();
 }
 
 #[tokio::test]
 async fn unconfirmed_address_error_says_what_to_do() {
-    let (stage, account) = connected().await;
-    stage.fake.unconfirm_email();
-    let post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
-    let error = stage.prepare(&post).await.unwrap_err();
+    let (harness, account) = connected().await;
+    harness.fake.unconfirm_email();
+    let post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+    let error = harness.prepare(&post).await.unwrap_err();
     assert!(
         matches!(&error, AttemptError::Refused { reason } if reason.contains("Confirm your email address in Bluesky's settings")),
         "{error:?}"
@@ -189,36 +189,36 @@ fn large_video() -> Sample {
 
 #[tokio::test]
 async fn a_large_video_goes_up_in_parts_and_goes_on_where_it_stopped() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     let video = large_video();
-    let mut post = stage.post(&account, "moving", vec![video.clone()]);
-    stage.fake.inject_fault(Call::Upload, InjectedFault::Unavailable, 1);
+    let mut post = harness.post(&account, "moving", vec![video.clone()]);
+    harness.fake.inject_fault(Call::Upload, InjectedFault::Unavailable, 1);
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let passage = harness.deliver(&mut post).await.unwrap();
 
     assert!(matches!(passage.errors.as_slice(), [AttemptError::RetryLater { .. }]), "{:?}", passage.errors);
-    assert_eq!(stage.fake.part_upload_counts(), [1, 1, 1, 1], "no part is sent twice");
-    assert!(stage.fake.public_posts()[0].media[0].bytes == video.bytes, "another video arrived");
-    let record = stage.fake.record(&passage.published.platform_post_id).unwrap();
+    assert_eq!(harness.fake.part_upload_counts(), [1, 1, 1, 1], "no part is sent twice");
+    assert!(harness.fake.public_posts()[0].media[0].bytes == video.bytes, "another video arrived");
+    let record = harness.fake.record(&passage.published.platform_post_id).unwrap();
     assert_eq!(record["embed"]["aspectRatio"], json!({"width": 1080, "height": 1920}));
 }
 
 #[tokio::test]
 async fn an_upload_that_is_forgotten_is_a_setback_and_one_without_parts_goes_whole() {
     for parts in [true, false] {
-        let (stage, account) = connected().await;
+        let (harness, account) = connected().await;
         let video = large_video();
-        let mut post = stage.post(&account, "moving", vec![video.clone()]);
+        let mut post = harness.post(&account, "moving", vec![video.clone()]);
         if parts {
-            let begun = stage.prepare(&post).await.unwrap();
+            let begun = harness.prepare(&post).await.unwrap();
             let Step::Again { progress, .. } = begun else { panic!("{begun:?}") };
             post.progress = Some(progress);
-            stage.fake.forget_uploads();
+            harness.fake.forget_uploads();
         } else {
-            stage.fake.set_part_bytes(None);
+            harness.fake.set_part_bytes(None);
         }
 
-        let passage = stage.deliver(&mut post).await.unwrap();
+        let passage = harness.deliver(&mut post).await.unwrap();
 
         // It is begun anew ever more rarely, should it be forgotten each time.
         assert!(
@@ -227,18 +227,18 @@ async fn an_upload_that_is_forgotten_is_a_setback_and_one_without_parts_goes_who
             passage.errors
         );
         assert_eq!(passage.errors.len(), usize::from(parts));
-        assert_eq!(stage.fake.part_upload_counts().len(), if parts { 4 } else { 0 });
-        assert!(stage.fake.public_posts()[0].media[0].bytes == video.bytes, "another video arrived");
+        assert_eq!(harness.fake.part_upload_counts().len(), if parts { 4 } else { 0 });
+        assert!(harness.fake.public_posts()[0].media[0].bytes == video.bytes, "another video arrived");
     }
 }
 
 #[tokio::test]
 async fn a_gif_is_shown_as_a_video_that_runs_without_end() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     let mut gif = sample(MimeType::Gif, 1);
     gif.attachment.facts = Some(Facts { pixels: Pixels::new(320, 240), ..Facts::default() });
 
-    let record = record(&stage, &account, "moving", vec![gif]).await;
+    let record = record(&harness, &account, "moving", vec![gif]).await;
 
     let embed = &record["embed"];
     assert_eq!((&embed["$type"], &embed["presentation"]), (&json!("app.bsky.embed.video"), &json!("gif")));
@@ -248,10 +248,10 @@ async fn a_gif_is_shown_as_a_video_that_runs_without_end() {
 
 #[tokio::test]
 async fn a_video_that_cannot_be_played_is_refused_in_the_services_words() {
-    let (stage, account) = connected().await;
-    stage.fake.inject_fault(Call::Process, InjectedFault::Refused, 1);
-    let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
-    let error = stage.deliver(&mut post).await.unwrap_err();
+    let (harness, account) = connected().await;
+    harness.fake.inject_fault(Call::Process, InjectedFault::Refused, 1);
+    let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+    let error = harness.deliver(&mut post).await.unwrap_err();
     assert!(matches!(&error, AttemptError::Refused { reason } if reason.contains("validated")), "{error:?}");
 }
 
@@ -260,11 +260,11 @@ async fn a_video_whose_job_failed_is_uploaded_again_twice() {
     for code in [Some("encoding_failure"), Some("pds_upload_failure"), Some("generic_failure"), Some("new_code"), None]
     {
         for (failures, is_published) in [(1, true), (2, true), (3, false)] {
-            let (stage, account) = connected().await;
-            stage.fake.fail_video_jobs(failures, code);
-            let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+            let (harness, account) = connected().await;
+            harness.fake.fail_video_jobs(failures, code);
+            let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
 
-            let delivered = stage.deliver(&mut post).await;
+            let delivered = harness.deliver(&mut post).await;
 
             match delivered {
                 Ok(passage) => assert!(is_published && passage.errors.is_empty(), "{code:?}: {:?}", passage.errors),
@@ -273,33 +273,33 @@ async fn a_video_whose_job_failed_is_uploaded_again_twice() {
                 }
                 Err(other) => panic!("{code:?}: {other:?}"),
             }
-            assert_eq!(stage.fake.public_posts().len(), usize::from(is_published));
-            assert_eq!(stage.fake.call_count(Call::Upload), (failures + 1).min(3), "{code:?}");
+            assert_eq!(harness.fake.public_posts().len(), usize::from(is_published));
+            assert_eq!(harness.fake.call_count(Call::Upload), (failures + 1).min(3), "{code:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_video_that_the_accounts_server_does_not_take_is_refused_at_once() {
-    let (stage, account) = connected().await;
-    stage.fake.fail_video_jobs(1, Some("pds_upload_unsupported_blob_size"));
-    let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+    let (harness, account) = connected().await;
+    harness.fake.fail_video_jobs(1, Some("pds_upload_unsupported_blob_size"));
+    let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
 
-    let error = stage.deliver(&mut post).await.unwrap_err();
+    let error = harness.deliver(&mut post).await.unwrap_err();
 
     let AttemptError::Refused { reason } = error else { panic!("{error:?}") };
     assert!(reason.contains("account's server") && reason.contains("size"), "{reason}");
-    assert_eq!(stage.fake.call_count(Call::Upload), 1);
+    assert_eq!(harness.fake.call_count(Call::Upload), 1);
 }
 
 #[tokio::test]
 async fn an_upload_in_parts_that_failed_is_made_again_twice() {
     for (failures, is_published) in [(2, true), (3, false)] {
-        let (stage, account) = connected().await;
-        stage.fake.fail_uploads(failures);
-        let mut post = stage.post(&account, "moving", vec![large_video()]);
+        let (harness, account) = connected().await;
+        harness.fake.fail_uploads(failures);
+        let mut post = harness.post(&account, "moving", vec![large_video()]);
 
-        let delivered = stage.deliver(&mut post).await;
+        let delivered = harness.deliver(&mut post).await;
 
         match delivered {
             Ok(passage) => assert!(is_published && passage.errors.is_empty(), "{:?}", passage.errors),
@@ -308,23 +308,23 @@ async fn an_upload_in_parts_that_failed_is_made_again_twice() {
             }
             Err(other) => panic!("{other:?}"),
         }
-        assert_eq!(stage.fake.part_upload_counts().len(), 4 * 3);
+        assert_eq!(harness.fake.part_upload_counts().len(), 4 * 3);
     }
 }
 
 #[tokio::test]
 async fn a_video_that_is_never_done_is_given_up() {
-    let (stage, account) = connected().await;
-    stage.fake.set_video_polls(1000);
-    let mut post = stage.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
-    let begun = stage.prepare(&post).await.unwrap();
+    let (harness, account) = connected().await;
+    harness.fake.set_video_polls(1000);
+    let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
+    let begun = harness.prepare(&post).await.unwrap();
     let Step::Again { progress, .. } = begun else { panic!("{begun:?}") };
     post.progress = Some(progress);
-    stage.clock.advance(TimeDelta::minutes(29));
-    stage.prepare(&post).await.unwrap();
+    harness.clock.advance(TimeDelta::minutes(29));
+    harness.prepare(&post).await.unwrap();
 
-    stage.clock.advance(TimeDelta::minutes(2));
-    let error = stage.prepare(&post).await.unwrap_err();
+    harness.clock.advance(TimeDelta::minutes(2));
+    let error = harness.prepare(&post).await.unwrap_err();
 
     assert!(
         matches!(&error, AttemptError::PreparationExpired { reason } if reason.contains("30 minutes")),

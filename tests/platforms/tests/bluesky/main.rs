@@ -9,22 +9,22 @@ mod quotes;
 mod records;
 mod self_hosted;
 
-use networks::bluesky::Bluesky;
+use fakes::bluesky::Bluesky;
 use platforms::Account;
 use platforms::conformance::samples::Sample;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use serde_json::Value;
 
 /// A network with the account connected on its own page.
-async fn connected() -> (Stage<Bluesky>, Account) {
-    let stage = Stage::new().await;
-    let account = stage.connect().await;
-    (stage, account)
+async fn connected() -> (AdapterHarness<Bluesky>, Account) {
+    let harness = AdapterHarness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
 }
 
 /// The record of a post that went out.
-async fn record(stage: &Stage<Bluesky>, account: &Account, text: &str, media: Vec<Sample>) -> Value {
-    let post = stage.due(account, text, media).await;
-    let published = stage.publish(&post).await.unwrap();
-    stage.fake.record(&published.platform_post_id).unwrap()
+async fn record(harness: &AdapterHarness<Bluesky>, account: &Account, text: &str, media: Vec<Sample>) -> Value {
+    let post = harness.due(account, text, media).await;
+    let published = harness.publish(&post).await.unwrap();
+    harness.fake.record(&published.platform_post_id).unwrap()
 }

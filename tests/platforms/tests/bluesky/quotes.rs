@@ -3,10 +3,10 @@
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
-use networks::bluesky::Bluesky;
+use fakes::bluesky::Bluesky;
 use platforms::Account;
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use serde_json::{Value, json};
 
 use crate::connected;
@@ -23,16 +23,16 @@ fn quote(address: &str) -> Options {
 
 /// Embeds of a post.
 async fn embed(
-    stage: &Stage<Bluesky>,
+    harness: &AdapterHarness<Bluesky>,
     account: &Account,
     text: &str,
     media: Vec<Sample>,
     options: Options,
 ) -> Result<Value, AttemptError> {
-    let mut post = stage.post(account, text, media);
+    let mut post = harness.post(account, text, media);
     post.options = options;
-    let passage = stage.deliver(&mut post).await?;
-    Ok(stage.fake.record(&passage.published.platform_post_id).unwrap()["embed"].clone())
+    let passage = harness.deliver(&mut post).await?;
+    Ok(harness.fake.record(&passage.published.platform_post_id).unwrap()["embed"].clone())
 }
 
 /// The link to another user's post, in the official client.
@@ -42,23 +42,23 @@ fn link() -> String {
 
 #[tokio::test]
 async fn a_link_to_a_post_is_a_quote_of_it() {
-    let (stage, account) = connected().await;
-    let quoted = stage.fake.add_other_post(KEY, true);
-    let record = format!("at://{}/app.bsky.feed.post/{KEY}", stage.fake.other_did());
+    let (harness, account) = connected().await;
+    let quoted = harness.fake.add_other_post(KEY, true);
+    let record = format!("at://{}/app.bsky.feed.post/{KEY}", harness.fake.other_did());
     for text in [format!("Look: {}", link()), format!("Look: {record}."), link()] {
-        let embed = embed(&stage, &account, &text, Vec::new(), Options::default()).await.unwrap();
+        let embed = embed(&harness, &account, &text, Vec::new(), Options::default()).await.unwrap();
         assert_eq!(embed, json!({"$type": "app.bsky.embed.record", "record": quoted}), "{text}");
     }
     let off = options([("link_preview", OptionValue::Flag(false))]);
-    assert_eq!(embed(&stage, &account, &link(), Vec::new(), off).await.unwrap(), Value::Null);
+    assert_eq!(embed(&harness, &account, &link(), Vec::new(), off).await.unwrap(), Value::Null);
 }
 
 #[tokio::test]
 async fn a_quote_stands_beside_pictures() {
-    let (stage, account) = connected().await;
-    let quoted = stage.fake.add_other_post(KEY, true);
+    let (harness, account) = connected().await;
+    let quoted = harness.fake.add_other_post(KEY, true);
 
-    let embed = embed(&stage, &account, "Look", vec![sample(MimeType::Png, 1)], quote(&link())).await.unwrap();
+    let embed = embed(&harness, &account, "Look", vec![sample(MimeType::Png, 1)], quote(&link())).await.unwrap();
 
     assert_eq!(embed["$type"], "app.bsky.embed.recordWithMedia");
     assert_eq!(embed["record"], json!({"$type": "app.bsky.embed.record", "record": quoted}));
@@ -67,28 +67,28 @@ async fn a_quote_stands_beside_pictures() {
 
 #[tokio::test]
 async fn a_post_of_ones_own_is_quoted_by_its_address() {
-    let (stage, account) = connected().await;
-    let first = stage.due(&account, "first", Vec::new()).await;
-    let first = stage.publish(&first).await.unwrap();
+    let (harness, account) = connected().await;
+    let first = harness.due(&account, "first", Vec::new()).await;
+    let first = harness.publish(&first).await.unwrap();
 
-    let embed = embed(&stage, &account, "second", Vec::new(), quote(&first.url.unwrap())).await.unwrap();
+    let embed = embed(&harness, &account, "second", Vec::new(), quote(&first.url.unwrap())).await.unwrap();
 
     assert_eq!(embed["record"]["uri"], first.platform_post_id);
 }
 
 #[tokio::test]
 async fn forbidden_quote_is_an_error_of_its_field() {
-    let (stage, account) = connected().await;
-    stage.fake.add_other_post(KEY, false);
+    let (harness, account) = connected().await;
+    harness.fake.add_other_post(KEY, false);
     let missing = link().replace(KEY, "3m5xkqh2v4k2b");
     for (address, words) in
         [(link(), "does not allow"), (missing.clone(), "does not exist"), ("at://x".to_owned(), "no link")]
     {
-        let error = embed(&stage, &account, "Look", Vec::new(), quote(&address)).await.unwrap_err();
+        let error = embed(&harness, &account, "Look", Vec::new(), quote(&address)).await.unwrap_err();
         assert!(matches!(&error, AttemptError::Refused { reason } if reason.contains(words)), "{address}: {error:?}");
     }
     for text in [link(), missing] {
         let off = options([]);
-        assert_eq!(embed(&stage, &account, &text, Vec::new(), off).await.unwrap(), Value::Null, "{text}");
+        assert_eq!(embed(&harness, &account, &text, Vec::new(), off).await.unwrap(), Value::Null, "{text}");
     }
 }

@@ -4,8 +4,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
-use networks::bluesky::Bluesky;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use fakes::bluesky::Bluesky;
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 
@@ -13,12 +13,12 @@ use crate::{connected, record};
 
 #[tokio::test]
 async fn a_record_says_when_it_was_due_and_where_its_words_lead() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     let written = "Привет 👩‍👩‍👧 @bob.test, @nobody.test: https://127.0.0.1:1/a/path/of/some/length #новости $abc";
     let text = "Привет 👩‍👩‍👧 @bob.test, @nobody.test: 127.0.0.1:1/a/path/of/so... #новости $abc";
-    let publish_at = stage.post(&account, written, Vec::new()).publish_at;
+    let publish_at = harness.post(&account, written, Vec::new()).publish_at;
 
-    let record = record(&stage, &account, written, Vec::new()).await;
+    let record = record(&harness, &account, written, Vec::new()).await;
 
     let facet = |words: &str, feature: Value| {
         let start = text.find(words).unwrap();
@@ -26,7 +26,7 @@ async fn a_record_says_when_it_was_due_and_where_its_words_lead() {
     };
     let tag = |it: &str| json!({"$type": "app.bsky.richtext.facet#tag", "tag": it});
     let link = json!({"$type": "app.bsky.richtext.facet#link", "uri": "https://127.0.0.1:1/a/path/of/some/length"});
-    let bob = json!({"$type": "app.bsky.richtext.facet#mention", "did": stage.fake.other_did()});
+    let bob = json!({"$type": "app.bsky.richtext.facet#mention", "did": harness.fake.other_did()});
     assert_eq!(
         record,
         json!({
@@ -49,13 +49,13 @@ fn shown(at: DateTime<Utc>) -> String {
 
 #[tokio::test]
 async fn the_longest_text_is_counted_as_it_is_put() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     let link = format!("https://example.invalid/{}", "a".repeat(400));
     let fits = |text: &str| account.rules.breaches(&PostText::parse(text).unwrap(), &[], Options::NONE).is_empty();
     let text = format!("{link} {link} {}", "x".repeat(300 - 2 * (15 + 16 + 1)));
     assert!(fits(&text) && !fits(&format!("{text}x")));
 
-    let put = record(&stage, &account, &text, Vec::new()).await;
+    let put = record(&harness, &account, &text, Vec::new()).await;
 
     assert_eq!(put["text"].as_str().unwrap().chars().count(), 300);
     assert_eq!(put["facets"][1]["features"][0]["uri"], link);
@@ -63,102 +63,102 @@ async fn the_longest_text_is_counted_as_it_is_put() {
 
 #[tokio::test]
 async fn a_post_that_goes_out_late_says_the_present_time() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     let created_at =
-        |published: Published| stage.fake.record(&published.platform_post_id).unwrap()["createdAt"].clone();
+        |published: Published| harness.fake.record(&published.platform_post_id).unwrap()["createdAt"].clone();
 
     // Prepared late.
-    let mut late = stage.post(&account, "prepared late", Vec::new());
-    stage.clock.skip_to(late.publish_at + TimeDelta::hours(1));
-    stage.prepare_all(&mut late, &mut Vec::new()).await.unwrap();
-    let prepared_at = stage.clock.now();
-    assert_eq!(created_at(stage.publish(&late).await.unwrap()), shown(prepared_at));
+    let mut late = harness.post(&account, "prepared late", Vec::new());
+    harness.clock.skip_to(late.publish_at + TimeDelta::hours(1));
+    harness.prepare_all(&mut late, &mut Vec::new()).await.unwrap();
+    let prepared_at = harness.clock.now();
+    assert_eq!(created_at(harness.publish(&late).await.unwrap()), shown(prepared_at));
 
     // Prepared in time, and then held up.
-    let mut held_up = stage.due(&account, "held up", Vec::new()).await;
-    stage.clock.advance(TimeDelta::hours(1));
-    let error = stage.publish(&held_up).await.unwrap_err();
+    let mut held_up = harness.due(&account, "held up", Vec::new()).await;
+    harness.clock.advance(TimeDelta::hours(1));
+    let error = harness.publish(&held_up).await.unwrap_err();
     assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
     held_up.progress = None;
-    stage.prepare_all(&mut held_up, &mut Vec::new()).await.unwrap();
-    let prepared_at = stage.clock.now();
-    stage.clock.advance(TimeDelta::minutes(5));
-    assert_eq!(created_at(stage.publish(&held_up).await.unwrap()), shown(prepared_at));
+    harness.prepare_all(&mut held_up, &mut Vec::new()).await.unwrap();
+    let prepared_at = harness.clock.now();
+    harness.clock.advance(TimeDelta::minutes(5));
+    assert_eq!(created_at(harness.publish(&held_up).await.unwrap()), shown(prepared_at));
 
     // Tried in time, and certainly without any effect.
-    let mut limited = stage.due(&account, "limited", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::RateLimited { retry_after: TimeDelta::minutes(9) }, 1);
-    let error = stage.publish(&limited).await.unwrap_err();
+    let mut limited = harness.due(&account, "limited", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::RateLimited { retry_after: TimeDelta::minutes(9) }, 1);
+    let error = harness.publish(&limited).await.unwrap_err();
     assert!(matches!(error, AttemptError::RetryLater { .. }), "{error:?}");
-    stage.clock.advance(TimeDelta::minutes(9));
-    let error = stage.publish(&limited).await.unwrap_err();
+    harness.clock.advance(TimeDelta::minutes(9));
+    let error = harness.publish(&limited).await.unwrap_err();
     assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
     limited.progress = None;
-    stage.prepare_all(&mut limited, &mut Vec::new()).await.unwrap();
-    assert_eq!(created_at(stage.publish(&limited).await.unwrap()), shown(stage.clock.now()));
+    harness.prepare_all(&mut limited, &mut Vec::new()).await.unwrap();
+    assert_eq!(created_at(harness.publish(&limited).await.unwrap()), shown(harness.clock.now()));
 
     // The outcome of the first attempt is unknown: every attempt puts an equal record.
-    let tried = stage.due(&account, "tried", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::Unavailable, 1);
-    stage.publish(&tried).await.unwrap_err();
-    stage.clock.advance(TimeDelta::hours(1));
-    assert_eq!(created_at(stage.publish(&tried).await.unwrap()), shown(tried.publish_at));
+    let tried = harness.due(&account, "tried", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::Unavailable, 1);
+    harness.publish(&tried).await.unwrap_err();
+    harness.clock.advance(TimeDelta::hours(1));
+    assert_eq!(created_at(harness.publish(&tried).await.unwrap()), shown(tried.publish_at));
 }
 
 #[tokio::test]
 async fn a_repeat_changes_nothing_even_days_later() {
-    let (stage, account) = connected().await;
-    let post = stage.due(&account, "again", vec![sample(domain::media::MimeType::Png, 1)]).await;
-    let first = stage.publish(&post).await.unwrap();
-    let commits = stage.fake.commits();
+    let (harness, account) = connected().await;
+    let post = harness.due(&account, "again", vec![sample(domain::media::MimeType::Png, 1)]).await;
+    let first = harness.publish(&post).await.unwrap();
+    let commits = harness.fake.commits();
 
     for wait in [TimeDelta::seconds(1), TimeDelta::minutes(20)] {
-        stage.clock.advance(wait);
-        let again = stage.publish(&post).await.unwrap();
+        harness.clock.advance(wait);
+        let again = harness.publish(&post).await.unwrap();
         assert_eq!(again.platform_post_id, first.platform_post_id);
     }
-    stage.clock.advance(TimeDelta::days(3));
-    stage.refresh().await.unwrap();
-    stage.publish(&post).await.unwrap();
-    assert_eq!((stage.fake.public_posts().len(), stage.fake.commits()), (1, commits));
+    harness.clock.advance(TimeDelta::days(3));
+    harness.refresh().await.unwrap();
+    harness.publish(&post).await.unwrap();
+    assert_eq!((harness.fake.public_posts().len(), harness.fake.commits()), (1, commits));
 }
 
 #[tokio::test]
 async fn record_of_an_earlier_attempt_with_another_text_is_the_post() {
-    let (stage, account) = connected().await;
-    let mut post = stage.due(&account, "see #this", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    stage.publish(&post).await.unwrap_err();
+    let (harness, account) = connected().await;
+    let mut post = harness.due(&account, "see #this", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    harness.publish(&post).await.unwrap_err();
 
     // As if it had been prepared anew meanwhile, and had come out differently.
     post.progress = post.progress.map(|it| it.replace("\"tag\":\"this\"", "\"tag\":\"that\""));
-    let published = stage.publish(&post).await.unwrap();
+    let published = harness.publish(&post).await.unwrap();
 
-    assert_eq!(published.platform_post_id, stage.fake.public_posts()[0].id);
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(published.platform_post_id, harness.fake.public_posts()[0].id);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn another_post_with_the_key_is_not_this_one() {
-    let (stage, account) = connected().await;
-    let mut post = stage.due(&account, "one", Vec::new()).await;
-    let since = stage.clock.now();
-    stage.publish(&post).await.unwrap();
+    let (harness, account) = connected().await;
+    let mut post = harness.due(&account, "one", Vec::new()).await;
+    let since = harness.clock.now();
+    harness.publish(&post).await.unwrap();
 
     post.text = "two".to_owned();
     post.progress = post.progress.map(|it| it.replace("\"text\":\"one\"", "\"text\":\"two\""));
 
-    assert!(matches!(stage.resolve(&post, since).await, Resolution::NotFound));
-    let error = stage.publish(&post).await.unwrap_err();
+    assert!(matches!(harness.resolve(&post, since).await, Resolution::NotFound));
+    let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(error, AttemptError::Refused { .. }), "{error:?}");
-    assert_eq!(stage.fake.public_posts()[0].text, "one");
+    assert_eq!(harness.fake.public_posts()[0].text, "one");
 }
 
 #[tokio::test]
 async fn options_are_a_language_a_label_of_its_own_and_no_card() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     let text = |it: &str| OptionValue::Text(it.to_owned());
-    let mut post = stage.post(&account, "https://example.com in German", Vec::new());
+    let mut post = harness.post(&account, "https://example.com in German", Vec::new());
     post.options = [
         ("language", text("de")),
         ("content_warning", text("graphic-media")),
@@ -168,9 +168,9 @@ async fn options_are_a_language_a_label_of_its_own_and_no_card() {
     .map(|(name, value)| (name.to_owned(), value))
     .collect();
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let passage = harness.deliver(&mut post).await.unwrap();
 
-    let record = stage.fake.record(&passage.published.platform_post_id).unwrap();
+    let record = harness.fake.record(&passage.published.platform_post_id).unwrap();
     assert_eq!(record["langs"], json!(["de"]));
     assert_eq!(record["labels"]["values"], json!([{"val": "graphic-media"}]));
     assert_eq!(record["embed"], Value::Null);

@@ -10,10 +10,10 @@ use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::rules::Rule;
 use http::header::CONTENT_TYPE;
-use networks::bluesky::Bluesky;
-use platforms::conformance::network::{Call, Decision, InjectedFault, Network, PublicPost};
+use fakes::bluesky::Bluesky;
+use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform, PublicPost};
 use platforms::conformance::samples::sample;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{Account, FieldValues};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -30,7 +30,7 @@ const PAGE: &str = r#"<!doctype html><html><head>
     <meta property="og:image" content="tea.png"></head><body>Tea</body></html>"#;
 
 #[async_trait]
-impl Network for SelfHosted {
+impl FakePlatform for SelfHosted {
     async fn start(clock: Clock) -> Self {
         let picture = || async { ([(CONTENT_TYPE, "image/png")], sample(MimeType::Png, 1).bytes) };
         let pages = Router::new()
@@ -104,17 +104,17 @@ impl Network for SelfHosted {
     }
 }
 
-async fn embed(stage: &Stage<SelfHosted>, account: &Account, text: &str) -> Value {
-    let post = stage.due(account, text, Vec::new()).await;
-    let published = stage.publish(&post).await.unwrap();
-    stage.fake.bluesky.record(&published.platform_post_id).unwrap()["embed"].clone()
+async fn embed(harness: &AdapterHarness<SelfHosted>, account: &Account, text: &str) -> Value {
+    let post = harness.due(account, text, Vec::new()).await;
+    let published = harness.publish(&post).await.unwrap();
+    harness.fake.bluesky.record(&published.platform_post_id).unwrap()["embed"].clone()
 }
 
 #[tokio::test]
 async fn a_video_goes_to_the_accounts_own_server_within_its_limit() {
-    let stage = Stage::<SelfHosted>::new().await;
-    stage.fake.bluesky.set_blob_limit(5 << 20);
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<SelfHosted>::new().await;
+    harness.fake.bluesky.set_blob_limit(5 << 20);
+    let account = harness.connect().await;
     assert!(account.rules.rules.contains(&Rule::max_video_bytes(5 << 20)), "{:?}", account.rules);
 
     let takes_others = account.rules.rules.iter().any(
@@ -123,41 +123,41 @@ async fn a_video_goes_to_the_accounts_own_server_within_its_limit() {
     assert!(!takes_others, "nobody makes MP4 of them here");
 
     // The first nonce is long gone when the file is sent.
-    stage.clock.advance(chrono::TimeDelta::minutes(30));
+    harness.clock.advance(chrono::TimeDelta::minutes(30));
     let video = sample(MimeType::Mp4, 1);
-    let post = stage.due(&account, "moving", vec![video.clone()]).await;
-    stage.publish(&post).await.unwrap();
+    let post = harness.due(&account, "moving", vec![video.clone()]).await;
+    harness.publish(&post).await.unwrap();
 
-    assert_eq!(stage.fake.public_posts()[0].media[0].bytes, video.bytes);
-    assert_eq!((stage.fake.call_count(Call::Upload), stage.fake.call_count(Call::Process)), (1, 0));
+    assert_eq!(harness.fake.public_posts()[0].media[0].bytes, video.bytes);
+    assert_eq!((harness.fake.call_count(Call::Upload), harness.fake.call_count(Call::Process)), (1, 0));
 }
 
 #[tokio::test]
 async fn a_server_from_before_galleries_has_posts_of_four_pictures() {
     for (is_old, most) in [(false, 10_u8), (true, 4)] {
-        let stage = Stage::<SelfHosted>::new().await;
+        let harness = AdapterHarness::<SelfHosted>::new().await;
         if is_old {
-            stage.fake.bluesky.knows_no_galleries();
+            harness.fake.bluesky.knows_no_galleries();
         }
-        let account = stage.connect().await;
+        let account = harness.connect().await;
         assert!(account.rules.rules.contains(&Rule::max_images(most.into())), "{:?}", account.rules);
 
         let files = (1..=most).map(|number| sample(MimeType::Png, number)).collect();
-        let post = stage.due(&account, "as many as it takes", files).await;
-        stage.publish(&post).await.unwrap();
+        let post = harness.due(&account, "as many as it takes", files).await;
+        harness.publish(&post).await.unwrap();
 
-        assert_eq!(stage.fake.public_posts()[0].media.len(), usize::from(most));
+        assert_eq!(harness.fake.public_posts()[0].media.len(), usize::from(most));
     }
 }
 
 #[tokio::test]
 async fn a_link_is_shown_as_its_page_wants() {
-    let stage = Stage::<SelfHosted>::new().await;
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<SelfHosted>::new().await;
+    let account = harness.connect().await;
     for path in ["about/tea", "moved"] {
-        let link = format!("http://{}/{path}", stage.fake.page);
+        let link = format!("http://{}/{path}", harness.fake.page);
 
-        let embed = embed(&stage, &account, &format!("Look: {link}.")).await;
+        let embed = embed(&harness, &account, &format!("Look: {link}.")).await;
 
         assert_eq!(embed["$type"], "app.bsky.embed.external");
         let card = &embed["external"];
@@ -169,38 +169,38 @@ async fn a_link_is_shown_as_its_page_wants() {
 
 #[tokio::test]
 async fn without_a_picture_there_is_a_card_and_without_a_title_none() {
-    let stage = Stage::<SelfHosted>::new().await;
-    let account = stage.connect().await;
-    let page = stage.fake.page;
-    stage.fake.inject_fault(Call::Upload, InjectedFault::Unavailable, 1);
-    let without_picture = embed(&stage, &account, &format!("http://{page}/about/tea")).await;
+    let harness = AdapterHarness::<SelfHosted>::new().await;
+    let account = harness.connect().await;
+    let page = harness.fake.page;
+    harness.fake.inject_fault(Call::Upload, InjectedFault::Unavailable, 1);
+    let without_picture = embed(&harness, &account, &format!("http://{page}/about/tea")).await;
     assert_eq!(without_picture["external"]["title"], "Tea & biscuits");
     assert!(without_picture["external"].get("thumb").is_none());
 
     for path in ["text", "untitled", "circle", "away", "missing"] {
-        let embed = embed(&stage, &account, &format!("{path} http://{page}/{path}")).await;
+        let embed = embed(&harness, &account, &format!("{path} http://{page}/{path}")).await;
         assert_eq!(embed, Value::Null, "{path}");
     }
 }
 
 #[tokio::test]
 async fn link_with_an_image_has_no_card() {
-    let stage = Stage::<SelfHosted>::new().await;
-    let account = stage.connect().await;
-    let text = format!("http://{}/about/tea", stage.fake.page);
-    let post = stage.due(&account, &text, vec![sample(MimeType::Jpeg, 1)]).await;
-    let published = stage.publish(&post).await.unwrap();
-    let record = stage.fake.bluesky.record(&published.platform_post_id).unwrap();
+    let harness = AdapterHarness::<SelfHosted>::new().await;
+    let account = harness.connect().await;
+    let text = format!("http://{}/about/tea", harness.fake.page);
+    let post = harness.due(&account, &text, vec![sample(MimeType::Jpeg, 1)]).await;
+    let published = harness.publish(&post).await.unwrap();
+    let record = harness.fake.bluesky.record(&published.platform_post_id).unwrap();
     assert_eq!(record["embed"]["$type"], "app.bsky.embed.images");
 }
 
 #[tokio::test]
 async fn an_account_is_followed_to_a_server_that_takes_the_same_grant() {
-    let stage = Stage::<SelfHosted>::new().await;
-    stage.connect().await;
-    stage.fake.bluesky.move_to(&format!("http://{}", stage.fake.page));
+    let harness = AdapterHarness::<SelfHosted>::new().await;
+    harness.connect().await;
+    harness.fake.bluesky.move_to(&format!("http://{}", harness.fake.page));
 
-    let renewed = stage.refresh().await.unwrap();
+    let renewed = harness.refresh().await.unwrap();
 
-    assert_eq!(stage.publisher().host(&renewed), Some(stage.fake.page.to_string()));
+    assert_eq!(harness.publisher().host(&renewed), Some(harness.fake.page.to_string()));
 }

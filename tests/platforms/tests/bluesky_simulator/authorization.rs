@@ -1,6 +1,6 @@
 use chrono::TimeDelta;
 use http::Method;
-use platforms::conformance::network::{Decision, Network};
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use serde_json::{Value, json};
 
 use crate::client::{Body, Client, Key, POSTING, REDIRECT, TID, assertion_header, loopback_id, post, random, tokens};
@@ -9,17 +9,17 @@ use crate::client::{Body, Client, Key, POSTING, REDIRECT, TID, assertion_header,
 async fn a_code_works_once_and_its_second_use_ends_the_grant() {
     let client = Client::new().await;
     let (page, verifier) = client.begin().await;
-    let query = client.network.redirect_query(&page, Decision::Allow).await;
+    let query = client.fake.redirect_query(&page, Decision::Allow).await;
 
     let first = client.exchange(&query["code"], &verifier).await;
-    assert_eq!(first.body["sub"], client.network.did());
+    assert_eq!(first.body["sub"], client.fake.did());
     assert_eq!(first.body["expires_in"], 3599);
     assert_eq!(first.body["scope"], POSTING);
-    assert_eq!(client.network.grant_count(), 1);
+    assert_eq!(client.fake.grant_count(), 1);
 
     let second = client.exchange(&query["code"], &verifier).await;
     assert_eq!(second.error(), (400, "invalid_grant"));
-    assert_eq!(client.network.grant_count(), 0);
+    assert_eq!(client.fake.grant_count(), 0);
 }
 
 #[tokio::test]
@@ -27,7 +27,7 @@ async fn a_code_is_for_its_verifier_its_redirect_and_its_key() {
     let mut client = Client::new().await;
     for wrong in ["verifier", "redirect", "key", "time"] {
         let (page, verifier) = client.begin().await;
-        let query = client.network.redirect_query(&page, Decision::Allow).await;
+        let query = client.fake.redirect_query(&page, Decision::Allow).await;
         let code = &query["code"];
         let answer = match wrong {
             "verifier" => client.exchange(code, &random()).await,
@@ -47,7 +47,7 @@ async fn a_code_is_for_its_verifier_its_redirect_and_its_key() {
         client.redirect = REDIRECT.to_owned();
         assert_eq!(answer.error(), (400, "invalid_grant"), "{wrong}");
     }
-    assert_eq!(client.network.grant_count(), 0);
+    assert_eq!(client.fake.grant_count(), 0);
 }
 
 #[tokio::test]
@@ -55,11 +55,11 @@ async fn denial_is_returned() {
     let client = Client::new().await;
     let (page, _) = client.begin().await;
 
-    let query = client.network.redirect_query(&page, Decision::Deny).await;
+    let query = client.fake.redirect_query(&page, Decision::Deny).await;
 
     assert_eq!(query["error"], "access_denied");
     assert_eq!(query["state"], "the-state");
-    assert_eq!(query["iss"], client.network.issuer());
+    assert_eq!(query["iss"], client.fake.issuer());
     assert!(!query.contains_key("code"));
 }
 
@@ -68,7 +68,7 @@ async fn a_page_is_only_for_a_request_that_waits() {
     let client = Client::new().await;
     let status = async |url: &str| client.send(client.http.get(url), None).await.error().0;
     let (page, _) = client.begin().await;
-    client.network.redirect_query(&page, Decision::Allow).await;
+    client.fake.redirect_query(&page, Decision::Allow).await;
     assert_eq!(status(&page).await, 400, "decided");
 
     let (page, _) = client.begin().await;
@@ -125,7 +125,7 @@ async fn a_refresh_token_works_once_and_its_second_use_ends_the_grant() {
     assert_eq!(replayed.body["error_description"], "Refresh token replayed");
     assert_eq!(client.refresh(&second.refresh).await.error(), (400, "invalid_grant"));
     assert_eq!(client.put(&second.access, TID, &post("after")).await.error(), (401, "invalid_token"));
-    assert_eq!(client.network.grant_count(), 0);
+    assert_eq!(client.fake.grant_count(), 0);
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn tokens_expire_and_can_be_revoked() {
         let revoked = client.post("/oauth/revoke", &[("token", token)]).await;
         assert_eq!((revoked.status.as_u16(), revoked.body), (200, json!({})));
     }
-    assert_eq!(client.network.grant_count(), 0);
+    assert_eq!(client.fake.grant_count(), 0);
     assert_eq!(client.put(&third.access, TID, &post("gone")).await.error(), (401, "invalid_token"));
 }
 
@@ -170,7 +170,7 @@ async fn a_confidential_client_proves_itself_each_time() {
         (used, "invalid_grant"),
         (with("iat", (now - 61).into()), "invalid_client"),
         (with("exp", now.into()), "invalid_client"),
-        (with("aud", client.network.pds().into()), "invalid_client"),
+        (with("aud", client.fake.pds().into()), "invalid_client"),
         (with("iss", "https://other.dev/client".into()), "invalid_client"),
         (with("sub", "https://other.dev/client".into()), "invalid_client"),
         (with("jti", Value::Null), "invalid_client"),
@@ -188,10 +188,10 @@ async fn a_session_ends_with_the_key_that_began_it() {
     let mut client = Client::confidential().await;
     let first = client.connect().await;
     client.own_key = Some(Key::new());
-    client.network.add_client_document(&client.id, client.document());
+    client.fake.add_client_document(&client.id, client.document());
 
     assert_eq!(client.refresh(&first.refresh).await.error(), (400, "invalid_grant"));
-    assert_eq!(client.network.grant_count(), 0);
+    assert_eq!(client.fake.grant_count(), 0);
 }
 
 #[tokio::test]
@@ -215,7 +215,7 @@ async fn a_client_document_is_in_order() {
     ] {
         let mut document = client.document();
         document[name] = value.clone();
-        client.network.add_client_document(&client.id, document);
+        client.fake.add_client_document(&client.id, document);
         let answer = client.push_with("none", None).await;
         assert_eq!(answer.status, 400, "{name} {value}: {answer:?}");
     }

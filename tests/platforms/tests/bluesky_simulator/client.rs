@@ -9,8 +9,8 @@ use domain::clock::Clock;
 use domain::testing::noon;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method, StatusCode};
-use networks::bluesky::Bluesky;
-use platforms::conformance::network::{Decision, Network};
+use fakes::bluesky::Bluesky;
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ pub(crate) struct Tokens {
 }
 
 pub(crate) struct Client {
-    pub(crate) network: Bluesky,
+    pub(crate) fake: Bluesky,
     pub(crate) clock: Clock,
     pub(crate) http: reqwest::Client,
     pub(crate) key: Key,
@@ -127,7 +127,7 @@ impl Client {
         rustls::crypto::ring::default_provider().install_default().ok();
         let clock = Clock::manual(noon());
         Self {
-            network: Bluesky::start(clock.clone()).await,
+            fake: Bluesky::start(clock.clone()).await,
             clock,
             http: reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap(),
             key: Key::new(),
@@ -147,7 +147,7 @@ impl Client {
             own_key: Some(Key::new()),
             ..Self::new().await
         };
-        client.network.add_client_document(&client.id, client.document());
+        client.fake.add_client_document(&client.id, client.document());
         client
     }
 
@@ -209,7 +209,7 @@ impl Client {
 
     /// Posts a form of the client to the authorization server.
     pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let url = format!("{}{path}", self.network.issuer());
+        let url = format!("{}{path}", self.fake.issuer());
         loop {
             let mut form: Vec<(&str, String)> =
                 fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
@@ -239,7 +239,7 @@ impl Client {
         json!({
             "iss": self.id,
             "sub": self.id,
-            "aud": self.network.issuer(),
+            "aud": self.fake.issuer(),
             "jti": random(),
             "iat": now,
             "exp": now + 60,
@@ -248,7 +248,7 @@ impl Client {
 
     /// Calls a method of the data server with a token of OAuth.
     pub(crate) async fn call(&self, method: Method, name: &str, token: &str, body: Body<'_>) -> Answer {
-        let url = format!("{}/xrpc/{name}", self.network.pds());
+        let url = format!("{}/xrpc/{name}", self.fake.pds());
         loop {
             let proof = self.proof(&method, &url, Some(token));
             let proof = self.key.sign(&proof.header, &proof.claims);
@@ -262,7 +262,7 @@ impl Client {
 
     /// Calls a method of the data server with a token of another kind, or none.
     pub(crate) async fn bearer(&self, method: Method, name: &str, token: &str, body: Body<'_>) -> Answer {
-        let request = self.http.request(method, format!("{}/xrpc/{name}", self.network.pds()));
+        let request = self.http.request(method, format!("{}/xrpc/{name}", self.fake.pds()));
         let request = if token.is_empty() { request } else { request.bearer_auth(token) };
         self.send(body.put_into(request), None).await
     }
@@ -297,7 +297,7 @@ impl Client {
         let fields: Vec<(&str, &str)> = asked.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let pushed = self.post("/oauth/par", &fields).await;
         assert_eq!(pushed.status, 201, "{pushed:?}");
-        let mut page = url::Url::parse(&format!("{}/oauth/authorize", self.network.issuer())).unwrap();
+        let mut page = url::Url::parse(&format!("{}/oauth/authorize", self.fake.issuer())).unwrap();
         page.query_pairs_mut()
             .append_pair("client_id", &self.id)
             .append_pair("request_uri", &pushed.text("request_uri"));
@@ -317,8 +317,8 @@ impl Client {
     /// All the way to tokens.
     pub(crate) async fn connect(&self) -> Tokens {
         let (page, verifier) = self.begin().await;
-        let query = self.network.redirect_query(&page, Decision::Allow).await;
-        assert_eq!((query["state"].as_str(), query["iss"].as_str()), ("the-state", self.network.issuer()));
+        let query = self.fake.redirect_query(&page, Decision::Allow).await;
+        assert_eq!((query["state"].as_str(), query["iss"].as_str()), ("the-state", self.fake.issuer()));
         tokens(&self.exchange(&query["code"], &verifier).await)
     }
 
@@ -331,7 +331,7 @@ impl Client {
     }
 
     pub(crate) fn writing(&self, rkey: &str, record: &Value) -> Value {
-        json!({ "repo": self.network.did(), "collection": "app.bsky.feed.post", "rkey": rkey, "record": record })
+        json!({ "repo": self.fake.did(), "collection": "app.bsky.feed.post", "rkey": rkey, "record": record })
     }
 
     pub(crate) async fn upload(&self, token: &str, mime_type: &str, bytes: &[u8]) -> Answer {

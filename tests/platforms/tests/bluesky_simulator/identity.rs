@@ -6,7 +6,7 @@ use crate::client::{Body, Client};
 #[tokio::test]
 async fn a_handle_leads_to_two_servers() {
     let client = Client::new().await;
-    let (pds, issuer, did) = (client.network.pds(), client.network.issuer(), client.network.did());
+    let (pds, issuer, did) = (client.fake.pds(), client.fake.issuer(), client.fake.did());
     let get = async |url: String| client.send(client.http.get(url), None).await;
 
     let resolved = get(format!("{pds}/xrpc/com.atproto.identity.resolveHandle?handle=Alice.test")).await;
@@ -28,14 +28,14 @@ async fn a_handle_leads_to_two_servers() {
 #[tokio::test]
 async fn a_profile_is_shown_while_somebody_shows_profiles() {
     let client = Client::new().await;
-    let profile = format!("app.bsky.actor.getProfile?actor={}", client.network.did());
+    let profile = format!("app.bsky.actor.getProfile?actor={}", client.fake.did());
     let record =
-        format!("com.atproto.repo.getRecord?repo={}&collection=app.bsky.actor.profile&rkey=self", client.network.did());
+        format!("com.atproto.repo.getRecord?repo={}&collection=app.bsky.actor.profile&rkey=self", client.fake.did());
 
     let shown = client.bearer(Method::GET, &profile, "", Body::Nothing).await;
     assert_eq!(shown.body["displayName"], "Alice");
 
-    client.network.set_app_view(false);
+    client.fake.set_app_view(false);
     let shown = client.bearer(Method::GET, &profile, "", Body::Nothing).await;
     assert_eq!(shown.error(), (400, "InvalidRequest"));
     let shown = client.bearer(Method::GET, &record, "", Body::Nothing).await;

@@ -1,7 +1,7 @@
 use chrono::TimeDelta;
 use http::Method;
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use platforms::conformance::network::Network;
+use platforms::conformance::fake_platform::FakePlatform;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client, Key, Proof, digest};
@@ -10,7 +10,7 @@ const SESSION: &str = "/xrpc/com.atproto.server.getSession";
 
 /// Asks for the session with a proof that was changed.
 async fn ask(client: &Client, token: &str, change: impl FnOnce(&mut Proof)) -> Answer {
-    let url = format!("{}{SESSION}", client.network.pds());
+    let url = format!("{}{SESSION}", client.fake.pds());
     let mut proof = client.proof(&Method::GET, &url, Some(token));
     change(&mut proof);
     let proof = client.key.sign(&proof.header, &proof.claims);
@@ -18,7 +18,7 @@ async fn ask(client: &Client, token: &str, change: impl FnOnce(&mut Proof)) -> A
 }
 
 async fn send(client: &Client, token: &str, proof: Option<String>) -> Answer {
-    let url = format!("{}{SESSION}", client.network.pds());
+    let url = format!("{}{SESSION}", client.fake.pds());
     client.send(client.http.get(url).header(AUTHORIZATION, format!("DPoP {token}")), proof).await
 }
 
@@ -26,7 +26,7 @@ async fn send(client: &Client, token: &str, proof: Option<String>) -> Answer {
 async fn a_proof_is_right_in_every_part() {
     let client = Client::new().await;
     let token = client.connect().await.access;
-    let (pds, issuer) = (client.network.pds().to_owned(), client.network.issuer().to_owned());
+    let (pds, issuer) = (client.fake.pds().to_owned(), client.fake.issuer().to_owned());
     ask(&client, &token, |_| {}).await;
     assert_eq!(ask(&client, &token, |_| {}).await.status, 200);
 
@@ -71,7 +71,7 @@ async fn a_proof_is_used_once() {
 async fn a_token_is_bound_to_its_key() {
     let mut client = Client::new().await;
     let tokens = client.connect().await;
-    let url = format!("{}{SESSION}", client.network.pds());
+    let url = format!("{}{SESSION}", client.fake.pds());
 
     let bearer = client.send(client.http.get(url).bearer_auth(&tokens.access), None).await;
     assert_eq!(bearer.error(), (400, "InvalidToken"));
@@ -80,7 +80,7 @@ async fn a_token_is_bound_to_its_key() {
     ask(&client, &tokens.access, |_| {}).await;
     assert_eq!(ask(&client, &tokens.access, |_| {}).await.error(), (401, "invalid_token"));
     assert_eq!(client.refresh(&tokens.refresh).await.error(), (400, "invalid_grant"));
-    assert_eq!(client.network.grant_count(), 0, "as on real servers");
+    assert_eq!(client.fake.grant_count(), 0, "as on real servers");
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn a_nonce_is_asked_for_and_grows_old() {
 #[tokio::test]
 async fn each_server_has_nonces_of_its_own() {
     let client = Client::new().await;
-    let par = format!("{}/oauth/par", client.network.issuer());
+    let par = format!("{}/oauth/par", client.fake.issuer());
     let push = async |nonce: Option<String>| {
         let mut proof = client.proof(&Method::POST, &par, None);
         proof.claims["nonce"] = nonce.map_or(Value::Null, Value::String);

@@ -1,7 +1,7 @@
 use chrono::TimeDelta;
 use domain::media::MimeType;
 use http::Method;
-use platforms::conformance::network::{Network, PublicMedium, PublicPost};
+use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use serde_json::{Value, json};
 
 use crate::client::{Body, Client, PNG, TID, post};
@@ -28,15 +28,15 @@ async fn a_post_is_public_once_however_often_it_is_sent() {
     let first = client.put(&token, TID, &record).await;
     let again = client.put(&token, TID, &record).await;
 
-    let uri = format!("at://{}/app.bsky.feed.post/{TID}", client.network.did());
+    let uri = format!("at://{}/app.bsky.feed.post/{TID}", client.fake.did());
     assert_eq!((first.body["uri"].as_str(), first.body["validationStatus"].as_str()), (Some(&*uri), Some("valid")));
     assert!(first.text("cid").starts_with("bafyrei"));
     assert!(first.body["commit"]["rev"].is_string() && again.body["commit"].is_null());
     assert_eq!(first.body["cid"], again.body["cid"]);
-    assert_eq!(client.network.commits(), 1);
-    assert_eq!(client.network.record(&uri), Some(record));
+    assert_eq!(client.fake.commits(), 1);
+    assert_eq!(client.fake.record(&uri), Some(record));
     let medium = PublicMedium { mime_type: MimeType::Png, bytes: PNG.to_vec(), alt_text: None };
-    assert_eq!(client.network.public_posts(), [PublicPost { id: uri, text: "hello".into(), media: vec![medium] }]);
+    assert_eq!(client.fake.public_posts(), [PublicPost { id: uri, text: "hello".into(), media: vec![medium] }]);
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn a_key_is_written_over_unless_nothing_may_be_there() {
     assert_eq!(create("two").await.error(), (400, "InvalidSwap"));
     assert_eq!(client.put(&token, TID, &post("three")).await.status, 200);
 
-    let posts = client.network.public_posts();
+    let posts = client.fake.public_posts();
     assert_eq!(posts.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["three"]);
     let writing = client.writing(TID, &post("four"));
     let created = client.call(Method::POST, "com.atproto.repo.createRecord", &token, Body::Json(&writing)).await;
@@ -71,7 +71,7 @@ async fn a_record_can_be_read_by_everybody() {
     client.put(&token, TID, &post("hello")).await;
     let found = client.bearer(Method::GET, &name, "", Body::Nothing).await;
     assert_eq!(found.body["value"], post("hello"));
-    let list = format!("com.atproto.repo.listRecords?repo={}&collection=app.bsky.feed.post", client.network.did());
+    let list = format!("com.atproto.repo.listRecords?repo={}&collection=app.bsky.feed.post", client.fake.did());
     let list = client.bearer(Method::GET, &list, "", Body::Nothing).await;
     assert_eq!(list.body["records"][0]["value"], post("hello"));
 }
@@ -97,10 +97,10 @@ async fn records_that_no_schema_allows_are_refused() {
     let answer = client.put(&token, TID, &post(&"x".repeat(1_000_001))).await;
     assert_eq!(answer.error(), (413, "PayloadTooLarge"));
     let mut elsewhere = client.writing(TID, &post("hello"));
-    elsewhere["repo"] = client.network.other_did().into();
+    elsewhere["repo"] = client.fake.other_did().into();
     let answer = client.call(Method::POST, PUT, &token, Body::Json(&elsewhere)).await;
     assert_eq!(answer.error(), (401, "AuthenticationRequired"));
-    assert!(client.network.public_posts().is_empty());
+    assert!(client.fake.public_posts().is_empty());
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn a_record_refers_to_files_as_they_are() {
 async fn a_file_has_a_type_a_length_and_an_end() {
     let client = Client::new().await;
     let token = client.connect().await.access;
-    client.network.set_blob_limit(40);
+    client.fake.set_blob_limit(40);
     let limits = client.bearer(Method::GET, "com.atproto.server.describeServer", "", Body::Nothing).await;
     assert_eq!(limits.body["blobUploadLimit"], 40);
 
@@ -152,14 +152,14 @@ async fn an_account_that_is_away_does_not_write() {
     let client = Client::new().await;
     let token = client.connect().await.access;
 
-    client.network.deactivate();
+    client.fake.deactivate();
     assert_eq!(client.put(&token, TID, &post("hello")).await.error(), (401, "AccountDeactivated"));
     let session = client.call(Method::GET, "com.atproto.server.getSession", &token, Body::Nothing).await;
     assert_eq!((&session.body["active"], &session.body["status"]), (&json!(false), &json!("deactivated")));
-    client.network.reactivate();
+    client.fake.reactivate();
     assert_eq!(client.put(&token, TID, &post("hello")).await.status, 200);
 
-    client.network.take_down();
+    client.fake.take_down();
     assert_eq!(client.put(&token, TID, &post("again")).await.error(), (401, "invalid_token"));
-    assert_eq!(client.network.grant_count(), 0);
+    assert_eq!(client.fake.grant_count(), 0);
 }

@@ -1,7 +1,7 @@
 use chrono::TimeDelta;
 use http::Method;
 use http::header::AUTHORIZATION;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 
 use crate::client::{Body, Client, TID, digest, post, tokens};
 
@@ -9,14 +9,14 @@ use crate::client::{Body, Client, TID, digest, post, tokens};
 async fn fault_applies_to_the_next_served_call() {
     let client = Client::new().await;
     let token = client.connect().await.access;
-    client.network.inject_fault(Call::Publish, InjectedFault::ServerError, 1);
+    client.fake.inject_fault(Call::Publish, InjectedFault::ServerError, 1);
 
     // The first of these has no nonce yet.
     let broken = client.put(&token, TID, &post("hello")).await;
     assert_eq!(broken.error(), (500, "InternalServerError"));
-    assert_eq!(client.network.call_count(Call::Publish), 1);
+    assert_eq!(client.fake.call_count(Call::Publish), 1);
     assert_eq!(client.put(&token, TID, &post("hello")).await.status, 200);
-    assert_eq!(client.network.call_count(Call::Publish), 2);
+    assert_eq!(client.fake.call_count(Call::Publish), 2);
 }
 
 #[tokio::test]
@@ -25,8 +25,8 @@ async fn lost_response_follows_the_write() {
     let token = client.connect().await.access;
     client.call(Method::GET, "com.atproto.server.getSession", &token, Body::Nothing).await;
     for (fault, posts) in [(InjectedFault::CutBefore, 0), (InjectedFault::LoseResponse, 1)] {
-        client.network.inject_fault(Call::Publish, fault, 1);
-        let url = format!("{}/xrpc/com.atproto.repo.putRecord", client.network.pds());
+        client.fake.inject_fault(Call::Publish, fault, 1);
+        let url = format!("{}/xrpc/com.atproto.repo.putRecord", client.fake.pds());
         let proof = client.proof(&Method::POST, &url, Some(&token));
         assert_eq!(proof.claims["ath"], digest(&token));
         let request = client.http.post(&url).json(&client.writing(TID, &post("hello")));
@@ -34,7 +34,7 @@ async fn lost_response_follows_the_write() {
         let lost = request.header("dpop", client.key.sign(&proof.header, &proof.claims)).send().await;
 
         assert!(lost.is_err(), "{fault:?}");
-        assert_eq!(client.network.public_posts().len(), posts, "{fault:?}");
+        assert_eq!(client.fake.public_posts().len(), posts, "{fault:?}");
     }
 }
 
@@ -50,10 +50,10 @@ async fn each_fault_has_its_own_response() {
         (InjectedFault::Refused, 400, 0),
         (InjectedFault::ServerErrorAfter, 500, 1),
     ] {
-        client.network.inject_fault(Call::Publish, fault, 1);
+        client.fake.inject_fault(Call::Publish, fault, 1);
         let answer = client.put(&token, TID, &post("hello")).await;
         assert_eq!(answer.status, status, "{fault:?}");
-        assert_eq!(client.network.public_posts().len(), posts, "{fault:?}");
+        assert_eq!(client.fake.public_posts().len(), posts, "{fault:?}");
         if let InjectedFault::RateLimited { .. } = fault {
             assert_eq!(answer.headers["ratelimit-reset"], (client.seconds() + 45).to_string().as_str());
         }
@@ -64,7 +64,7 @@ async fn each_fault_has_its_own_response() {
 async fn calls_are_classified() {
     let client = Client::new().await;
     let first = client.connect().await;
-    client.network.inject_fault(Call::Refresh, InjectedFault::ServerError, 1);
+    client.fake.inject_fault(Call::Refresh, InjectedFault::ServerError, 1);
     assert_eq!(client.refresh(&first.refresh).await.error(), (500, "server_error"));
     let second = tokens(&client.refresh(&first.refresh).await);
     client.upload(&second.access, "image/png", b"file").await;
@@ -73,5 +73,5 @@ async fn calls_are_classified() {
     client.post("/oauth/revoke", &[("token", &second.refresh)]).await;
 
     let calls = [Call::Exchange, Call::Refresh, Call::Upload, Call::Process, Call::Publish, Call::LookUp, Call::Revoke];
-    assert_eq!(calls.map(|it| client.network.call_count(it)), [1, 2, 1, 0, 0, 1, 1]);
+    assert_eq!(calls.map(|it| client.fake.call_count(it)), [1, 2, 1, 0, 0, 1, 1]);
 }

@@ -1,5 +1,5 @@
 use http::Method;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Body, Client, POSTING, TID, post};
@@ -13,7 +13,7 @@ async fn service_token(client: &Client, token: &str, aud: &str, lxm: &str) -> An
 }
 
 async fn upload(client: &Client, token: &str, bytes: &[u8]) -> Answer {
-    let name = format!("app.bsky.video.uploadVideo?did={}&name=one.mp4", client.network.did());
+    let name = format!("app.bsky.video.uploadVideo?did={}&name=one.mp4", client.fake.did());
     client.bearer(Method::POST, &name, token, Body::File("video/mp4", bytes)).await
 }
 
@@ -46,7 +46,7 @@ async fn a_video_is_uploaded_worked_on_and_posted() {
     let mut record = post("watch");
     record["embed"] = json!({ "$type": "app.bsky.embed.video", "video": done["blob"] });
     assert_eq!(client.put(&token, TID, &record).await.status, 200);
-    assert_eq!(client.network.public_posts()[0].media[0].bytes, MP4);
+    assert_eq!(client.fake.public_posts()[0].media[0].bytes, MP4);
     let again = upload(&client, &upload_token, MP4).await;
     assert_eq!(again.error(), (409, "already_exists"));
     assert_eq!(again.text("jobId"), job);
@@ -59,12 +59,12 @@ async fn the_answer_has_two_shapes_and_a_job_can_fail() {
     let pds = pds_did(&client).await;
     let upload_token = service_token(&client, &token, &pds, "com.atproto.repo.uploadBlob").await.text("token");
 
-    client.network.set_follows_lexicon(true);
+    client.fake.set_follows_lexicon(true);
     let job = upload(&client, &upload_token, MP4).await.body["jobStatus"]["jobId"].as_str().unwrap().to_owned();
-    client.network.inject_fault(Call::Process, InjectedFault::Refused, 1);
+    client.fake.inject_fault(Call::Process, InjectedFault::Refused, 1);
     let failed = status(&client, &job).await;
     assert_eq!((&failed["state"], &failed["failureCode"]), (&json!("JOB_STATE_FAILED"), &json!("validation_failure")));
-    client.network.set_videos_left(0);
+    client.fake.set_videos_left(0);
     assert_eq!(upload(&client, &upload_token, b"another").await.status, 400);
 }
 

@@ -8,15 +8,15 @@ mod posting;
 use domain::options::{OptionValue, Options};
 use platforms::Account;
 use platforms::conformance::samples::Sample;
-use platforms::conformance::stage::{Post, Stage};
+use platforms::conformance::adapter_harness::{Post, AdapterHarness};
 
-use networks::discord::bot::DiscordBot;
+use fakes::discord::bot::DiscordBot;
 
 /// A server that was connected.
-async fn connected() -> (Stage<DiscordBot>, Account) {
-    let stage = Stage::<DiscordBot>::new().await;
-    let account = stage.connect().await;
-    (stage, account)
+async fn connected() -> (AdapterHarness<DiscordBot>, Account) {
+    let harness = AdapterHarness::<DiscordBot>::new().await;
+    let account = harness.connect().await;
+    (harness, account)
 }
 
 /// These options, all of them words.
@@ -26,7 +26,7 @@ fn options(pairs: &[(&str, &str)]) -> Options {
 
 /// A post to this channel, with a title where one is given.
 fn post<'a>(
-    stage: &Stage<DiscordBot>,
+    harness: &AdapterHarness<DiscordBot>,
     account: &'a Account,
     (channel, title): (&str, Option<&str>),
     text: &str,
@@ -34,7 +34,7 @@ fn post<'a>(
 ) -> Post<'a> {
     let said: Vec<_> =
         [Some(("channel", channel)), title.map(|it| ("thread_name", it))].into_iter().flatten().collect();
-    let mut post = stage.post(account, text, media);
+    let mut post = harness.post(account, text, media);
     post.options = options(&said);
     post
 }

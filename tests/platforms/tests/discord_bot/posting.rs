@@ -4,34 +4,34 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::OptionValue;
-use networks::discord::GUILD;
-use networks::discord::bot::{ATTACH, FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use fakes::discord::GUILD;
+use fakes::discord::bot::{ATTACH, FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::sample;
-use platforms::conformance::stage::{Post, Stage};
+use platforms::conformance::adapter_harness::{Post, AdapterHarness};
 use serde_json::json;
 
 use super::{connected, options, post};
-use networks::discord::bot::DiscordBot;
+use fakes::discord::bot::DiscordBot;
 
-async fn refused(stage: &Stage<DiscordBot>, post: &Post<'_>) -> String {
-    let error = stage.publish(post).await.unwrap_err();
+async fn refused(harness: &AdapterHarness<DiscordBot>, post: &Post<'_>) -> String {
+    let error = harness.publish(post).await.unwrap_err();
     let AttemptError::Refused { reason } = error else { panic!("{error:?}") };
-    assert!(!reason.contains(&stage.fake.token()), "the bot's token is passed on: {reason}");
+    assert!(!reason.contains(&harness.fake.token()), "the bot's token is passed on: {reason}");
     reason
 }
 
 #[tokio::test]
 async fn a_message_has_a_nonce_and_notifies_nobody() {
-    let (stage, account) = connected().await;
-    let mut post = post(&stage, &account, (NEWS, None), "@everyone look", Vec::new());
+    let (harness, account) = connected().await;
+    let mut post = post(&harness, &account, (NEWS, None), "@everyone look", Vec::new());
     let flags = ["silent", "suppress_embeds"].map(|it| (it.to_owned(), OptionValue::Flag(true)));
     let said = post.options.iter().map(|(name, value)| (name.to_owned(), value.clone())).chain(flags);
     post.options = said.collect();
 
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
-    let mut payload = stage.fake.latest_payload();
+    let mut payload = harness.fake.latest_payload();
     let nonce = payload["nonce"].take().as_str().unwrap().to_owned();
     assert!(nonce.len() == 24 && nonce.bytes().all(|it| it.is_ascii_hexdigit()), "{nonce}");
     let expected = json!({
@@ -46,28 +46,28 @@ async fn a_message_has_a_nonce_and_notifies_nobody() {
 
 #[tokio::test]
 async fn a_post_in_a_forum_begins_a_thread_and_elsewhere_has_no_title() {
-    let (stage, account) = connected().await;
-    let mut titled = post(&stage, &account, (FORUM, Some("Tides")), "how high?", vec![sample(MimeType::Png, 1)]);
+    let (harness, account) = connected().await;
+    let mut titled = post(&harness, &account, (FORUM, Some("Tides")), "how high?", vec![sample(MimeType::Png, 1)]);
 
-    let published = stage.deliver(&mut titled).await.unwrap().published;
+    let published = harness.deliver(&mut titled).await.unwrap().published;
 
-    assert_eq!(stage.fake.titles(), ["Tides"]);
-    let (id, thread) = (&published.platform_post_id, stage.fake.latest_channel());
+    assert_eq!(harness.fake.titles(), ["Tides"]);
+    let (id, thread) = (&published.platform_post_id, harness.fake.latest_channel());
     assert_eq!(published.url, Some(format!("https://discord.com/channels/{GUILD}/{thread}/{id}")));
-    let untitled = post(&stage, &account, (FORUM, None), "how high?", Vec::new());
-    assert!(refused(&stage, &untitled).await.starts_with("option thread_name: a post in a forum"));
-    let elsewhere = post(&stage, &account, (GENERAL, Some("Tides")), "how high?", Vec::new());
-    assert!(refused(&stage, &elsewhere).await.starts_with("option thread_name: only posts in forum"));
-    assert_eq!(stage.fake.call_count(Call::Publish), 1, "nothing else was sent");
+    let untitled = post(&harness, &account, (FORUM, None), "how high?", Vec::new());
+    assert!(refused(&harness, &untitled).await.starts_with("option thread_name: a post in a forum"));
+    let elsewhere = post(&harness, &account, (GENERAL, Some("Tides")), "how high?", Vec::new());
+    assert!(refused(&harness, &elsewhere).await.starts_with("option thread_name: only posts in forum"));
+    assert_eq!(harness.fake.call_count(Call::Publish), 1, "nothing else was sent");
 }
 
 #[tokio::test]
 async fn forum_that_requires_tags_says_what_to_do() {
-    let (stage, account) = connected().await;
-    stage.fake.requires_tags();
-    let mut titled = post(&stage, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
+    let (harness, account) = connected().await;
+    harness.fake.requires_tags();
+    let mut titled = post(&harness, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
 
-    let refused = stage.deliver(&mut titled).await.unwrap_err();
+    let refused = harness.deliver(&mut titled).await.unwrap_err();
 
     let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     assert!(reason.contains("switch off *Require people to select tags when posting*"), "{reason}");
@@ -76,24 +76,24 @@ async fn forum_that_requires_tags_says_what_to_do() {
 /// The bot can read what the channel shows, so the outcome is looked up.
 #[tokio::test]
 async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
         let mut post =
-            post(&stage, &account, (GENERAL, None), &format!("behind {status}"), vec![sample(MimeType::Png, 1)]);
-        stage.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
+            post(&harness, &account, (GENERAL, None), &format!("behind {status}"), vec![sample(MimeType::Png, 1)]);
+        harness.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
 
-        let passage = stage.deliver(&mut post).await.unwrap();
+        let passage = harness.deliver(&mut post).await.unwrap();
 
         assert!(!passage.errors.is_empty(), "{status}");
-        assert_eq!(stage.fake.public_posts().len(), sent, "{status}");
-        stage.clock.advance(TimeDelta::minutes(1));
+        assert_eq!(harness.fake.public_posts().len(), sent, "{status}");
+        harness.clock.advance(TimeDelta::minutes(1));
     }
 }
 
 /// The bot is in servers of other people, too.
 #[tokio::test]
 async fn a_post_goes_to_its_own_server_alone() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     for (channel, said) in [
         (OF_ANOTHER_SERVER, "option channel: this channel is in another server"),
         (VOICE, "option channel: this kind of channel does not accept posts"),
@@ -101,52 +101,52 @@ async fn a_post_goes_to_its_own_server_alone() {
         ("345626669224980000", "Unknown Channel"),
         (HIDDEN, "Missing Access"),
     ] {
-        let reason = refused(&stage, &post(&stage, &account, (channel, None), "hello", Vec::new())).await;
+        let reason = refused(&harness, &post(&harness, &account, (channel, None), "hello", Vec::new())).await;
         assert!(reason.starts_with(said), "{channel}: {reason}");
     }
-    let mut nowhere = stage.post(&account, "hello", Vec::new());
+    let mut nowhere = harness.post(&account, "hello", Vec::new());
     nowhere.options = options(&[]);
-    assert!(refused(&stage, &nowhere).await.starts_with("option channel: choose one"));
+    assert!(refused(&harness, &nowhere).await.starts_with("option channel: choose one"));
     nowhere.options = options(&[("channel", GENERAL), ("username", "Keeper")]);
-    assert!(refused(&stage, &nowhere).await.starts_with("option username: a bot posts under its own name"));
-    assert_eq!(stage.fake.call_count(Call::Publish), 0);
+    assert!(refused(&harness, &nowhere).await.starts_with("option username: a bot posts under its own name"));
+    assert_eq!(harness.fake.call_count(Call::Publish), 0);
 }
 
 #[tokio::test]
 async fn what_the_bot_may_not_do_in_a_channel_does_not_end_the_connection() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     let picture = || vec![sample(MimeType::Png, 1)];
     let advice = "allow the bot to view the channel, send messages and attach files there, or choose another channel";
 
-    let reason = refused(&stage, &post(&stage, &account, (READ_ONLY, None), "hello", Vec::new())).await;
+    let reason = refused(&harness, &post(&harness, &account, (READ_ONLY, None), "hello", Vec::new())).await;
     assert!(reason.starts_with("Missing Permissions") && reason.ends_with(advice), "{reason}");
-    stage.fake.denies(GENERAL, ATTACH);
-    let reason = refused(&stage, &post(&stage, &account, (GENERAL, None), "hello", picture())).await;
+    harness.fake.denies(GENERAL, ATTACH);
+    let reason = refused(&harness, &post(&harness, &account, (GENERAL, None), "hello", picture())).await;
     assert!(reason.starts_with("Missing Permissions"), "{reason}");
-    let mut words = post(&stage, &account, (GENERAL, None), "hello", Vec::new());
-    stage.deliver(&mut words).await.unwrap();
+    let mut words = post(&harness, &account, (GENERAL, None), "hello", Vec::new());
+    harness.deliver(&mut words).await.unwrap();
 
-    stage.fake.delete_channel(NEWS);
-    let reason = refused(&stage, &post(&stage, &account, (NEWS, None), "hello", Vec::new())).await;
+    harness.fake.delete_channel(NEWS);
+    let reason = refused(&harness, &post(&harness, &account, (NEWS, None), "hello", Vec::new())).await;
     assert!(reason.starts_with("Unknown Channel"), "{reason}");
 }
 
 #[tokio::test]
 async fn more_than_a_channel_takes_at_once_waits() {
-    let (stage, account) = connected().await;
+    let (harness, account) = connected().await;
     let posts = |channel| -> Vec<_> {
-        (0..6).map(|it| post(&stage, &account, (channel, None), &format!("number {it}"), Vec::new())).collect()
+        (0..6).map(|it| post(&harness, &account, (channel, None), &format!("number {it}"), Vec::new())).collect()
     };
     let crowded = posts(GENERAL);
     for post in &crowded[..5] {
-        stage.publish(post).await.unwrap();
+        harness.publish(post).await.unwrap();
     }
 
-    let error = stage.publish(&crowded[5]).await.unwrap_err();
+    let error = harness.publish(&crowded[5]).await.unwrap_err();
 
     let AttemptError::RetryLater { retry_at: Some(at), .. } = error else { panic!("{error:?}") };
-    assert!((at - (stage.clock.now() + TimeDelta::seconds(5))).abs() < TimeDelta::seconds(2), "{at}");
-    stage.publish(&posts(NEWS)[0]).await.unwrap();
-    stage.clock.skip_to(at + TimeDelta::seconds(1));
-    stage.publish(&crowded[5]).await.unwrap();
+    assert!((at - (harness.clock.now() + TimeDelta::seconds(5))).abs() < TimeDelta::seconds(2), "{at}");
+    harness.publish(&posts(NEWS)[0]).await.unwrap();
+    harness.clock.skip_to(at + TimeDelta::seconds(1));
+    harness.publish(&crowded[5]).await.unwrap();
 }

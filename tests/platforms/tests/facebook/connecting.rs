@@ -3,17 +3,17 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::text::PostText;
-use networks::facebook::{Facebook, PAGE, PERSON_ID};
-use platforms::conformance::network::{Call, Decision, InjectedFault, Network};
-use platforms::conformance::stage::Stage;
+use fakes::facebook::{Facebook, PAGE, PERSON_ID};
+use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform};
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{Account, AuthorizeStep, ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 
-use crate::{options, stage};
+use crate::{options, harness};
 
-async fn connected(stage: &Stage<Facebook>) -> Result<Vec<Account>, ConnectError> {
-    let callback = stage.callback_after(Decision::Allow).await;
-    stage.complete(&callback).await
+async fn connected(harness: &AdapterHarness<Facebook>) -> Result<Vec<Account>, ConnectError> {
+    let callback = harness.callback_after(Decision::Allow).await;
+    harness.complete(&callback).await
 }
 
 fn names(accounts: &[Account]) -> Vec<&str> {
@@ -22,14 +22,14 @@ fn names(accounts: &[Account]) -> Vec<&str> {
 
 #[tokio::test]
 async fn every_page_that_its_person_may_post_on_can_be_chosen() {
-    let stage = Stage::<Facebook>::new().await;
-    stage.fake.has_page("200", "Tide Tables", &["PROFILE_PLUS_CREATE_CONTENT"]);
-    stage.fake.has_page("201", "Fog Horn", &["ANALYZE", "ADVERTISE"]);
-    stage.fake.has_page("202", "Old Pier", &["CREATE_CONTENT"]);
-    stage.fake.add_portfolio_page("300", "Ferry Office", true);
-    stage.fake.add_portfolio_page("301", "Ferry Archive", false);
+    let harness = AdapterHarness::<Facebook>::new().await;
+    harness.fake.has_page("200", "Tide Tables", &["PROFILE_PLUS_CREATE_CONTENT"]);
+    harness.fake.has_page("201", "Fog Horn", &["ANALYZE", "ADVERTISE"]);
+    harness.fake.has_page("202", "Old Pier", &["CREATE_CONTENT"]);
+    harness.fake.add_portfolio_page("300", "Ferry Office", true);
+    harness.fake.add_portfolio_page("301", "Ferry Archive", false);
 
-    let accounts = connected(&stage).await.unwrap();
+    let accounts = connected(&harness).await.unwrap();
 
     assert_eq!(names(&accounts), ["Harbour Lights", "Tide Tables", "Old Pier", "Ferry Office"]);
     let mut own: Vec<_> =
@@ -42,19 +42,19 @@ async fn every_page_that_its_person_may_post_on_can_be_chosen() {
         assert_eq!((account.credentials.expires_at, account.credentials.refresh_token.is_none()), (None, true));
     }
     for (account, text) in accounts.iter().zip(["a", "b", "c", "d"]) {
-        stage.store_credentials(&account.credentials);
-        let mut post = stage.post(account, text, Vec::new());
-        let published = stage.deliver(&mut post).await.unwrap().published;
+        harness.store_credentials(&account.credentials);
+        let mut post = harness.post(account, text, Vec::new());
+        let published = harness.deliver(&mut post).await.unwrap().published;
         assert!(published.platform_post_id.starts_with(&format!("{}_", account.profile.account_id)));
     }
 }
 
 #[tokio::test]
 async fn a_page_is_known_by_the_name_in_its_address_or_by_its_own() {
-    let stage = Stage::<Facebook>::new().await;
-    stage.fake.has_page("200", "Tide Tables", &["CREATE_CONTENT"]);
+    let harness = AdapterHarness::<Facebook>::new().await;
+    harness.fake.has_page("200", "Tide Tables", &["CREATE_CONTENT"]);
 
-    let accounts = connected(&stage).await.unwrap();
+    let accounts = connected(&harness).await.unwrap();
 
     let told = |at: usize| {
         let profile = &accounts[at].profile;
@@ -68,49 +68,49 @@ async fn a_page_is_known_by_the_name_in_its_address_or_by_its_own() {
 
 #[tokio::test]
 async fn where_there_is_no_page_to_post_on_the_reason_is_said() {
-    let stage = Stage::<Facebook>::new().await;
-    stage.fake.remove_pages();
-    let refusal = connected(&stage).await.unwrap_err();
+    let harness = AdapterHarness::<Facebook>::new().await;
+    harness.fake.remove_pages();
+    let refusal = connected(&harness).await.unwrap_err();
     assert!(refusal.to_string().contains("you have no Facebook Page, or selected none"), "{refusal}");
 
-    stage.fake.has_page("201", "Fog Horn", &["ANALYZE"]);
-    let refusal = connected(&stage).await.unwrap_err();
+    harness.fake.has_page("201", "Fog Horn", &["ANALYZE"]);
+    let refusal = connected(&harness).await.unwrap_err();
     assert!(refusal.to_string().contains("you may not create content on Fog Horn: ask an admin"), "{refusal}");
 }
 
 #[tokio::test]
 async fn permissions_that_were_declined_are_named() {
-    let stage = Stage::<Facebook>::new().await;
-    stage.fake.declines(&["pages_manage_posts", "pages_show_list"]);
-    let refusal = connected(&stage).await.unwrap_err();
+    let harness = AdapterHarness::<Facebook>::new().await;
+    harness.fake.declines(&["pages_manage_posts", "pages_show_list"]);
+    let refusal = connected(&harness).await.unwrap_err();
     let said = "not granted: pages_show_list, pages_manage_posts. Connect again";
     assert!(matches!(&refusal, ConnectError::Refused(it) if it.contains(said)), "{refusal:?}");
 
-    stage.fake.declines(&[]);
-    assert_eq!(connected(&stage).await.unwrap().len(), 1);
+    harness.fake.declines(&[]);
+    assert_eq!(connected(&harness).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn without_portfolios_the_others_are_there() {
-    let stage = Stage::<Facebook>::new().await;
-    stage.fake.add_portfolio_page("300", "Ferry Office", true);
-    stage.fake.declines(&["business_management"]);
-    assert_eq!(names(&connected(&stage).await.unwrap()), ["Harbour Lights"]);
+    let harness = AdapterHarness::<Facebook>::new().await;
+    harness.fake.add_portfolio_page("300", "Ferry Office", true);
+    harness.fake.declines(&["business_management"]);
+    assert_eq!(names(&connected(&harness).await.unwrap()), ["Harbour Lights"]);
 }
 
 #[tokio::test]
 async fn missing_comment_permission_is_a_validation_error() {
-    let stage = Stage::<Facebook>::new().await;
-    stage.fake.declines(&["pages_manage_engagement"]);
-    let account = connected(&stage).await.unwrap().remove(0);
+    let harness = AdapterHarness::<Facebook>::new().await;
+    harness.fake.declines(&["pages_manage_engagement"]);
+    let account = connected(&harness).await.unwrap().remove(0);
     let text = PostText::parse("hello").unwrap();
 
     let errors = account.rules.breaches(&text, &[], &options(&[("first_comment", "first!")]));
 
     assert_eq!(errors.len(), 1);
     assert!(!account.scopes.contains(&"pages_manage_engagement".to_owned()), "{:?}", account.scopes);
-    let now = stage.clock.now();
-    let about = stage.connector().about(&account.profile, &account.credentials, now).await.unwrap().unwrap();
+    let now = harness.clock.now();
+    let about = harness.connector().about(&account.profile, &account.credentials, now).await.unwrap().unwrap();
     assert_eq!(about.rules, account.rules, "it is remembered");
 }
 
@@ -122,14 +122,14 @@ async fn what_was_declined_is_asked_again_and_a_configuration_takes_the_place_of
         let pairs: std::collections::BTreeMap<_, _> = url.query_pairs().into_owned().collect();
         (url.path().to_owned(), pairs)
     };
-    let stage = Stage::<Facebook>::new().await;
-    let (path, asked) = pairs(stage.authorize(&stage.fake.form_values()).await.unwrap().0);
+    let harness = AdapterHarness::<Facebook>::new().await;
+    let (path, asked) = pairs(harness.authorize(&harness.fake.form_values()).await.unwrap().0);
     assert_eq!(path, "/v26.0/dialog/oauth");
     assert_eq!(asked["auth_type"], "rerequest");
     assert!(asked["scope"].split(',').any(|it| it == "pages_manage_posts"), "{asked:?}");
     assert!(!asked.contains_key("code_challenge"));
 
-    let business = Stage::<Facebook<true>>::new().await;
+    let business = AdapterHarness::<Facebook<true>>::new().await;
     let (_, asked) = pairs(business.authorize(&business.fake.form_values()).await.unwrap().0);
     assert_eq!((asked["config_id"].as_str(), asked["response_type"].as_str()), ("1234509876", "code"));
     assert!(!asked.contains_key("scope"));
@@ -137,39 +137,39 @@ async fn what_was_declined_is_asked_again_and_a_configuration_takes_the_place_of
 
 #[tokio::test]
 async fn a_page_is_posted_on_long_after_the_token_of_its_person_has_ended() {
-    let (stage, account) = stage().await;
-    assert_eq!(stage.connector().refresh_policy(), RefreshPolicy::Never);
-    stage.clock.advance(TimeDelta::days(300));
-    let mut post = stage.post(&account, "a year on", Vec::new());
+    let (harness, account) = harness().await;
+    assert_eq!(harness.connector().refresh_policy(), RefreshPolicy::Never);
+    harness.clock.advance(TimeDelta::days(300));
+    let mut post = harness.post(&account, "a year on", Vec::new());
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
     assert!(about.unwrap().is_some());
 }
 
 #[tokio::test]
 async fn changed_password_needs_reconnection() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "hello", Vec::new()).await;
-    stage.fake.end_access_tokens();
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "hello", Vec::new()).await;
+    harness.fake.end_access_tokens();
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
-    let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
+    let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
     assert!(matches!(about, Err(AttemptError::Unauthorized { .. })), "{about:?}");
 }
 
 #[tokio::test]
 async fn what_ends_with_all_of_the_persons_pages_is_known() {
-    let (stage, account) = stage().await;
-    assert!(stage.connector().revokes_all());
-    stage.fake.inject_fault(Call::Revoke, InjectedFault::ServerError, 1);
-    let now = stage.clock.now();
-    assert!(stage.connector().revoke(&account.credentials, now).await.is_err());
-    stage.connector().revoke(&account.credentials, now).await.unwrap();
-    assert_eq!(stage.fake.grant_count(), 0);
+    let (harness, account) = harness().await;
+    assert!(harness.connector().revokes_all());
+    harness.fake.inject_fault(Call::Revoke, InjectedFault::ServerError, 1);
+    let now = harness.clock.now();
+    assert!(harness.connector().revoke(&account.credentials, now).await.is_err());
+    harness.connector().revoke(&account.credentials, now).await.unwrap();
+    assert_eq!(harness.fake.grant_count(), 0);
     // The token of the person may have ended before.
-    stage.connector().revoke(&account.credentials, now).await.unwrap();
+    harness.connector().revoke(&account.credentials, now).await.unwrap();
 }

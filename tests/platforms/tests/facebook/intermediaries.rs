@@ -2,74 +2,74 @@
 
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
-use networks::facebook::Facebook;
-use platforms::conformance::network::Network;
+use fakes::facebook::Facebook;
+use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::samples::sample;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use serde_json::json;
 
-use crate::{a_post, stage};
+use crate::{a_post, harness};
 
 const PAGE: &str = "<html><h1>Request blocked</h1></html>";
 
 #[tokio::test]
 async fn a_page_of_a_proxy_ends_neither_a_grant_nor_a_post() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
-        let answers = |call: &str| stage.fake.refuses(call, status, PAGE.into());
+        let answers = |call: &str| harness.fake.refuses(call, status, PAGE.into());
         answers("GET /");
-        let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
 
-        let mut post = stage.post(&account, &format!("at {status}"), vec![sample(MimeType::Png, 1)]);
+        let mut post = harness.post(&account, &format!("at {status}"), vec![sample(MimeType::Png, 1)]);
         let mut errors = Vec::new();
         answers("POST /photos");
-        stage.prepare_all(&mut post, &mut errors).await.unwrap();
+        harness.prepare_all(&mut post, &mut errors).await.unwrap();
         assert!(matches!(errors[..], [AttemptError::RetryLater { .. }]), "{status}: {errors:?}");
 
-        let since = stage.clock.now();
+        let since = harness.clock.now();
         answers("POST /feed");
-        let error = stage.publish(&post).await.unwrap_err();
+        let error = harness.publish(&post).await.unwrap_err();
         assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
         answers("GET /published_posts");
-        let resolution = stage.resolve(&post, since).await;
+        let resolution = harness.resolve(&post, since).await;
         assert!(matches!(resolution, Resolution::Pending { .. }), "{status}: {resolution:?}");
 
-        stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.fake.public_posts().len(), sent);
+        harness.deliver(&mut post).await.unwrap();
+        assert_eq!(harness.fake.public_posts().len(), sent);
     }
 }
 
 #[tokio::test]
 async fn a_page_of_a_proxy_ends_no_video() {
     for status in [400, 401, 403, 404, 408, 413] {
-        let (stage, account) = stage().await;
+        let (harness, account) = harness().await;
         for call in ["POST /video_reels", "POST /video-upload"] {
-            stage.fake.refuses(call, status, PAGE.into());
+            harness.fake.refuses(call, status, PAGE.into());
         }
-        let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+        let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
 
-        stage.deliver(&mut post).await.unwrap();
+        harness.deliver(&mut post).await.unwrap();
 
-        assert_eq!(stage.fake.public_posts().len(), 1, "{status}");
+        assert_eq!(harness.fake.public_posts().len(), 1, "{status}");
     }
 }
 
 #[tokio::test]
 async fn the_token_goes_to_no_other_upload_host() {
-    let (stage, other) = Stage::<Facebook>::with_second_fake().await;
-    let account = stage.connect().await;
+    let (harness, other) = AdapterHarness::<Facebook>::with_second_fake().await;
+    let account = harness.connect().await;
     for url in [
         format!("{}/video-upload/v26.0/17", other.base_url()),
         "http://rupload.facebook.com/video-upload/v26.0/17".to_owned(),
         "https://rupload.facebook.com.example/video-upload/v26.0/17".to_owned(),
     ] {
-        stage.fake.refuses("POST /video_reels", 200, json!({ "video_id": "17", "upload_url": url }));
-        let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+        harness.fake.refuses("POST /video_reels", 200, json!({ "video_id": "17", "upload_url": url }));
+        let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
         post.text = url;
         let mut errors = Vec::new();
 
-        stage.prepare_all(&mut post, &mut errors).await.unwrap();
+        harness.prepare_all(&mut post, &mut errors).await.unwrap();
 
         assert!(matches!(errors[..], [AttemptError::RetryLater { .. }]), "{errors:?}");
     }
@@ -78,17 +78,17 @@ async fn the_token_goes_to_no_other_upload_host() {
 
 #[tokio::test]
 async fn ids_that_are_none_become_no_part_of_a_path() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for id in ["../me", "17_18/comments", "", "17?x=y", "me"] {
-        let post = stage.due(&account, &format!("{id} text"), Vec::new()).await;
-        stage.fake.refuses("POST /feed", 200, json!({ "id": id }));
-        let error = stage.publish(&post).await.unwrap_err();
+        let post = harness.due(&account, &format!("{id} text"), Vec::new()).await;
+        harness.fake.refuses("POST /feed", 200, json!({ "id": id }));
+        let error = harness.publish(&post).await.unwrap_err();
         assert!(matches!(error, AttemptError::Unknown { .. }), "{id}: {error:?}");
 
-        let mut story = a_post(&stage, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
-        stage.prepare_all(&mut story, &mut Vec::new()).await.unwrap();
-        stage.fake.refuses("POST /photo_stories", 200, json!({ "success": true, "post_id": id }));
-        let error = stage.publish(&story).await.unwrap_err();
+        let mut story = a_post(&harness, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
+        harness.prepare_all(&mut story, &mut Vec::new()).await.unwrap();
+        harness.fake.refuses("POST /photo_stories", 200, json!({ "success": true, "post_id": id }));
+        let error = harness.publish(&story).await.unwrap_err();
         assert!(matches!(error, AttemptError::Unknown { .. }), "{id}: {error:?}");
     }
 }

@@ -2,30 +2,30 @@
 
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::sample;
 
-use crate::{a_post, stage};
+use crate::{a_post, harness};
 
 #[tokio::test]
 async fn every_kind_is_found_by_its_ids() {
     let (image, video) = (MimeType::Jpeg, MimeType::Mp4);
     for (kind, file) in [("post", image), ("story", image), ("post", video), ("reel", video), ("story", video)] {
         for fault in [InjectedFault::LoseResponse, InjectedFault::CutBefore] {
-            let (stage, account) = stage().await;
-            let mut post = a_post(&stage, &account, vec![sample(file, 1)], &[("kind", kind)]);
-            stage.fake.inject_fault(Call::Publish, fault, 1);
+            let (harness, account) = harness().await;
+            let mut post = a_post(&harness, &account, vec![sample(file, 1)], &[("kind", kind)]);
+            harness.fake.inject_fault(Call::Publish, fault, 1);
 
-            let passage = stage.deliver(&mut post).await.unwrap();
+            let passage = harness.deliver(&mut post).await.unwrap();
 
             assert_eq!(passage.errors.len(), 1, "{kind} {fault:?}: {:?}", passage.errors);
-            let public: Vec<_> = stage.fake.public_posts().into_iter().map(|it| it.id).collect();
+            let public: Vec<_> = harness.fake.public_posts().into_iter().map(|it| it.id).collect();
             assert_eq!(public.len(), 1, "{kind} {fault:?}");
             let is_photo_story = kind == "story" && file == image;
-            let id = if is_photo_story { stage.fake.stories()[0].0.clone() } else { public[0].clone() };
+            let id = if is_photo_story { harness.fake.stories()[0].0.clone() } else { public[0].clone() };
             assert_eq!(passage.published.platform_post_id, id, "{kind} {fault:?}");
             let calls = if fault == InjectedFault::LoseResponse { 1 } else { 2 };
-            assert_eq!(stage.fake.call_count(Call::Publish), calls, "{kind} {fault:?}");
+            assert_eq!(harness.fake.call_count(Call::Publish), calls, "{kind} {fault:?}");
         }
     }
 }
@@ -36,17 +36,17 @@ async fn every_kind_is_found_by_its_ids() {
 async fn refusal_as_duplicate_is_looked_up() {
     let (image, video) = (MimeType::Jpeg, MimeType::Mp4);
     for (kind, files) in [("post", vec![]), ("post", vec![image]), ("post", vec![video]), ("reel", vec![video])] {
-        let (stage, account) = stage().await;
+        let (harness, account) = harness().await;
         let has_video = files.contains(&video);
         let files = files.into_iter().map(|it| sample(it, 1)).collect();
-        let mut post = a_post(&stage, &account, files, &[("kind", kind)]);
-        stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-        stage.clock.skip_to(post.publish_at);
-        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-        let began = stage.clock.now();
-        assert!(matches!(stage.publish(&post).await, Err(AttemptError::Unknown { .. })));
+        let mut post = a_post(&harness, &account, files, &[("kind", kind)]);
+        harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        harness.clock.skip_to(post.publish_at);
+        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+        let began = harness.clock.now();
+        assert!(matches!(harness.publish(&post).await, Err(AttemptError::Unknown { .. })));
 
-        let error = stage.publish(&post).await.unwrap_err();
+        let error = harness.publish(&post).await.unwrap_err();
 
         let is_looked_up = match &error {
             AttemptError::Duplicate { .. } => !has_video,
@@ -55,77 +55,77 @@ async fn refusal_as_duplicate_is_looked_up() {
             _ => false,
         };
         assert!(is_looked_up, "{kind}: {error:?}");
-        stage.clock.advance(chrono::TimeDelta::seconds(10));
-        let found = stage.resolve(&post, began).await;
+        harness.clock.advance(chrono::TimeDelta::seconds(10));
+        let found = harness.resolve(&post, began).await;
         assert!(matches!(found, Resolution::Found(_) | Resolution::Candidate(_)), "{kind}: {found:?}");
     }
 }
 
 #[tokio::test]
 async fn a_story_that_was_published_before_is_adopted() {
-    let (stage, account) = stage().await;
-    let mut post = a_post(&stage, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    assert!(matches!(stage.publish(&post).await, Err(AttemptError::Unknown { .. })));
+    let (harness, account) = harness().await;
+    let mut post = a_post(&harness, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    assert!(matches!(harness.publish(&post).await, Err(AttemptError::Unknown { .. })));
 
-    let published = stage.publish(&post).await.unwrap();
+    let published = harness.publish(&post).await.unwrap();
 
-    assert_eq!(stage.fake.stories()[0].0, published.platform_post_id);
+    assert_eq!(harness.fake.stories()[0].0, published.platform_post_id);
 }
 
 #[tokio::test]
 async fn repeated_text_is_refused_with_advice() {
-    let (stage, account) = stage().await;
-    stage.fake.publish_manual_post("good morning");
-    let mut post = stage.post(&account, "good morning", Vec::new());
+    let (harness, account) = harness().await;
+    harness.fake.publish_manual_post("good morning");
+    let mut post = harness.post(&account, "good morning", Vec::new());
 
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
 
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.ends_with("change the text")), "{refused:?}");
 }
 
 #[tokio::test]
 async fn many_posts_since_are_read_page_by_page() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "this one", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let since = stage.clock.now();
-    stage.publish(&post).await.unwrap_err();
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "this one", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let since = harness.clock.now();
+    harness.publish(&post).await.unwrap_err();
     for number in 0..120 {
-        stage.fake.publish_manual_post(&format!("number {number}"));
+        harness.fake.publish_manual_post(&format!("number {number}"));
     }
 
-    let found = stage.resolve(&post, since).await;
+    let found = harness.resolve(&post, since).await;
 
     assert!(matches!(found, Resolution::Candidate(_)), "{found:?}");
-    assert_eq!(stage.fake.call_count(Call::LookUp), 3);
+    assert_eq!(harness.fake.call_count(Call::LookUp), 3);
 }
 
 #[tokio::test]
 async fn older_post_is_not_mistaken_for_it() {
-    let (stage, account) = stage().await;
-    stage.fake.publish_manual_post("good morning");
-    stage.fake.publish_manual_post("good night");
-    stage.clock.advance(chrono::TimeDelta::hours(1));
-    let post = stage.due(&account, "good morning", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    let since = stage.clock.now();
-    stage.publish(&post).await.unwrap_err();
+    let (harness, account) = harness().await;
+    harness.fake.publish_manual_post("good morning");
+    harness.fake.publish_manual_post("good night");
+    harness.clock.advance(chrono::TimeDelta::hours(1));
+    let post = harness.due(&account, "good morning", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+    let since = harness.clock.now();
+    harness.publish(&post).await.unwrap_err();
 
-    assert!(matches!(stage.resolve(&post, since).await, Resolution::NotFound));
+    assert!(matches!(harness.resolve(&post, since).await, Resolution::NotFound));
 }
 
 #[tokio::test]
 async fn unreadable_page_is_pending() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "this one", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let since = stage.clock.now();
-    stage.publish(&post).await.unwrap_err();
-    stage.fake.declines(&["pages_read_engagement"]);
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "this one", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let since = harness.clock.now();
+    harness.publish(&post).await.unwrap_err();
+    harness.fake.declines(&["pages_read_engagement"]);
 
-    let answer = stage.resolve(&post, since).await;
+    let answer = harness.resolve(&post, since).await;
 
     assert!(matches!(answer, Resolution::Unauthorized { .. }), "{answer:?}");
 }

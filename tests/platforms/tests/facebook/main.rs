@@ -14,15 +14,15 @@ mod videos;
 
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
-use networks::facebook::Facebook;
+use fakes::facebook::Facebook;
 use platforms::Account;
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::stage::{Post, Stage};
+use platforms::conformance::adapter_harness::{Post, AdapterHarness};
 
-async fn stage() -> (Stage<Facebook>, Account) {
-    let stage = Stage::new().await;
-    let account = stage.connect().await;
-    (stage, account)
+async fn harness() -> (AdapterHarness<Facebook>, Account) {
+    let harness = AdapterHarness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
 }
 
 fn options(pairs: &[(&str, &str)]) -> Options {
@@ -38,8 +38,8 @@ fn long_video() -> Sample {
 }
 
 /// A post with these files and options.
-fn a_post<'a>(stage: &Stage<Facebook>, account: &'a Account, files: Vec<Sample>, given: &[(&str, &str)]) -> Post<'a> {
-    let mut post = stage.post(account, "from the harbour", files);
+fn a_post<'a>(harness: &AdapterHarness<Facebook>, account: &'a Account, files: Vec<Sample>, given: &[(&str, &str)]) -> Post<'a> {
+    let mut post = harness.post(account, "from the harbour", files);
     post.options = options(given);
     post
 }

@@ -2,123 +2,123 @@
 
 use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
-use networks::facebook::PAGE;
+use fakes::facebook::PAGE;
 use platforms::Step;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::sample;
 
-use crate::{a_post, stage};
+use crate::{a_post, harness};
 
 #[tokio::test]
 async fn a_link_has_a_card_where_there_are_no_files() {
-    let (stage, account) = stage().await;
-    let mut post = a_post(&stage, &account, Vec::new(), &[("link", "https://harbour.example/tides")]);
-    let published = stage.deliver(&mut post).await.unwrap().published;
-    assert_eq!(stage.fake.latest_link().as_deref(), Some("https://harbour.example/tides"));
+    let (harness, account) = harness().await;
+    let mut post = a_post(&harness, &account, Vec::new(), &[("link", "https://harbour.example/tides")]);
+    let published = harness.deliver(&mut post).await.unwrap().published;
+    assert_eq!(harness.fake.latest_link().as_deref(), Some("https://harbour.example/tides"));
     let number = published.platform_post_id.split_once('_').unwrap().1;
     assert_eq!(published.url, Some(format!("https://www.facebook.com/{PAGE}/posts/{number}")));
 
-    let mut post = a_post(&stage, &account, Vec::new(), &[("link", "https://www.facebook.com/harbour")]);
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let mut post = a_post(&harness, &account, Vec::new(), &[("link", "https://www.facebook.com/harbour")]);
+    let refused = harness.deliver(&mut post).await.unwrap_err();
     let said = "Links to Facebook cannot be shared here.";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(said)), "{refused:?}");
 }
 
 #[tokio::test]
 async fn pictures_are_uploaded_unseen_and_shown_by_one_call() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut files: Vec<_> = (1..=10).map(|number| sample(MimeType::Png, number)).collect();
     files[3] = sample(MimeType::Webp, 4);
     files[4] = sample(MimeType::Gif, 5);
     files[9].attachment.alt_text = Some(AltText::parse("a lamp").unwrap());
-    let mut post = stage.post(&account, "ten of them", files);
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    assert!(stage.fake.public_posts().is_empty());
+    let mut post = harness.post(&account, "ten of them", files);
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    assert!(harness.fake.public_posts().is_empty());
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let public = stage.fake.public_posts().pop().unwrap();
+    let public = harness.fake.public_posts().pop().unwrap();
     assert_eq!(public.media.len(), 10);
     assert_eq!((public.media[3].mime_type, public.media[4].mime_type), (MimeType::Png, MimeType::Gif));
     assert_eq!(public.media[9].alt_text.as_deref(), Some("a lamp"));
-    assert_eq!((stage.fake.call_count(Call::Publish), stage.fake.call_count(Call::Upload)), (1, 10));
+    assert_eq!((harness.fake.call_count(Call::Publish), harness.fake.call_count(Call::Upload)), (1, 10));
 }
 
 #[tokio::test]
 async fn a_picture_over_four_megabytes_is_made_smaller() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut large = sample(MimeType::Png, 1);
     // Behind its end is what no decoder reads.
     large.bytes.resize(4_000_001, 0);
     large.attachment.size_bytes = 4_000_001;
-    let mut post = stage.post(&account, "a large one", vec![large]);
+    let mut post = harness.post(&account, "a large one", vec![large]);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert!(stage.fake.public_posts()[0].media[0].bytes.len() <= 4_000_000);
+    assert!(harness.fake.public_posts()[0].media[0].bytes.len() <= 4_000_000);
 }
 
 #[tokio::test]
 async fn a_picture_that_arrived_is_not_sent_again() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)];
-    let mut post = stage.post(&account, "two", files.clone());
-    stage.clock.skip_to(post.publish_at - stage.lead(&[files[0].attachment.clone()]).unwrap());
-    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("there are two") };
+    let mut post = harness.post(&account, "two", files.clone());
+    harness.clock.skip_to(post.publish_at - harness.lead(&[files[0].attachment.clone()]).unwrap());
+    let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("there are two") };
     post.progress = Some(progress);
-    stage.fake.inject_fault(Call::Upload, InjectedFault::ServerError, 1);
-    let error = stage.prepare(&post).await.unwrap_err();
+    harness.fake.inject_fault(Call::Upload, InjectedFault::ServerError, 1);
+    let error = harness.prepare(&post).await.unwrap_err();
     let place = "file 2 of 2 (image/jpeg): ";
     assert!(matches!(&error, AttemptError::RetryLater { reason, .. } if reason.starts_with(place)), "{error:?}");
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.fake.photos(), 2);
+    assert_eq!(harness.fake.photos(), 2);
 }
 
 #[tokio::test]
 async fn pictures_that_were_forgotten_are_uploaded_again() {
-    let (stage, account) = stage().await;
-    let mut post = stage.due(&account, "a while later", vec![sample(MimeType::Png, 1)]).await;
-    stage.clock.advance(chrono::TimeDelta::hours(2));
-    stage.fake.forgets_uploads();
+    let (harness, account) = harness().await;
+    let mut post = harness.due(&account, "a while later", vec![sample(MimeType::Png, 1)]).await;
+    harness.clock.advance(chrono::TimeDelta::hours(2));
+    harness.fake.forgets_uploads();
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn pictures_are_not_kept_for_longer_than_facebook_does() {
-    let (stage, account) = stage().await;
-    let mut post = stage.due(&account, "a day later", vec![sample(MimeType::Png, 1)]).await;
-    stage.clock.advance(chrono::TimeDelta::hours(23));
+    let (harness, account) = harness().await;
+    let mut post = harness.due(&account, "a day later", vec![sample(MimeType::Png, 1)]).await;
+    harness.clock.advance(chrono::TimeDelta::hours(23));
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
-    assert_eq!(stage.fake.call_count(Call::Publish), 0);
-    stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.fake.photos(), 2);
+    assert_eq!(harness.fake.call_count(Call::Publish), 0);
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.fake.photos(), 2);
 }
 
 #[tokio::test]
 async fn a_picture_can_be_a_story() {
-    let (stage, account) = stage().await;
-    let mut post = a_post(&stage, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
+    let (harness, account) = harness().await;
+    let mut post = a_post(&harness, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
 
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
-    let stories = stage.fake.stories();
+    let stories = harness.fake.stories();
     assert_eq!(stories.len(), 1);
     assert_eq!(stories[0].0, published.platform_post_id);
-    assert_eq!(stage.fake.public_posts()[0].text, "", "a story shows no text");
+    assert_eq!(harness.fake.public_posts()[0].text, "", "a story shows no text");
 }
 
 #[tokio::test]
 async fn what_is_of_no_kind_is_refused_with_what_to_do() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let (image, video) = (sample(MimeType::Png, 1), sample(MimeType::Mp4, 2));
     for (files, kind, said) in [
         (vec![image.clone()], "reel", "a reel is one video"),
@@ -126,8 +126,8 @@ async fn what_is_of_no_kind_is_refused_with_what_to_do() {
         (vec![image.clone(), image.clone()], "story", "a story is one image or one video"),
         (vec![image, video], "post", "images or one video, not both"),
     ] {
-        let post = a_post(&stage, &account, files, &[("kind", kind)]);
-        let refused = stage.publish(&post).await.unwrap_err();
+        let post = a_post(&harness, &account, files, &[("kind", kind)]);
+        let refused = harness.publish(&post).await.unwrap_err();
         assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains(said)), "{refused:?}");
     }
 }

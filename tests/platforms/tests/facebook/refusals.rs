@@ -6,7 +6,7 @@ use domain::media::MimeType;
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 
-use crate::stage;
+use crate::adapter_harness;
 
 fn error(code: i64, subcode: i64) -> Value {
     json!({ "error": { "message": "No.", "type": "OAuthException", "code": code, "error_subcode": subcode,
@@ -15,7 +15,7 @@ fn error(code: i64, subcode: i64) -> Value {
 
 #[tokio::test]
 async fn each_error_has_its_consequence() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (status, code, subcode, expected) in [
         (400, 190, 460, "Unauthorized"),
         (401, 190, 463, "Unauthorized"),
@@ -33,10 +33,10 @@ async fn each_error_has_its_consequence() {
         (400, 100, 1_609_005, "Refused"),
         (400, 100, 0, "Refused"),
     ] {
-        let post = stage.due(&account, &format!("{code} {subcode}"), Vec::new()).await;
-        stage.fake.refuses("POST /feed", status, error(code, subcode));
+        let post = harness.due(&account, &format!("{code} {subcode}"), Vec::new()).await;
+        harness.fake.refuses("POST /feed", status, error(code, subcode));
 
-        let setback = stage.publish(&post).await.unwrap_err();
+        let setback = harness.publish(&post).await.unwrap_err();
 
         let said = format!("{setback:?}");
         assert!(said.starts_with(expected), "{code} {subcode}: {said}");
@@ -46,43 +46,43 @@ async fn each_error_has_its_consequence() {
 
 #[tokio::test]
 async fn an_account_that_was_blocked_for_now_is_left_alone_for_hours() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "too fast", vec![sample(MimeType::Png, 1)]);
-    stage.clock.skip_to(post.publish_at - TimeDelta::minutes(3));
-    stage.fake.refuses("POST /photos", 400, error(368, 1_390_008));
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "too fast", vec![sample(MimeType::Png, 1)]);
+    harness.clock.skip_to(post.publish_at - TimeDelta::minutes(3));
+    harness.fake.refuses("POST /photos", 400, error(368, 1_390_008));
 
-    let setback = stage.prepare(&post).await.unwrap_err();
+    let setback = harness.prepare(&post).await.unwrap_err();
 
     let AttemptError::RetryLater { retry_at: Some(at), .. } = setback else { panic!("{setback:?}") };
-    assert_eq!(at, stage.clock.now() + TimeDelta::hours(2));
-    stage.deliver(&mut post).await.unwrap();
+    assert_eq!(at, harness.clock.now() + TimeDelta::hours(2));
+    harness.deliver(&mut post).await.unwrap();
 }
 
 #[tokio::test]
 async fn unreadable_success_is_looked_up() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "maybe", Vec::new());
-    stage.fake.refuses("POST /feed", 200, json!({ "success": false }));
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "maybe", Vec::new());
+    harness.fake.refuses("POST /feed", 200, json!({ "success": false }));
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let passage = harness.deliver(&mut post).await.unwrap();
 
     assert!(matches!(passage.errors[..], [AttemptError::Unknown { .. }]), "{:?}", passage.errors);
 }
 
 #[tokio::test]
 async fn a_page_that_is_not_to_be_seen_needs_reconnection() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "prepared", Vec::new()).await;
-    stage.fake.refuses("POST /feed", 400, error(100, 33));
-    let setback = stage.publish(&post).await.unwrap_err();
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "prepared", Vec::new()).await;
+    harness.fake.refuses("POST /feed", 400, error(100, 33));
+    let setback = harness.publish(&post).await.unwrap_err();
     assert!(matches!(setback, AttemptError::RetryLater { .. }), "once it is a fault that passes: {setback:?}");
 
-    stage.fake.hide_pages();
-    let setback = stage.publish(&post).await.unwrap_err();
+    harness.fake.hide_pages();
+    let setback = harness.publish(&post).await.unwrap_err();
     assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
     for mime_type in [MimeType::Png, MimeType::Mp4] {
-        let mut other = stage.post(&account, "another", vec![sample(mime_type, 1)]);
-        let setback = stage.prepare_all(&mut other, &mut Vec::new()).await.unwrap_err();
+        let mut other = harness.post(&account, "another", vec![sample(mime_type, 1)]);
+        let setback = harness.prepare_all(&mut other, &mut Vec::new()).await.unwrap_err();
         assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
     }
 }

@@ -4,7 +4,7 @@ use domain::media::{Attachment, MimeType};
 use domain::text::PostText;
 use platforms::conformance::samples::sample;
 
-use crate::{options, stage};
+use crate::{options, harness};
 
 fn files(types: &[MimeType]) -> Vec<Attachment> {
     (1..).zip(types).map(|(number, it)| sample(*it, number).attachment).collect()
@@ -13,7 +13,7 @@ fn files(types: &[MimeType]) -> Vec<Attachment> {
 #[tokio::test]
 async fn validation_errors_name_the_limit() {
     use MimeType::{Gif, Mp4, Png};
-    let (_, account) = stage().await;
+    let (_, account) = harness().await;
     for (types, given, told) in [
         (vec![Png; 11], vec![], "Facebook accepts at most 10 images; this has 11"),
         (vec![Mp4; 2], vec![], "Facebook accepts at most 1 video; this has 2"),
@@ -48,7 +48,7 @@ async fn validation_errors_name_the_limit() {
 
 #[tokio::test]
 async fn a_story_has_no_text_no_title_and_no_comments() {
-    let (_, account) = stage().await;
+    let (_, account) = harness().await;
     let text = PostText::parse("from the harbour").unwrap();
     for name in ["title", "link", "first_comment"] {
         let given = options(&[("kind", "story"), (name, "https://harbour.example")]);
@@ -60,7 +60,7 @@ async fn a_story_has_no_text_no_title_and_no_comments() {
 /// Longer than what the suite tries.
 #[tokio::test]
 async fn longest_text_is_accepted() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (unit, count) in [("x", 63_206), ("漢", 63_206), ("🚣", 31_603)] {
         let longest = unit.repeat(count);
         let fits = |text: &str| {
@@ -70,8 +70,8 @@ async fn longest_text_is_accepted() {
             // This service takes no post that long.
             continue;
         }
-        let mut post = stage.post(&account, &longest, Vec::new());
-        stage.deliver(&mut post).await.unwrap();
+        let mut post = harness.post(&account, &longest, Vec::new());
+        harness.deliver(&mut post).await.unwrap();
         assert!(!fits(&format!("{longest}x")), "{unit}");
     }
 }

@@ -1,20 +1,20 @@
 //! The fake refuses what is not in the documents.
 
-use networks::facebook::PAGE;
-use networks::meta::access::proof;
-use platforms::conformance::network::Network;
+use fakes::facebook::PAGE;
+use fakes::meta::access::proof;
+use platforms::conformance::fake_platform::FakePlatform;
 use secrecy::ExposeSecret;
 
-use crate::stage;
+use crate::adapter_harness;
 
 #[tokio::test]
 async fn calls_prove_that_they_are_our_apps() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let token = account.credentials.own_token.as_ref().unwrap().expose_secret().to_owned();
-    let right = proof(stage.fake.app_secret(), &token);
+    let right = proof(harness.fake.app_secret(), &token);
     let client = reqwest::Client::new();
     let asked = async |query: &str, fields: &[(&str, &str)]| {
-        let url = format!("{}/v26.0/{PAGE}/feed?{query}", stage.fake.base_url());
+        let url = format!("{}/v26.0/{PAGE}/feed?{query}", harness.fake.base_url());
         client.post(url).bearer_auth(&token).form(fields).send().await.unwrap().status().as_u16()
     };
     let (none, forged) = (String::new(), format!("appsecret_proof={}", "0".repeat(64)));
@@ -33,7 +33,7 @@ async fn calls_prove_that_they_are_our_apps() {
     ] {
         assert_eq!(asked(query, fields).await, 400, "{query} {fields:?}");
     }
-    assert!(stage.fake.public_posts().is_empty());
+    assert!(harness.fake.public_posts().is_empty());
     assert_eq!(asked(&proof, &[("message", "a")]).await, 200);
     assert_eq!(asked(&proof, &[("message", "a")]).await, 400, "the same again");
 }

@@ -3,13 +3,13 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
-use networks::facebook::PAGE;
+use fakes::facebook::PAGE;
 use platforms::Step;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use crate::{a_post, long_video, stage};
+use crate::{a_post, long_video, harness};
 
 const PASSING: [InjectedFault; 7] = [
     InjectedFault::CutBefore,
@@ -23,17 +23,17 @@ const PASSING: [InjectedFault; 7] = [
 
 #[tokio::test]
 async fn a_video_goes_up_in_parts_with_its_title() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let video = long_video();
-    let mut post = a_post(&stage, &account, vec![video.clone()], &[("title", "The ferry")]);
+    let mut post = a_post(&harness, &account, vec![video.clone()], &[("title", "The ferry")]);
 
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
-    assert_eq!(stage.fake.call_count(Call::Upload), 3);
-    let public = stage.fake.public_posts();
+    assert_eq!(harness.fake.call_count(Call::Upload), 3);
+    let public = harness.fake.public_posts();
     assert_eq!(public[0].media[0].bytes, video.bytes);
     assert_eq!((public[0].text.as_str(), public[0].id.as_str()), ("from the harbour", &*published.platform_post_id));
-    assert_eq!(stage.fake.titles(), [Some("The ferry".to_owned())]);
+    assert_eq!(harness.fake.titles(), [Some("The ferry".to_owned())]);
     let id = published.platform_post_id;
     assert_eq!(published.url, Some(format!("https://www.facebook.com/{PAGE}/videos/{id}")));
 }
@@ -41,66 +41,66 @@ async fn a_video_goes_up_in_parts_with_its_title() {
 #[tokio::test]
 async fn every_fault_of_a_part_publishes_the_video_once() {
     for fault in PASSING {
-        let (stage, account) = stage().await;
-        let mut post = a_post(&stage, &account, vec![long_video()], &[]);
-        stage.fake.inject_fault(Call::Upload, fault, 1);
+        let (harness, account) = harness().await;
+        let mut post = a_post(&harness, &account, vec![long_video()], &[]);
+        harness.fake.inject_fault(Call::Upload, fault, 1);
 
-        let passage = stage.deliver(&mut post).await.unwrap();
+        let passage = harness.deliver(&mut post).await.unwrap();
 
         assert_eq!(passage.errors.len(), 1, "{fault:?}: {:?}", passage.errors);
-        let public = stage.fake.public_posts();
+        let public = harness.fake.public_posts();
         assert_eq!(public.len(), 1, "{fault:?}");
         assert_eq!(public[0].media[0].bytes.len(), 9 << 20, "{fault:?}");
-        assert_eq!(stage.fake.call_count(Call::Upload), 4, "{fault:?}: one part is sent twice");
+        assert_eq!(harness.fake.call_count(Call::Upload), 4, "{fault:?}: one part is sent twice");
     }
 }
 
 #[tokio::test]
 async fn each_part_is_remembered_and_may_be_sent_again() {
-    let (stage, account) = stage().await;
-    let mut post = a_post(&stage, &account, vec![long_video()], &[]);
-    let lead = stage.lead(&[post.media[0].attachment.clone()]).unwrap();
-    stage.clock.skip_to(post.publish_at - lead);
+    let (harness, account) = harness().await;
+    let mut post = a_post(&harness, &account, vec![long_video()], &[]);
+    let lead = harness.lead(&[post.media[0].attachment.clone()]).unwrap();
+    harness.clock.skip_to(post.publish_at - lead);
     for _ in 0..4 {
         // The worker dies before what it has reached is stored, and another one takes the
         // step.
-        stage.prepare(&post).await.unwrap();
-        let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there") };
+        harness.prepare(&post).await.unwrap();
+        let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it is not there") };
         post.progress = Some(progress);
     }
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.fake.call_count(Call::Upload), 6);
-    assert_eq!(stage.fake.public_posts()[0].media[0].bytes.len(), 9 << 20);
+    assert_eq!(harness.fake.call_count(Call::Upload), 6);
+    assert_eq!(harness.fake.public_posts()[0].media[0].bytes.len(), 9 << 20);
 }
 
 #[tokio::test]
 async fn an_upload_that_stands_elsewhere_is_begun_anew() {
-    let (stage, account) = stage().await;
-    let mut post = a_post(&stage, &account, vec![long_video()], &[]);
-    stage.clock.skip_to(post.publish_at - stage.lead(&[post.media[0].attachment.clone()]).unwrap());
-    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it begins") };
+    let (harness, account) = harness().await;
+    let mut post = a_post(&harness, &account, vec![long_video()], &[]);
+    harness.clock.skip_to(post.publish_at - harness.lead(&[post.media[0].attachment.clone()]).unwrap());
+    let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it begins") };
     post.progress = Some(progress.replace("\"start\":0", "\"start\":1").replace("\"end\":4194304", "\"end\":4194305"));
 
-    let error = stage.prepare(&post).await.unwrap_err();
+    let error = harness.prepare(&post).await.unwrap_err();
 
     assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
     post.progress = None;
-    stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn reels_and_stories_are_looked_through_before_they_are_published() {
     for (kind, shows) in [("reel", "from the harbour"), ("story", "")] {
-        let (stage, account) = stage().await;
-        let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", kind)]);
+        let (harness, account) = harness().await;
+        let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", kind)]);
 
-        let passage = stage.deliver(&mut post).await.unwrap();
+        let passage = harness.deliver(&mut post).await.unwrap();
 
         assert!(passage.errors.is_empty(), "{kind}: {:?}", passage.errors);
-        let public = stage.fake.public_posts();
+        let public = harness.fake.public_posts();
         assert_eq!((public.len(), public[0].text.as_str()), (1, shows));
         let id = passage.published.platform_post_id;
         let address = (kind == "reel").then(|| format!("https://www.facebook.com/reel/{id}"));
@@ -110,17 +110,17 @@ async fn reels_and_stories_are_looked_through_before_they_are_published() {
 
 #[tokio::test]
 async fn an_upload_that_breaks_off_goes_on_where_it_did() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let video = long_video();
-    let mut post = a_post(&stage, &account, vec![video.clone()], &[("kind", "reel")]);
-    stage.fake.breaks_uploads_after(5_000_000);
+    let mut post = a_post(&harness, &account, vec![video.clone()], &[("kind", "reel")]);
+    harness.fake.breaks_uploads_after(5_000_000);
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let passage = harness.deliver(&mut post).await.unwrap();
 
     assert_eq!(passage.errors.len(), 1, "{:?}", passage.errors);
-    assert_eq!(stage.fake.public_posts()[0].media[0].bytes, video.bytes);
+    assert_eq!(harness.fake.public_posts()[0].media[0].bytes, video.bytes);
     let sent: Vec<_> =
-        stage.fake.request_log.all().into_iter().filter(|it| it.request_line.contains("/video-upload/")).collect();
+        harness.fake.request_log.all().into_iter().filter(|it| it.request_line.contains("/video-upload/")).collect();
     let sizes: Vec<_> = sent.iter().map(|it| it.size_bytes).collect();
     assert_eq!(sizes, [9 << 20, (9 << 20) - 5_000_000], "what arrived is not sent again");
 }
@@ -129,14 +129,14 @@ async fn an_upload_that_breaks_off_goes_on_where_it_did() {
 async fn every_fault_of_a_reel_publishes_it_once() {
     for call in [Call::Upload, Call::Process, Call::Publish] {
         for fault in PASSING {
-            let (stage, account) = stage().await;
-            let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
-            stage.fake.inject_fault(call, fault, 1);
+            let (harness, account) = harness().await;
+            let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+            harness.fake.inject_fault(call, fault, 1);
 
-            let passage = stage.deliver(&mut post).await.unwrap();
+            let passage = harness.deliver(&mut post).await.unwrap();
 
             assert!(!passage.errors.is_empty(), "{call:?} {fault:?} was not met");
-            let public: Vec<_> = stage.fake.public_posts().into_iter().map(|it| it.id).collect();
+            let public: Vec<_> = harness.fake.public_posts().into_iter().map(|it| it.id).collect();
             assert_eq!(public, [passage.published.platform_post_id], "{call:?} {fault:?}");
         }
     }
@@ -144,11 +144,11 @@ async fn every_fault_of_a_reel_publishes_it_once() {
 
 #[tokio::test]
 async fn a_video_that_cannot_be_processed_is_refused_in_facebooks_words() {
-    let (stage, account) = stage().await;
-    stage.fake.spoils_videos();
-    let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+    let (harness, account) = harness().await;
+    harness.fake.spoils_videos();
+    let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
 
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
 
     let said = "file 1 of 1 (video/mp4): Facebook could not process the video: Resolution too low";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
@@ -156,34 +156,34 @@ async fn a_video_that_cannot_be_processed_is_refused_in_facebooks_words() {
 
 #[tokio::test]
 async fn a_video_that_waited_too_long_is_uploaded_again() {
-    let (stage, account) = stage().await;
-    let mut post = stage.due(&account, "late", vec![sample(MimeType::Mp4, 1)]).await;
-    stage.clock.advance(TimeDelta::hours(23));
+    let (harness, account) = harness().await;
+    let mut post = harness.due(&account, "late", vec![sample(MimeType::Mp4, 1)]).await;
+    harness.clock.advance(TimeDelta::hours(23));
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
-    stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn status_is_polled_less_often_near_the_limit() {
-    let (stage, account) = stage().await;
-    stage.fake.is_used(85);
-    let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
-    let begun = post.publish_at - stage.lead(&[post.media[0].attachment.clone()]).unwrap();
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    assert!(begun + TimeDelta::minutes(1) <= stage.clock.now(), "{}", stage.clock.now() - begun);
+    let (harness, account) = harness().await;
+    harness.fake.is_used(85);
+    let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+    let begun = post.publish_at - harness.lead(&[post.media[0].attachment.clone()]).unwrap();
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    assert!(begun + TimeDelta::minutes(1) <= harness.clock.now(), "{}", harness.clock.now() - begun);
 }
 
 #[tokio::test]
 async fn a_failure_of_the_upload_host_says_whether_it_is_final() {
     let failure = |retriable: bool, kind: &str| json!({ "debug_info": { "retriable": retriable, "type": kind, "message": "What the host says" } });
-    let (stage, account) = stage().await;
-    stage.fake.refuses("POST /video-upload", 400, failure(false, "InvalidRequestError"));
-    let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let (harness, account) = harness().await;
+    harness.fake.refuses("POST /video-upload", 400, failure(false, "InvalidRequestError"));
+    let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+    let refused = harness.deliver(&mut post).await.unwrap_err();
     let said = "file 1 of 1 (video/mp4): What the host says";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
 
@@ -194,27 +194,27 @@ async fn a_failure_of_the_upload_host_says_whether_it_is_final() {
         (false, "ProcessingFailedError", "PreparationExpired"),
         (false, "NotAuthorizedError", "RetryLater"),
     ]) {
-        stage.fake.refuses("POST /video-upload", 400, failure(retriable, kind));
-        let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+        harness.fake.refuses("POST /video-upload", 400, failure(retriable, kind));
+        let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
         post.text = format!("reel {sent}");
 
-        let passage = stage.deliver(&mut post).await.unwrap();
+        let passage = harness.deliver(&mut post).await.unwrap();
 
         let [error] = &passage.errors[..] else { panic!("{kind}: {:?}", passage.errors) };
         assert!(format!("{error:?}").starts_with(expected), "{kind}: {error:?}");
-        assert_eq!(stage.fake.public_posts().len(), sent);
+        assert_eq!(harness.fake.public_posts().len(), sent);
     }
 }
 
 #[tokio::test]
 async fn a_missing_permission_for_videos_is_named() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let error = json!({ "error": { "message": "(#100) No permission to publish the video", "code": 100,
         "type": "OAuthException", "error_user_msg": "You can't do that." } });
-    stage.fake.refuses("POST /videos", 400, error);
-    let mut post = a_post(&stage, &account, vec![sample(MimeType::Mp4, 1)], &[]);
+    harness.fake.refuses("POST /videos", 400, error);
+    let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[]);
 
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
 
     let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     for said in ["publish_video", "operator", "connect", "You can't do that."] {

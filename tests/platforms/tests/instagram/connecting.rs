@@ -2,23 +2,23 @@
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
-use networks::instagram::{HANDLE, ID, Instagram};
-use networks::meta::error::GraphError;
-use platforms::conformance::network::Decision;
-use platforms::conformance::stage::Stage;
+use fakes::instagram::{HANDLE, ID, Instagram};
+use fakes::meta::error::GraphError;
+use platforms::conformance::fake_platform::Decision;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{ConnectError, RefreshError};
 use secrecy::ExposeSecret;
 
-use super::stage;
+use super::harness;
 
 #[tokio::test]
 async fn an_account_is_connected_with_a_token_of_60_days() {
     for is_flat in [false, true] {
-        let stage = Stage::<Instagram>::new().await;
+        let harness = AdapterHarness::<Instagram>::new().await;
         if is_flat {
-            stage.fake.use_flat_token_response();
+            harness.fake.use_flat_token_response();
         }
-        let account = stage.connect().await;
+        let account = harness.connect().await;
 
         let profile = &account.profile;
         assert_eq!((profile.account_id.as_str(), profile.username.as_deref()), (ID, Some(HANDLE)));
@@ -28,47 +28,47 @@ async fn an_account_is_connected_with_a_token_of_60_days() {
             ["instagram_business_basic", "instagram_business_content_publish", "instagram_business_manage_comments"];
         assert_eq!(account.scopes, scopes);
         let ends_at = account.credentials.expires_at.unwrap();
-        assert_eq!(Some(ends_at.timestamp()), stage.fake.ends_at());
-        assert_eq!((ends_at - stage.clock.now()).num_days(), 59, "some seconds less than 60 days");
+        assert_eq!(Some(ends_at.timestamp()), harness.fake.ends_at());
+        assert_eq!((ends_at - harness.clock.now()).num_days(), 59, "some seconds less than 60 days");
     }
 }
 
 #[tokio::test]
 async fn a_token_of_today_is_not_lengthened_and_nothing_is_lost_by_trying() {
-    let (stage, _) = stage().await;
+    let (harness, _) = harness().await;
 
-    let refusal = stage.refresh().await.unwrap_err();
+    let refusal = harness.refresh().await.unwrap_err();
     assert!(matches!(&refusal, RefreshError::Unreachable(words) if words.contains("24 hours")), "{refusal:?}");
-    stage.clock.advance(TimeDelta::days(1));
-    let renewed = stage.refresh().await.unwrap();
+    harness.clock.advance(TimeDelta::days(1));
+    let renewed = harness.refresh().await.unwrap();
 
-    assert_eq!((renewed.expires_at.unwrap() - stage.clock.now()).num_days(), 59);
-    let due_at = stage.publisher().refresh_policy().due_at(&renewed, stage.clock.now());
-    assert!(stage.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
+    assert_eq!((renewed.expires_at.unwrap() - harness.clock.now()).num_days(), 59);
+    let due_at = harness.publisher().refresh_policy().due_at(&renewed, harness.clock.now());
+    assert!(harness.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
 }
 
 #[tokio::test]
 async fn unsupported_account_error_has_the_reason() {
-    let stage = Stage::<Instagram>::new().await;
-    stage.fake.set_account_type("Personal");
-    let refusal = stage.complete(&stage.callback_after(Decision::Allow).await).await.unwrap_err();
+    let harness = AdapterHarness::<Instagram>::new().await;
+    harness.fake.set_account_type("Personal");
+    let refusal = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap_err();
     assert!(refusal.to_string().contains("keeper_ada is a personal account"), "{refusal}");
 
-    let stage = Stage::<Instagram>::new().await;
-    stage.fake.declines(&["instagram_business_content_publish"]);
-    let refusal = stage.complete(&stage.callback_after(Decision::Allow).await).await.unwrap_err();
+    let harness = AdapterHarness::<Instagram>::new().await;
+    harness.fake.declines(&["instagram_business_content_publish"]);
+    let refusal = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap_err();
     let ConnectError::Refused(words) = &refusal else { panic!("{refusal:?}") };
     assert!(words.contains("not granted: instagram_business_content_publish. Connect again"), "{words}");
 
-    let stage = Stage::<Instagram>::new().await;
-    stage.fake.declines(&["instagram_business_manage_comments"]);
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<Instagram>::new().await;
+    harness.fake.declines(&["instagram_business_manage_comments"]);
+    let account = harness.connect().await;
     assert_eq!(account.scopes.len(), 2, "comments are not needed to post");
 }
 
 #[tokio::test]
 async fn transient_errors_of_meta_end_no_grant() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (error, is_gone) in [
         (GraphError::unavailable(), false),
         (GraphError::limited(5), false),
@@ -78,8 +78,8 @@ async fn transient_errors_of_meta_end_no_grant() {
         (GraphError::new(25, "The Instagram account is restricted.").subcode(2_207_050), true),
         (GraphError::new(100, "The user is not an Instagram Business"), true),
     ] {
-        stage.fake.refuses("me", error.clone());
-        let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        harness.fake.refuses("me", error.clone());
+        let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
         let setback = about.unwrap_err();
         assert_eq!(matches!(setback, AttemptError::Unauthorized { .. }), is_gone, "{error:?}: {setback:?}");
     }
@@ -87,8 +87,8 @@ async fn transient_errors_of_meta_end_no_grant() {
 
 #[tokio::test]
 async fn what_is_asked_for_is_in_the_address_and_the_token_is_in_none_of_our_calls() {
-    let (stage, account) = stage().await;
-    let asked = stage.fake.request_log.all();
+    let (harness, account) = harness().await;
+    let asked = harness.fake.request_log.all();
     let page = asked.iter().find(|it| it.request_line.starts_with("GET /oauth/authorize")).unwrap();
     let scopes = "instagram_business_basic%2Cinstagram_business_content_publish%2Cinstagram_business_manage_comments";
     assert!(page.request_line.contains(scopes), "{}", page.request_line);

@@ -8,11 +8,11 @@ use domain::media::{AltText, MimeType};
 use domain::options::OptionValue;
 use image::{ImageFormat, Rgb, RgbImage};
 use platforms::Step;
-use platforms::conformance::network::{Call, Network};
+use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::{Value, json};
 
-use super::{list, options, stage, text};
+use super::{list, options, harness, text};
 
 /// A picture of this size.
 fn picture(width: u32, height: u32, format: ImageFormat) -> Sample {
@@ -31,17 +31,17 @@ fn size(mime_type: MimeType, bytes: &[u8]) -> (u32, u32) {
 
 #[tokio::test]
 async fn a_picture_says_who_made_it_whom_it_shows_and_where() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut files = vec![sample(MimeType::Png, 1)];
     files[0].attachment.alt_text = AltText::parse("a boat").ok();
-    let mut post = stage.post(&account, "#boats at sea", files);
+    let mut post = harness.post(&account, "#boats at sea", files);
     post.options = options(&[
         ("collaborators", list(&["keeper.bo", "second"])),
         ("location", text("7640348500")),
         ("user_tags", list(&["keeper.bo", "second 0.25 1"])),
     ]);
 
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
     let expected = json!({
         "kind": "post",
@@ -50,15 +50,15 @@ async fn a_picture_says_who_made_it_whom_it_shows_and_where() {
         "location_id": "7640348500",
         "user_tags": [[{ "username": "keeper.bo", "x": 0.5, "y": 0.5 }, { "username": "second", "x": 0.25, "y": 1.0 }]],
     });
-    assert_eq!(stage.fake.latest(), expected);
-    let shown = &stage.fake.public_posts()[0].media[0];
+    assert_eq!(harness.fake.latest(), expected);
+    let shown = &harness.fake.public_posts()[0].media[0];
     assert_eq!((shown.mime_type, shown.alt_text.as_deref()), (MimeType::Jpeg, Some("a boat")), "a JPEG of the PNG");
     assert!(published.url.unwrap().starts_with("https://www.instagram.com/p/"));
 }
 
 #[tokio::test]
 async fn one_video_is_a_reel_whatever_it_is_called() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (given, expected) in [
         (options(&[]), json!({ "share_to_feed": true, "user_tags": [null] })),
         (options(&[("kind", text("post"))]), json!({ "share_to_feed": true, "user_tags": [null] })),
@@ -72,11 +72,11 @@ async fn one_video_is_a_reel_whatever_it_is_called() {
             json!({ "share_to_feed": false, "thumb_offset": 1_500, "user_tags": [[{ "username": "second" }]] }),
         ),
     ] {
-        let mut post = stage.post(&account, &format!("a film {expected}"), vec![sample(MimeType::Mp4, 1)]);
+        let mut post = harness.post(&account, &format!("a film {expected}"), vec![sample(MimeType::Mp4, 1)]);
         post.options = given;
-        let published = stage.deliver(&mut post).await.unwrap().published;
+        let published = harness.deliver(&mut post).await.unwrap().published;
 
-        let mut latest = stage.fake.latest();
+        let mut latest = harness.fake.latest();
         assert_eq!((latest["kind"].take(), latest["comments"].take()), (json!("reel"), json!([])));
         let said: Value = latest
             .as_object()
@@ -92,104 +92,104 @@ async fn one_video_is_a_reel_whatever_it_is_called() {
 
 #[tokio::test]
 async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut files = vec![sample(MimeType::Mp4, 1), sample(MimeType::Jpeg, 2), sample(MimeType::Webp, 3)];
     files[1].attachment.alt_text = AltText::parse("a lamp").ok();
-    let mut post = stage.post(&account, "three of them", files);
+    let mut post = harness.post(&account, "three of them", files);
     post.options = options(&[("user_tags", list(&["second"])), ("collaborators", list(&["second"]))]);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let public = stage.fake.public_posts().pop().unwrap();
+    let public = harness.fake.public_posts().pop().unwrap();
     let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
     assert_eq!(told, [(MimeType::Mp4, None), (MimeType::Jpeg, Some("a lamp")), (MimeType::Jpeg, None)]);
-    let latest = stage.fake.latest();
+    let latest = harness.fake.latest();
     let tag = json!([{ "username": "second", "x": 0.5, "y": 0.5 }]);
     assert_eq!(latest["user_tags"], json!([null, tag, null]), "the first picture");
     assert_eq!(latest["collaborators"], json!(["second"]));
-    assert_eq!((stage.fake.call_count(Call::Upload), stage.fake.containers()), (3, 4), "nothing is made twice");
+    assert_eq!((harness.fake.call_count(Call::Upload), harness.fake.containers()), (3, 4), "nothing is made twice");
 }
 
 #[tokio::test]
 async fn a_story_is_a_picture_or_a_film_without_words() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (file, tags) in
         [(picture(90, 160, ImageFormat::Png), list(&["second"])), (sample(MimeType::Mp4, 2), list(&["second 0.1 0.9"]))]
     {
-        let mut post = stage.post(&account, "not shown", vec![file]);
+        let mut post = harness.post(&account, "not shown", vec![file]);
         post.options = options(&[("kind", text("story")), ("user_tags", tags)]);
 
-        let published = stage.deliver(&mut post).await.unwrap().published;
+        let published = harness.deliver(&mut post).await.unwrap().published;
 
-        let public = stage.fake.public_posts().pop().unwrap();
+        let public = harness.fake.public_posts().pop().unwrap();
         assert_eq!((public.text.as_str(), public.media.len()), ("", 1));
-        assert_eq!(stage.fake.latest()["kind"], "story");
+        assert_eq!(harness.fake.latest()["kind"], "story");
         assert!(published.url.unwrap().starts_with("https://www.instagram.com/stories/keeper_ada/"));
     }
-    assert_eq!(stage.fake.latest()["user_tags"], json!([[{ "username": "second", "x": 0.1, "y": 0.9 }]]));
+    assert_eq!(harness.fake.latest()["user_tags"], json!([[{ "username": "second", "x": 0.1, "y": 0.9 }]]));
 }
 
 #[tokio::test]
 async fn a_picture_that_is_too_tall_or_too_wide_gets_borders_where_that_is_wanted() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (width, height, expected) in [(90, 160, (128, 160)), (400, 100, (400, 210)), (100, 100, (100, 100))] {
         for format in [ImageFormat::Png, ImageFormat::Jpeg] {
             let mut post =
-                stage.post(&account, &format!("{width} {height} {format:?}"), vec![picture(width, height, format)]);
+                harness.post(&account, &format!("{width} {height} {format:?}"), vec![picture(width, height, format)]);
             post.options = options(&[("fit", text("borders"))]);
-            stage.deliver(&mut post).await.unwrap();
-            let shown = stage.fake.public_posts().pop().unwrap().media.remove(0);
+            harness.deliver(&mut post).await.unwrap();
+            let shown = harness.fake.public_posts().pop().unwrap().media.remove(0);
             assert_eq!((shown.mime_type, size(shown.mime_type, &shown.bytes)), (MimeType::Jpeg, expected));
         }
     }
     // What the file says of itself is not known here, so nobody refuses it before.
-    let mut post = stage.post(&account, "tall", vec![picture(90, 160, ImageFormat::Jpeg)]);
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let mut post = harness.post(&account, "tall", vec![picture(90, 160, ImageFormat::Jpeg)]);
+    let refused = harness.deliver(&mut post).await.unwrap_err();
     let told = |it: &AttemptError| matches!(it, AttemptError::Refused { reason } if reason.contains("file 1 of 1 (image/jpeg)") && reason.contains("aspect ratio"));
     assert!(told(&refused), "{refused:?}");
 }
 
 #[tokio::test]
 async fn a_used_up_quota_is_turned_into_a_time() {
-    let (stage, account) = stage().await;
-    stage.fake.permits(1);
-    let first = stage.clock.now();
-    stage.fake.publish_manual_post("by hand");
-    let mut post = stage.post(&account, "second", vec![sample(MimeType::Jpeg, 1)]);
-    stage.clock.skip_to(post.publish_at - TimeDelta::minutes(3));
+    let (harness, account) = harness().await;
+    harness.fake.permits(1);
+    let first = harness.clock.now();
+    harness.fake.publish_manual_post("by hand");
+    let mut post = harness.post(&account, "second", vec![sample(MimeType::Jpeg, 1)]);
+    harness.clock.skip_to(post.publish_at - TimeDelta::minutes(3));
 
-    let (error, _) = stage.stepped(&mut post).await;
+    let (error, _) = harness.stepped(&mut post).await;
 
     let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = error else { panic!("{error:?}") };
     assert_eq!(at, first + TimeDelta::days(1));
     assert!(reason.contains("1 of the 1 posts that Instagram allows within a day"), "{reason}");
-    assert_eq!(stage.fake.containers(), 0);
+    assert_eq!(harness.fake.containers(), 0);
 
-    let mut later = stage.post(&account, "third", vec![sample(MimeType::Jpeg, 1)]);
+    let mut later = harness.post(&account, "third", vec![sample(MimeType::Jpeg, 1)]);
     later.publish_at = first + TimeDelta::hours(25);
-    stage.deliver(&mut later).await.unwrap();
+    harness.deliver(&mut later).await.unwrap();
 }
 
 #[tokio::test]
 async fn four_hundred_containers_are_a_day_s_and_then_it_is_waited() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for _ in 0..400 {
-        stage.fake.add_container_by_hand();
+        harness.fake.add_container_by_hand();
     }
-    let mut post = stage.post(&account, "one more", vec![sample(MimeType::Jpeg, 1)]);
-    let (error, _) = stage.stepped(&mut post).await;
-    let at = stage.clock.now() + TimeDelta::hours(1);
+    let mut post = harness.post(&account, "one more", vec![sample(MimeType::Jpeg, 1)]);
+    let (error, _) = harness.stepped(&mut post).await;
+    let at = harness.clock.now() + TimeDelta::hours(1);
     assert!(matches!(error, Some(AttemptError::RetryLater { retry_at: Some(it), .. }) if it == at), "{error:?}");
-    stage.clock.advance(TimeDelta::days(1));
-    stage.deliver(&mut post).await.unwrap();
+    harness.clock.advance(TimeDelta::days(1));
+    harness.deliver(&mut post).await.unwrap();
 }
 
 #[tokio::test]
 async fn what_instagram_cannot_use_is_refused_with_its_place() {
-    let (stage, account) = stage().await;
-    stage.fake.spoils(Some(2_207_026));
-    let mut post = stage.post(&account, "spoiled", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Mp4, 2)]);
-    let (error, _) = stage.stepped(&mut post).await;
+    let (harness, account) = harness().await;
+    harness.fake.spoils(Some(2_207_026));
+    let mut post = harness.post(&account, "spoiled", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Mp4, 2)]);
+    let (error, _) = harness.stepped(&mut post).await;
     let Some(AttemptError::Refused { reason }) = error else { panic!("{error:?}") };
     assert!(
         reason.starts_with("file 1 of 2 (image/jpeg): Instagram could not process the file")
@@ -200,44 +200,44 @@ async fn what_instagram_cannot_use_is_refused_with_its_place() {
 
 #[tokio::test]
 async fn a_failure_that_may_pass_is_tried_three_times() {
-    let (stage, account) = stage().await;
-    stage.fake.spoils(Some(2_207_053));
-    let mut post = stage.post(&account, "spoiled", vec![sample(MimeType::Mp4, 1)]);
-    let began = stage.clock.now();
-    let errors = stage.prepare_until(&mut post, began + TimeDelta::hours(1)).await;
+    let (harness, account) = harness().await;
+    harness.fake.spoils(Some(2_207_053));
+    let mut post = harness.post(&account, "spoiled", vec![sample(MimeType::Mp4, 1)]);
+    let began = harness.clock.now();
+    let errors = harness.prepare_until(&mut post, began + TimeDelta::hours(1)).await;
     let [AttemptError::RetryLater { .. }, AttemptError::RetryLater { .. }, AttemptError::Refused { .. }] = errors[..]
     else {
         panic!("{errors:?}")
     };
-    assert_eq!(stage.fake.containers(), 3);
-    let took = stage.clock.now() - began;
+    assert_eq!(harness.fake.containers(), 3);
+    let took = harness.clock.now() - began;
     assert!(TimeDelta::minutes(2) < took && took < TimeDelta::minutes(10), "{took}");
 
-    stage.fake.spoils(Some(2_207_082));
-    let mut post = stage.post(&account, "once", vec![sample(MimeType::Mp4, 1)]);
+    harness.fake.spoils(Some(2_207_082));
+    let mut post = harness.post(&account, "once", vec![sample(MimeType::Mp4, 1)]);
     for _ in 0..4 {
-        let Ok(Step::Again { progress, at }) = stage.prepare(&post).await else { panic!() };
+        let Ok(Step::Again { progress, at }) = harness.prepare(&post).await else { panic!() };
         post.progress = Some(progress);
-        stage.clock.skip_to(at);
+        harness.clock.skip_to(at);
     }
-    stage.fake.spoils(None);
-    stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    harness.fake.spoils(None);
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn a_video_is_asked_about_ever_less_often_and_given_up_after_half_an_hour() {
-    let (stage, account) = stage().await;
-    stage.fake.works_for(TimeDelta::minutes(25));
-    let mut post = stage.post(&account, "long", vec![sample(MimeType::Mp4, 1)]);
-    let (error, took) = stage.stepped(&mut post).await;
+    let (harness, account) = harness().await;
+    harness.fake.works_for(TimeDelta::minutes(25));
+    let mut post = harness.post(&account, "long", vec![sample(MimeType::Mp4, 1)]);
+    let (error, took) = harness.stepped(&mut post).await;
     assert!(error.is_none() && TimeDelta::minutes(25) <= took, "{error:?} {took}");
-    assert!(stage.fake.call_count(Call::Process) < 70, "{}", stage.fake.call_count(Call::Process));
+    assert!(harness.fake.call_count(Call::Process) < 70, "{}", harness.fake.call_count(Call::Process));
 
-    stage.fake.works_for(TimeDelta::hours(23));
-    let mut post = stage.post(&account, "never", vec![sample(MimeType::Mp4, 1)]);
-    let end = stage.clock.now() + TimeDelta::hours(3);
-    let errors = stage.prepare_until(&mut post, end).await;
+    harness.fake.works_for(TimeDelta::hours(23));
+    let mut post = harness.post(&account, "never", vec![sample(MimeType::Mp4, 1)]);
+    let end = harness.clock.now() + TimeDelta::hours(3);
+    let errors = harness.prepare_until(&mut post, end).await;
     let Some(AttemptError::Refused { reason }) = errors.last() else { panic!("{errors:?}") };
     assert!(errors.len() == 3 && reason.contains("30 minutes"), "{errors:?}");
 }

@@ -12,15 +12,15 @@ mod rules;
 mod strictness;
 
 use http::Method;
-use networks::instagram::Instagram;
+use fakes::instagram::Instagram;
 use platforms::Account;
 use platforms::conformance::options::{list, options, text};
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
-async fn stage() -> (Stage<Instagram>, Account) {
-    let stage = Stage::new().await;
-    let account = stage.connect().await;
-    (stage, account)
+async fn harness() -> (AdapterHarness<Instagram>, Account) {
+    let harness = AdapterHarness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
 }
 
 #[tokio::test]

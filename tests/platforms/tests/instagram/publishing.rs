@@ -3,101 +3,101 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
-use networks::meta::error::GraphError;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use fakes::meta::error::GraphError;
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::sample;
 
-use super::{options, stage, text};
+use super::{options, harness, text};
 
 #[tokio::test]
 async fn a_container_that_is_not_ready_after_all_is_published_a_little_later() {
-    let (stage, account) = stage().await;
-    let mut post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
-    stage.fake.refuses("media_publish", GraphError::new(9_007, "Media ID is not available").subcode(2_207_027));
+    let (harness, account) = harness().await;
+    let mut post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+    harness.fake.refuses("media_publish", GraphError::new(9_007, "Media ID is not available").subcode(2_207_027));
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(error, AttemptError::RetryLater { retry_at: Some(_), .. }), "{error:?}");
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!((stage.fake.public_posts().len(), stage.fake.containers()), (1, 1), "the same container");
+    assert_eq!((harness.fake.public_posts().len(), harness.fake.containers()), (1, 1), "the same container");
 }
 
 #[tokio::test]
 async fn a_container_that_is_forgotten_or_too_old_is_made_anew() {
     for is_old in [false, true] {
-        let (stage, account) = stage().await;
-        let mut post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+        let (harness, account) = harness().await;
+        let mut post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
         if is_old {
-            stage.clock.advance(TimeDelta::hours(24));
+            harness.clock.advance(TimeDelta::hours(24));
         } else {
-            stage.fake.forgets_containers();
+            harness.fake.forgets_containers();
         }
-        let error = stage.publish(&post).await.unwrap_err();
+        let error = harness.publish(&post).await.unwrap_err();
         assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
-        stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.fake.public_posts().len(), 1);
+        harness.deliver(&mut post).await.unwrap();
+        assert_eq!(harness.fake.public_posts().len(), 1);
     }
 }
 
 /// Of two calls with one container only the first publishes; what it did is found.
 #[tokio::test]
 async fn a_second_call_publishes_nothing_and_leads_to_the_first() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
-    let since = stage.clock.now();
-    let published = stage.publish(&post).await.unwrap();
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+    let since = harness.clock.now();
+    let published = harness.publish(&post).await.unwrap();
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     assert!(matches!(error, AttemptError::Unknown { may_still_run: false, .. }), "{error:?}");
-    let found = stage.resolve(&post, since).await;
+    let found = harness.resolve(&post, since).await;
     assert!(matches!(&found, Resolution::Found(it) if *it == published), "{found:?}");
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 /// It was seen that the post was public although the answer said that.
 #[tokio::test]
 async fn a_block_for_spam_says_nothing_of_the_post_behind_it() {
-    let (stage, account) = stage().await;
-    let mut post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+    let (harness, account) = harness().await;
+    let mut post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
     let blocked = GraphError::new(4, "Action is blocked").subcode(2_207_051);
-    stage.fake.refuses("media_publish", blocked.clone());
+    harness.fake.refuses("media_publish", blocked.clone());
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
-    stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn a_quota_that_ends_at_the_public_call_is_turned_into_a_time() {
-    let (stage, account) = stage().await;
-    let mut post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
-    stage.fake.permits(1);
-    let first = stage.clock.now();
-    stage.fake.publish_manual_post("by hand");
+    let (harness, account) = harness().await;
+    let mut post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+    harness.fake.permits(1);
+    let first = harness.clock.now();
+    harness.fake.publish_manual_post("by hand");
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     let at = first + TimeDelta::days(1);
     assert!(matches!(error, AttemptError::RetryLater { retry_at: Some(it), .. } if it == at), "{error:?}");
-    stage.fake.permits(100);
-    stage.deliver(&mut post).await.unwrap();
+    harness.fake.permits(100);
+    harness.deliver(&mut post).await.unwrap();
 }
 
 #[tokio::test]
 async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_without_a_link() {
-    let (stage, account) = stage().await;
-    stage.fake.lists_after(TimeDelta::days(1));
-    let post = stage.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    stage.publish(&post).await.unwrap_err();
+    let (harness, account) = harness().await;
+    harness.fake.lists_after(TimeDelta::days(1));
+    let post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    harness.publish(&post).await.unwrap_err();
 
-    assert!(matches!(stage.resolve(&post, since).await, Resolution::Pending { .. }));
-    stage.clock.advance(TimeDelta::minutes(11));
-    let found = stage.resolve(&post, since).await;
+    assert!(matches!(harness.resolve(&post, since).await, Resolution::Pending { .. }));
+    harness.clock.advance(TimeDelta::minutes(11));
+    let found = harness.resolve(&post, since).await;
 
     assert!(matches!(&found, Resolution::Found(it) if it.url.is_none()), "{found:?}");
 }
@@ -105,43 +105,43 @@ async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_witho
 /// Stories are in a list of their own, and have no text to know them by.
 #[tokio::test]
 async fn a_story_whose_answer_was_lost_is_found_among_stories() {
-    let (stage, account) = stage().await;
-    stage.fake.publish_manual_post("");
-    let mut first = stage.post(&account, "not shown", vec![sample(MimeType::Jpeg, 1)]);
+    let (harness, account) = harness().await;
+    harness.fake.publish_manual_post("");
+    let mut first = harness.post(&account, "not shown", vec![sample(MimeType::Jpeg, 1)]);
     first.options = options(&[("kind", text("story"))]);
-    let earlier = stage.deliver(&mut first).await.unwrap().published;
-    let mut post = stage.post(&account, "not shown", vec![sample(MimeType::Jpeg, 1)]);
+    let earlier = harness.deliver(&mut first).await.unwrap().published;
+    let mut post = harness.post(&account, "not shown", vec![sample(MimeType::Jpeg, 1)]);
     post.options = options(&[("kind", text("story"))]);
-    post.publish_at = stage.clock.now() + TimeDelta::minutes(10);
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    post.publish_at = harness.clock.now() + TimeDelta::minutes(10);
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
-    let found = stage.deliver(&mut post).await.unwrap().published;
+    let found = harness.deliver(&mut post).await.unwrap().published;
 
     assert_ne!(found.platform_post_id, earlier.platform_post_id);
-    assert_eq!(stage.fake.public_posts().last().unwrap().id, found.platform_post_id);
-    assert_eq!(stage.fake.public_posts().len(), 3);
+    assert_eq!(harness.fake.public_posts().last().unwrap().id, found.platform_post_id);
+    assert_eq!(harness.fake.public_posts().len(), 3);
 }
 
 #[tokio::test]
 async fn a_first_comment_follows_once_the_post_is_public() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "hello", vec![sample(MimeType::Jpeg, 1)]);
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "hello", vec![sample(MimeType::Jpeg, 1)]);
     post.options = options(&[("first_comment", text("#boats"))]);
-    let published = stage.deliver(&mut post).await.unwrap().published;
-    let add = async || stage.follow_up(&post, "first_comment", &published).await;
+    let published = harness.deliver(&mut post).await.unwrap().published;
+    let add = async || harness.follow_up(&post, "first_comment", &published).await;
 
-    stage.fake.refuses("comments", GraphError::object_not_found("17"));
+    harness.fake.refuses("comments", GraphError::object_not_found("17"));
     let refused = add().await.unwrap_err();
     assert!(matches!(refused, AttemptError::Refused { .. } | AttemptError::RetryLater { .. }), "{refused:?}");
-    stage.fake.refuses("comments", GraphError::permission("instagram_business_manage_comments"));
+    harness.fake.refuses("comments", GraphError::permission("instagram_business_manage_comments"));
     let refused = add().await.unwrap_err();
     let told = "Instagram does not permit comments: connect the account again";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(told)), "{refused:?}");
-    stage.fake.refuses("comments", GraphError::unknown());
+    harness.fake.refuses("comments", GraphError::unknown());
     let unknown = add().await.unwrap_err();
     assert!(matches!(unknown, AttemptError::Unknown { .. }), "{unknown:?}");
 
     add().await.unwrap();
 
-    assert_eq!(stage.fake.latest()["comments"], serde_json::json!(["#boats"]));
+    assert_eq!(harness.fake.latest()["comments"], serde_json::json!(["#boats"]));
 }

@@ -9,7 +9,7 @@ use domain::testing::an_attachment;
 use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
 
-use super::{list, options, stage, text};
+use super::{list, options, harness, text};
 
 fn file(mime_type: MimeType, size_bytes: u64, facts: Facts) -> Attachment {
     Attachment { mime_type, facts: Some(facts), ..an_attachment(size_bytes) }
@@ -30,7 +30,7 @@ fn told(rules: &Rules, words: &str, media: &[Attachment], given: &[(&str, Option
 
 #[tokio::test]
 async fn validation_errors_name_the_limit() {
-    let (_, account) = stage().await;
+    let (_, account) = harness().await;
     let rules = &account.rules;
     let none = Vec::<String>::new();
     let (story, reel, post) = (("kind", text("story")), ("kind", text("reel")), ("kind", text("post")));
@@ -87,7 +87,7 @@ async fn validation_errors_name_the_limit() {
 
 #[tokio::test]
 async fn mismatched_kinds_and_options_are_validation_errors() {
-    let (_, account) = stage().await;
+    let (_, account) = harness().await;
     let told = |media: &[Attachment], given: &[(&str, OptionValue)]| told(&account.rules, "a", media, given);
     let (story, reel) = (("kind", text("story")), ("kind", text("reel")));
     assert_eq!(

@@ -1,23 +1,23 @@
 //! The fake refuses what is not in the documents.
 
-use networks::instagram::{ID, Instagram};
+use fakes::instagram::{ID, Instagram};
 use platforms::Account;
-use platforms::conformance::network::Network;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use secrecy::ExposeSecret;
 
-use super::stage;
+use super::harness;
 
-async fn post_status(stage: &Stage<Instagram>, account: &Account, path: &str, fields: &[(&str, &str)]) -> u16 {
+async fn post_status(harness: &AdapterHarness<Instagram>, account: &Account, path: &str, fields: &[(&str, &str)]) -> u16 {
     let client = reqwest::Client::new();
-    let request = client.post(format!("{}/v26.0/{path}", stage.fake.base_url()));
+    let request = client.post(format!("{}/v26.0/{path}", harness.fake.base_url()));
     let request = request.bearer_auth(account.credentials.access_token.expose_secret()).form(fields);
     request.send().await.unwrap().status().as_u16()
 }
 
 #[tokio::test]
 async fn unknown_container_fields_are_refused() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let (image, video) = (("image_url", "https://127.0.0.1:1/1.jpg"), ("video_url", "https://127.0.0.1:1/1.mp4"));
     let kind = |it| ("media_type", it);
     let item = ("is_carousel_item", "true");
@@ -54,20 +54,20 @@ async fn unknown_container_fields_are_refused() {
         vec![kind("CAROUSEL"), ("children", "1,2"), item],
         vec![kind("TEXT"), ("caption", "a")],
     ] {
-        assert_eq!(post_status(&stage, &account, &format!("{ID}/media"), &fields).await, 400, "{fields:?}");
+        assert_eq!(post_status(&harness, &account, &format!("{ID}/media"), &fields).await, 400, "{fields:?}");
     }
-    assert_eq!(stage.fake.containers(), 0);
+    assert_eq!(harness.fake.containers(), 0);
     // A video that cannot be fetched shows later.
-    assert_eq!(post_status(&stage, &account, &format!("{ID}/media"), &[kind("REELS"), video]).await, 200);
-    assert_eq!(post_status(&stage, &account, "17/media", &[kind("REELS"), video]).await, 400, "another account");
+    assert_eq!(post_status(&harness, &account, &format!("{ID}/media"), &[kind("REELS"), video]).await, 200);
+    assert_eq!(post_status(&harness, &account, "17/media", &[kind("REELS"), video]).await, 400, "another account");
 }
 
 #[tokio::test]
 async fn nothing_is_published_that_is_not_ready() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for fields in [vec![], vec![("creation_id", "17")], vec![("creation_id", "17"), ("caption", "a")]] {
-        assert_eq!(post_status(&stage, &account, &format!("{ID}/media_publish"), &fields).await, 400, "{fields:?}");
+        assert_eq!(post_status(&harness, &account, &format!("{ID}/media_publish"), &fields).await, 400, "{fields:?}");
     }
-    assert_eq!(post_status(&stage, &account, "17/comments", &[("message", "a")]).await, 400);
-    assert!(stage.fake.public_posts().is_empty());
+    assert_eq!(post_status(&harness, &account, "17/comments", &[("message", "a")]).await, 400);
+    assert!(harness.fake.public_posts().is_empty());
 }

@@ -9,11 +9,11 @@ use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use domain::rules::Rules;
 use domain::text::PostText;
-use networks::fake::wire;
-use networks::linkedin::LinkedIn;
-use platforms::conformance::network::{Call, Network};
+use fakes::fake::wire;
+use fakes::linkedin::LinkedIn;
+use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::sample;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use serde_json::{Value, json};
 
 const PAGE: &str = "<html><head><meta property='og:title' content='Tea &amp; biscuits'>\
@@ -33,20 +33,20 @@ async fn website() -> SocketAddr {
 }
 
 /// Cards of a post.
-async fn shown(stage: &Stage<LinkedIn>, text: &str, options: &[(&str, OptionValue)]) -> Value {
-    let account = stage.connect().await;
-    let mut post = stage.post(&account, text, Vec::new());
+async fn shown(harness: &AdapterHarness<LinkedIn>, text: &str, options: &[(&str, OptionValue)]) -> Value {
+    let account = harness.connect().await;
+    let mut post = harness.post(&account, text, Vec::new());
     post.options = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-    stage.deliver(&mut post).await.unwrap();
-    stage.fake.latest_content()
+    harness.deliver(&mut post).await.unwrap();
+    harness.fake.latest_content()
 }
 
 #[tokio::test]
 async fn the_first_link_of_a_text_has_a_card_with_its_picture() {
     let website = website().await;
-    let stage = Stage::<LinkedIn>::with_other_servers(&[website]).await;
+    let harness = AdapterHarness::<LinkedIn>::with_other_servers(&[website]).await;
 
-    let mut content = shown(&stage, &format!("read http://{website}/ and http://{website}/none"), &[]).await;
+    let mut content = shown(&harness, &format!("read http://{website}/ and http://{website}/none"), &[]).await;
 
     let thumbnail = content["article"]["thumbnail"].take();
     assert!(thumbnail.as_str().unwrap().starts_with("urn:li:image:"), "{thumbnail}");
@@ -71,8 +71,8 @@ async fn a_link_may_be_named_and_a_card_left_out() {
         ("and neither in here".to_owned(), named(&without), Some("127.0.0.1".to_owned())),
         ("unread".to_owned(), named("http://169.254.169.254/latest"), Some("169.254.169.254".to_owned())),
     ] {
-        let stage = Stage::<LinkedIn>::with_other_servers(&[website]).await;
-        let content = shown(&stage, &text, &options).await;
+        let harness = AdapterHarness::<LinkedIn>::with_other_servers(&[website]).await;
+        let content = shown(&harness, &text, &options).await;
         assert_eq!(title(&content), expected, "{text}");
     }
 }
@@ -80,18 +80,18 @@ async fn a_link_may_be_named_and_a_card_left_out() {
 #[tokio::test]
 async fn a_picture_that_linkedin_does_not_take_is_left_out() {
     let website = website().await;
-    let stage = Stage::<LinkedIn>::with_other_servers(&[website]).await;
+    let harness = AdapterHarness::<LinkedIn>::with_other_servers(&[website]).await;
 
-    let content = shown(&stage, &format!("see http://{website}/webp"), &[]).await;
+    let content = shown(&harness, &format!("see http://{website}/webp"), &[]).await;
 
     assert_eq!(content["article"]["title"], "Tea & biscuits");
-    assert!(content["article"].get("thumbnail").is_none() && stage.fake.call_count(Call::Upload) == 0, "{content}");
+    assert!(content["article"].get("thumbnail").is_none() && harness.fake.call_count(Call::Upload) == 0, "{content}");
 }
 
 #[tokio::test]
 async fn a_card_and_files_do_not_go_together() {
-    let stage = Stage::<LinkedIn>::new().await;
-    let Rules { rules, .. } = stage.connect().await.rules;
+    let harness = AdapterHarness::<LinkedIn>::new().await;
+    let Rules { rules, .. } = harness.connect().await.rules;
     let options: Options = [("link".to_owned(), "https://example.com/".into())].into_iter().collect();
     let text = PostText::parse("both").unwrap();
     let media = [sample(MimeType::Png, 1).attachment];

@@ -2,10 +2,10 @@
 
 use domain::delivery::AttemptError;
 use domain::options::{OptionValue, Options};
-use networks::linkedin::{Advertising, Community, LinkedIn, PAGE_URN, Products, SelfServe};
+use fakes::linkedin::{Advertising, Community, LinkedIn, PAGE_URN, Products, SelfServe};
 use platforms::Followed;
-use platforms::conformance::network::Network;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use serde_json::json;
 
 use super::stage_with;
@@ -18,31 +18,31 @@ fn with_comment() -> Options {
 
 #[tokio::test]
 async fn a_comment_stands_under_the_post_as_it_was_written() {
-    let (stage, account): (Stage<LinkedIn<Community>>, _) = stage_with().await;
-    let mut post = stage.post(&account, "the lamp is lit", Vec::new());
+    let (harness, account): (AdapterHarness<LinkedIn<Community>>, _) = stage_with().await;
+    let mut post = harness.post(&account, "the lamp is lit", Vec::new());
     post.options = with_comment();
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
-    let followed = stage.follow_up(&post, "first_comment", &published).await;
+    let followed = harness.follow_up(&post, "first_comment", &published).await;
 
     assert_eq!(followed, Ok(Followed::Done));
-    assert_eq!(stage.fake.comments(), [(published.platform_post_id, PAGE_URN.to_owned(), COMMENT.to_owned())]);
+    assert_eq!(harness.fake.comments(), [(published.platform_post_id, PAGE_URN.to_owned(), COMMENT.to_owned())]);
 }
 
 #[tokio::test]
 async fn a_comment_that_fails_ends_no_grant_and_is_not_made_twice() {
-    let (stage, account) = stage_with::<Community>().await;
-    let mut post = stage.post(&account, "the lamp is lit", Vec::new());
+    let (harness, account) = stage_with::<Community>().await;
+    let mut post = harness.post(&account, "the lamp is lit", Vec::new());
     post.options = with_comment();
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
     for (status, outcome) in
         [(403, "Refused"), (404, "RetryLater"), (429, "RetryLater"), (400, "Refused"), (503, "Unknown")]
     {
-        stage.fake.refuses("/rest/socialActions", status, json!({ "status": status, "message": "no" }));
-        let error = stage.follow_up(&post, "first_comment", &published).await.unwrap_err();
+        harness.fake.refuses("/rest/socialActions", status, json!({ "status": status, "message": "no" }));
+        let error = harness.follow_up(&post, "first_comment", &published).await.unwrap_err();
         assert!(format!("{error:?}").starts_with(outcome), "{status}: {error:?}");
     }
-    assert!(stage.fake.comments().is_empty());
+    assert!(harness.fake.comments().is_empty());
 }
 
 /// The scopes for comments come with "Community Management API" alone.
@@ -53,13 +53,13 @@ async fn app_without_comment_permission_gets_an_error() {
 }
 
 async fn may_not_comment<P: Products>() {
-    let (stage, account) = stage_with::<P>().await;
-    let mut post = stage.post(&account, "the lamp is lit", Vec::new());
+    let (harness, account) = stage_with::<P>().await;
+    let mut post = harness.post(&account, "the lamp is lit", Vec::new());
     post.options = with_comment();
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
-    let refused = stage.follow_up(&post, "first_comment", &published).await.unwrap_err();
+    let refused = harness.follow_up(&post, "first_comment", &published).await.unwrap_err();
 
     assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }

@@ -3,130 +3,130 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
-use networks::fake::request_log::RecordedRequest;
-use networks::linkedin::LinkedIn;
+use fakes::fake::request_log::RecordedRequest;
+use fakes::linkedin::LinkedIn;
 use platforms::Step;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::sample;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use serde_json::json;
 
-use super::{PAGE_OF_A_PROXY, stage};
+use super::{PAGE_OF_A_PROXY, harness};
 
 #[tokio::test]
 async fn pictures_go_up_one_by_one_with_their_words() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut files = vec![sample(MimeType::Png, 1), sample(MimeType::Gif, 2), sample(MimeType::Webp, 3)];
     files[2].attachment.alt_text = Some(AltText::parse("a lamp").unwrap());
-    let mut post = stage.post(&account, "three of them", files);
+    let mut post = harness.post(&account, "three of them", files);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let public = stage.fake.public_posts().pop().unwrap();
+    let public = harness.fake.public_posts().pop().unwrap();
     let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
     assert_eq!(told, [(MimeType::Png, None), (MimeType::Gif, None), (MimeType::Png, Some("a lamp"))]);
-    assert_eq!(stage.fake.call_count(Call::Upload), 3);
+    assert_eq!(harness.fake.call_count(Call::Upload), 3);
 }
 
 #[tokio::test]
 async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
-    let (stage, account) = stage().await;
-    stage.fake.cuts_into(100);
+    let (harness, account) = harness().await;
+    harness.fake.cuts_into(100);
     let video = sample(MimeType::Mp4, 1);
     let parts = video.bytes.len().div_ceil(100);
-    let mut post = stage.post(&account, "a film", vec![video.clone()]);
-    stage.clock.skip_to(post.publish_at - stage.lead(std::slice::from_ref(&video.attachment)).unwrap());
+    let mut post = harness.post(&account, "a film", vec![video.clone()]);
+    harness.clock.skip_to(post.publish_at - harness.lead(std::slice::from_ref(&video.attachment)).unwrap());
 
-    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
+    let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
     post.progress = Some(progress);
-    assert_eq!(stage.fake.call_count(Call::Upload), 0, "announced");
+    assert_eq!(harness.fake.call_count(Call::Upload), 0, "announced");
     // One part fails, and what arrived before it is kept.
-    stage.fake.refuses("/dms-uploads/5", 500, json!({ "status": 500, "message": "Internal Server Error" }));
+    harness.fake.refuses("/dms-uploads/5", 500, json!({ "status": 500, "message": "Internal Server Error" }));
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
     let sent = |part: usize| {
-        let request_log = stage.fake.request_log.all();
+        let request_log = harness.fake.request_log.all();
         let is_part = |it: &&RecordedRequest| {
             it.request_line.starts_with("PUT ") && it.request_line.ends_with(&format!("/{part}"))
         };
         request_log.iter().filter(is_part).count()
     };
     assert!(6 < parts && (0..5).all(|it| sent(it) == 1) && sent(5) == 2, "only what was missing is sent again");
-    assert_eq!(stage.fake.public_posts()[0].media[0].bytes, video.bytes);
-    let name = &stage.fake.public_posts()[0].id;
+    assert_eq!(harness.fake.public_posts()[0].media[0].bytes, video.bytes);
+    let name = &harness.fake.public_posts()[0].id;
     assert!(name.starts_with("urn:li:ugcPost:"), "{name}");
-    let sent = stage.fake.request_log.all();
+    let sent = harness.fake.request_log.all();
     let to_parts = sent.iter().filter(|it| it.request_line.starts_with("PUT "));
     assert!(to_parts.into_iter().all(|it| !it.headers.contains_key("authorization")), "the token stays here");
 }
 
 #[tokio::test]
 async fn an_upload_that_took_too_long_begins_anew() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
     post.progress = Some(progress);
-    stage.clock.advance(TimeDelta::hours(25));
+    harness.clock.advance(TimeDelta::hours(25));
 
-    let over = stage.prepare(&post).await.unwrap_err();
+    let over = harness.prepare(&post).await.unwrap_err();
 
     assert!(matches!(over, AttemptError::PreparationExpired { .. }), "{over:?}");
     post.progress = None;
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_video_that_cannot_be_processed_is_refused_and_says_why() {
-    let (stage, account) = stage().await;
-    stage.fake.spoils_videos();
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let (harness, account) = harness().await;
+    harness.fake.spoils_videos();
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
 
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
 
     let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     assert!(reason.contains("could not process the video: The format is not supported"), "{reason}");
-    assert_eq!(stage.fake.call_count(Call::Publish), 0);
+    assert_eq!(harness.fake.call_count(Call::Publish), 0);
 }
 
 #[tokio::test]
 async fn a_file_that_is_not_ready_is_waited_for_and_one_that_never_came_is_sent_again() {
-    let (stage, account) = stage().await;
-    let mut post = stage.due(&account, "soon", vec![sample(MimeType::Png, 1)]).await;
+    let (harness, account) = harness().await;
+    let mut post = harness.due(&account, "soon", vec![sample(MimeType::Png, 1)]).await;
     let waiting = json!({ "status": 400, "code": "MEDIA_ASSET_WAITING_UPLOAD", "message": "urn:li:image:1" });
-    stage.fake.refuses("/rest/posts", 400, waiting.clone());
-    let soon = stage.publish(&post).await.unwrap_err();
-    let at = stage.clock.now() + TimeDelta::seconds(5);
+    harness.fake.refuses("/rest/posts", 400, waiting.clone());
+    let soon = harness.publish(&post).await.unwrap_err();
+    let at = harness.clock.now() + TimeDelta::seconds(5);
     assert!(matches!(soon, AttemptError::RetryLater { retry_at: Some(it), .. } if it == at), "{soon:?}");
 
-    stage.clock.advance(TimeDelta::minutes(3));
-    stage.fake.refuses("/rest/posts", 400, waiting);
-    let before = stage.fake.call_count(Call::Upload);
-    let passage = stage.deliver(&mut post).await.unwrap();
+    harness.clock.advance(TimeDelta::minutes(3));
+    harness.fake.refuses("/rest/posts", 400, waiting);
+    let before = harness.fake.call_count(Call::Upload);
+    let passage = harness.deliver(&mut post).await.unwrap();
     assert!(matches!(passage.errors[..], [AttemptError::PreparationExpired { .. }]), "{:?}", passage.errors);
-    assert_eq!(stage.fake.call_count(Call::Upload), before + 1);
+    assert_eq!(harness.fake.call_count(Call::Upload), before + 1);
 
-    let mut bad = stage.due(&account, "never", vec![sample(MimeType::Png, 2)]).await;
+    let mut bad = harness.due(&account, "never", vec![sample(MimeType::Png, 2)]).await;
     let failed = json!({ "status": 400, "code": "MEDIA_ASSET_PROCESSING_FAILED", "message": "urn:li:image:2" });
-    stage.fake.refuses("/rest/posts", 400, failed);
-    let refused = stage.deliver(&mut bad).await.unwrap_err();
+    harness.fake.refuses("/rest/posts", 400, failed);
+    let refused = harness.deliver(&mut bad).await.unwrap_err();
     assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
 }
 
 /// Addresses are signed, and say so in their own way when that is over.
 #[tokio::test]
 async fn an_address_that_lets_nobody_in_says_nothing_of_the_account() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (mime_type, number) in [(MimeType::Png, 1), (MimeType::Mp4, 2)] {
         for status in [401, 403, 404, 410] {
-            let mut post = stage.post(&account, &format!("{mime_type:?} {status}"), vec![sample(mime_type, number)]);
-            stage.fake.refuses(
+            let mut post = harness.post(&account, &format!("{mime_type:?} {status}"), vec![sample(mime_type, number)]);
+            harness.fake.refuses(
                 "/dms-uploads",
                 status,
                 json!({ "status": status, "message": "the signature has expired" }),
             );
 
-            let passage = stage.deliver(&mut post).await.unwrap();
+            let passage = harness.deliver(&mut post).await.unwrap();
 
             assert!(
                 matches!(passage.errors[..], [AttemptError::PreparationExpired { .. }]),
@@ -140,13 +140,13 @@ async fn an_address_that_lets_nobody_in_says_nothing_of_the_account() {
 /// What LinkedIn says of a video may be behind what was done with it.
 #[tokio::test]
 async fn a_video_is_finalized_once_although_the_read_is_behind() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let passage = harness.deliver(&mut post).await.unwrap();
 
     assert!(passage.errors.is_empty(), "{:?}", passage.errors);
-    let sent = stage.fake.request_log.all();
+    let sent = harness.fake.request_log.all();
     let finalized = sent.iter().filter(|it| it.request_line == "POST /rest/videos?action=finalizeUpload").count();
     assert_eq!(finalized, 1);
 }
@@ -155,14 +155,14 @@ async fn a_video_is_finalized_once_although_the_read_is_behind() {
 #[tokio::test]
 async fn a_repeated_finalize_that_is_refused_does_not_end_the_post() {
     for fault in [InjectedFault::LoseResponse, InjectedFault::ServerErrorAfter] {
-        let (stage, account) = stage().await;
-        let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-        stage.fake.inject_fault(Call::Process, fault, 1);
+        let (harness, account) = harness().await;
+        let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+        harness.fake.inject_fault(Call::Process, fault, 1);
 
-        let passage = stage.deliver(&mut post).await.unwrap();
+        let passage = harness.deliver(&mut post).await.unwrap();
 
         assert!(passage.errors.is_empty(), "{fault:?}: {:?}", passage.errors);
-        let sent = stage.fake.request_log.all();
+        let sent = harness.fake.request_log.all();
         let finalized: Vec<_> =
             sent.iter().filter(|it| it.request_line == "POST /rest/videos?action=finalizeUpload").collect();
         assert_eq!((finalized.len(), finalized[1].status), (2, Some(400)), "{fault:?}");
@@ -172,12 +172,12 @@ async fn a_repeated_finalize_that_is_refused_does_not_end_the_post() {
 /// LinkedIn still waits for the parts, so that it has not finalized the video before.
 #[tokio::test]
 async fn first_finalize_that_is_refused_ends_the_post_with_linkedins_message() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let refused = json!({ "status": 400, "code": "INVALID_VALUE_FOR_FIELD", "message": "/uploadedPartIds" });
-    stage.fake.refuses("/rest/videos?action=finalizeUpload", 400, refused);
+    harness.fake.refuses("/rest/videos?action=finalizeUpload", 400, refused);
 
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
 
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("/uploadedPartIds")), "{refused:?}");
 }
@@ -185,38 +185,38 @@ async fn first_finalize_that_is_refused_ends_the_post_with_linkedins_message() {
 /// The worker of the first call died, so nothing is stored of it. LinkedIn says what has become of the video.
 #[tokio::test]
 async fn finalize_that_a_dead_worker_made_is_recognized_by_the_status_of_the_video() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    let finalized = |stage: &Stage<LinkedIn>| {
-        stage.fake.request_log.all().iter().filter(|it| it.request_line.ends_with("finalizeUpload")).count()
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let finalized = |harness: &AdapterHarness<LinkedIn>| {
+        harness.fake.request_log.all().iter().filter(|it| it.request_line.ends_with("finalizeUpload")).count()
     };
     loop {
-        let Step::Again { progress, at } = stage.prepare(&post).await.unwrap() else { panic!() };
-        if finalized(&stage) == 1 {
+        let Step::Again { progress, at } = harness.prepare(&post).await.unwrap() else { panic!() };
+        if finalized(&harness) == 1 {
             break;
         }
         post.progress = Some(progress);
-        stage.clock.skip_to(at);
+        harness.clock.skip_to(at);
     }
-    stage.clock.advance(TimeDelta::seconds(90));
+    harness.clock.advance(TimeDelta::seconds(90));
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!((finalized(&stage), stage.fake.public_posts().len()), (2, 1));
+    assert_eq!((finalized(&harness), harness.fake.public_posts().len()), (2, 1));
 }
 
 /// Upload URLs must be at hosts of LinkedIn. Otherwise another host would receive the file and the token.
 #[tokio::test]
 async fn a_file_goes_to_linkedin_alone() {
-    let other = Stage::<LinkedIn>::new().await.fake;
+    let other = AdapterHarness::<LinkedIn>::new().await.fake;
     for mime_type in [MimeType::Png, MimeType::Mp4] {
-        let stage = Stage::<LinkedIn>::with_other_servers(&other.addresses()).await;
-        let account = stage.connect().await;
-        stage.fake.set_upload_url(&other.base_url());
-        let mut post = stage.post(&account, "not there", vec![sample(mime_type, 1)]);
+        let harness = AdapterHarness::<LinkedIn>::with_other_servers(&other.addresses()).await;
+        let account = harness.connect().await;
+        harness.fake.set_upload_url(&other.base_url());
+        let mut post = harness.post(&account, "not there", vec![sample(mime_type, 1)]);
 
         let error = loop {
-            match stage.prepare(&post).await {
+            match harness.prepare(&post).await {
                 Ok(Step::Again { progress, .. }) => post.progress = Some(progress),
                 Ok(step) => panic!("{mime_type:?}: {step:?}"),
                 Err(error) => break error,
@@ -230,7 +230,7 @@ async fn a_file_goes_to_linkedin_alone() {
 
 #[tokio::test]
 async fn a_page_of_an_intermediary_does_not_end_an_upload() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (path, mime_type) in [
         ("/rest/images", MimeType::Png),
         ("/rest/videos?action=initialize", MimeType::Mp4),
@@ -240,12 +240,12 @@ async fn a_page_of_an_intermediary_does_not_end_an_upload() {
         ("/dms-uploads", MimeType::Mp4),
     ] {
         for status in [400, 401, 403, 404, 408, 413] {
-            let mut post = stage.post(&account, &format!("{path} {mime_type:?} {status}"), vec![sample(mime_type, 1)]);
-            let met = || stage.fake.request_log.all().iter().filter(|it| it.status == Some(status)).count();
+            let mut post = harness.post(&account, &format!("{path} {mime_type:?} {status}"), vec![sample(mime_type, 1)]);
+            let met = || harness.fake.request_log.all().iter().filter(|it| it.status == Some(status)).count();
             let before = met();
-            stage.fake.refuses(path, status, json!(PAGE_OF_A_PROXY));
+            harness.fake.refuses(path, status, json!(PAGE_OF_A_PROXY));
 
-            let passage = stage.deliver(&mut post).await.unwrap();
+            let passage = harness.deliver(&mut post).await.unwrap();
 
             let is_passing = |it: &AttemptError| {
                 matches!(it, AttemptError::RetryLater { .. } | AttemptError::PreparationExpired { .. })
@@ -253,6 +253,6 @@ async fn a_page_of_an_intermediary_does_not_end_an_upload() {
             assert!(passage.errors.iter().all(is_passing), "{path} {status}: {:?}", passage.errors);
             assert_eq!(met(), before + 1, "{path} {status}: one call met it");
         }
-        stage.clock.advance(TimeDelta::days(1));
+        harness.clock.advance(TimeDelta::days(1));
     }
 }

@@ -10,21 +10,21 @@ mod posts;
 mod replay;
 mod strictness;
 
-use networks::linkedin::{LinkedIn, Products, SelfServe};
+use fakes::linkedin::{LinkedIn, Products, SelfServe};
 use platforms::Account;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
 /// What a proxy, a CDN or a firewall in front of LinkedIn answers.
 const PAGE_OF_A_PROXY: &str = "<!DOCTYPE html>\n<html><body>Access denied</body></html>\n";
 
 /// A member.
-async fn stage() -> (Stage<LinkedIn>, Account) {
+async fn harness() -> (AdapterHarness<LinkedIn>, Account) {
     stage_with::<SelfServe>().await
 }
 
 /// The first account that an app with these products is given.
-async fn stage_with<P: Products>() -> (Stage<LinkedIn<P>>, Account) {
-    let stage = Stage::new().await;
-    let account = stage.connect().await;
-    (stage, account)
+async fn stage_with<P: Products>() -> (AdapterHarness<LinkedIn<P>>, Account) {
+    let harness = AdapterHarness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
 }

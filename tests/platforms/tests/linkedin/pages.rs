@@ -3,9 +3,9 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
-use networks::linkedin::{Community, PAGE_URN};
+use fakes::linkedin::{Community, PAGE_URN};
 use platforms::Step;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::json;
 
@@ -14,46 +14,46 @@ use super::{PAGE_OF_A_PROXY, stage_with};
 #[tokio::test]
 async fn a_lost_post_is_found_among_the_others_of_its_page() {
     for files in [Vec::new(), vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)]] {
-        let (stage, account) = stage_with::<Community>().await;
-        stage.fake.posts(PAGE_URN, "#before (the call)");
-        let post = stage.due(&account, "#lost (and found)", files).await;
-        let since = stage.clock.now();
-        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-        stage.publish(&post).await.unwrap_err();
+        let (harness, account) = stage_with::<Community>().await;
+        harness.fake.posts(PAGE_URN, "#before (the call)");
+        let post = harness.due(&account, "#lost (and found)", files).await;
+        let since = harness.clock.now();
+        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+        harness.publish(&post).await.unwrap_err();
         for number in 0..120 {
-            stage.fake.posts(PAGE_URN, &format!("meanwhile {number}"));
+            harness.fake.posts(PAGE_URN, &format!("meanwhile {number}"));
         }
 
-        let answer = stage.resolve(&post, since).await;
+        let answer = harness.resolve(&post, since).await;
 
         let (Resolution::Found(found) | Resolution::Candidate(found)) = answer else { panic!("{answer:?}") };
-        assert_eq!(found.platform_post_id, stage.fake.public_posts()[1].id);
+        assert_eq!(found.platform_post_id, harness.fake.public_posts()[1].id);
         assert!(found.url.unwrap().contains("/feed/update/urn:li:share:"));
     }
 }
 
 #[tokio::test]
 async fn another_users_equal_text_before_the_call_is_not_it() {
-    let (stage, account) = stage_with::<Community>().await;
-    stage.fake.posts(PAGE_URN, "good morning");
-    let post = stage.due(&account, "good morning", Vec::new()).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    stage.publish(&post).await.unwrap_err();
+    let (harness, account) = stage_with::<Community>().await;
+    harness.fake.posts(PAGE_URN, "good morning");
+    let post = harness.due(&account, "good morning", Vec::new()).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+    harness.publish(&post).await.unwrap_err();
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
+    assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
 }
 
 #[tokio::test]
 async fn edited_candidate_is_neither_claimed_nor_sent_again() {
-    let (stage, account) = stage_with::<Community>().await;
-    let post = stage.due(&account, "lost and edited", Vec::new()).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    stage.publish(&post).await.unwrap_err();
-    stage.fake.edit_latest("quite different");
+    let (harness, account) = stage_with::<Community>().await;
+    let post = harness.due(&account, "lost and edited", Vec::new()).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    harness.publish(&post).await.unwrap_err();
+    harness.fake.edit_latest("quite different");
 
-    let answer = stage.resolve(&post, since).await;
+    let answer = harness.resolve(&post, since).await;
 
     assert!(matches!(answer, Resolution::Pending { .. }), "{answer:?}");
 }
@@ -62,17 +62,17 @@ async fn edited_candidate_is_neither_claimed_nor_sent_again() {
 async fn a_page_that_may_not_be_read_says_where_to_look() {
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
     for may_be_read_before in [true, false] {
-        let (stage, account) = stage_with::<Community>().await;
+        let (harness, account) = stage_with::<Community>().await;
         if !may_be_read_before {
-            stage.fake.refuses("/rest/posts", 403, denied.clone());
+            harness.fake.refuses("/rest/posts", 403, denied.clone());
         }
-        let post = stage.due(&account, "lost", vec![sample(MimeType::Png, 1)]).await;
-        let since = stage.clock.now();
-        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-        stage.publish(&post).await.unwrap_err();
-        stage.fake.refuses("/rest/posts", 403, denied.clone());
+        let post = harness.due(&account, "lost", vec![sample(MimeType::Png, 1)]).await;
+        let since = harness.clock.now();
+        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+        harness.publish(&post).await.unwrap_err();
+        harness.fake.refuses("/rest/posts", 403, denied.clone());
 
-        let answer = stage.resolve(&post, since).await;
+        let answer = harness.resolve(&post, since).await;
 
         let Resolution::Undeterminable { advice } = answer else { panic!("{answer:?}") };
         assert!(advice.contains(if may_be_read_before { "role" } else { "were not listed" }), "{advice}");
@@ -82,100 +82,100 @@ async fn a_page_that_may_not_be_read_says_where_to_look() {
 /// What it shows cannot be read before the call either; the post goes out all the same.
 #[tokio::test]
 async fn a_list_that_cannot_be_read_holds_no_post_back() {
-    let (stage, account) = stage_with::<Community>().await;
-    let mut post = stage.post(&account, "out", Vec::<Sample>::new());
-    stage.clock.skip_to(post.publish_at);
-    stage.fake.inject_fault(Call::LookUp, InjectedFault::Unavailable, 1);
-    let busy = stage.prepare(&post).await.unwrap_err();
+    let (harness, account) = stage_with::<Community>().await;
+    let mut post = harness.post(&account, "out", Vec::<Sample>::new());
+    harness.clock.skip_to(post.publish_at);
+    harness.fake.inject_fault(Call::LookUp, InjectedFault::Unavailable, 1);
+    let busy = harness.prepare(&post).await.unwrap_err();
     assert!(matches!(busy, AttemptError::RetryLater { .. }), "{busy:?}");
-    stage.clock.advance(TimeDelta::minutes(2));
-    stage.fake.inject_fault(Call::LookUp, InjectedFault::Unavailable, 1);
+    harness.clock.advance(TimeDelta::minutes(2));
+    harness.fake.inject_fault(Call::LookUp, InjectedFault::Unavailable, 1);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.fake.call_count(Call::LookUp), 2);
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.call_count(Call::LookUp), 2);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 /// Its list was behind: the post is sent once more, and LinkedIn names the first.
 #[tokio::test]
 async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrived() {
-    let (stage, account) = stage_with::<Community>().await;
-    let post = stage.due(&account, "there already", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    stage.publish(&post).await.unwrap_err();
+    let (harness, account) = stage_with::<Community>().await;
+    let post = harness.due(&account, "there already", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    harness.publish(&post).await.unwrap_err();
 
-    let published = stage.publish(&post).await.unwrap();
+    let published = harness.publish(&post).await.unwrap();
 
-    assert_eq!(published.platform_post_id, stage.fake.public_posts()[0].id);
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(published.platform_post_id, harness.fake.public_posts()[0].id);
+    assert_eq!(harness.fake.public_posts().len(), 1);
     // Another post with the same words is another post.
-    let other = stage.due(&account, "there already", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    stage.publish(&other).await.unwrap_err();
-    let refused = stage.publish(&other).await.unwrap_err();
+    let other = harness.due(&account, "there already", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+    harness.publish(&other).await.unwrap_err();
+    let refused = harness.publish(&other).await.unwrap_err();
     assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
 }
 
 /// The post of the first call is looked for, because a third call would be refused as well.
 #[tokio::test]
 async fn a_duplicate_that_names_no_post_is_looked_up() {
-    let (stage, account) = stage_with::<Community>().await;
-    let post = stage.due(&account, "there already", Vec::new()).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    stage.publish(&post).await.unwrap_err();
+    let (harness, account) = stage_with::<Community>().await;
+    let post = harness.due(&account, "there already", Vec::new()).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    harness.publish(&post).await.unwrap_err();
     let details = json!({ "inputErrors": [{ "code": "DUPLICATE_POST" }] });
     let refused = json!({ "status": 422, "message": "Content is a duplicate", "errorDetails": details });
-    stage.fake.refuses("/rest/posts", 422, refused);
+    harness.fake.refuses("/rest/posts", 422, refused);
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     assert!(matches!(error, AttemptError::Duplicate { .. }), "{error:?}");
-    let found = stage.settle(&post, since, false).await.unwrap();
-    assert_eq!(found.platform_post_id, stage.fake.public_posts()[0].id);
+    let found = harness.settle(&post, since, false).await.unwrap();
+    assert_eq!(found.platform_post_id, harness.fake.public_posts()[0].id);
 }
 
 #[tokio::test]
 async fn an_organization_is_mentioned_as_linkedin_writes_it() {
-    let (stage, account) = stage_with::<Community>().await;
-    let mut post = stage.post(&account, "built by @[Light & Co](urn:li:organization:5515715) (again)", Vec::new());
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let (harness, account) = stage_with::<Community>().await;
+    let mut post = harness.post(&account, "built by @[Light & Co](urn:li:organization:5515715) (again)", Vec::new());
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let public: Vec<_> = stage.fake.public_posts().into_iter().map(|it| it.text).collect();
+    let public: Vec<_> = harness.fake.public_posts().into_iter().map(|it| it.text).collect();
     assert_eq!(public, ["built by Light & Co (again)"], "found again by its words");
 }
 
 /// A proxy may replace the response of a call that LinkedIn carried out, so the page's posts are looked through.
 #[tokio::test]
 async fn a_page_of_an_intermediary_leaves_open_whether_the_post_is_public() {
-    let (stage, account) = stage_with::<Community>().await;
+    let (harness, account) = stage_with::<Community>().await;
     for status in [400, 401, 403, 404, 408, 413] {
-        let mut post = stage.post(&account, &format!("behind a proxy {status}"), Vec::new());
-        stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-        stage.clock.skip_to(post.publish_at);
-        let since = stage.clock.now();
-        stage.fake.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
-        let error = stage.publish(&post).await.unwrap_err();
+        let mut post = harness.post(&account, &format!("behind a proxy {status}"), Vec::new());
+        harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        harness.clock.skip_to(post.publish_at);
+        let since = harness.clock.now();
+        harness.fake.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
+        let error = harness.publish(&post).await.unwrap_err();
         assert!(matches!(error, AttemptError::Unknown { .. }), "{status}: {error:?}");
 
-        stage.fake.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
-        let unread = stage.resolve(&post, since).await;
+        harness.fake.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
+        let unread = harness.resolve(&post, since).await;
         assert!(matches!(unread, Resolution::Pending { .. }), "{status}: {unread:?}");
-        assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound, "{status}");
+        assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound, "{status}");
     }
 }
 
 #[tokio::test]
 async fn firewall_error_of_a_list_is_not_a_missing_permission() {
-    let (stage, account) = stage_with::<Community>().await;
-    let post = stage.post(&account, "later", Vec::<Sample>::new());
-    stage.clock.skip_to(post.publish_at);
-    stage.fake.refuses("/rest/posts", 403, json!(PAGE_OF_A_PROXY));
+    let (harness, account) = stage_with::<Community>().await;
+    let post = harness.post(&account, "later", Vec::<Sample>::new());
+    harness.clock.skip_to(post.publish_at);
+    harness.fake.refuses("/rest/posts", 403, json!(PAGE_OF_A_PROXY));
 
-    let error = stage.prepare(&post).await.unwrap_err();
+    let error = harness.prepare(&post).await.unwrap_err();
 
     assert!(matches!(error, AttemptError::RetryLater { .. }), "{error:?}");
 }
@@ -184,17 +184,17 @@ async fn firewall_error_of_a_list_is_not_a_missing_permission() {
 #[tokio::test]
 async fn a_token_that_does_not_cover_pages_has_to_be_given_anew() {
     for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
-        let (stage, account) = stage_with::<Community>().await;
-        stage.fake.remove_scope("w_organization_social");
-        let mut post = stage.post(&account, "not as a page", files);
+        let (harness, account) = stage_with::<Community>().await;
+        harness.fake.remove_scope("w_organization_social");
+        let mut post = harness.post(&account, "not as a page", files);
 
         let error = loop {
-            stage.clock.skip_to(post.publish_at);
-            match stage.prepare(&post).await {
+            harness.clock.skip_to(post.publish_at);
+            match harness.prepare(&post).await {
                 Ok(Step::Again { progress, .. }) => post.progress = Some(progress),
                 Ok(Step::Ready { progress }) => {
                     post.progress = progress;
-                    break stage.publish(&post).await.unwrap_err();
+                    break harness.publish(&post).await.unwrap_err();
                 }
                 Err(error) => break error,
             }
@@ -210,15 +210,15 @@ async fn a_token_that_does_not_cover_pages_has_to_be_given_anew() {
 async fn an_app_that_may_not_post_says_what_to_check() {
     let message = "Not enough permissions to access: partnerApiPostsExternal.CREATE.20260801";
     let denied = json!({ "status": 403, "serviceErrorCode": 100, "code": "ACCESS_DENIED", "message": message });
-    let (stage, account) = stage_with::<Community>().await;
-    let post = stage.due(&account, "soon", Vec::new()).await;
-    stage.fake.refuses("/rest/posts", 403, denied);
+    let (harness, account) = stage_with::<Community>().await;
+    let post = harness.due(&account, "soon", Vec::new()).await;
+    harness.fake.refuses("/rest/posts", 403, denied);
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     let AttemptError::RetryLater { reason, .. } = &error else { panic!("{error:?}") };
     for part in ["operator", "development tier", "role", message] {
         assert!(reason.contains(part), "{part}: {reason}");
     }
-    stage.publish(&post).await.unwrap();
+    harness.publish(&post).await.unwrap();
 }

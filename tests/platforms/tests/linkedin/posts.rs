@@ -6,11 +6,11 @@ use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use platforms::Account;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use super::{PAGE_OF_A_PROXY, stage, stage_with};
+use super::{PAGE_OF_A_PROXY, harness, stage_with};
 
 fn visibility_option(whom: &str) -> Options {
     [("visibility".to_owned(), OptionValue::Text(whom.to_owned()))].into_iter().collect()
@@ -18,124 +18,124 @@ fn visibility_option(whom: &str) -> Options {
 
 #[tokio::test]
 async fn a_post_is_seen_where_its_name_leads() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "the lamp is lit", Vec::new());
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "the lamp is lit", Vec::new());
 
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
     let name = published.platform_post_id;
     assert!(name.starts_with("urn:li:share:"), "{name}");
     assert_eq!(published.url, Some(format!("https://www.linkedin.com/feed/update/{name}/")));
-    assert_eq!(stage.fake.latest_visibility().as_deref(), Some("PUBLIC"));
+    assert_eq!(harness.fake.latest_visibility().as_deref(), Some("PUBLIC"));
 }
 
 #[tokio::test]
 async fn reserved_characters_are_escaped_and_hashtags_kept() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let text = "#Leuchtturm (1_000 lamps*) {a} <b> [c] ~d~ e|f \\g me@example.com # #1, #日本語 \
                 https://example.com/a_(b)~c#d @everyone #lamp_post";
-    let mut post = stage.post(&account, text, Vec::new());
+    let mut post = harness.post(&account, text, Vec::new());
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.fake.public_posts()[0].text, text);
-    assert_eq!(stage.fake.latest_hashtags(), ["Leuchtturm", "日本語", "lamp"]);
+    assert_eq!(harness.fake.public_posts()[0].text, text);
+    assert_eq!(harness.fake.latest_hashtags(), ["Leuchtturm", "日本語", "lamp"]);
 }
 
 #[tokio::test]
 async fn a_member_may_post_for_their_connections_and_a_page_has_none() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (whom, visibility) in [("connections", "CONNECTIONS"), ("public", "PUBLIC")] {
-        let mut post = stage.post(&account, whom, Vec::new());
+        let mut post = harness.post(&account, whom, Vec::new());
         post.options = visibility_option(whom);
-        stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.fake.latest_visibility().as_deref(), Some(visibility));
+        harness.deliver(&mut post).await.unwrap();
+        assert_eq!(harness.fake.latest_visibility().as_deref(), Some(visibility));
     }
 
-    let (stage, page) = stage_with::<networks::linkedin::Community>().await;
+    let (harness, page) = stage_with::<fakes::linkedin::Community>().await;
     let text = PostText::parse("for friends").unwrap();
     let errors = |account: &Account, whom| account.rules.breaches(&text, &[], &visibility_option(whom)).len();
     assert_eq!((errors(&page, "connections"), errors(&page, "public")), (1, 0), "told when it is scheduled");
     assert_eq!(errors(&account, "connections"), 0);
-    let mut post = stage.post(&page, "for friends", Vec::new());
+    let mut post = harness.post(&page, "for friends", Vec::new());
     post.options = visibility_option("connections");
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("visibility")), "{refused:?}");
-    assert_eq!(stage.fake.call_count(Call::Publish), 0);
+    assert_eq!(harness.fake.call_count(Call::Publish), 0);
 }
 
 #[tokio::test]
 async fn equal_text_is_refused_and_not_mistaken_for_ours() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for expected in [true, false] {
-        let mut post = stage.post(&account, "good morning", Vec::new());
-        match stage.deliver(&mut post).await {
+        let mut post = harness.post(&account, "good morning", Vec::new());
+        match harness.deliver(&mut post).await {
             Ok(_) => assert!(expected),
             Err(AttemptError::Refused { reason }) => assert!(!expected && reason.contains("twice"), "{reason}"),
             Err(other) => panic!("{other:?}"),
         }
     }
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 /// LinkedIn names what a token does not cover. Only the member can permit it. Another 403 may pass.
 #[tokio::test]
 async fn missing_permission_asks_to_connect_again_and_another_403_does_not() {
     for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
-        let (stage, account) = stage().await;
-        let mut post = stage.post(&account, "not permitted", files);
-        stage.fake.remove_scope("w_member_social");
+        let (harness, account) = harness().await;
+        let mut post = harness.post(&account, "not permitted", files);
+        harness.fake.remove_scope("w_member_social");
 
-        let missing = stage.deliver(&mut post).await.unwrap_err();
+        let missing = harness.deliver(&mut post).await.unwrap_err();
 
         let AttemptError::Unauthorized { reason } = &missing else { panic!("{missing:?}") };
         for part in ["permission", "operator", "Share on LinkedIn", "Not enough permissions to access"] {
             assert!(reason.contains(part), "{part}: {reason}");
         }
     }
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "later", Vec::new()).await;
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "later", Vec::new()).await;
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "Accessing this resource is forbidden." });
-    stage.fake.refuses("/rest/posts", 403, denied);
-    let unspecific = stage.publish(&post).await.unwrap_err();
+    harness.fake.refuses("/rest/posts", 403, denied);
+    let unspecific = harness.publish(&post).await.unwrap_err();
     assert!(
         matches!(&unspecific, AttemptError::RetryLater { reason, .. } if reason.contains("again")),
         "{unspecific:?}"
     );
-    stage.publish(&post).await.unwrap();
+    harness.publish(&post).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_post_whose_answer_was_lost_is_not_sent_again() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "once", Vec::new()).await;
-    let since = stage.clock.now();
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "once", Vec::new()).await;
+    let since = harness.clock.now();
     for fault in [InjectedFault::LoseResponse, InjectedFault::ServerErrorAfter] {
-        stage.fake.inject_fault(Call::Publish, fault, 1);
-        let error = stage.publish(&post).await.unwrap_err();
+        harness.fake.inject_fault(Call::Publish, fault, 1);
+        let error = harness.publish(&post).await.unwrap_err();
         if let AttemptError::Unknown { .. } = error {
-            let answer = stage.resolve(&post, since).await;
+            let answer = harness.resolve(&post, since).await;
             let Resolution::Undeterminable { advice } = answer else { panic!("{answer:?}") };
             assert!(advice.contains("linkedin.com/in/me/recent-activity"), "{advice}");
         }
     }
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 
     // A post of which a file is missing was never sent.
-    let lost = stage.post(&account, "with a file", vec![sample(MimeType::Png, 1)]);
-    assert_eq!(stage.resolve(&lost, since).await, Resolution::NotPublished);
+    let lost = harness.post(&account, "with a file", vec![sample(MimeType::Png, 1)]);
+    assert_eq!(harness.resolve(&lost, since).await, Resolution::NotPublished);
 }
 
 #[tokio::test]
 async fn a_day_that_is_used_up_is_tried_twice_and_then_waited_for() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "patience", Vec::new()).await;
-    let midnight = (stage.clock.now().date_naive() + Days::new(1)).and_time(NaiveTime::MIN).and_utc();
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "patience", Vec::new()).await;
+    let midnight = (harness.clock.now().date_naive() + Days::new(1)).and_time(NaiveTime::MIN).and_utc();
     let limited = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(1) };
     for (wait, expected) in [(0, None), (6, None), (10, Some(midnight))] {
-        stage.clock.advance(TimeDelta::seconds(wait));
-        stage.fake.inject_fault(Call::Publish, limited, 1);
-        let error = stage.publish(&post).await.unwrap_err();
+        harness.clock.advance(TimeDelta::seconds(wait));
+        harness.fake.inject_fault(Call::Publish, limited, 1);
+        let error = harness.publish(&post).await.unwrap_err();
         assert!(
             matches!(error, AttemptError::RetryLater { retry_at, .. } if retry_at == expected),
             "{wait}: {error:?}"
@@ -145,12 +145,12 @@ async fn a_day_that_is_used_up_is_tried_twice_and_then_waited_for() {
 
 #[tokio::test]
 async fn a_member_has_so_many_calls_in_a_day() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut left = 0;
     loop {
-        let mut post = stage.post(&account, &format!("number {left}"), Vec::new());
-        post.publish_at = stage.clock.now();
-        match stage.publish(&post).await {
+        let mut post = harness.post(&account, &format!("number {left}"), Vec::new());
+        post.publish_at = harness.clock.now();
+        match harness.publish(&post).await {
             Ok(_) => left += 1,
             Err(AttemptError::RetryLater { retry_at: None, reason }) if reason.contains("00:00 UTC") => break,
             Err(other) => panic!("{other:?}"),
@@ -162,8 +162,8 @@ async fn a_member_has_so_many_calls_in_a_day() {
 
 #[tokio::test]
 async fn refusals_quote_linkedins_message() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "hello", Vec::new()).await;
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "hello", Vec::new()).await;
     for (status, code, message, outcome) in [
         (400, "INVALID_VALUE_FOR_FIELD", "no such field", "Refused"),
         (403, "ACCESS_DENIED", "fields [/author]", "Refused"),
@@ -173,8 +173,8 @@ async fn refusals_quote_linkedins_message() {
         (504, "", "", "Unknown"),
     ] {
         let body = json!({ "status": status, "code": code, "message": message });
-        stage.fake.refuses("/rest/posts", status, body.clone());
-        let error = stage.publish(&post).await.unwrap_err();
+        harness.fake.refuses("/rest/posts", status, body.clone());
+        let error = harness.publish(&post).await.unwrap_err();
         let said = format!("{error:?}");
         assert!(said.starts_with(outcome) && said.contains(message), "{status} {body}: {said}");
     }
@@ -183,14 +183,14 @@ async fn refusals_quote_linkedins_message() {
 /// "Resource is forbidden" may pass. LinkedIn reports a lost token with 401.
 #[tokio::test]
 async fn a_member_who_is_denied_something_keeps_the_connection() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (number, message) in [(1, "Accessing this resource is forbidden"), (2, "Forbidden for now")] {
-        let mut post = stage.post(&account, &format!("number {number}"), vec![sample(MimeType::Png, number)]);
+        let mut post = harness.post(&account, &format!("number {number}"), vec![sample(MimeType::Png, number)]);
         let denied = json!({ "status": 403, "serviceErrorCode": 100, "code": "ACCESS_DENIED", "message": message });
-        stage.fake.refuses("/rest/posts", 403, denied.clone());
-        stage.fake.refuses("/rest/images", 403, denied);
+        harness.fake.refuses("/rest/posts", 403, denied.clone());
+        harness.fake.refuses("/rest/images", 403, denied);
 
-        let passage = stage.deliver(&mut post).await.unwrap();
+        let passage = harness.deliver(&mut post).await.unwrap();
 
         let [AttemptError::RetryLater { .. }, AttemptError::RetryLater { reason, .. }] = &passage.errors[..] else {
             panic!("{:?}", passage.errors)
@@ -202,18 +202,18 @@ async fn a_member_who_is_denied_something_keeps_the_connection() {
 /// It is unknown whether such a call was carried out, but LinkedIn refuses the same text a second time.
 #[tokio::test]
 async fn a_page_of_an_intermediary_does_not_end_a_post() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for status in [400, 401, 403, 404, 413] {
-        let mut post = stage.post(&account, &format!("behind a proxy {status}"), Vec::new());
-        stage.fake.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
+        let mut post = harness.post(&account, &format!("behind a proxy {status}"), Vec::new());
+        harness.fake.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
 
-        let passage = stage.deliver(&mut post).await.unwrap();
+        let passage = harness.deliver(&mut post).await.unwrap();
 
         let [AttemptError::RetryLater { reason, .. }] = &passage.errors[..] else { panic!("{:?}", passage.errors) };
         assert!(reason.contains("LinkedIn") && reason.contains(&status.to_string()), "{reason}");
     }
-    let post = stage.due(&account, "too slow for a proxy", Vec::new()).await;
-    stage.fake.refuses("/rest/posts", 408, json!(PAGE_OF_A_PROXY));
-    let error = stage.publish(&post).await.unwrap_err();
+    let post = harness.due(&account, "too slow for a proxy", Vec::new()).await;
+    harness.fake.refuses("/rest/posts", 408, json!(PAGE_OF_A_PROXY));
+    let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
 }

@@ -2,10 +2,10 @@
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
-use networks::linkedin::{LinkedIn, Replaying};
+use fakes::linkedin::{LinkedIn, Replaying};
 use platforms::Account;
-use platforms::conformance::network::{Call, InjectedFault, Network};
-use platforms::conformance::stage::{Post, Stage};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::adapter_harness::{Post, AdapterHarness};
 
 use super::stage_with;
 
@@ -14,13 +14,13 @@ const SETTLES: TimeDelta = TimeDelta::seconds(95);
 
 /// A post whose call met this.
 async fn publish_with_lost_response<'a>(
-    stage: &Stage<LinkedIn<Replaying>>,
+    harness: &AdapterHarness<LinkedIn<Replaying>>,
     account: &'a Account,
     fault: InjectedFault,
 ) -> Post<'a> {
-    let post = stage.due(account, "once (more)", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, fault, 1);
-    let error = stage.publish(&post).await.unwrap_err();
+    let post = harness.due(account, "once (more)", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, fault, 1);
+    let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(error, AttemptError::Unknown { .. }), "{error:?}");
     post
 }
@@ -30,27 +30,27 @@ async fn repeated_post_shows_whether_the_first_arrived() {
     for (fault, calls) in
         [(InjectedFault::LoseResponse, 2), (InjectedFault::ServerErrorAfter, 2), (InjectedFault::CutBefore, 2)]
     {
-        let (stage, account) = stage_with::<Replaying>().await;
-        let begun = stage.clock.now();
-        let post = publish_with_lost_response(&stage, &account, fault).await;
-        let since = stage.clock.now();
+        let (harness, account) = stage_with::<Replaying>().await;
+        let begun = harness.clock.now();
+        let post = publish_with_lost_response(&harness, &account, fault).await;
+        let since = harness.clock.now();
         assert!(begun < since);
 
         // Not while the first may still arrive.
         for wait in [TimeDelta::zero(), SETTLES - TimeDelta::seconds(1)] {
-            stage.clock.skip_to(since + wait);
-            let early = stage.resolve(&post, since).await;
+            harness.clock.skip_to(since + wait);
+            let early = harness.resolve(&post, since).await;
             assert!(matches!(early, Resolution::Pending { .. }), "{wait}: {early:?}");
         }
-        assert_eq!(stage.fake.call_count(Call::Publish), 1);
-        stage.clock.skip_to(since + SETTLES);
-        let answer = stage.resolve(&post, since).await;
+        assert_eq!(harness.fake.call_count(Call::Publish), 1);
+        harness.clock.skip_to(since + SETTLES);
+        let answer = harness.resolve(&post, since).await;
 
         let Resolution::Found(found) = answer else { panic!("{fault:?}: {answer:?}") };
-        let public = stage.fake.public_posts();
+        let public = harness.fake.public_posts();
         assert_eq!((public.len(), &public[0].id), (1, &found.platform_post_id), "{fault:?}");
-        assert_eq!(stage.fake.call_count(Call::Publish), calls);
-        let sent = stage.fake.request_log.all();
+        assert_eq!(harness.fake.call_count(Call::Publish), calls);
+        let sent = harness.fake.request_log.all();
         let bodies: Vec<_> =
             sent.iter().filter(|it| it.request_line == "POST /rest/posts").map(|it| &it.body).collect();
         assert_eq!(bodies[0], bodies[1], "byte for byte");
@@ -59,22 +59,22 @@ async fn repeated_post_shows_whether_the_first_arrived() {
 
 #[tokio::test]
 async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
-    let (stage, account) = stage_with::<Replaying>().await;
-    let post = publish_with_lost_response(&stage, &account, InjectedFault::LoseResponse).await;
-    let since = stage.clock.now();
-    stage.clock.advance(SETTLES);
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let again = stage.resolve(&post, since).await;
+    let (harness, account) = stage_with::<Replaying>().await;
+    let post = publish_with_lost_response(&harness, &account, InjectedFault::LoseResponse).await;
+    let since = harness.clock.now();
+    harness.clock.advance(SETTLES);
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let again = harness.resolve(&post, since).await;
     assert!(matches!(again, Resolution::Pending { .. }), "{again:?}");
-    let calls = stage.fake.call_count(Call::Publish);
+    let calls = harness.fake.call_count(Call::Publish);
 
     // The next look comes so much later at the earliest.
-    stage.clock.advance(stage.publisher().settle_time());
-    let late = stage.resolve(&post, since).await;
+    harness.clock.advance(harness.publisher().settle_time());
+    let late = harness.resolve(&post, since).await;
 
     assert!(matches!(late, Resolution::Undeterminable { .. }), "{late:?}");
-    assert_eq!(stage.fake.call_count(Call::Publish), calls);
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.call_count(Call::Publish), calls);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 /// LinkedIn does not say for how long it refuses the same post. A worker that died in the repeat holds the delivery for
@@ -82,14 +82,14 @@ async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
 #[tokio::test]
 async fn post_is_sent_again_only_within_a_minute_after_its_call_has_ended() {
     for (seconds, is_sent_again) in [(59, true), (60, false), (3_600, false)] {
-        let (stage, account) = stage_with::<Replaying>().await;
-        let post = publish_with_lost_response(&stage, &account, InjectedFault::LoseResponse).await;
-        let since = stage.clock.now();
-        stage.clock.skip_to(since + SETTLES + TimeDelta::seconds(seconds));
+        let (harness, account) = stage_with::<Replaying>().await;
+        let post = publish_with_lost_response(&harness, &account, InjectedFault::LoseResponse).await;
+        let since = harness.clock.now();
+        harness.clock.skip_to(since + SETTLES + TimeDelta::seconds(seconds));
 
-        let answer = stage.resolve(&post, since).await;
+        let answer = harness.resolve(&post, since).await;
 
-        assert_eq!(stage.fake.call_count(Call::Publish), 1 + usize::from(is_sent_again), "after {seconds} s");
+        assert_eq!(harness.fake.call_count(Call::Publish), 1 + usize::from(is_sent_again), "after {seconds} s");
         match answer {
             Resolution::Found(_) if is_sent_again => {}
             Resolution::Undeterminable { .. } if !is_sent_again => {}
@@ -100,15 +100,15 @@ async fn post_is_sent_again_only_within_a_minute_after_its_call_has_ended() {
 
 #[tokio::test]
 async fn duplicate_of_another_post_is_not_it() {
-    let (stage, account) = stage_with::<Replaying>().await;
-    let mut first = stage.post(&account, "once (more)", Vec::new());
-    stage.deliver(&mut first).await.unwrap();
-    let post = publish_with_lost_response(&stage, &account, InjectedFault::CutBefore).await;
-    let since = stage.clock.now();
-    stage.clock.advance(SETTLES);
+    let (harness, account) = stage_with::<Replaying>().await;
+    let mut first = harness.post(&account, "once (more)", Vec::new());
+    harness.deliver(&mut first).await.unwrap();
+    let post = publish_with_lost_response(&harness, &account, InjectedFault::CutBefore).await;
+    let since = harness.clock.now();
+    harness.clock.advance(SETTLES);
 
-    let answer = stage.resolve(&post, since).await;
+    let answer = harness.resolve(&post, since).await;
 
     assert!(matches!(&answer, Resolution::Refused { reason } if reason.contains("twice")), "{answer:?}");
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }

@@ -1,9 +1,9 @@
 //! What the fake refuses, by the documentation.
 
-use networks::fake::wire::browser;
-use networks::linkedin::{Community, LinkedIn, MEMBER_URN, PAGE_URN};
-use platforms::conformance::network::Network;
-use platforms::conformance::stage::Stage;
+use fakes::fake::wire::browser;
+use fakes::linkedin::{Community, LinkedIn, MEMBER_URN, PAGE_URN};
+use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use reqwest::{Method, RequestBuilder};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -26,11 +26,11 @@ impl Harness {
     }
 }
 
-async fn visit() -> (Stage<LinkedIn<Community>>, Harness) {
-    let (stage, account) = stage_with::<Community>().await;
+async fn visit() -> (AdapterHarness<LinkedIn<Community>>, Harness) {
+    let (harness, account) = stage_with::<Community>().await;
     let token = account.credentials.access_token.expose_secret().to_owned();
-    let url = stage.fake.base_url();
-    (stage, Harness { url, token })
+    let url = harness.fake.base_url();
+    (harness, Harness { url, token })
 }
 
 /// The status and the code of a refusal.
@@ -50,7 +50,7 @@ fn a_post() -> Value {
 
 #[tokio::test]
 async fn a_call_names_a_version_the_protocol_and_a_token() {
-    let (stage, harness) = visit().await;
+    let (harness, harness) = visit().await;
     let plain = || browser().post(format!("{}/rest/posts", harness.url)).json(&a_post());
     let versioned = || plain().header("LinkedIn-Version", "202608");
     for (request, status, code) in [
@@ -62,7 +62,7 @@ async fn a_call_names_a_version_the_protocol_and_a_token() {
     ] {
         assert_eq!(status_and_code(request).await, (status, code.to_owned()));
     }
-    stage.fake.revoke();
+    harness.fake.revoke();
     assert_eq!(status_and_code(harness.post("/rest/posts", &a_post())).await, (401, "REVOKED_ACCESS_TOKEN".to_owned()));
 }
 

@@ -2,13 +2,13 @@
 //! removed.
 
 use chrono::TimeDelta;
-use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
-use platforms::conformance::network::{Decision, Network};
-use platforms::conformance::stage::Stage;
+use fakes::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{AuthorizeStep, ConnectError, RefreshError};
 use url::Url;
 
-use super::stage;
+use super::harness;
 
 fn client_id(step: &AuthorizeStep) -> String {
     let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
@@ -16,18 +16,18 @@ fn client_id(step: &AuthorizeStep) -> String {
     url.query_pairs().find(|(name, _)| name == "client_id").unwrap().1.into_owned()
 }
 
-async fn departure<K: Known>(stage: &Stage<Server<K>>) -> AuthorizeStep {
-    stage.authorize(&stage.fake.form_values()).await.unwrap().0
+async fn departure<K: Known>(harness: &AdapterHarness<Server<K>>) -> AuthorizeStep {
+    harness.authorize(&harness.fake.form_values()).await.unwrap().0
 }
 
 #[tokio::test]
 async fn an_app_is_registered_once_per_server() {
     async fn registers_once<K: Known>() {
-        let stage = Stage::<Server<K>>::new().await;
-        let first = client_id(&departure(&stage).await);
-        assert_eq!(client_id(&departure(&stage).await), first);
-        stage.connect().await;
-        assert_eq!(client_id(&departure(&stage).await), first);
+        let harness = AdapterHarness::<Server<K>>::new().await;
+        let first = client_id(&departure(&harness).await);
+        assert_eq!(client_id(&departure(&harness).await), first);
+        harness.connect().await;
+        assert_eq!(client_id(&departure(&harness).await), first);
     }
 
     registers_once::<Stock>().await;
@@ -40,13 +40,13 @@ async fn an_app_is_registered_once_per_server() {
 #[tokio::test]
 async fn removed_app_is_registered_again_before_the_redirect() {
     async fn is_registered_again<K: Known>() {
-        let (stage, _) = stage::<K>().await;
-        let before = client_id(&departure(&stage).await);
+        let (harness, _) = adapter_harness::<K>().await;
+        let before = client_id(&departure(&harness).await);
 
-        stage.fake.forget_apps();
+        harness.fake.forget_apps();
 
-        assert_ne!(client_id(&departure(&stage).await), before);
-        stage.connect().await;
+        assert_ne!(client_id(&departure(&harness).await), before);
+        harness.connect().await;
     }
 
     is_registered_again::<Stock>().await;
@@ -56,38 +56,38 @@ async fn removed_app_is_registered_again_before_the_redirect() {
 
 #[tokio::test]
 async fn refresh_by_unknown_app_ends_the_grant() {
-    let (stage, _) = stage::<Pleroma>().await;
+    let (harness, _) = adapter_harness::<Pleroma>().await;
 
-    stage.fake.forget_apps();
+    harness.fake.forget_apps();
 
-    let renewed = stage.refresh().await;
+    let renewed = harness.refresh().await;
     assert!(matches!(renewed, Err(RefreshError::Gone(_))), "{renewed:?}");
 }
 
 #[tokio::test]
 async fn registration_limit_error_says_what_to_do() {
-    let stage = Stage::<Server<Stock>>::new().await;
+    let harness = AdapterHarness::<Server<Stock>>::new().await;
     for _ in 0..5 {
-        departure(&stage).await;
-        stage.fake.forget_apps();
+        departure(&harness).await;
+        harness.fake.forget_apps();
     }
 
-    let refusal = stage.authorize(&stage.fake.form_values()).await.unwrap_err();
+    let refusal = harness.authorize(&harness.fake.form_values()).await.unwrap_err();
 
     let ConnectError::Refused(words) = refusal else { panic!("{refusal:?}") };
     assert!(words.contains("too many") && words.contains("after 10 minutes"), "{words}");
-    stage.clock.advance(TimeDelta::minutes(10));
-    departure(&stage).await;
+    harness.clock.advance(TimeDelta::minutes(10));
+    departure(&harness).await;
 }
 
 #[tokio::test]
 async fn failed_registration_leaves_no_secret() {
     async fn left<K: Known>() -> usize {
-        let (stage, _) = stage::<K>().await;
+        let (harness, _) = adapter_harness::<K>().await;
         for _ in 0..3 {
-            departure(&stage).await;
+            departure(&harness).await;
         }
-        stage.fake.grant_count()
+        harness.fake.grant_count()
     }
     assert_eq!(left::<Stock>().await, 1);
     assert_eq!(left::<Pleroma>().await, 1);
@@ -96,9 +96,9 @@ async fn failed_registration_leaves_no_secret() {
 
 #[tokio::test]
 async fn server_that_accepts_any_code_is_probed_once() {
-    let (stage, _) = stage::<Snac>().await;
-    let asked = client_id(&departure(&stage).await);
-    let (departure_of_one, departure_of_other) = (departure(&stage).await, departure(&stage).await);
+    let (harness, _) = adapter_harness::<Snac>().await;
+    let asked = client_id(&departure(&harness).await);
+    let (departure_of_one, departure_of_other) = (departure(&harness).await, departure(&harness).await);
 
     assert_eq!(client_id(&departure_of_one), asked);
     assert_eq!(client_id(&departure_of_other), asked, "who is on the way there is not cut off");
@@ -106,25 +106,25 @@ async fn server_that_accepts_any_code_is_probed_once() {
 
 #[tokio::test]
 async fn removed_app_is_detected_by_page_or_token_endpoint() {
-    let (stage, _) = stage::<Snac>().await;
-    let before = client_id(&departure(&stage).await);
-    let account = stage.connect().await;
-    stage.connector().revoke(&account.credentials, stage.clock.now()).await.unwrap();
+    let (harness, _) = adapter_harness::<Snac>().await;
+    let before = client_id(&departure(&harness).await);
+    let account = harness.connect().await;
+    harness.connector().revoke(&account.credentials, harness.clock.now()).await.unwrap();
 
-    let after = client_id(&departure(&stage).await);
+    let after = client_id(&departure(&harness).await);
 
     assert_ne!(after, before, "the app went with its token");
-    stage.connect().await;
+    harness.connect().await;
 }
 
 #[tokio::test]
 async fn app_removed_during_consent_is_registered_again_with_an_error() {
-    let stage = Stage::<Server<Stock>>::new().await;
-    let callback = stage.callback_after(Decision::Allow).await;
+    let harness = AdapterHarness::<Server<Stock>>::new().await;
+    let callback = harness.callback_after(Decision::Allow).await;
 
-    stage.fake.forget_apps();
-    let Err(ConnectError::Refused(words)) = stage.complete(&callback).await else { panic!() };
+    harness.fake.forget_apps();
+    let Err(ConnectError::Refused(words)) = harness.complete(&callback).await else { panic!() };
 
     assert!(words.ends_with("connect the account once more"), "{words}");
-    stage.connect().await;
+    harness.connect().await;
 }

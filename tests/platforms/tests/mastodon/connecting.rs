@@ -4,17 +4,17 @@ use domain::media::AltText;
 use domain::options::Options;
 use domain::rules::{Counting, Rule};
 use domain::text::PostText;
-use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
-use platforms::conformance::network::{Decision, Network};
-use platforms::conformance::stage::Stage;
+use fakes::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{AuthorizeStep, ConnectError, FieldValues};
 
-use super::{picture, stage};
+use super::{picture, harness};
 
 #[tokio::test]
 async fn each_kind_of_server_says_what_it_accepts() {
     async fn title<K: Known>() -> (String, Vec<Rule>) {
-        let rules = stage::<K>().await.1.rules;
+        let rules = adapter_harness::<K>().await.1.rules;
         (rules.title, rules.rules)
     }
 
@@ -41,7 +41,7 @@ async fn each_kind_of_server_says_what_it_accepts() {
 #[tokio::test]
 async fn the_longest_description_of_a_server_is_taken_by_it() {
     async fn is_taken<K: Known>(longest: usize) {
-        let (stage, account) = stage::<K>().await;
+        let (harness, account) = adapter_harness::<K>().await;
         let text = PostText::parse("Look").unwrap();
         for (characters, fits) in [(longest, true), (longest + 1, false)] {
             let Ok(words) = AltText::parse(&"é".repeat(characters)) else { continue };
@@ -49,7 +49,7 @@ async fn the_longest_description_of_a_server_is_taken_by_it() {
             files[0].attachment.alt_text = Some(words);
             let errors = account.rules.breaches(&text, &[files[0].attachment.clone()], Options::NONE);
             assert_eq!(errors.is_empty(), fits, "{characters}: {errors:?}");
-            let delivered = stage.deliver(&mut stage.post(&account, &format!("{characters}"), files)).await;
+            let delivered = harness.deliver(&mut harness.post(&account, &format!("{characters}"), files)).await;
             assert_eq!(delivered.is_ok(), fits, "{characters}: {delivered:?}");
         }
     }
@@ -64,8 +64,8 @@ async fn the_longest_description_of_a_server_is_taken_by_it() {
 
 #[tokio::test]
 async fn an_account_is_named_by_its_server() {
-    let (stage, account) = stage::<Stock>().await;
-    let host = stage.fake.base_url().trim_start_matches("http://");
+    let (harness, account) = adapter_harness::<Stock>().await;
+    let host = harness.fake.base_url().trim_start_matches("http://");
 
     assert!(account.profile.account_id.starts_with(&format!("{host}/")), "{}", account.profile.account_id);
     assert_eq!(account.profile.username, Some(format!("keeper@{host}")));
@@ -74,17 +74,17 @@ async fn an_account_is_named_by_its_server() {
 
 #[tokio::test]
 async fn missing_scopes_default_to_the_requested_ones() {
-    let (_, account) = stage::<Snac>().await;
+    let (_, account) = adapter_harness::<Snac>().await;
     assert_eq!(account.scopes, ["read:accounts", "read:statuses", "write:statuses", "write:media"]);
     assert_eq!(account.rules.title, "snac");
 }
 
 #[tokio::test]
 async fn invalid_server_is_asked_for_again() {
-    let stage = Stage::<Server<Stock>>::new().await;
+    let harness = AdapterHarness::<Server<Stock>>::new().await;
     for typed in ["", "two words", "http://10.0.0.1", "http://127.0.0.1:9", "127.0.0.1", "no-such-host.invalid"] {
         let answers = FieldValues::from([("server".to_owned(), typed.into())]);
-        let Err(ConnectError::Field { name, message }) = stage.authorize(&answers).await else { panic!("{typed}") };
+        let Err(ConnectError::Field { name, message }) = harness.authorize(&answers).await else { panic!("{typed}") };
         assert_eq!(name, "server");
         assert!(message.contains("name"), "{message}");
     }
@@ -92,36 +92,36 @@ async fn invalid_server_is_asked_for_again() {
 
 #[tokio::test]
 async fn promised_issuer_must_be_in_the_callback() {
-    let stage = Stage::<Server<Stock>>::new().await;
-    let issuer = format!("{}/", stage.fake.base_url());
-    stage.fake.promise_issuer(&issuer);
-    for said in [None, Some("https://evil.example/"), Some(stage.fake.base_url())] {
-        let mut callback = stage.callback_after(Decision::Allow).await;
+    let harness = AdapterHarness::<Server<Stock>>::new().await;
+    let issuer = format!("{}/", harness.fake.base_url());
+    harness.fake.promise_issuer(&issuer);
+    for said in [None, Some("https://evil.example/"), Some(harness.fake.base_url())] {
+        let mut callback = harness.callback_after(Decision::Allow).await;
         assert_eq!(callback.query.remove("iss").as_ref(), Some(&issuer));
         callback.query.extend(said.map(|it| ("iss".to_owned(), it.to_owned())));
-        let refusal = stage.complete(&callback).await.unwrap_err();
+        let refusal = harness.complete(&callback).await.unwrap_err();
         assert!(matches!(refusal, ConnectError::Refused(_)), "{said:?}: {refusal:?}");
     }
-    assert_eq!(stage.fake.grant_count(), 0);
-    stage.connect().await;
+    assert_eq!(harness.fake.grant_count(), 0);
+    harness.connect().await;
 }
 
 #[tokio::test]
 async fn unpromised_issuer_must_be_correct_too() {
-    let stage = Stage::<Server<Stock>>::new().await;
-    for (said, is_right) in [("https://evil.example", false), (stage.fake.base_url(), true)] {
-        let mut callback = stage.callback_after(Decision::Allow).await;
+    let harness = AdapterHarness::<Server<Stock>>::new().await;
+    for (said, is_right) in [("https://evil.example", false), (harness.fake.base_url(), true)] {
+        let mut callback = harness.callback_after(Decision::Allow).await;
         callback.query.insert("iss".to_owned(), said.to_owned());
-        assert_eq!(stage.complete(&callback).await.is_ok(), is_right, "{said}");
+        assert_eq!(harness.complete(&callback).await.is_ok(), is_right, "{said}");
     }
 }
 
 #[tokio::test]
 async fn a_server_that_promises_another_name_than_its_own_is_refused() {
-    let stage = Stage::<Server<Stock>>::new().await;
-    stage.fake.promise_issuer("https://honest.example/");
+    let harness = AdapterHarness::<Server<Stock>>::new().await;
+    harness.fake.promise_issuer("https://honest.example/");
 
-    let Err(ConnectError::Field { message, .. }) = stage.authorize(&stage.fake.form_values()).await else {
+    let Err(ConnectError::Field { message, .. }) = harness.authorize(&harness.fake.form_values()).await else {
         panic!("it may say whose answers are its own")
     };
 
@@ -130,18 +130,18 @@ async fn a_server_that_promises_another_name_than_its_own_is_refused() {
 
 #[tokio::test]
 async fn each_server_has_its_own_redirect_uri() {
-    let (stage, other) = Stage::<Server<Stock>>::with_second_fake().await;
-    let (AuthorizeStep::Redirect { url: ours, .. }, _) = stage.authorize(&stage.fake.form_values()).await.unwrap()
+    let (harness, other) = AdapterHarness::<Server<Stock>>::with_second_fake().await;
+    let (AuthorizeStep::Redirect { url: ours, .. }, _) = harness.authorize(&harness.fake.form_values()).await.unwrap()
     else {
         panic!()
     };
-    let (AuthorizeStep::Redirect { url: other_url, .. }, _) = stage.authorize(&other.form_values()).await.unwrap()
+    let (AuthorizeStep::Redirect { url: other_url, .. }, _) = harness.authorize(&other.form_values()).await.unwrap()
     else {
         panic!()
     };
 
     let mut back =
-        [stage.fake.redirect_url(&ours, Decision::Allow).await, other.redirect_url(&other_url, Decision::Deny).await];
+        [harness.fake.redirect_url(&ours, Decision::Allow).await, other.redirect_url(&other_url, Decision::Deny).await];
 
     for it in &mut back {
         it.set_query(None);
@@ -152,7 +152,7 @@ async fn each_server_has_its_own_redirect_uri() {
 
 #[tokio::test]
 async fn tokens_that_end_are_renewed_and_others_are_not() {
-    let (of_mastodon, of_pleroma) = (stage::<Stock>().await.0, stage::<Pleroma>().await.0);
+    let (of_mastodon, of_pleroma) = (adapter_harness::<Stock>().await.0, adapter_harness::<Pleroma>().await.0);
     assert!(!of_mastodon.can_refresh());
     assert!(of_pleroma.can_refresh());
 

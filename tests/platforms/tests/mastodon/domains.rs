@@ -1,16 +1,16 @@
 //! Servers whose accounts are named by another domain than their own.
 
 use domain::connection::AccountInfo;
-use networks::mastodon::{GoToSocial, Known, Pixelfed, Server, Stock, Way, Website};
-use platforms::conformance::stage::Stage;
+use fakes::mastodon::{GoToSocial, Known, Pixelfed, Server, Stock, Way, Website};
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{AuthorizeStep, ConnectError, FieldValues};
 use url::Url;
 
 /// A server and the website of a domain.
-async fn with_website<K: Known>() -> (Stage<Server<K>>, Website) {
+async fn with_website<K: Known>() -> (AdapterHarness<Server<K>>, Website) {
     let website = Website::start().await;
-    let stage = Stage::with_other_servers(&[website.address()]).await;
-    (stage, website)
+    let harness = AdapterHarness::with_other_servers(&[website.address()]).await;
+    (harness, website)
 }
 
 fn typed(input: impl Into<String>) -> FieldValues {
@@ -18,8 +18,8 @@ fn typed(input: impl Into<String>) -> FieldValues {
 }
 
 /// The URL that this input redirects to, or its error message.
-async fn sent<K: Known>(stage: &Stage<Server<K>>, input: String) -> Result<String, String> {
-    match stage.authorize(&typed(input)).await {
+async fn sent<K: Known>(harness: &AdapterHarness<Server<K>>, input: String) -> Result<String, String> {
+    match harness.authorize(&typed(input)).await {
         Ok((AuthorizeStep::Redirect { url, .. }, _)) => Ok(Url::parse(&url).unwrap().origin().ascii_serialization()),
         Err(ConnectError::Field { message, .. }) => Err(message),
         other => panic!("{other:?}"),
@@ -29,14 +29,14 @@ async fn sent<K: Known>(stage: &Stage<Server<K>>, input: String) -> Result<Strin
 #[tokio::test]
 async fn the_server_is_found_by_the_domain_of_a_handle_and_by_a_handle() {
     async fn is_found<K: Known>() {
-        let (stage, website) = with_website::<K>().await;
-        let here = stage.fake.base_url().to_owned();
-        stage.fake.is_named(&website.address().to_string());
+        let (harness, website) = with_website::<K>().await;
+        let here = harness.fake.base_url().to_owned();
+        harness.fake.is_named(&website.address().to_string());
         for way in [Way::WebFinger, Way::HostMeta, Way::WebFingerFile, Way::HostMetaFile] {
             website.leads_to(way, &here);
             for words in ["", "/", "/@keeper", "/@nobody"] {
                 let words = format!("http://{}{words}", website.address());
-                assert_eq!(sent(&stage, words.clone()).await, Ok(here.clone()), "{way:?} {words}");
+                assert_eq!(sent(&harness, words.clone()).await, Ok(here.clone()), "{way:?} {words}");
             }
         }
     }
@@ -48,33 +48,33 @@ async fn the_server_is_found_by_the_domain_of_a_handle_and_by_a_handle() {
 
 #[tokio::test]
 async fn a_domain_leads_nowhere_that_may_not_be_called_and_not_round_and_round() {
-    let (stage, website) = with_website::<Stock>().await;
+    let (harness, website) = with_website::<Stock>().await;
     let domain = format!("http://{}", website.address());
     for way in [Way::WebFinger, Way::HostMeta, Way::WebFingerFile, Way::HostMetaFile] {
         for elsewhere in ["http://10.0.0.1", "http://127.0.0.1:9", "https://localhost", "ftp://x.example", "", &domain]
         {
             website.leads_to(way, elsewhere);
-            let told = sent(&stage, domain.clone()).await.expect_err(elsewhere);
+            let told = sent(&harness, domain.clone()).await.expect_err(elsewhere);
             assert!(told.contains("name of") || told.contains("Check its name"), "{way:?} {elsewhere}: {told}");
         }
     }
 }
 
-async fn profile<K: Known>(stage: &Stage<Server<K>>) -> AccountInfo {
-    stage.connect().await.profile
+async fn profile<K: Known>(harness: &AdapterHarness<Server<K>>) -> AccountInfo {
+    harness.connect().await.profile
 }
 
 #[tokio::test]
 async fn an_account_has_the_handle_of_the_domain_that_names_it() {
     async fn is_named<K: Known>() {
-        let (stage, website) = with_website::<K>().await;
-        let (domain, here) = (website.address().to_string(), stage.fake.base_url().to_owned());
+        let (harness, website) = with_website::<K>().await;
+        let (domain, here) = (website.address().to_string(), harness.fake.base_url().to_owned());
         let host = here.trim_start_matches("http://");
-        stage.fake.is_named(&domain);
+        harness.fake.is_named(&domain);
 
         for way in [Way::WebFinger, Way::WebFingerFile] {
             website.leads_to(way, &here);
-            let profile = profile(&stage).await;
+            let profile = profile(&harness).await;
             assert_eq!(profile.username, Some(format!("keeper@{domain}")), "{way:?}");
             assert!(profile.account_id.starts_with(&format!("{host}/")), "{}", profile.account_id);
         }
@@ -87,14 +87,14 @@ async fn an_account_has_the_handle_of_the_domain_that_names_it() {
 
 #[tokio::test]
 async fn a_server_does_not_name_its_accounts_by_a_domain_that_knows_nothing_of_it() {
-    let (stage, website) = with_website::<Stock>().await;
-    let here = stage.fake.base_url().to_owned();
+    let (harness, website) = with_website::<Stock>().await;
+    let here = harness.fake.base_url().to_owned();
     let own = Some(format!("keeper@{}", here.trim_start_matches("http://")));
     for claimed in [website.address().to_string(), "mastodon.invalid".to_owned(), "two words".to_owned()] {
-        stage.fake.is_named(&claimed);
-        assert_eq!(profile(&stage).await.username, own, "{claimed}");
+        harness.fake.is_named(&claimed);
+        assert_eq!(profile(&harness).await.username, own, "{claimed}");
     }
-    stage.fake.is_named(&website.address().to_string());
+    harness.fake.is_named(&website.address().to_string());
     website.leads_to(Way::WebFingerFile, "http://other.example");
-    assert_eq!(profile(&stage).await.username, own);
+    assert_eq!(profile(&harness).await.username, own);
 }

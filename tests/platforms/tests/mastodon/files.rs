@@ -5,13 +5,13 @@ use domain::delivery::AttemptError;
 use domain::media::{AltText, Facts, MimeType, Pixels};
 use domain::options::Options;
 use domain::text::PostText;
-use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Server, Stock};
+use fakes::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Server, Stock};
 use platforms::Step;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
-use super::{picture, stage};
+use super::{picture, harness};
 
 fn video() -> Vec<Sample> {
     vec![sample(MimeType::Mp4, 1)]
@@ -19,72 +19,72 @@ fn video() -> Vec<Sample> {
 
 #[tokio::test]
 async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_shows_them() {
-    let (stage, account) = stage::<GoToSocial>().await;
-    let post = stage.due(&account, "Look", picture()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::Refused, 2);
+    let (harness, account) = adapter_harness::<GoToSocial>().await;
+    let post = harness.due(&account, "Look", picture()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 2);
 
-    stage.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
-    let unclear = stage.publish(&post).await;
+    harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
+    let unclear = harness.publish(&post).await;
     assert!(matches!(unclear, Err(AttemptError::RetryLater { .. })), "{unclear:?}");
-    let certain = stage.publish(&post).await;
+    let certain = harness.publish(&post).await;
     assert!(matches!(certain, Err(AttemptError::Refused { .. })), "{certain:?}");
 
     // Refused because it is there already, whatever the files say of themselves.
-    let published = stage.publish(&post).await.unwrap();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
-    assert_eq!(stage.publish(&post).await.unwrap(), published);
+    let published = harness.publish(&post).await.unwrap();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
+    assert_eq!(harness.publish(&post).await.unwrap(), published);
 }
 
 #[tokio::test]
 async fn a_video_is_waited_for_in_steps() {
-    let (stage, account) = stage::<Stock>().await;
-    stage.fake.polls_until_ready(7);
-    let mut post = stage.post(&account, "Look", video());
+    let (harness, account) = adapter_harness::<Stock>().await;
+    harness.fake.polls_until_ready(7);
+    let mut post = harness.post(&account, "Look", video());
     let mut waits = Vec::new();
     let progress = loop {
-        match stage.prepare(&post).await.unwrap() {
+        match harness.prepare(&post).await.unwrap() {
             Step::Ready { progress } => break progress,
             Step::Again { progress, at } => {
                 post.progress = Some(progress);
-                waits.push((at - stage.clock.now()).num_seconds());
-                stage.clock.skip_to(at);
+                waits.push((at - harness.clock.now()).num_seconds());
+                harness.clock.skip_to(at);
             }
         }
     };
 
     let (look_back, looks) = waits.split_last().unwrap();
     assert_eq!(looks, [1, 2, 4, 8, 16, 30, 30, 30]);
-    assert_eq!(stage.clock.now() + TimeDelta::seconds(20), post.publish_at, "after {look_back} s");
+    assert_eq!(harness.clock.now() + TimeDelta::seconds(20), post.publish_at, "after {look_back} s");
     post.progress = progress;
-    stage.publish(&post).await.unwrap();
-    assert_eq!(stage.fake.public_posts()[0].media[0].bytes, video()[0].bytes);
-    assert_eq!(stage.fake.call_count(Call::Upload), 1);
+    harness.publish(&post).await.unwrap();
+    assert_eq!(harness.fake.public_posts()[0].media[0].bytes, video()[0].bytes);
+    assert_eq!(harness.fake.call_count(Call::Upload), 1);
 }
 
 #[tokio::test]
 async fn a_file_that_waited_too_long_is_uploaded_again() {
-    let (stage, account) = stage::<Stock>().await;
-    let mut post = stage.due(&account, "Look", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Png, 2)]).await;
-    stage.clock.advance(TimeDelta::hours(25));
+    let (harness, account) = adapter_harness::<Stock>().await;
+    let mut post = harness.due(&account, "Look", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Png, 2)]).await;
+    harness.clock.advance(TimeDelta::hours(25));
 
-    assert!(matches!(stage.publish(&post).await, Err(AttemptError::PreparationExpired { .. })));
+    assert!(matches!(harness.publish(&post).await, Err(AttemptError::PreparationExpired { .. })));
     post.progress = None;
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let public = stage.fake.public_posts();
+    let public = harness.fake.public_posts();
     assert_eq!(public.len(), 1);
     assert_eq!(public[0].media.len(), 2);
-    assert_eq!(stage.fake.call_count(Call::Upload), 4);
+    assert_eq!(harness.fake.call_count(Call::Upload), 4);
 }
 
 #[tokio::test]
 async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
-    let (stage, account) = stage::<Stock>().await;
-    let mut post = stage.post(&account, "Look", video());
-    let mut prepare = async || match stage.prepare(&post).await {
+    let (harness, account) = adapter_harness::<Stock>().await;
+    let mut post = harness.post(&account, "Look", video());
+    let mut prepare = async || match harness.prepare(&post).await {
         Ok(Step::Again { progress, .. }) => {
             post.progress = Some(progress);
-            stage.clock.advance(TimeDelta::hours(25));
+            harness.clock.advance(TimeDelta::hours(25));
             Ok(())
         }
         Ok(step) => panic!("{step:?}"),
@@ -99,29 +99,29 @@ async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
         matches!(prepare().await, Err(AttemptError::PreparationExpired { .. })),
         "nothing that is there is relied on"
     );
-    assert_eq!(stage.fake.call_count(Call::Upload), 2);
+    assert_eq!(harness.fake.call_count(Call::Upload), 2);
 }
 
 #[tokio::test]
 async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
-    let (stage, account) = stage::<Stock>().await;
+    let (harness, account) = adapter_harness::<Stock>().await;
     for fault in
         [InjectedFault::CutBefore, InjectedFault::LoseResponse, InjectedFault::ServerError, InjectedFault::Unavailable]
     {
         let files: Vec<_> = (1..=4).map(|number| sample(MimeType::Png, number)).collect();
-        let mut post = stage.post(&account, &format!("{fault:?}"), files.clone());
-        let before = stage.fake.call_count(Call::Upload);
+        let mut post = harness.post(&account, &format!("{fault:?}"), files.clone());
+        let before = harness.fake.call_count(Call::Upload);
         for _ in 0..2 {
-            let Ok(Step::Again { progress, .. }) = stage.prepare(&post).await else { panic!() };
+            let Ok(Step::Again { progress, .. }) = harness.prepare(&post).await else { panic!() };
             post.progress = Some(progress);
         }
-        stage.fake.inject_fault(Call::Upload, fault, 1);
-        stage.prepare(&post).await.unwrap_err();
+        harness.fake.inject_fault(Call::Upload, fault, 1);
+        harness.prepare(&post).await.unwrap_err();
 
-        stage.deliver(&mut post).await.unwrap();
+        harness.deliver(&mut post).await.unwrap();
 
-        assert_eq!(stage.fake.call_count(Call::Upload) - before, 5, "{fault:?}");
-        let shown = stage.fake.public_posts().pop().unwrap().media;
+        assert_eq!(harness.fake.call_count(Call::Upload) - before, 5, "{fault:?}");
+        let shown = harness.fake.public_posts().pop().unwrap().media;
         assert!(shown.iter().map(|it| &it.bytes).eq(files.iter().map(|it| &it.bytes)), "{fault:?}");
     }
 }
@@ -129,14 +129,14 @@ async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
 #[tokio::test]
 async fn a_picture_with_too_many_pixels_is_known_before_the_server_refuses_it() {
     async fn is_taken<K: Known>(width: u32, height: u32) -> bool {
-        let (stage, account) = stage::<K>().await;
+        let (harness, account) = adapter_harness::<K>().await;
         let mut file = sample(MimeType::Png, 1);
         // The sides of a PNG stand behind its signature and the name of the first chunk.
         file.bytes.splice(16..24, [width.to_be_bytes(), height.to_be_bytes()].concat());
         file.attachment.facts = Some(Facts { pixels: Pixels::new(width, height), ..Facts::default() });
         let text = PostText::parse("Look").unwrap();
         let fits = account.rules.breaches(&text, &[file.attachment.clone()], Options::NONE).is_empty();
-        let taken = stage.deliver(&mut stage.post(&account, "Look", vec![file])).await;
+        let taken = harness.deliver(&mut harness.post(&account, "Look", vec![file])).await;
         assert_eq!(taken.is_ok(), fits, "{taken:?}");
         fits
     }
@@ -150,53 +150,53 @@ async fn a_picture_with_too_many_pixels_is_known_before_the_server_refuses_it() 
 
 #[tokio::test]
 async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
-    let (stage, account) = stage::<GoToSocial>().await;
-    let post = stage.due(&account, "Look", picture()).await;
-    let published = stage.publish(&post).await.unwrap();
+    let (harness, account) = adapter_harness::<GoToSocial>().await;
+    let post = harness.due(&account, "Look", picture()).await;
+    let published = harness.publish(&post).await.unwrap();
 
     // As if somebody had believed that it is not there.
-    let again = stage.publish(&post).await.unwrap();
+    let again = harness.publish(&post).await.unwrap();
 
     assert_eq!(again, published);
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn a_refusal_of_a_post_with_good_files_is_final() {
-    let (stage, account) = stage::<Stock>().await;
-    let post = stage.due(&account, &"x".repeat(501), picture()).await;
+    let (harness, account) = adapter_harness::<Stock>().await;
+    let post = harness.due(&account, &"x".repeat(501), picture()).await;
 
-    let Err(AttemptError::Refused { reason }) = stage.publish(&post).await else { panic!() };
+    let Err(AttemptError::Refused { reason }) = harness.publish(&post).await else { panic!() };
     assert!(reason.contains("character limit"), "{reason}");
 }
 
 #[tokio::test]
 async fn a_video_that_could_not_be_processed_is_uploaded_once_more() {
-    let (stage, account) = stage::<Stock>().await;
-    stage.fake.inject_fault(Call::Process, InjectedFault::Refused, 1);
-    let mut post = stage.post(&account, "the second time", video());
-    stage.deliver(&mut post).await.unwrap();
-    assert_eq!((stage.fake.public_posts().len(), stage.fake.call_count(Call::Upload)), (1, 2));
+    let (harness, account) = adapter_harness::<Stock>().await;
+    harness.fake.inject_fault(Call::Process, InjectedFault::Refused, 1);
+    let mut post = harness.post(&account, "the second time", video());
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!((harness.fake.public_posts().len(), harness.fake.call_count(Call::Upload)), (1, 2));
 
-    stage.fake.inject_fault(Call::Process, InjectedFault::Refused, 2);
-    let mut post = stage.post(&account, "never", video());
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    harness.fake.inject_fault(Call::Process, InjectedFault::Refused, 2);
+    let mut post = harness.post(&account, "never", video());
+    let refused = harness.deliver(&mut post).await.unwrap_err();
     assert!(format!("{refused:?}").starts_with("Refused"), "{refused:?}");
-    assert_eq!((stage.fake.public_posts().len(), stage.fake.call_count(Call::Upload)), (1, 4));
+    assert_eq!((harness.fake.public_posts().len(), harness.fake.call_count(Call::Upload)), (1, 4));
 }
 
 #[tokio::test]
 async fn a_server_that_asks_for_descriptions_is_asked_of_when_a_post_is_scheduled() {
-    let stage = Stage::<Server<GoToSocial>>::new().await;
-    stage.fake.require_descriptions(5);
-    let account = stage.connect().await;
+    let harness = AdapterHarness::<Server<GoToSocial>>::new().await;
+    harness.fake.require_descriptions(5);
+    let account = harness.connect().await;
     let text = PostText::parse("Look").unwrap();
 
     for (words, is_enough) in [(None, false), (Some("boat"), false), (Some("boats"), true)] {
         let mut files = picture();
         files[0].attachment.alt_text = words.map(|it| AltText::parse(it).unwrap());
         let errors = account.rules.breaches(&text, &[files[0].attachment.clone()], Options::NONE);
-        let delivered = stage.deliver(&mut stage.post(&account, "Look", files)).await;
+        let delivered = harness.deliver(&mut harness.post(&account, "Look", files)).await;
 
         assert_eq!(errors.is_empty(), is_enough, "{errors:?}");
         match delivered {

@@ -10,15 +10,15 @@ mod options;
 mod recognition;
 
 use domain::media::MimeType;
-use networks::mastodon::{Known, Server};
+use fakes::mastodon::{Known, Server};
 use platforms::Account;
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
-async fn stage<K: Known>() -> (Stage<Server<K>>, Account) {
-    let stage = Stage::new().await;
-    let account = stage.connect().await;
-    (stage, account)
+async fn harness<K: Known>() -> (AdapterHarness<Server<K>>, Account) {
+    let harness = AdapterHarness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
 }
 
 fn picture() -> Vec<Sample> {

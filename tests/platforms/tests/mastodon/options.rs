@@ -5,10 +5,10 @@ use domain::delivery::{AttemptError, Resolution};
 use domain::options::{OptionValue, Options};
 use domain::testing::an_attachment;
 use domain::text::PostText;
-use networks::mastodon::{GoToSocial, Known, Pixelfed, Snac, Stock};
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use fakes::mastodon::{GoToSocial, Known, Pixelfed, Snac, Stock};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 
-use super::{picture, stage};
+use super::{picture, harness};
 
 fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
     given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
@@ -16,13 +16,13 @@ fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
 
 #[tokio::test]
 async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
-    let (stage, account) = stage::<Stock>().await;
-    stage.fake.set_default_visibility("private");
-    let mut plain = stage.post(&account, "as the account has it", Vec::new());
-    stage.deliver(&mut plain).await.unwrap();
-    assert_eq!(stage.fake.latest().unwrap(), ("private".to_owned(), String::new(), false, None));
+    let (harness, account) = adapter_harness::<Stock>().await;
+    harness.fake.set_default_visibility("private");
+    let mut plain = harness.post(&account, "as the account has it", Vec::new());
+    harness.deliver(&mut plain).await.unwrap();
+    assert_eq!(harness.fake.latest().unwrap(), ("private".to_owned(), String::new(), false, None));
 
-    let mut post = stage.post(&account, "with everything", picture());
+    let mut post = harness.post(&account, "with everything", picture());
     let warning = "Boats & \"oars\"";
     post.options = options([
         ("visibility", OptionValue::Text("unlisted".to_owned())),
@@ -30,27 +30,27 @@ async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
         ("sensitive", OptionValue::Flag(true)),
         ("language", OptionValue::Text("de".to_owned())),
     ]);
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
     let said = ("unlisted".to_owned(), warning.to_owned(), true, Some("de".to_owned()));
-    assert_eq!(stage.fake.latest().unwrap(), said);
+    assert_eq!(harness.fake.latest().unwrap(), said);
 }
 
 #[tokio::test]
 async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
-    let (stage, account) = stage::<Snac>().await;
+    let (harness, account) = adapter_harness::<Snac>().await;
     for (visibility, is_told) in [(None, true), (Some("public"), true), (Some("private"), false)] {
-        let mut post = stage.due(&account, &format!("to {visibility:?}"), Vec::new()).await;
+        let mut post = harness.due(&account, &format!("to {visibility:?}"), Vec::new()).await;
         if let Some(visibility) = visibility {
             post.options = options([("visibility", OptionValue::Text(visibility.to_owned()))]);
         }
-        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-        let since = stage.clock.now();
-        let lost = stage.publish(&post).await;
+        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+        let since = harness.clock.now();
+        let lost = harness.publish(&post).await;
         assert!(matches!(lost, Err(AttemptError::Unknown { .. })), "{lost:?}");
 
-        stage.clock.advance(TimeDelta::minutes(3));
-        let answer = stage.resolve(&post, since).await;
+        harness.clock.advance(TimeDelta::minutes(3));
+        let answer = harness.resolve(&post, since).await;
         match answer {
             Resolution::Candidate(_) | Resolution::Found(_) => assert!(is_told, "{answer:?}"),
             Resolution::Undeterminable { .. } => assert!(!is_told, "{answer:?}"),
@@ -62,50 +62,50 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
 #[tokio::test]
 async fn unknown_software_is_sent_the_accounts_own_visibility() {
     for own in ["public", "unlisted", "private"] {
-        let (stage, account) = stage::<Snac>().await;
-        stage.fake.set_default_visibility(own);
-        let mut plain = stage.post(&account, "as the account has it", Vec::new());
-        stage.deliver(&mut plain).await.unwrap();
-        assert_eq!(stage.fake.latest().unwrap().0, own);
+        let (harness, account) = adapter_harness::<Snac>().await;
+        harness.fake.set_default_visibility(own);
+        let mut plain = harness.post(&account, "as the account has it", Vec::new());
+        harness.deliver(&mut plain).await.unwrap();
+        assert_eq!(harness.fake.latest().unwrap().0, own);
 
         // Its listing has what everybody sees, and nothing else.
-        let lost = stage.due(&account, "and lost", Vec::new()).await;
-        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-        let since = stage.clock.now();
-        stage.publish(&lost).await.unwrap_err();
-        stage.clock.advance(TimeDelta::minutes(3));
-        let answer = stage.resolve(&lost, since).await;
+        let lost = harness.due(&account, "and lost", Vec::new()).await;
+        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+        let since = harness.clock.now();
+        harness.publish(&lost).await.unwrap_err();
+        harness.clock.advance(TimeDelta::minutes(3));
+        let answer = harness.resolve(&lost, since).await;
         assert_eq!(matches!(answer, Resolution::Undeterminable { .. }), own != "public", "{own}: {answer:?}");
     }
 }
 
 #[tokio::test]
 async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
-    let (stage, account) = stage::<Snac>().await;
-    stage.fake.hides_visibility();
-    let lost = stage.due(&account, "as the server has it", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let since = stage.clock.now();
-    stage.publish(&lost).await.unwrap_err();
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    let (harness, account) = adapter_harness::<Snac>().await;
+    harness.fake.hides_visibility();
+    let lost = harness.due(&account, "as the server has it", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let since = harness.clock.now();
+    harness.publish(&lost).await.unwrap_err();
+    assert_eq!(harness.fake.public_posts().len(), 1);
 
     // It is there. If it were not, it would not be sent again, because its visibility is unknown.
-    stage.clock.advance(TimeDelta::minutes(3));
-    let answer = stage.resolve(&lost, since).await;
+    harness.clock.advance(TimeDelta::minutes(3));
+    let answer = harness.resolve(&lost, since).await;
     assert!(matches!(answer, Resolution::Candidate(_) | Resolution::Found(_)), "{answer:?}");
-    let lost = stage.due(&account, "never there", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    let since = stage.clock.now();
-    stage.publish(&lost).await.unwrap_err();
-    stage.clock.advance(TimeDelta::minutes(3));
-    let answer = stage.resolve(&lost, since).await;
+    let lost = harness.due(&account, "never there", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+    let since = harness.clock.now();
+    harness.publish(&lost).await.unwrap_err();
+    harness.clock.advance(TimeDelta::minutes(3));
+    let answer = harness.resolve(&lost, since).await;
     assert!(matches!(answer, Resolution::Undeterminable { .. }), "{answer:?}");
 }
 
 #[tokio::test]
 async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
     async fn is_kept<K: Known>(longest: usize, field: &str) {
-        let (stage, account) = stage::<K>().await;
+        let (harness, account) = adapter_harness::<K>().await;
         let text = PostText::parse("Look").unwrap();
         let warned = |length: usize| options([("content_warning", OptionValue::Text("é".repeat(length)))]);
         let errors = |length| account.rules.breaches(&text, &[an_attachment(1)], &warned(length));
@@ -113,13 +113,13 @@ async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
         let over = errors(longest + 1);
         assert_eq!(over.iter().map(|it| &*it.field).collect::<Vec<_>>(), [field], "{over:?}");
 
-        let mut post = stage.post(&account, "Look", picture());
+        let mut post = harness.post(&account, "Look", picture());
         post.options = warned(longest);
-        stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.fake.latest().unwrap().1, "é".repeat(longest));
-        let mut post = stage.post(&account, "Look", picture());
+        harness.deliver(&mut post).await.unwrap();
+        assert_eq!(harness.fake.latest().unwrap().1, "é".repeat(longest));
+        let mut post = harness.post(&account, "Look", picture());
         post.options = warned(longest + 1);
-        let refused = stage.deliver(&mut post).await;
+        let refused = harness.deliver(&mut post).await;
         assert!(matches!(refused, Err(AttemptError::Refused { .. })), "{refused:?}");
     }
 

@@ -3,42 +3,42 @@
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
-use networks::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use fakes::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 
-use super::{picture, stage};
+use super::{picture, harness};
 
 /// What a public call that was cut off may take, and more.
 const SETTLED: TimeDelta = TimeDelta::seconds(100);
 
 #[tokio::test]
 async fn equal_text_from_before_the_call_is_not_it() {
-    let (stage, account) = stage::<GoToSocial>().await;
-    let before = stage.due(&account, "Good morning", Vec::new()).await;
-    stage.publish(&before).await.unwrap();
-    let post = stage.due(&account, "Good morning", Vec::new()).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    assert!(stage.publish(&post).await.is_err());
+    let (harness, account) = adapter_harness::<GoToSocial>().await;
+    let before = harness.due(&account, "Good morning", Vec::new()).await;
+    harness.publish(&before).await.unwrap();
+    let post = harness.due(&account, "Good morning", Vec::new()).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+    assert!(harness.publish(&post).await.is_err());
 
-    stage.clock.advance(SETTLED);
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
+    harness.clock.advance(SETTLED);
+    assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
 }
 
 /// The result at this time after a call with the text "Ours" that never arrived,
 /// when another program has published this since.
 async fn look_up_after<K: Known>(time: TimeDelta, other: &str) -> (Resolution, usize) {
-    let (stage, account) = stage::<K>().await;
-    let post = stage.due(&account, "Ours", Vec::new()).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    assert!(stage.publish(&post).await.is_err());
-    let mut other_post = stage.post(&account, other, Vec::new());
+    let (harness, account) = adapter_harness::<K>().await;
+    let post = harness.due(&account, "Ours", Vec::new()).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+    assert!(harness.publish(&post).await.is_err());
+    let mut other_post = harness.post(&account, other, Vec::new());
     (other_post.is_by_other_program, other_post.publish_at) = (true, since);
-    stage.deliver(&mut other_post).await.unwrap();
-    stage.clock.skip_to(since + time);
-    let answer = stage.resolve(&post, since).await;
-    (answer, stage.fake.public_posts().len())
+    harness.deliver(&mut other_post).await.unwrap();
+    harness.clock.skip_to(since + time);
+    let answer = harness.resolve(&post, since).await;
+    (answer, harness.fake.public_posts().len())
 }
 
 #[tokio::test]
@@ -72,18 +72,18 @@ async fn text_identifies_the_post_without_idempotency_key() {
 /// A text post whose account cannot be listed in preparation: when it is ready,
 /// in seconds from its due second on, and what is said when its answer is lost.
 async fn publish_without_listing<K: Known>(fault: InjectedFault, tries: usize) -> (i64, Resolution) {
-    let (stage, account) = stage::<K>().await;
-    let mut post = stage.post(&account, "Hello", Vec::new());
-    stage.fake.inject_fault(Call::LookUp, fault, tries);
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    let late = (stage.clock.now() - post.publish_at).num_seconds().max(0);
-    stage.fake.inject_fault(Call::LookUp, fault, 0);
-    stage.clock.skip_to(post.publish_at);
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    stage.publish(&post).await.unwrap_err();
-    stage.clock.advance(SETTLED);
-    (late, stage.resolve(&post, since).await)
+    let (harness, account) = adapter_harness::<K>().await;
+    let mut post = harness.post(&account, "Hello", Vec::new());
+    harness.fake.inject_fault(Call::LookUp, fault, tries);
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    let late = (harness.clock.now() - post.publish_at).num_seconds().max(0);
+    harness.fake.inject_fault(Call::LookUp, fault, 0);
+    harness.clock.skip_to(post.publish_at);
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    harness.publish(&post).await.unwrap_err();
+    harness.clock.advance(SETTLED);
+    (late, harness.resolve(&post, since).await)
 }
 
 #[tokio::test]
@@ -113,37 +113,37 @@ async fn failing_listing_does_not_delay_a_post() {
 
 #[tokio::test]
 async fn look_up_without_upload_progress_is_pending() {
-    let (stage, account) = stage::<Stock>().await;
-    let mut post = stage.due(&account, "Look", picture()).await;
-    let since = stage.clock.now();
+    let (harness, account) = adapter_harness::<Stock>().await;
+    let mut post = harness.due(&account, "Look", picture()).await;
+    let since = harness.clock.now();
     post.progress = Some("of another version".to_owned());
 
-    let answer = stage.resolve(&post, since).await;
+    let answer = harness.resolve(&post, since).await;
     assert!(matches!(answer, Resolution::Pending { .. }), "{answer:?}");
 }
 
 #[tokio::test]
 async fn lost_response_is_found_in_the_listing_of_every_flavor() {
     async fn is_found<K: Known>() {
-        let (stage, account) = stage::<K>().await;
+        let (harness, account) = adapter_harness::<K>().await;
         let text = "Café & <crème>\n\n@keeper@far.example https://example.com/a-long-path-that-is-cut?x=1&y=2 #Meer 👨‍👩‍👧‍👦";
         for (fault, arrives) in [(InjectedFault::LoseResponse, true), (InjectedFault::CutBefore, false)] {
-            let before = stage.fake.public_posts().len();
-            let post = stage.due(&account, text, picture()).await;
-            let since = stage.clock.now();
-            stage.fake.inject_fault(Call::Publish, fault, 1);
-            let Err(AttemptError::Unknown { may_still_run: true, .. }) = stage.publish(&post).await else { panic!() };
+            let before = harness.fake.public_posts().len();
+            let post = harness.due(&account, text, picture()).await;
+            let since = harness.clock.now();
+            harness.fake.inject_fault(Call::Publish, fault, 1);
+            let Err(AttemptError::Unknown { may_still_run: true, .. }) = harness.publish(&post).await else { panic!() };
 
-            stage.clock.advance(TimeDelta::seconds(2));
-            let early = stage.resolve(&post, since).await;
-            stage.clock.skip_to(since + SETTLED);
-            let late = stage.resolve(&post, since).await;
+            harness.clock.advance(TimeDelta::seconds(2));
+            let early = harness.resolve(&post, since).await;
+            harness.clock.skip_to(since + SETTLED);
+            let late = harness.resolve(&post, since).await;
 
-            assert_eq!(stage.fake.public_posts().len() - before, usize::from(arrives));
+            assert_eq!(harness.fake.public_posts().len() - before, usize::from(arrives));
             for answer in [early, late] {
                 match answer {
                     Resolution::Found(it) | Resolution::Candidate(it) if arrives => {
-                        assert_eq!(it.platform_post_id, stage.fake.public_posts()[before].id);
+                        assert_eq!(it.platform_post_id, harness.fake.public_posts()[before].id);
                     }
                     Resolution::NotFound if !arrives => {}
                     other => panic!("{other:?} after {fault:?}"),
@@ -163,15 +163,15 @@ async fn lost_response_is_found_in_the_listing_of_every_flavor() {
 #[tokio::test]
 async fn key_resolves_the_post_when_listing_fails() {
     async fn asked<K: Known>(fault: InjectedFault, after: TimeDelta) -> (Resolution, usize, usize) {
-        let (stage, account) = stage::<K>().await;
-        let post = stage.due(&account, "Hello", Vec::new()).await;
-        let since = stage.clock.now();
-        stage.fake.inject_fault(Call::Publish, fault, 1);
-        assert!(stage.publish(&post).await.is_err());
-        stage.clock.advance(after);
-        stage.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
-        let answer = stage.resolve(&post, since).await;
-        (answer, stage.fake.call_count(Call::Publish), stage.fake.public_posts().len())
+        let (harness, account) = adapter_harness::<K>().await;
+        let post = harness.due(&account, "Hello", Vec::new()).await;
+        let since = harness.clock.now();
+        harness.fake.inject_fault(Call::Publish, fault, 1);
+        assert!(harness.publish(&post).await.is_err());
+        harness.clock.advance(after);
+        harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
+        let answer = harness.resolve(&post, since).await;
+        (answer, harness.fake.call_count(Call::Publish), harness.fake.public_posts().len())
     }
 
     // The first call made it, or the second; never both.
@@ -199,33 +199,33 @@ async fn key_resolves_the_post_when_listing_fails() {
 
 #[tokio::test]
 async fn refused_repeat_proves_that_nothing_was_published() {
-    let (stage, account) = stage::<Stock>().await;
-    let post = stage.due(&account, "Hello", Vec::new()).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    assert!(stage.publish(&post).await.is_err());
-    stage.clock.advance(SETTLED);
-    stage.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
-    stage.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
+    let (harness, account) = adapter_harness::<Stock>().await;
+    let post = harness.due(&account, "Hello", Vec::new()).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+    assert!(harness.publish(&post).await.is_err());
+    harness.clock.advance(SETTLED);
+    harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
+    harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotPublished);
+    assert_eq!(harness.resolve(&post, since).await, Resolution::NotPublished);
 }
 
 /// What is found of a post whose answer was lost, after so many others by this
 /// service, and how many looks that took.
 async fn look_up_behind(others: usize) -> (Resolution, usize) {
-    let (stage, account) = stage::<GoToSocial>().await;
-    let post = stage.due(&account, "Ours", Vec::new()).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    assert!(stage.publish(&post).await.is_err());
+    let (harness, account) = adapter_harness::<GoToSocial>().await;
+    let post = harness.due(&account, "Ours", Vec::new()).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    assert!(harness.publish(&post).await.is_err());
     for number in 0..others {
-        let mut other = stage.post(&account, &format!("Other {number}"), Vec::new());
+        let mut other = harness.post(&account, &format!("Other {number}"), Vec::new());
         other.progress.clone_from(&post.progress);
-        stage.publish(&other).await.unwrap();
+        harness.publish(&other).await.unwrap();
     }
-    let before = stage.fake.call_count(Call::LookUp);
-    (stage.resolve(&post, since).await, stage.fake.call_count(Call::LookUp) - before)
+    let before = harness.fake.call_count(Call::LookUp);
+    (harness.resolve(&post, since).await, harness.fake.call_count(Call::LookUp) - before)
 }
 
 #[tokio::test]

@@ -7,26 +7,26 @@ mod messages;
 mod oauth;
 
 use domain::options::{OptionValue, Options};
-use networks::matrix::questions::Asked;
-use networks::matrix::{Matrix, PASSWORD, ROOM, USER};
+use fakes::matrix::questions::Asked;
+use fakes::matrix::{Matrix, PASSWORD, ROOM, USER};
 use platforms::Account;
-use platforms::conformance::network::Network;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
 /// What real homeservers are asked, too.
 #[tokio::test]
 async fn the_fake_answers_as_the_specification_says() {
-    let stage = Stage::<Matrix>::new().await;
-    let base_url = stage.fake.base_url();
+    let harness = AdapterHarness::<Matrix>::new().await;
+    let base_url = harness.fake.base_url();
     let asked = Asked { base_url: &base_url, user: USER, password: PASSWORD, room: ROOM };
 
     assert_eq!(asked.differences().await, Vec::<String>::new());
 }
 
-async fn stage() -> (Stage<Matrix>, Account) {
-    let stage = Stage::new().await;
-    let account = stage.connect().await;
-    (stage, account)
+async fn harness() -> (AdapterHarness<Matrix>, Account) {
+    let harness = AdapterHarness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
 }
 
 /// To this room, with what else is said.

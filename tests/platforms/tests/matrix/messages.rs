@@ -5,19 +5,19 @@ use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use domain::options::OptionValue;
 use http::Method;
-use networks::matrix::{ELSEWHERE, ENCRYPTED, ROOM, SILENT};
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use fakes::matrix::{ELSEWHERE, ENCRYPTED, ROOM, SILENT};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use super::{stage, to};
+use super::{harness, to};
 
 #[tokio::test]
 async fn a_message_is_seen_in_the_clients_of_its_readers() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "the lamp is lit", Vec::new());
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "the lamp is lit", Vec::new());
 
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
     let id = &published.platform_post_id;
     let link = format!("https://matrix.to/#/{ROOM}/{id}?via=lighthouse.example");
@@ -26,7 +26,7 @@ async fn a_message_is_seen_in_the_clients_of_its_readers() {
 
 #[tokio::test]
 async fn a_text_is_plain_unless_it_has_links() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (text, html) in [
         ("*no* <b>markup</b> & @keeper:lighthouse.example", None),
         (
@@ -34,11 +34,11 @@ async fn a_text_is_plain_unless_it_has_links() {
             Some("1 &lt; 2:<br><a href=\"https://example.org/?a=1&amp;b=2\">https://example.org/?a=1&amp;b=2</a>"),
         ),
     ] {
-        let mut post = stage.post(&account, text, Vec::new());
+        let mut post = harness.post(&account, text, Vec::new());
 
-        stage.deliver(&mut post).await.unwrap();
+        harness.deliver(&mut post).await.unwrap();
 
-        let content = stage.fake.contents().pop().unwrap();
+        let content = harness.fake.contents().pop().unwrap();
         assert_eq!(content["body"], text);
         assert_eq!(content["formatted_body"].as_str(), html);
         assert_eq!(content["m.mentions"], json!({}), "nobody is called");
@@ -47,15 +47,15 @@ async fn a_text_is_plain_unless_it_has_links() {
 
 #[tokio::test]
 async fn a_notice_and_a_thread_are_as_the_post_says() {
-    let (stage, account) = stage().await;
-    let mut root = stage.post(&account, "what begins it", Vec::new());
-    let root = stage.deliver(&mut root).await.unwrap().published.platform_post_id;
-    let mut post = stage.post(&account, "and what follows", Vec::new());
+    let (harness, account) = harness().await;
+    let mut root = harness.post(&account, "what begins it", Vec::new());
+    let root = harness.deliver(&mut root).await.unwrap().published.platform_post_id;
+    let mut post = harness.post(&account, "and what follows", Vec::new());
     post.options = to(ROOM, &[("notice", OptionValue::Flag(true)), ("thread_root", OptionValue::Text(root.clone()))]);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let content = stage.fake.contents().pop().unwrap();
+    let content = harness.fake.contents().pop().unwrap();
     assert_eq!(content["msgtype"], "m.notice");
     assert_eq!(
         (&content["m.relates_to"]["rel_type"], &content["m.relates_to"]["event_id"]),
@@ -65,7 +65,7 @@ async fn a_notice_and_a_thread_are_as_the_post_says() {
 
 #[tokio::test]
 async fn closed_room_error_says_what_to_do() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (room, advice) in [
         (ENCRYPTED, "cannot encrypt messages: choose another room"),
         (SILENT, "don't have permission to post"),
@@ -73,88 +73,88 @@ async fn closed_room_error_says_what_to_do() {
         ("#harbour:lighthouse.example", "choose a listed room"),
         ("", "choose a listed room"),
     ] {
-        let mut post = stage.post(&account, "hello", Vec::new());
+        let mut post = harness.post(&account, "hello", Vec::new());
         post.options = to(room, &[]);
 
-        let refused = stage.deliver(&mut post).await.unwrap_err();
+        let refused = harness.deliver(&mut post).await.unwrap_err();
 
         let AttemptError::Refused { reason } = &refused else { panic!("{room}: {refused:?}") };
         assert!(reason.contains(advice), "{room}: {reason}");
     }
-    assert!(stage.fake.public_posts().is_empty());
+    assert!(harness.fake.public_posts().is_empty());
 }
 
 #[tokio::test]
 async fn message_is_found_by_a_later_connection() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "found by another device", Vec::new()).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    stage.publish(&post).await.unwrap_err();
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "found by another device", Vec::new()).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    harness.publish(&post).await.unwrap_err();
     for _ in 0..150 {
-        stage.fake.says("something else");
+        harness.fake.says("something else");
     }
-    stage.fake.has_pages_of(7);
-    stage.connect().await;
-    stage.clock.advance(TimeDelta::hours(3));
+    harness.fake.has_pages_of(7);
+    harness.connect().await;
+    harness.clock.advance(TimeDelta::hours(3));
 
     // Not in the first of these short pages.
-    let answer = stage.resolve(&post, since).await;
+    let answer = harness.resolve(&post, since).await;
     assert!(matches!(&answer, Resolution::Pending { reason } if reason.contains("too many messages")), "{answer:?}");
 
-    stage.fake.has_pages_of(100);
-    let answer = stage.resolve(&post, since).await;
+    harness.fake.has_pages_of(100);
+    let answer = harness.resolve(&post, since).await;
     assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
 }
 
 #[tokio::test]
 async fn a_message_that_is_sent_again_is_the_same() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "twice", Vec::new()).await;
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "twice", Vec::new()).await;
 
-    let first = stage.publish(&post).await.unwrap();
-    let second = stage.publish(&post).await.unwrap();
+    let first = harness.publish(&post).await.unwrap();
+    let second = harness.publish(&post).await.unwrap();
 
     assert_eq!(first.platform_post_id, second.platform_post_id);
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn a_page_of_an_intermediary_ends_no_post() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
         for (method, path, at_once) in [(Method::GET, "/state/m.room.encryption", true), (Method::PUT, "/send/", false)]
         {
-            stage.fake.intermediary().block(method, path, status, 1);
-            let mut post = stage.post(&account, &format!("{status} {path}"), Vec::new());
+            harness.fake.intermediary().block(method, path, status, 1);
+            let mut post = harness.post(&account, &format!("{status} {path}"), Vec::new());
 
-            let passage = stage.deliver(&mut post).await.unwrap_or_else(|it| panic!("{status} {path}: {it:?}"));
+            let passage = harness.deliver(&mut post).await.unwrap_or_else(|it| panic!("{status} {path}: {it:?}"));
 
             let is_busy = matches!(&passage.errors[..], [AttemptError::RetryLater { .. }]);
             let is_unknown = matches!(&passage.errors[..], [AttemptError::Unknown { may_still_run: true, .. }]);
             assert!(if at_once { is_busy } else { is_unknown }, "{status} {path}: {:?}", passage.errors);
         }
-        assert_eq!(stage.fake.public_posts().len(), sent * 2);
+        assert_eq!(harness.fake.public_posts().len(), sent * 2);
     }
 }
 
 /// The rest of a post waits for an account that was locked in the middle of it.
 #[tokio::test]
 async fn a_post_of_several_messages_waits_in_the_middle() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let files = vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)];
-    let post = stage.due(&account, "two", files).await;
-    let since = stage.clock.now();
-    stage.fake.fail_after(1, InjectedFault::CutBefore);
-    stage.publish(&post).await.unwrap_err();
-    stage.fake.fail_after(0, InjectedFault::Unavailable);
-    assert!(matches!(stage.resolve(&post, since).await, Resolution::Pending { .. }));
+    let post = harness.due(&account, "two", files).await;
+    let since = harness.clock.now();
+    harness.fake.fail_after(1, InjectedFault::CutBefore);
+    harness.publish(&post).await.unwrap_err();
+    harness.fake.fail_after(0, InjectedFault::Unavailable);
+    assert!(matches!(harness.resolve(&post, since).await, Resolution::Pending { .. }));
 
-    stage.fake.locks(true);
-    let locked = stage.resolve(&post, since).await;
+    harness.fake.locks(true);
+    let locked = harness.resolve(&post, since).await;
     assert!(matches!(locked, Resolution::Pending { .. }), "{locked:?}");
 
-    stage.fake.locks(false);
-    assert!(matches!(stage.resolve(&post, since).await, Resolution::Found(_)));
-    assert_eq!(stage.fake.contents().len(), 2);
+    harness.fake.locks(false);
+    assert!(matches!(harness.resolve(&post, since).await, Resolution::Found(_)));
+    assert_eq!(harness.fake.contents().len(), 2);
 }

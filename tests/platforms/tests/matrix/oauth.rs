@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use networks::fake::wire::browser;
-use networks::matrix::{Matrix, USER};
-use platforms::conformance::network::{Call, Decision, InjectedFault, Network};
-use platforms::conformance::stage::{ORIGIN, Stage};
+use fakes::fake::wire::browser;
+use fakes::matrix::{Matrix, USER};
+use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform};
+use platforms::conformance::adapter_harness::{ORIGIN, AdapterHarness};
 use platforms::{AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -13,8 +13,8 @@ use url::Url;
 
 type Homeserver = Matrix<true>;
 
-async fn page(stage: &Stage<Homeserver>) -> Url {
-    let (step, _) = stage.authorize(&stage.fake.form_values()).await.unwrap();
+async fn page(harness: &AdapterHarness<Homeserver>) -> Url {
+    let (step, _) = harness.authorize(&harness.fake.form_values()).await.unwrap();
     let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
     url.parse().unwrap()
 }
@@ -25,8 +25,8 @@ fn parameters(page: &Url) -> BTreeMap<String, String> {
 
 #[tokio::test]
 async fn this_service_is_registered_for_one_homeserver_and_each_account_is_a_device() {
-    let stage = Stage::<Homeserver>::new().await;
-    let (first, second) = (parameters(&page(&stage).await), parameters(&page(&stage).await));
+    let harness = AdapterHarness::<Homeserver>::new().await;
+    let (first, second) = (parameters(&page(&harness).await), parameters(&page(&harness).await));
 
     let redirect_uri = &first["redirect_uri"];
     assert!(redirect_uri.starts_with(&format!("{ORIGIN}/connect/callback/matrix/")), "{redirect_uri}");
@@ -35,14 +35,14 @@ async fn this_service_is_registered_for_one_homeserver_and_each_account_is_a_dev
         "token_endpoint_auth_method": "none", "response_types": ["code"],
         "grant_types": ["authorization_code", "refresh_token"], "application_type": "web",
     });
-    assert_eq!(stage.fake.clients(), [registered], "the same for both");
+    assert_eq!(harness.fake.clients(), [registered], "the same for both");
     assert_eq!(first["client_id"], second["client_id"]);
     assert_eq!((first["response_mode"].as_str(), first["code_challenge_method"].as_str()), ("query", "S256"));
     let device = |of: &BTreeMap<String, String>| {
         of["scope"].strip_prefix("urn:matrix:client:api:* urn:matrix:client:device:").map(str::to_owned).unwrap()
     };
     assert_ne!(device(&first), device(&second));
-    let account = stage.connect().await;
+    let account = harness.connect().await;
     assert_eq!(
         (account.profile.account_id.as_str(), &account.scopes[..]),
         (USER, &["urn:matrix:client:api:*".to_owned()][..])
@@ -51,8 +51,8 @@ async fn this_service_is_registered_for_one_homeserver_and_each_account_is_a_dev
 
 #[tokio::test]
 async fn authorization_server_refuses_other_redirect_uris_and_other_verifiers() {
-    let stage = Stage::<Homeserver>::new().await;
-    let mut elsewhere = page(&stage).await;
+    let harness = AdapterHarness::<Homeserver>::new().await;
+    let mut elsewhere = page(&harness).await;
     let other = parameters(&elsewhere).into_iter().map(|(name, value)| match name.as_str() {
         "redirect_uri" => (name, format!("{value}0")),
         _ => (name, value),
@@ -61,105 +61,105 @@ async fn authorization_server_refuses_other_redirect_uris_and_other_verifiers() 
     elsewhere.query_pairs_mut().clear().extend_pairs(other);
     assert_eq!(browser().get(elsewhere).send().await.unwrap().status(), 400);
 
-    let callback = stage.callback_after(Decision::Allow).await;
-    let refusal = stage.complete(&Callback { verifier: "another verifier".into(), ..callback }).await.unwrap_err();
+    let callback = harness.callback_after(Decision::Allow).await;
+    let refusal = harness.complete(&Callback { verifier: "another verifier".into(), ..callback }).await.unwrap_err();
     assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
-    assert_eq!(stage.fake.grant_count(), 0);
+    assert_eq!(harness.fake.grant_count(), 0);
 }
 
 #[tokio::test]
 async fn an_answer_of_another_issuer_connects_nothing() {
     for promises in [false, true] {
-        let stage = Stage::<Homeserver>::new().await;
+        let harness = AdapterHarness::<Homeserver>::new().await;
         if promises {
-            stage.fake.names_itself();
+            harness.fake.names_itself();
         }
-        let own = format!("{}/", stage.fake.base_url());
+        let own = format!("{}/", harness.fake.base_url());
         for (iss, is_taken) in [(None, !promises), (Some("https://honest.example/"), false), (Some(own.as_str()), true)]
         {
-            let mut callback = stage.callback_after(Decision::Allow).await;
-            let before = stage.fake.call_count(Call::Exchange);
+            let mut callback = harness.callback_after(Decision::Allow).await;
+            let before = harness.fake.call_count(Call::Exchange);
             callback.query.remove("iss");
             callback.query.extend(iss.map(|it| ("iss".to_owned(), it.to_owned())));
 
-            let connected = stage.complete(&callback).await;
+            let connected = harness.complete(&callback).await;
 
             assert_eq!(connected.is_ok(), is_taken, "promises: {promises}, {iss:?}: {connected:?}");
-            assert_eq!(stage.fake.call_count(Call::Exchange) - before, usize::from(is_taken), "{iss:?}");
+            assert_eq!(harness.fake.call_count(Call::Exchange) - before, usize::from(is_taken), "{iss:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_user_of_another_domain_is_not_connected() {
-    let stage = Stage::<Homeserver>::new().await;
-    let typed = [("user", "@captain:harbour.example"), ("homeserver", &stage.fake.base_url())];
+    let harness = AdapterHarness::<Homeserver>::new().await;
+    let typed = [("user", "@captain:harbour.example"), ("homeserver", &harness.fake.base_url())];
     let answers: FieldValues = typed.map(|(name, it)| (name.to_owned(), it.into())).into();
-    let (step, callback) = stage.authorize(&answers).await.unwrap();
+    let (step, callback) = harness.authorize(&answers).await.unwrap();
     let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
-    let back = stage.fake.redirect_url(&url, Decision::Allow).await;
+    let back = harness.fake.redirect_url(&url, Decision::Allow).await;
 
-    let refusal = stage.complete(&platforms::conformance::stage::callback_at(callback, &back)).await.unwrap_err();
+    let refusal = harness.complete(&platforms::conformance::adapter_harness::callback_at(callback, &back)).await.unwrap_err();
 
     assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
-    assert_eq!(stage.fake.grant_count(), 0, "its tokens are revoked");
+    assert_eq!(harness.fake.grant_count(), 0, "its tokens are revoked");
 }
 
 #[tokio::test]
 async fn a_renewal_whose_answer_is_lost_is_repeated() {
-    let stage = Stage::<Homeserver>::new().await;
-    let account = stage.connect().await;
-    stage.fake.inject_fault(Call::Refresh, InjectedFault::LoseResponse, 1);
-    let lost = stage.refresh().await.map(|_| ()).unwrap_err();
+    let harness = AdapterHarness::<Homeserver>::new().await;
+    let account = harness.connect().await;
+    harness.fake.inject_fault(Call::Refresh, InjectedFault::LoseResponse, 1);
+    let lost = harness.refresh().await.map(|_| ()).unwrap_err();
     assert!(matches!(lost, RefreshError::Unreachable(_)), "{lost:?}");
 
-    let renewed = stage.refresh().await.unwrap();
+    let renewed = harness.refresh().await.unwrap();
 
-    let mut post = stage.post(&account, "by the tokens of the second answer", Vec::new());
-    stage.deliver(&mut post).await.unwrap();
+    let mut post = harness.post(&account, "by the tokens of the second answer", Vec::new());
+    harness.deliver(&mut post).await.unwrap();
     assert_ne!(
         renewed.refresh_token.unwrap().expose_secret(),
         account.credentials.refresh_token.as_ref().unwrap().expose_secret()
     );
-    let spent = stage.publisher().refresh(&account.credentials, stage.clock.now()).await.map(|_| ()).unwrap_err();
+    let spent = harness.publisher().refresh(&account.credentials, harness.clock.now()).await.map(|_| ()).unwrap_err();
     assert!(matches!(spent, RefreshError::Gone(_)), "{spent:?}");
 }
 
 /// Only clients without a session are forgotten.
 #[tokio::test]
 async fn a_homeserver_that_forgot_this_service_has_ended_its_sessions() {
-    let stage = Stage::<Homeserver>::new().await;
-    stage.connect().await;
-    stage.fake.forget_clients();
+    let harness = AdapterHarness::<Homeserver>::new().await;
+    harness.connect().await;
+    harness.fake.forget_clients();
 
-    let refusal = stage.refresh().await.map(|_| ()).unwrap_err();
+    let refusal = harness.refresh().await.map(|_| ()).unwrap_err();
 
     assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
-    stage.connect().await;
+    harness.connect().await;
 }
 
 #[tokio::test]
 async fn a_homeserver_that_does_not_register_this_service_asks_for_a_token() {
-    let stage = Stage::<Homeserver>::new().await;
-    stage.fake.registers_nobody();
+    let harness = AdapterHarness::<Homeserver>::new().await;
+    harness.fake.registers_nobody();
 
-    let refusal = stage.authorize(&stage.fake.form_values()).await.map(|it| it.0).unwrap_err();
+    let refusal = harness.authorize(&harness.fake.form_values()).await.map(|it| it.0).unwrap_err();
 
     let ConnectError::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.ends_with("Paste an access token."), "{message}");
-    let mut answers = stage.fake.form_values();
-    answers.insert("password".to_owned(), stage.fake.own_token().into());
-    let (step, _) = stage.authorize(&answers).await.unwrap();
+    let mut answers = harness.fake.form_values();
+    answers.insert("password".to_owned(), harness.fake.own_token().into());
+    let (step, _) = harness.authorize(&answers).await.unwrap();
     assert!(matches!(step, AuthorizeStep::Accounts(_)), "{step:?}");
 }
 
 #[tokio::test]
 async fn a_password_is_not_taken_where_the_page_does() {
-    let stage = Stage::<Homeserver>::new().await;
-    let mut answers = stage.fake.form_values();
+    let harness = AdapterHarness::<Homeserver>::new().await;
+    let mut answers = harness.fake.form_values();
     answers.insert("password".to_owned(), "a password".into());
 
-    let refusal = stage.authorize(&answers).await.map(|it| it.0).unwrap_err();
+    let refusal = harness.authorize(&answers).await.map(|it| it.0).unwrap_err();
 
     let ConnectError::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.contains("Leave this field empty"), "{message}");

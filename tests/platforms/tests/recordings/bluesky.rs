@@ -1,7 +1,7 @@
-use networks::bluesky::Bluesky;
-use networks::fake::wire::browser;
-use platforms::conformance::network::Network;
-use platforms::conformance::stage::Stage;
+use fakes::bluesky::Bluesky;
+use fakes::fake::wire::browser;
+use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use secrecy::ExposeSecret;
 
 use crate::{Known, exchanges_with, hold};
@@ -31,10 +31,10 @@ const KNOWN: Known = Known {
 #[tokio::test]
 async fn bluesky_answers_as_recorded() {
     let further = async {
-        let stage = Stage::<Bluesky>::new().await;
-        stage.connect_directly().await.unwrap();
-        let token = stage.refresh().await.unwrap().access_token;
-        let url = format!("http://{}/xrpc/com.atproto.server.getSession", stage.fake.addresses()[0]);
+        let harness = AdapterHarness::<Bluesky>::new().await;
+        harness.connect_directly().await.unwrap();
+        let token = harness.refresh().await.unwrap().access_token;
+        let url = format!("http://{}/xrpc/com.atproto.server.getSession", harness.fake.addresses()[0]);
         browser().get(url).bearer_auth(token.expose_secret()).send().await.unwrap();
     };
     hold("bluesky", &exchanges_with::<Bluesky>(further).await, &KNOWN);

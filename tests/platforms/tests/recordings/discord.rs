@@ -1,10 +1,10 @@
 use domain::options::OptionValue;
 use http::header::{AUTHORIZATION, USER_AGENT};
-use networks::discord::Discord;
-use networks::discord::bot::{DiscordBot, FORUM};
-use networks::fake::wire::browser;
-use platforms::conformance::network::Network;
-use platforms::conformance::stage::Stage;
+use fakes::discord::Discord;
+use fakes::discord::bot::{DiscordBot, FORUM};
+use fakes::fake::wire::browser;
+use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
 use crate::{Known, exchanges_with, hold};
 
@@ -30,10 +30,10 @@ const KNOWN: Known = Known {
 #[tokio::test]
 async fn discord_answers_as_recorded() {
     let further = async {
-        let stage = Stage::<Discord>::new().await;
-        let account = stage.connect().await;
-        let mut post = stage.post(&account, &"x".repeat(2_001), Vec::new());
-        stage.deliver(&mut post).await.unwrap_err();
+        let harness = AdapterHarness::<Discord>::new().await;
+        let account = harness.connect().await;
+        let mut post = harness.post(&account, &"x".repeat(2_001), Vec::new());
+        harness.deliver(&mut post).await.unwrap_err();
     };
     let mut exchanges = exchanges_with::<Discord>(further).await;
     exchanges.extend(exchanges_with::<DiscordBot>(thread()).await);
@@ -42,14 +42,14 @@ async fn discord_answers_as_recorded() {
 
 /// A post begins a thread, which can be read as a channel.
 async fn thread() {
-    let stage = Stage::<DiscordBot>::new().await;
-    let account = stage.connect().await;
-    let mut post = stage.post(&account, "how high?", Vec::new());
+    let harness = AdapterHarness::<DiscordBot>::new().await;
+    let account = harness.connect().await;
+    let mut post = harness.post(&account, "how high?", Vec::new());
     let options = [("channel", FORUM), ("thread_name", "Tides")];
     post.options = options.into_iter().map(|(name, it)| (name.to_owned(), OptionValue::Text(it.to_owned()))).collect();
-    stage.deliver(&mut post).await.unwrap();
-    let (address, thread) = (stage.fake.addresses()[0], stage.fake.latest_channel());
+    harness.deliver(&mut post).await.unwrap();
+    let (address, thread) = (harness.fake.addresses()[0], harness.fake.latest_channel());
     let call = browser().get(format!("http://{address}/api/v10/channels/{thread}"));
     let call = call.header(USER_AGENT, "DiscordBot (https://us.example, 1)");
-    call.header(AUTHORIZATION, format!("Bot {}", stage.fake.token())).send().await.unwrap();
+    call.header(AUTHORIZATION, format!("Bot {}", harness.fake.token())).send().await.unwrap();
 }

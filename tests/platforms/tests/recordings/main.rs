@@ -14,12 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::connection::Connection;
 use domain::testing::{a_connection, a_user};
-use networks::fake::exchanges::{self, Exchange};
+use fakes::fake::exchanges::{self, Exchange};
 use platforms::ChoicesRequest;
 use platforms::conformance::checks::{connecting, credentials, publishing, recognition, troubles};
-use platforms::conformance::network::Network;
+use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::shape::{DifferenceKind, Shape, differences};
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::recordings::{Recording, fields_read};
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ struct Known {
 
 /// What a fake answers to its adapter: when an account is connected, renewed and disconnected, when posts of all kinds
 /// go out, and when they are refused. `further` is what happens on this platform alone.
-async fn exchanges_with<N: Network>(further: impl Future<Output = ()>) -> Vec<Exchange> {
+async fn exchanges_with<N: FakePlatform>(further: impl Future<Output = ()>) -> Vec<Exchange> {
     let journey = async {
         connecting::callback_is_accepted_once::<N>().await;
         connecting::form_values_may_be_sufficient::<N>().await;
@@ -58,13 +58,13 @@ async fn exchanges_with<N: Network>(further: impl Future<Output = ()>) -> Vec<Ex
 }
 
 /// Asks for the values of all options that a post needs.
-async fn choices<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+async fn choices<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let connection = Connection { profile: account.profile.clone(), ..a_connection(&a_user()) };
-    for (option, _) in stage.fake.options().iter() {
+    for (option, _) in harness.fake.options().iter() {
         let asked = ChoicesRequest { option, query: None, connection: &connection, credentials: &account.credentials };
-        stage.connector().choices(&asked, stage.clock.now()).await.unwrap();
+        harness.connector().choices(&asked, harness.clock.now()).await.unwrap();
     }
 }
 

@@ -1,8 +1,8 @@
 use domain::media::MimeType;
-use networks::fake::wire::browser;
-use networks::mastodon::Server;
+use fakes::fake::wire::browser;
+use fakes::mastodon::Server;
 use platforms::conformance::samples::sample;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use secrecy::ExposeSecret;
 
 use crate::{Known, exchanges_with, hold};
@@ -25,12 +25,12 @@ const KNOWN: Known = Known {
 #[tokio::test]
 async fn mastodon_answers_as_recorded() {
     let further = async {
-        let stage = Stage::<Server>::new().await;
-        let account = stage.connect().await;
-        let mut post = stage.post(&account, "with a picture", vec![sample(MimeType::Png, 1)]);
-        let id = stage.deliver(&mut post).await.unwrap().published.platform_post_id;
+        let harness = AdapterHarness::<Server>::new().await;
+        let account = harness.connect().await;
+        let mut post = harness.post(&account, "with a picture", vec![sample(MimeType::Png, 1)]);
+        let id = harness.deliver(&mut post).await.unwrap().published.platform_post_id;
         for path in [&format!("v1/statuses/{id}"), "v1/statuses/1", "v1/instance"] {
-            let call = browser().get(format!("{}/api/{path}", stage.fake.base_url()));
+            let call = browser().get(format!("{}/api/{path}", harness.fake.base_url()));
             call.bearer_auth(account.credentials.access_token.expose_secret()).send().await.unwrap();
         }
     };

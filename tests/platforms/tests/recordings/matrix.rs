@@ -1,6 +1,6 @@
-use networks::matrix::Matrix;
-use platforms::conformance::network::Network;
-use platforms::conformance::stage::Stage;
+use fakes::matrix::Matrix;
+use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
 use crate::{Known, exchanges_with, hold};
 
@@ -18,18 +18,18 @@ const KNOWN: Known = Known {
 #[tokio::test]
 async fn matrix_answers_as_recorded() {
     let further = async {
-        let stage = Stage::<Matrix>::new().await;
-        stage.authorize(&stage.fake.form_values_naming_server().unwrap()).await.unwrap_err();
-        let mut typed = stage.fake.form_values();
-        typed.insert("password".to_owned(), stage.fake.own_token().into());
-        stage.authorize(&typed).await.unwrap();
-        let account = stage.connect().await;
-        let post = stage.due(&account, "locked", Vec::new()).await;
-        stage.fake.locks(true);
-        stage.publish(&post).await.unwrap_err();
-        stage.fake.locks(false);
-        stage.fake.takes_no_passwords();
-        stage.authorize(&stage.fake.form_values()).await.unwrap_err();
+        let harness = AdapterHarness::<Matrix>::new().await;
+        harness.authorize(&harness.fake.form_values_naming_server().unwrap()).await.unwrap_err();
+        let mut typed = harness.fake.form_values();
+        typed.insert("password".to_owned(), harness.fake.own_token().into());
+        harness.authorize(&typed).await.unwrap();
+        let account = harness.connect().await;
+        let post = harness.due(&account, "locked", Vec::new()).await;
+        harness.fake.locks(true);
+        harness.publish(&post).await.unwrap_err();
+        harness.fake.locks(false);
+        harness.fake.takes_no_passwords();
+        harness.authorize(&harness.fake.form_values()).await.unwrap_err();
     };
     hold("matrix", &exchanges_with::<Matrix>(further).await, &KNOWN);
 }

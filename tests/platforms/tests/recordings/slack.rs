@@ -1,10 +1,10 @@
 use chrono::TimeDelta;
 use domain::media::{AltText, MimeType};
-use networks::fake::wire::browser;
-use networks::slack::Slack;
-use platforms::conformance::network::Network;
+use fakes::fake::wire::browser;
+use fakes::slack::Slack;
+use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::samples::sample;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
 use crate::{Known, exchanges_with, hold};
 
@@ -31,22 +31,22 @@ async fn slack_answers_as_recorded() {
 }
 
 async fn further() {
-    let stage = Stage::<Slack>::new().await;
-    let account = stage.connect().await;
-    browser().post(format!("{}/api/auth.test", stage.fake.base_url())).send().await.unwrap();
+    let harness = AdapterHarness::<Slack>::new().await;
+    let account = harness.connect().await;
+    browser().post(format!("{}/api/auth.test", harness.fake.base_url())).send().await.unwrap();
     for code in ["invalid_arguments", "too_many_attachments", "channel_not_found", "fatal_error"] {
-        stage.fake.refuses("chat.postMessage", code);
-        stage.publish(&stage.post(&account, code, Vec::new())).await.unwrap_err();
+        harness.fake.refuses("chat.postMessage", code);
+        harness.publish(&harness.post(&account, code, Vec::new())).await.unwrap_err();
     }
     // The share of a file whose message never appears.
     let mut file = sample(MimeType::Png, 1);
     file.attachment.alt_text = Some(AltText::parse("waves").unwrap());
-    let post = stage.due(&account, "look", vec![file, sample(MimeType::Png, 2)]).await;
-    stage.fake.drop_shares(1);
-    let since = stage.clock.now();
-    stage.publish(&post).await.unwrap_err();
+    let post = harness.due(&account, "look", vec![file, sample(MimeType::Png, 2)]).await;
+    harness.fake.drop_shares(1);
+    let since = harness.clock.now();
+    harness.publish(&post).await.unwrap_err();
     for minutes in [4, 2, 0] {
-        stage.clock.advance(TimeDelta::minutes(minutes));
-        stage.resolve(&post, since).await;
+        harness.clock.advance(TimeDelta::minutes(minutes));
+        harness.resolve(&post, since).await;
     }
 }

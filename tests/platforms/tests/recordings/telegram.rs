@@ -1,6 +1,6 @@
-use networks::telegram::{GROUP, Telegram};
-use platforms::conformance::network::Network;
-use platforms::conformance::stage::Stage;
+use fakes::telegram::{GROUP, Telegram};
+use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
 use crate::{Known, exchanges_with, hold};
 
@@ -29,11 +29,11 @@ const KNOWN: Known = Known {
 #[tokio::test]
 async fn telegram_answers_as_recorded() {
     let further = async {
-        let stage = Stage::<Telegram>::new().await;
-        stage.fake.make_group();
-        let mut typed = stage.fake.form_values();
+        let harness = AdapterHarness::<Telegram>::new().await;
+        harness.fake.make_group();
+        let mut typed = harness.fake.form_values();
         typed.insert("chat".to_owned(), GROUP.to_string().into());
-        stage.authorize(&typed).await.unwrap();
+        harness.authorize(&typed).await.unwrap();
     };
     hold("telegram", &exchanges_with::<Telegram>(further).await, &KNOWN);
 }

@@ -1,4 +1,4 @@
-use networks::wordpress::Wordpress;
+use fakes::wordpress::Wordpress;
 
 use crate::{Known, exchanges_with, hold};
 

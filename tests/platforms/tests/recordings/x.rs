@@ -1,4 +1,4 @@
-use networks::x::X;
+use fakes::x::X;
 
 use crate::{Known, exchanges_with, hold};
 

@@ -3,25 +3,25 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::testing::{a_connection, a_user};
-use networks::slack::{CHANNEL, PRIVATE, Slack, TokenRotation};
-use platforms::conformance::network::{Call, Decision, InjectedFault, Network};
-use platforms::conformance::stage::Stage;
+use fakes::slack::{CHANNEL, PRIVATE, Slack, TokenRotation};
+use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform};
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{Account, ChoicesRequest, ConnectError, RefreshError};
 use serde_json::json;
 
-use super::stage;
+use super::harness;
 
-async fn choices(stage: &Stage<Slack>, account: &Account) -> Result<Vec<(String, String)>, AttemptError> {
+async fn choices(harness: &AdapterHarness<Slack>, account: &Account) -> Result<Vec<(String, String)>, AttemptError> {
     let connection = a_connection(&a_user());
     let asked =
         ChoicesRequest { option: "channel", query: None, connection: &connection, credentials: &account.credentials };
-    let listed = stage.connector().choices(&asked, stage.clock.now()).await?;
+    let listed = harness.connector().choices(&asked, harness.clock.now()).await?;
     Ok(listed.into_iter().map(|it| (it.value, it.label)).collect())
 }
 
 #[tokio::test]
 async fn an_account_is_a_workspace() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
 
     assert_eq!(account.profile.account_id, "T0LIGHTHOUSE");
     assert_eq!(account.profile.username.as_deref(), Some("lighthouse"));
@@ -29,49 +29,49 @@ async fn an_account_is_a_workspace() {
     assert_eq!(account.profile.profile_url.as_deref(), Some("https://lighthouse.slack.com/"));
     assert!(account.scopes.iter().any(|it| it == "channels:history"), "{:?}", account.scopes);
     assert!(account.credentials.expires_at.is_none() && account.credentials.refresh_token.is_none());
-    assert!(!stage.can_refresh());
+    assert!(!harness.can_refresh());
 }
 
 #[tokio::test]
 async fn the_channels_to_choose_from_are_those_to_which_the_app_was_invited() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let all = [(CHANNEL.to_owned(), "#general".to_owned()), (PRIVATE.to_owned(), "keepers (private)".to_owned())];
 
-    assert_eq!(choices(&stage, &account).await.unwrap(), all);
-    stage.fake.has_pages_of(1);
-    assert_eq!(choices(&stage, &account).await.unwrap(), all);
-    stage.fake.remove_from_channels();
-    assert_eq!(choices(&stage, &account).await.unwrap(), []);
+    assert_eq!(choices(&harness, &account).await.unwrap(), all);
+    harness.fake.has_pages_of(1);
+    assert_eq!(choices(&harness, &account).await.unwrap(), all);
+    harness.fake.remove_from_channels();
+    assert_eq!(choices(&harness, &account).await.unwrap(), []);
 
-    stage.fake.refuses("users.conversations", "missing_scope");
-    assert!(matches!(choices(&stage, &account).await, Err(AttemptError::Unauthorized { .. })));
+    harness.fake.refuses("users.conversations", "missing_scope");
+    assert!(matches!(choices(&harness, &account).await, Err(AttemptError::Unauthorized { .. })));
 }
 
 #[tokio::test]
 async fn every_channel_is_listed_however_short_the_pages_are() {
-    let (stage, account) = stage().await;
-    stage.fake.add_channels(300);
-    stage.fake.has_pages_of(20);
-    assert_eq!(choices(&stage, &account).await.unwrap().len(), 302);
+    let (harness, account) = harness().await;
+    harness.fake.add_channels(300);
+    harness.fake.has_pages_of(20);
+    assert_eq!(choices(&harness, &account).await.unwrap().len(), 302);
 
-    stage.clock.advance(TimeDelta::minutes(1));
-    stage.fake.add_channels(1_500);
-    stage.fake.has_pages_of(999);
-    assert_eq!(choices(&stage, &account).await.unwrap().len(), platforms::MAX_CHOICES);
+    harness.clock.advance(TimeDelta::minutes(1));
+    harness.fake.add_channels(1_500);
+    harness.fake.has_pages_of(999);
+    assert_eq!(choices(&harness, &account).await.unwrap().len(), platforms::MAX_CHOICES);
 
-    stage.clock.advance(TimeDelta::minutes(1));
+    harness.clock.advance(TimeDelta::minutes(1));
     // A cursor follows each page, and no page has anything.
-    stage.fake.has_pages_of(0);
-    assert_eq!(choices(&stage, &account).await.unwrap(), []);
+    harness.fake.has_pages_of(0);
+    assert_eq!(choices(&harness, &account).await.unwrap(), []);
 }
 
 #[tokio::test]
 async fn page_of_an_intermediary_does_not_end_a_grant() {
-    let stage = Stage::<Slack<TokenRotation>>::new().await;
-    stage.connect().await;
+    let harness = AdapterHarness::<Slack<TokenRotation>>::new().await;
+    harness.connect().await;
     for status in [400, 401, 403, 404, 408, 413] {
-        stage.fake.inject_fault(Call::Refresh, InjectedFault::Intermediary { status }, 1);
-        let refusal = stage.refresh().await.unwrap_err();
+        harness.fake.inject_fault(Call::Refresh, InjectedFault::Intermediary { status }, 1);
+        let refusal = harness.refresh().await.unwrap_err();
         assert!(matches!(refusal, RefreshError::Unreachable(_)), "{status}: {refusal:?}");
     }
 }
@@ -79,11 +79,11 @@ async fn page_of_an_intermediary_does_not_end_a_grant() {
 #[tokio::test]
 async fn what_is_no_bot_of_one_workspace_is_not_connected() {
     for (name, value) in [("token_type", json!("user")), ("is_enterprise_install", json!(true))] {
-        let stage = Stage::<Slack>::new().await;
-        stage.fake.add_to_token_response(name, value);
-        let callback = stage.callback_after(Decision::Allow).await;
+        let harness = AdapterHarness::<Slack>::new().await;
+        harness.fake.add_to_token_response(name, value);
+        let callback = harness.callback_after(Decision::Allow).await;
 
-        let refusal = stage.complete(&callback).await.unwrap_err();
+        let refusal = harness.complete(&callback).await.unwrap_err();
 
         assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
     }
@@ -91,30 +91,30 @@ async fn what_is_no_bot_of_one_workspace_is_not_connected() {
 
 #[tokio::test]
 async fn tokens_of_twelve_hours_are_renewed() {
-    let stage = Stage::<Slack<TokenRotation>>::new().await;
-    let account = stage.connect().await;
-    assert_eq!(account.credentials.expires_at, Some(stage.clock.now() + TimeDelta::hours(12)));
+    let harness = AdapterHarness::<Slack<TokenRotation>>::new().await;
+    let account = harness.connect().await;
+    assert_eq!(account.credentials.expires_at, Some(harness.clock.now() + TimeDelta::hours(12)));
 
     // Another user of the workspace continues posting when the first one leaves.
-    let colleague = stage.connect().await;
+    let colleague = harness.connect().await;
     assert!(!colleague.credentials.shares_token_with(&account.credentials));
-    stage.disconnect(&account, &[&colleague]).await;
-    let mut post = stage.post(&colleague, "still here", Vec::new());
-    stage.clock.advance(TimeDelta::hours(13));
-    stage.deliver(&mut post).await.unwrap();
+    harness.disconnect(&account, &[&colleague]).await;
+    let mut post = harness.post(&colleague, "still here", Vec::new());
+    harness.clock.advance(TimeDelta::hours(13));
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.fake.call_count(Call::Revoke), 0);
-    assert_eq!(stage.fake.call_count(Call::Refresh), 1);
+    assert_eq!(harness.fake.call_count(Call::Revoke), 0);
+    assert_eq!(harness.fake.call_count(Call::Refresh), 1);
 }
 
 #[tokio::test]
 async fn removed_app_needs_reconnection() {
     for code in ["account_inactive", "invalid_auth", "token_revoked", "token_expired", "missing_scope"] {
-        let (stage, account) = stage().await;
-        let post = stage.post(&account, "nobody hears", Vec::new());
-        stage.fake.refuses("chat.postMessage", code);
+        let (harness, account) = harness().await;
+        let post = harness.post(&account, "nobody hears", Vec::new());
+        harness.fake.refuses("chat.postMessage", code);
 
-        let error = stage.publish(&post).await.unwrap_err();
+        let error = harness.publish(&post).await.unwrap_err();
 
         assert!(matches!(error, AttemptError::Unauthorized { .. }), "{code}: {error:?}");
     }

@@ -3,13 +3,13 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::{AltText, MimeType};
-use networks::slack::{PRIVATE, Slack};
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use fakes::slack::{PRIVATE, Slack};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::stage::{Post, Stage};
+use platforms::conformance::adapter_harness::{Post, AdapterHarness};
 use platforms::{Account, Step};
 
-use super::{stage, to};
+use super::{harness, to};
 
 fn two() -> Vec<Sample> {
     vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)]
@@ -17,35 +17,35 @@ fn two() -> Vec<Sample> {
 
 #[tokio::test]
 async fn files_go_up_one_by_one_and_are_seen_by_nobody_before() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "two of them", two());
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "two of them", two());
 
-    let first = stage.prepare(&post).await.unwrap();
+    let first = harness.prepare(&post).await.unwrap();
     let Step::Again { progress, .. } = first else { panic!("{first:?}") };
     post.progress = Some(progress);
-    let second = stage.prepare(&post).await.unwrap();
+    let second = harness.prepare(&post).await.unwrap();
     let Step::Ready { progress } = second else { panic!("{second:?}") };
     post.progress = progress;
 
-    assert!(stage.fake.public_posts().is_empty());
-    stage.publish(&post).await.unwrap_err();
-    stage.clock.advance(TimeDelta::seconds(10));
-    assert_eq!(stage.fake.public_posts()[0].media.len(), 2);
-    assert_eq!(stage.fake.call_count(Call::Upload), 2);
+    assert!(harness.fake.public_posts().is_empty());
+    harness.publish(&post).await.unwrap_err();
+    harness.clock.advance(TimeDelta::seconds(10));
+    assert_eq!(harness.fake.public_posts()[0].media.len(), 2);
+    assert_eq!(harness.fake.call_count(Call::Upload), 2);
 }
 
 #[tokio::test]
 async fn shared_file_is_public_once_the_channel_shows_it() {
-    let (stage, account) = stage().await;
-    for channel in [networks::slack::CHANNEL, PRIVATE] {
-        let mut post = stage.due(&account, "look", two()).await;
+    let (harness, account) = harness().await;
+    for channel in [fakes::slack::CHANNEL, PRIVATE] {
+        let mut post = harness.due(&account, "look", two()).await;
         post.options = to(channel);
-        let since = stage.clock.now();
+        let since = harness.clock.now();
 
-        let shared = stage.publish(&post).await.unwrap_err();
-        let early = stage.resolve(&post, since).await;
-        stage.clock.advance(TimeDelta::seconds(10));
-        let later = stage.resolve(&post, since).await;
+        let shared = harness.publish(&post).await.unwrap_err();
+        let early = harness.resolve(&post, since).await;
+        harness.clock.advance(TimeDelta::seconds(10));
+        let later = harness.resolve(&post, since).await;
 
         assert!(matches!(shared, AttemptError::Unknown { may_still_run: true, .. }), "{shared:?}");
         assert!(matches!(early, Resolution::Pending { .. }), "{early:?}");
@@ -56,95 +56,95 @@ async fn shared_file_is_public_once_the_channel_shows_it() {
 }
 
 /// Two pictures, one of them described, in a share that Slack accepts and never shows. It was looked for.
-async fn unshown<'a>(stage: &Stage<Slack>, account: &'a Account) -> (Post<'a>, DateTime<Utc>) {
+async fn unshown<'a>(harness: &AdapterHarness<Slack>, account: &'a Account) -> (Post<'a>, DateTime<Utc>) {
     let mut files = two();
     files[0].attachment.alt_text = Some(AltText::parse("waves").unwrap());
-    let post = stage.due(account, "look", files).await;
-    stage.fake.drop_shares(1);
-    let since = stage.clock.now();
-    let shared = stage.publish(&post).await.unwrap_err();
+    let post = harness.due(account, "look", files).await;
+    harness.fake.drop_shares(1);
+    let since = harness.clock.now();
+    let shared = harness.publish(&post).await.unwrap_err();
     assert!(matches!(shared, AttemptError::Unknown { may_still_run: true, .. }), "{shared:?}");
-    stage.clock.advance(TimeDelta::minutes(4));
-    let early = stage.resolve(&post, since).await;
+    harness.clock.advance(TimeDelta::minutes(4));
+    let early = harness.resolve(&post, since).await;
     assert!(matches!(early, Resolution::Pending { .. }), "{early:?}");
-    stage.clock.advance(TimeDelta::minutes(2));
+    harness.clock.advance(TimeDelta::minutes(2));
     (post, since)
 }
 
 #[tokio::test]
 async fn file_that_somebody_deletes_is_not_sent_again() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "look", two()).await;
-    let since = stage.clock.now();
-    stage.publish(&post).await.unwrap_err();
-    stage.clock.advance(TimeDelta::seconds(10));
-    stage.fake.delete_files();
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "look", two()).await;
+    let since = harness.clock.now();
+    harness.publish(&post).await.unwrap_err();
+    harness.clock.advance(TimeDelta::seconds(10));
+    harness.fake.delete_files();
 
-    let answer = stage.resolve(&post, since).await;
+    let answer = harness.resolve(&post, since).await;
 
     assert!(matches!(&answer, Resolution::Refused { reason } if reason.contains("deleted")), "{answer:?}");
 }
 
 #[tokio::test]
 async fn share_that_never_appears_is_made_again_without_alternative_texts() {
-    let (stage, account) = stage().await;
-    let (mut post, since) = unshown(&stage, &account).await;
+    let (harness, account) = harness().await;
+    let (mut post, since) = unshown(&harness, &account).await;
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
-    assert_eq!(stage.fake.files(), 0, "the first share can no longer appear");
-    let passage = stage.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
+    assert_eq!(harness.fake.files(), 0, "the first share can no longer appear");
+    let passage = harness.deliver(&mut post).await.unwrap();
 
     let [AttemptError::PreparationExpired { reason }, AttemptError::Unknown { .. }] = &passage.errors[..] else {
         panic!("{:?}", passage.errors)
     };
     assert!(reason.contains("uploaded again without alt texts"), "{reason}");
-    let public = stage.fake.public_posts();
+    let public = harness.fake.public_posts();
     assert_eq!((public.len(), &public[0].id), (1, &passage.published.platform_post_id));
     assert!(public[0].media.iter().all(|it| it.alt_text.is_none()));
 }
 
 #[tokio::test]
 async fn share_that_never_appears_twice_ends_the_post() {
-    let (stage, account) = stage().await;
-    let (mut post, since) = unshown(&stage, &account).await;
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
-    let gone = stage.publish(&post).await.unwrap_err();
+    let (harness, account) = harness().await;
+    let (mut post, since) = unshown(&harness, &account).await;
+    assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
+    let gone = harness.publish(&post).await.unwrap_err();
     assert!(matches!(gone, AttemptError::PreparationExpired { .. }), "{gone:?}");
     post.progress = None;
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    stage.fake.drop_shares(1);
-    let since = stage.clock.now();
-    stage.publish(&post).await.unwrap_err();
-    stage.clock.advance(TimeDelta::minutes(6));
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    harness.fake.drop_shares(1);
+    let since = harness.clock.now();
+    harness.publish(&post).await.unwrap_err();
+    harness.clock.advance(TimeDelta::minutes(6));
 
-    let ended = stage.resolve(&post, since).await;
+    let ended = harness.resolve(&post, since).await;
 
     let Resolution::Refused { reason } = ended else { panic!("{ended:?}") };
     assert!(reason.contains("never showed them in the channel"), "{reason}");
-    assert!(stage.fake.public_posts().is_empty() && stage.fake.files() == 0);
+    assert!(harness.fake.public_posts().is_empty() && harness.fake.files() == 0);
 }
 
 /// Otherwise the first share could still appear, next to the second.
 #[tokio::test]
 async fn files_that_cannot_be_deleted_are_not_shared_again() {
-    let (stage, account) = stage().await;
-    let (post, since) = unshown(&stage, &account).await;
-    stage.fake.refuses("files.delete", "cant_delete_file");
-    let kept = stage.resolve(&post, since).await;
+    let (harness, account) = harness().await;
+    let (post, since) = unshown(&harness, &account).await;
+    harness.fake.refuses("files.delete", "cant_delete_file");
+    let kept = harness.resolve(&post, since).await;
     assert!(matches!(kept, Resolution::Pending { .. }), "{kept:?}");
 
-    let since = stage.clock.now() - TimeDelta::minutes(6);
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotFound);
+    let since = harness.clock.now() - TimeDelta::minutes(6);
+    assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
 }
 
 #[tokio::test]
 async fn page_of_an_intermediary_is_no_word_about_a_file() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for call in [Call::Upload, Call::Process] {
         for status in [400, 401, 403, 404, 408, 413] {
-            let post = stage.post(&account, "look", two());
-            stage.fake.inject_fault(call, InjectedFault::Intermediary { status }, 1);
-            let error = stage.prepare(&post).await.unwrap_err();
+            let post = harness.post(&account, "look", two());
+            harness.fake.inject_fault(call, InjectedFault::Intermediary { status }, 1);
+            let error = harness.prepare(&post).await.unwrap_err();
             assert!(matches!(error, AttemptError::RetryLater { .. }), "{call:?} {status}: {error:?}");
         }
     }
@@ -152,102 +152,102 @@ async fn page_of_an_intermediary_is_no_word_about_a_file() {
 
 #[tokio::test]
 async fn uploads_that_slack_forgot_are_made_anew() {
-    let (stage, account) = stage().await;
-    let mut post = stage.due(&account, "again", two()).await;
-    stage.fake.forgets_uploads();
+    let (harness, account) = harness().await;
+    let mut post = harness.due(&account, "again", two()).await;
+    harness.fake.forgets_uploads();
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let passage = harness.deliver(&mut post).await.unwrap();
 
     assert!(
         matches!(passage.errors[..], [AttemptError::PreparationExpired { .. }, AttemptError::Unknown { .. }]),
         "{:?}",
         passage.errors
     );
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 /// Nothing says that the first share failed for its alternative texts: Slack never got it.
 #[tokio::test]
 async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_texts() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut files = two();
     files[0].attachment.alt_text = Some(AltText::parse("waves").unwrap());
-    let mut post = stage.due(&account, "again", files).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    stage.publish(&post).await.unwrap_err();
-    stage.fake.forgets_uploads();
-    assert_eq!(stage.settle(&post, since, true).await, None);
+    let mut post = harness.due(&account, "again", files).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+    harness.publish(&post).await.unwrap_err();
+    harness.fake.forgets_uploads();
+    assert_eq!(harness.settle(&post, since, true).await, None);
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let passage = harness.deliver(&mut post).await.unwrap();
 
     assert!(matches!(passage.errors.first(), Some(AttemptError::PreparationExpired { .. })), "{:?}", passage.errors);
-    let public = stage.fake.public_posts();
+    let public = harness.fake.public_posts();
     assert_eq!((public.len(), public[0].media[0].alt_text.as_deref()), (1, Some("waves")));
 }
 
 #[tokio::test]
 async fn only_pictures_are_described_or_nothing_would_be_shown() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut video = sample(MimeType::Mp4, 1);
     video.attachment.alt_text = Some(AltText::parse("waves").unwrap());
-    let mut post = stage.due(&account, "a film", vec![video]).await;
-    post.options = to(networks::slack::CHANNEL);
-    let since = stage.clock.now();
+    let mut post = harness.due(&account, "a film", vec![video]).await;
+    post.options = to(fakes::slack::CHANNEL);
+    let since = harness.clock.now();
 
-    stage.publish(&post).await.unwrap_err();
-    stage.clock.advance(TimeDelta::seconds(10));
+    harness.publish(&post).await.unwrap_err();
+    harness.clock.advance(TimeDelta::seconds(10));
 
-    let shown = stage.resolve(&post, since).await;
+    let shown = harness.resolve(&post, since).await;
     assert!(matches!(shown, Resolution::Found(_)), "{shown:?}");
 }
 
 #[tokio::test]
 async fn workspace_limit_is_an_error_of_the_file() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (code, words) in [
         ("file_uploads_disabled", "file 1 of 2: the workspace accepts no files"),
         ("storage_limit_reached", "file 1 of 2: the workspace's storage is full"),
         ("file_type_not_allowed", "file 1 of 2: the workspace does not accept files of this type"),
     ] {
-        let post = stage.post(&account, "look", two());
-        stage.fake.refuses("files.getUploadURLExternal", code);
+        let post = harness.post(&account, "look", two());
+        harness.fake.refuses("files.getUploadURLExternal", code);
 
-        let refused = stage.prepare(&post).await.unwrap_err();
+        let refused = harness.prepare(&post).await.unwrap_err();
 
         assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(words)), "{refused:?}");
     }
     for code in ["internal_error", "ratelimited", "team_added_to_org"] {
-        let post = stage.post(&account, "look", two());
-        stage.fake.refuses("files.getUploadURLExternal", code);
-        let error = stage.prepare(&post).await.unwrap_err();
+        let post = harness.post(&account, "look", two());
+        harness.fake.refuses("files.getUploadURLExternal", code);
+        let error = harness.prepare(&post).await.unwrap_err();
         assert!(matches!(error, AttemptError::RetryLater { .. }), "{code}: {error:?}");
     }
 }
 
 #[tokio::test]
 async fn an_upload_that_is_not_confirmed_is_not_shared() {
-    let (stage, account) = stage().await;
-    let post = stage.post(&account, "look", two());
+    let (harness, account) = harness().await;
+    let post = harness.post(&account, "look", two());
     for fault in
         [InjectedFault::HtmlPage, InjectedFault::Refused, InjectedFault::ServerError, InjectedFault::LoseResponse]
     {
-        stage.fake.inject_fault(Call::Upload, fault, 1);
-        let error = stage.prepare(&post).await.unwrap_err();
+        harness.fake.inject_fault(Call::Upload, fault, 1);
+        let error = harness.prepare(&post).await.unwrap_err();
         assert!(matches!(error, AttemptError::RetryLater { .. }), "{fault:?}: {error:?}");
     }
 }
 
 #[tokio::test]
 async fn files_that_were_never_shared_are_certainly_not_there() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "look", two()).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    stage.publish(&post).await.unwrap_err();
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "look", two()).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+    harness.publish(&post).await.unwrap_err();
 
-    assert_eq!(stage.resolve(&post, since).await, Resolution::NotPublished);
-    stage.fake.refuses("files.info", "internal_error");
-    let unclear = stage.resolve(&post, since).await;
+    assert_eq!(harness.resolve(&post, since).await, Resolution::NotPublished);
+    harness.fake.refuses("files.info", "internal_error");
+    let unclear = harness.resolve(&post, since).await;
     assert!(matches!(unclear, Resolution::Pending { .. }), "{unclear:?}");
 }

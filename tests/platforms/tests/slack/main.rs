@@ -7,14 +7,14 @@ mod messages;
 mod strictness;
 
 use domain::options::{OptionValue, Options};
-use networks::slack::Slack;
+use fakes::slack::Slack;
 use platforms::Account;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
-async fn stage() -> (Stage<Slack>, Account) {
-    let stage = Stage::new().await;
-    let account = stage.connect().await;
-    (stage, account)
+async fn harness() -> (AdapterHarness<Slack>, Account) {
+    let harness = AdapterHarness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
 }
 
 fn to(channel: &str) -> Options {

@@ -1,21 +1,21 @@
 //! What the fake refuses, by the documentation.
 
 use http::StatusCode;
-use networks::fake::wire::browser;
-use networks::slack::{CHANNEL, ELSEWHERE};
-use platforms::conformance::network::Network;
+use fakes::fake::wire::browser;
+use fakes::slack::{CHANNEL, ELSEWHERE};
+use platforms::conformance::fake_platform::FakePlatform;
 use reqwest::RequestBuilder;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use super::stage;
+use super::harness;
 
-struct Harness {
+struct WebApi {
     url: String,
     token: String,
 }
 
-impl Harness {
+impl WebApi {
     fn post(&self, method: &str) -> RequestBuilder {
         browser().post(format!("{}/api/{method}", self.url)).bearer_auth(&self.token)
     }
@@ -31,16 +31,16 @@ async fn error_code(request: RequestBuilder) -> String {
     if answer["ok"] == true { "ok".to_owned() } else { answer["error"].as_str().unwrap().to_owned() }
 }
 
-async fn visit() -> (platforms::conformance::stage::Stage<networks::slack::Slack>, Harness) {
-    let (stage, account) = stage().await;
+async fn visit() -> (platforms::conformance::adapter_harness::AdapterHarness<fakes::slack::Slack>, WebApi) {
+    let (harness, account) = harness().await;
     let token = account.credentials.access_token.expose_secret().to_owned();
-    let url = stage.fake.base_url();
-    (stage, Harness { url, token })
+    let url = harness.fake.base_url();
+    (harness, WebApi { url, token })
 }
 
 #[tokio::test]
 async fn a_message_has_to_be_as_it_is_documented() {
-    let (_stage, harness) = visit().await;
+    let (_harness, api) = visit().await;
     let long = "x".repeat(4_001);
     for (body, expected) in [
         (json!({"channel": CHANNEL, "text": "hi", "client_msg_id": "1"}), "invalid_arguments"),
@@ -56,42 +56,42 @@ async fn a_message_has_to_be_as_it_is_documented() {
         (json!([]), "json_not_object"),
         (json!({"channel": CHANNEL, "text": "hi"}), "ok"),
     ] {
-        assert_eq!(error_code(harness.post("chat.postMessage").json(&body)).await, expected, "{body}");
+        assert_eq!(error_code(api.post("chat.postMessage").json(&body)).await, expected, "{body}");
     }
-    let form = harness.post("chat.postMessage").form(&[("channel", CHANNEL), ("text", "hi"), ("link_names", "maybe")]);
+    let form = api.post("chat.postMessage").form(&[("channel", CHANNEL), ("text", "hi"), ("link_names", "maybe")]);
     assert_eq!(error_code(form).await, "invalid_arguments");
-    let plain = harness.post("chat.postMessage").header("content-type", "image/png").body("hi");
+    let plain = api.post("chat.postMessage").header("content-type", "image/png").body("hi");
     assert_eq!(error_code(plain).await, "invalid_post_type");
-    assert_eq!(error_code(harness.post("chat.postMessage").body("hi")).await, "missing_post_type");
+    assert_eq!(error_code(api.post("chat.postMessage").body("hi")).await, "missing_post_type");
 }
 
 #[tokio::test]
 async fn a_call_needs_a_token_that_covers_it() {
-    let (stage, harness) = visit().await;
-    assert_eq!(error_code(harness.post("chat.remind")).await, "unknown_method");
-    assert_eq!(error_code(browser().post(format!("{}/api/auth.test", harness.url))).await, "not_authed");
+    let (harness, api) = visit().await;
+    assert_eq!(error_code(api.post("chat.remind")).await, "unknown_method");
+    assert_eq!(error_code(browser().post(format!("{}/api/auth.test", api.url))).await, "not_authed");
     assert_eq!(
-        error_code(browser().post(format!("{}/api/auth.test", harness.url)).bearer_auth("x")).await,
+        error_code(browser().post(format!("{}/api/auth.test", api.url)).bearer_auth("x")).await,
         "invalid_auth"
     );
     let types = [("types", "im")];
-    assert_eq!(error_code(harness.get("users.conversations").query(&types)).await, "invalid_types");
-    assert_eq!(error_code(harness.get("users.conversations").query(&[("limit", "1000")])).await, "invalid_limit");
+    assert_eq!(error_code(api.get("users.conversations").query(&types)).await, "invalid_types");
+    assert_eq!(error_code(api.get("users.conversations").query(&[("limit", "1000")])).await, "invalid_limit");
     let latest = [("channel", CHANNEL), ("latest", "yesterday")];
-    assert_eq!(error_code(harness.get("conversations.history").query(&latest)).await, "invalid_ts_latest");
+    assert_eq!(error_code(api.get("conversations.history").query(&latest)).await, "invalid_ts_latest");
 
-    stage.fake.set_scope("chat:write");
-    assert_eq!(error_code(harness.get("files.info").query(&[("file", "F1")])).await, "missing_scope");
+    harness.fake.set_scope("chat:write");
+    assert_eq!(error_code(api.get("files.info").query(&[("file", "F1")])).await, "missing_scope");
     let private = [("types", "private_channel")];
-    assert_eq!(error_code(harness.get("users.conversations").query(&private)).await, "missing_scope");
-    stage.fake.revoke();
-    assert_eq!(error_code(harness.post("auth.test")).await, "token_revoked");
+    assert_eq!(error_code(api.get("users.conversations").query(&private)).await, "missing_scope");
+    harness.fake.revoke();
+    assert_eq!(error_code(api.post("auth.test")).await, "token_revoked");
 }
 
 #[tokio::test]
 async fn a_file_is_uploaded_once_in_its_size_and_shared_once() {
-    let (_stage, harness) = visit().await;
-    let announce = |fields: &[(&str, &str)]| harness.post("files.getUploadURLExternal").form(fields);
+    let (_harness, api) = visit().await;
+    let announce = |fields: &[(&str, &str)]| api.post("files.getUploadURLExternal").form(fields);
     assert_eq!(error_code(announce(&[("filename", "a.png")])).await, "missing_argument");
     assert_eq!(error_code(announce(&[("filename", "a.png"), ("length", "0")])).await, "missing_argument");
     assert_eq!(error_code(announce(&[("filename", "a.png"), ("length", "x")])).await, "invalid_arguments");
@@ -109,13 +109,13 @@ async fn a_file_is_uploaded_once_in_its_size_and_shared_once() {
     let upload = |body: &'static str| browser().post(url).header("content-type", "application/octet-stream").body(body);
     let share = |files: Value| {
         let fields = [("channel_id", CHANNEL.to_owned()), ("files", files.to_string())];
-        harness.post("files.completeUploadExternal").form(&fields)
+        api.post("files.completeUploadExternal").form(&fields)
     };
     let file = json!([{"id": id}]);
     assert_eq!(error_code(share(file.clone())).await, "file_not_found", "it is not uploaded");
     for (request, status) in [
         (upload("abcd"), StatusCode::BAD_REQUEST),
-        (upload("abc").bearer_auth(&harness.token), StatusCode::BAD_REQUEST),
+        (upload("abc").bearer_auth(&api.token), StatusCode::BAD_REQUEST),
         (upload("abc"), StatusCode::OK),
         (upload("abc"), StatusCode::GONE),
         (browser().post(format!("{url}x")).body("abc"), StatusCode::NOT_FOUND),
@@ -123,7 +123,7 @@ async fn a_file_is_uploaded_once_in_its_size_and_shared_once() {
         assert_eq!(request.send().await.unwrap().status(), status);
     }
     assert_eq!(
-        error_code(harness.get("files.info").query(&[("file", id)])).await,
+        error_code(api.get("files.info").query(&[("file", id)])).await,
         "file_not_found",
         "it is not shared"
     );
@@ -131,17 +131,17 @@ async fn a_file_is_uploaded_once_in_its_size_and_shared_once() {
     assert_eq!(error_code(share(json!([{"id": id, "alt": "b"}]))).await, "invalid_arguments");
     assert_eq!(error_code(share(file.clone())).await, "ok");
     assert_eq!(error_code(share(file)).await, "file_not_found", "it is shared already");
-    assert_eq!(error_code(harness.get("files.info").query(&[("file", id)])).await, "ok");
+    assert_eq!(error_code(api.get("files.info").query(&[("file", id)])).await, "ok");
 }
 
 #[tokio::test]
 async fn a_method_may_be_called_so_often_in_a_minute() {
-    let (_stage, harness) = visit().await;
+    let (_harness, api) = visit().await;
     for _ in 0..50 {
-        assert_eq!(error_code(harness.get("users.conversations")).await, "ok");
+        assert_eq!(error_code(api.get("users.conversations")).await, "ok");
     }
 
-    let limited = harness.get("users.conversations").send().await.unwrap();
+    let limited = api.get("users.conversations").send().await.unwrap();
 
     assert_eq!(limited.status(), StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(limited.headers()["retry-after"], "60");

@@ -7,9 +7,9 @@ use domain::delivery::AttemptError;
 use domain::testing::noon;
 use domain::token::{Pkce, random_token};
 use egress::AddressPolicy;
-use networks::meta::error::GraphError;
-use networks::threads::{ID, USERNAME};
-use platforms::conformance::network::{Call, Network};
+use fakes::meta::error::GraphError;
+use fakes::threads::{ID, USERNAME};
+use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::{
     AppCredentials, AppSource, AuthorizationRequest, AuthorizeStep, CallbackUrls, Connect, ConnectError, FieldValues,
     MemoryVault, PlatformSettings, RefreshError, Registry, Setup,
@@ -17,11 +17,11 @@ use platforms::{
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::stage;
+use super::harness;
 
 #[tokio::test]
 async fn a_profile_is_connected_with_a_token_of_60_days() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
 
     let profile = &account.profile;
     assert_eq!((profile.account_id.as_str(), profile.username.as_deref()), (ID, Some(USERNAME)));
@@ -30,28 +30,28 @@ async fn a_profile_is_connected_with_a_token_of_60_days() {
     assert!(profile.avatar.as_deref().is_some_and(|it| it.starts_with("https://")));
     assert_eq!(account.scopes, ["threads_basic", "threads_content_publish"]);
     let ends_at = account.credentials.expires_at.unwrap();
-    assert_eq!(Some(ends_at.timestamp()), stage.fake.ends_at());
-    assert_eq!((ends_at - stage.clock.now()).num_days(), 59, "some seconds less than 60 days");
+    assert_eq!(Some(ends_at.timestamp()), harness.fake.ends_at());
+    assert_eq!((ends_at - harness.clock.now()).num_days(), 59, "some seconds less than 60 days");
     assert!(account.credentials.refresh_token.is_none());
 }
 
 #[tokio::test]
 async fn a_token_of_today_is_not_lengthened_and_nothing_is_lost_by_trying() {
-    let (stage, _) = stage().await;
+    let (harness, _) = harness().await;
 
-    let refusal = stage.refresh().await.unwrap_err();
+    let refusal = harness.refresh().await.unwrap_err();
     assert!(matches!(&refusal, RefreshError::Unreachable(words) if words.contains("24 hours")), "{refusal:?}");
-    stage.clock.advance(TimeDelta::days(1));
-    let renewed = stage.refresh().await.unwrap();
+    harness.clock.advance(TimeDelta::days(1));
+    let renewed = harness.refresh().await.unwrap();
 
-    assert_eq!((renewed.expires_at.unwrap() - stage.clock.now()).num_days(), 59);
-    let due_at = stage.publisher().refresh_policy().due_at(&renewed, stage.clock.now());
-    assert!(stage.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
+    assert_eq!((renewed.expires_at.unwrap() - harness.clock.now()).num_days(), 59);
+    let due_at = harness.publisher().refresh_policy().due_at(&renewed, harness.clock.now());
+    assert!(harness.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
 }
 
 #[tokio::test]
 async fn transient_errors_of_meta_end_no_grant() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (error, is_gone) in [
         (GraphError::unavailable(), false),
         (GraphError::limited(5), false),
@@ -60,8 +60,8 @@ async fn transient_errors_of_meta_end_no_grant() {
         (GraphError::removed_app(), true),
         (GraphError::token("Error validating access token", Some(460)), true),
     ] {
-        stage.fake.refuses("me", error.clone());
-        let about = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        harness.fake.refuses("me", error.clone());
+        let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
         let setback = about.unwrap_err();
         assert_eq!(matches!(setback, AttemptError::Unauthorized { .. }), is_gone, "{error:?}: {setback:?}");
     }
@@ -69,16 +69,16 @@ async fn transient_errors_of_meta_end_no_grant() {
 
 #[tokio::test]
 async fn what_is_asked_for_is_in_the_address_and_the_token_is_in_none_of_our_calls() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "hello", Vec::new());
-    stage.deliver(&mut post).await.unwrap();
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "hello", Vec::new());
+    harness.deliver(&mut post).await.unwrap();
 
-    let asked = stage.fake.request_log.all();
+    let asked = harness.fake.request_log.all();
     let page = asked.iter().find(|it| it.request_line.starts_with("GET /oauth/authorize")).unwrap();
     assert!(page.request_line.contains("scope=threads_basic%2Cthreads_content_publish"), "{}", page.request_line);
     let token = account.credentials.access_token.expose_secret();
     assert!(asked.iter().filter(|it| it.request_line.contains("/v1.0/")).all(|it| !it.request_line.contains(token)));
-    assert_eq!(stage.fake.call_count(Call::Exchange), 1);
+    assert_eq!(harness.fake.call_count(Call::Exchange), 1);
 }
 
 fn threads(settings: serde_json::Value) -> Registry<dyn Connect> {

@@ -3,17 +3,17 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
-use networks::meta::error::GraphError;
+use fakes::meta::error::GraphError;
 use platforms::Step;
-use platforms::conformance::network::{Call, Network};
+use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use super::{list, options, stage, text};
+use super::{list, options, harness, text};
 
 #[tokio::test]
 async fn options_become_fields_of_threads() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (given, expected) in [
         (options(&[]), json!({})),
         (options(&[("reply_settings", text("everyone"))]), json!({ "reply_control": "everyone" })),
@@ -33,105 +33,105 @@ async fn options_become_fields_of_threads() {
             json!({ "poll_attachment": { "option_a": "Tea", "option_b": "Coffee", "option_c": "Milk" } }),
         ),
     ] {
-        let mut post = stage.post(&account, &format!("{expected}"), Vec::new());
+        let mut post = harness.post(&account, &format!("{expected}"), Vec::new());
         post.options = given;
-        stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.fake.latest_fields(), expected);
+        harness.deliver(&mut post).await.unwrap();
+        assert_eq!(harness.fake.latest_fields(), expected);
     }
 }
 
 #[tokio::test]
 async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut files = vec![sample(MimeType::Jpeg, 1), sample(MimeType::Mp4, 2), sample(MimeType::Png, 3)];
     files[1].attachment.alt_text = AltText::parse("a lamp that turns").ok();
     files[2].attachment.alt_text = AltText::parse("a boat").ok();
-    let mut post = stage.post(&account, "three of them", files);
+    let mut post = harness.post(&account, "three of them", files);
     post.options = options(&[("reply_settings", text("mentioned_only")), ("topic_tag", text("boats"))]);
 
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
-    let public = stage.fake.public_posts().pop().unwrap();
+    let public = harness.fake.public_posts().pop().unwrap();
     let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
     let expected =
         [(MimeType::Jpeg, None), (MimeType::Mp4, Some("a lamp that turns")), (MimeType::Png, Some("a boat"))];
     assert_eq!(told, expected);
-    assert_eq!(stage.fake.latest_fields(), json!({ "reply_control": "mentioned_only", "topic_tag": "boats" }));
-    assert_eq!((stage.fake.call_count(Call::Upload), stage.fake.containers()), (3, 4), "nothing is made twice");
+    assert_eq!(harness.fake.latest_fields(), json!({ "reply_control": "mentioned_only", "topic_tag": "boats" }));
+    assert_eq!((harness.fake.call_count(Call::Upload), harness.fake.containers()), (3, 4), "nothing is made twice");
     assert!(published.url.unwrap().starts_with("https://www.threads.com/@keeper.ada/post/"));
 }
 
 #[tokio::test]
 async fn a_film_that_threads_does_not_take_is_refused_with_its_place() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for words in ["INVALID_BIT_RATE", "INVALID_ASPEC_RATIO", "FAILED_PROCESSING_AUDIO", "INVALID_AUDIO_CHANNELS"] {
-        stage.fake.spoils(Some(words));
-        let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-        let before = stage.fake.containers();
+        harness.fake.spoils(Some(words));
+        let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+        let before = harness.fake.containers();
 
-        let (error, _) = stage.stepped(&mut post).await;
+        let (error, _) = harness.stepped(&mut post).await;
 
         let said = format!("file 1 of 1 (video/mp4): Threads could not process the file: {words}");
         assert_eq!(error, Some(AttemptError::Refused { reason: said }));
-        assert_eq!(stage.fake.containers(), before + 1, "no other one is tried");
+        assert_eq!(harness.fake.containers(), before + 1, "no other one is tried");
     }
 }
 
 #[tokio::test]
 async fn what_may_pass_is_tried_with_another_container() {
-    let (stage, account) = stage().await;
-    stage.fake.spoils(Some("FAILED_DOWNLOADING_VIDEO"));
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    let lead = stage.lead(&[sample(MimeType::Mp4, 1).attachment]).unwrap();
-    stage.clock.skip_to(post.publish_at - lead);
-    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("one step is not all") };
+    let (harness, account) = harness().await;
+    harness.fake.spoils(Some("FAILED_DOWNLOADING_VIDEO"));
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let lead = harness.lead(&[sample(MimeType::Mp4, 1).attachment]).unwrap();
+    harness.clock.skip_to(post.publish_at - lead);
+    let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("one step is not all") };
     post.progress = Some(progress);
-    let Step::Again { progress, at } = stage.prepare(&post).await.unwrap() else { panic!("it is worked on") };
+    let Step::Again { progress, at } = harness.prepare(&post).await.unwrap() else { panic!("it is worked on") };
     post.progress = Some(progress);
-    stage.clock.skip_to(at);
+    harness.clock.skip_to(at);
     // The one that is made next comes to something.
-    stage.fake.spoils(None);
-    stage.deliver(&mut post).await.unwrap();
+    harness.fake.spoils(None);
+    harness.deliver(&mut post).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_container_that_was_made_long_ago_is_made_anew() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "late", vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)]);
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    stage.clock.advance(TimeDelta::hours(23));
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "late", vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)]);
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    harness.clock.advance(TimeDelta::hours(23));
 
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
 
-    assert_eq!(stage.fake.containers(), 6, "two items and a carousel, twice");
-    stage.deliver(&mut post).await.unwrap();
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.containers(), 6, "two items and a carousel, twice");
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn a_container_on_which_the_work_does_not_end_is_given_up() {
-    let (stage, account) = stage().await;
-    stage.fake.works_for(TimeDelta::hours(5));
-    let mut post = stage.post(&account, "slow", vec![sample(MimeType::Mp4, 1)]);
+    let (harness, account) = harness().await;
+    harness.fake.works_for(TimeDelta::hours(5));
+    let mut post = harness.post(&account, "slow", vec![sample(MimeType::Mp4, 1)]);
 
-    let end = stage.clock.now() + TimeDelta::hours(2);
-    let errors = stage.prepare_until(&mut post, end).await;
+    let end = harness.clock.now() + TimeDelta::hours(2);
+    let errors = harness.prepare_until(&mut post, end).await;
 
     let Some(AttemptError::Refused { reason }) = errors.last() else { panic!("{errors:?}") };
     assert!(errors.len() == 3 && reason.contains("30 minutes"), "{errors:?}");
     // Each look is a call that counts: every half a minute, in the end.
-    assert!(stage.fake.call_count(Call::Process) < 300, "{}", stage.fake.call_count(Call::Process));
+    assert!(harness.fake.call_count(Call::Process) < 300, "{}", harness.fake.call_count(Call::Process));
 }
 
 #[tokio::test]
 async fn near_the_limit_of_calls_it_is_looked_less_often() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let looks = async |percent: u64| {
-        stage.fake.usage.is(percent);
-        let before = stage.fake.call_count(Call::Process);
-        let mut post = stage.post(&account, &format!("at {percent}"), vec![sample(MimeType::Mp4, 1)]);
-        assert_eq!(stage.stepped(&mut post).await.0, None);
-        stage.fake.call_count(Call::Process) - before
+        harness.fake.usage.is(percent);
+        let before = harness.fake.call_count(Call::Process);
+        let mut post = harness.post(&account, &format!("at {percent}"), vec![sample(MimeType::Mp4, 1)]);
+        assert_eq!(harness.stepped(&mut post).await.0, None);
+        harness.fake.call_count(Call::Process) - before
     };
 
     let (usual, near) = (looks(10).await, looks(85).await);
@@ -141,37 +141,37 @@ async fn near_the_limit_of_calls_it_is_looked_less_often() {
 
 #[tokio::test]
 async fn a_profile_that_has_published_all_of_a_day_waits_until_the_first_of_them_is_a_day_old() {
-    let (stage, account) = stage().await;
-    stage.fake.permits(3);
-    stage.fake.publish_manual_post("the day before");
-    stage.clock.advance(TimeDelta::hours(25));
-    let first = stage.clock.now();
+    let (harness, account) = harness().await;
+    harness.fake.permits(3);
+    harness.fake.publish_manual_post("the day before");
+    harness.clock.advance(TimeDelta::hours(25));
+    let first = harness.clock.now();
     for number in 0..3 {
-        stage.fake.publish_manual_post(&format!("by hand {number}"));
-        stage.clock.advance(TimeDelta::minutes(10));
+        harness.fake.publish_manual_post(&format!("by hand {number}"));
+        harness.clock.advance(TimeDelta::minutes(10));
     }
-    let mut post = stage.post(&account, "one more", Vec::new());
+    let mut post = harness.post(&account, "one more", Vec::new());
 
-    let (error, _) = stage.stepped(&mut post).await;
+    let (error, _) = harness.stepped(&mut post).await;
 
     let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = &error else { panic!("{error:?}") };
     assert_eq!(*at, first + TimeDelta::days(1));
     assert_eq!(reason, "the account has used 3 of the 3 posts that Threads allows within a day");
-    assert_eq!(stage.fake.containers(), 0);
+    assert_eq!(harness.fake.containers(), 0);
     // One that is due then may be prepared.
-    let mut post = stage.post(&account, "tomorrow", Vec::new());
+    let mut post = harness.post(&account, "tomorrow", Vec::new());
     post.publish_at = *at + TimeDelta::minutes(1);
-    assert_eq!(stage.stepped(&mut post).await.0, None);
+    assert_eq!(harness.stepped(&mut post).await.0, None);
 }
 
 #[tokio::test]
 async fn words_of_a_refusal_are_those_that_meta_has_for_people() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let error = GraphError::param("Param text is wrong").for_people("Not this", "Leave out the third word.");
-    stage.fake.refuses("threads", error);
-    let mut post = stage.post(&account, "a b c", Vec::new());
+    harness.fake.refuses("threads", error);
+    let mut post = harness.post(&account, "a b c", Vec::new());
 
-    let (setback, _) = stage.stepped(&mut post).await;
+    let (setback, _) = harness.stepped(&mut post).await;
 
     let Some(AttemptError::Refused { reason }) = &setback else { panic!("{setback:?}") };
     assert!(reason.starts_with("Leave out the third word. (Meta trace id A"), "{reason}");

@@ -11,15 +11,15 @@ mod rules;
 mod strictness;
 
 use http::Method;
-use networks::threads::Threads;
+use fakes::threads::Threads;
 use platforms::Account;
 use platforms::conformance::options::{list, options, text};
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
-async fn stage() -> (Stage<Threads>, Account) {
-    let stage = Stage::new().await;
-    let account = stage.connect().await;
-    (stage, account)
+async fn harness() -> (AdapterHarness<Threads>, Account) {
+    let harness = AdapterHarness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
 }
 
 #[tokio::test]

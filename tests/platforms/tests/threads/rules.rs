@@ -7,7 +7,7 @@ use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
 use platforms::Account;
 
-use super::{list, options, stage, text};
+use super::{list, options, harness, text};
 
 fn breaches(account: &Account, text: &str, media: &[Attachment], options: &Options) -> Vec<String> {
     let errors = account.rules.breaches(&PostText::parse(text).unwrap(), media, options);
@@ -24,7 +24,7 @@ fn facts_with_size(width: u32, height: u32) -> Facts {
 
 #[tokio::test]
 async fn a_text_has_500_characters_and_an_emoji_counts_its_bytes() {
-    let (_, account) = stage().await;
+    let (_, account) = harness().await;
     let told = |text: &str| breaches(&account, text, &[], Options::NONE);
 
     assert_eq!(told(&"x".repeat(500)), Vec::<String>::new());
@@ -37,7 +37,7 @@ async fn a_text_has_500_characters_and_an_emoji_counts_its_bytes() {
 
 #[tokio::test]
 async fn a_post_has_5_different_links_the_attached_one_included() {
-    let (_, account) = stage().await;
+    let (_, account) = harness().await;
     let links = |count: usize| (0..count).map(|it| format!("https://{it}.example.com")).collect::<Vec<_>>().join(" ");
     let attached = options(&[("link_attachment", text("https://other.example.com"))]);
 
@@ -51,7 +51,7 @@ async fn a_post_has_5_different_links_the_attached_one_included() {
 
 #[tokio::test]
 async fn a_post_has_20_files_of_the_kinds_that_threads_takes() {
-    let (_, account) = stage().await;
+    let (_, account) = harness().await;
     let told = |files: &[Attachment]| breaches(&account, "look", files, Options::NONE);
     let (image, video) = (an_attachment(1), file(MimeType::Mp4, 1, Facts::default()));
     let mixed: Vec<_> = (0..20).map(|it| if it % 2 == 0 { image.clone() } else { video.clone() }).collect();
@@ -71,7 +71,7 @@ async fn a_post_has_20_files_of_the_kinds_that_threads_takes() {
 
 #[tokio::test]
 async fn files_are_measured_by_what_threads_takes() {
-    let (_, account) = stage().await;
+    let (_, account) = harness().await;
     let told = |file: Attachment| breaches(&account, "look", &[file], Options::NONE).len();
     let (jpeg, mp4) = (MimeType::Jpeg, MimeType::Mp4);
     let film = |facts: Facts| told(file(mp4, 1, facts));
@@ -105,7 +105,7 @@ async fn files_are_measured_by_what_threads_takes() {
 
 #[tokio::test]
 async fn links_and_polls_go_with_a_text_alone() {
-    let (_, account) = stage().await;
+    let (_, account) = harness().await;
     let files = [an_attachment(1)];
     for (name, value) in [("link_attachment", text("https://a.example")), ("poll_options", list(&["Tea", "Coffee"]))] {
         let given = options(&[(name, value)]);

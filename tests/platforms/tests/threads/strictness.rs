@@ -1,23 +1,23 @@
 //! The fake refuses what is not in the documents.
 
-use networks::threads::{ID, Threads};
+use fakes::threads::{ID, Threads};
 use platforms::Account;
-use platforms::conformance::network::Network;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use secrecy::ExposeSecret;
 
-use super::stage;
+use super::harness;
 
-async fn post_status(stage: &Stage<Threads>, account: &Account, fields: &[(&str, &str)]) -> u16 {
+async fn post_status(harness: &AdapterHarness<Threads>, account: &Account, fields: &[(&str, &str)]) -> u16 {
     let client = reqwest::Client::new();
-    let request = client.post(format!("{}/v1.0/{ID}/threads", stage.fake.base_url()));
+    let request = client.post(format!("{}/v1.0/{ID}/threads", harness.fake.base_url()));
     let request = request.bearer_auth(account.credentials.access_token.expose_secret()).form(fields);
     request.send().await.unwrap().status().as_u16()
 }
 
 #[tokio::test]
 async fn unknown_container_fields_are_refused() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let long = "🎉".repeat(126);
     let links = (0..6).map(|it| format!("https://{it}.example.com")).collect::<Vec<_>>().join(" ");
     let text = ("media_type", "TEXT");
@@ -48,20 +48,20 @@ async fn unknown_container_fields_are_refused() {
         vec![("media_type", "CAROUSEL"), ("children", "1")],
         vec![("media_type", "CAROUSEL"), ("children", "1,2")],
     ] {
-        assert_eq!(post_status(&stage, &account, &fields).await, 400, "{fields:?}");
+        assert_eq!(post_status(&harness, &account, &fields).await, 400, "{fields:?}");
     }
-    assert_eq!(stage.fake.containers(), 0);
-    assert_eq!(post_status(&stage, &account, &[text, ("text", "a")]).await, 200);
-    assert!(stage.fake.public_posts().is_empty());
+    assert_eq!(harness.fake.containers(), 0);
+    assert_eq!(post_status(&harness, &account, &[text, ("text", "a")]).await, 200);
+    assert!(harness.fake.public_posts().is_empty());
 }
 
 #[tokio::test]
 async fn nothing_is_published_that_is_not_ready_and_of_nobody_else() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let client = reqwest::Client::new();
     let token = account.credentials.access_token.expose_secret();
     let post = async |path: &str, fields: &[(&str, &str)]| {
-        let request = client.post(format!("{}/v1.0/{path}", stage.fake.base_url())).bearer_auth(token).form(fields);
+        let request = client.post(format!("{}/v1.0/{path}", harness.fake.base_url())).bearer_auth(token).form(fields);
         request.send().await.unwrap()
     };
     let made = post("me/threads", &[("media_type", "TEXT"), ("text", "a")]).await;
@@ -70,10 +70,10 @@ async fn nothing_is_published_that_is_not_ready_and_of_nobody_else() {
 
     let early = post("me/threads_publish", &[("creation_id", container)]).await;
     assert_eq!(early.status(), 400, "it is worked on");
-    stage.clock.advance(chrono::TimeDelta::seconds(1));
+    harness.clock.advance(chrono::TimeDelta::seconds(1));
     assert_eq!(post("17/threads_publish", &[("creation_id", container)]).await.status(), 400, "of another profile");
     assert_eq!(post("me/threads_publish", &[("creation_id", container)]).await.status(), 200);
     assert_eq!(post("me/threads_publish", &[("creation_id", container)]).await.status(), 400, "it is public");
-    let nobody = client.get(format!("{}/v1.0/me", stage.fake.base_url())).send().await.unwrap();
+    let nobody = client.get(format!("{}/v1.0/me", harness.fake.base_url())).send().await.unwrap();
     assert_eq!(nobody.status(), 401);
 }

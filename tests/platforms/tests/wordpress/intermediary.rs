@@ -3,32 +3,32 @@
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use http::Method;
-use platforms::conformance::network::Network;
+use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::samples::sample;
 
-use super::stage;
+use super::harness;
 
 /// What a firewall, a CDN or a web server answers without asking WordPress.
 const STATUSES: [u16; 6] = [400, 401, 403, 404, 408, 413];
 
 #[tokio::test]
 async fn a_page_of_an_intermediary_ends_no_grant() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for status in STATUSES {
-        let block = |method, path| stage.fake.intermediary().block(method, path, status, 1);
+        let block = |method, path| harness.fake.intermediary().block(method, path, status, 1);
         block(Method::GET, "/users/me");
-        let about = stage.publisher().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        let about = harness.publisher().about(&account.profile, &account.credentials, harness.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
         block(Method::GET, "/introspect");
-        let revoked = stage.connector().revoke(&account.credentials, stage.clock.now()).await;
+        let revoked = harness.connector().revoke(&account.credentials, harness.clock.now()).await;
         assert!(matches!(revoked, Err(AttemptError::RetryLater { .. })), "{status}: {revoked:?}");
-        assert_eq!(stage.fake.intermediary().left(), 0);
+        assert_eq!(harness.fake.intermediary().left(), 0);
     }
 }
 
 #[tokio::test]
 async fn a_page_of_an_intermediary_ends_no_post() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut sent = 0;
     for status in STATUSES {
         for (method, path) in [
@@ -39,13 +39,13 @@ async fn a_page_of_an_intermediary_ends_no_post() {
             // The public call.
             (Method::POST, "/wp/v2/posts/"),
         ] {
-            let mut post = stage.post(&account, &format!("{status} {method} {path}"), vec![sample(MimeType::Png, 1)]);
+            let mut post = harness.post(&account, &format!("{status} {method} {path}"), vec![sample(MimeType::Png, 1)]);
             if path.ends_with('/') {
-                stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+                harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
             }
-            stage.fake.intermediary().block(method, path, status, 1);
+            harness.fake.intermediary().block(method, path, status, 1);
 
-            let passage = stage.deliver(&mut post).await;
+            let passage = harness.deliver(&mut post).await;
 
             sent += 1;
             let errors = passage.unwrap_or_else(|it| panic!("{status} {path}: {it:?}")).errors;
@@ -53,7 +53,7 @@ async fn a_page_of_an_intermediary_ends_no_post() {
                 matches!(&errors[..], [AttemptError::RetryLater { .. } | AttemptError::Unknown { .. }]),
                 "{status}: {errors:?}"
             );
-            assert_eq!((stage.fake.public_posts().len(), stage.fake.keeps()), (sent, (sent, sent)), "{status} {path}");
+            assert_eq!((harness.fake.public_posts().len(), harness.fake.keeps()), (sent, (sent, sent)), "{status} {path}");
         }
     }
 }

@@ -12,14 +12,14 @@ mod posts;
 mod troubles;
 
 use domain::options::{OptionValue, Options};
-use networks::wordpress::Wordpress;
+use fakes::wordpress::Wordpress;
 use platforms::Account;
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 
-async fn stage() -> (Stage<Wordpress>, Account) {
-    let stage = Stage::new().await;
-    let account = stage.connect().await;
-    (stage, account)
+async fn harness() -> (AdapterHarness<Wordpress>, Account) {
+    let harness = AdapterHarness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
 }
 
 fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {

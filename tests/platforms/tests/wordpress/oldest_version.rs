@@ -1,25 +1,25 @@
 //! WordPress 5.6, where a password cannot ask which one it is.
 
 use domain::delivery::AttemptError;
-use networks::wordpress::SiteQuirk;
+use fakes::wordpress::SiteQuirk;
 
-use super::stage;
+use super::harness;
 
 #[tokio::test]
 async fn a_site_of_the_oldest_version_deletes_the_right_password() {
-    let (stage, first) = stage().await;
-    stage.fake.is_odd(SiteQuirk::LacksIntrospection);
-    let second = stage.connect().await;
-    let names = stage.fake.passwords();
+    let (harness, first) = harness().await;
+    harness.fake.is_odd(SiteQuirk::LacksIntrospection);
+    let second = harness.connect().await;
+    let names = harness.fake.passwords();
 
-    stage.connector().revoke(&first.credentials, stage.clock.now()).await.unwrap();
-    assert_eq!(stage.fake.passwords(), [names[0].clone(), names[2].clone()]);
-    stage.connector().revoke(&second.credentials, stage.clock.now()).await.unwrap();
-    assert_eq!(stage.fake.passwords(), ["by hand"]);
+    harness.connector().revoke(&first.credentials, harness.clock.now()).await.unwrap();
+    assert_eq!(harness.fake.passwords(), [names[0].clone(), names[2].clone()]);
+    harness.connector().revoke(&second.credentials, harness.clock.now()).await.unwrap();
+    assert_eq!(harness.fake.passwords(), ["by hand"]);
 
     // Nothing tells which one a person has made: theirs are left alone.
-    let by_hand = stage.connect_directly().await.unwrap();
-    let left = stage.connector().revoke(&by_hand.credentials, stage.clock.now()).await.unwrap_err();
+    let by_hand = harness.connect_directly().await.unwrap();
+    let left = harness.connector().revoke(&by_hand.credentials, harness.clock.now()).await.unwrap_err();
     assert!(matches!(&left, AttemptError::Refused { reason } if reason.contains("dashboard")), "{left:?}");
-    assert_eq!(stage.fake.passwords(), ["by hand"]);
+    assert_eq!(harness.fake.passwords(), ["by hand"]);
 }

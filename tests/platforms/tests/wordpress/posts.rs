@@ -2,31 +2,31 @@
 
 use domain::delivery::AttemptError;
 use domain::options::OptionValue;
-use networks::wordpress::SiteQuirk;
-use platforms::conformance::network::Network;
+use fakes::wordpress::SiteQuirk;
+use platforms::conformance::fake_platform::FakePlatform;
 
-use super::{list, options, stage};
+use super::{list, options, harness};
 
 #[tokio::test]
 async fn the_first_line_is_the_title_and_the_rest_stands_below_it() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "Storm & rain\n\nThe ferry stays in.\n[gallery]", Vec::new());
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "Storm & rain\n\nThe ferry stays in.\n[gallery]", Vec::new());
 
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
-    let [title, content, _, status, slug] = stage.fake.latest().unwrap();
+    let [title, content, _, status, slug] = harness.fake.latest().unwrap();
     assert_eq!((title.as_str(), status.as_str(), slug.as_str()), ("Storm &amp; rain", "publish", "storm-rain"));
     let paragraph = "<p>The ferry stays in.<br>&#91;gallery]</p>";
     assert_eq!(content, format!("<!-- wp:paragraph -->\n{paragraph}\n<!-- /wp:paragraph -->"));
-    assert_eq!(published.url, Some(format!("{}/storm-rain/", stage.fake.home())));
+    assert_eq!(published.url, Some(format!("{}/storm-rain/", harness.fake.home())));
     assert_eq!(published.at, post.publish_at);
 }
 
 #[tokio::test]
 async fn a_post_says_what_its_options_say() {
-    let (stage, account) = stage().await;
-    stage.fake.add_category("News & \"views\"");
-    let mut post = stage.post(&account, "one line\nand another", Vec::new());
+    let (harness, account) = harness().await;
+    harness.fake.add_category("News & \"views\"");
+    let mut post = harness.post(&account, "one line\nand another", Vec::new());
     post.options = options([
         ("title", "Its own <title>".into()),
         ("excerpt", "In short".into()),
@@ -35,24 +35,24 @@ async fn a_post_says_what_its_options_say() {
         ("tags", list(&["boats", "Q&A", "boats "])),
     ]);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let [title, content, excerpt, _, slug] = stage.fake.latest().unwrap();
+    let [title, content, excerpt, _, slug] = harness.fake.latest().unwrap();
     assert_eq!((title.as_str(), excerpt.as_str(), slug.as_str()), ("Its own &lt;title&gt;", "In short", "of-its-own"));
     assert!(content.contains("<p>one line<br>and another</p>"), "{content}");
-    assert_eq!(stage.fake.latest_terms("categories"), ["News &amp; \"views\""]);
-    assert_eq!(stage.fake.latest_terms("tags"), ["boats", "Q&amp;A", "boats"]);
+    assert_eq!(harness.fake.latest_terms("categories"), ["News &amp; \"views\""]);
+    assert_eq!(harness.fake.latest_terms("tags"), ["boats", "Q&amp;A", "boats"]);
 }
 
 #[tokio::test]
 async fn a_category_is_made_by_those_who_may() {
     for (role, is_made) in [("author", false), ("editor", true)] {
-        let (stage, account) = stage().await;
-        stage.fake.set_role(role);
-        let mut post = stage.post(&account, "a new category", Vec::new());
+        let (harness, account) = harness().await;
+        harness.fake.set_role(role);
+        let mut post = harness.post(&account, "a new category", Vec::new());
         post.options = options([("categories", list(&["Storms"]))]);
 
-        match stage.deliver(&mut post).await {
+        match harness.deliver(&mut post).await {
             Ok(_) => assert!(is_made, "{role}"),
             Err(AttemptError::Refused { reason }) if !is_made => {
                 assert!(
@@ -62,50 +62,50 @@ async fn a_category_is_made_by_those_who_may() {
             }
             Err(error) => panic!("{role}: {error:?}"),
         }
-        assert_eq!(stage.fake.public_posts().len(), usize::from(is_made));
+        assert_eq!(harness.fake.public_posts().len(), usize::from(is_made));
     }
 }
 
 #[tokio::test]
 async fn private_post_is_not_public() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for status in ["private", "pending", "draft"] {
-        let mut post = stage.post(&account, &format!("to be {status}"), Vec::new());
+        let mut post = harness.post(&account, &format!("to be {status}"), Vec::new());
         post.options = options([("status", OptionValue::from(status))]);
 
-        let published = stage.deliver(&mut post).await.unwrap().published;
-        let since = stage.clock.now();
-        let found = stage.settle(&post, since, false).await;
+        let published = harness.deliver(&mut post).await.unwrap().published;
+        let since = harness.clock.now();
+        let found = harness.settle(&post, since, false).await;
 
         assert_eq!(found.unwrap().platform_post_id, published.platform_post_id);
-        let [title, _, _, kept, slug] = stage.fake.latest().unwrap();
+        let [title, _, _, kept, slug] = harness.fake.latest().unwrap();
         assert_eq!((title, kept.as_str()), (format!("to be {status}"), status));
         assert!(!slug.starts_with("sps-"), "{slug}");
     }
-    assert!(stage.fake.public_posts().is_empty());
+    assert!(harness.fake.public_posts().is_empty());
 }
 
 #[tokio::test]
 async fn two_posts_of_one_title_have_addresses_of_their_own() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut links = Vec::new();
     for _ in 0..2 {
-        let mut post = stage.post(&account, "Tides", Vec::new());
-        links.extend(stage.deliver(&mut post).await.unwrap().published.url);
+        let mut post = harness.post(&account, "Tides", Vec::new());
+        links.extend(harness.deliver(&mut post).await.unwrap().published.url);
     }
-    let home = stage.fake.home();
+    let home = harness.fake.home();
     assert_eq!(links, [format!("{home}/tides/"), format!("{home}/tides-2/")]);
 }
 
 #[tokio::test]
 async fn plugin_that_holds_a_post_back_is_reported() {
-    let (stage, account) = stage().await;
-    stage.fake.is_odd(SiteQuirk::ReviewsEverything);
-    let mut post = stage.post(&account, "held back", Vec::new());
+    let (harness, account) = harness().await;
+    harness.fake.is_odd(SiteQuirk::ReviewsEverything);
+    let mut post = harness.post(&account, "held back", Vec::new());
 
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
 
     let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     assert!(reason.contains("the status pending"), "{reason}");
-    assert_eq!(stage.fake.keeps().0, 1, "it waits for its review");
+    assert_eq!(harness.fake.keeps().0, 1, "it waits for its review");
 }

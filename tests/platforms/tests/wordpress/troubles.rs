@@ -3,94 +3,94 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::sample;
 
-use super::stage;
+use super::harness;
 
 #[tokio::test]
 async fn a_draft_whose_answer_was_lost_is_found_again() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (number, fault) in
         [InjectedFault::LoseResponse, InjectedFault::ServerErrorAfter, InjectedFault::CutBefore].into_iter().enumerate()
     {
         // The first is the look for a draft, the second makes it.
         for count in [1, 2, 3] {
-            stage.fake.inject_fault(Call::Process, fault, count);
-            let mut post = stage.post(&account, &format!("{fault:?} {count}"), vec![sample(MimeType::Png, 1)]);
+            harness.fake.inject_fault(Call::Process, fault, count);
+            let mut post = harness.post(&account, &format!("{fault:?} {count}"), vec![sample(MimeType::Png, 1)]);
 
-            let passage = stage.deliver(&mut post).await.unwrap();
+            let passage = harness.deliver(&mut post).await.unwrap();
 
             assert_eq!(passage.errors.len(), count, "{fault:?}");
             let sent = number * 3 + count;
-            assert_eq!((stage.fake.public_posts().len(), stage.fake.keeps()), (sent, (sent, sent)), "{fault:?}");
+            assert_eq!((harness.fake.public_posts().len(), harness.fake.keeps()), (sent, (sent, sent)), "{fault:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_file_whose_answer_was_lost_is_found_again() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for fault in [InjectedFault::LoseResponse, InjectedFault::ServerErrorAfter] {
-        stage.fake.inject_fault(Call::Upload, fault, 1);
-        let mut post = stage.post(&account, "with a file", vec![sample(MimeType::Png, 1)]);
-        stage.deliver(&mut post).await.unwrap();
+        harness.fake.inject_fault(Call::Upload, fault, 1);
+        let mut post = harness.post(&account, "with a file", vec![sample(MimeType::Png, 1)]);
+        harness.deliver(&mut post).await.unwrap();
     }
-    assert_eq!(stage.fake.keeps(), (2, 2));
+    assert_eq!(harness.fake.keeps(), (2, 2));
 }
 
 #[tokio::test]
 async fn a_lost_answer_is_settled_by_reading_the_post_and_not_by_another_call() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "read back", Vec::new()).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let lost = stage.publish(&post).await.unwrap_err();
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "read back", Vec::new()).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let lost = harness.publish(&post).await.unwrap_err();
     assert!(matches!(lost, AttemptError::Unknown { may_still_run: true, .. }), "{lost:?}");
 
-    let Resolution::Found(found) = stage.resolve(&post, since).await else { panic!("it is there") };
+    let Resolution::Found(found) = harness.resolve(&post, since).await else { panic!("it is there") };
 
-    assert_eq!((found.platform_post_id, found.at), (stage.fake.public_posts()[0].id.clone(), post.publish_at));
-    assert_eq!(stage.fake.call_count(Call::Publish), 1);
+    assert_eq!((found.platform_post_id, found.at), (harness.fake.public_posts()[0].id.clone(), post.publish_at));
+    assert_eq!(harness.fake.call_count(Call::Publish), 1);
 }
 
 #[tokio::test]
 async fn a_draft_that_somebody_deleted_is_made_anew() {
-    let (stage, account) = stage().await;
-    let mut post = stage.due(&account, "deleted meanwhile", Vec::new()).await;
-    stage.fake.delete_drafts();
+    let (harness, account) = harness().await;
+    let mut post = harness.due(&account, "deleted meanwhile", Vec::new()).await;
+    harness.fake.delete_drafts();
 
-    let passage = stage.deliver(&mut post).await;
+    let passage = harness.deliver(&mut post).await;
 
     // The stored progress names the old draft, which is gone for the public call alone.
     let passage = passage.unwrap();
     assert!(matches!(passage.errors.as_slice(), [AttemptError::PreparationExpired { .. }]), "{:?}", passage.errors);
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn a_post_that_was_deleted_after_a_lost_call_is_not_made_again() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "unknown outcome, and deleted", Vec::new()).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    stage.publish(&post).await.unwrap_err();
-    stage.fake.delete_drafts();
-    stage.clock.advance(TimeDelta::minutes(2));
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "unknown outcome, and deleted", Vec::new()).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+    harness.publish(&post).await.unwrap_err();
+    harness.fake.delete_drafts();
+    harness.clock.advance(TimeDelta::minutes(2));
 
-    let answer = stage.resolve(&post, since).await;
+    let answer = harness.resolve(&post, since).await;
 
     assert!(matches!(&answer, Resolution::Refused { reason } if reason.contains("deleted")), "{answer:?}");
 }
 
 #[tokio::test]
 async fn a_firewall_and_a_maintenance_are_waited_out() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for call in [Call::Process, Call::Upload] {
         for fault in [InjectedFault::Unavailable, InjectedFault::RateLimited { retry_after: TimeDelta::seconds(5) }] {
-            stage.fake.inject_fault(call, fault, 1);
-            let mut post = stage.post(&account, &format!("{call:?} {fault:?}"), vec![sample(MimeType::Png, 1)]);
-            let passage = stage.deliver(&mut post).await.unwrap();
+            harness.fake.inject_fault(call, fault, 1);
+            let mut post = harness.post(&account, &format!("{call:?} {fault:?}"), vec![sample(MimeType::Png, 1)]);
+            let passage = harness.deliver(&mut post).await.unwrap();
             assert!(matches!(passage.errors.as_slice(), [AttemptError::RetryLater { .. }]), "{:?}", passage.errors);
         }
     }

@@ -2,17 +2,17 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Resolution};
-use platforms::conformance::network::{Call, InjectedFault, Network};
-use platforms::conformance::stage::{Post, Stage};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::adapter_harness::{Post, AdapterHarness};
 use serde_json::json;
 
-use super::{X, stage};
+use super::{X, harness};
 
 /// Publishes; the outcome is unknown. Returns when the call began.
-async fn with_unknown_outcome(stage: &Stage<X>, post: &Post<'_>, fault: InjectedFault) -> DateTime<Utc> {
-    let began = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, fault, 1);
-    let error = stage.publish(post).await.unwrap_err();
+async fn with_unknown_outcome(harness: &AdapterHarness<X>, post: &Post<'_>, fault: InjectedFault) -> DateTime<Utc> {
+    let began = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, fault, 1);
+    let error = harness.publish(post).await.unwrap_err();
     assert!(matches!(error, AttemptError::Unknown { .. }), "{error:?}");
     began
 }
@@ -20,62 +20,62 @@ async fn with_unknown_outcome(stage: &Stage<X>, post: &Post<'_>, fault: Injected
 #[tokio::test]
 async fn post_is_found_behind_the_first_page() {
     for count in [25, 99, 250] {
-        let (stage, account) = stage().await;
-        let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-        let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseResponse).await;
-        stage.fake.publish_manual_posts(count);
+        let (harness, account) = harness().await;
+        let post = harness.due(&account, "a lighthouse", Vec::new()).await;
+        let began = with_unknown_outcome(&harness, &post, InjectedFault::LoseResponse).await;
+        harness.fake.publish_manual_posts(count);
 
-        let found = stage.resolve(&post, began).await;
+        let found = harness.resolve(&post, began).await;
 
         assert!(matches!(found, Resolution::Found(_)), "{count}: {found:?}");
-        assert_eq!(stage.fake.posts_read(), count + 1);
+        assert_eq!(harness.fake.posts_read(), count + 1);
     }
 }
 
 #[tokio::test]
 async fn missing_post_is_not_there_only_after_the_last_page() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-    let began = with_unknown_outcome(&stage, &post, InjectedFault::CutBefore).await;
-    stage.fake.publish_manual_posts(250);
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "a lighthouse", Vec::new()).await;
+    let began = with_unknown_outcome(&harness, &post, InjectedFault::CutBefore).await;
+    harness.fake.publish_manual_posts(250);
 
-    assert_eq!(stage.resolve(&post, began).await, Resolution::NotFound);
+    assert_eq!(harness.resolve(&post, began).await, Resolution::NotFound);
 
-    assert_eq!(stage.fake.posts_read(), 250);
+    assert_eq!(harness.fake.posts_read(), 250);
 }
 
 /// Each post that is read is billed.
 #[tokio::test]
 async fn look_up_stops_at_the_page_that_has_the_post() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-    stage.fake.publish_manual_posts(250);
-    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseResponse).await;
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "a lighthouse", Vec::new()).await;
+    harness.fake.publish_manual_posts(250);
+    let began = with_unknown_outcome(&harness, &post, InjectedFault::LoseResponse).await;
 
-    assert!(matches!(stage.resolve(&post, began).await, Resolution::Found(_)));
+    assert!(matches!(harness.resolve(&post, began).await, Resolution::Found(_)));
 
-    assert_eq!((stage.fake.posts_read(), stage.fake.call_count(Call::LookUp)), (100, 1));
+    assert_eq!((harness.fake.posts_read(), harness.fake.call_count(Call::LookUp)), (100, 1));
 }
 
 #[tokio::test]
 async fn look_up_of_too_many_posts_is_unclear_and_bounded() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseResponse).await;
-    stage.fake.publish_manual_posts(1_100);
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "a lighthouse", Vec::new()).await;
+    let began = with_unknown_outcome(&harness, &post, InjectedFault::LoseResponse).await;
+    harness.fake.publish_manual_posts(1_100);
 
-    let unclear = stage.resolve(&post, began).await;
+    let unclear = harness.resolve(&post, began).await;
 
     assert!(matches!(unclear, Resolution::Pending { .. }), "{unclear:?}");
-    assert_eq!(stage.fake.posts_read(), 1_000);
+    assert_eq!(harness.fake.posts_read(), 1_000);
 }
 
 /// X says with `meta` whether a list is complete, and with `errors` what is missing.
 #[tokio::test]
 async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "a lighthouse", Vec::new()).await;
-    let began = with_unknown_outcome(&stage, &post, InjectedFault::CutBefore).await;
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "a lighthouse", Vec::new()).await;
+    let began = with_unknown_outcome(&harness, &post, InjectedFault::CutBefore).await;
     let hidden =
         json!({ "title": "Authorization Error", "type": "https://api.x.com/2/problems/not-authorized-for-resource" });
     for list in [
@@ -84,8 +84,8 @@ async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
         json!({ "meta": { "result_count": 3 } }),
         json!({ "meta": { "result_count": 0 }, "errors": [hidden] }),
     ] {
-        stage.fake.refuses("/2/users/", 200, list.clone());
-        let unclear = stage.resolve(&post, began).await;
+        harness.fake.refuses("/2/users/", 200, list.clone());
+        let unclear = harness.resolve(&post, began).await;
         assert!(matches!(unclear, Resolution::Pending { .. }), "{list}: {unclear:?}");
     }
 }
@@ -93,13 +93,13 @@ async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
 /// X counts a text that begins with a mention as a reply.
 #[tokio::test]
 async fn post_that_begins_with_a_mention_is_found() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "@XDevelopers look at this", Vec::new());
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "@XDevelopers look at this", Vec::new());
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.fake.call_count(Call::Publish), 1);
+    assert_eq!(harness.fake.call_count(Call::Publish), 1);
 }
 
 #[tokio::test]
@@ -109,30 +109,30 @@ async fn text_is_recognized_whatever_x_makes_of_its_links() {
         "see Example.com/about and https://example.org/a?b=c&d=e, or not",
         "https://example.com/a example.com & <example.net/>",
     ] {
-        let (stage, account) = stage().await;
-        let mut post = stage.post(&account, text, Vec::new());
-        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+        let (harness, account) = harness().await;
+        let mut post = harness.post(&account, text, Vec::new());
+        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
-        stage.deliver(&mut post).await.unwrap();
+        harness.deliver(&mut post).await.unwrap();
 
-        assert_eq!(stage.fake.call_count(Call::Publish), 1, "{text}");
+        assert_eq!(harness.fake.call_count(Call::Publish), 1, "{text}");
     }
 }
 
 #[tokio::test]
 async fn long_text_is_recognized_by_both_spellings_of_its_field() {
     for is_renamed in [false, true] {
-        let (stage, account) = stage().await;
-        stage.fake.set_subscription("Premium");
+        let (harness, account) = harness().await;
+        harness.fake.set_subscription("Premium");
         if is_renamed {
-            stage.fake.rename_fields();
+            harness.fake.rename_fields();
         }
         let text = format!("example.com {}", "a long story & a good one ".repeat(20));
-        let post = stage.due(&account, &text, Vec::new()).await;
-        let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseResponse).await;
-        stage.fake.publish_manual_posts(120);
+        let post = harness.due(&account, &text, Vec::new()).await;
+        let began = with_unknown_outcome(&harness, &post, InjectedFault::LoseResponse).await;
+        harness.fake.publish_manual_posts(120);
 
-        let found = stage.resolve(&post, began).await;
+        let found = harness.resolve(&post, began).await;
 
         assert!(matches!(found, Resolution::Found(_)), "{is_renamed}: {found:?}");
     }
@@ -141,23 +141,23 @@ async fn long_text_is_recognized_by_both_spellings_of_its_field() {
 /// The earlier call made the post, and lists are behind by more than the settle time.
 #[tokio::test]
 async fn duplicate_of_an_unlisted_post_is_looked_up_until_it_is_listed() {
-    let (stage, account) = stage().await;
-    stage.fake.lists_after(TimeDelta::minutes(10));
-    let post = stage.due(&account, "good morning", Vec::new()).await;
-    let began = with_unknown_outcome(&stage, &post, InjectedFault::LoseResponse).await;
-    stage.clock.advance(TimeDelta::minutes(2));
-    assert_eq!(stage.resolve(&post, began).await, Resolution::NotFound);
+    let (harness, account) = harness().await;
+    harness.fake.lists_after(TimeDelta::minutes(10));
+    let post = harness.due(&account, "good morning", Vec::new()).await;
+    let began = with_unknown_outcome(&harness, &post, InjectedFault::LoseResponse).await;
+    harness.clock.advance(TimeDelta::minutes(2));
+    assert_eq!(harness.resolve(&post, began).await, Resolution::NotFound);
 
     for duplicate in [
         None,
         Some(json!({ "title": "Forbidden", "type": "https://api.x.com/2/problems/duplicate-rules", "status": 403 })),
     ] {
         if let Some(body) = duplicate {
-            stage.fake.refuses("/2/tweets", 403, body);
+            harness.fake.refuses("/2/tweets", 403, body);
         }
-        let error = stage.publish(&post).await.unwrap_err();
+        let error = harness.publish(&post).await.unwrap_err();
         assert!(matches!(&error, AttemptError::Duplicate { .. }), "{error:?}");
     }
-    stage.clock.advance(TimeDelta::minutes(10));
-    assert!(matches!(stage.resolve(&post, began).await, Resolution::Found(_)));
+    harness.clock.advance(TimeDelta::minutes(10));
+    assert!(matches!(harness.resolve(&post, began).await, Resolution::Found(_)));
 }

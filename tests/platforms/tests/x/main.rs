@@ -11,18 +11,18 @@ use domain::media::{AltText, MimeType};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
-use networks::x::{HANDLE, ID, X};
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use fakes::x::{HANDLE, ID, X};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::options::{list, options, text};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::stage::Stage;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{Account, Step};
 use serde_json::{Value, json};
 
-async fn stage() -> (Stage<X>, Account) {
-    let stage = Stage::new().await;
-    let account = stage.connect().await;
-    (stage, account)
+async fn harness() -> (AdapterHarness<X>, Account) {
+    let harness = AdapterHarness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
 }
 
 /// A video of nine parts.
@@ -35,24 +35,24 @@ fn long_video() -> Sample {
 
 #[tokio::test]
 async fn account_has_its_numeric_id_and_premium_text_limit() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     assert_eq!((account.profile.account_id.as_str(), account.profile.username.as_deref()), (ID, Some(HANDLE)));
     assert_eq!(account.profile.avatar.as_deref(), Some("https://pbs.twimg.com/profile_images/1/a.jpg"));
     let long = PostText::parse(&"x".repeat(281)).unwrap();
     assert!(!account.rules.breaches(&long, &[], &Options::default()).is_empty());
 
-    stage.fake.set_subscription("Premium");
-    let now = stage.clock.now();
-    let about = stage.publisher().about(&account.profile, &account.credentials, now).await.unwrap().unwrap();
+    harness.fake.set_subscription("Premium");
+    let now = harness.clock.now();
+    let about = harness.publisher().about(&account.profile, &account.credentials, now).await.unwrap().unwrap();
 
     assert!(about.rules.breaches(&long, &[], &Options::default()).is_empty());
-    let mut post = stage.post(&account, long.as_str(), Vec::new());
-    stage.deliver(&mut post).await.unwrap();
+    let mut post = harness.post(&account, long.as_str(), Vec::new());
+    harness.deliver(&mut post).await.unwrap();
 }
 
 #[tokio::test]
 async fn options_become_fields_of_x() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (given, expected) in [
         (options(&[("reply_settings", text("everyone"))]), json!({})),
         (options(&[("reply_settings", text("mentioned_users"))]), json!({ "reply_settings": "mentionedUsers" })),
@@ -77,20 +77,20 @@ async fn options_become_fields_of_x() {
             json!({ "community_id": "1493446837214187523", "made_with_ai": true }),
         ),
     ] {
-        let mut post = stage.post(&account, &format!("{expected}"), Vec::new());
+        let mut post = harness.post(&account, &format!("{expected}"), Vec::new());
         post.options = given;
-        stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.fake.latest_fields(), expected);
+        harness.deliver(&mut post).await.unwrap();
+        assert_eq!(harness.fake.latest_fields(), expected);
     }
-    let mut post = stage.post(&account, "in a community", Vec::new());
+    let mut post = harness.post(&account, "in a community", Vec::new());
     post.options = options(&[("community", text("cats"))]);
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("option community")), "{refused:?}");
 }
 
 #[tokio::test]
 async fn a_poll_is_checked_when_it_is_scheduled() {
-    let (_, account) = stage().await;
+    let (_, account) = harness().await;
     let files = [sample(MimeType::Png, 1).attachment];
     let poll = options(&[("poll_options", list(&["Tea", "Coffee"]))]);
     let errors = account.rules.breaches(&PostText::parse("which?").unwrap(), &files, &poll);
@@ -121,66 +121,66 @@ async fn a_poll_is_checked_when_it_is_scheduled() {
 
 #[tokio::test]
 async fn a_poll_whose_answer_was_lost_is_found() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "which?", Vec::new());
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "which?", Vec::new());
     post.options = options(&[("poll_options", list(&["Tea", "Coffee"]))]);
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!((stage.fake.public_posts().len(), stage.fake.call_count(Call::Publish)), (1, 1));
+    assert_eq!((harness.fake.public_posts().len(), harness.fake.call_count(Call::Publish)), (1, 1));
 }
 
 #[tokio::test]
 async fn pictures_go_up_with_one_call_each_and_their_words() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let mut files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2), sample(MimeType::Webp, 3)];
     files[1].attachment.alt_text = Some(AltText::parse("a lamp").unwrap());
-    let mut post = stage.post(&account, "three of them", files);
+    let mut post = harness.post(&account, "three of them", files);
 
-    let published = stage.deliver(&mut post).await.unwrap().published;
+    let published = harness.deliver(&mut post).await.unwrap().published;
 
-    let public = stage.fake.public_posts().pop().unwrap();
+    let public = harness.fake.public_posts().pop().unwrap();
     let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
     assert_eq!(told, [(MimeType::Png, None), (MimeType::Jpeg, Some("a lamp")), (MimeType::Webp, None)]);
-    assert_eq!(stage.fake.call_count(Call::Upload), 3);
+    assert_eq!(harness.fake.call_count(Call::Upload), 3);
     let address = format!("https://x.com/{HANDLE}/status/{}", published.platform_post_id);
     assert_eq!(published.url, Some(address));
 }
 
 #[tokio::test]
 async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let video = long_video();
-    let mut post = stage.post(&account, "a film", vec![video.clone()]);
-    stage.clock.skip_to(post.publish_at - stage.lead(std::slice::from_ref(&video.attachment)).unwrap());
-    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
+    let mut post = harness.post(&account, "a film", vec![video.clone()]);
+    harness.clock.skip_to(post.publish_at - harness.lead(std::slice::from_ref(&video.attachment)).unwrap());
+    let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
     post.progress = Some(progress);
     // The first part fails, whichever arrives first, and then is sent with the others.
     let broken = json!({ "title": "Internal Server Error", "detail": "Internal Server Error" });
-    stage.fake.refuses("/2/media/upload/append/0", 500, broken);
-    let error = stage.prepare(&post).await.unwrap_err();
+    harness.fake.refuses("/2/media/upload/append/0", 500, broken);
+    let error = harness.prepare(&post).await.unwrap_err();
     assert!(
         matches!(&error, AttemptError::RetryLater { reason, .. } if reason.starts_with("file 1 of 1")),
         "{error:?}"
     );
-    let Step::Again { progress, .. } = stage.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
+    let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
     post.progress = Some(progress);
-    let sent = stage.fake.call_count(Call::Upload);
+    let sent = harness.fake.call_count(Call::Upload);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.fake.call_count(Call::Upload), sent, "nothing is sent again");
-    assert_eq!(stage.fake.public_posts()[0].media[0].bytes, video.bytes);
+    assert_eq!(harness.fake.call_count(Call::Upload), sent, "nothing is sent again");
+    assert_eq!(harness.fake.public_posts()[0].media[0].bytes, video.bytes);
 }
 
 #[tokio::test]
 async fn unprocessable_video_error_quotes_x() {
-    let (stage, account) = stage().await;
-    stage.fake.fail_files();
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let (harness, account) = harness().await;
+    harness.fake.fail_files();
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
 
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
 
     let said = "file 1 of 1 (video/mp4): X could not process the file: Unsupported video format";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
@@ -189,7 +189,7 @@ async fn unprocessable_video_error_quotes_x() {
 /// A GIF moves, and is not made smaller: what the rules let pass is what X takes.
 #[tokio::test]
 async fn a_gif_that_is_too_large_is_refused_when_it_is_scheduled() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let gif = |size| {
         let mut gif = sample(MimeType::Gif, 1);
         gif.bytes.resize(size, 0);
@@ -205,66 +205,66 @@ async fn a_gif_that_is_too_large_is_refused_when_it_is_scheduled() {
     let told = "X accepts GIFs of at most 15000000 bytes; file 1 has 15000001 bytes; make it smaller, or convert it to a video";
     assert_eq!((errors(&fits), errors(&large)), (Vec::new(), vec![told.to_owned()]));
 
-    stage.deliver(&mut stage.post(&account, "it moves", vec![fits])).await.unwrap();
-    let refused = stage.deliver(&mut stage.post(&account, "too much", vec![large])).await.unwrap_err();
+    harness.deliver(&mut harness.post(&account, "it moves", vec![fits])).await.unwrap();
+    let refused = harness.deliver(&mut harness.post(&account, "too much", vec![large])).await.unwrap_err();
     assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
 }
 
 #[tokio::test]
 async fn forgotten_upload_is_repeated() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    stage.fake.forgets_uploads();
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    harness.fake.forgets_uploads();
 
-    let refused = stage.publish(&post).await.unwrap_err();
+    let refused = harness.publish(&post).await.unwrap_err();
     assert!(matches!(&refused, AttemptError::PreparationExpired { .. }), "{refused:?}");
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn look_up_reads_only_posts_since_the_call() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for number in 0..30 {
-        stage.fake.publish_manual_post(&format!("long ago {number}"));
+        harness.fake.publish_manual_post(&format!("long ago {number}"));
     }
-    stage.clock.advance(chrono::TimeDelta::hours(1));
+    harness.clock.advance(chrono::TimeDelta::hours(1));
     let words = "1 < 2 && see https://example.com/a?b=c&d=e, or not";
-    let mut post = stage.post(&account, words, Vec::new());
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let mut post = harness.post(&account, words, Vec::new());
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let passage = harness.deliver(&mut post).await.unwrap();
 
     assert_eq!(passage.errors.len(), 1, "{:?}", passage.errors);
-    assert_eq!((stage.fake.posts_read(), stage.fake.call_count(Call::Publish)), (1, 1), "what is paid");
-    assert!(stage.fake.call_count(Call::LookUp) <= 2);
+    assert_eq!((harness.fake.posts_read(), harness.fake.call_count(Call::Publish)), (1, 1), "what is paid");
+    assert!(harness.fake.call_count(Call::LookUp) <= 2);
 }
 
 /// Each look-up is paid: an undeterminable outcome is not looked up for a day.
 #[tokio::test]
 async fn undeterminable_look_up_is_reported_to_the_user() {
-    let (stage, account) = stage().await;
-    stage.fake.rename_files();
-    let post = stage.due(&account, "a lighthouse", vec![sample(MimeType::Jpeg, 1)]).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let began = stage.clock.now();
-    assert!(matches!(stage.publish(&post).await, Err(AttemptError::Unknown { .. })));
+    let (harness, account) = harness().await;
+    harness.fake.rename_files();
+    let post = harness.due(&account, "a lighthouse", vec![sample(MimeType::Jpeg, 1)]).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let began = harness.clock.now();
+    assert!(matches!(harness.publish(&post).await, Err(AttemptError::Unknown { .. })));
 
-    let found = stage.resolve(&post, began).await;
+    let found = harness.resolve(&post, began).await;
 
     assert!(matches!(&found, Resolution::Undeterminable { advice } if advice.contains("may be this one")), "{found:?}");
-    assert_eq!(stage.fake.posts_read(), 1);
+    assert_eq!(harness.fake.posts_read(), 1);
 }
 
 #[tokio::test]
 async fn repeated_text_is_refused_with_advice() {
-    let (stage, account) = stage().await;
-    stage.fake.publish_manual_post("good morning");
-    let mut post = stage.post(&account, "good morning", Vec::new());
+    let (harness, account) = harness().await;
+    harness.fake.publish_manual_post("good morning");
+    let mut post = harness.post(&account, "good morning", Vec::new());
 
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
 
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("change the text")), "{refused:?}");
 }
@@ -273,16 +273,16 @@ async fn repeated_text_is_refused_with_advice() {
 /// not given up as refused.
 #[tokio::test]
 async fn duplicate_after_unknown_outcome_is_looked_up() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "good morning", Vec::new()).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let began = stage.clock.now();
-    assert!(matches!(stage.publish(&post).await, Err(AttemptError::Unknown { .. })));
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "good morning", Vec::new()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let began = harness.clock.now();
+    assert!(matches!(harness.publish(&post).await, Err(AttemptError::Unknown { .. })));
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     assert!(matches!(&error, AttemptError::Duplicate { .. }), "{error:?}");
-    let found = stage.resolve(&post, began).await;
+    let found = harness.resolve(&post, began).await;
     assert!(matches!(found, Resolution::Found(_)), "{found:?}");
 }
 
@@ -290,12 +290,12 @@ async fn duplicate_after_unknown_outcome_is_looked_up() {
 /// time.
 #[tokio::test]
 async fn gateway_timeout_has_an_unknown_outcome() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for fault in [InjectedFault::ServerError, InjectedFault::Unavailable] {
-        let post = stage.due(&account, &format!("hello {fault:?}"), Vec::new()).await;
-        stage.fake.inject_fault(Call::Publish, fault, 1);
+        let post = harness.due(&account, &format!("hello {fault:?}"), Vec::new()).await;
+        harness.fake.inject_fault(Call::Publish, fault, 1);
 
-        let error = stage.publish(&post).await.unwrap_err();
+        let error = harness.publish(&post).await.unwrap_err();
 
         assert!(matches!(&error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
     }
@@ -303,36 +303,36 @@ async fn gateway_timeout_has_an_unknown_outcome() {
 
 #[tokio::test]
 async fn app_without_credits_is_reported_to_the_operator() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let credits = json!({ "title": "CreditsDepleted", "detail": "Your enrolled account has no credits.", "type": "https://api.x.com/2/problems/credits" });
     let enrolled = json!({ "title": "Client Forbidden", "type": "https://api.twitter.com/2/problems/client-forbidden", "detail": "x" });
     for (status, body) in [(402, credits), (403, enrolled)] {
-        let post = stage.due(&account, "hello", Vec::new()).await;
-        stage.fake.refuses("/2/tweets", status, body);
-        let error = stage.publish(&post).await.unwrap_err();
+        let post = harness.due(&account, "hello", Vec::new()).await;
+        harness.fake.refuses("/2/tweets", status, body);
+        let error = harness.publish(&post).await.unwrap_err();
         assert!(matches!(&error, AttemptError::RetryLater { reason, .. } if reason.contains("operator")), "{error:?}");
     }
 }
 
 #[tokio::test]
 async fn suspended_account_needs_its_user() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "hello", Vec::new()).await;
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "hello", Vec::new()).await;
     let detail = "Your account is suspended and is not permitted to access this feature.";
-    stage.fake.refuses("/2/tweets", 403, json!({ "title": "Forbidden", "detail": detail, "type": "about:blank" }));
+    harness.fake.refuses("/2/tweets", 403, json!({ "title": "Forbidden", "detail": detail, "type": "about:blank" }));
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     assert!(matches!(&error, AttemptError::Unauthorized { reason } if reason.starts_with(detail)), "{error:?}");
 }
 
 #[tokio::test]
 async fn fake_refuses_undocumented_requests() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let client = reqwest::Client::new();
     let token = secrecy::ExposeSecret::expose_secret(&account.credentials.access_token).to_owned();
     let asked = async |body: Value| {
-        let request = client.post(format!("{}/2/tweets", stage.fake.base_url())).bearer_auth(&token).json(&body);
+        let request = client.post(format!("{}/2/tweets", harness.fake.base_url())).bearer_auth(&token).json(&body);
         request.send().await.unwrap().status().as_u16()
     };
     for body in [

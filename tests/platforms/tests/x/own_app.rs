@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use domain::delivery::AttemptError;
 use egress::AddressPolicy;
-use platforms::conformance::network::{Decision, Network};
-use platforms::conformance::stage::{Stage, callback_at};
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
+use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
 use platforms::{
     Account, AppUnavailable, AuthorizeStep, Connect, ConnectError, FieldValues, MemoryVault, RefreshError, Registry,
     Setup,
@@ -19,47 +19,47 @@ fn answers(id: &str, secret: &str) -> FieldValues {
     [("client_id", id), ("client_secret", secret)].map(|(name, value)| (name.to_owned(), value.into())).into()
 }
 
-async fn connect_with(stage: &Stage<X>, app: &FieldValues) -> Result<Account, ConnectError> {
-    let (step, callback) = stage.authorize(app).await?;
+async fn connect_with(harness: &AdapterHarness<X>, app: &FieldValues) -> Result<Account, ConnectError> {
+    let (step, callback) = harness.authorize(app).await?;
     let AuthorizeStep::Redirect { url, memory: Some(_) } = step else { panic!("{step:?}") };
-    let back = stage.fake.redirect_url(&url, Decision::Allow).await;
-    let account = stage.complete(&callback_at(callback, &back)).await?.remove(0);
-    stage.store_credentials(&account.credentials);
+    let back = harness.fake.redirect_url(&url, Decision::Allow).await;
+    let account = harness.complete(&callback_at(callback, &back)).await?.remove(0);
+    harness.store_credentials(&account.credentials);
     Ok(account)
 }
 
 #[tokio::test]
 async fn own_app_publishes_refreshes_and_revokes() {
-    let stage = Stage::<X>::new().await;
-    let (id, secret) = stage.fake.register_other_app();
+    let harness = AdapterHarness::<X>::new().await;
+    let (id, secret) = harness.fake.register_other_app();
 
-    let account = connect_with(&stage, &answers(&format!(" {id} "), &secret)).await.unwrap();
+    let account = connect_with(&harness, &answers(&format!(" {id} "), &secret)).await.unwrap();
 
-    assert_eq!(stage.fake.granted_client_ids(), std::slice::from_ref(&id));
-    stage.deliver(&mut stage.post(&account, "by my own app", Vec::new())).await.unwrap();
+    assert_eq!(harness.fake.granted_client_ids(), std::slice::from_ref(&id));
+    harness.deliver(&mut harness.post(&account, "by my own app", Vec::new())).await.unwrap();
     let before = account.credentials.access_token.expose_secret().to_owned();
-    let renewed = stage.refresh().await.unwrap();
+    let renewed = harness.refresh().await.unwrap();
     assert_ne!(renewed.access_token.expose_secret(), before);
     assert_eq!(renewed.extra.unwrap().expose_secret(), account.credentials.extra.as_ref().unwrap().expose_secret());
-    assert_eq!(stage.fake.granted_client_ids(), [id]);
-    stage.disconnect(&account, &[]).await;
-    assert_eq!(stage.fake.grant_count(), 0);
+    assert_eq!(harness.fake.granted_client_ids(), [id]);
+    harness.disconnect(&account, &[]).await;
+    assert_eq!(harness.fake.grant_count(), 0);
 }
 
 #[tokio::test]
 async fn posts_by_own_app_are_not_billed_to_the_operator() {
-    let stage = Stage::<X>::new().await;
-    let ours = stage.connect().await;
+    let harness = AdapterHarness::<X>::new().await;
+    let ours = harness.connect().await;
     let price = ours.rules.price.unwrap();
     assert_eq!(price.for_text("Hello").to_string(), "$0.015");
     assert_eq!(price.for_text("see example.com").to_string(), "$0.20");
 
-    let (id, secret) = stage.fake.register_other_app();
-    let own = connect_with(&stage, &answers(&id, &secret)).await.unwrap();
+    let (id, secret) = harness.fake.register_other_app();
+    let own = connect_with(&harness, &answers(&id, &secret)).await.unwrap();
 
     assert_eq!(own.rules.price, None);
     let about = async |it: &Account| {
-        let about = stage.publisher().about(&it.profile, &it.credentials, stage.clock.now()).await;
+        let about = harness.publisher().about(&it.profile, &it.credentials, harness.clock.now()).await;
         about.unwrap().unwrap().rules.price
     };
     assert_eq!((about(&ours).await, about(&own).await), (Some(price), None));
@@ -67,41 +67,41 @@ async fn posts_by_own_app_are_not_billed_to_the_operator() {
 
 #[tokio::test]
 async fn incomplete_own_app_is_asked_for_again() {
-    let stage = Stage::<X>::new().await;
+    let harness = AdapterHarness::<X>::new().await;
     for (id, secret, field) in [
         ("abc", "", "client_secret"),
         ("", "abc", "client_id"),
         ("a b", "abc", "client_id"),
         ("abc", "ä", "client_secret"),
     ] {
-        let refused = stage.authorize(&answers(id, secret)).await.unwrap_err();
+        let refused = harness.authorize(&answers(id, secret)).await.unwrap_err();
         assert!(matches!(&refused, ConnectError::Field { name, .. } if *name == field), "{refused:?}");
     }
 }
 
 #[tokio::test]
 async fn wrong_secret_is_an_error_and_a_changed_one_needs_reconnection() {
-    let stage = Stage::<X>::new().await;
-    let (id, secret) = stage.fake.register_other_app();
-    let refused = connect_with(&stage, &answers(&id, "wrong")).await.unwrap_err();
+    let harness = AdapterHarness::<X>::new().await;
+    let (id, secret) = harness.fake.register_other_app();
+    let refused = connect_with(&harness, &answers(&id, "wrong")).await.unwrap_err();
     assert!(matches!(&refused, ConnectError::Refused(_)), "{refused:?}");
 
-    connect_with(&stage, &answers(&id, &secret)).await.unwrap();
-    stage.fake.change_secrets();
+    connect_with(&harness, &answers(&id, &secret)).await.unwrap();
+    harness.fake.change_secrets();
 
-    let refused = stage.refresh().await.unwrap_err();
+    let refused = harness.refresh().await.unwrap_err();
     assert!(matches!(&refused, RefreshError::Gone(_)), "{refused:?}");
 }
 
 #[tokio::test]
 async fn own_app_without_credits_is_reported_to_its_owner() {
-    let stage = Stage::<X>::new().await;
-    let (id, secret) = stage.fake.register_other_app();
-    let account = connect_with(&stage, &answers(&id, &secret)).await.unwrap();
-    let post = stage.due(&account, "hello", Vec::new()).await;
-    stage.fake.refuses("/2/tweets", 402, json!({ "title": "CreditsDepleted", "detail": "It has no credits." }));
+    let harness = AdapterHarness::<X>::new().await;
+    let (id, secret) = harness.fake.register_other_app();
+    let account = connect_with(&harness, &answers(&id, &secret)).await.unwrap();
+    let post = harness.due(&account, "hello", Vec::new()).await;
+    harness.fake.refuses("/2/tweets", 402, json!({ "title": "CreditsDepleted", "detail": "It has no credits." }));
 
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
 
     let told =
         "X does not accept calls from your app; check its credits and settings at console.x.com (It has no credits.";
@@ -111,18 +111,18 @@ async fn own_app_without_credits_is_reported_to_its_owner() {
 
 #[tokio::test]
 async fn own_app_is_required_without_operator_app() {
-    let stage = Stage::<X>::new().await;
-    let mut settings = stage.fake.settings();
+    let harness = AdapterHarness::<X>::new().await;
+    let mut settings = harness.fake.settings();
     settings["app"] = false.into();
     let settings = [("x".to_owned(), settings)].into();
-    let policy = AddressPolicy::Also(stage.fake.addresses());
+    let policy = AddressPolicy::Also(harness.fake.addresses());
     let setup = Setup::new(settings, |_| Arc::new(AppUnavailable), Arc::new(MemoryVault::default()), policy);
     let registry = Registry::<dyn Connect>::new(&setup).unwrap();
 
-    let (alone, beside) = (registry.get("x").unwrap().fields(), stage.connector().fields());
+    let (alone, beside) = (registry.get("x").unwrap().fields(), harness.connector().fields());
 
     assert!(alone.iter().all(|it| it.optional.is_none()) && beside.iter().all(|it| it.optional.is_some()));
-    let here = stage.callback_urls();
+    let here = harness.callback_urls();
     for told in [alone[0].label_for(&here), beside[0].hint_for(&here).unwrap()] {
         assert!(
             told.contains("console.x.com") && told.contains(&format!("Callback URI {}", here.redirect_uri)),

@@ -7,7 +7,7 @@ use platforms::conformance::log::Log;
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 
-use super::stage;
+use super::harness;
 
 fn problem(name: &str) -> Value {
     json!({ "title": "Forbidden", "type": format!("https://api.x.com/2/problems/{name}"), "detail": "No." })
@@ -19,7 +19,7 @@ fn detail(text: &str) -> Value {
 
 #[tokio::test]
 async fn publish_call_refused_with_403_says_whether_the_account_or_the_post_is_meant() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (body, is_the_account) in [
         (
             detail("To protect our users from spam and other malicious activity, this account is temporarily locked."),
@@ -30,10 +30,10 @@ async fn publish_call_refused_with_403_says_whether_the_account_or_the_post_is_m
         (detail("You have been blocked by the author of this post."), false),
         (detail("This community is locked."), false),
     ] {
-        let post = stage.due(&account, "hello", Vec::new()).await;
-        stage.fake.refuses("/2/tweets", 403, body.clone());
+        let post = harness.due(&account, "hello", Vec::new()).await;
+        harness.fake.refuses("/2/tweets", 403, body.clone());
 
-        let error = stage.publish(&post).await.unwrap_err();
+        let error = harness.publish(&post).await.unwrap_err();
 
         assert_eq!(matches!(error, AttemptError::Unauthorized { .. }), is_the_account, "{body}: {error:?}");
         assert_eq!(matches!(error, AttemptError::Refused { .. }), !is_the_account, "{body}: {error:?}");
@@ -42,12 +42,12 @@ async fn publish_call_refused_with_403_says_whether_the_account_or_the_post_is_m
 
 #[tokio::test]
 async fn duplicate_tells_the_user_that_x_does_not_accept_a_text_twice() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for body in [problem("duplicate-rules"), detail("You are not allowed to create a Tweet with duplicate content.")] {
-        let post = stage.due(&account, "good morning", Vec::new()).await;
-        stage.fake.refuses("/2/tweets", 403, body);
+        let post = harness.due(&account, "good morning", Vec::new()).await;
+        harness.fake.refuses("/2/tweets", 403, body);
 
-        let error = stage.publish(&post).await.unwrap_err();
+        let error = harness.publish(&post).await.unwrap_err();
 
         let is_explained = |it: &str| it.contains("X does not accept the same text twice");
         assert!(matches!(&error, AttemptError::Refused { reason } if is_explained(reason)), "{error:?}");
@@ -56,57 +56,57 @@ async fn duplicate_tells_the_user_that_x_does_not_accept_a_text_twice() {
 
 #[tokio::test]
 async fn unreadable_success_is_unknown_and_may_still_run() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for body in [json!("{\"data\":{\"id\":\"1"), json!({}), json!({ "data": { "id": "../1" } })] {
-        let post = stage.due(&account, "hello", Vec::new()).await;
-        stage.fake.refuses("/2/tweets", 201, body.clone());
+        let post = harness.due(&account, "hello", Vec::new()).await;
+        harness.fake.refuses("/2/tweets", 201, body.clone());
 
-        let error = stage.publish(&post).await.unwrap_err();
+        let error = harness.publish(&post).await.unwrap_err();
 
         assert!(matches!(&error, AttemptError::Unknown { may_still_run: true, .. }), "{body}: {error:?}");
     }
-    let post = stage.due(&account, "hello", Vec::new()).await;
-    stage.fake.refuses("/2/tweets", 302, json!({}));
-    let error = stage.publish(&post).await.unwrap_err();
+    let post = harness.due(&account, "hello", Vec::new()).await;
+    harness.fake.refuses("/2/tweets", 302, json!({}));
+    let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(&error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
 }
 
 #[tokio::test]
 async fn account_is_connected_where_x_refuses_to_say_what_it_pays() {
-    let (stage, account) = stage().await;
-    stage.fake.set_subscription("Premium");
-    stage.fake.hides_subscription();
+    let (harness, account) = harness().await;
+    harness.fake.set_subscription("Premium");
+    harness.fake.hides_subscription();
 
-    let again = stage.connect().await;
+    let again = harness.connect().await;
 
     assert_eq!((&again.profile, &again.rules), (&account.profile, &account.rules));
-    let about = stage.publisher().about(&again.profile, &again.credentials, stage.clock.now()).await;
+    let about = harness.publisher().about(&again.profile, &again.credentials, harness.clock.now()).await;
     assert_eq!(about.unwrap().unwrap().profile, again.profile);
 }
 
 #[tokio::test]
 async fn pictures_without_a_text_are_published_with_an_empty_text() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "", vec![sample(MimeType::Png, 1)]);
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "", vec![sample(MimeType::Png, 1)]);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let sent = stage.fake.request_log.latest("POST /2/tweets").unwrap();
+    let sent = harness.fake.request_log.latest("POST /2/tweets").unwrap();
     assert_eq!(serde_json::from_str::<Value>(&sent.body).unwrap()["text"], "");
 }
 
 /// X's glitch passes; a token of the wrong kind does not.
 #[tokio::test]
 async fn unsupported_authentication_wants_the_user_after_an_hour() {
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "hello", Vec::new()).await;
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "hello", Vec::new()).await;
     let refused = async || {
-        stage.fake.refuses("/2/tweets", 403, problem("unsupported-authentication"));
-        stage.publish(&post).await.unwrap_err()
+        harness.fake.refuses("/2/tweets", 403, problem("unsupported-authentication"));
+        harness.publish(&post).await.unwrap_err()
     };
     assert!(matches!(refused().await, AttemptError::RetryLater { .. }));
 
-    stage.clock.advance(TimeDelta::minutes(61));
+    harness.clock.advance(TimeDelta::minutes(61));
 
     assert!(matches!(refused().await, AttemptError::Unauthorized { .. }));
 }
@@ -115,12 +115,12 @@ async fn unsupported_authentication_wants_the_user_after_an_hour() {
 #[tokio::test]
 async fn log_has_the_status_and_the_problem_but_no_message() {
     let (log, _guard) = Log::capture();
-    let (stage, account) = stage().await;
-    let post = stage.due(&account, "good morning", Vec::new()).await;
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "good morning", Vec::new()).await;
     let body = json!({ "type": "https://api.x.com/2/problems/credits", "detail": "No credits for: good morning" });
-    stage.fake.refuses("/2/tweets", 402, body);
+    harness.fake.refuses("/2/tweets", 402, body);
 
-    stage.publish(&post).await.unwrap_err();
+    harness.publish(&post).await.unwrap_err();
 
     let lines = log.text();
     assert!(lines.contains("402") && lines.contains("credits"), "{lines}");

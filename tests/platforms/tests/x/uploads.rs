@@ -4,11 +4,11 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{Facts, MimeType};
 use platforms::Step;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::{Value, json};
 
-use super::{long_video, stage};
+use super::{long_video, harness};
 
 /// A video whose movie header has a duration of `seconds`.
 fn video_with_seconds(seconds: u32) -> Sample {
@@ -22,26 +22,26 @@ fn video_with_seconds(seconds: u32) -> Sample {
 
 #[tokio::test]
 async fn video_of_several_parts_arrives_whole() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     let video = long_video();
 
-    stage.deliver(&mut stage.post(&account, "a film", vec![video.clone()])).await.unwrap();
+    harness.deliver(&mut harness.post(&account, "a film", vec![video.clone()])).await.unwrap();
 
-    assert_eq!(stage.fake.public_posts()[0].media[0].bytes, video.bytes);
-    let ended = stage.fake.request_log.all().into_iter().find(|it| it.request_line.ends_with("/finalize")).unwrap();
+    assert_eq!(harness.fake.public_posts()[0].media[0].bytes, video.bytes);
+    let ended = harness.fake.request_log.all().into_iter().find(|it| it.request_line.ends_with("/finalize")).unwrap();
     assert_eq!((ended.body.as_str(), &ended.headers["content-type"]), ("{}", &"application/json".parse().unwrap()));
 }
 
 #[tokio::test]
 async fn long_videos_of_paying_accounts_are_uploaded_in_their_own_category() {
     for (seconds, category) in [(140, "tweet_video"), (141, "amplify_video")] {
-        let (stage, _) = stage().await;
-        stage.fake.set_subscription("Premium");
-        let account = stage.connect().await;
+        let (harness, _) = harness().await;
+        harness.fake.set_subscription("Premium");
+        let account = harness.connect().await;
 
-        stage.deliver(&mut stage.post(&account, "a film", vec![video_with_seconds(seconds)])).await.unwrap();
+        harness.deliver(&mut harness.post(&account, "a film", vec![video_with_seconds(seconds)])).await.unwrap();
 
-        let begun = stage.fake.request_log.latest("POST /2/media/upload/initialize").unwrap();
+        let begun = harness.fake.request_log.latest("POST /2/media/upload/initialize").unwrap();
         assert_eq!(serde_json::from_str::<Value>(&begun.body).unwrap()["media_category"], category);
     }
 }
@@ -56,13 +56,13 @@ async fn unsupported_authentication_of_an_upload_wants_the_user_after_an_hour() 
         (MimeType::Mp4, "/2/media/upload/append"),
         (MimeType::Mp4, "/2/media/upload/finalize"),
     ] {
-        let (stage, account) = stage().await;
-        let mut post = stage.post(&account, "a file", vec![sample(mime_type, 1)]);
+        let (harness, account) = harness().await;
+        let mut post = harness.post(&account, "a file", vec![sample(mime_type, 1)]);
         let mut refused = async |late: TimeDelta| {
-            stage.clock.skip_to(post.publish_at + late);
-            stage.fake.refuses(path, 403, problem.clone());
+            harness.clock.skip_to(post.publish_at + late);
+            harness.fake.refuses(path, 403, problem.clone());
             loop {
-                match stage.prepare(&post).await {
+                match harness.prepare(&post).await {
                     Ok(Step::Again { progress, .. }) => post.progress = Some(progress),
                     Ok(step) => panic!("{path}: {step:?}"),
                     Err(setback) => break setback,
@@ -85,12 +85,12 @@ async fn unsupported_authentication_of_an_upload_wants_the_user_after_an_hour() 
 /// file.
 #[tokio::test]
 async fn part_that_is_too_large_never_ends_the_post() {
-    let (stage, account) = stage().await;
+    let (harness, account) = harness().await;
     for (status, body) in [(413, json!(null)), (413, json!({ "title": "Payload Too Large" })), (431, json!(null))] {
-        let mut post = stage.post(&account, &format!("{status} {body}"), vec![sample(MimeType::Mp4, 1)]);
-        stage.fake.refuses("/2/media/upload/append", status, body);
+        let mut post = harness.post(&account, &format!("{status} {body}"), vec![sample(MimeType::Mp4, 1)]);
+        harness.fake.refuses("/2/media/upload/append", status, body);
 
-        let passage = stage.deliver(&mut post).await.unwrap();
+        let passage = harness.deliver(&mut post).await.unwrap();
 
         assert!(matches!(&passage.errors[..], [AttemptError::RetryLater { .. }]), "{status}: {:?}", passage.errors);
     }
@@ -98,55 +98,55 @@ async fn part_that_is_too_large_never_ends_the_post() {
 
 #[tokio::test]
 async fn page_of_an_intermediary_does_not_confirm_a_part() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    stage.fake.inject_fault(Call::Upload, InjectedFault::HtmlPage, 1);
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    harness.fake.inject_fault(Call::Upload, InjectedFault::HtmlPage, 1);
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let passage = harness.deliver(&mut post).await.unwrap();
 
     assert!(matches!(&passage.errors[..], [AttemptError::RetryLater { .. }]), "{:?}", passage.errors);
-    assert_eq!(stage.fake.call_count(Call::Upload), 2);
+    assert_eq!(harness.fake.call_count(Call::Upload), 2);
 }
 
 /// The status of an upload that was never finalized looks like that of a ready one.
 #[tokio::test]
 async fn refused_finalize_does_not_make_an_upload_ready() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let words = "Segments do not add up to provided total file size.";
     let body = json!({ "errors": [{ "message": words }], "title": "Invalid Request", "type": "https://api.x.com/2/problems/invalid-request" });
-    stage.fake.refuses("/2/media/upload/finalize", 400, body);
+    harness.fake.refuses("/2/media/upload/finalize", 400, body);
 
-    let refused = stage.deliver(&mut post).await.unwrap_err();
+    let refused = harness.deliver(&mut post).await.unwrap_err();
 
     let said = format!("file 1 of 1 (video/mp4): {words}");
     assert!(matches!(&refused, AttemptError::Refused { reason } if *reason == said), "{refused:?}");
-    assert_eq!(stage.fake.call_count(Call::Publish), 0);
+    assert_eq!(harness.fake.call_count(Call::Publish), 0);
 }
 
 #[tokio::test]
 async fn finalize_whose_response_was_lost_is_not_needed_again() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    stage.fake.inject_fault(Call::Process, InjectedFault::LoseResponse, 1);
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    harness.fake.inject_fault(Call::Process, InjectedFault::LoseResponse, 1);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!((stage.fake.public_posts().len(), stage.fake.call_count(Call::Upload)), (1, 1));
+    assert_eq!((harness.fake.public_posts().len(), harness.fake.call_count(Call::Upload)), (1, 1));
 }
 
 /// The first finalize did not arrive, and the second one is refused: nothing says that the upload
 /// is complete.
 #[tokio::test]
 async fn upload_whose_finalize_is_uncertain_is_sent_anew() {
-    let (stage, account) = stage().await;
-    let mut post = stage.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    stage.fake.inject_fault(Call::Process, InjectedFault::CutBefore, 1);
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
+    harness.fake.inject_fault(Call::Process, InjectedFault::CutBefore, 1);
     let body = json!({ "title": "Invalid Request", "type": "https://api.x.com/2/problems/invalid-request" });
-    stage.fake.refuses("/2/media/upload/finalize", 400, body);
+    harness.fake.refuses("/2/media/upload/finalize", 400, body);
 
-    let passage = stage.deliver(&mut post).await.unwrap();
+    let passage = harness.deliver(&mut post).await.unwrap();
 
     assert!(matches!(&passage.errors[..], [AttemptError::PreparationExpired { .. }]), "{:?}", passage.errors);
-    assert_eq!((stage.fake.call_count(Call::Upload), stage.fake.call_count(Call::Publish)), (2, 1));
+    assert_eq!((harness.fake.call_count(Call::Upload), harness.fake.call_count(Call::Publish)), (2, 1));
 }

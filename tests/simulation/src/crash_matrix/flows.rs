@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use crate::network::PlatformFault;
+use crate::simulated_platforms::PlatformFault;
 use crate::scenario::{AccountAction, AccountPlan, PostAction, PostPlan, UserPlan};
 
 #[derive(Clone, Debug)]

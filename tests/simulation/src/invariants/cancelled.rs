@@ -16,7 +16,7 @@ pub(super) fn confirmed_changes_take_effect(history: &History<'_>) -> Vec<Broken
             Said::Refused | Said::Nothing => continue,
         };
         let older =
-            |it: &&crate::network::Public| it.reference.post == answer.post && it.reference.revision < now_revision;
+            |it: &&crate::simulated_platforms::Public| it.reference.post == answer.post && it.reference.revision < now_revision;
         for public in history.timeline.public.iter().filter(older) {
             let target = public.reference.target;
             if history.was_warned(answer.post, target, 0..now_revision) {

@@ -4,7 +4,7 @@ use domain::delivery::FailureClass;
 use domain::post::{Post, PostStatus, Target, TargetStatus};
 
 use super::{Broken, History, Kind};
-use crate::network::{Public, Reference};
+use crate::simulated_platforms::{Public, Reference};
 
 /// No target is pending. A published one is public on its platform, a failed one is not, and the
 /// reason of its failure existed.
@@ -83,6 +83,6 @@ pub(super) fn platform_calls_are_valid(history: &History<'_>) -> Vec<Broken> {
         let what = format!("r{} of post {}: {mistake}", reference.revision, reference.post);
         Broken::new(Kind::Other, reference.post, what)
     });
-    let others = history.people.deployment.network.mistakes();
+    let others = history.people.deployment.platforms.mistakes();
     post_violations.chain(others.into_iter().map(|it| Broken::new(Kind::Other, None, it))).collect()
 }

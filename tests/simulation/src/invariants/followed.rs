@@ -6,7 +6,7 @@ use domain::delivery::State;
 use domain::id::ConnectionId;
 
 use super::{Broken, History, Kind};
-use crate::network::{FOLLOW_UPS, PlatformBehavior, Reference, Spec};
+use crate::simulated_platforms::{FOLLOW_UPS, PlatformBehavior, Reference, Spec};
 
 /// No follow-up of a post exists twice, whatever the outcome of the calls.
 pub(super) fn follow_ups_are_not_repeated(history: &History<'_>) -> Vec<Broken> {

@@ -1,7 +1,7 @@
 //! Credentials never appear in a log line, and one request never becomes two posts.
 
 use super::{Broken, History, Kind};
-use crate::network::MARK;
+use crate::simulated_platforms::MARK;
 use crate::world::lock;
 
 /// No access or refresh token is in any log line or event.

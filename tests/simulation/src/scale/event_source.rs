@@ -4,13 +4,13 @@
 use super::agenda::{Event, Message};
 use super::limits::{COLD_START_MS, INVOKE_MS, MAX_DELAY_S, MAX_IN_FLIGHT, POLLER_CALLS_PER_S, RECEIVE_BATCH};
 use super::time::seconds;
-use super::world::World;
+use super::scale_run::ScaleRun;
 use super::{EventSource, Ms};
 
 /// How often the model looks whether the event source may have grown.
 const GROWTH_MS: Ms = 200;
 
-impl World<'_> {
+impl ScaleRun<'_> {
     /// A call begun at `begun` puts a message on the queue at `sent`, which is
     /// to become visible a little before `for_when`. As `Outgoing::delay_s` in
     /// `libs/cloud/src/queue.rs`.

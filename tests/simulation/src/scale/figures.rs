@@ -6,7 +6,7 @@ use std::fmt;
 use super::limits::SLOW_MS;
 use super::posts::{NOISY, Post};
 use super::time::seconds;
-use super::world::{Heat, World};
+use super::scale_run::{Heat, ScaleRun};
 use super::{Ms, limits};
 
 /// The table, index or partition with the highest load relative to its limit.
@@ -123,14 +123,14 @@ pub struct ScaleFigures {
 }
 
 impl ScaleFigures {
-    pub(super) fn from_model(world: &World<'_>, hot: Heat, after: Heat) -> Self {
-        let (posts, tally, queue) = (&world.posts, &world.tally, &world.queue);
-        let count = f64::from(world.setting.posts.max(1));
+    pub(super) fn from_model(run: &ScaleRun<'_>, hot: Heat, after: Heat) -> Self {
+        let (posts, tally, queue) = (&run.posts, &run.tally, &run.queue);
+        let count = f64::from(run.setting.posts.max(1));
         let begun: Vec<_> = posts.iter().filter_map(|it| Some((it.due, it.begun?, it.public?))).collect();
         let mut late: Vec<Ms> = begun.iter().map(|(due, begun, _)| begun - due).collect();
         let mut public_after: Vec<Ms> = begun.iter().map(|(due, _, public)| public - due).collect();
         late.sort_unstable();
-        let is_other = |it: &&Post| world.setting.noisy.is_none() || it.keys.user != NOISY;
+        let is_other = |it: &&Post| run.setting.noisy.is_none() || it.keys.user != NOISY;
         let mut others_late: Vec<Ms> =
             posts.iter().filter(is_other).filter_map(|it| Some(it.begun? - it.due)).collect();
         others_late.sort_unstable();
@@ -140,7 +140,7 @@ impl ScaleFigures {
         let throttled = |it: &Heat| it.throttled.values().sum::<u32>();
         let throttled_after = throttled(&after) - throttled(&hot);
         Self {
-            posts: world.setting.posts,
+            posts: run.setting.posts,
             public: u32::try_from(begun.len()).unwrap_or(u32::MAX),
             told: tally.told,
             calls_begun: tally.calls_begun,

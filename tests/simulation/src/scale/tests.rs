@@ -169,14 +169,14 @@ fn shards_and_calls_at_the_same_time_make_a_tick_shorter() {
 }
 
 /// A tick that has finished all shards but one.
-fn at_the_last_shard(setting: &Setting) -> world::World<'_> {
-    let mut world = world::World::new(setting);
-    world.now = 0;
-    world.tick();
+fn at_the_last_shard(setting: &Setting) -> scale_run::ScaleRun<'_> {
+    let mut run = scale_run::ScaleRun::new(setting);
+    run.now = 0;
+    run.tick();
     for _ in 1..setting.due_shards {
-        world.end_shard(1);
+        run.end_shard(1);
     }
-    world
+    run
 }
 
 #[test]

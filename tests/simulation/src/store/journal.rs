@@ -17,7 +17,7 @@ use super::meter::Charge;
 use super::request::Written;
 use super::schema::Attributes;
 use super::tables::Tables;
-use crate::network::Reference;
+use crate::simulated_platforms::Reference;
 
 /// Every write to posts, deliveries, connections, credentials, webhook deliveries and the outbox.
 #[derive(Debug, Default)]

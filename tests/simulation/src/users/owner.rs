@@ -13,7 +13,7 @@ use storage::{ConnectFlow, Connected, Connecting, Disconnected, FlowState, NewCr
 
 use super::People;
 use crate::deployment::REQUEST_LIMIT;
-use crate::network::Spec;
+use crate::simulated_platforms::Spec;
 use crate::scenario::{AccountAction, AccountPlan};
 
 /// How long owners continue to maintain their accounts after the last fault.
@@ -43,7 +43,7 @@ impl Account {
         let now = publishing.clock.now();
         let state = random_u64().to_string();
         store.begin_connect_flow(&state, &self.connect_flow(users, now)).await?;
-        let credentials = users.deployment.network.authorize(self.spec, &self.id);
+        let credentials = users.deployment.platforms.authorize(self.spec, &self.id);
         let name = grant_name(provider, &self.id);
         let plain = credentials.to_bytes();
         let sealed = publishing.sealer.seal(plain.expose_secret().as_bytes(), &grant_context(user, &name)).await?;
@@ -146,7 +146,7 @@ impl Owner {
         let (platform, id) = (self.account.spec.name, &self.account.id);
         deployment.world.note(format!("the owner of {id} on {platform}: {action:?}"));
         match action {
-            AccountAction::Revoke => deployment.network.revoke(id),
+            AccountAction::Revoke => deployment.platforms.revoke(id),
             AccountAction::Connect => {
                 let connect = self.account.connect(&self.people);
                 let ended = deployment.world.process("connections", REQUEST_LIMIT, connect).await;
@@ -170,7 +170,7 @@ impl Owner {
             return Ok(false);
         };
         if let Some(record) = ended {
-            let platforms = self.people.deployment.network.connectable();
+            let platforms = self.people.deployment.platforms.connectable();
             let (store, sealer) = (&publishing.store, publishing.sealer.as_ref());
             publishing::revoke_grant(store, sealer, &platforms, &record, now).await;
         }

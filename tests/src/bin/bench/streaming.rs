@@ -9,8 +9,8 @@ use std::{
 use clap::Args;
 use domain::clock::Clock;
 use futures::stream;
-use networks::mastodon::{Flavor, Server};
-use platforms::conformance::network::Network;
+use fakes::mastodon::{Flavor, Server};
+use platforms::conformance::fake_platform::FakePlatform;
 use serde_json::{Value, json};
 use tests::{
     answer::{integer, text},

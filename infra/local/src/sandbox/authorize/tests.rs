@@ -2,7 +2,7 @@
 
 use url::{Url, form_urlencoded};
 
-use super::super::testing::Network;
+use super::super::testing::SandboxHarness;
 use super::*;
 
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
@@ -33,9 +33,9 @@ fn with(name: &'static str, value: &'static str) -> String {
 
 #[tokio::test]
 async fn the_consent_page_offers_accounts_and_both_answers() {
-    let network = Network::new();
+    let harness = SandboxHarness::new();
 
-    let page = network.get(&format!("/sandbox/oauth/authorize?{}", query(|_| {}))).await;
+    let page = harness.get(&format!("/sandbox/oauth/authorize?{}", query(|_| {}))).await;
 
     assert_eq!(page.status, 200);
     assert!(page.text().matches("type=\"radio\"").count() >= 3, "{}", page.text());
@@ -46,10 +46,10 @@ async fn the_consent_page_offers_accounts_and_both_answers() {
 
 #[tokio::test]
 async fn deny_redirects_with_the_state() {
-    let network = Network::new();
+    let harness = SandboxHarness::new();
     let query = query(|_| {});
 
-    let answer = network.form("/sandbox/oauth/authorize", &[("request", &query), ("answer", "deny")]).await;
+    let answer = harness.form("/sandbox/oauth/authorize", &[("request", &query), ("answer", "deny")]).await;
 
     assert_eq!(answer.status, 303);
     let back = Url::parse(answer.header("location")).unwrap();
@@ -61,7 +61,7 @@ async fn deny_redirects_with_the_state() {
 
 #[tokio::test]
 async fn an_untrusted_client_is_an_error_page() {
-    let network = Network::new();
+    let harness = SandboxHarness::new();
     for query in [
         without("client_id"),
         with("client_id", "someone-else"),
@@ -71,14 +71,14 @@ async fn an_untrusted_client_is_an_error_page() {
         with("redirect_uri", "http://user@client.test/"),
         query(|pairs| pairs.push(("client_id", CLIENT_ID))),
     ] {
-        let page = network.get(&format!("/sandbox/oauth/authorize?{query}")).await;
+        let page = harness.get(&format!("/sandbox/oauth/authorize?{query}")).await;
         assert_eq!(page.status, 400, "{query}");
     }
 }
 
 #[tokio::test]
 async fn other_errors_are_redirected_to_the_client() {
-    let network = Network::new();
+    let harness = SandboxHarness::new();
     for (query, error) in [
         (without("code_challenge"), "invalid_request"),
         (with("code_challenge", "short"), "invalid_request"),
@@ -86,7 +86,7 @@ async fn other_errors_are_redirected_to_the_client() {
         (with("response_type", "token"), "unsupported_response_type"),
         (with("scope", "everything"), "invalid_scope"),
     ] {
-        let answer = network.get(&format!("/sandbox/oauth/authorize?{query}")).await;
+        let answer = harness.get(&format!("/sandbox/oauth/authorize?{query}")).await;
         assert_eq!(answer.status, 303, "{query}");
         assert!(answer.header("location").contains(&format!("error={error}&")), "{query}");
         assert!(answer.header("location").ends_with("state=s%261"), "{query}");
@@ -95,10 +95,10 @@ async fn other_errors_are_redirected_to_the_client() {
 
 #[tokio::test]
 async fn allow_needs_an_account_that_exists() {
-    let network = Network::new();
+    let harness = SandboxHarness::new();
     let query = query(|_| {});
 
-    let answer = network
+    let answer = harness
         .form("/sandbox/oauth/authorize", &[("request", &query), ("answer", "allow"), ("account", "nobody")])
         .await;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::testing::Network;
+use super::super::testing::SandboxHarness;
 use super::*;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nnot really";
@@ -14,12 +14,12 @@ fn files(media_dir: &FsPath) -> HashSet<String> {
 
 #[tokio::test]
 async fn uploaded_picture_is_served_with_its_type() {
-    let network = Network::new();
-    let token = network.connect("meadow").await.access;
+    let harness = SandboxHarness::new();
+    let token = harness.connect("meadow").await.access;
 
-    let uploaded = network.upload(&token, "image/png", PNG.to_vec()).await;
+    let uploaded = harness.upload(&token, "image/png", PNG.to_vec()).await;
     let id = uploaded.string("id");
-    let served = network.get(&format!("/sandbox/media/{id}")).await;
+    let served = harness.get(&format!("/sandbox/media/{id}")).await;
 
     assert_eq!(uploaded.status, 201);
     assert_eq!(uploaded.string("url"), format!("http://sandbox.test/sandbox/media/{id}"));
@@ -30,12 +30,12 @@ async fn uploaded_picture_is_served_with_its_type() {
 
 #[tokio::test]
 async fn range_request_returns_the_requested_bytes() {
-    let network = Network::new();
-    let token = network.connect("meadow").await.access;
-    let id = network.upload(&token, "video/mp4", b"0123456789".to_vec()).await.string("id");
+    let harness = SandboxHarness::new();
+    let token = harness.connect("meadow").await.access;
+    let id = harness.upload(&token, "video/mp4", b"0123456789".to_vec()).await.string("id");
 
-    let part = network.get_part(&format!("/sandbox/media/{id}"), "bytes=2-4").await;
-    let beyond = network.get_part(&format!("/sandbox/media/{id}"), "bytes=10-").await;
+    let part = harness.get_part(&format!("/sandbox/media/{id}"), "bytes=2-4").await;
+    let beyond = harness.get_part(&format!("/sandbox/media/{id}"), "bytes=10-").await;
 
     assert_eq!((part.status, part.body.as_slice()), (206, b"234".as_slice()));
     assert_eq!(part.header("content-range"), "bytes 2-4/10");
@@ -44,28 +44,28 @@ async fn range_request_returns_the_requested_bytes() {
 
 #[tokio::test]
 async fn invalid_file_is_rejected_and_not_kept() {
-    let network = Network::new();
-    let token = network.connect("meadow").await.access;
+    let harness = SandboxHarness::new();
+    let token = harness.connect("meadow").await.access;
     for mime_type in ["text/html", "image/svg+xml", "image/", "image/p g"] {
-        let answer = network.upload(&token, mime_type, PNG.to_vec()).await;
+        let answer = harness.upload(&token, mime_type, PNG.to_vec()).await;
         assert_eq!(answer.status, 415, "{mime_type}");
     }
 
-    let empty = network.upload(&token, "image/png", Vec::new()).await;
-    let large = network.upload(&token, "video/mp4", vec![0; MAX_FILE + 1]).await;
+    let empty = harness.upload(&token, "image/png", Vec::new()).await;
+    let large = harness.upload(&token, "video/mp4", vec![0; MAX_FILE + 1]).await;
 
     assert_eq!((empty.status, large.status), (422, 413));
-    assert!(files(network.sandbox.media_dir()).is_empty());
+    assert!(files(harness.sandbox.media_dir()).is_empty());
 }
 
 #[tokio::test]
 async fn a_file_of_another_account_cannot_be_posted() {
-    let network = Network::new();
-    let meadow = network.connect("meadow").await.access;
-    let harbour = network.connect("harbour").await.access;
-    let id = network.upload(&meadow, "image/png", PNG.to_vec()).await.string("id");
+    let harness = SandboxHarness::new();
+    let meadow = harness.connect("meadow").await.access;
+    let harbour = harness.connect("harbour").await.access;
+    let id = harness.upload(&meadow, "image/png", PNG.to_vec()).await.string("id");
 
-    let answer = network.post(&harbour, json!({"text": "mine", "media_ids": [id]})).await;
+    let answer = harness.post(&harbour, json!({"text": "mine", "media_ids": [id]})).await;
 
     assert_eq!((answer.status, answer.error()), (422, "unknown_media".into()));
 }
@@ -73,30 +73,30 @@ async fn a_file_of_another_account_cannot_be_posted() {
 #[tokio::test]
 async fn file_fault_applies_once_to_its_file() {
     for (kind, status) in [("media_error", 500), ("media_refuse", 422), ("expire", 401)] {
-        let network = Network::new();
-        let token = network.connect("meadow").await.access;
+        let harness = SandboxHarness::new();
+        let token = harness.connect("meadow").await.access;
         let file = if kind == "expire" { 1 } else { 2 };
-        network.arm(json!({"kind": kind, "file": file})).await;
+        harness.arm(json!({"kind": kind, "file": file})).await;
 
         let mut statuses = Vec::new();
         for _ in 0..file {
-            statuses.push(network.upload(&token, "image/png", PNG.to_vec()).await.status);
+            statuses.push(harness.upload(&token, "image/png", PNG.to_vec()).await.status);
         }
 
         assert_eq!(statuses.pop(), Some(status), "{kind}");
         assert!(statuses.iter().all(|it| *it == 201), "{kind}: {statuses:?}");
-        assert_eq!(files(network.sandbox.media_dir()).len(), statuses.len(), "{kind}");
+        assert_eq!(files(harness.sandbox.media_dir()).len(), statuses.len(), "{kind}");
     }
 }
 
 #[tokio::test]
 async fn slow_upload_succeeds() {
-    let network = Network::new();
-    let token = network.connect("meadow").await.access;
-    network.arm(json!({"kind": "media_slow", "delay_ms": 30})).await;
+    let harness = SandboxHarness::new();
+    let token = harness.connect("meadow").await.access;
+    harness.arm(json!({"kind": "media_slow", "delay_ms": 30})).await;
 
     let started = std::time::Instant::now();
-    let answer = network.upload(&token, "image/png", PNG.to_vec()).await;
+    let answer = harness.upload(&token, "image/png", PNG.to_vec()).await;
 
     assert_eq!(answer.status, 201);
     assert!(30 <= started.elapsed().as_millis());
@@ -104,39 +104,39 @@ async fn slow_upload_succeeds() {
 
 #[tokio::test]
 async fn processing_file_cannot_be_posted_before_it_is_ready() {
-    let network = Network::new();
-    let token = network.connect("meadow").await.access;
-    network.arm(json!({"kind": "media_processing", "delay_ms": 2500})).await;
-    let uploaded = network.upload(&token, "video/mp4", PNG.to_vec()).await;
+    let harness = SandboxHarness::new();
+    let token = harness.connect("meadow").await.access;
+    harness.arm(json!({"kind": "media_processing", "delay_ms": 2500})).await;
+    let uploaded = harness.upload(&token, "video/mp4", PNG.to_vec()).await;
     let id = uploaded.string("id");
     let own = format!("/sandbox/api/media/{id}");
     let post = json!({"text": "Look", "media_ids": [id]});
 
-    let early = network.post(&token, post.clone()).await;
-    let early_state = network.call("GET", &own, &token, None).await.string("state");
-    network.clock.advance(chrono::TimeDelta::milliseconds(2500));
-    let late_state = network.call("GET", &own, &token, None).await.string("state");
-    let late = network.post(&token, post).await;
+    let early = harness.post(&token, post.clone()).await;
+    let early_state = harness.call("GET", &own, &token, None).await.string("state");
+    harness.clock.advance(chrono::TimeDelta::milliseconds(2500));
+    let late_state = harness.call("GET", &own, &token, None).await.string("state");
+    let late = harness.post(&token, post).await;
 
     assert_eq!((uploaded.status, uploaded.string("state").as_str()), (201, "processing"));
     assert_eq!((early.status, early.error(), early.header("retry-after")), (429, "media_processing".into(), "3"));
     assert_eq!((early_state.as_str(), late_state.as_str()), ("processing", "ready"));
     assert_eq!(late.status, 201);
-    let harbour = network.connect("harbour").await.access;
-    assert_eq!(network.call("GET", &own, &harbour, None).await.status, 404);
+    let harbour = harness.connect("harbour").await.access;
+    assert_eq!(harness.call("GET", &own, &harbour, None).await.status, 404);
 }
 
 #[tokio::test]
 async fn opening_removes_unrecorded_files() {
     let dir = tempfile::tempdir().unwrap();
-    let network = Network::open(dir.path());
-    let token = network.connect("meadow").await.access;
-    let id = network.upload(&token, "image/png", PNG.to_vec()).await.string("id");
-    let media_dir = network.sandbox.media_dir().to_owned();
+    let harness = SandboxHarness::open(dir.path());
+    let token = harness.connect("meadow").await.access;
+    let id = harness.upload(&token, "image/png", PNG.to_vec()).await.string("id");
+    let media_dir = harness.sandbox.media_dir().to_owned();
     std::fs::write(media_dir.join("half-an-upload"), PNG).unwrap();
-    drop(network);
+    drop(harness);
 
-    let _again = Network::open(dir.path());
+    let _again = SandboxHarness::open(dir.path());
 
     assert_eq!(files(&media_dir), HashSet::from([id]));
 }

@@ -3,119 +3,119 @@
 use chrono::TimeDelta;
 use secrecy::ExposeSecret;
 
-use crate::conformance::network::{Call, Decision, Detour, InjectedFault, Network};
-use crate::conformance::stage::{ORIGIN, Stage, callback_at};
+use crate::conformance::fake_platform::{Call, Decision, Detour, InjectedFault, FakePlatform};
+use crate::conformance::adapter_harness::{ORIGIN, AdapterHarness, callback_at};
 use crate::connect_flow::{AuthorizeStep, Callback, ConnectError};
 
 /// The account has everything that a user and a post need.
-pub async fn user_connects_an_account<N: Network>() {
-    let stage = Stage::<N>::new().await;
+pub async fn user_connects_an_account<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
 
-    let account = stage.connect().await;
+    let account = harness.connect().await;
 
     assert!(!account.profile.account_id.is_empty());
     assert!(account.profile.username.as_deref().is_some_and(|it| !it.is_empty() && !it.starts_with('@')));
     assert!(!account.scopes.is_empty(), "what was granted is shown to the user");
     assert!(!account.rules.rules.is_empty());
-    assert_eq!(stage.fake.grant_count(), 1);
+    assert_eq!(harness.fake.grant_count(), 1);
     let printed = format!("{account:?}");
     assert!(!printed.contains(account.credentials.access_token.expose_secret()), "secrets do not print");
 }
 
 /// Nothing is connected, and the user reads that access was denied.
-pub async fn denied_authorization_connects_nothing<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    if !stage.fake.has_authorization_page() {
+pub async fn denied_authorization_connects_nothing<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    if !harness.fake.has_authorization_page() {
         return;
     }
 
-    let callback = stage.callback_after(Decision::Deny).await;
+    let callback = harness.callback_after(Decision::Deny).await;
 
-    let error = stage.complete(&callback).await.unwrap_err();
+    let error = harness.complete(&callback).await.unwrap_err();
     assert!(matches!(error, ConnectError::Denied), "{error:?}");
-    assert_eq!(stage.fake.grant_count(), 0);
+    assert_eq!(harness.fake.grant_count(), 0);
 }
 
 /// A used, forged or missing code connects nothing.
-pub async fn callback_is_accepted_once<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    if !stage.fake.has_authorization_page() {
+pub async fn callback_is_accepted_once<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    if !harness.fake.has_authorization_page() {
         return;
     }
-    let callback = stage.callback_after(Decision::Allow).await;
-    stage.complete(&callback).await.unwrap();
+    let callback = harness.callback_after(Decision::Allow).await;
+    harness.complete(&callback).await.unwrap();
 
-    if stage.fake.proof_parameter() == "code" {
-        let error = stage.complete(&callback).await.unwrap_err();
+    if harness.fake.proof_parameter() == "code" {
+        let error = harness.complete(&callback).await.unwrap_err();
         assert!(matches!(error, ConnectError::Refused(_) | ConnectError::Unreachable), "{error:?}");
     }
 
-    if stage.fake.checks_codes() {
-        let mut forged = stage.callback_after(Decision::Allow).await;
-        forged.query.insert(stage.fake.proof_parameter().to_owned(), "forged".to_owned());
-        assert!(stage.complete(&forged).await.is_err());
+    if harness.fake.checks_codes() {
+        let mut forged = harness.callback_after(Decision::Allow).await;
+        forged.query.insert(harness.fake.proof_parameter().to_owned(), "forged".to_owned());
+        assert!(harness.complete(&forged).await.is_err());
     }
-    let mut empty = stage.callback_after(Decision::Allow).await;
+    let mut empty = harness.callback_after(Decision::Allow).await;
     empty.query.clear();
-    assert!(stage.complete(&empty).await.is_err());
+    assert!(harness.complete(&empty).await.is_err());
 }
 
 /// A callback at another redirect URI than the requested one connects nothing.
-pub async fn callback_at_another_redirect_uri_connects_nothing<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    if !stage.fake.has_authorization_page() {
+pub async fn callback_at_another_redirect_uri_connects_nothing<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    if !harness.fake.has_authorization_page() {
         return;
     }
     for elsewhere in ["", "/elsewhere"] {
-        let callback = stage.callback_after(Decision::Allow).await;
+        let callback = harness.callback_after(Decision::Allow).await;
         let arrived_at = match elsewhere {
             "" => ORIGIN.to_owned(),
             path => format!("{}{path}", callback.arrived_at),
         };
-        let before = stage.fake.call_count(Call::Exchange);
-        let error = stage.complete(&Callback { arrived_at, ..callback }).await.unwrap_err();
+        let before = harness.fake.call_count(Call::Exchange);
+        let error = harness.complete(&Callback { arrived_at, ..callback }).await.unwrap_err();
         assert!(matches!(error, ConnectError::Refused(_)), "{error:?}");
-        assert_eq!(stage.fake.call_count(Call::Exchange), before, "the code was sent");
+        assert_eq!(harness.fake.call_count(Call::Exchange), before, "the code was sent");
     }
-    assert_eq!(stage.fake.grant_count(), 0);
+    assert_eq!(harness.fake.grant_count(), 0);
 }
 
 /// The code of one server is not sent to another server that a user named (mix-up attack: RFC 9700,
 /// section 4.4). A hostile server sends the user on to an honest one, with the state of its own
 /// connect flow; the honest one issues a code and redirects the user to us.
-pub async fn code_of_one_server_is_not_sent_to_another<N: Network>() {
-    let (stage, honest) = Stage::<N>::with_second_fake().await;
+pub async fn code_of_one_server_is_not_sent_to_another<N: FakePlatform>() {
+    let (harness, honest) = AdapterHarness::<N>::with_second_fake().await;
     let (Some(hostile_values), Some(honest_values)) =
-        (stage.fake.form_values_naming_server(), honest.form_values_naming_server())
+        (harness.fake.form_values_naming_server(), honest.form_values_naming_server())
     else {
         return;
     };
     // Our app is registered at both, so that any further call would be for the code.
-    match stage.authorize(&honest_values).await {
+    match harness.authorize(&honest_values).await {
         // No server is trusted with a page that it cannot name itself.
-        Err(ConnectError::Field { .. }) if !stage.fake.has_authorization_page() => return,
+        Err(ConnectError::Field { .. }) if !harness.fake.has_authorization_page() => return,
         step => drop(step.unwrap()),
     }
-    let (step, hostile_callback) = stage.authorize(&hostile_values).await.unwrap();
+    let (step, hostile_callback) = harness.authorize(&hostile_values).await.unwrap();
     assert!(matches!(step, AuthorizeStep::Redirect { .. }), "{step:?}");
-    let (step, _) = stage.authorize(&honest_values).await.unwrap();
+    let (step, _) = harness.authorize(&honest_values).await.unwrap();
     let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
-    let calls = || (stage.fake.call_count(Call::Exchange), honest.call_count(Call::Exchange));
+    let calls = || (harness.fake.call_count(Call::Exchange), honest.call_count(Call::Exchange));
     let before = calls();
 
     let redirected_to = honest.redirect_url(&url, Decision::Allow).await;
-    let error = stage.complete(&callback_at(hostile_callback, &redirected_to)).await.unwrap_err();
+    let error = harness.complete(&callback_at(hostile_callback, &redirected_to)).await.unwrap_err();
 
     assert!(matches!(error, ConnectError::Refused(_)), "{error:?}");
     assert_eq!(calls(), before, "a code was sent");
-    assert_eq!((stage.fake.grant_count(), honest.grant_count()), (0, 0));
+    assert_eq!((harness.fake.grant_count(), honest.grant_count()), (0, 0));
 }
 
 /// A hostile server leads the user to the page of an honest one, which sends its code or password
 /// to the requested redirect URI. Neither that nor a token from it reaches the hostile server.
-pub async fn server_receives_no_secret_of_another_server<N: Network>() {
+pub async fn server_receives_no_secret_of_another_server<N: FakePlatform>() {
     for detour in [Detour::Named, Detour::Redirected] {
-        let (hostile, honest) = Stage::<N>::with_second_fake().await;
+        let (hostile, honest) = AdapterHarness::<N>::with_second_fake().await;
         let Some(values) = hostile.fake.form_values_naming_server() else { return };
         if !hostile.fake.redirect_users_to(&honest, detour) {
             continue;
@@ -145,21 +145,21 @@ pub async fn server_receives_no_secret_of_another_server<N: Network>() {
 
 /// After an hour, no platform accepts the code. Where there is no code, the connect flow itself has
 /// ended.
-pub async fn late_callback_connects_nothing<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    if !stage.fake.has_authorization_page() || stage.fake.proof_parameter() != "code" {
+pub async fn late_callback_connects_nothing<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    if !harness.fake.has_authorization_page() || harness.fake.proof_parameter() != "code" {
         return;
     }
-    let callback = stage.callback_after(Decision::Allow).await;
-    stage.clock.advance(TimeDelta::hours(1));
+    let callback = harness.callback_after(Decision::Allow).await;
+    harness.clock.advance(TimeDelta::hours(1));
 
-    assert!(stage.complete(&callback).await.is_err());
-    assert_eq!(stage.fake.grant_count(), 0);
+    assert!(harness.complete(&callback).await.is_err());
+    assert_eq!(harness.fake.grant_count(), 0);
 }
 
 /// Every typed value has a result with a message, and none leads to a call inside our network.
-pub async fn invalid_form_values_are_refused_with_a_message<N: Network>() {
-    let stage = Stage::<N>::new().await;
+pub async fn invalid_form_values_are_refused_with_a_message<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
     let nonsense = [
         " ",
         "@",
@@ -176,11 +176,11 @@ pub async fn invalid_form_values_are_refused_with_a_message<N: Network>() {
         "xn--nonsense-.invalid",
     ];
     let long = "a".repeat(2000);
-    for field in stage.connector().fields().iter().filter(|it| it.optional.is_none()) {
+    for field in harness.connector().fields().iter().filter(|it| it.optional.is_none()) {
         for typed in nonsense.into_iter().chain([long.as_str()]) {
-            let mut values = stage.fake.form_values();
+            let mut values = harness.fake.form_values();
             values.insert(field.name.to_owned(), typed.into());
-            let error = stage.authorize(&values).await.map(|(step, _)| step).unwrap_err();
+            let error = harness.authorize(&values).await.map(|(step, _)| step).unwrap_err();
             let is_field_error =
                 matches!(&error, ConnectError::Field { name, message } if *name == field.name && !message.is_empty());
             assert!(is_field_error || matches!(error, ConnectError::Unreachable), "{typed:?}: {error:?}");
@@ -190,8 +190,8 @@ pub async fn invalid_form_values_are_refused_with_a_message<N: Network>() {
 
 /// If the platform does not respond, or its response is invalid, the user is asked to try again,
 /// and a second attempt works.
-pub async fn failing_platform_connects_nothing_and_reports_it<N: Network>() {
-    let stage = Stage::<N>::new().await;
+pub async fn failing_platform_connects_nothing_and_reports_it<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
     let limited = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(30) };
     for fault in [
         InjectedFault::CutBefore,
@@ -200,37 +200,37 @@ pub async fn failing_platform_connects_nothing_and_reports_it<N: Network>() {
         InjectedFault::HtmlPage,
         limited,
     ] {
-        if !stage.fake.can_fail(Call::Exchange, fault) {
+        if !harness.fake.can_fail(Call::Exchange, fault) {
             continue;
         }
-        let error = if stage.fake.has_authorization_page() {
-            let callback = stage.callback_after(Decision::Allow).await;
-            stage.fake.inject_fault(Call::Exchange, fault, 1);
-            stage.complete(&callback).await.unwrap_err()
+        let error = if harness.fake.has_authorization_page() {
+            let callback = harness.callback_after(Decision::Allow).await;
+            harness.fake.inject_fault(Call::Exchange, fault, 1);
+            harness.complete(&callback).await.unwrap_err()
         } else {
-            stage.fake.inject_fault(Call::Exchange, fault, 1);
-            stage.authorize(&stage.fake.form_values()).await.map(|(step, _)| step).unwrap_err()
+            harness.fake.inject_fault(Call::Exchange, fault, 1);
+            harness.authorize(&harness.fake.form_values()).await.map(|(step, _)| step).unwrap_err()
         };
         assert!(matches!(error, ConnectError::Unreachable), "{fault:?}: {error:?}");
     }
-    stage.connect().await;
+    harness.connect().await;
 }
 
 /// Where an account can be connected without the platform's page, it is the same account.
-pub async fn form_values_may_be_sufficient<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let Some(values) = stage.fake.direct_form_values() else { return };
-    let expected = stage.connect().await;
+pub async fn form_values_may_be_sufficient<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let Some(values) = harness.fake.direct_form_values() else { return };
+    let expected = harness.connect().await;
 
-    let account = stage.connect_directly().await.unwrap();
+    let account = harness.connect_directly().await.unwrap();
     assert_eq!(account.profile, expected.profile);
-    let mut post = stage.post(&account, "typed", Vec::new());
-    stage.deliver(&mut post).await.unwrap();
+    let mut post = harness.post(&account, "typed", Vec::new());
+    harness.deliver(&mut post).await.unwrap();
 
-    let secret_field = stage.connector().fields().iter().find(|it| it.secret).unwrap().name;
+    let secret_field = harness.connector().fields().iter().find(|it| it.secret).unwrap().name;
     let wrong = values
         .into_iter()
         .map(|(name, it)| if name == secret_field { (name, "wrong-pass-word-here".into()) } else { (name, it) });
-    let error = stage.authorize(&wrong.collect()).await.unwrap_err();
+    let error = harness.authorize(&wrong.collect()).await.unwrap_err();
     assert!(matches!(error, ConnectError::Field { name, .. } if name == secret_field), "{error:?}");
 }

@@ -6,9 +6,9 @@ use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 
 use super::publishing::needs_media;
-use crate::conformance::network::{Call, InjectedFault, Network};
+use crate::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use crate::conformance::samples::sample;
-use crate::conformance::stage::Stage;
+use crate::conformance::adapter_harness::AdapterHarness;
 use crate::connect_flow::RefreshError;
 
 /// Statuses that nginx, Cloudflare and firewalls send themselves; 5xx is in `troubles.rs`.
@@ -37,44 +37,44 @@ fn is_final(error: &AttemptError) -> bool {
     matches!(error, AttemptError::Refused { .. } | AttemptError::Unauthorized { .. })
 }
 
-fn copies<N: Network>(stage: &Stage<N>, text: &str) -> usize {
-    let shown = stage.fake.displayed_text(text);
-    stage.fake.public_posts().iter().filter(|it| it.text == shown).count()
+fn copies<N: FakePlatform>(harness: &AdapterHarness<N>, text: &str) -> usize {
+    let shown = harness.fake.displayed_text(text);
+    harness.fake.public_posts().iter().filter(|it| it.text == shown).count()
 }
 
 /// Each page once, and twice in a row. An intermediary cannot refuse a post, and says nothing about
 /// its grant.
-pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn an_error_page_at_the_publish_call_delays_the_post<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let mut violations = Violations::default();
     let later = MAY_BE_FORWARDED.into_iter().filter(|it| !STATUSES.contains(it));
     for status in STATUSES.into_iter().chain(later) {
         let fault = InjectedFault::Intermediary { status };
-        if !stage.fake.can_fail(Call::Publish, fault) {
+        if !harness.fake.can_fail(Call::Publish, fault) {
             continue;
         }
         for count in [1, 2] {
-            let before = stage.fake.call_count(Call::Publish);
+            let before = harness.fake.call_count(Call::Publish);
             let text = format!("behind {count} pages with {status}");
-            let mut post = stage.post(&account, &text, vec![sample(MimeType::Png, 1)]);
-            stage.fake.inject_fault(Call::Publish, fault, count);
+            let mut post = harness.post(&account, &text, vec![sample(MimeType::Png, 1)]);
+            harness.fake.inject_fault(Call::Publish, fault, count);
 
-            let delivered = stage.deliver(&mut post).await;
+            let delivered = harness.deliver(&mut post).await;
 
-            let copies = copies(&stage, &text);
+            let copies = copies(&harness, &text);
             let is_right = match &delivered {
                 Ok(delivery) => copies == 1 && !delivery.errors.iter().any(is_final),
                 // The platform may have the request, and the post cannot be looked up.
                 Err(AttemptError::Unknown { .. }) => {
-                    let is_sent_once = stage.fake.call_count(Call::Publish) == before + 1;
-                    MAY_BE_FORWARDED.contains(&status) && !stage.fake.can_look_up() && is_sent_once
+                    let is_sent_once = harness.fake.call_count(Call::Publish) == before + 1;
+                    MAY_BE_FORWARDED.contains(&status) && !harness.fake.can_look_up() && is_sent_once
                 }
                 Err(_) => false,
             };
             violations.check(is_right, format!("{text}: {copies} posts, {delivered:?}"));
-            stage.fake.inject_fault(Call::Publish, fault, 0);
-            stage.clock.advance(TimeDelta::minutes(1));
+            harness.fake.inject_fault(Call::Publish, fault, 0);
+            harness.clock.advance(TimeDelta::minutes(1));
         }
     }
     violations.assert_empty();
@@ -82,26 +82,26 @@ pub async fn an_error_page_at_the_publish_call_delays_the_post<N: Network>() {
 
 /// An intermediary replaced the response to a call that was carried out. If the post cannot be
 /// looked up, only some statuses allow for that.
-pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: Network>() {
+pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: FakePlatform>() {
     let mut violations = Violations::default();
     for (status, has_picture) in [(403, true), (403, false), (408, true), (408, false), (409, false), (504, false)] {
-        let stage = Stage::<N>::new().await;
-        let account = stage.connect().await;
+        let harness = AdapterHarness::<N>::new().await;
+        let account = harness.connect().await;
         let fault = InjectedFault::IntermediaryAfter { status };
-        let can_look_up = stage.fake.can_look_up();
-        if !stage.fake.can_fail(Call::Publish, fault) || (!can_look_up && !MAY_BE_FORWARDED.contains(&status)) {
+        let can_look_up = harness.fake.can_look_up();
+        if !harness.fake.can_fail(Call::Publish, fault) || (!can_look_up && !MAY_BE_FORWARDED.contains(&status)) {
             continue;
         }
         if !has_picture && needs_media(&account) {
             continue;
         }
         let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
-        let mut post = stage.post(&account, "behind a page", files);
-        stage.fake.inject_fault(Call::Publish, fault, 1);
+        let mut post = harness.post(&account, "behind a page", files);
+        harness.fake.inject_fault(Call::Publish, fault, 1);
 
-        let delivered = stage.deliver(&mut post).await;
+        let delivered = harness.deliver(&mut post).await;
 
-        let public: Vec<_> = stage.fake.public_posts().into_iter().map(|it| it.id).collect();
+        let public: Vec<_> = harness.fake.public_posts().into_iter().map(|it| it.id).collect();
         let is_right = match &delivered {
             Ok(delivery) => public == [delivery.published.platform_post_id.clone()],
             Err(AttemptError::Unknown { .. }) => !can_look_up && public.len() == 1,
@@ -113,142 +113,142 @@ pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: Network>() {
 }
 
 /// The call was carried out, and its response has no id.
-pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let mut violations = Violations::default();
     let faults = [InjectedFault::CutBody, InjectedFault::EmptyBody];
-    for fault in faults.into_iter().filter(|it| stage.fake.can_fail(Call::Publish, *it)) {
+    for fault in faults.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
         let text = format!("{fault:?}");
-        let post = stage.due(&account, &text, vec![sample(MimeType::Png, 1)]).await;
-        let since = stage.clock.now();
-        stage.fake.inject_fault(Call::Publish, fault, 1);
+        let post = harness.due(&account, &text, vec![sample(MimeType::Png, 1)]).await;
+        let since = harness.clock.now();
+        harness.fake.inject_fault(Call::Publish, fault, 1);
 
-        let outcome = stage.publish(&post).await;
+        let outcome = harness.publish(&post).await;
 
         let is_unknown = matches!(outcome, Err(AttemptError::Unknown { may_still_run: true, .. }));
         violations.check(is_unknown, format!("{fault:?}: {outcome:?}"));
-        if stage.fake.can_look_up() {
-            let found = stage.settle(&post, since, true).await.expect("it is public");
-            assert_eq!(stage.fake.public_posts().pop().unwrap().id, found.platform_post_id, "{fault:?}");
+        if harness.fake.can_look_up() {
+            let found = harness.settle(&post, since, true).await.expect("it is public");
+            assert_eq!(harness.fake.public_posts().pop().unwrap().id, found.platform_post_id, "{fault:?}");
         } else {
-            let resolution = stage.resolve(&post, since).await;
+            let resolution = harness.resolve(&post, since).await;
             assert!(matches!(resolution, Resolution::Undeterminable { .. }), "{fault:?}: {resolution:?}");
         }
-        assert_eq!(copies(&stage, &text), 1, "{fault:?}");
-        stage.clock.advance(TimeDelta::minutes(1));
+        assert_eq!(copies(&harness, &text), 1, "{fault:?}");
+        harness.clock.advance(TimeDelta::minutes(1));
     }
     violations.assert_empty();
 }
 
 /// For each upload call, and for processing.
-pub async fn response_of_an_intermediary_delays_a_file<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn response_of_an_intermediary_delays_a_file<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let mut violations = Violations::default();
     let pages = STATUSES.map(|status| InjectedFault::Intermediary { status });
     for (call, mime_type) in
         [(Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
     {
         for fault in pages.into_iter().chain([InjectedFault::CutBody, InjectedFault::EmptyBody]) {
-            if !stage.fake.can_fail(call, fault) {
+            if !harness.fake.can_fail(call, fault) {
                 continue;
             }
             let text = format!("{call:?} of {mime_type:?} meets {fault:?}");
-            let mut post = stage.post(&account, &text, vec![sample(mime_type, 1)]);
-            let before = stage.fake.call_count(call);
-            stage.fake.inject_fault(call, fault, 1);
+            let mut post = harness.post(&account, &text, vec![sample(mime_type, 1)]);
+            let before = harness.fake.call_count(call);
+            harness.fake.inject_fault(call, fault, 1);
 
-            let delivered = stage.deliver(&mut post).await;
+            let delivered = harness.deliver(&mut post).await;
 
-            stage.fake.inject_fault(call, fault, 0);
-            if stage.fake.call_count(call) == before {
+            harness.fake.inject_fault(call, fault, 0);
+            if harness.fake.call_count(call) == before {
                 // The platform has no such call for this file.
                 break;
             }
-            let copies = copies(&stage, &text);
+            let copies = copies(&harness, &text);
             let is_right = match &delivered {
                 Ok(delivery) => copies == 1 && !delivery.errors.iter().any(is_final),
                 Err(_) => false,
             };
             violations.check(is_right, format!("{text}: {copies} posts, {delivered:?}"));
-            stage.clock.advance(TimeDelta::minutes(1));
+            harness.clock.advance(TimeDelta::minutes(1));
         }
     }
     violations.assert_empty();
 }
 
 /// The post is public all the time.
-pub async fn an_error_page_at_a_look_up_proves_nothing<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
-    if !stage.fake.can_look_up() {
+pub async fn an_error_page_at_a_look_up_proves_nothing<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
+    if !harness.fake.can_look_up() {
         return;
     }
-    let post = stage.due(&account, "unknown outcome", vec![sample(MimeType::Png, 1)]).await;
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    stage.publish(&post).await.unwrap_err();
-    stage.clock.advance(TimeDelta::minutes(5));
+    let post = harness.due(&account, "unknown outcome", vec![sample(MimeType::Png, 1)]).await;
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    harness.publish(&post).await.unwrap_err();
+    harness.clock.advance(TimeDelta::minutes(5));
 
     let mut violations = Violations::default();
     // Some adapters look up by repeating the call, or read first how far the file is.
     let calls = [Call::LookUp, Call::Publish, Call::Process];
     for fault in STATUSES.map(|status| InjectedFault::Intermediary { status }) {
-        if !stage.fake.can_fail(Call::LookUp, fault) {
+        if !harness.fake.can_fail(Call::LookUp, fault) {
             continue;
         }
         for call in calls {
-            stage.fake.inject_fault(call, fault, 3);
+            harness.fake.inject_fault(call, fault, 3);
         }
-        let resolution = stage.resolve(&post, since).await;
+        let resolution = harness.resolve(&post, since).await;
         violations.check(matches!(resolution, Resolution::Pending { .. }), format!("{fault:?}: {resolution:?}"));
         for call in calls {
-            stage.fake.inject_fault(call, fault, 0);
+            harness.fake.inject_fault(call, fault, 0);
         }
     }
     violations.assert_empty();
-    let found = stage.settle(&post, since, true).await.expect("it is public");
-    let public: Vec<_> = stage.fake.public_posts().into_iter().map(|it| it.id).collect();
+    let found = harness.settle(&post, since, true).await.expect("it is public");
+    let public: Vec<_> = harness.fake.public_posts().into_iter().map(|it| it.id).collect();
     assert_eq!(public, [found.platform_post_id]);
 }
 
 /// Only the platform itself can end a grant.
-pub async fn an_error_page_does_not_end_a_grant<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn an_error_page_does_not_end_a_grant<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let mut violations = Violations::default();
     let pages = STATUSES.map(|status| InjectedFault::Intermediary { status });
     let reads = [Call::Account, Call::Exchange];
     for fault in pages {
-        if !reads.iter().any(|it| stage.fake.can_fail(*it, fault)) {
+        if !reads.iter().any(|it| harness.fake.can_fail(*it, fault)) {
             continue;
         }
-        let count_reads = || reads.iter().map(|it| stage.fake.call_count(*it)).sum::<usize>();
+        let count_reads = || reads.iter().map(|it| harness.fake.call_count(*it)).sum::<usize>();
         let before = count_reads();
         for call in reads {
-            stage.fake.inject_fault(call, fault, 5);
+            harness.fake.inject_fault(call, fault, 5);
         }
-        let details = stage.connector().about(&account.profile, &account.credentials, stage.clock.now()).await;
+        let details = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
         assert!(before < count_reads() || matches!(details, Ok(None)), "{fault:?} was not met: {details:?}");
         let is_right = !matches!(&details, Err(error) if is_final(error));
         violations.check(is_right, format!("account, {fault:?}: {details:?}"));
         for call in reads {
-            stage.fake.inject_fault(call, fault, 0);
+            harness.fake.inject_fault(call, fault, 0);
         }
     }
-    if stage.can_refresh() {
-        if stage.is_extending() {
+    if harness.can_refresh() {
+        if harness.is_extending() {
             // Some platforms do not extend young tokens.
-            stage.clock.advance(TimeDelta::days(2));
+            harness.clock.advance(TimeDelta::days(2));
         }
-        for fault in pages.into_iter().filter(|it| stage.fake.can_fail(Call::Refresh, *it)) {
-            stage.fake.inject_fault(Call::Refresh, fault, 1);
-            let refreshed = stage.refresh().await.map(|_| ());
+        for fault in pages.into_iter().filter(|it| harness.fake.can_fail(Call::Refresh, *it)) {
+            harness.fake.inject_fault(Call::Refresh, fault, 1);
+            let refreshed = harness.refresh().await.map(|_| ());
             let is_right = matches!(refreshed, Err(RefreshError::Unreachable(_)));
             violations.check(is_right, format!("refresh, {fault:?}: {refreshed:?}"));
         }
-        stage.refresh().await.unwrap();
+        harness.refresh().await.unwrap();
     }
     violations.assert_empty();
 }

@@ -7,48 +7,48 @@ use domain::text::PostText;
 use url::Url;
 
 use crate::account::Account;
-use crate::conformance::network::{Network, PublicPost};
+use crate::conformance::fake_platform::{FakePlatform, PublicPost};
 use crate::conformance::samples::{Sample, sample};
-use crate::conformance::stage::Stage;
+use crate::conformance::adapter_harness::AdapterHarness;
 use crate::platform::Step;
 
 /// The text is public once, unchanged, under the id that the adapter returns.
-pub async fn text_is_published_once<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn text_is_published_once<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     if needs_media(&account) {
         return;
     }
-    let mut post = stage.post(&account, "Hello, world", Vec::new());
+    let mut post = harness.post(&account, "Hello, world", Vec::new());
 
-    let delivery = stage.deliver(&mut post).await.unwrap();
+    let delivery = harness.deliver(&mut post).await.unwrap();
 
     assert!(delivery.errors.is_empty(), "{:?}", delivery.errors);
     let url = delivery.published.url.expect("people can be led to it");
     assert!(Url::parse(&url).is_ok(), "{url}");
     let public = PublicPost {
         id: delivery.published.platform_post_id,
-        text: stage.fake.displayed_text(&post.text),
+        text: harness.fake.displayed_text(&post.text),
         media: Vec::new(),
     };
-    assert_eq!(stage.fake.public_posts(), [public]);
+    assert_eq!(harness.fake.public_posts(), [public]);
 }
 
 /// Each type in a post of its own. A file arrives unchanged, or as a fitted picture where the
 /// platform requires one.
-pub async fn every_supported_file_type_is_published<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn every_supported_file_type_is_published<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     for (sent, mime_type) in (1..).zip(supported_mime_types(&account)) {
         let file = sample(mime_type, 1);
-        let mut post = stage.post(&account, mime_type.as_str(), vec![file.clone()]);
+        let mut post = harness.post(&account, mime_type.as_str(), vec![file.clone()]);
 
-        let delivery = stage.deliver(&mut post).await.unwrap();
+        let delivery = harness.deliver(&mut post).await.unwrap();
 
         let is_expected =
-            |it: &AttemptError| !stage.fake.confirms_files() && matches!(it, AttemptError::Unknown { .. });
+            |it: &AttemptError| !harness.fake.confirms_files() && matches!(it, AttemptError::Unknown { .. });
         assert!(delivery.errors.iter().all(is_expected), "{mime_type:?}: {:?}", delivery.errors);
-        let public = stage.fake.public_posts();
+        let public = harness.fake.public_posts();
         assert_eq!(public.len(), sent, "{mime_type:?}");
         let [shown] = public[sent - 1].media.as_slice() else { panic!("{mime_type:?} is not shown") };
         assert_arrived(&file, shown.mime_type, &shown.bytes);
@@ -56,16 +56,16 @@ pub async fn every_supported_file_type_is_published<N: Network>() {
 }
 
 /// In the order of the post.
-pub async fn maximum_number_of_files_is_published_in_order<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn maximum_number_of_files_is_published_in_order<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let count = u8::try_from(max_image_count(&account).unwrap_or(1).min(20)).unwrap();
     let files: Vec<_> = (1..=count).map(|number| sample(MimeType::Png, number)).collect();
-    let mut post = stage.post(&account, "all of them", files.clone());
+    let mut post = harness.post(&account, "all of them", files.clone());
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    let public = stage.fake.public_posts();
+    let public = harness.fake.public_posts();
     assert_eq!(public[0].media.len(), files.len());
     for (file, shown) in files.iter().zip(&public[0].media) {
         assert_arrived(file, shown.mime_type, &shown.bytes);
@@ -73,9 +73,9 @@ pub async fn maximum_number_of_files_is_published_in_order<N: Network>() {
 }
 
 /// Each file has the alt text that was given for it.
-pub async fn files_have_their_alt_texts<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn files_have_their_alt_texts<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let alt_text = |raw: &str| Some(AltText::parse(raw).unwrap());
     if !account.rules.rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })) {
         return;
@@ -87,12 +87,12 @@ pub async fn files_have_their_alt_texts<N: Network>() {
         files.extend(accepts_two.then(|| sample(mime_type, 2)));
         let expected: Vec<Option<String>> =
             files.iter().map(|it| it.attachment.alt_text.as_ref().map(|it| it.as_str().to_owned())).collect();
-        let expected = if stage.fake.has_alt_texts(mime_type) { expected } else { vec![None; expected.len()] };
-        let mut post = stage.post(&account, &format!("described {mime_type:?}"), files);
+        let expected = if harness.fake.has_alt_texts(mime_type) { expected } else { vec![None; expected.len()] };
+        let mut post = harness.post(&account, &format!("described {mime_type:?}"), files);
 
-        stage.deliver(&mut post).await.unwrap();
+        harness.deliver(&mut post).await.unwrap();
 
-        let public = stage.fake.public_posts().pop().unwrap();
+        let public = harness.fake.public_posts().pop().unwrap();
         let alt_texts: Vec<_> = public.media.into_iter().map(|it| it.alt_text).collect();
         assert_eq!(alt_texts, expected, "{mime_type:?}");
     }
@@ -112,14 +112,14 @@ const ENOUGH: usize = 20_000;
 
 /// The platform accepts the longest text that the rules allow, and refuses one that is longer by
 /// one unit. So a rule that is too lax or too strict fails.
-pub async fn rules_match_the_platform<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn rules_match_the_platform<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
     let attachments: Vec<_> = filler.iter().map(|it| it.attachment.clone()).collect();
     let fits = |text: &str| {
         PostText::parse(text)
-            .is_ok_and(|text| account.rules.breaches(&text, &attachments, &stage.fake.options()).is_empty())
+            .is_ok_and(|text| account.rules.breaches(&text, &attachments, &harness.fake.options()).is_empty())
     };
 
     for unit in ["x", "é", "e\u{301}", "漢", "👩‍👩‍👧‍👦", "🇩🇪", "क्ष"] {
@@ -130,27 +130,27 @@ pub async fn rules_match_the_platform<N: Network>() {
             if fits(&unit.repeat(middle)) { low = middle } else { high = middle - 1 }
         }
         let longest = unit.repeat(low);
-        let mut post = stage.post(&account, &longest, filler.clone());
-        stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.fake.public_posts().last().unwrap().text, longest);
+        let mut post = harness.post(&account, &longest, filler.clone());
+        harness.deliver(&mut post).await.unwrap();
+        assert_eq!(harness.fake.public_posts().last().unwrap().text, longest);
 
         // A text that no post can have is not limited by the platform.
         if low == ENOUGH || PostText::parse(&unit.repeat(low + 1)).is_err() {
             continue;
         }
-        let before = stage.fake.public_posts().len();
-        let mut post = stage.post(&account, &unit.repeat(low + 1), filler.clone());
-        let error = stage.deliver(&mut post).await.unwrap_err();
+        let before = harness.fake.public_posts().len();
+        let mut post = harness.post(&account, &unit.repeat(low + 1), filler.clone());
+        let error = harness.deliver(&mut post).await.unwrap_err();
         let message = format!("{error:?}");
         assert!(message.starts_with("Refused"), "{low} of {unit:?}, and one more: {message}");
-        assert_eq!(stage.fake.public_posts().len(), before);
+        assert_eq!(harness.fake.public_posts().len(), before);
     }
 }
 
 /// Nothing is lost, trimmed or normalized.
-pub async fn text_in_all_scripts_arrives_unchanged<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn text_in_all_scripts_arrives_unchanged<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
     let texts = [
         "Привет, мир! #мир https://example.invalid/путь?q=1&r=2",
@@ -162,43 +162,43 @@ pub async fn text_in_all_scripts_arrives_unchanged<N: Network>() {
         "(see https://example.invalid/a_(b)), then @nobody.invalid and a#b #1 #one2.",
     ];
     for text in texts {
-        let mut post = stage.post(&account, text, filler.clone());
-        stage.deliver(&mut post).await.unwrap();
-        assert_eq!(stage.fake.public_posts().last().unwrap().text, stage.fake.displayed_text(text));
+        let mut post = harness.post(&account, text, filler.clone());
+        harness.deliver(&mut post).await.unwrap();
+        assert_eq!(harness.fake.public_posts().last().unwrap().text, harness.fake.displayed_text(text));
     }
-    assert_eq!(stage.fake.public_posts().len(), texts.len());
+    assert_eq!(harness.fake.public_posts().len(), texts.len());
 }
 
 /// Also after characters of several bytes: platforms count positions in other units than
 /// characters.
-pub async fn links_cover_their_urls_in_the_text<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn links_cover_their_urls_in_the_text<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
-    let mut post = stage.post(&account, "👩‍👩‍👧‍👦 (https://example.invalid/1), мир: https://example.invalid/2?q=1.", filler);
+    let mut post = harness.post(&account, "👩‍👩‍👧‍👦 (https://example.invalid/1), мир: https://example.invalid/2?q=1.", filler);
 
-    stage.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut post).await.unwrap();
 
-    if let Some(links) = stage.fake.links() {
+    if let Some(links) = harness.fake.links() {
         let written = ["https://example.invalid/1", "https://example.invalid/2?q=1"];
-        assert_eq!(links, written.map(|it| stage.fake.displayed_text(it)));
+        assert_eq!(links, written.map(|it| harness.fake.displayed_text(it)));
     }
 }
 
 /// A worker may die after any step, before its outcome is stored. Then the step is repeated.
-pub async fn repeated_steps_change_nothing<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn repeated_steps_change_nothing<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)];
-    let mut post = stage.post(&account, "again and again", files.clone());
-    if let Some(lead_time) = stage.lead(&[files[0].attachment.clone()]) {
-        stage.clock.skip_to(post.publish_at - lead_time);
+    let mut post = harness.post(&account, "again and again", files.clone());
+    if let Some(lead_time) = harness.lead(&[files[0].attachment.clone()]) {
+        harness.clock.skip_to(post.publish_at - lead_time);
         loop {
-            stage.prepare(&post).await.unwrap();
-            match stage.prepare(&post).await.unwrap() {
+            harness.prepare(&post).await.unwrap();
+            match harness.prepare(&post).await.unwrap() {
                 Step::Again { progress, at } => {
                     post.progress = Some(progress);
-                    stage.clock.skip_to(at);
+                    harness.clock.skip_to(at);
                 }
                 Step::Ready { progress } => {
                     post.progress = progress;
@@ -206,23 +206,23 @@ pub async fn repeated_steps_change_nothing<N: Network>() {
                 }
             }
         }
-        assert!(stage.fake.public_posts().is_empty(), "preparation makes nothing public");
+        assert!(harness.fake.public_posts().is_empty(), "preparation makes nothing public");
     }
-    stage.clock.skip_to(post.publish_at);
-    let since = stage.clock.now();
-    let published = stage.publish(&post).await;
-    assert!(published.is_ok() || !stage.fake.confirms_files(), "{published:?}");
-    stage.clock.advance(stage.publisher().settle_time());
+    harness.clock.skip_to(post.publish_at);
+    let since = harness.clock.now();
+    let published = harness.publish(&post).await;
+    assert!(published.is_ok() || !harness.fake.confirms_files(), "{published:?}");
+    harness.clock.advance(harness.publisher().settle_time());
 
-    if !stage.fake.can_look_up() {
+    if !harness.fake.can_look_up() {
         return;
     }
     // The worker died; the next one finds an open intent.
-    let found = stage.settle(&post, since, true).await;
-    let public = stage.fake.public_posts();
+    let found = harness.settle(&post, since, true).await;
+    let public = harness.fake.public_posts();
     assert_eq!(public.len(), 1);
     assert_eq!(found.unwrap().platform_post_id, public[0].id);
-    assert!(published.is_ok_and(|it| it.platform_post_id == public[0].id) || !stage.fake.confirms_files());
+    assert!(published.is_ok_and(|it| it.platform_post_id == public[0].id) || !harness.fake.confirms_files());
     assert_eq!(public[0].media.len(), 2);
 }
 

@@ -6,9 +6,9 @@ use domain::media::MimeType;
 
 use super::publishing::needs_media;
 use crate::account::Account;
-use crate::conformance::network::{Call, InjectedFault, Network};
+use crate::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use crate::conformance::samples::{Sample, sample};
-use crate::conformance::stage::Stage;
+use crate::conformance::adapter_harness::AdapterHarness;
 
 /// How soon the outcome of every call is known once the platform responds again.
 const SOON: TimeDelta = TimeDelta::seconds(120);
@@ -40,31 +40,31 @@ fn required_files(account: &Account, number: u8) -> Vec<Sample> {
 
 /// Two posts with the same text ten seconds apart, with different pictures and without any. The
 /// call for the second is cut off before or after it was carried out.
-pub async fn equal_texts_are_two_posts<N: Network>() {
+pub async fn equal_texts_are_two_posts<N: FakePlatform>() {
     for fault in [InjectedFault::CutBefore, InjectedFault::LoseResponse] {
         for has_picture in [false, true] {
-            let stage = Stage::<N>::new().await;
-            let account = stage.connect().await;
-            if !stage.fake.can_look_up() {
+            let harness = AdapterHarness::<N>::new().await;
+            let account = harness.connect().await;
+            if !harness.fake.can_look_up() {
                 return;
             }
-            if !has_picture && !stage.fake.accepts_repeated_texts() {
+            if !has_picture && !harness.fake.accepts_repeated_texts() {
                 continue;
             }
             let files = |number| {
                 if has_picture { vec![sample(MimeType::Png, number)] } else { required_files(&account, number) }
             };
-            let mut first = stage.post(&account, "good morning", files(1));
-            let mut second = stage.post(&account, "good morning", files(2));
+            let mut first = harness.post(&account, "good morning", files(1));
+            let mut second = harness.post(&account, "good morning", files(2));
             second.publish_at += TimeDelta::seconds(10);
-            stage.prepare_all(&mut first, &mut Vec::new()).await.unwrap();
-            stage.prepare_all(&mut second, &mut Vec::new()).await.unwrap();
-            let first = stage.deliver(&mut first).await.unwrap().published;
+            harness.prepare_all(&mut first, &mut Vec::new()).await.unwrap();
+            harness.prepare_all(&mut second, &mut Vec::new()).await.unwrap();
+            let first = harness.deliver(&mut first).await.unwrap().published;
 
-            stage.fake.inject_fault(Call::Publish, fault, 1);
-            let second = stage.deliver(&mut second).await.unwrap().published;
+            harness.fake.inject_fault(Call::Publish, fault, 1);
+            let second = harness.deliver(&mut second).await.unwrap().published;
 
-            let public: Vec<_> = stage.fake.public_posts().into_iter().map(|it| it.id).collect();
+            let public: Vec<_> = harness.fake.public_posts().into_iter().map(|it| it.id).collect();
             assert_eq!(public, [first.platform_post_id, second.platform_post_id], "{fault:?} {has_picture}");
         }
     }
@@ -72,68 +72,68 @@ pub async fn equal_texts_are_two_posts<N: Network>() {
 
 /// This service and another program publish other posts with as many files, after the call was cut
 /// off.
-pub async fn lost_call_is_repeated_despite_newer_posts<N: Network>() {
+pub async fn lost_call_is_repeated_despite_newer_posts<N: FakePlatform>() {
     for has_picture in [false, true] {
-        let stage = Stage::<N>::new().await;
-        let account = stage.connect().await;
-        if !stage.fake.can_look_up() {
+        let harness = AdapterHarness::<N>::new().await;
+        let account = harness.connect().await;
+        if !harness.fake.can_look_up() {
             return;
         }
         let files =
             |number| if has_picture { vec![sample(MimeType::Png, number)] } else { required_files(&account, number) };
-        let mut lost = stage.post(&account, "this one is cut off", files(1));
+        let mut lost = harness.post(&account, "this one is cut off", files(1));
         let mut meanwhile = Vec::new();
         for number in 2..5 {
-            let mut post = stage.post(&account, &format!("and this is number {number}"), files(number));
+            let mut post = harness.post(&account, &format!("and this is number {number}"), files(number));
             post.is_by_other_program = number == 4;
             meanwhile.push(post);
         }
-        stage.prepare_all(&mut lost, &mut Vec::new()).await.unwrap();
-        stage.clock.skip_to(lost.publish_at);
-        let since = stage.clock.now();
-        stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-        stage.publish(&lost).await.unwrap_err();
+        harness.prepare_all(&mut lost, &mut Vec::new()).await.unwrap();
+        harness.clock.skip_to(lost.publish_at);
+        let since = harness.clock.now();
+        harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+        harness.publish(&lost).await.unwrap_err();
         for post in &mut meanwhile {
-            stage.deliver(post).await.unwrap();
+            harness.deliver(post).await.unwrap();
         }
 
-        assert_eq!(stage.settle(&lost, since, true).await, None, "it is certainly not there");
-        let again_at = stage.clock.now();
-        let sent = match stage.publish(&lost).await {
+        assert_eq!(harness.settle(&lost, since, true).await, None, "it is certainly not there");
+        let again_at = harness.clock.now();
+        let sent = match harness.publish(&lost).await {
             Ok(sent) => sent,
             Err(error) => {
-                assert!(!stage.fake.confirms_files(), "{error:?}");
-                stage.settle(&lost, again_at, true).await.expect("it is there now")
+                assert!(!harness.fake.confirms_files(), "{error:?}");
+                harness.settle(&lost, again_at, true).await.expect("it is there now")
             }
         };
 
-        assert!(stage.clock.now() <= since + SOON, "{}", stage.clock.now() - since);
-        let public = stage.fake.public_posts();
+        assert!(harness.clock.now() <= since + SOON, "{}", harness.clock.now() - since);
+        let public = harness.fake.public_posts();
         assert_eq!(public.len(), 4);
         let shown = public.iter().find(|it| it.id == sent.platform_post_id).unwrap();
-        assert_eq!(shown.text, stage.fake.displayed_text(&lost.text));
+        assert_eq!(shown.text, harness.fake.displayed_text(&lost.text));
     }
 }
 
 /// Also if a server changes them for display.
-pub async fn everyday_texts_are_recognized<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
-    if !stage.fake.can_look_up() {
+pub async fn everyday_texts_are_recognized<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
+    if !harness.fake.can_look_up() {
         return;
     }
     for (sent, text) in EVERYDAY.into_iter().enumerate() {
-        let mut post = stage.post(&account, text, required_files(&account, 1));
-        stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+        let mut post = harness.post(&account, text, required_files(&account, 1));
+        harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
         let due = post.publish_at;
 
-        let delivery = stage.deliver(&mut post).await.unwrap();
+        let delivery = harness.deliver(&mut post).await.unwrap();
 
-        let public = stage.fake.public_posts();
+        let public = harness.fake.public_posts();
         assert_eq!(public.len(), sent + 1, "{text}");
         assert_eq!(public[sent].id, delivery.published.platform_post_id, "{text}");
-        assert!(stage.clock.now() <= due + SOON, "{text}: {}", stage.clock.now() - due);
+        assert!(harness.clock.now() <= due + SOON, "{text}: {}", harness.clock.now() - due);
     }
 }
 
@@ -144,29 +144,29 @@ const LOOK_UPS: [TimeDelta; 4] =
 /// More posts than one page of any list has, and more than an adapter reads. A post that is not
 /// found among them has an unknown outcome: it is never reported as missing, and never as another
 /// post.
-pub async fn lost_post_is_found_among_manual_posts<N: Network>() {
+pub async fn lost_post_is_found_among_manual_posts<N: FakePlatform>() {
     for (count, has_picture) in [(25, false), (25, true), (400, false), (400, true)] {
-        let stage = Stage::<N>::new().await;
-        let account = stage.connect().await;
-        if !stage.fake.can_look_up() {
+        let harness = AdapterHarness::<N>::new().await;
+        let account = harness.connect().await;
+        if !harness.fake.can_look_up() {
             return;
         }
         let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { required_files(&account, 1) };
-        let lost = stage.due(&account, "lost among many", files).await;
-        let since = stage.clock.now();
-        stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-        stage.publish(&lost).await.unwrap_err();
-        stage.clock.advance(TimeDelta::seconds(30));
-        stage.fake.publish_manual_posts(count);
+        let lost = harness.due(&account, "lost among many", files).await;
+        let since = harness.clock.now();
+        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+        harness.publish(&lost).await.unwrap_err();
+        harness.clock.advance(TimeDelta::seconds(30));
+        harness.fake.publish_manual_posts(count);
 
         let mut resolutions = Vec::new();
         for wait in LOOK_UPS {
-            stage.clock.skip_to(since + TimeDelta::seconds(30) + wait);
-            resolutions.push(stage.resolve(&lost, since).await);
+            harness.clock.skip_to(since + TimeDelta::seconds(30) + wait);
+            resolutions.push(harness.resolve(&lost, since).await);
         }
 
-        let shown = stage.fake.displayed_text(&lost.text);
-        let (ours, others): (Vec<_>, Vec<_>) = stage.fake.public_posts().into_iter().partition(|it| it.text == shown);
+        let shown = harness.fake.displayed_text(&lost.text);
+        let (ours, others): (Vec<_>, Vec<_>) = harness.fake.public_posts().into_iter().partition(|it| it.text == shown);
         assert_eq!(ours.len(), 1, "{count} posts, picture: {has_picture}: {resolutions:?}");
         for resolution in &resolutions {
             let is_right = match resolution {
@@ -186,30 +186,30 @@ pub async fn lost_post_is_found_among_manual_posts<N: Network>() {
 
 /// The call did not arrive. None of the others is claimed, and the post is sent again only if a
 /// complete list does not have it.
-pub async fn manual_posts_are_not_claimed<N: Network>() {
+pub async fn manual_posts_are_not_claimed<N: FakePlatform>() {
     for has_picture in [false, true] {
-        let stage = Stage::<N>::new().await;
-        let account = stage.connect().await;
-        if !stage.fake.can_look_up() {
+        let harness = AdapterHarness::<N>::new().await;
+        let account = harness.connect().await;
+        if !harness.fake.can_look_up() {
             return;
         }
         let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { required_files(&account, 1) };
-        let mut lost = stage.due(&account, "never arrived", files).await;
-        let since = stage.clock.now();
-        stage.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-        stage.publish(&lost).await.unwrap_err();
-        stage.clock.advance(TimeDelta::seconds(30));
-        stage.fake.publish_manual_posts(25);
+        let mut lost = harness.due(&account, "never arrived", files).await;
+        let since = harness.clock.now();
+        harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
+        harness.publish(&lost).await.unwrap_err();
+        harness.clock.advance(TimeDelta::seconds(30));
+        harness.fake.publish_manual_posts(25);
 
         let mut resolutions = Vec::new();
         for wait in LOOK_UPS {
-            stage.clock.skip_to(since + TimeDelta::seconds(30) + wait);
-            resolutions.push(stage.resolve(&lost, since).await);
+            harness.clock.skip_to(since + TimeDelta::seconds(30) + wait);
+            resolutions.push(harness.resolve(&lost, since).await);
         }
 
         // If the look-up repeats the call with its key, the post is public by now.
-        let shown = stage.fake.displayed_text(&lost.text);
-        let ours = || stage.fake.public_posts().into_iter().find(|it| it.text == shown).map(|it| it.id);
+        let shown = harness.fake.displayed_text(&lost.text);
+        let ours = || harness.fake.public_posts().into_iter().find(|it| it.text == shown).map(|it| it.id);
         for resolution in &resolutions {
             let is_right = match resolution {
                 Resolution::Found(found) | Resolution::Candidate(found) => {
@@ -224,7 +224,7 @@ pub async fn manual_posts_are_not_claimed<N: Network>() {
             assert!(is_right, "picture: {has_picture}: {resolution:?}");
         }
         if matches!(resolutions.last(), Some(Resolution::NotFound | Resolution::NotPublished)) {
-            let sent = stage.deliver(&mut lost).await.unwrap().published;
+            let sent = harness.deliver(&mut lost).await.unwrap().published;
             assert_eq!(ours(), Some(sent.platform_post_id));
         }
     }

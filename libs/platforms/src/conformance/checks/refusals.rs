@@ -4,9 +4,9 @@ use chrono::TimeDelta;
 use domain::media::MimeType;
 
 use super::publishing::needs_media;
-use crate::conformance::network::{Call, Decision, InjectedFault, Network};
+use crate::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform};
 use crate::conformance::samples::sample;
-use crate::conformance::stage::Stage;
+use crate::conformance::adapter_harness::AdapterHarness;
 
 const TROUBLES: [InjectedFault; 4] = [
     InjectedFault::Refused,
@@ -16,10 +16,10 @@ const TROUBLES: [InjectedFault; 4] = [
 ];
 
 /// Users set their account to their language, and some platforms write their messages in it.
-pub async fn decisions_do_not_depend_on_the_language_of_refusals<N: Network>() {
-    let (stage, translated) = (Stage::<N>::new().await, Stage::<N>::new().await);
+pub async fn decisions_do_not_depend_on_the_language_of_refusals<N: FakePlatform>() {
+    let (harness, translated) = (AdapterHarness::<N>::new().await, AdapterHarness::<N>::new().await);
     if translated.fake.translate_refusals() {
-        let (translated_decisions, plain_decisions) = (decisions(&translated).await, decisions(&stage).await);
+        let (translated_decisions, plain_decisions) = (decisions(&translated).await, decisions(&harness).await);
         let differing: Vec<_> = translated_decisions
             .iter()
             .zip(&plain_decisions)
@@ -30,42 +30,42 @@ pub async fn decisions_do_not_depend_on_the_language_of_refusals<N: Network>() {
 }
 
 /// The decisions of the adapter where the platform refuses, in the order of the calls.
-async fn decisions<N: Network>(stage: &Stage<N>) -> Vec<String> {
+async fn decisions<N: FakePlatform>(harness: &AdapterHarness<N>) -> Vec<String> {
     let mut decided = Vec::new();
-    if stage.fake.has_authorization_page() && stage.fake.checks_codes() {
-        let mut forged = stage.callback_after(Decision::Allow).await;
-        forged.query.insert(stage.fake.proof_parameter().to_owned(), "forged".to_owned());
-        decided.push(format!("forged: {}", kind(stage.complete(&forged).await)));
+    if harness.fake.has_authorization_page() && harness.fake.checks_codes() {
+        let mut forged = harness.callback_after(Decision::Allow).await;
+        forged.query.insert(harness.fake.proof_parameter().to_owned(), "forged".to_owned());
+        decided.push(format!("forged: {}", kind(harness.complete(&forged).await)));
     }
-    let account = stage.connect().await;
+    let account = harness.connect().await;
     for (call, mime_type) in
         [(Call::Publish, MimeType::Png), (Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4)]
     {
-        for fault in TROUBLES.into_iter().filter(|it| stage.fake.can_fail(call, *it)) {
-            let mut post = stage.post(&account, &format!("{call:?} {fault:?}"), vec![sample(mime_type, 1)]);
-            stage.fake.inject_fault(call, fault, 1);
-            let prepared = stage.prepare_all(&mut post, &mut Vec::new()).await;
-            stage.clock.skip_to(post.publish_at);
-            let published = if prepared.is_ok() { kind(stage.publish(&post).await) } else { String::new() };
+        for fault in TROUBLES.into_iter().filter(|it| harness.fake.can_fail(call, *it)) {
+            let mut post = harness.post(&account, &format!("{call:?} {fault:?}"), vec![sample(mime_type, 1)]);
+            harness.fake.inject_fault(call, fault, 1);
+            let prepared = harness.prepare_all(&mut post, &mut Vec::new()).await;
+            harness.clock.skip_to(post.publish_at);
+            let published = if prepared.is_ok() { kind(harness.publish(&post).await) } else { String::new() };
             decided.push(format!("{call:?} {fault:?}: {} {published}", kind(prepared)));
-            stage.fake.inject_fault(call, fault, 0);
-            stage.clock.advance(TimeDelta::minutes(1));
+            harness.fake.inject_fault(call, fault, 0);
+            harness.clock.advance(TimeDelta::minutes(1));
         }
     }
     let files = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
-    let repeated = stage.due(&account, "said twice", files).await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let repeated = harness.due(&account, "said twice", files).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     for _ in 0..2 {
-        decided.push(format!("repeated: {}", kind(stage.publish(&repeated).await)));
-        stage.clock.advance(TimeDelta::minutes(1));
+        decided.push(format!("repeated: {}", kind(harness.publish(&repeated).await)));
+        harness.clock.advance(TimeDelta::minutes(1));
     }
-    let ended = stage.due(&account, "ended", vec![sample(MimeType::Png, 2)]).await;
-    stage.fake.end_access_tokens();
-    decided.push(format!("ended: {}", kind(stage.publish(&ended).await)));
-    stage.fake.revoke();
-    decided.push(format!("revoked: {}", kind(stage.publish(&ended).await)));
-    if stage.can_refresh() {
-        decided.push(format!("refresh: {}", kind(stage.refresh().await)));
+    let ended = harness.due(&account, "ended", vec![sample(MimeType::Png, 2)]).await;
+    harness.fake.end_access_tokens();
+    decided.push(format!("ended: {}", kind(harness.publish(&ended).await)));
+    harness.fake.revoke();
+    decided.push(format!("revoked: {}", kind(harness.publish(&ended).await)));
+    if harness.can_refresh() {
+        decided.push(format!("refresh: {}", kind(harness.refresh().await)));
     }
     decided
 }

@@ -6,9 +6,9 @@ use domain::media::MimeType;
 
 use super::publishing::needs_media;
 use crate::account::Account;
-use crate::conformance::network::{Call, InjectedFault, Network};
+use crate::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use crate::conformance::samples::sample;
-use crate::conformance::stage::Stage;
+use crate::conformance::adapter_harness::AdapterHarness;
 
 const LIMITED: InjectedFault = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(45) };
 
@@ -24,111 +24,111 @@ const PASSING: [InjectedFault; 7] = [
 ];
 
 /// Each fault once, and twice in a row.
-pub async fn every_fault_of_the_publish_call_publishes_once<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
-    if !stage.fake.can_look_up() {
-        return check_unknown_outcome_is_not_sent_again(&stage, &account).await;
+pub async fn every_fault_of_the_publish_call_publishes_once<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
+    if !harness.fake.can_look_up() {
+        return check_unknown_outcome_is_not_sent_again(&harness, &account).await;
     }
     let mut sent = 0;
-    for fault in PASSING.into_iter().filter(|it| stage.fake.can_fail(Call::Publish, *it)) {
+    for fault in PASSING.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
         for count in [1, 2] {
-            stage.fake.inject_fault(Call::Publish, fault, count);
-            let mut post = stage.post(&account, &format!("{fault:?} {count}"), vec![sample(MimeType::Png, 1)]);
+            harness.fake.inject_fault(Call::Publish, fault, count);
+            let mut post = harness.post(&account, &format!("{fault:?} {count}"), vec![sample(MimeType::Png, 1)]);
 
-            let delivery = stage.deliver(&mut post).await.unwrap();
+            let delivery = harness.deliver(&mut post).await.unwrap();
 
             sent += 1;
             assert!(!delivery.errors.is_empty(), "{fault:?} was not met");
-            let public = stage.fake.public_posts();
+            let public = harness.fake.public_posts();
             assert_eq!(public.len(), sent, "{fault:?}, {count} times");
-            assert_eq!(public[sent - 1].text, stage.fake.displayed_text(&post.text));
+            assert_eq!(public[sent - 1].text, harness.fake.displayed_text(&post.text));
             assert_eq!(public[sent - 1].id, delivery.published.platform_post_id, "{fault:?}");
         }
-        stage.clock.advance(TimeDelta::minutes(1));
+        harness.clock.advance(TimeDelta::minutes(1));
     }
 }
 
 /// If the outcome of a call cannot be looked up, the call is made once, and the user reads where to
 /// look.
-async fn check_unknown_outcome_is_not_sent_again<N: Network>(stage: &Stage<N>, account: &Account) {
-    for fault in PASSING.into_iter().filter(|it| stage.fake.can_fail(Call::Publish, *it)) {
-        let mut post = stage.post(account, &format!("{fault:?}"), vec![sample(MimeType::Png, 1)]);
-        stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-        stage.clock.skip_to(post.publish_at);
-        let since = stage.clock.now();
-        let before = stage.fake.public_posts().len();
-        stage.fake.inject_fault(Call::Publish, fault, 1);
+async fn check_unknown_outcome_is_not_sent_again<N: FakePlatform>(harness: &AdapterHarness<N>, account: &Account) {
+    for fault in PASSING.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
+        let mut post = harness.post(account, &format!("{fault:?}"), vec![sample(MimeType::Png, 1)]);
+        harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        harness.clock.skip_to(post.publish_at);
+        let since = harness.clock.now();
+        let before = harness.fake.public_posts().len();
+        harness.fake.inject_fault(Call::Publish, fault, 1);
 
-        match stage.publish(&post).await.unwrap_err() {
+        match harness.publish(&post).await.unwrap_err() {
             AttemptError::Unknown { .. } => {
-                let resolution = stage.resolve(&post, since).await;
+                let resolution = harness.resolve(&post, since).await;
                 assert!(
                     matches!(&resolution, Resolution::Undeterminable { advice } if !advice.is_empty()),
                     "{resolution:?}"
                 );
             }
             // It is certain that nothing was published.
-            AttemptError::RetryLater { .. } => assert_eq!(stage.fake.public_posts().len(), before, "{fault:?}"),
+            AttemptError::RetryLater { .. } => assert_eq!(harness.fake.public_posts().len(), before, "{fault:?}"),
             other => panic!("{fault:?}: {other:?}"),
         }
-        stage.clock.advance(TimeDelta::minutes(1));
+        harness.clock.advance(TimeDelta::minutes(1));
     }
 }
 
 /// It is not retried, and the user reads the platform's message.
-pub async fn refusal_is_final_and_has_the_reason<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
-    stage.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
-    let mut post = stage.post(&account, "unwanted", vec![sample(MimeType::Png, 1)]);
+pub async fn refusal_is_final_and_has_the_reason<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
+    let mut post = harness.post(&account, "unwanted", vec![sample(MimeType::Png, 1)]);
 
-    let error = stage.deliver(&mut post).await.unwrap_err();
+    let error = harness.deliver(&mut post).await.unwrap_err();
 
     let AttemptError::Refused { reason } = &error else { panic!("{error:?}") };
     assert!(!reason.is_empty() && !reason.contains('<'), "{reason}");
-    assert!(stage.fake.public_posts().is_empty());
+    assert!(harness.fake.public_posts().is_empty());
 }
 
 /// The post waits for the time that the platform names, and is known not to be public.
-pub async fn rate_limit_delays_the_post<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    if !stage.fake.can_fail(Call::Publish, LIMITED) {
+pub async fn rate_limit_delays_the_post<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    if !harness.fake.can_fail(Call::Publish, LIMITED) {
         return;
     }
-    let account = stage.connect().await;
-    let mut post = stage.post(&account, "limited", vec![sample(MimeType::Png, 1)]);
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    stage.fake.inject_fault(Call::Publish, LIMITED, 1);
+    let account = harness.connect().await;
+    let mut post = harness.post(&account, "limited", vec![sample(MimeType::Png, 1)]);
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    harness.fake.inject_fault(Call::Publish, LIMITED, 1);
 
-    let limited = stage.publish(&post).await.unwrap_err();
+    let limited = harness.publish(&post).await.unwrap_err();
 
     let AttemptError::RetryLater { retry_at: Some(at), .. } = limited else { panic!("{limited:?}") };
-    let wait = at - stage.clock.now();
+    let wait = at - harness.clock.now();
     assert!(TimeDelta::seconds(44) <= wait && wait <= TimeDelta::seconds(60), "{wait}");
 }
 
 /// Each fault for each file of a post, and for its processing.
-pub async fn every_fault_of_an_upload_publishes_once<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn every_fault_of_an_upload_publishes_once<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let mut sent = 0;
     for (call, mime_type) in
         [(Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
     {
-        for fault in PASSING.into_iter().filter(|it| stage.fake.can_fail(call, *it)) {
-            stage.fake.inject_fault(call, fault, 1);
-            let before = stage.fake.call_count(call);
-            let mut post = stage.post(&account, &format!("{call:?} {fault:?}"), vec![sample(mime_type, 1)]);
+        for fault in PASSING.into_iter().filter(|it| harness.fake.can_fail(call, *it)) {
+            harness.fake.inject_fault(call, fault, 1);
+            let before = harness.fake.call_count(call);
+            let mut post = harness.post(&account, &format!("{call:?} {fault:?}"), vec![sample(mime_type, 1)]);
 
-            stage.deliver(&mut post).await.unwrap();
+            harness.deliver(&mut post).await.unwrap();
 
-            if stage.fake.call_count(call) == before {
+            if harness.fake.call_count(call) == before {
                 // This platform has no such call, so the fault waits for the next one of its kind.
                 return;
             }
             sent += 1;
-            let public = stage.fake.public_posts();
+            let public = harness.fake.public_posts();
             assert_eq!(public.len(), sent, "{call:?} {fault:?}");
             assert_eq!(public[sent - 1].media.len(), 1);
         }
@@ -136,22 +136,22 @@ pub async fn every_fault_of_an_upload_publishes_once<N: Network>() {
 }
 
 /// While the platform does not respond, the adapter never reports a post as missing.
-pub async fn failed_look_up_decides_nothing<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
-    let mut post = stage.post(&account, "unknown outcome", vec![sample(MimeType::Png, 1)]);
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    stage.clock.skip_to(post.publish_at);
-    let since = stage.clock.now();
-    stage.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let lost = stage.publish(&post).await.unwrap_err();
+pub async fn failed_look_up_decides_nothing<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
+    let mut post = harness.post(&account, "unknown outcome", vec![sample(MimeType::Png, 1)]);
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    harness.clock.skip_to(post.publish_at);
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    let lost = harness.publish(&post).await.unwrap_err();
     assert!(matches!(lost, AttemptError::Unknown { may_still_run: true, .. }), "{lost:?}");
-    if !stage.fake.can_look_up() {
+    if !harness.fake.can_look_up() {
         return;
     }
 
     for wait in [TimeDelta::seconds(2), TimeDelta::minutes(5), TimeDelta::hours(3)] {
-        stage.clock.advance(wait);
+        harness.clock.advance(wait);
         for fault in [
             InjectedFault::CutBefore,
             InjectedFault::ServerError,
@@ -159,43 +159,43 @@ pub async fn failed_look_up_decides_nothing<N: Network>() {
             InjectedFault::HtmlPage,
             LIMITED,
         ] {
-            if !stage.fake.can_fail(Call::LookUp, fault) {
+            if !harness.fake.can_fail(Call::LookUp, fault) {
                 continue;
             }
-            stage.fake.inject_fault(Call::LookUp, fault, 3);
+            harness.fake.inject_fault(Call::LookUp, fault, 3);
             // If repeating the call settles it, the repetition meets the fault, too.
-            stage.fake.inject_fault(Call::Publish, fault, 3);
-            let resolution = stage.resolve(&post, since).await;
+            harness.fake.inject_fault(Call::Publish, fault, 3);
+            let resolution = harness.resolve(&post, since).await;
             assert!(
                 matches!(resolution, Resolution::Pending { .. } | Resolution::Unauthorized { .. }),
                 "{fault:?} after {wait}: {resolution:?}"
             );
-            stage.fake.inject_fault(Call::LookUp, fault, 0);
-            stage.fake.inject_fault(Call::Publish, fault, 0);
+            harness.fake.inject_fault(Call::LookUp, fault, 0);
+            harness.fake.inject_fault(Call::Publish, fault, 0);
         }
     }
-    assert_eq!(stage.fake.public_posts().len(), 1);
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 /// Hours later, when idempotency keys have expired.
-pub async fn lost_response_is_found_hours_later<N: Network>() {
+pub async fn lost_response_is_found_hours_later<N: FakePlatform>() {
     for (fault, is_published) in [(InjectedFault::LoseResponse, true), (InjectedFault::CutBefore, false)] {
-        let stage = Stage::<N>::new().await;
-        let account = stage.connect().await;
-        if !stage.fake.can_look_up() {
+        let harness = AdapterHarness::<N>::new().await;
+        let account = harness.connect().await;
+        if !harness.fake.can_look_up() {
             return;
         }
-        let mut post = stage.post(&account, "found later", vec![sample(MimeType::Png, 1)]);
-        stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-        stage.clock.skip_to(post.publish_at);
-        let since = stage.clock.now();
-        stage.fake.inject_fault(Call::Publish, fault, 1);
-        stage.publish(&post).await.unwrap_err();
+        let mut post = harness.post(&account, "found later", vec![sample(MimeType::Png, 1)]);
+        harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        harness.clock.skip_to(post.publish_at);
+        let since = harness.clock.now();
+        harness.fake.inject_fault(Call::Publish, fault, 1);
+        harness.publish(&post).await.unwrap_err();
 
-        stage.clock.advance(TimeDelta::hours(3));
-        let resolution = stage.resolve(&post, since).await;
+        harness.clock.advance(TimeDelta::hours(3));
+        let resolution = harness.resolve(&post, since).await;
 
-        let public = stage.fake.public_posts();
+        let public = harness.fake.public_posts();
         match resolution {
             Resolution::Found(found) | Resolution::Candidate(found) if is_published => {
                 assert_eq!(public[0].id, found.platform_post_id);
@@ -209,52 +209,52 @@ pub async fn lost_response_is_found_hours_later<N: Network>() {
 
 /// A server repeats the token and the text in its errors. The user, the log and the event bus see
 /// the error without them.
-pub async fn repeated_secrets_are_redacted<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
+pub async fn repeated_secrets_are_redacted<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
     let faults = [InjectedFault::Refused, InjectedFault::ServerError, InjectedFault::Unavailable, LIMITED];
     let mut redaction_count = 0;
-    for fault in faults.into_iter().filter(|it| stage.fake.can_fail(Call::Publish, *it)) {
+    for fault in faults.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
         // Twice, because one request in two begins with the token.
         for _ in 0..2 {
             let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
-            let mut post = stage.post(&account, "The canary sings before the sun is up.", filler);
-            stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-            stage.clock.skip_to(post.publish_at);
-            stage.fake.inject_fault(Call::Publish, fault, 1);
+            let mut post = harness.post(&account, "The canary sings before the sun is up.", filler);
+            harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+            harness.clock.skip_to(post.publish_at);
+            harness.fake.inject_fault(Call::Publish, fault, 1);
 
-            let reason = stage.publish(&post).await.unwrap_err().into_reason();
+            let reason = harness.publish(&post).await.unwrap_err().into_reason();
 
             assert!(!reason.contains("canary sings"), "{fault:?}: {reason}");
             redaction_count += usize::from(reason.contains("[…]"));
-            stage.clock.advance(TimeDelta::minutes(1));
+            harness.clock.advance(TimeDelta::minutes(1));
         }
     }
     // Otherwise nothing was repeated, and the check would prove nothing.
-    assert!(!stage.echoes_requests || 0 < redaction_count, "nothing had to be taken out");
+    assert!(!harness.echoes_requests || 0 < redaction_count, "nothing had to be taken out");
 }
 
 /// Only a grant that has ended requires the user; no other error counts as its end.
-pub async fn only_an_ended_grant_asks_for_reconnection<N: Network>() {
-    let stage = Stage::<N>::new().await;
-    let account = stage.connect().await;
-    let mut post = stage.post(&account, "gone", vec![sample(MimeType::Png, 1)]);
-    stage.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    for fault in PASSING.into_iter().filter(|it| stage.fake.can_fail(Call::Publish, *it)) {
-        stage.fake.inject_fault(Call::Publish, fault, 1);
-        let error = stage.publish(&post).await.unwrap_err();
+pub async fn only_an_ended_grant_asks_for_reconnection<N: FakePlatform>() {
+    let harness = AdapterHarness::<N>::new().await;
+    let account = harness.connect().await;
+    let mut post = harness.post(&account, "gone", vec![sample(MimeType::Png, 1)]);
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    for fault in PASSING.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
+        harness.fake.inject_fault(Call::Publish, fault, 1);
+        let error = harness.publish(&post).await.unwrap_err();
         assert!(
             !matches!(error, AttemptError::Unauthorized { .. } | AttemptError::Refused { .. }),
             "{fault:?}: {error:?}"
         );
     }
 
-    let mut other = stage.post(&account, "never", vec![sample(MimeType::Png, 1)]);
-    stage.fake.revoke();
-    stage.fake.end_access_tokens();
-    let prepared = stage.prepare_all(&mut other, &mut Vec::new()).await;
-    let makes_no_call = stage.fake.call_count(Call::Upload) == 0;
+    let mut other = harness.post(&account, "never", vec![sample(MimeType::Png, 1)]);
+    harness.fake.revoke();
+    harness.fake.end_access_tokens();
+    let prepared = harness.prepare_all(&mut other, &mut Vec::new()).await;
+    let makes_no_call = harness.fake.call_count(Call::Upload) == 0;
     assert!(matches!(prepared, Err(AttemptError::Unauthorized { .. })) || makes_no_call, "{prepared:?}");
-    let error = stage.publish(&post).await.unwrap_err();
+    let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
 }

@@ -18,35 +18,35 @@ async fn random_events_publish_at_most_once_and_report_truly() {
             PublishFault::Refused,
         ];
         let faults: Vec<_> = (0..60).map(|_| faults[dice.below(6)].clone()).collect();
-        let rig = Rig::with(2, Network::default().with_faults(faults)).await;
+        let harness = PublishingHarness::with(2, FakePlatform::default().with_faults(faults)).await;
         let mut posts = Vec::new();
         for index in 0..4 {
             let at = later(i64::try_from(dice.below(300)).unwrap());
-            posts.push(rig.schedule(&format!("post {index}"), at).await);
+            posts.push(harness.schedule(&format!("post {index}"), at).await);
         }
         for step in 1..40 {
             match dice.below(6) {
-                0 => drop(rig.queue.take()),
+                0 => drop(harness.queue.take()),
                 1 => {
                     let post = &posts[dice.below(posts.len())];
-                    for delivery in rig.deliveries(post).await {
-                        rig.deliver(DeliveryMessage::about(&delivery), 3).await;
+                    for delivery in harness.deliveries(post).await {
+                        harness.deliver(DeliveryMessage::about(&delivery), 3).await;
                     }
                 }
                 2 => {
                     let post = &posts[dice.below(posts.len())];
-                    rig.rewrite(post, &format!("post {} at {step}", post.post_id)).await;
+                    harness.rewrite(post, &format!("post {} at {step}", post.post_id)).await;
                 }
                 _ => {}
             }
-            rig.live(later(step * 20)).await;
+            harness.live(later(step * 20)).await;
         }
-        rig.live(later(7200) + RETRY_WINDOW).await;
+        harness.live(later(7200) + RETRY_WINDOW).await;
 
-        let public = rig.network.public.lock().unwrap().clone();
+        let public = harness.fake.public.lock().unwrap().clone();
         for post in &posts {
-            let post = rig.post(post).await;
-            for delivery in rig.deliveries(&post).await {
+            let post = harness.post(post).await;
+            for delivery in harness.deliveries(&post).await {
                 let reference_prefix = format!("{}-{}-", delivery.post_id, delivery.target_id);
                 let texts: Vec<_> = public.iter().filter(|it| it.reference.starts_with(&reference_prefix)).collect();
                 let target = post.target(delivery.target_id).unwrap();
@@ -61,9 +61,9 @@ async fn random_events_publish_at_most_once_and_report_truly() {
             }
             assert!(matches!(post.status, PostStatus::Published | PostStatus::Failed), "seed {seed}");
         }
-        assert_eq!((rig.pending(0).await, rig.pending(1).await), (0, 0), "seed {seed}");
-        let counts = rig.counts().await;
+        assert_eq!((harness.pending(0).await, harness.pending(1).await), (0, 0), "seed {seed}");
+        let counts = harness.counts().await;
         assert_eq!((counts.published + counts.failed, counts.count(None)), (4, 4), "seed {seed}");
-        assert_eq!(rig.due().await, [], "seed {seed}");
+        assert_eq!(harness.due().await, [], "seed {seed}");
     }
 }

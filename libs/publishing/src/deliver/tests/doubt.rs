@@ -8,13 +8,13 @@ use super::*;
 
 #[tokio::test]
 async fn post_with_lost_response_is_found_and_not_resent() {
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
-    let post = rig.schedule("Hello", later(5)).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostAnswer])).await;
+    let post = harness.schedule("Hello", later(5)).await;
 
-    rig.live(later(3600)).await;
+    harness.live(later(3600)).await;
 
-    assert_published_once(&rig, &post, "Hello").await;
-    assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
+    assert_published_once(&harness, &post, "Hello").await;
+    assert_eq!((harness.fake.calls(), *harness.fake.looks.lock().unwrap()), (1, 1));
 }
 
 /// It is not a sign of an outage, so the operator is not alerted.
@@ -22,75 +22,75 @@ async fn post_with_lost_response_is_found_and_not_resent() {
 async fn outcome_that_is_always_confirmed_later_is_not_counted_as_unknown() {
     for is_confirmed_later in [false, true] {
         let (log, _kept) = Log::capture();
-        let platform = Network { is_confirmed_later, ..Network::default() }.with_faults([PublishFault::LostAnswer]);
-        let rig = Rig::with(1, platform).await;
-        let post = rig.schedule("Hello", later(5)).await;
+        let platform = FakePlatform { is_confirmed_later, ..FakePlatform::default() }.with_faults([PublishFault::LostAnswer]);
+        let harness = PublishingHarness::with(1, platform).await;
+        let post = harness.schedule("Hello", later(5)).await;
 
-        rig.live(later(3600)).await;
+        harness.live(later(3600)).await;
 
-        assert_published_once(&rig, &post, "Hello").await;
+        assert_published_once(&harness, &post, "Hello").await;
         assert_eq!(log.text().contains("unknown_outcomes=1"), !is_confirmed_later);
     }
 }
 
 #[tokio::test]
 async fn lost_call_is_retried_only_after_the_settle_time() {
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall])).await;
-    let post = rig.schedule("Hello", later(5)).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostCall])).await;
+    let post = harness.schedule("Hello", later(5)).await;
 
-    rig.live(later(5) + SETTLES - TimeDelta::milliseconds(1)).await;
-    assert_eq!(rig.network.calls(), 1);
-    assert!(0 < *rig.network.looks.lock().unwrap());
-    rig.live(later(3600)).await;
+    harness.live(later(5) + SETTLES - TimeDelta::milliseconds(1)).await;
+    assert_eq!(harness.fake.calls(), 1);
+    assert!(0 < *harness.fake.looks.lock().unwrap());
+    harness.live(later(3600)).await;
 
-    assert_published_once(&rig, &post, "Hello").await;
-    let calls = rig.network.calls.lock().unwrap().clone();
+    assert_published_once(&harness, &post, "Hello").await;
+    let calls = harness.fake.calls.lock().unwrap().clone();
     assert_eq!(calls.len(), 2);
     assert!(calls[0] + SETTLES <= calls[1] && calls[1] < calls[0] + SETTLES * 2, "{calls:?}");
 }
 
 #[tokio::test]
 async fn error_response_and_missing_post_lead_to_a_quick_retry() {
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::TheirError])).await;
-    let post = rig.schedule("Hello", later(5)).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::TheirError])).await;
+    let post = harness.schedule("Hello", later(5)).await;
 
-    rig.live(later(15)).await;
+    harness.live(later(15)).await;
 
-    assert_published_once(&rig, &post, "Hello").await;
-    assert_eq!(rig.network.calls(), 2);
+    assert_published_once(&harness, &post, "Hello").await;
+    assert_eq!(harness.fake.calls(), 2);
 }
 
 #[tokio::test]
 async fn unresolved_outcome_fails_after_a_day_as_possibly_public() {
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
-    *rig.network.always.lock().unwrap() = Some(Resolution::Pending { reason: "down".to_owned() });
-    let post = rig.schedule("Hello", later(5)).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostAnswer])).await;
+    *harness.fake.always.lock().unwrap() = Some(Resolution::Pending { reason: "down".to_owned() });
+    let post = harness.schedule("Hello", later(5)).await;
 
-    rig.live(later(3600)).await;
-    rig.clock.skip_to(later(5) + RETRY_WINDOW - TimeDelta::seconds(60));
-    rig.live(later(5) + RETRY_WINDOW - TimeDelta::seconds(5)).await;
-    assert_eq!(rig.post(&post).await.status, PostStatus::Publishing);
-    rig.live(later(5) + RETRY_WINDOW + TimeDelta::hours(1)).await;
+    harness.live(later(3600)).await;
+    harness.clock.skip_to(later(5) + RETRY_WINDOW - TimeDelta::seconds(60));
+    harness.live(later(5) + RETRY_WINDOW - TimeDelta::seconds(5)).await;
+    assert_eq!(harness.post(&post).await.status, PostStatus::Publishing);
+    harness.live(later(5) + RETRY_WINDOW + TimeDelta::hours(1)).await;
 
-    assert!(failure(&rig, &post).await.contains("may be public"));
-    assert_eq!(rig.network.calls(), 1);
+    assert!(failure(&harness, &post).await.contains("may be public"));
+    assert_eq!(harness.fake.calls(), 1);
 }
 
 #[tokio::test]
 async fn accepted_then_refused_post_fails_with_platform_message() {
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall])).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostCall])).await;
     let reason = "the video could not be processed".to_owned();
-    rig.network.resolutions.lock().unwrap().push_back(Resolution::Refused { reason });
-    let post = rig.schedule("Hello", later(5)).await;
+    harness.fake.resolutions.lock().unwrap().push_back(Resolution::Refused { reason });
+    let post = harness.schedule("Hello", later(5)).await;
 
-    rig.live(later(30)).await;
+    harness.live(later(30)).await;
 
-    let message = failure(&rig, &post).await;
+    let message = failure(&harness, &post).await;
     let expected = "Sandbox accepted the post and then refused it: the video could not be processed. \
                     Edit the post and reschedule it.";
     assert_eq!(message, expected);
-    rig.live(later(5) + RETRY_WINDOW).await;
-    assert_eq!((rig.network.calls(), *rig.network.looks.lock().unwrap()), (1, 1));
+    harness.live(later(5) + RETRY_WINDOW).await;
+    assert_eq!((harness.fake.calls(), *harness.fake.looks.lock().unwrap()), (1, 1));
 }
 
 /// A list without the post may lag. Only proof that nothing is public permits the message that the
@@ -98,70 +98,70 @@ async fn accepted_then_refused_post_fails_with_platform_message() {
 #[tokio::test]
 async fn refusal_after_a_lost_response_warns_unless_absence_is_proven() {
     for (resolution, may_be_public) in [(Resolution::NotFound, true), (Resolution::NotPublished, false)] {
-        let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall, PublishFault::Refused])).await;
-        *rig.network.always.lock().unwrap() = Some(resolution);
-        let post = rig.schedule("Hello", later(5)).await;
+        let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostCall, PublishFault::Refused])).await;
+        *harness.fake.always.lock().unwrap() = Some(resolution);
+        let post = harness.schedule("Hello", later(5)).await;
 
-        rig.live(later(3600)).await;
+        harness.live(later(3600)).await;
 
-        let message = failure(&rig, &post).await;
+        let message = failure(&harness, &post).await;
         let warning = "The post may be public: the outcome of an earlier attempt is unknown. Look at the account before \
                        you send it again. ";
         assert_eq!(message.starts_with(warning), may_be_public, "{message}");
         assert!(message.contains("refused the post: not polite enough"), "{message}");
         let class = if may_be_public { FailureClass::MayBePublic } else { FailureClass::Refused };
-        assert_eq!(rig.post(&post).await.targets[0].failure, Some(class));
-        assert_eq!(rig.network.calls(), 2);
+        assert_eq!(harness.post(&post).await.targets[0].failure, Some(class));
+        assert_eq!(harness.fake.calls(), 2);
     }
 }
 
 #[tokio::test]
 async fn post_given_up_after_a_lost_response_may_be_public() {
     let busy = std::iter::repeat_n(PublishFault::Busy(None), 500);
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall]).with_faults(busy)).await;
-    *rig.network.always.lock().unwrap() = Some(Resolution::NotFound);
-    let post = rig.schedule("Hello", later(5)).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostCall]).with_faults(busy)).await;
+    *harness.fake.always.lock().unwrap() = Some(Resolution::NotFound);
+    let post = harness.schedule("Hello", later(5)).await;
 
-    rig.live(later(5) + RETRY_WINDOW + TimeDelta::hours(1)).await;
+    harness.live(later(5) + RETRY_WINDOW + TimeDelta::hours(1)).await;
 
-    let message = failure(&rig, &post).await;
+    let message = failure(&harness, &post).await;
     assert!(
         message.starts_with("The post may be public: ") && message.contains("Not published within 24 hours"),
         "{message}"
     );
-    assert_eq!(rig.post(&post).await.targets[0].failure, Some(FailureClass::MayBePublic));
+    assert_eq!(harness.post(&post).await.targets[0].failure, Some(FailureClass::MayBePublic));
 }
 
 #[tokio::test]
 async fn undeterminable_outcome_fails_and_names_where_to_look() {
-    let rig = Rig::with(1, Network::default().with_faults([PublishFault::LostCall])).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostCall])).await;
     let advice = "look at your page".to_owned();
-    rig.network.resolutions.lock().unwrap().push_back(Resolution::Undeterminable { advice });
-    let post = rig.schedule("Hello", later(5)).await;
+    harness.fake.resolutions.lock().unwrap().push_back(Resolution::Undeterminable { advice });
+    let post = harness.schedule("Hello", later(5)).await;
 
-    rig.live(later(3600)).await;
+    harness.live(later(3600)).await;
 
-    let message = failure(&rig, &post).await;
+    let message = failure(&harness, &post).await;
     assert!(message.starts_with("The post may be public: look at your page"), "{message}");
-    assert_eq!(rig.network.calls(), 1);
+    assert_eq!(harness.fake.calls(), 1);
 }
 
 #[tokio::test]
 async fn unknown_outcome_survives_a_disabled_platform() {
-    let mut rig = Rig::with(1, Network::default().with_faults([PublishFault::LostAnswer])).await;
-    *rig.network.always.lock().unwrap() = Some(Resolution::Pending { reason: "down".to_owned() });
-    let post = rig.schedule("Hello", noon()).await;
-    rig.live(later(10)).await;
-    let on = std::mem::replace(&mut rig.platforms, Registry::from_adapters(Vec::new()));
+    let mut harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostAnswer])).await;
+    *harness.fake.always.lock().unwrap() = Some(Resolution::Pending { reason: "down".to_owned() });
+    let post = harness.schedule("Hello", noon()).await;
+    harness.live(later(10)).await;
+    let on = std::mem::replace(&mut harness.platforms, Registry::from_adapters(Vec::new()));
 
-    rig.live(later(900)).await;
-    assert!(rig.delivery(&post).await.intent.is_some());
-    rig.platforms = on;
-    *rig.network.always.lock().unwrap() = None;
-    rig.live(later(7200)).await;
+    harness.live(later(900)).await;
+    assert!(harness.delivery(&post).await.intent.is_some());
+    harness.platforms = on;
+    *harness.fake.always.lock().unwrap() = None;
+    harness.live(later(7200)).await;
 
-    assert_published_once(&rig, &post, "Hello").await;
-    assert_eq!(rig.network.calls(), 1);
+    assert_published_once(&harness, &post, "Hello").await;
+    assert_eq!(harness.fake.calls(), 1);
 }
 
 #[tokio::test]
@@ -173,37 +173,37 @@ async fn call_is_marked_as_repetition_only_after_an_unknown_outcome() {
         PublishFault::Busy(None),
         PublishFault::Public,
     ];
-    let rig = Rig::with(1, Network::default().with_faults(faults)).await;
-    let post = rig.schedule("Hello", later(5)).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults(faults)).await;
+    let post = harness.schedule("Hello", later(5)).await;
 
-    rig.live(later(3600)).await;
+    harness.live(later(3600)).await;
 
-    assert_published_once(&rig, &post, "Hello").await;
-    assert_eq!(*rig.network.doubted.lock().unwrap(), [false, false, false, true, true]);
+    assert_published_once(&harness, &post, "Hello").await;
+    assert_eq!(*harness.fake.doubted.lock().unwrap(), [false, false, false, true, true]);
 }
 
 /// A platform whose list lags behind longer than a call may still run, and which refuses
 /// duplicates.
-fn platform_listing_late(after: TimeDelta) -> Network {
-    Network { listed_after: after, ..Network::default() }
+fn platform_listing_late(after: TimeDelta) -> FakePlatform {
+    FakePlatform { listed_after: after, ..FakePlatform::default() }
         .with_faults([PublishFault::LostAnswer, PublishFault::Duplicate])
 }
 
 #[tokio::test]
 async fn post_listed_late_is_found_and_not_resent() {
-    let rig = Rig::with(1, platform_listing_late(TimeDelta::minutes(30))).await;
-    let post = rig.schedule("Hello", later(5)).await;
+    let harness = PublishingHarness::with(1, platform_listing_late(TimeDelta::minutes(30))).await;
+    let post = harness.schedule("Hello", later(5)).await;
 
-    rig.live(later(600)).await;
-    let message = rig.post(&post).await.targets[0].error_message.clone().unwrap();
+    harness.live(later(600)).await;
+    let message = harness.post(&post).await.targets[0].error_message.clone().unwrap();
     assert!(message.contains("refused the post as a duplicate"), "{message}");
-    rig.live(later(7200)).await;
+    harness.live(later(7200)).await;
 
-    assert_published_once(&rig, &post, "Hello").await;
-    let calls = rig.network.calls.lock().unwrap().clone();
+    assert_published_once(&harness, &post, "Hello").await;
+    let calls = harness.fake.calls.lock().unwrap().clone();
     assert_eq!(calls.len(), 2);
-    assert_eq!(rig.post(&post).await.targets[0].published_at, Some(calls[0]), "the first call made it");
-    let look_ups = rig.network.looked_since.lock().unwrap().clone();
+    assert_eq!(harness.post(&post).await.targets[0].published_at, Some(calls[0]), "the first call made it");
+    let look_ups = harness.fake.looked_since.lock().unwrap().clone();
     assert!(look_ups.iter().all(|(since, _)| *since <= calls[0]), "{look_ups:?}");
     assert!(look_ups.iter().all(|(_, called_at)| calls.iter().any(|it| *called_at <= *it)), "{look_ups:?}");
     assert!(look_ups.last().unwrap().1 > calls[0], "about the second call: {look_ups:?}");
@@ -211,14 +211,14 @@ async fn post_listed_late_is_found_and_not_resent() {
 
 #[tokio::test]
 async fn unlisted_duplicate_fails_after_a_day_as_possibly_public() {
-    let rig = Rig::with(1, platform_listing_late(TimeDelta::days(9))).await;
-    let post = rig.schedule("Hello", later(5)).await;
+    let harness = PublishingHarness::with(1, platform_listing_late(TimeDelta::days(9))).await;
+    let post = harness.schedule("Hello", later(5)).await;
 
-    rig.live(later(3600)).await;
-    rig.clock.skip_to(later(5) + RETRY_WINDOW - TimeDelta::seconds(5));
-    rig.live(later(5) + RETRY_WINDOW + TimeDelta::hours(1)).await;
+    harness.live(later(3600)).await;
+    harness.clock.skip_to(later(5) + RETRY_WINDOW - TimeDelta::seconds(5));
+    harness.live(later(5) + RETRY_WINDOW + TimeDelta::hours(1)).await;
 
-    let message = failure(&rig, &post).await;
+    let message = failure(&harness, &post).await;
     assert!(message.starts_with("The post may be public."), "{message}");
-    assert_eq!(rig.network.calls(), 2);
+    assert_eq!(harness.fake.calls(), 2);
 }

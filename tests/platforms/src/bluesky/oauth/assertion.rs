@@ -3,8 +3,8 @@
 use super::Form;
 use crate::bluesky::jose::Jwt;
 use crate::bluesky::refusal::Refusal;
-use crate::bluesky::world::NetworkState;
-use crate::bluesky::world::client::{Client, ClientAuth};
+use crate::bluesky::pds_state::PdsState;
+use crate::bluesky::pds_state::client::{Client, ClientAuth};
 
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -14,7 +14,7 @@ const MAX_AGE_SECONDS: i64 = 60;
 impl Client {
     /// Checks what the client says of itself. `jkt` is the key of its `DPoP`
     /// proof, which has to be another one.
-    pub(super) fn authenticate(&self, form: &Form, network: &NetworkState, jkt: &str) -> Result<ClientAuth, Refusal> {
+    pub(super) fn authenticate(&self, form: &Form, fake: &PdsState, jkt: &str) -> Result<ClientAuth, Refusal> {
         let Some(keys) = &self.keys else { return Ok(ClientAuth::None) };
         let assertion = form.want("client_assertion", "invalid_request")?;
         if form.get("client_assertion_type") != Some(ASSERTION_TYPE) {
@@ -28,8 +28,8 @@ impl Client {
         require(jwt.is_signed_by(&key.key), "signature verification failed")?;
         require(jwt.text("iss") == Some(&self.id), "unexpected \"iss\" claim value")?;
         require(jwt.text("sub") == Some(&self.id), "unexpected \"sub\" claim value")?;
-        require(jwt.text("aud") == Some(network.issuer()), "unexpected \"aud\" claim value")?;
-        let now = network.seconds();
+        require(jwt.text("aud") == Some(fake.issuer()), "unexpected \"aud\" claim value")?;
+        let now = fake.seconds();
         let age = now - jwt.time("iat").ok_or_else(|| assertion_failed("missing required \"iat\" claim"))?;
         require((0..=MAX_AGE_SECONDS).contains(&age), "\"iat\" claim timestamp check failed")?;
         require(jwt.time("exp").is_some_and(|exp| now < exp), "\"exp\" claim timestamp check failed")?;
@@ -39,7 +39,7 @@ impl Client {
             let why = "The DPoP proof must be signed with a different key than the client assertion";
             return Err(Refusal::oauth("invalid_request", why));
         }
-        if !network.state().is_first_use("assertion", &format!("{} {jti}", self.id)) {
+        if !fake.state().is_first_use("assertion", &format!("{} {jti}", self.id)) {
             return Err(Refusal::oauth("invalid_grant", "private_key_jwt jti reused"));
         }
         Ok(ClientAuth::PrivateKeyJwt(key.clone()))

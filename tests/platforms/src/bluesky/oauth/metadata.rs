@@ -4,11 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 
-use crate::bluesky::world::Shared;
+use crate::bluesky::pds_state::Shared;
 
 /// `GET /.well-known/oauth-authorization-server`.
-pub(super) async fn metadata(State(network): State<Shared>) -> Json<Value> {
-    let issuer = network.issuer();
+pub(super) async fn metadata(State(fake): State<Shared>) -> Json<Value> {
+    let issuer = fake.issuer();
     Json(json!({
         "issuer": issuer,
         "request_parameter_supported": true,
@@ -32,7 +32,7 @@ pub(super) async fn metadata(State(network): State<Shared>) -> Json<Value> {
         "pushed_authorization_request_endpoint": format!("{issuer}/oauth/par"),
         "require_pushed_authorization_requests": true,
         "dpop_signing_alg_values_supported": ["ES256"],
-        "protected_resources": [network.pds()],
+        "protected_resources": [fake.pds()],
         "client_id_metadata_document_supported": true,
     }))
 }

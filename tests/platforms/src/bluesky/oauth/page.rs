@@ -8,8 +8,8 @@ use url::Url;
 
 use crate::bluesky::account;
 use crate::bluesky::refusal::Refusal;
-use crate::bluesky::world::Shared;
-use crate::bluesky::world::requests::Asked;
+use crate::bluesky::pds_state::Shared;
+use crate::bluesky::pds_state::requests::Asked;
 use crate::fake::consent::{self, escape};
 
 #[derive(Deserialize)]
@@ -20,10 +20,10 @@ pub(super) struct Shown {
 
 /// `GET /oauth/authorize`: only for requests that were pushed.
 pub(super) async fn show(
-    State(network): State<Shared>,
+    State(fake): State<Shared>,
     Query(page_query): Query<Shown>,
 ) -> Result<Html<String>, Refusal> {
-    let asked = open(&network, &page_query)?;
+    let asked = open(&fake, &page_query)?;
     let hint = asked.login_hint.unwrap_or_default();
     let query = [("client_id", &page_query.client_id), ("request_uri", &page_query.request_uri.unwrap_or_default())];
     let query: String = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
@@ -43,23 +43,23 @@ pub(super) async fn show(
 
 /// The person's click; the query is that of the page.
 pub(super) async fn decide(
-    State(network): State<Shared>,
+    State(fake): State<Shared>,
     Path(decision): Path<String>,
     Query(query): Query<Shown>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    if headers.get("origin").is_none_or(|it| it != network.issuer()) {
+    if headers.get("origin").is_none_or(|it| it != fake.issuer()) {
         return Err(Refusal::oauth("invalid_request", "Invalid origin").with_status(StatusCode::FORBIDDEN));
     }
-    let asked = open(&network, &query)?;
+    let asked = open(&fake, &query)?;
     let uri = query.request_uri.unwrap_or_default();
     let hinted = asked.login_hint.as_deref().is_none_or(account::is_it);
-    let mut state = network.state();
+    let mut state = fake.state();
     let answer = match decision.as_str() {
         // The client named another account than the only one that there is here.
         "accept" if !hinted => return Err(Refusal::oauth("invalid_request", "Unknown account")),
         "accept" => {
-            let code = state.requests.accept(&uri, network.clock.now());
+            let code = state.requests.accept(&uri, fake.clock.now());
             vec![("code", code.expect("the request was just opened"))]
         }
         _ => {
@@ -68,13 +68,13 @@ pub(super) async fn decide(
             vec![("error", "access_denied".to_owned()), ("error_description", why)]
         }
     };
-    Ok(Redirect::to(&redirect_url(&asked, network.issuer(), &answer)).into_response())
+    Ok(Redirect::to(&redirect_url(&asked, fake.issuer(), &answer)).into_response())
 }
 
-fn open(network: &Shared, query: &Shown) -> Result<Asked, Refusal> {
+fn open(fake: &Shared, query: &Shown) -> Result<Asked, Refusal> {
     let uri = query.request_uri.as_deref();
     let uri = uri.ok_or_else(|| Refusal::oauth("invalid_request", "the request has to be pushed first"))?;
-    network.state().requests.open(uri, &query.client_id, network.clock.now())
+    fake.state().requests.open(uri, &query.client_id, fake.clock.now())
 }
 
 fn redirect_url(request: &Asked, issuer: &str, parameters: &[(&str, String)]) -> String {

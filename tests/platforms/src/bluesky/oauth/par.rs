@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use super::Posted;
 use crate::bluesky::refusal::Refusal;
 use crate::bluesky::scope::Scopes;
-use crate::bluesky::world::Shared;
-use crate::bluesky::world::client::Client;
-use crate::bluesky::world::requests::Asked;
+use crate::bluesky::pds_state::Shared;
+use crate::bluesky::pds_state::client::Client;
+use crate::bluesky::pds_state::requests::Asked;
 
-pub(super) async fn push(State(network): State<Shared>, request: Posted) -> Result<(StatusCode, Json<Value>), Refusal> {
-    let known = request.authenticate(&network, "invalid_client")?;
+pub(super) async fn push(State(fake): State<Shared>, request: Posted) -> Result<(StatusCode, Json<Value>), Refusal> {
+    let known = request.authenticate(&fake, "invalid_client")?;
     let (form, client) = (&request.form, &known.client);
     let invalid = |why: &str| Refusal::oauth("invalid_request", why);
 
     // Such as from before August 2025, commit 1899b1fc1 of `bluesky-social/atproto`.
-    if let Some(unknown) = client.narrow_scope().filter(|_| network.state().knows_no_narrow_scopes) {
+    if let Some(unknown) = client.narrow_scope().filter(|_| fake.state().knows_no_narrow_scopes) {
         return Err(Refusal::oauth("invalid_client_metadata", format!("Unsupported scope \"{unknown}\"")));
     }
     for unsupported in ["claims", "id_token_hint", "nonce", "request", "request_uri"] {
@@ -53,7 +53,7 @@ pub(super) async fn push(State(network): State<Shared>, request: Posted) -> Resu
         jkt: known.jkt,
         login_hint,
     };
-    let request_uri = network.state().requests.push(asked, network.clock.now());
+    let request_uri = fake.state().requests.push(asked, fake.clock.now());
     // Five minutes, less a second for the time until the answer is written.
     Ok((StatusCode::CREATED, Json(json!({ "request_uri": request_uri, "expires_in": 299 }))))
 }

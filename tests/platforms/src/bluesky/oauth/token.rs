@@ -7,29 +7,29 @@ use serde_json::{Value, json};
 
 use super::{Known, Posted};
 use crate::bluesky::refusal::Refusal;
-use crate::bluesky::world::grants::{ACCESS_LIVES, Grant};
-use crate::bluesky::world::{NetworkState, Shared};
+use crate::bluesky::pds_state::grants::{ACCESS_LIVES, Grant};
+use crate::bluesky::pds_state::{PdsState, Shared};
 use crate::bluesky::{account, jose};
 
-pub(super) async fn token(State(network): State<Shared>, request: Posted) -> Result<Json<Value>, Refusal> {
-    let known = request.authenticate(&network, "invalid_grant")?;
+pub(super) async fn token(State(fake): State<Shared>, request: Posted) -> Result<Json<Value>, Refusal> {
+    let known = request.authenticate(&fake, "invalid_grant")?;
     let grant_type = request.form.want("grant_type", "invalid_grant")?;
     if !known.client.may(grant_type) {
         let why = format!("\"{grant_type}\" grant type is not allowed for this client");
         return Err(Refusal::oauth("invalid_grant", why));
     }
     match grant_type {
-        "authorization_code" => exchange(&network, &request, &known),
-        _ => refresh(&network, &request, &known),
+        "authorization_code" => exchange(&fake, &request, &known),
+        _ => refresh(&fake, &request, &known),
     }
 }
 
-fn exchange(network: &NetworkState, request: &Posted, client: &Known) -> Result<Json<Value>, Refusal> {
+fn exchange(fake: &PdsState, request: &Posted, client: &Known) -> Result<Json<Value>, Refusal> {
     let invalid = |why: &str| Refusal::oauth("invalid_grant", why);
     let form = &request.form;
     let code = form.want("code", "invalid_grant")?;
-    let now = network.clock.now();
-    let mut state = network.state();
+    let now = fake.clock.now();
+    let mut state = fake.state();
 
     let asked = state.requests.take_code(code, now);
     if asked.is_err() {
@@ -58,23 +58,23 @@ fn exchange(network: &NetworkState, request: &Posted, client: &Known) -> Result<
     if !state.is_first_use("challenge", &asked.challenge) {
         return Err(invalid("Code challenge already used"));
     }
-    let access = access_token(network, &client.jkt, &asked.client_id, now);
+    let access = access_token(fake, &client.jkt, &asked.client_id, now);
     Ok(token_response(state.grants.add(asked, client.auth.clone(), code, access, now)))
 }
 
-fn refresh(network: &NetworkState, request: &Posted, client: &Known) -> Result<Json<Value>, Refusal> {
+fn refresh(fake: &PdsState, request: &Posted, client: &Known) -> Result<Json<Value>, Refusal> {
     let token = request.form.want("refresh_token", "invalid_grant")?;
-    let now = network.clock.now();
-    let access = access_token(network, &client.jkt, &client.client.id, now);
+    let now = fake.clock.now();
+    let access = access_token(fake, &client.jkt, &client.client.id, now);
     let by = (&client.client, &client.auth, client.jkt.as_str());
-    let mut state = network.state();
+    let mut state = fake.state();
     state.grants.rotate(token, by, access, now).map(token_response)
 }
 
-fn access_token(network: &NetworkState, jkt: &str, client_id: &str, now: DateTime<Utc>) -> String {
+fn access_token(fake: &PdsState, jkt: &str, client_id: &str, now: DateTime<Utc>) -> String {
     let claims = json!({
-        "iss": network.issuer(),
-        "aud": network.pds_did(),
+        "iss": fake.issuer(),
+        "aud": fake.pds_did(),
         "sub": account::DID,
         "jti": jose::random("tok-"),
         "iat": now.timestamp(),
@@ -82,7 +82,7 @@ fn access_token(network: &NetworkState, jkt: &str, client_id: &str, now: DateTim
         "cnf": { "jkt": jkt },
         "client_id": client_id,
     });
-    network.key.sign("at+jwt", &claims)
+    fake.key.sign("at+jwt", &claims)
 }
 
 fn token_response(grant: &Grant) -> Json<Value> {

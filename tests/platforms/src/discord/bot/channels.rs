@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::permissions::{Overwrite, SEND, VIEW, check, may, missing_access};
-use super::{GUILD, Here, Memory, OTHER_GUILD, bits_json};
+use super::{GUILD, Fake, Memory, OTHER_GUILD, bits_json};
 use crate::discord::refusal::Refusal;
 
 /// A text channel.
@@ -119,7 +119,7 @@ impl Memory {
 }
 
 pub(super) async fn show(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {

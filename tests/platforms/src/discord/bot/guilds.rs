@@ -8,11 +8,11 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::permissions::{OF_EVERYBODY, missing_access};
-use super::{BOT, GUILD, Here, Memory, PERMISSIONS, ROLE, SERVER, bits_json};
+use super::{BOT, GUILD, Fake, Memory, PERMISSIONS, ROLE, SERVER, bits_json};
 use crate::discord::refusal::Refusal;
 use crate::discord::webhooks::refuse_query;
 
-pub(super) async fn me(State(fake): State<Arc<Here>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(super) async fn me(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
     drop(fake.authenticate_bot(&headers)?);
     Ok(Json(json!({ "id": BOT, "username": "Keeper", "discriminator": "0042", "bot": true, "avatar": null })))
 }
@@ -46,7 +46,7 @@ fn unknown_guild() -> Refusal {
 }
 
 pub(super) async fn show(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -58,7 +58,7 @@ pub(super) async fn show(
 
 /// All of them, also those that the bot does not see.
 pub(super) async fn channels(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
@@ -68,7 +68,7 @@ pub(super) async fn channels(
 }
 
 pub(super) async fn member(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((id, user)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
@@ -80,7 +80,7 @@ pub(super) async fn member(
 }
 
 pub(super) async fn leave(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Refusal> {

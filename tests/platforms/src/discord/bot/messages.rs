@@ -7,12 +7,12 @@ use axum::extract::{Path, RawQuery, Request, State};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderMap, StatusCode};
-use platforms::conformance::network::PublicMedium;
+use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
 use super::permissions::{ATTACH, HISTORY, SEND, VIEW};
-use super::{BOT, Here, Memory, Message};
+use super::{BOT, Fake, Memory, Message};
 use crate::discord::fields::Fields;
 use crate::discord::files::{Body, File};
 use crate::discord::refusal::{Refusal, rate_headers};
@@ -25,7 +25,7 @@ const PER_CHANNEL: Limit =
 /// How long a nonce is known.
 const NONCE: TimeDelta = TimeDelta::minutes(2);
 
-impl Here {
+impl Fake {
     /// Counts a message of a channel.
     pub(super) fn counted(&self, channel: &str) -> Result<Standing, Refusal> {
         let now = self.clock.now();
@@ -115,7 +115,7 @@ impl Message {
 }
 
 pub(super) async fn create(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(channel): Path<String>,
     headers: HeaderMap,
     request: Request,
@@ -155,7 +155,7 @@ pub(super) async fn create(
 }
 
 pub(super) async fn list(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(channel): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -184,7 +184,7 @@ pub(super) async fn list(
 }
 
 pub(super) async fn show(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path((channel, id)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {

@@ -12,7 +12,7 @@ use url::form_urlencoded;
 
 use super::messages::Said;
 use super::permissions::{ATTACH, HISTORY, SEND, VIEW};
-use super::{BOT, GUILD, Here, Thread};
+use super::{BOT, GUILD, Fake, Thread};
 use crate::discord::fields::Fields;
 use crate::discord::files::Body;
 use crate::discord::refusal::{Refusal, rate_headers};
@@ -40,7 +40,7 @@ impl Thread {
 
 /// Start Thread in Forum or Media Channel.
 pub(super) async fn begin(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(forum): Path<String>,
     headers: HeaderMap,
     request: Request,
@@ -77,7 +77,7 @@ pub(super) async fn begin(
 }
 
 pub(super) async fn active(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(guild): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Refusal> {
@@ -92,7 +92,7 @@ pub(super) async fn active(
 
 /// "ordered by `archive_timestamp`, in descending order"
 pub(super) async fn list_archived(
-    State(fake): State<Arc<Here>>,
+    State(fake): State<Arc<Fake>>,
     Path(forum): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,

@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::{DateTime, Utc};
 use http::header::LOCATION;
-use platforms::conformance::network::Decision;
+use platforms::conformance::fake_platform::Decision;
 use serde_json::Value;
 use url::{Url, form_urlencoded};
 

@@ -1,7 +1,7 @@
 //! Uploads, and the files of a status.
 
 use chrono::TimeDelta;
-use platforms::conformance::network::{Call, InjectedFault, Network};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use serde_json::json;
 
 use super::{MP4, PNG, Visit, error, part, read, refused};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::testing::noon;
-use platforms::conformance::network::{Call, Decision, Network};
+use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
 use serde_json::{Value, json};
 
 use super::{CALLBACK, Visit, error, post_json, read, refused};

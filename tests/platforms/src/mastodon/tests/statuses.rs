@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::testing::noon;
-use platforms::conformance::network::{Call, Network};
+use platforms::conformance::fake_platform::{Call, FakePlatform};
 use serde_json::{Value, json};
 
 use super::{Visit, error, read, refused};

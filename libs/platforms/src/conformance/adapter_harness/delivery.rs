@@ -1,0 +1,468 @@
+//! Deliveries: prepared, published, and looked up when a response is lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{AttemptError, CANDIDATE_WAIT, Claim, Published, Resolution};
+use domain::id::MediaId;
+use domain::media::{Attachment, MimeType, PictureBounds};
+use domain::options::Options;
+use futures::{StreamExt, stream};
+
+use tokio::sync::OnceCell;
+
+use super::AdapterHarness;
+use super::public_files::PublicFiles;
+use crate::account::{Account, Credentials};
+use crate::conformance::fake_platform::FakePlatform;
+use crate::conformance::samples::{self, Sample};
+use crate::platform::{FollowUp, Followed, Step};
+use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader, PublishRequest};
+use crate::recognition::{Claims, ClaimsError};
+use crate::registry::LeadTimesByPlatform;
+
+/// A post for one account, with the state of its delivery.
+pub struct Post<'a> {
+    pub account: &'a Account,
+    pub text: String,
+    pub media: Vec<Sample>,
+    pub options: Options,
+    /// Identical in all attempts.
+    pub reference: String,
+    pub publish_at: DateTime<Utc>,
+    /// The progress of preparation, stored after each step.
+    pub progress: Option<String>,
+    /// Whether another program publishes it, so that no delivery claims it.
+    pub is_by_other_program: bool,
+    /// When the first publish call with an unknown outcome began.
+    unknown_since: Mutex<Option<DateTime<Utc>>>,
+    files: Shelf,
+    attachments: Vec<Attachment>,
+}
+
+/// The result of a delivery.
+#[derive(Debug)]
+pub struct Passage {
+    pub published: Published,
+    /// The attempt errors, in order.
+    pub errors: Vec<AttemptError>,
+}
+
+/// More attempts than any fault of the suite lasts.
+const ATTEMPTS: usize = 30;
+
+impl<N: FakePlatform> AdapterHarness<N> {
+    /// The lead time of these files.
+    pub fn lead(&self, media: &[Attachment]) -> Option<TimeDelta> {
+        LeadTimesByPlatform::default().before(self.fake.name(), media)
+    }
+
+    /// A post that is due in 15 minutes.
+    pub fn post<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
+        let publish_at = self.clock.now() + TimeDelta::minutes(15);
+        let files = Shelf::new(&media, Tunnel::default());
+        let attachments = media.iter().map(|it| it.attachment.clone()).collect();
+        let reference = format!("{}-7-1", self.next_post_number.fetch_add(1, Ordering::SeqCst));
+        self.add_secret(text);
+        let text = text.to_owned();
+        let (progress, options) = (None, self.fake.options());
+        Post {
+            account,
+            text,
+            media,
+            options,
+            reference,
+            publish_at,
+            progress,
+            is_by_other_program: false,
+            unknown_since: Mutex::default(),
+            files,
+            attachments,
+        }
+    }
+
+    pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, AttemptError> {
+        let (credentials, claims) = (self.credentials().await?, self.claims_for(post));
+        self.check_redacted(self.publisher().prepare(&self.job(post, &credentials, &claims)).await)
+    }
+
+    /// Takes the next step, and waits until the one after it. Returns whether it was the last.
+    async fn step(&self, post: &mut Post<'_>) -> Result<bool, AttemptError> {
+        match self.prepare(post).await? {
+            Step::Ready { progress } => {
+                post.progress = progress;
+                Ok(true)
+            }
+            Step::Again { progress, at } => {
+                post.progress = Some(progress);
+                self.clock.skip_to(at);
+                Ok(false)
+            }
+        }
+    }
+
+    /// All preparation steps. Waits after temporary errors.
+    pub async fn prepare_all(&self, post: &mut Post<'_>, errors: &mut Vec<AttemptError>) -> Result<(), AttemptError> {
+        let Some(lead_time) = self.lead(&post.attachments) else { return Ok(()) };
+        self.clock.skip_to(post.publish_at - lead_time);
+        for _ in 0..ATTEMPTS * 10 {
+            match self.step(post).await {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(error) => {
+                    if matches!(error, AttemptError::PreparationExpired { .. }) {
+                        post.progress = None;
+                    }
+                    self.wait_after(error, errors).await?;
+                }
+            }
+        }
+        panic!("it is never ready: {errors:?}")
+    }
+
+    /// Takes steps until an error or the end. Returns the error, and the elapsed time.
+    pub async fn stepped(&self, post: &mut Post<'_>) -> (Option<AttemptError>, TimeDelta) {
+        let began = self.clock.now();
+        for _ in 0..ATTEMPTS * 10 {
+            match self.step(post).await {
+                Ok(false) => {}
+                Ok(true) => return (None, self.clock.now() - began),
+                Err(error) => return (Some(error), self.clock.now() - began),
+            }
+        }
+        panic!("it never ends")
+    }
+
+    /// Prepares a post until then, as the protocol does: it waits after each temporary error.
+    /// Returns the errors; the last one may be final.
+    pub async fn prepare_until(&self, post: &mut Post<'_>, end: DateTime<Utc>) -> Vec<AttemptError> {
+        let mut errors = Vec::new();
+        while self.clock.now() < end {
+            match self.step(post).await {
+                Ok(false) => {}
+                Ok(true) => break,
+                Err(AttemptError::RetryLater { retry_at, reason }) => {
+                    self.clock.skip_to(retry_at.unwrap_or_else(|| self.clock.now() + TimeDelta::minutes(30)));
+                    errors.push(AttemptError::RetryLater { retry_at, reason });
+                }
+                Err(error) => {
+                    errors.push(error);
+                    break;
+                }
+            }
+        }
+        errors
+    }
+
+    /// A post that was prepared without an error, and is due.
+    pub async fn due<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
+        let mut post = self.post(account, text, media);
+        let mut errors = Vec::new();
+        let prepared = self.prepare_all(&mut post, &mut errors).await;
+        assert!(prepared.is_ok() && errors.is_empty(), "{prepared:?} after {errors:?}");
+        self.clock.skip_to(post.publish_at);
+        post
+    }
+
+    pub async fn publish(&self, post: &Post<'_>) -> Result<Published, AttemptError> {
+        let credentials = self.credentials().await?;
+        let claims = self.claims_for(post);
+        let request = self.job(post, &credentials, &claims);
+        let published = self.check_redacted(self.publisher().publish(&request).await);
+        if matches!(published, Ok(_) | Err(AttemptError::Unknown { .. } | AttemptError::Duplicate { .. })) {
+            post.unknown_since.lock().unwrap().get_or_insert(request.now);
+        }
+        if let Ok(Published { platform_post_id, .. }) = &published {
+            self.claim(post, platform_post_id);
+        }
+        published
+    }
+
+    /// Looks up a publish call that began at `called_at`.
+    pub async fn resolve(&self, post: &Post<'_>, called_at: DateTime<Utc>) -> Resolution {
+        let claims = self.claims_for(post);
+        match self.credentials().await {
+            Ok(credentials) => {
+                let request = PublishRequest { called_at, ..self.job(post, &credentials, &claims) };
+                let since = post.unknown_since.lock().unwrap().map_or(called_at, |it| it.min(called_at));
+                let resolution = self.publisher().look_up(&request, since).await;
+                self.assert_redacted(&resolution);
+                resolution
+            }
+            Err(error) => panic!("the account is gone: {error:?}"),
+        }
+    }
+
+    pub async fn follow_up(
+        &self,
+        post: &Post<'_>,
+        name: &str,
+        published: &Published,
+    ) -> Result<Followed, AttemptError> {
+        let (credentials, claims) = (self.credentials().await?, self.claims_for(post));
+        let follow_up = FollowUp { name, published, progress: None };
+        self.check_redacted(self.publisher().follow_up(&self.job(post, &credentials, &claims), &follow_up).await)
+    }
+
+    /// Prepares and publishes a post. If a response is lost, the outcome is looked up, and the call
+    /// is repeated only if the post is certainly not public. If no look-up is possible, the result
+    /// is the unknown outcome.
+    pub async fn deliver(&self, post: &mut Post<'_>) -> Result<Passage, AttemptError> {
+        let mut errors = Vec::new();
+        self.prepare_all(post, &mut errors).await?;
+        self.clock.skip_to(post.publish_at);
+        for _ in 0..ATTEMPTS {
+            let since = self.clock.now();
+            match self.publish(post).await {
+                Ok(published) => return Ok(Passage { published, errors }),
+                Err(lost @ AttemptError::Unknown { .. }) if !self.fake.can_look_up() => return Err(lost),
+                Err(AttemptError::Unknown { may_still_run, retry_at, reason }) => {
+                    errors.push(AttemptError::Unknown { may_still_run, retry_at, reason });
+                    if let Some(published) = self.settle(post, since, may_still_run).await {
+                        return Ok(Passage { published, errors });
+                    }
+                }
+                Err(AttemptError::Duplicate { reason }) => {
+                    errors.push(AttemptError::Duplicate { reason });
+                    let published = self.look_up_repeatedly(post, since, None).await;
+                    let published = published.expect("only a published post ends the look-ups");
+                    return Ok(Passage { published, errors });
+                }
+                Err(AttemptError::PreparationExpired { reason }) => {
+                    errors.push(AttemptError::PreparationExpired { reason });
+                    post.progress = None;
+                    self.clock.advance(TimeDelta::seconds(5));
+                    self.prepare_all(post, &mut errors).await?;
+                }
+                Err(error) => self.wait_after(error, &mut errors).await?,
+            }
+        }
+        panic!("it never goes out: {errors:?}")
+    }
+
+    /// Records which post made a public post, and checks that no two made the same.
+    fn claim(&self, post: &Post<'_>, platform_post_id: &str) {
+        if !post.is_by_other_program {
+            let mut claims = self.claims.lock().unwrap();
+            let claimed_by = claims.entry(platform_post_id.to_owned()).or_insert_with(|| post.reference.clone());
+            assert_eq!(*claimed_by, post.reference, "two posts have the id {platform_post_id}");
+        }
+    }
+
+    fn claims_for(&self, post: &Post<'_>) -> KnownClaims {
+        let owner = |reference: &String| if *reference == post.reference { Claim::Ours } else { Claim::Others };
+        let claims = self.claims.lock().unwrap();
+        let claims = claims.iter().filter(|_| self.publisher().recognizes_own_posts());
+        KnownClaims(claims.map(|(id, reference)| (id.clone(), owner(reference))).collect())
+    }
+
+    fn job<'a>(&self, post: &'a Post<'_>, credentials: &'a Credentials, claims: &'a KnownClaims) -> PublishRequest<'a> {
+        PublishRequest {
+            profile: &post.account.profile,
+            credentials,
+            text: &post.text,
+            media: &post.attachments,
+            options: &post.options,
+            reference: &post.reference,
+            progress: post.progress.as_deref(),
+            may_have_published: post.unknown_since.lock().unwrap().is_some(),
+            publish_at: post.publish_at,
+            called_at: self.clock.now(),
+            files: &post.files,
+            claims,
+            now: self.clock.now(),
+        }
+    }
+
+    /// Looks up until the outcome of a publish call is certain. `None` if the post is not public.
+    pub async fn settle(&self, post: &Post<'_>, since: DateTime<Utc>, may_still_run: bool) -> Option<Published> {
+        let certain_at = if may_still_run { since + self.publisher().settle_time() } else { since };
+        self.look_up_repeatedly(post, since, Some(certain_at)).await
+    }
+
+    /// Looks up until the post is found. From `settled_at` on, if it is set, `NotPublished` is
+    /// believed.
+    async fn look_up_repeatedly(
+        &self,
+        post: &Post<'_>,
+        called_at: DateTime<Utc>,
+        certain_at: Option<DateTime<Utc>>,
+    ) -> Option<Published> {
+        let mut candidate: Option<(String, DateTime<Utc>)> = None;
+        for _ in 0..ATTEMPTS {
+            self.clock.advance(TimeDelta::seconds(5));
+            match self.resolve(post, called_at).await {
+                Resolution::Found(published) => {
+                    self.claim(post, &published.platform_post_id);
+                    return Some(published);
+                }
+                Resolution::Candidate(published) => {
+                    let now = self.clock.now();
+                    let known = candidate.take().filter(|(id, _)| *id == published.platform_post_id);
+                    let (id, at) = known.unwrap_or_else(|| (published.platform_post_id.clone(), now));
+                    if at + CANDIDATE_WAIT <= now && certain_at.is_none_or(|it| it <= now) {
+                        self.claim(post, &id);
+                        return Some(published);
+                    }
+                    candidate = Some((id, at));
+                }
+                resolution @ (Resolution::NotFound | Resolution::NotPublished)
+                    if certain_at.is_some_and(|it| it <= self.clock.now()) =>
+                {
+                    if resolution == Resolution::NotPublished {
+                        *post.unknown_since.lock().unwrap() = None;
+                    }
+                    return None;
+                }
+                Resolution::NotFound | Resolution::NotPublished | Resolution::Pending { .. } => {}
+                Resolution::Unauthorized { .. } => _ = self.refresh().await.unwrap(),
+                Resolution::Refused { reason } => panic!("it was taken and then refused: {reason}"),
+                Resolution::Undeterminable { advice } => panic!("it cannot be said: {advice}"),
+            }
+        }
+        panic!("it is never certain")
+    }
+
+    async fn wait_after(&self, error: AttemptError, errors: &mut Vec<AttemptError>) -> Result<(), AttemptError> {
+        match &error {
+            AttemptError::RetryLater { retry_at: Some(at), .. } => _ = self.clock.skip_to(*at),
+            AttemptError::Unauthorized { .. } if self.can_refresh() => {
+                if self.refresh().await.is_err() {
+                    return Err(error);
+                }
+            }
+            AttemptError::Refused { .. } | AttemptError::Unauthorized { .. } => return Err(error),
+            AttemptError::RetryLater { retry_at: None, .. }
+            | AttemptError::PreparationExpired { .. }
+            | AttemptError::Duplicate { .. }
+            | AttemptError::Unknown { .. } => {}
+        }
+        self.clock.advance(TimeDelta::seconds(5));
+        errors.push(error);
+        Ok(())
+    }
+}
+
+/// The claims, as storage returns them to the delivery of one post.
+struct KnownClaims(Vec<(String, Claim)>);
+
+#[async_trait]
+impl Claims for KnownClaims {
+    async fn find(&self, ids: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {
+        Ok(self.0.iter().filter(|(it, _)| ids.contains(it)).cloned().collect())
+    }
+}
+
+pub struct Shelf {
+    files: BTreeMap<MediaId, Vec<u8>>,
+    /// Files of which a fitted picture was requested.
+    requested: Mutex<BTreeSet<MediaId>>,
+    open: Arc<OpenCount>,
+    /// Where platforms that fetch files find them.
+    public: OnceCell<PublicFiles>,
+    tunnel: Tunnel,
+}
+
+/// How platforms reach the server of the files.
+#[derive(Clone, Debug, Default)]
+pub struct Tunnel {
+    /// Where the server listens on loopback; 0 takes a free port.
+    pub port: u16,
+    /// The public URL that leads to this port; `None` where the platform is on this machine.
+    pub url: Option<String>,
+}
+
+/// How many files are open, and the maximum so far.
+#[derive(Default)]
+struct OpenCount {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+struct OpenGuard(Arc<OpenCount>);
+
+impl OpenGuard {
+    fn one_of(open: &Arc<OpenCount>) -> Self {
+        let now = open.now.fetch_add(1, Ordering::SeqCst) + 1;
+        open.most.fetch_max(now, Ordering::SeqCst);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for OpenGuard {
+    fn drop(&mut self) {
+        self.0.now.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Post<'_> {
+    /// The most files that were open at the same time.
+    pub fn max_open(&self) -> usize {
+        self.files.open.most.load(Ordering::SeqCst)
+    }
+}
+
+impl Shelf {
+    /// The files of a post, also served to platforms that fetch them.
+    pub fn new(media: &[Sample], tunnel: Tunnel) -> Self {
+        let files = media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect();
+        Self { files, requested: Mutex::default(), open: Arc::default(), public: OnceCell::new(), tunnel }
+    }
+
+    async fn publish(&self, mime_type: MimeType, bytes: impl Into<Bytes>) -> String {
+        let public = self.public.get_or_init(|| PublicFiles::start(self.tunnel.port)).await;
+        public.add(self.tunnel.url.as_deref(), mime_type, bytes)
+    }
+
+    fn file(&self, attachment: &Attachment) -> Result<&Vec<u8>, MediaReadError> {
+        self.files.get(&attachment.media_id).ok_or_else(|| MediaReadError("it is not there".to_owned()))
+    }
+}
+
+#[async_trait]
+impl MediaReader for Shelf {
+    async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaReadError> {
+        // In pieces, like from a bucket.
+        let pieces: Vec<_> = self.file(attachment)?.chunks(700).map(|it| Ok(Bytes::copy_from_slice(it))).collect();
+        let opened = OpenGuard::one_of(&self.open);
+        let is_open = move |it| {
+            let _ = &opened;
+            it
+        };
+        Ok(stream::iter(pieces).map(is_open).boxed())
+    }
+
+    async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaReadError> {
+        Ok(self.publish(attachment.mime_type, self.file(attachment)?.clone()).await)
+    }
+
+    async fn public_picture(
+        &self,
+        attachment: &Attachment,
+        bounds: PictureBounds,
+        made: MimeType,
+    ) -> Result<String, MediaReadError> {
+        match self.fitted(attachment, bounds).await? {
+            Some(FittedPicture::Picture(it)) if it.mime_type == made => Ok(self.publish(it.mime_type, it.bytes).await),
+            _ => Err(MediaReadError("there is no such picture".to_owned())),
+        }
+    }
+
+    async fn fitted(
+        &self,
+        attachment: &Attachment,
+        bounds: PictureBounds,
+    ) -> Result<Option<FittedPicture>, MediaReadError> {
+        let is_requested = self.requested.lock().unwrap().contains(&attachment.media_id);
+        Ok(if is_requested { Some(samples::fitted(self.file(attachment)?, bounds)) } else { None })
+    }
+
+    async fn ask_to_fit(&self, attachment: &Attachment, _: PictureBounds) -> Result<(), MediaReadError> {
+        self.requested.lock().unwrap().insert(attachment.media_id);
+        Ok(())
+    }
+}

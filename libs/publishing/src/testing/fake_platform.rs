@@ -1,0 +1,366 @@
+//! A scripted platform that records what it published.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::connection::AccountInfo;
+use domain::delivery::{AttemptError, Claim, Published, Resolution};
+use platforms::{
+    AccountDetails, Credentials, FollowUp, Followed, Platform, Publish, PublishRequest, RefreshError, Step,
+};
+use secrecy::ExposeSecret;
+use tokio::sync::{Barrier, Notify};
+
+/// How long a call that was cut off may still take effect.
+pub(crate) const SETTLES: TimeDelta = TimeDelta::seconds(65);
+
+/// The result of a publish call.
+#[derive(Clone, Debug)]
+pub(crate) enum PublishFault {
+    Public,
+    Refused,
+    Busy(Option<DateTime<Utc>>),
+    /// The grant is gone.
+    Gone,
+    /// The prepared post has expired.
+    Stale,
+    /// The post becomes public, and the response is lost.
+    LostAnswer,
+    /// The call never arrives, and there is no response.
+    LostCall,
+    /// The platform returns an error of its own, and nothing becomes public.
+    TheirError,
+    /// The platform refuses a duplicate.
+    Duplicate,
+}
+
+/// The result of a refresh.
+#[derive(Clone, Debug)]
+pub(crate) enum RefreshFault {
+    /// With a new refresh token.
+    Rotated,
+    /// Without a refresh token.
+    Extended,
+    Gone,
+    Unreachable,
+}
+
+/// A public post.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Public {
+    pub(crate) account: String,
+    pub(crate) text: String,
+    pub(crate) reference: String,
+    pub(crate) at: DateTime<Utc>,
+    pub(crate) progress: Option<String>,
+    pub(crate) token: String,
+}
+
+/// Holds one call until the test opens it.
+#[derive(Default)]
+pub(crate) struct Gate {
+    entered: Notify,
+    open: Notify,
+}
+
+impl Gate {
+    /// Waits until a call is held.
+    pub(crate) async fn entered(&self) {
+        self.entered.notified().await;
+    }
+
+    pub(crate) fn open(&self) {
+        self.open.notify_one();
+    }
+
+    async fn pass(&self) {
+        self.entered.notify_one();
+        self.open.notified().await;
+    }
+}
+
+/// The platform. Whatever a test does not set succeeds.
+#[derive(Default)]
+pub(crate) struct FakePlatform {
+    /// Replaces the name `sandbox`.
+    pub(crate) name: Option<&'static str>,
+    pub(crate) public: Mutex<Vec<Public>>,
+    /// The times of the publish calls.
+    pub(crate) calls: Mutex<Vec<DateTime<Utc>>>,
+    /// Whether each call was marked as possibly a repetition.
+    pub(crate) doubted: Mutex<Vec<bool>>,
+    pub(crate) faults: Mutex<VecDeque<PublishFault>>,
+    /// Overrides for the next look-ups.
+    pub(crate) resolutions: Mutex<VecDeque<Resolution>>,
+    /// Override for all look-ups.
+    pub(crate) always: Mutex<Option<Resolution>>,
+    pub(crate) looks: Mutex<u32>,
+    /// For each look-up: the time from which posts are read, and the begin of the latest call.
+    pub(crate) looked_since: Mutex<Vec<(DateTime<Utc>, DateTime<Utc>)>>,
+    /// How long after its publication a post is listed.
+    pub(crate) listed_after: TimeDelta,
+    /// Recognizes posts only by their content, and may return ids of other posts.
+    pub(crate) by_looks: bool,
+    /// Whether a successful publish call does not prove that the post is public.
+    pub(crate) is_confirmed_later: bool,
+    /// Overrides for the ids of the next posts.
+    pub(crate) ids: Mutex<VecDeque<String>>,
+    /// How long before its time preparation begins.
+    pub(crate) lead: Option<TimeDelta>,
+    /// Overrides for the next preparation steps.
+    pub(crate) steps: Mutex<VecDeque<Result<Step, AttemptError>>>,
+    /// Runs during each preparation step.
+    pub(crate) on_step: Option<Box<dyn Fn() + Send + Sync>>,
+    pub(crate) prepared: Mutex<Vec<Option<String>>>,
+    /// Names of the follow-ups of a publication.
+    pub(crate) follow_ups: Vec<&'static str>,
+    /// Overrides for the next follow-ups.
+    pub(crate) following: Mutex<VecDeque<Result<Followed, AttemptError>>>,
+    /// The follow-ups that were called, with the progress that they received.
+    pub(crate) followed: Mutex<Vec<(String, Option<String>)>>,
+    /// Results of the next account reads.
+    pub(crate) about: Mutex<VecDeque<Result<Option<AccountDetails>, AttemptError>>>,
+    pub(crate) renewal: platforms::RefreshPolicy,
+    pub(crate) renewals: Mutex<VecDeque<RefreshFault>>,
+    pub(crate) renewed: Mutex<u32>,
+    /// Refreshes in progress, and the highest number of them.
+    pub(crate) renewing: Mutex<(usize, usize)>,
+    /// Runs during each refresh.
+    pub(crate) on_renewal: Option<Box<dyn Fn() + Send + Sync>>,
+    /// Refreshes continue when this many have started.
+    pub(crate) meeting: Option<Barrier>,
+    pub(crate) publish_gate: Mutex<Option<Arc<Gate>>>,
+    pub(crate) refresh_gate: Mutex<Option<Arc<Gate>>>,
+}
+
+impl FakePlatform {
+    pub(crate) fn name(&self) -> &'static str {
+        self.name.unwrap_or("sandbox")
+    }
+
+    pub(crate) fn with_faults(self, faults: impl IntoIterator<Item = PublishFault>) -> Self {
+        self.faults.lock().unwrap().extend(faults);
+        self
+    }
+
+    pub(crate) fn texts(&self) -> Vec<String> {
+        self.public.lock().unwrap().iter().map(|it| it.text.clone()).collect()
+    }
+
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.lock().unwrap().len()
+    }
+
+    pub(crate) fn hold_publish(&self) -> Arc<Gate> {
+        let gate = Arc::new(Gate::default());
+        *self.publish_gate.lock().unwrap() = Some(Arc::clone(&gate));
+        gate
+    }
+
+    pub(crate) fn hold_refresh(&self) -> Arc<Gate> {
+        let gate = Arc::new(Gate::default());
+        *self.refresh_gate.lock().unwrap() = Some(Arc::clone(&gate));
+        gate
+    }
+
+    /// Returns the number of the refresh.
+    fn begin_refresh(&self) -> u32 {
+        if let Some(on_renewal) = &self.on_renewal {
+            on_renewal();
+        }
+        let mut renewing = self.renewing.lock().unwrap();
+        let in_progress = renewing.0 + 1;
+        *renewing = (in_progress, renewing.1.max(in_progress));
+        let mut renewed = self.renewed.lock().unwrap();
+        *renewed += 1;
+        *renewed
+    }
+
+    /// A post with the same content that no other delivery has claimed.
+    async fn recognize(&self, request: &PublishRequest<'_>) -> Resolution {
+        let public = self.public.lock().unwrap().clone();
+        let matching = public
+            .iter()
+            .zip(1..)
+            .filter(|(it, _)| it.text == request.text && it.account == request.profile.account_id);
+        let matching: Vec<(String, DateTime<Utc>)> =
+            matching.map(|(it, number)| (format!("p{number}"), it.at)).collect();
+        let ids: Vec<_> = matching.iter().map(|it| it.0.clone()).collect();
+        let claims = request.claims.find(&ids).await.unwrap();
+        let claim = |id: &str| claims.iter().find(|it| it.0 == id).map(|it| it.1);
+        let published =
+            |(platform_post_id, at): &(String, DateTime<Utc>)| Published::new(platform_post_id.clone(), *at);
+        if let Some(ours) = matching.iter().find(|(id, _)| claim(id) == Some(Claim::Ours)) {
+            return Resolution::Found(published(ours));
+        }
+        let unclaimed = matching.iter().find(|(id, _)| claim(id).is_none());
+        unclaimed.map_or(Resolution::NotFound, |it| Resolution::Candidate(published(it)))
+    }
+
+    fn make_public(&self, request: &PublishRequest<'_>) -> Published {
+        let mut public = self.public.lock().unwrap();
+        public.push(Public {
+            account: request.profile.account_id.clone(),
+            text: request.text.to_owned(),
+            reference: request.reference.to_owned(),
+            at: request.now,
+            progress: request.progress.map(str::to_owned),
+            token: request.credentials.access_token.expose_secret().to_owned(),
+        });
+        let id = self.ids.lock().unwrap().pop_front();
+        Published::new(id.unwrap_or_else(|| format!("p{}", public.len())), request.now)
+    }
+}
+
+pub(crate) struct Registered(pub(crate) Arc<FakePlatform>);
+
+impl std::ops::Deref for Registered {
+    type Target = FakePlatform;
+
+    fn deref(&self) -> &FakePlatform {
+        &self.0
+    }
+}
+
+#[async_trait]
+impl Platform for Registered {
+    fn name(&self) -> &'static str {
+        FakePlatform::name(self)
+    }
+
+    fn refresh_policy(&self) -> platforms::RefreshPolicy {
+        self.renewal
+    }
+
+    async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
+        let gate = self.refresh_gate.lock().unwrap().take();
+        if let Some(gate) = gate {
+            gate.pass().await;
+        }
+        let number = self.begin_refresh();
+        if let Some(barrier) = &self.meeting {
+            barrier.wait().await;
+        }
+        self.renewing.lock().unwrap().0 -= 1;
+        let refresh_token = match self.renewals.lock().unwrap().pop_front().unwrap_or(RefreshFault::Extended) {
+            RefreshFault::Rotated => Some(format!("renew{number}").into()),
+            RefreshFault::Extended => None,
+            RefreshFault::Gone => return Err(RefreshError::Gone("revoked".to_owned())),
+            RefreshFault::Unreachable => return Err(RefreshError::Unreachable("down".to_owned())),
+        };
+        assert!(self.renewal.can_refresh(credentials));
+        Ok(Credentials {
+            refresh_token,
+            expires_at: Some(now + TimeDelta::hours(2)),
+            ..Credentials::new(format!("token{number}").into())
+        })
+    }
+
+    async fn about(
+        &self,
+        _: &AccountInfo,
+        _: &Credentials,
+        _: DateTime<Utc>,
+    ) -> Result<Option<AccountDetails>, AttemptError> {
+        self.about.lock().unwrap().pop_front().unwrap_or(Ok(None))
+    }
+}
+
+#[async_trait]
+impl Publish for Registered {
+    async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        self.prepared.lock().unwrap().push(request.progress.map(str::to_owned));
+        if let Some(on_step) = &self.on_step {
+            on_step();
+        }
+        let ready = || Ok(Step::Ready { progress: request.progress.map(str::to_owned) });
+        self.steps.lock().unwrap().pop_front().unwrap_or_else(ready)
+    }
+
+    async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        self.calls.lock().unwrap().push(request.now);
+        self.doubted.lock().unwrap().push(request.may_have_published);
+        let gate = self.publish_gate.lock().unwrap().take();
+        if let Some(gate) = gate {
+            gate.pass().await;
+        }
+        let fault = self.faults.lock().unwrap().pop_front().unwrap_or(PublishFault::Public);
+        let unknown = |may_still_run| {
+            Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() })
+        };
+        match fault {
+            PublishFault::Public => Ok(self.make_public(request)),
+            PublishFault::Refused => Err(AttemptError::Refused { reason: "not polite enough".to_owned() }),
+            PublishFault::Busy(retry_at) => {
+                Err(AttemptError::RetryLater { retry_at, reason: "too many posts".to_owned() })
+            }
+            PublishFault::Gone => Err(AttemptError::Unauthorized { reason: "revoked".to_owned() }),
+            PublishFault::Stale => Err(AttemptError::PreparationExpired { reason: "a file has expired".to_owned() }),
+            PublishFault::LostAnswer => {
+                self.make_public(request);
+                unknown(true)
+            }
+            PublishFault::LostCall => unknown(true),
+            PublishFault::TheirError => unknown(false),
+            PublishFault::Duplicate => Err(AttemptError::Duplicate { reason: "you said that already".to_owned() }),
+        }
+    }
+
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        *self.looks.lock().unwrap() += 1;
+        self.looked_since.lock().unwrap().push((since, request.called_at));
+        let resolution = self.resolutions.lock().unwrap().pop_front().or_else(|| self.always.lock().unwrap().clone());
+        if let Some(resolution) = resolution {
+            return resolution;
+        }
+        if self.by_looks {
+            return self.recognize(request).await;
+        }
+        let public = self.public.lock().unwrap();
+        let is_listed = |it: &Public| since <= it.at && it.at + self.listed_after <= request.now;
+        match public.iter().position(|it| it.reference == request.reference && is_listed(it)) {
+            Some(index) => {
+                let platform_post_id = format!("p{}", index + 1);
+                Resolution::Found(Published::new(platform_post_id, public[index].at))
+            }
+            None => Resolution::NotFound,
+        }
+    }
+
+    fn follow_ups(&self, _: &PublishRequest<'_>) -> Vec<&'static str> {
+        self.follow_ups.clone()
+    }
+
+    async fn follow_up(&self, _: &PublishRequest<'_>, follow_up: &FollowUp<'_>) -> Result<Followed, AttemptError> {
+        let public = self.public.lock().unwrap().len();
+        assert_eq!(follow_up.published.platform_post_id, format!("p{public}"), "it is public first");
+        self.followed.lock().unwrap().push((follow_up.name.to_owned(), follow_up.progress.map(str::to_owned)));
+        self.following.lock().unwrap().pop_front().unwrap_or(Ok(Followed::Done))
+    }
+
+    fn recognizes_own_posts(&self) -> bool {
+        self.by_looks
+    }
+
+    fn is_confirmed_later(&self, _: &PublishRequest<'_>) -> bool {
+        self.is_confirmed_later
+    }
+
+    fn settle_time(&self) -> TimeDelta {
+        SETTLES
+    }
+}
+
+/// A post that an earlier call published at noon.
+pub(crate) fn a_public_post(text: &str, reference: &str) -> Public {
+    Public {
+        account: "0".to_owned(),
+        text: text.to_owned(),
+        reference: reference.to_owned(),
+        at: domain::testing::noon(),
+        progress: None,
+        token: "first".to_owned(),
+    }
+}

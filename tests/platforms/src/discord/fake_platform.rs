@@ -1,0 +1,89 @@
+//! Discord as the conformance suite sees it.
+
+use async_trait::async_trait;
+use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform, PublicPost};
+use platforms::{AppCredentials, FieldValues};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::Discord;
+use super::oauth::CHOICE;
+use crate::fake::fake_platform::fake_platform;
+use crate::fake::oauth::decide;
+
+#[async_trait]
+impl<const APP: bool> FakePlatform for Discord<APP> {
+    fake_platform!("discord");
+
+    fn settings(&self) -> Value {
+        json!({ "url": self.base_url(), "app": APP })
+    }
+
+    fn app_credentials(&self) -> Option<AppCredentials> {
+        APP.then(|| AppCredentials::new(&self.fake.app.client_id, &self.fake.app.client_secret))
+    }
+
+    fn register_redirect_uri(&self, redirect_uri: &str) {
+        self.fake.oauth().permit(redirect_uri);
+    }
+
+    fn form_values(&self) -> FieldValues {
+        let webhook = if APP { String::new() } else { self.webhook_url() };
+        FieldValues::from([("webhook".to_owned(), webhook.into())])
+    }
+
+    fn direct_form_values(&self) -> Option<FieldValues> {
+        Some(FieldValues::from([("webhook".to_owned(), self.webhook_url().into())]))
+    }
+
+    fn has_authorization_page(&self) -> bool {
+        APP
+    }
+
+    fn can_look_up(&self) -> bool {
+        false
+    }
+
+    fn revokes_grants(&self) -> bool {
+        APP
+    }
+
+    fn revokes_direct_grants(&self) -> bool {
+        false
+    }
+
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
+        decide(url, CHOICE, decision).await
+    }
+
+    fn can_fail(&self, call: Call, _: InjectedFault) -> bool {
+        matches!(call, Call::Exchange | Call::Publish | Call::Revoke)
+    }
+
+    /// Somebody deletes the webhooks in the settings of the channel.
+    fn revoke(&self) {
+        for webhook in &mut self.fake.memory().webhooks {
+            webhook.is_deleted = true;
+        }
+    }
+
+    fn end_access_tokens(&self) {}
+
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
+        let post =
+            |it: &super::Message| PublicPost { id: it.id.clone(), text: it.text.clone(), media: it.media.clone() };
+        memory.messages.iter().map(post).collect()
+    }
+
+    /// Without the white space around it.
+    fn displayed_text(&self, text: &str) -> String {
+        text.trim().to_owned()
+    }
+
+    /// Webhooks that the app was given, or another user's.
+    fn grant_count(&self) -> usize {
+        let memory = self.fake.memory();
+        memory.webhooks.iter().filter(|it| !it.is_deleted && it.application_id.is_some() == APP).count()
+    }
+}

@@ -1,0 +1,105 @@
+//! Methods of [`FakePlatform`](platforms::conformance::fake::FakePlatform) that fakes have in common. The fakes have a field
+//! `fake`, an `Arc` of [`FakeServer`](super::server::FakeServer).
+//!
+//! `start` and `redirect_url` are written as `async_trait` expands them, because it does not look into macros.
+
+use domain::media::MimeType;
+use platforms::conformance::fake_platform::PublicMedium;
+
+/// Methods for every fake of the platform `$name`.
+macro_rules! fake_platform {
+    ($name:literal) => {
+        fn start<'async_trait>(clock: domain::clock::Clock) -> futures::future::BoxFuture<'async_trait, Self>
+        where
+            Self: 'async_trait,
+        {
+            Box::pin(Self::start(clock))
+        }
+
+        fn name(&self) -> &'static str {
+            $name
+        }
+
+        fn addresses(&self) -> Vec<std::net::SocketAddr> {
+            vec![self.fake.address]
+        }
+
+        fn inject_fault(
+            &self,
+            call: platforms::conformance::fake_platform::Call,
+            fault: platforms::conformance::fake_platform::InjectedFault,
+            count: usize,
+        ) {
+            self.fake.troubles().order(call, fault, count);
+        }
+
+        fn call_count(&self, call: platforms::conformance::fake_platform::Call) -> usize {
+            self.fake.troubles().calls(call)
+        }
+
+        fn has_received(&self, secret: &str) -> bool {
+            self.fake.request_log.has(secret)
+        }
+
+        fn echo_requests(&self) -> bool {
+            self.fake.enable_echo()
+        }
+
+        fn translate_refusals(&self) -> bool {
+            self.fake.translate_refusals()
+        }
+    };
+}
+
+/// Methods for a fake with an OAuth app, at which users type nothing before the platform's own page.
+macro_rules! oauth_fake_platform {
+    ($name:literal) => {
+        crate::fake::fake_platform::fake_platform!($name);
+
+        fn app_credentials(&self) -> Option<platforms::AppCredentials> {
+            Some(platforms::AppCredentials::new(&self.fake.app.client_id, &self.fake.app.client_secret))
+        }
+
+        fn register_redirect_uri(&self, redirect_uri: &str) {
+            self.fake.oauth().permit(redirect_uri);
+        }
+
+        fn form_values(&self) -> platforms::FieldValues {
+            platforms::FieldValues::new()
+        }
+
+        fn redirect_url<'this, 'url, 'async_trait>(
+            &'this self,
+            url: &'url str,
+            decision: platforms::conformance::fake_platform::Decision,
+        ) -> futures::future::BoxFuture<'async_trait, url::Url>
+        where
+            'this: 'async_trait,
+            'url: 'async_trait,
+            Self: 'async_trait,
+        {
+            let account = crate::fake::oauth::Authorizes::accounts(&*self.fake)[0];
+            Box::pin(crate::fake::oauth::decide(url, account, decision))
+        }
+
+        fn revoke(&self) {
+            self.fake.oauth().revoke_all();
+        }
+
+        fn end_access_tokens(&self) {
+            crate::fake::oauth::Authorizes::end_access_tokens(&*self.fake);
+        }
+
+        fn grant_count(&self) -> usize {
+            self.fake.oauth().usable()
+        }
+    };
+}
+
+pub(crate) use {fake_platform, oauth_fake_platform};
+
+/// A file of a public post whose type only its bytes tell.
+pub(crate) fn medium(bytes: Vec<u8>, alt_text: Option<String>) -> PublicMedium {
+    let mime_type = MimeType::sniff(&bytes).expect("the service sends files of its own types");
+    PublicMedium { mime_type, bytes, alt_text }
+}

@@ -1,0 +1,76 @@
+//! Instagram as the conformance suite sees it.
+
+use domain::media::{Facts, FileType, MimeType};
+use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
+use platforms::conformance::samples::sample;
+use serde_json::{Value, json};
+
+use super::Instagram;
+use super::making::{Content, File, Kind};
+use super::posts::Post;
+use crate::fake::fake_platform::oauth_fake_platform;
+use crate::meta::fetched::Fetched;
+
+impl<const BY_FACEBOOK: bool> FakePlatform for Instagram<BY_FACEBOOK> {
+    oauth_fake_platform!("instagram");
+
+    fn settings(&self) -> Value {
+        if BY_FACEBOOK {
+            json!({ "url": self.fake.base_url(), "login": "facebook" })
+        } else {
+            json!({ "url": self.fake.base_url() })
+        }
+    }
+
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
+        mime_type.file_type() == FileType::Image
+    }
+
+    /// Instagram's login has no call for it.
+    fn revokes_grants(&self) -> bool {
+        BY_FACEBOOK
+    }
+
+    fn fetched_urls(&self) -> Vec<String> {
+        self.fake.memory().fetched.clone()
+    }
+
+    /// With a picture, without which nothing is posted.
+    fn publish_manual_post(&self, text: &str) {
+        let bytes = sample(MimeType::Jpeg, 200).bytes;
+        let fetched = Fetched { mime_type: MimeType::Jpeg, bytes, facts: Facts::default() };
+        let files = vec![File { fetched, words: None, tags: Value::Null }];
+        let (now, caption) = (self.fake.clock.now(), text.to_owned());
+        let content = Content { kind: Kind::Post, caption, files, said: json!({}), ..Content::default() };
+        self.fake.memory().add(content, now);
+    }
+
+    fn public_posts(&self) -> Vec<PublicPost> {
+        self.fake.memory().posts.iter().map(public_post).collect()
+    }
+}
+
+fn public_post(post: &Post) -> PublicPost {
+    let media = post.content.files.iter().map(|it| PublicMedium {
+        mime_type: it.fetched.mime_type,
+        bytes: it.fetched.bytes.clone(),
+        alt_text: it.words.clone(),
+    });
+    PublicPost { id: post.id.clone(), text: post.content.caption.clone(), media: media.collect() }
+}
+
+impl Post {
+    /// Its type and options.
+    pub(super) fn described(&self) -> Value {
+        let kind = match self.content.kind {
+            Kind::Reel => "reel",
+            Kind::Story => "story",
+            Kind::Post | Kind::Item => "post",
+        };
+        let mut options = self.content.said.clone();
+        options["kind"] = kind.into();
+        options["comments"] = json!(self.comments);
+        options["user_tags"] = self.content.files.iter().map(|it| it.tags.clone()).collect();
+        options
+    }
+}

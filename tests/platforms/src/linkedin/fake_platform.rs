@@ -1,0 +1,59 @@
+//! The API as the conformance suite sees it.
+
+use domain::media::{FileType, MimeType};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform, PublicPost};
+use serde_json::Value;
+
+use super::little::Read;
+use super::posts::Post;
+use super::{LinkedIn, Memory, PAGE_URN, Products};
+use crate::fake::fake_platform::{medium, oauth_fake_platform};
+
+impl<P: Products> FakePlatform for LinkedIn<P> {
+    oauth_fake_platform!("linkedin");
+
+    fn settings(&self) -> Value {
+        let mut settings = P::settings();
+        settings["url"] = self.fake.base_url().into();
+        settings
+    }
+
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
+        mime_type.file_type() == FileType::Image
+    }
+
+    /// What pages have posted.
+    fn can_look_up(&self) -> bool {
+        P::has_pages()
+    }
+
+    fn accepts_repeated_texts(&self) -> bool {
+        false
+    }
+
+    /// It never says when it wants to be asked again, and its response to the publish call
+    /// has its id in a header and no body.
+    fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
+        let is_other =
+            matches!(fault, InjectedFault::RateLimited { .. } | InjectedFault::CutBody | InjectedFault::EmptyBody);
+        !(call == Call::Publish && is_other) && (call != Call::Refresh || P::has_pages())
+    }
+
+    fn publish_manual_post(&self, text: &str) {
+        let now = self.fake.clock.now();
+        self.fake.memory().add(PAGE_URN, Read::parse(text), Value::Null, "PUBLIC", now);
+    }
+
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
+        memory.posts.iter().map(|it| public_post(&memory, it)).collect()
+    }
+}
+
+fn public_post(memory: &Memory, post: &Post) -> PublicPost {
+    let media = post
+        .files()
+        .into_iter()
+        .filter_map(|(id, alt_text)| Some(medium(memory.files.get(id)?.bytes(), alt_text.map(str::to_owned))));
+    PublicPost { id: post.urn.clone(), text: post.text.shown(), media: media.collect() }
+}

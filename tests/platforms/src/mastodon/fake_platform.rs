@@ -1,0 +1,130 @@
+//! The server as the conformance suite sees it.
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use async_trait::async_trait;
+use domain::clock::Clock;
+use domain::media::MimeType;
+use platforms::FieldValues;
+use platforms::conformance::fake_platform::{Call, Decision, Detour, InjectedFault, FakePlatform, PublicMedium, PublicPost};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::instance::Memory;
+use super::instance::statuses::Status;
+use super::{Known, Server, account};
+use crate::fake::oauth::decide;
+
+#[async_trait]
+impl<F: Known> FakePlatform for Server<F> {
+    async fn start(clock: Clock) -> Self {
+        Self::begin(F::FLAVOR, clock).await
+    }
+
+    fn name(&self) -> &'static str {
+        "mastodon"
+    }
+
+    fn addresses(&self) -> Vec<SocketAddr> {
+        vec![self.address]
+    }
+
+    fn settings(&self) -> Value {
+        json!({})
+    }
+
+    fn form_values(&self) -> FieldValues {
+        FieldValues::from([("server".to_owned(), self.base_url().into())])
+    }
+
+    fn form_values_naming_server(&self) -> Option<FieldValues> {
+        Some(self.form_values())
+    }
+
+    /// The honest server names itself (RFC 9207). Where a server does not, its answer says nothing of who gave it: the
+    /// hostile server has registered our redirect URI there.
+    fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool {
+        if detour == Detour::Named && !self.here.differences.metadata {
+            return false;
+        }
+        honest.promise_issuer(honest.base_url());
+        self.here.memory().leads_to = Some((detour, honest.base_url().to_owned()));
+        true
+    }
+
+    fn issued_secrets(&self) -> Vec<String> {
+        self.access_tokens()
+    }
+
+    fn has_received(&self, secret: &str) -> bool {
+        self.here.request_log.has(secret)
+    }
+
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
+        decide(url, account::USERNAME, decision).await
+    }
+
+    fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize) {
+        self.here.troubles().order(call, fault, count);
+    }
+
+    /// A renewal can only fail where access tokens end. With a page and 413, the web server
+    /// of the instance itself refuses a file that is too large.
+    fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
+        (call != Call::Refresh || self.here.differences.token_lifetime.is_some())
+            && (call, fault) != (Call::Upload, InjectedFault::Intermediary { status: 413 })
+    }
+
+    fn checks_codes(&self) -> bool {
+        !self.here.differences.takes_any_code
+    }
+
+    fn echo_requests(&self) -> bool {
+        self.here.echo.store(true, Ordering::Relaxed);
+        self.here.differences.says_why
+    }
+
+    fn revoke(&self) {
+        self.here.memory().oauth.revoke_all();
+    }
+
+    /// Does nothing where access tokens do not end.
+    fn end_access_tokens(&self) {
+        self.here.memory().oauth.end_access_tokens(self.here.clock.now());
+    }
+
+    /// Pleroma says by words alone that a grant is gone, and snac says nothing.
+    fn translate_refusals(&self) -> bool {
+        self.here.troubles().translate();
+        self.here.differences.says_why && !self.here.differences.hides_why_tokens_fail
+    }
+
+    fn publish_manual_post(&self, text: &str) {
+        let now = self.here.clock.now();
+        self.here.memory().add_status_by_hand(text, now);
+    }
+
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.here.memory();
+        memory.statuses.iter().filter(|it| it.is_public()).map(|it| public_post(&memory, it)).collect()
+    }
+
+    fn grant_count(&self) -> usize {
+        self.here.memory().oauth.usable()
+    }
+
+    fn call_count(&self, call: Call) -> usize {
+        self.here.troubles().calls(call)
+    }
+}
+
+fn public_post(memory: &Memory, status: &Status) -> PublicPost {
+    let media = status.media.iter().filter_map(|id| memory.media.iter().find(|it| it.id == *id));
+    let media = media.map(|it| PublicMedium {
+        mime_type: MimeType::parse(&it.mime_type).expect("the service sends files of its own types"),
+        bytes: it.bytes.to_vec(),
+        alt_text: it.description.clone(),
+    });
+    PublicPost { id: status.id.to_string(), text: status.text.clone(), media: media.collect() }
+}

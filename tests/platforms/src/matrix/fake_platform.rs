@@ -1,0 +1,125 @@
+//! The homeserver as the conformance suite sees it.
+
+use async_trait::async_trait;
+use domain::media::MimeType;
+use domain::options::{OptionValue, Options};
+use platforms::FieldValues;
+use platforms::conformance::fake_platform::{Call, Decision, Detour, InjectedFault, FakePlatform, PublicMedium, PublicPost};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::{Event, Matrix, Memory, PASSWORD, ROOM, USER, access};
+use crate::fake::fake_platform::fake_platform;
+use crate::fake::oauth::decide;
+
+#[async_trait]
+impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
+    fake_platform!("matrix");
+
+    fn settings(&self) -> Value {
+        json!({})
+    }
+
+    fn form_values(&self) -> FieldValues {
+        let password = if OAUTH { "" } else { PASSWORD };
+        let typed = [("user", USER), ("password", password), ("homeserver", &self.base_url())];
+        typed.map(|(name, it)| (name.to_owned(), it.into())).into()
+    }
+
+    fn direct_form_values(&self) -> Option<FieldValues> {
+        (!OAUTH).then(|| self.form_values())
+    }
+
+    /// Users can sign in on its page from now on.
+    fn form_values_naming_server(&self) -> Option<FieldValues> {
+        self.enable_page();
+        Some(self.form_values().into_iter().filter(|(name, _)| name != "password").collect())
+    }
+
+    fn has_authorization_page(&self) -> bool {
+        OAUTH
+    }
+
+    fn proof_parameter(&self) -> &'static str {
+        if OAUTH { "code" } else { "loginToken" }
+    }
+
+    fn options(&self) -> Options {
+        [("room".to_owned(), OptionValue::Text(ROOM.to_owned()))].into_iter().collect()
+    }
+
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
+        if OAUTH { decide(url, USER, decision).await } else { access::sign_in_at(url).await }
+    }
+
+    fn can_fail(&self, call: Call, _: InjectedFault) -> bool {
+        call != Call::Process
+    }
+
+    fn revoke(&self) {
+        self.fake.memory().log_all_out();
+    }
+
+    fn end_access_tokens(&self) {
+        let now = self.fake.clock.now();
+        self.fake.memory().end_access_tokens(now);
+    }
+
+    /// The old page leads on in either way. The honest authorization server names itself (RFC 9207). Where one does
+    /// not, its answer says nothing of who gave it: the hostile homeserver has registered our redirect URI there.
+    fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool {
+        honest.enable_page();
+        honest.names_itself();
+        self.fake.memory().leads_to = Some((detour, honest.base_url()));
+        true
+    }
+
+    fn issued_secrets(&self) -> Vec<String> {
+        let memory = self.fake.memory();
+        memory.tokens().into_iter().chain(memory.login_tokens.keys().cloned()).collect()
+    }
+
+    fn publish_manual_post(&self, text: &str) {
+        self.says(text);
+    }
+
+    /// The messages of a post are identified by the prefix of their transactions, and are
+    /// one post here.
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
+        let mut posts: Vec<(String, PublicPost)> = Vec::new();
+        for event in &memory.events {
+            let Some((_, transaction)) = &event.transaction else { continue };
+            let post = transaction.rsplit_once('.').map_or(transaction.as_str(), |(post, _)| post);
+            if let Some((_, known)) = posts.iter_mut().find(|(it, _)| it == post) {
+                known.media.extend(medium(&memory, event, false));
+                continue;
+            }
+            let media: Vec<_> = medium(&memory, event, true).into_iter().collect();
+            let text = event.content["body"].as_str().unwrap_or_default().to_owned();
+            posts.push((post.to_owned(), PublicPost { id: event.id.clone(), text, media }));
+        }
+        posts.into_iter().map(|(_, post)| post).collect()
+    }
+
+    fn links(&self) -> Option<Vec<String>> {
+        let memory = self.fake.memory();
+        let html = memory.events.last()?.content["formatted_body"].as_str().unwrap_or_default().to_owned();
+        let links = html.split("<a href=").skip(1).filter_map(|it| it.split_once('>')?.1.split_once("</a>"));
+        Some(links.map(|(words, _)| words.to_owned()).collect())
+    }
+
+    fn grant_count(&self) -> usize {
+        self.fake.memory().count_logged_in()
+    }
+}
+
+/// The file of a message. The caption of the first one is the text of the post; that of
+/// a further one says what it shows, unless it is the name of the file.
+fn medium(memory: &Memory, event: &Event, is_first: bool) -> Option<PublicMedium> {
+    let content = &event.content;
+    let file = memory.files.get(content["url"].as_str()?)?;
+    let mime_type = MimeType::parse(&file.mime_type).expect("the service sends files of its own types");
+    let caption = content["body"].as_str().filter(|_| !is_first && content["body"] != content["filename"]);
+    Some(PublicMedium { mime_type, bytes: file.bytes.to_vec(), alt_text: caption.map(str::to_owned) })
+}

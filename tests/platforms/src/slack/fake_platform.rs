@@ -1,0 +1,48 @@
+//! The Web API as the conformance suite sees it.
+
+use domain::media::{FileType, MimeType};
+use domain::options::{OptionValue, Options};
+use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform, PublicPost};
+
+use super::{CHANNEL, Memory, Message, Rotation, Slack, chat};
+use crate::fake::fake_platform::{medium, oauth_fake_platform};
+
+impl<R: Rotation> FakePlatform for Slack<R> {
+    oauth_fake_platform!("slack");
+
+    fn options(&self) -> Options {
+        [("channel".to_owned(), OptionValue::Text(CHANNEL.to_owned()))].into_iter().collect()
+    }
+
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
+        mime_type.file_type() == FileType::Image
+    }
+
+    /// "ok" says that the files are being shared.
+    fn confirms_files(&self) -> bool {
+        false
+    }
+
+    fn can_fail(&self, call: Call, _: InjectedFault) -> bool {
+        call != Call::Refresh || R::ON
+    }
+
+    fn publish_manual_post(&self, text: &str) {
+        let now = self.fake.clock.now();
+        self.fake.memory().say(CHANNEL, text, None, Vec::new(), now);
+    }
+
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
+        let now = self.fake.clock.now();
+        let is_ours = |it: &&Message| it.at <= now && (it.metadata.is_some() || !it.files.is_empty());
+        memory.messages.iter().filter(is_ours).map(|it| public_post(&memory, it)).collect()
+    }
+}
+
+fn public_post(memory: &Memory, message: &Message) -> PublicPost {
+    let files = message.files.iter().filter_map(|it| memory.files.get(it));
+    let media = files.map(|it| medium(it.bytes.clone().unwrap_or_default().to_vec(), it.description.clone()));
+    let id = message.files.first().cloned().unwrap_or_else(|| format!("{}:{}", message.channel, message.ts));
+    PublicPost { id, text: chat::shown(&message.text), media: media.collect() }
+}

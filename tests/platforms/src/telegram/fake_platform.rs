@@ -1,0 +1,67 @@
+//! The Bot API as the conformance suite sees it.
+
+use async_trait::async_trait;
+use platforms::FieldValues;
+use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform, PublicPost};
+use url::Url;
+
+use super::{CHANNEL, TOKEN, Telegram};
+use crate::fake::fake_platform::fake_platform;
+
+#[async_trait]
+impl FakePlatform for Telegram {
+    fake_platform!("telegram");
+
+    fn form_values(&self) -> FieldValues {
+        let memory = self.fake.memory();
+        let chat = if memory.is_group { memory.id().to_string() } else { format!("@{CHANNEL}") };
+        FieldValues::from([("token".to_owned(), TOKEN.into()), ("chat".to_owned(), chat.into())])
+    }
+
+    fn direct_form_values(&self) -> Option<FieldValues> {
+        Some(self.form_values())
+    }
+
+    fn has_authorization_page(&self) -> bool {
+        false
+    }
+
+    fn can_look_up(&self) -> bool {
+        false
+    }
+
+    fn revokes_grants(&self) -> bool {
+        false
+    }
+
+    async fn redirect_url(&self, url: &str, _: Decision) -> Url {
+        panic!("Telegram has no page: {url}")
+    }
+
+    fn can_fail(&self, call: Call, _: InjectedFault) -> bool {
+        matches!(call, Call::Exchange | Call::Publish | Call::Account)
+    }
+
+    fn revoke(&self) {
+        self.fake.memory().is_kicked = true;
+    }
+
+    fn end_access_tokens(&self) {}
+
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
+        let post =
+            |it: &super::Message| PublicPost { id: it.id.to_string(), text: it.text.clone(), media: it.media.clone() };
+        memory.messages.iter().map(post).collect()
+    }
+
+    /// Without the white space around it.
+    fn displayed_text(&self, text: &str) -> String {
+        text.trim().to_owned()
+    }
+
+    fn grant_count(&self) -> usize {
+        let memory = self.fake.memory();
+        usize::from(!memory.is_kicked && !memory.is_revoked)
+    }
+}

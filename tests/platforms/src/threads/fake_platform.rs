@@ -1,0 +1,40 @@
+//! Threads as the conformance suite sees it.
+
+use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
+use serde_json::json;
+
+use super::Threads;
+use super::making::Content;
+use super::posts::Post;
+use crate::fake::fake_platform::oauth_fake_platform;
+
+impl FakePlatform for Threads {
+    oauth_fake_platform!("threads");
+
+    /// There is no call for it.
+    fn revokes_grants(&self) -> bool {
+        false
+    }
+
+    fn fetched_urls(&self) -> Vec<String> {
+        self.fake.memory().fetched.clone()
+    }
+
+    fn publish_manual_post(&self, text: &str) {
+        let (now, text) = (self.fake.clock.now(), text.to_owned());
+        self.fake.memory().add(Content { text, said: json!({}), ..Content::default() }, now);
+    }
+
+    fn public_posts(&self) -> Vec<PublicPost> {
+        self.fake.memory().posts.iter().map(public_post).collect()
+    }
+}
+
+fn public_post(post: &Post) -> PublicPost {
+    let media = post.content.files.iter().map(|it| PublicMedium {
+        mime_type: it.file.mime_type,
+        bytes: it.file.bytes.clone(),
+        alt_text: it.words.clone(),
+    });
+    PublicPost { id: post.id.clone(), text: post.content.text.clone(), media: media.collect() }
+}

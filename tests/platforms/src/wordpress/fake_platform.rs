@@ -1,0 +1,188 @@
+//! A site as the conformance suite sees it.
+
+use async_trait::async_trait;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use domain::media::{FileType, MimeType};
+use http::header::RETRY_AFTER;
+use http::request::Parts;
+use http::{Method, StatusCode};
+use platforms::FieldValues;
+use platforms::conformance::fake_platform::{Call, Decision, Detour, InjectedFault, FakePlatform, PublicMedium, PublicPost};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::html::{Block, plain};
+use super::refusal::{Refusal, page};
+use super::request::Asked;
+use super::site::{Memory, Post};
+use super::{Fake, TYPED, USER, Wordpress, authorize, html};
+use crate::fake::front::Front;
+use crate::fake::fake_platform::fake_platform;
+
+#[async_trait]
+impl<const PLAIN: bool> FakePlatform for Wordpress<PLAIN> {
+    fake_platform!("wordpress");
+
+    fn settings(&self) -> Value {
+        json!({})
+    }
+
+    fn form_values(&self) -> FieldValues {
+        FieldValues::from([("site".to_owned(), self.home().into())])
+    }
+
+    fn direct_form_values(&self) -> Option<FieldValues> {
+        let typed = [("username".to_owned(), USER.into()), ("application_password".to_owned(), TYPED.into())];
+        Some(self.form_values().into_iter().chain(typed).collect())
+    }
+
+    fn form_values_naming_server(&self) -> Option<FieldValues> {
+        Some(self.form_values())
+    }
+
+    /// The words for a video stay in the library: themes show none.
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
+        mime_type.file_type() == FileType::Image
+    }
+
+    async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
+        authorize::decide(url, decision).await
+    }
+
+    /// Nothing is renewed. With a page and 413, the web server of the site itself refuses
+    /// a file that is too large.
+    fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
+        call != Call::Refresh && (call, fault) != (Call::Upload, InjectedFault::Intermediary { status: 413 })
+    }
+
+    fn proof_parameter(&self) -> &'static str {
+        "password"
+    }
+
+    fn revoke(&self) {
+        self.fake.memory().passwords.clear();
+    }
+
+    fn end_access_tokens(&self) {}
+
+    fn publish_manual_post(&self, text: &str) {
+        let (now, title) = (self.fake.clock.now(), text.to_owned());
+        let content = format!("<!-- wp:paragraph -->\n<p>{text}</p>\n<!-- /wp:paragraph -->");
+        let mut memory = self.fake.memory();
+        let id = memory.next_id();
+        let (slug, status) = (format!("by-hand-{id}"), "publish".to_owned());
+        memory.posts.push(Post { id, slug, status, title, content, date: now, ..Post::default() });
+    }
+
+    fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool {
+        self.fake.memory().leads_to = Some((detour, honest.fake.authorization_page()));
+        true
+    }
+
+    fn issued_secrets(&self) -> Vec<String> {
+        self.fake.memory().passwords.iter().map(|it| it.secret.clone()).collect()
+    }
+
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
+        memory.posts.iter().filter(|it| it.status == "publish").map(|it| public_post(&memory, it)).collect()
+    }
+
+    /// In paragraphs, between which is one empty line.
+    fn displayed_text(&self, text: &str) -> String {
+        let lines: Vec<&str> = text.lines().collect();
+        let paragraphs = lines.split(|it| it.trim().is_empty()).filter(|it| !it.is_empty());
+        paragraphs.map(|it| it.join("\n").trim().to_owned()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    fn links(&self) -> Option<Vec<String>> {
+        let memory = self.fake.memory();
+        let blocks = html::read(&memory.posts.last()?.content).expect("only what can be read is kept");
+        let links = blocks.into_iter().filter_map(|it| match it {
+            Block::Paragraph { links, .. } => Some(links),
+            Block::Image { .. } | Block::Video { .. } => None,
+        });
+        Some(links.flatten().collect())
+    }
+
+    /// A password that nobody has used yet is none.
+    fn grant_count(&self) -> usize {
+        self.fake.memory().passwords.iter().filter(|it| it.is_used).count()
+    }
+}
+
+/// A post as people read it. A reader who finds the title again at the beginning of the text
+/// reads it once.
+fn public_post(memory: &Memory, post: &Post) -> PublicPost {
+    let (mut paragraphs, mut media) = (Vec::new(), Vec::new());
+    let file = |id: u64, src: Option<String>, alt: String| {
+        let medium = memory.media.iter().find(|it| it.id == id).expect("a post shows files of its library");
+        assert!(src.is_none_or(|it| it == medium.source_url), "the block of {id} shows another file");
+        let alt_text = Some(alt).filter(|it| !it.is_empty());
+        PublicMedium { mime_type: medium.mime_type, bytes: medium.bytes.to_vec(), alt_text }
+    };
+    if let Some(featured) = memory.media.iter().find(|it| it.id == post.featured_media) {
+        media.push(file(featured.id, None, featured.alt_text.clone()));
+    }
+    for block in html::read(&post.content).expect("only what can be read is kept") {
+        match block {
+            Block::Paragraph { text, .. } => paragraphs.push(text),
+            Block::Image { id, src, alt } => media.push(file(id, Some(src), alt)),
+            Block::Video { id, src } => media.push(file(id, Some(src), String::new())),
+        }
+    }
+    let (title, content) = (plain(&post.title), paragraphs.join("\n\n"));
+    let is_repeated = content.starts_with(title.trim_end_matches('…'));
+    let text = if is_repeated { content } else { format!("{title}\n{content}") };
+    PublicPost { id: post.id.to_string(), text, media }
+}
+
+impl Front for Fake {
+    const TRANSLATED: &'static [&'static str] = &["/message"];
+
+    /// Drafts, and what is looked for before one is made, count as
+    /// [`Call::Process`]: the other calls before the public one.
+    fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
+        let asked = Asked::read(self, head, Bytes::copy_from_slice(body))?;
+        let route: Vec<&str> = asked.route.split('/').skip(2).collect();
+        let fields: Value = serde_json::from_slice(body).unwrap_or_default();
+        match (&head.method, route.as_slice()) {
+            (&Method::GET, ["users", "me"]) => Some(Call::Exchange),
+            (&Method::DELETE, ["users", "me", "application-passwords", _]) => Some(Call::Revoke),
+            (&Method::POST, ["media"]) => Some(Call::Upload),
+            (&Method::POST, ["posts", _]) if !fields["status"].is_null() => Some(Call::Publish),
+            (&Method::GET, ["posts", _]) => Some(Call::LookUp),
+            (&Method::GET, ["posts" | "media"]) | (&Method::POST, ["posts", ..]) => Some(Call::Process),
+            _ => None,
+        }
+    }
+
+    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+        match fault {
+            InjectedFault::RateLimited { retry_after } => {
+                let mut response = page(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
+                response.headers_mut().insert(RETRY_AFTER, retry_after.num_seconds().into());
+                response
+            }
+            // `wp_maintenance`
+            InjectedFault::Unavailable => page(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Briefly unavailable for scheduled maintenance. Check back in a minute.",
+            ),
+            InjectedFault::Refused => refused_content(call).into_response(),
+            _ => Refusal::critical_error().into_response(),
+        }
+    }
+}
+
+fn refused_content(call: Call) -> Refusal {
+    match call {
+        Call::Exchange | Call::Refresh | Call::Revoke | Call::Account => Refusal::not_logged_in(),
+        Call::Upload => Refusal::upload_error("Sorry, you are not allowed to upload this file type."),
+        Call::Publish | Call::Process => {
+            Refusal::new(403, "rest_cannot_publish", "Sorry, you are not allowed to publish posts in this post type.")
+        }
+        Call::LookUp => Refusal::no_post(),
+    }
+}

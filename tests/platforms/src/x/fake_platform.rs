@@ -1,0 +1,44 @@
+//! The API as the conformance suite sees it.
+
+use domain::media::{FileType, MimeType};
+use platforms::conformance::fake_platform::{FakePlatform, PublicPost};
+use serde_json::json;
+
+use super::tweets::Tweet;
+use super::{Memory, X};
+use crate::fake::fake_platform::{medium, oauth_fake_platform};
+
+impl FakePlatform for X {
+    oauth_fake_platform!("x");
+
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
+        mime_type.file_type() == FileType::Image
+    }
+
+    fn accepts_repeated_texts(&self) -> bool {
+        false
+    }
+
+    fn publish_manual_post(&self, text: &str) {
+        let now = self.fake.clock.now();
+        self.fake.memory().add(text, Vec::new(), json!({}), now);
+    }
+
+    fn public_posts(&self) -> Vec<PublicPost> {
+        let memory = self.fake.memory();
+        memory.tweets.iter().map(|it| public_post(&memory, it)).collect()
+    }
+
+    /// Without the white space around it.
+    fn displayed_text(&self, text: &str) -> String {
+        text.trim().to_owned()
+    }
+}
+
+fn public_post(memory: &Memory, tweet: &Tweet) -> PublicPost {
+    let media = tweet.media.iter().filter_map(|id| {
+        let file = memory.files.get(id)?;
+        Some(medium(file.bytes(), file.words.clone()))
+    });
+    PublicPost { id: tweet.id.clone(), text: tweet.text.clone(), media: media.collect() }
+}

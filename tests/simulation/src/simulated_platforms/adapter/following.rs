@@ -1,0 +1,71 @@
+//! Follow-ups of a public post. The platform recognizes no repeat and does not list them.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use domain::delivery::AttemptError;
+use platforms::{FollowUp, Followed, PublishRequest};
+
+use super::Adapter;
+use super::overlap::InFlight;
+use crate::faults::When;
+use crate::simulated_platforms::faults::{PlatformFault, chances};
+use crate::simulated_platforms::reference::Reference;
+use crate::simulated_platforms::spec::{FOLLOW_UPS, SETTLES};
+
+/// Does one step: the first follow-up takes one, the second two.
+pub(super) async fn take_step(
+    adapter: &Adapter,
+    request: &PublishRequest<'_>,
+    it: &FollowUp<'_>,
+) -> Result<Followed, AttemptError> {
+    let world = &adapter.platforms.world;
+    let reference = Reference::read(request.reference);
+    let what = format!("follow {} {} {}", adapter.spec.name, request.reference, it.name);
+    let (call, fault) = adapter.call(what, &chances(&world.probabilities, false));
+    let _under_way = InFlight::enter(&adapter.platforms, reference);
+    call.die(When::Before).await;
+    call.go().await;
+    let is_last = it.name == FOLLOW_UPS[0] || it.progress.is_some();
+    let (name, id) = (it.name.to_owned(), it.published.platform_post_id.clone());
+    let unknown =
+        |may_still_run| Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() });
+    let answer = match (fault, adapter.account(request.credentials)) {
+        (PlatformFault::Unsent, _) => {
+            Err(AttemptError::RetryLater { retry_at: None, reason: "not reached".to_owned() })
+        }
+        (PlatformFault::CallLost, _) => unknown(true),
+        (PlatformFault::Revoked, account) => {
+            if account.is_ok() {
+                adapter.platforms.lock().grants.revoke(request.credentials);
+            }
+            Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
+        }
+        (_, Err(setback)) => Err(setback),
+        (PlatformFault::Limited, _) => Err(adapter.limit()),
+        (PlatformFault::Error, _) => unknown(false),
+        (PlatformFault::Refused, _) => Err(AttemptError::Refused { reason: "not wanted".to_owned() }),
+        (PlatformFault::DoneLater, _) if is_last => {
+            let wait = world.up_to(SETTLES.to_std().unwrap_or_default());
+            let at = adapter.now() + TimeDelta::from_std(wait).unwrap_or_default();
+            adapter.platforms.later(at, move |inner| inner.timeline.follow(reference, &id, name, at));
+            unknown(true)
+        }
+        (fault, Ok(_)) => {
+            if is_last {
+                adapter.platforms.lock().timeline.follow(reference, &id, name, adapter.now());
+            }
+            match fault {
+                PlatformFault::Fine if is_last => Ok(Followed::Done),
+                PlatformFault::Fine => {
+                    let wait = world.up_to(Duration::from_secs(8));
+                    let at = adapter.now() + TimeDelta::from_std(wait).unwrap_or_default();
+                    Ok(Followed::Again { progress: "1".to_owned(), at })
+                }
+                _ => unknown(true),
+            }
+        }
+    };
+    call.come_back().await;
+    answer
+}

@@ -1,0 +1,39 @@
+//! A platform that accepts posts, reviews them for a while, and publishes the approved ones.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use domain::delivery::AttemptError;
+
+use super::Adapter;
+use crate::simulated_platforms::faults::PlatformFault;
+use crate::simulated_platforms::timeline::Public;
+
+/// The longest review.
+const LONGEST: Duration = Duration::from_secs(90);
+
+/// The probability that a review refuses the post.
+const UNWANTED: f64 = 0.3;
+
+impl Adapter {
+    /// Accepts a post. Whether it becomes public is not known yet.
+    pub(super) fn accept_for_review(&self, fault: PlatformFault, public: Public) -> AttemptError {
+        let world = &self.platforms.world;
+        let is_wanted = fault != PlatformFault::RefusedLater && !world.happens(UNWANTED);
+        let at = self.now() + TimeDelta::from_std(world.up_to(LONGEST)).unwrap_or_default();
+        let review = self.platforms.lock().reviews.begin(public.reference);
+        let (platforms, certainty) = (self.platforms.clone(), self.spec.certainty);
+        self.platforms.later(at, move |inner| {
+            let reference = public.reference;
+            inner.reviews.end(review, is_wanted);
+            if is_wanted {
+                inner.timeline.publish(Public { at, ..public }, certainty);
+            } else {
+                inner.timeline.refused.insert(reference);
+            }
+            let verdict = if is_wanted { "public" } else { "refused" };
+            platforms.world.note(format!("looked at and {verdict}: {} of {}", reference.target, reference.post));
+        });
+        AttemptError::Unknown { may_still_run: false, retry_at: None, reason: "it is being looked at".to_owned() }
+    }
+}
