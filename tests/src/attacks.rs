@@ -40,7 +40,7 @@ pub struct Attack {
     /// The result that shows that the service is safe.
     pub expected: &'static str,
     /// Returns what was observed if the service is safe, otherwise an error.
-    pub run: fn(Arc<Arena>) -> BoxFuture<'static, Result<String>>,
+    pub run: fn(Arc<AttackTargets>) -> BoxFuture<'static, Result<String>>,
 }
 
 /// A list of attacks with one number: what is tried, what is expected, and the function that tries
@@ -86,14 +86,14 @@ pub fn attacks() -> Vec<Attack> {
 }
 
 /// The attacked deployments. An attack that needs other settings starts a [`Harness`] of its own.
-pub struct Arena {
+pub struct AttackTargets {
     lifted: Deployment,
     limited: Deployment,
     // The stacks run as long as these are not dropped.
     _stacks: [Harness; 2],
 }
 
-impl Arena {
+impl AttackTargets {
     pub async fn start() -> Result<Self> {
         let files = file_server::start().await?;
         let allowed = files.to_string();
@@ -152,7 +152,7 @@ impl Outcome {
 const AT_MOST: Duration = Duration::from_mins(5);
 
 /// Runs these attacks, a few at a time, and returns their outcomes in order.
-pub async fn run(deployments: Arc<Arena>, attacks: Vec<Attack>) -> Vec<Outcome> {
+pub async fn run(deployments: Arc<AttackTargets>, attacks: Vec<Attack>) -> Vec<Outcome> {
     let outcomes = attacks.into_iter().map(|attack| {
         let deployments = Arc::clone(&deployments);
         async move {

@@ -28,22 +28,22 @@ impl Root {
     pub async fn call(&self, target: &str, body: &Value) -> Result<Value> {
         let request = self.request(Method::POST, "/", signing_name(target)).header("x-amz-target", target);
         let request = request.header("content-type", "application/x-amz-json-1.1").body(body.to_string());
-        answer(request, target).await
+        send(request, target).await
     }
 
     /// Invokes a function with an event and returns its response.
     pub async fn invoke(&self, function: &str, event: &Value) -> Result<Value> {
         let path = format!("/2015-03-31/functions/{function}/invocations");
-        answer(self.request(Method::POST, &path, "lambda").body(event.to_string()), function).await
+        send(self.request(Method::POST, &path, "lambda").body(event.to_string()), function).await
     }
 
     pub async fn remove_object(&self, bucket: &str, key: &str) -> Result {
-        answer(self.request(Method::DELETE, &format!("/{bucket}/{key}"), "s3"), key).await?;
+        send(self.request(Method::DELETE, &format!("/{bucket}/{key}"), "s3"), key).await?;
         Ok(())
     }
 
     pub async fn put_object(&self, bucket: &str, key: &str, bytes: &'static [u8]) -> Result {
-        answer(self.request(Method::PUT, &format!("/{bucket}/{key}"), "s3").body(bytes), key).await?;
+        send(self.request(Method::PUT, &format!("/{bucket}/{key}"), "s3").body(bytes), key).await?;
         Ok(())
     }
 
@@ -62,7 +62,7 @@ impl Root {
     }
 }
 
-async fn answer(request: reqwest::RequestBuilder, description: &str) -> Result<Value> {
+async fn send(request: reqwest::RequestBuilder, description: &str) -> Result<Value> {
     let response = request.send().await?;
     let (status, failed) = (response.status(), response.headers().get("x-amz-function-error").is_some());
     let text = response.text().await?;

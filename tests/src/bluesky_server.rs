@@ -16,9 +16,9 @@ use tempfile::TempDir;
 
 pub use self::person::{Decision, Redirected, RedirectedPage, SignIn};
 use crate::{
-    answer::{list, text},
     error::Result,
     fail,
+    http_response::{list, text},
 };
 use steps::bluesky::BlueskyProgram;
 

@@ -16,8 +16,8 @@ use reqwest::{
 use serde_json::Value;
 
 use crate::{
-    answer::{Answer, shortened},
     error::{Result, TestError},
+    http_response::{HttpResponse, shortened},
     moment, shapes,
 };
 
@@ -74,21 +74,21 @@ impl Api {
         Call { api: self, method, url, headers: Vec::new(), body: None, patient: true }
     }
 
-    pub async fn get(&self, path: &str) -> Result<Answer> {
+    pub async fn get(&self, path: &str) -> Result<HttpResponse> {
         self.call(Method::GET, path).send().await
     }
 
     /// Sends a POST with a JSON body.
-    pub async fn post(&self, path: &str, body: &Value) -> Result<Answer> {
+    pub async fn post(&self, path: &str, body: &Value) -> Result<HttpResponse> {
         self.call(Method::POST, path).json(body).send().await
     }
 
     /// Sends a PATCH with a JSON body.
-    pub async fn patch(&self, path: &str, body: &Value) -> Result<Answer> {
+    pub async fn patch(&self, path: &str, body: &Value) -> Result<HttpResponse> {
         self.call(Method::PATCH, path).json(body).send().await
     }
 
-    pub async fn delete(&self, path: &str) -> Result<Answer> {
+    pub async fn delete(&self, path: &str) -> Result<HttpResponse> {
         self.call(Method::DELETE, path).send().await
     }
 }
@@ -130,7 +130,7 @@ impl Call<'_> {
     }
 
     /// Sends the request and checks what holds for every response.
-    pub async fn send(self) -> Result<Answer> {
+    pub async fn send(self) -> Result<HttpResponse> {
         loop {
             let response = self.once().await?;
             if response.status == 429 && self.patient {
@@ -142,7 +142,7 @@ impl Call<'_> {
         }
     }
 
-    async fn once(&self) -> Result<Answer> {
+    async fn once(&self) -> Result<HttpResponse> {
         let mut request = self.api.http.request(self.method.clone(), &self.url);
         if let Some(token) = &self.api.token {
             request = request.bearer_auth(token);
@@ -164,7 +164,7 @@ impl Call<'_> {
             .send()
             .await
             .map_err(|error| TestError::new(format!("{} {}: {}", self.method, self.url, TestError::from(error))))?;
-        Ok(Answer {
+        Ok(HttpResponse {
             request: self.describe(),
             method: self.method.clone(),
             status: response.status().as_u16(),

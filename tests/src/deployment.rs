@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 pub use self::user::{User, targets};
 use crate::{
-    answer::{integer, list, text},
     aws::{PASSWORD, UserPool},
     browser::{Browser, Page},
     client::{Api, http_client},
     ensure,
     error::{Result, TestError},
     harness::Ready,
+    http_response::{integer, list, text},
     moment,
 };
 

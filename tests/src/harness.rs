@@ -11,10 +11,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{
-    answer::text,
     ensure,
     error::{Result, TestError},
     fail,
+    http_response::text,
 };
 
 /// The values that a deployment writes to its ready file.
@@ -114,7 +114,7 @@ impl Harness {
     }
 
     /// The time from start to ready.
-    pub fn took(&self) -> Duration {
+    pub fn start_duration(&self) -> Duration {
         self.took
     }
 

@@ -1,7 +1,6 @@
 //! Black-box tests of the running service: a client that checks every response, the local stack as
 //! a child process, and one file of checks per area.
 
-pub mod answer;
 pub mod attacks;
 pub mod aws;
 pub mod bluesky_server;
@@ -12,6 +11,7 @@ pub mod deployment;
 pub mod file_server;
 pub mod harness;
 pub mod html;
+pub mod http_response;
 pub mod lambda;
 pub mod lossy_proxy;
 pub mod matrix_server;

@@ -126,7 +126,7 @@ impl LossyProxy {
     }
 
     /// The number of requests whose request line contains `part`, including lost ones.
-    pub fn came(&self, part: &str) -> usize {
+    pub fn request_count(&self, part: &str) -> usize {
         self.change(|state| state.requests.iter().filter(|it| it.contains(part)).count())
     }
 
@@ -290,7 +290,7 @@ mod tests {
         assert!(!lost.unwrap_err().is_connect());
         assert_eq!(repeated, "2");
         assert_eq!(posted.load(Ordering::SeqCst), 2);
-        assert_eq!((proxy.came("POST /posts"), proxy.came("/posts"), proxy.unmet()), (2, 3, 0));
+        assert_eq!((proxy.request_count("POST /posts"), proxy.request_count("/posts"), proxy.unmet()), (2, 3, 0));
     }
 
     #[tokio::test]
@@ -324,8 +324,8 @@ mod tests {
             assert_eq!(response.text().await.unwrap(), "3000000");
         }
 
-        assert_eq!(proxy.came("POST /posts HTTP/1.1"), 5);
-        assert_eq!(proxy.came(""), 5);
+        assert_eq!(proxy.request_count("POST /posts HTTP/1.1"), 5);
+        assert_eq!(proxy.request_count(""), 5);
     }
 
     #[tokio::test]
@@ -367,6 +367,6 @@ mod tests {
         let _ = stream.read_to_end(&mut response).await;
 
         assert_eq!(response, b"");
-        assert_eq!(proxy.came("POST /posts"), 1);
+        assert_eq!(proxy.request_count("POST /posts"), 1);
     }
 }

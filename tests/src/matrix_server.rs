@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    answer::{list, text},
     ensure,
     error::Result,
     fail,
+    http_response::{list, text},
     lossy_proxy::ProxyPort,
     tools::{SYNAPSE, run},
 };
@@ -152,14 +152,14 @@ impl Synapse {
     }
 
     async fn get(&self, path: &str) -> Result<Value> {
-        self.answer(self.http.get(self.url(&format!("/_matrix/client/v3/{path}")))).await
+        self.send_request(self.http.get(self.url(&format!("/_matrix/client/v3/{path}")))).await
     }
 
     async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value> {
-        self.answer(self.http.request(method, self.url(&format!("/_matrix/client/v3/{path}"))).json(body)).await
+        self.send_request(self.http.request(method, self.url(&format!("/_matrix/client/v3/{path}"))).json(body)).await
     }
 
-    async fn answer(&self, request: reqwest::RequestBuilder) -> Result<Value> {
+    async fn send_request(&self, request: reqwest::RequestBuilder) -> Result<Value> {
         let token = self.token();
         let request = if token.is_empty() { request } else { request.bearer_auth(token) };
         let response = request.send().await?;

@@ -2,9 +2,9 @@
 //! recorded without account data, and compared with those of the fake.
 
 mod comparison;
-mod running_server;
 mod journey;
 mod people;
+mod running_server;
 mod scrub;
 
 use std::{fs, path::PathBuf, sync::Arc};
@@ -21,9 +21,9 @@ use serde_json::Value;
 
 use self::{
     comparison::Comparison,
-    running_server::RunningServer,
-    journey::{Journey, Place, Step},
+    journey::{Journey, ServerUnderTest, Step},
     people::{FakeOwner, PromptedOwner},
+    running_server::RunningServer,
     scrub::Scrub,
 };
 use crate::{deployment::missing, ensure, error::Result, report::say, template::ROOT};
@@ -122,7 +122,7 @@ async fn on_real_server(
         }
         None => None,
     };
-    let config = Place {
+    let config = ServerUnderTest {
         platform,
         settings: local_server.as_ref().map_or_else(
             || settings.remove(platform.name).unwrap_or_else(|| Value::Object([].into_iter().collect())),
@@ -157,7 +157,7 @@ async fn on_fake(
     let fake = fakes.iter().find(|it| it.name() == platform.name).ok_or_else(|| missing("its fake"))?;
     fake.register_redirect_uri(&format!("{}/connect/callback/{}", options.origin, platform.name));
     let user = FakeOwner(Arc::clone(fake));
-    let config = Place {
+    let config = ServerUnderTest {
         platform,
         settings: fake.settings(),
         app: fake.app_credentials(),

@@ -4,9 +4,9 @@ use reqwest::Method;
 use serde_json::Value;
 
 use crate::{
-    answer::{Answer, integer, list, text},
     ensure,
     error::{Result, TestError, same},
+    http_response::{HttpResponse, integer, list, text},
     moment,
 };
 
@@ -20,7 +20,7 @@ pub const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 pub const MAX_FAULTS: usize = 50;
 
 /// Checks headers, content type and error body of any response.
-pub fn check_response(response: &Answer) -> Result {
+pub fn check_response(response: &HttpResponse) -> Result {
     if response.header("x-request-id").is_empty() {
         return Err(response.test_error("x-request-id is missing"));
     }
@@ -45,7 +45,7 @@ pub fn check_response(response: &Answer) -> Result {
     if response.status < 400 { Ok(()) } else { check_error(response) }
 }
 
-fn check_error(response: &Answer) -> Result {
+fn check_error(response: &HttpResponse) -> Result {
     if MAX_REFUSAL_BYTES < response.text.len() {
         return Err(response.test_error("a refusal is larger than 64 KiB"));
     }

@@ -20,7 +20,7 @@ use chrono::{DateTime, Utc};
 use futures::stream;
 
 #[derive(Debug, Clone)]
-pub struct Got {
+pub struct ReceivedMessage {
     pub at: DateTime<Utc>,
     /// The behavior in the path of the request.
     pub behavior: String,
@@ -30,10 +30,10 @@ pub struct Got {
 }
 
 /// All messages, by endpoint name.
-static GOT: LazyLock<Mutex<HashMap<String, Vec<Got>>>> = LazyLock::new(Mutex::default);
+static RECEIVED: LazyLock<Mutex<HashMap<String, Vec<ReceivedMessage>>>> = LazyLock::new(Mutex::default);
 
-pub fn got(name: &str) -> Vec<Got> {
-    GOT.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned().unwrap_or_default()
+pub fn received(name: &str) -> Vec<ReceivedMessage> {
+    RECEIVED.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned().unwrap_or_default()
 }
 
 pub fn router() -> Router {
@@ -42,10 +42,10 @@ pub fn router() -> Router {
 
 async fn receive(Path((name, behavior)): Path<(String, String)>, headers: HeaderMap, body: Bytes) -> Response {
     let body = String::from_utf8_lossy(&body).into_owned();
-    let one = Got { at: Utc::now(), behavior: behavior.clone(), headers, body };
+    let one = ReceivedMessage { at: Utc::now(), behavior: behavior.clone(), headers, body };
     let before = {
-        let mut got = GOT.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = got.entry(name).or_default();
+        let mut received = RECEIVED.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = received.entry(name).or_default();
         all.push(one);
         all.len() - 1
     };

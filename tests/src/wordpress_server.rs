@@ -14,11 +14,11 @@ use steps::wordpress::WordpressProgram;
 use tempfile::TempDir;
 
 use crate::{
-    answer::{integer, text},
     browser::Browser,
     ensure,
     error::Result,
     fail,
+    http_response::{integer, text},
     lossy_proxy::ProxyPort,
     tools::run,
 };

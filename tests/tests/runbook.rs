@@ -193,8 +193,8 @@ fn every_function_has_alarms() {
     let integrations = template.resources("AWS::ApiGatewayV2::Integration");
     for folder in FUNCTIONS {
         let function = function_name(folder);
-        let answers = integrations.contains_key(function.replace("Function", "Integration").as_str());
-        assert!(answers || watches("Errors", &json!({ "Ref": function })), "nobody hears when {folder} fails");
+        let responses = integrations.contains_key(function.replace("Function", "Integration").as_str());
+        assert!(responses || watches("Errors", &json!({ "Ref": function })), "nobody hears when {folder} fails");
     }
 }
 

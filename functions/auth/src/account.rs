@@ -1,6 +1,6 @@
 //! `/account`: the user's sessions, and the devices and apps with access.
 
-use api::page::{Asked, Page, PageForm, PageResult, Part, date, date_and_time};
+use api::page::{AccountPage, Page, PageForm, PageQuery, PageResult, date, date_and_time};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -48,7 +48,7 @@ enum Revocation {
 
 #[derive(Template)]
 #[template(path = "account.html")]
-struct AccountPage<'a> {
+struct AccessPage<'a> {
     csrf: &'a str,
     name: &'a str,
     email: &'a str,
@@ -88,7 +88,7 @@ struct DeviceRow {
 pub(crate) async fn account(
     State(api): State<Api>,
     session: SignedIn,
-    Asked(query): Asked<AccountQuery>,
+    PageQuery(query): PageQuery<AccountQuery>,
 ) -> PageResult<Page> {
     let user = session.person();
     let (grants, webhooks) = futures::try_join!(api.store.grants_of(session.user), api.store.webhooks(session.user))?;
@@ -96,7 +96,7 @@ pub(crate) async fn account(
     let devices = grants.tokens.into_iter().filter(|it| now < it.1.expires_at);
     let browsers = grants.sessions.into_iter();
     let browsers = browsers.filter(|it| now < it.1.expires_at && user.accepts_session(it.1.created_at));
-    let page = AccountPage {
+    let page = AccessPage {
         csrf: session.csrf(),
         name: &user.name,
         email: &user.email,
@@ -109,7 +109,7 @@ pub(crate) async fn account(
         revoked: query.revoked,
         deleted: query.webhooks,
     };
-    Ok(Page::render("Your account", &page)?.signed_in(&session).with_account_navigation(Part::Access))
+    Ok(Page::render("Your account", &page)?.signed_in(&session).with_account_navigation(AccountPage::Access))
 }
 
 /// Revokes a device's access, a session, or all sessions.

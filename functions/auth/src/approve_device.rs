@@ -1,6 +1,6 @@
 //! `/device`: the page on which a user approves or denies a device.
 
-use api::page::{Asked, Page, PageForm, PageResult};
+use api::page::{Page, PageForm, PageQuery, PageResult};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -52,7 +52,7 @@ struct DonePage {
 
 /// Asks for the user code. A code in the URL is filled in, and is not looked up before the user
 /// continues (RFC 8628, section 5.4), so that a link or its preview does not count as an entry.
-pub(crate) async fn show_device(session: SignedIn, Asked(query): Asked<DeviceQuery>) -> PageResult<Page> {
+pub(crate) async fn show_device(session: SignedIn, PageQuery(query): PageQuery<DeviceQuery>) -> PageResult<Page> {
     code_page(query.user_code.trim(), None, &session)
 }
 

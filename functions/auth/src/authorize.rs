@@ -2,7 +2,7 @@
 
 mod asked;
 
-use api::page::{Asked, Page, PageError, PageForm, PageResult};
+use api::page::{Page, PageError, PageForm, PageQuery, PageResult};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -54,7 +54,7 @@ struct DonePage<'a> {
 pub(crate) async fn show_authorization(
     State(app): State<App>,
     session: SignedIn,
-    Asked(query): Asked<AuthorizeQuery>,
+    PageQuery(query): PageQuery<AuthorizeQuery>,
 ) -> PageResult<Page> {
     let now = app.api.clock.now();
     let requested = query.read(&app, session.user).await?;

@@ -38,7 +38,7 @@ pub(crate) struct ClientDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum ClientDocumentError {
     #[error("its URL {0}")]
-    Refused(egress::Refusal),
+    Refused(egress::EgressError),
     #[error("its server does not respond")]
     Silent,
     #[error("its server returned the status {0}")]
@@ -224,6 +224,6 @@ mod tests {
         let public = ClientDocuments::new(AddressPolicy::PublicOnly);
         assert!(matches!(public.read(&id("/own")).await, Err(ClientDocumentError::Refused(_))));
         let private = ClientId::parse("https://192.168.0.1/client.json").unwrap();
-        assert_eq!(public.read(&private).await, Err(ClientDocumentError::Refused(egress::Refusal::NotPublic)));
+        assert_eq!(public.read(&private).await, Err(ClientDocumentError::Refused(egress::EgressError::NotPublic)));
     }
 }

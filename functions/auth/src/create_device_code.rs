@@ -181,11 +181,11 @@ mod tests {
     async fn unknown_scope_is_reported_with_its_index() {
         let service = service().await;
 
-        let answer =
+        let response =
             service.post("/api/v1/auth/device/code", None, json!({"scopes": ["posts:read", "admin", 7]})).await;
 
-        assert_eq!(answer.status, 422);
-        let errors = answer.body["errors"].as_object().unwrap();
+        assert_eq!(response.status, 422);
+        let errors = response.body["errors"].as_object().unwrap();
         assert_eq!(errors.keys().collect::<Vec<_>>(), ["scopes.1", "scopes.2"]);
     }
 
@@ -193,8 +193,8 @@ mod tests {
     async fn invalid_client_name_is_reported_with_the_reason() {
         let service = service().await;
         let fault = async |name: serde_json::Value| {
-            let answer = service.post("/api/v1/auth/device/code", None, json!({"client_name": name})).await;
-            (answer.status, answer.body["errors"]["client_name"][0].as_str().map(str::to_owned))
+            let response = service.post("/api/v1/auth/device/code", None, json!({"client_name": name})).await;
+            (response.status, response.body["errors"]["client_name"][0].as_str().map(str::to_owned))
         };
         let refused = |text: &str| (422, Some(text.to_owned()));
 
@@ -214,15 +214,15 @@ mod tests {
         let service = service().await;
 
         for body in [json!({}), json!({"scopes": null}), json!({"scopes": []})] {
-            let answer = service.post("/api/v1/auth/device/code", None, body).await;
-            assert_eq!(answer.status, 201);
-            let code = answer.body["user_code"].as_str().unwrap();
+            let response = service.post("/api/v1/auth/device/code", None, body).await;
+            assert_eq!(response.status, 201);
+            let code = response.body["user_code"].as_str().unwrap();
             assert_eq!(code.len(), 9);
             assert_eq!(
-                answer.body["verification_uri_complete"],
+                response.body["verification_uri_complete"],
                 format!("https://social.example/device?user_code={code}")
             );
-            assert_eq!((&answer.body["expires_in"], &answer.body["interval"]), (&json!(900), &json!(5)));
+            assert_eq!((&response.body["expires_in"], &response.body["interval"]), (&json!(900), &json!(5)));
         }
     }
 }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Deserializer};
 use tokio::sync::RwLock;
 
 pub(crate) use attempt::Attempt;
-pub(crate) use claims::{Claims, Person};
+pub(crate) use claims::{Claims, IssuerUser};
 pub use client_secret::ClientSecret;
 
 /// How this service is known to the issuer.
@@ -155,7 +155,12 @@ impl Oidc {
     }
 
     /// Exchanges the issuer's code for the claims of the user.
-    pub(crate) async fn person(&self, code: &str, attempt: &Attempt, now: DateTime<Utc>) -> Result<Person, OidcError> {
+    pub(crate) async fn person(
+        &self,
+        code: &str,
+        attempt: &Attempt,
+        now: DateTime<Utc>,
+    ) -> Result<IssuerUser, OidcError> {
         let provider = self.provider(now).await?;
         let verifier = attempt.verifier();
         let mut form = vec![

@@ -1,6 +1,6 @@
 //! Signing in and out.
 
-use api::page::{Asked, Page, PageError, PageForm, PageResult};
+use api::page::{Page, PageError, PageForm, PageQuery, PageResult};
 use api::session::{cleared_cookie, cookie, local_path, set_cookie, sign_in as sign_in_address, sign_in_again_path};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
@@ -18,7 +18,7 @@ use storage::{CreateUserOutcome, Identity};
 use subtle::ConstantTimeEq;
 
 use crate::App;
-use crate::oidc::{Attempt, OidcError, Person};
+use crate::oidc::{Attempt, IssuerUser, OidcError};
 
 /// The cookie with the secret of an attempt and the page to go to afterwards.
 const COOKIE_NAME: &str = "__Host-sign-in";
@@ -35,7 +35,7 @@ pub(crate) struct SignInQuery {
     anew: bool,
 }
 
-pub(crate) async fn sign_in(State(app): State<App>, Asked(query): Asked<SignInQuery>) -> PageResult<Response> {
+pub(crate) async fn sign_in(State(app): State<App>, PageQuery(query): PageQuery<SignInQuery>) -> PageResult<Response> {
     let attempt = Attempt::new();
     let mut url =
         app.oidc.authorization_url(&attempt, app.api.clock.now()).await.map_err(|error| failed_page(&error, "/"))?;
@@ -60,7 +60,7 @@ pub(crate) struct CallbackQuery {
 pub(crate) async fn callback(
     State(app): State<App>,
     address: ClientIp,
-    Asked(query): Asked<CallbackQuery>,
+    PageQuery(query): PageQuery<CallbackQuery>,
     headers: HeaderMap,
 ) -> PageResult<Response> {
     let signed_in = complete_sign_in(&app, address, query, &headers).await;
@@ -167,7 +167,7 @@ fn restore_attempt(headers: &HeaderMap, state: Option<&str>) -> PageResult<(Atte
 }
 
 /// Finds the user, or creates one at the first sign-in.
-async fn find_or_create_user(app: &App, oidc_user: &Person) -> PageResult<User> {
+async fn find_or_create_user(app: &App, oidc_user: &IssuerUser) -> PageResult<User> {
     if !app.sign_up.admits(oidc_user) {
         return Err(PageError::new(
             StatusCode::FORBIDDEN,
@@ -198,7 +198,7 @@ async fn find_or_create_user(app: &App, oidc_user: &Person) -> PageResult<User> 
 }
 
 /// Finds the user and updates the name and the e-mail address.
-async fn find_user(api: &Api, identity: &Identity, oidc_user: &Person) -> PageResult<Option<User>> {
+async fn find_user(api: &Api, identity: &Identity, oidc_user: &IssuerUser) -> PageResult<Option<User>> {
     let Some(id) = api.store.user_of(identity).await? else {
         return Ok(None);
     };

@@ -1,6 +1,6 @@
 //! Who may sign up.
 
-use crate::oidc::Person;
+use crate::oidc::IssuerUser;
 
 /// Who may sign up: everyone, or those with a listed e-mail address or
 /// an address of a listed domain.
@@ -20,7 +20,7 @@ impl SignUp {
     /// Whether this person may become a user. Where a list decides, the issuer
     /// has to have verified the address: otherwise anybody could claim a listed
     /// one.
-    pub(crate) fn admits(&self, oidc_user: &Person) -> bool {
+    pub(crate) fn admits(&self, oidc_user: &IssuerUser) -> bool {
         if self.listed.is_empty() {
             return true;
         }
@@ -36,8 +36,8 @@ impl SignUp {
 mod tests {
     use super::*;
 
-    fn person(email: &str, email_verified: bool) -> Person {
-        Person { subject: "1".to_owned(), name: "Test User".to_owned(), email: email.to_owned(), email_verified }
+    fn person(email: &str, email_verified: bool) -> IssuerUser {
+        IssuerUser { subject: "1".to_owned(), name: "Test User".to_owned(), email: email.to_owned(), email_verified }
     }
 
     #[test]

@@ -37,19 +37,19 @@ pub(crate) struct Service {
     router: Router,
 }
 
-pub(crate) struct Asked {
+pub(crate) struct RecordedRequest {
     pub(crate) code: String,
     pub(crate) user_code: String,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: u16,
     pub(crate) text: String,
     pub(crate) body: Value,
     headers: HeaderMap,
 }
 
-impl Answer {
+impl TestResponse {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |it| it.to_str().unwrap())
     }
@@ -98,34 +98,34 @@ pub(crate) async fn harness_with_sign_up(sign_up: SignUp) -> Service {
 }
 
 impl Service {
-    pub(crate) async fn send(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> Answer {
+    pub(crate) async fn send(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> TestResponse {
         let mut request = Request::builder().method(method).uri(path).header("content-type", "application/json");
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        self.answer(request.body(Body::from(body.to_owned())).unwrap()).await
+        self.send_request(request.body(Body::from(body.to_owned())).unwrap()).await
     }
 
-    pub(crate) async fn post(&self, path: &str, token: Option<&str>, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, token: Option<&str>, body: Value) -> TestResponse {
         self.send("POST", path, token, &body.to_string()).await
     }
 
-    pub(crate) async fn page(&self, path: &str, cookie: &str) -> Answer {
-        self.answer(Request::builder().uri(path).header(COOKIE, cookie).body(Body::empty()).unwrap()).await
+    pub(crate) async fn page(&self, path: &str, cookie: &str) -> TestResponse {
+        self.send_request(Request::builder().uri(path).header(COOKIE, cookie).body(Body::empty()).unwrap()).await
     }
 
-    pub(crate) async fn submit(&self, path: &str, cookie: &str, form: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn submit(&self, path: &str, cookie: &str, form: &[(&str, &str)]) -> TestResponse {
         let form = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
         let request = Request::builder()
             .method("POST")
             .uri(path)
             .header(COOKIE, cookie)
             .header("content-type", "application/x-www-form-urlencoded");
-        self.answer(request.body(Body::from(form)).unwrap()).await
+        self.send_request(request.body(Body::from(form)).unwrap()).await
     }
 
     /// Follows the redirects to the issuer and back.
-    pub(crate) async fn sign_in(&self, email: &str, next: &str) -> Answer {
+    pub(crate) async fn sign_in(&self, email: &str, next: &str) -> TestResponse {
         let redirect = self.page(&api::session::sign_in(next), "").await;
         assert_eq!(redirect.status, 303, "{}", redirect.text);
         let url = Url::parse(redirect.headers[LOCATION].to_str().unwrap()).unwrap();
@@ -158,24 +158,24 @@ impl Service {
     }
 
     /// A device asks for access to everything.
-    pub(crate) async fn device(&self) -> Asked {
+    pub(crate) async fn device(&self) -> RecordedRequest {
         let body = self.post("/api/v1/auth/device/code", None, json!({})).await.body;
         let text = |name: &str| body[name].as_str().unwrap().to_owned();
-        Asked { code: text("device_code"), user_code: text("user_code") }
+        RecordedRequest { code: text("device_code"), user_code: text("user_code") }
     }
 
-    pub(crate) async fn decide(&self, device: &Asked, user: &User, state: DeviceGrantState) {
+    pub(crate) async fn decide(&self, device: &RecordedRequest, user: &User, state: DeviceGrantState) {
         let hash = token::hash(&device.code);
         self.store.decide_device(&hash, user.user_id, state, self.clock.now()).await.unwrap();
     }
 
-    pub(crate) async fn answer(&self, mut request: Request) -> Answer {
+    pub(crate) async fn send_request(&self, mut request: Request) -> TestResponse {
         request.extensions_mut().insert(ClientIp([192, 0, 2, 1].into()));
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Answer { status: parts.status.as_u16(), headers: parts.headers, text, body }
+        TestResponse { status: parts.status.as_u16(), headers: parts.headers, text, body }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `/account/connections`: the page with a user's connections, their state and their buttons.
 
 use api::SignedIn;
-use api::page::{Asked, Page, PageResult, Part, date};
+use api::page::{AccountPage, Page, PageQuery, PageResult, date};
 use askama::Template;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
@@ -55,7 +55,7 @@ struct PlatformOption {
 pub(crate) async fn show_accounts(
     State(app): State<App>,
     session: SignedIn,
-    Asked(query): Asked<AccountsQuery>,
+    PageQuery(query): PageQuery<AccountsQuery>,
 ) -> PageResult<Page> {
     let now = app.api.clock.now();
     let connections = app.api.store.connections(session.user).await?;
@@ -73,7 +73,7 @@ pub(crate) async fn show_accounts(
     };
     Ok(Page::render("Your connections", &page)?
         .signed_in(&session)
-        .with_account_navigation(Part::Connections)
+        .with_account_navigation(AccountPage::Connections)
         .with_avatars())
 }
 

@@ -132,7 +132,7 @@ fn entry(name: &'static str, value: Value) -> MetaEntry {
 #[cfg(test)]
 mod tests {
     use domain::media::MimeType;
-    use domain::rules::{Counting, FileRule, PostRule, Rules, When};
+    use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rules};
     use domain::testing::{a_connection, a_user};
 
     use super::*;
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn conditional_rules_come_last_with_their_condition() {
         let mut connection = a_connection(&a_user());
-        let reel = When::option("kind", ["reel"]).or_absent();
+        let reel = OptionCondition::option("kind", ["reel"]).or_absent();
         connection.rules = Rules::new("Example", [Rule::max_media(4)]).with_rules_when(
             reel,
             [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::OfPost(PostRule::TextNotShown)],

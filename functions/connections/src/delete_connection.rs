@@ -119,9 +119,9 @@ mod tests {
         let harness = Harness::new().await;
         let id = harness.connect("7").await;
 
-        let answer = harness.delete(&format!("/api/v1/connections/{id}")).await;
+        let response = harness.delete(&format!("/api/v1/connections/{id}")).await;
 
-        assert_eq!(answer.status, 204);
+        assert_eq!(response.status, 204);
         assert_eq!(harness.platform.revoked(), ["access-7"]);
         assert_eq!(harness.events.names(), ["connection.created", "connection.deleted"]);
         assert_eq!(harness.delete(&format!("/api/v1/connections/{id}")).await.status, 404);

@@ -6,7 +6,7 @@ use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
 use domain::options;
-use domain::rules::{Rule, Rules, When};
+use domain::rules::{OptionCondition, Rule, Rules};
 use platforms::{CallbackUrls, Field, PlatformInfo};
 use serde::Serialize;
 use serde_json::Value;
@@ -132,7 +132,7 @@ impl RuleView {
         unconditional.chain(conditional).filter(|(it, _)| is_shown(it)).map(|(it, when)| Self::new(it, when)).collect()
     }
 
-    fn new(rule: &Rule, when: Option<&When>) -> Self {
+    fn new(rule: &Rule, when: Option<&OptionCondition>) -> Self {
         Self { name: rule.id(), value: rule_value(rule), unit: rule_unit(rule), when: when.map(WhenView::new) }
     }
 }
@@ -147,7 +147,7 @@ impl FieldView {
 
 #[cfg(test)]
 mod tests {
-    use domain::rules::{FileRule, PostRule, Rule, Rules, When};
+    use domain::rules::{FileRule, OptionCondition, PostRule, Rule, Rules};
     use serde_json::json;
 
     use super::RuleView;
@@ -156,8 +156,10 @@ mod tests {
     #[test]
     fn only_rules_that_limit_a_post_are_listed() {
         let fitted = || Rule::OfFiles(FileRule::FittedImageSide { max: 4096 });
-        let rules = Rules::new("Example", [Rule::max_media(4), fitted()])
-            .with_rules_when(When::option("kind", ["reel"]), [fitted(), Rule::OfPost(PostRule::TextNotShown)]);
+        let rules = Rules::new("Example", [Rule::max_media(4), fitted()]).with_rules_when(
+            OptionCondition::option("kind", ["reel"]),
+            [fitted(), Rule::OfPost(PostRule::TextNotShown)],
+        );
 
         let names: Vec<_> = RuleView::all(&rules).into_iter().map(|it| it.name).collect();
 

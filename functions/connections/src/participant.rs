@@ -180,7 +180,7 @@ impl Participant {
     }
 
     /// Adds the cookie of a guest to the response.
-    pub(crate) fn answer(&self, inner: impl IntoResponse) -> Response {
+    pub(crate) fn respond(&self, inner: impl IntoResponse) -> Response {
         let mut response = inner.into_response();
         if let Self::Guest(guest_cookie) = self {
             response.headers_mut().append(SET_COOKIE, set_cookie(COOKIE_NAME, &guest_cookie.0, LIFETIME));

@@ -78,7 +78,7 @@ async fn handle_callback(
     app.api
         .with_permit(loaded.flow.user_id, host.as_deref(), Box::pin(received.complete(app, platform, loaded)))
         .await??;
-    Ok(visit.participant.answer(Redirect::to(&action(loaded))))
+    Ok(visit.participant.respond(Redirect::to(&action(loaded))))
 }
 
 struct ReceivedCallback {

@@ -4,7 +4,7 @@
 //!
 //! No session is needed: the platform signs the request with the secret of the app.
 
-use api::page::{Asked, Page, PageError, PageForm, PageResult};
+use api::page::{Page, PageError, PageForm, PageQuery, PageResult};
 use api::{ApiError, ApiResult, Segments};
 use askama::Template;
 use axum::Json;
@@ -27,7 +27,7 @@ pub(crate) struct Sent {
 
 /// Response to a deletion request.
 #[derive(Debug, Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct DeletionResponse {
     /// The page that confirms the deletion.
     url: String,
     confirmation_code: String,
@@ -63,7 +63,7 @@ pub(crate) async fn delete_data(
     Segments(name): Segments<String>,
     State(app): State<App>,
     PageForm(form): PageForm<Sent>,
-) -> ApiResult<Json<Answer>> {
+) -> ApiResult<Json<DeletionResponse>> {
     let records = app.end_grant(&name, &form).await?;
     let mut deletion = Deletion { provider: name, at: app.api.clock.now(), deleted: 0, left: 0 };
     for record in &records {
@@ -73,13 +73,13 @@ pub(crate) async fn delete_data(
     let code = format!("{:016x}{:016x}", random_u64(), random_u64());
     app.api.store.put_deletion(&token::hash(&code), &deletion).await?;
     let url = format!("{}/connect/delete-data/{}?code={code}", app.api.origin, deletion.provider);
-    Ok(Json(Answer { url, confirmation_code: code }))
+    Ok(Json(DeletionResponse { url, confirmation_code: code }))
 }
 
 pub(crate) async fn show_deletion(
     Segments(name): Segments<String>,
     State(app): State<App>,
-    Asked(Code { code }): Asked<Code>,
+    PageQuery(Code { code }): PageQuery<Code>,
 ) -> PageResult<Page> {
     let found = app.api.store.deletion(&token::hash(&code)).await?.filter(|it| it.provider == name);
     let platform = app.platforms.get(&name);
@@ -153,9 +153,9 @@ mod tests {
         let other = harness.connect("8").await;
         harness.clock.advance(TimeDelta::hours(1));
 
-        let answer = harness.post_signed("/connect/deauthorize/plain", &form("signed:7")).await;
+        let response = harness.post_signed("/connect/deauthorize/plain", &form("signed:7")).await;
 
-        assert_eq!(answer.status, 200);
+        assert_eq!(response.status, 200);
         let needs = async |id: u64| {
             let shown = harness.get(&format!("/api/v1/connections/{id}")).await;
             shown.body["needs_reconnection"].as_bool().unwrap()
@@ -163,8 +163,9 @@ mod tests {
         assert!(needs(mine).await && !needs(other).await);
         let shown = harness.get_as_another(&format!("/api/v1/connections/{theirs}")).await;
         assert_eq!(shown.body["needs_reconnection"], true);
-        let told: Vec<_> = harness.events.names().into_iter().filter(|it| it.ends_with("needs_reconnection")).collect();
-        assert_eq!(told.len(), 2);
+        let notified: Vec<_> =
+            harness.events.names().into_iter().filter(|it| it.ends_with("needs_reconnection")).collect();
+        assert_eq!(notified.len(), 2);
         assert!(harness.platform.revoked().is_empty(), "it is ended already");
         // The platform may send it twice.
         assert_eq!(harness.post_signed("/connect/deauthorize/plain", &form("signed:7")).await.status, 200);
@@ -208,14 +209,14 @@ mod tests {
         let other = harness.connect("8").await;
         harness.clock.advance(TimeDelta::hours(1));
 
-        let answer = harness.post_signed("/connect/delete-data/plain", &form("signed:7")).await;
+        let response = harness.post_signed("/connect/delete-data/plain", &form("signed:7")).await;
 
-        assert_eq!(answer.status, 200);
-        let code = answer.body["confirmation_code"].as_str().unwrap();
+        assert_eq!(response.status, 200);
+        let code = response.body["confirmation_code"].as_str().unwrap();
         assert!(code.len() == 32 && code.bytes().all(|it| it.is_ascii_alphanumeric()), "{code}");
         let address = format!("/connect/delete-data/plain?code={code}");
         assert_eq!(
-            answer.body,
+            response.body,
             json!({ "url": format!("https://social.example{address}"), "confirmation_code": code })
         );
         assert_eq!(harness.get(&format!("/api/v1/connections/{id}")).await.status, 404);
@@ -233,9 +234,9 @@ mod tests {
     #[tokio::test]
     async fn deletion_for_an_unknown_account_is_confirmed_too() {
         let harness = Harness::new().await;
-        let answer = harness.post_signed("/connect/delete-data/plain", &form("signed:7")).await;
-        assert_eq!(answer.status, 200);
-        let url = answer.body["url"].as_str().unwrap().to_owned();
+        let response = harness.post_signed("/connect/delete-data/plain", &form("signed:7")).await;
+        assert_eq!(response.status, 200);
+        let url = response.body["url"].as_str().unwrap().to_owned();
         let page = harness.visit(url.strip_prefix("https://social.example").unwrap()).await;
         assert!(page.html.contains("We store nothing about that account"), "{}", page.html);
     }

@@ -1,7 +1,7 @@
 //! The rules of a platform, as clients see them.
 
 use domain::options::OptionValue;
-use domain::rules::{Counting, FileRule, PostRule, Rule, Unit, When};
+use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Unit};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -24,8 +24,8 @@ pub(crate) struct WhenView {
 }
 
 impl WhenView {
-    pub(crate) fn new(when: &When) -> Self {
-        let When { option, is, or_absent } = when.clone();
+    pub(crate) fn new(when: &OptionCondition) -> Self {
+        let OptionCondition { option, is, or_absent } = when.clone();
         Self { option, is, or_absent }
     }
 }

@@ -89,7 +89,7 @@ struct EndPage<'a> {
 
 /// The typed values and the errors in them.
 #[derive(Default)]
-pub(crate) struct Typed<'a> {
+pub(crate) struct TypedValues<'a> {
     pub(crate) values: BTreeMap<String, String>,
     pub(crate) field_errors: BTreeMap<&'static str, String>,
     pub(crate) error: Option<&'a str>,
@@ -102,7 +102,7 @@ pub(crate) async fn show_connect_flow(
 ) -> Result<Response, FlowAccessError> {
     let address = format!("/connect/{state_token}");
     let visit = app.enter(state_token, visitor, EntryPoint::Page, &address).await?;
-    Ok(visit.participant.answer(page(&app, &visit).await?))
+    Ok(visit.participant.respond(page(&app, &visit).await?))
 }
 
 async fn page(app: &App, visit: &FlowVisit) -> Result<Response, FlowAccessError> {
@@ -129,7 +129,7 @@ async fn page(app: &App, visit: &FlowVisit) -> Result<Response, FlowAccessError>
             page.status(StatusCode::GONE).into_response()
         }
         FlowState::CollectingInput | FlowState::AwaitingCallback => {
-            visit.ask(app, platform, Typed::default())?.into_response()
+            visit.request_picture(app, platform, TypedValues::default())?.into_response()
         }
         FlowState::AwaitingApproval if app.check_approval(&visit.loaded).await? => {
             Redirect::to(&action(&visit.loaded)).into_response()
@@ -148,7 +148,12 @@ async fn page(app: &App, visit: &FlowVisit) -> Result<Response, FlowAccessError>
 }
 
 impl FlowVisit {
-    pub(crate) fn ask(&self, app: &App, platform: &dyn Connect, mut typed: Typed<'_>) -> PageResult<Page> {
+    pub(crate) fn request_picture(
+        &self,
+        app: &App,
+        platform: &dyn Connect,
+        mut typed: TypedValues<'_>,
+    ) -> PageResult<Page> {
         let urls = app.addresses(platform);
         let input = |field: &Field| Input {
             name: field.name,

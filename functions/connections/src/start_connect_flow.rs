@@ -185,11 +185,11 @@ mod tests {
     #[tokio::test]
     async fn unknown_platform_gets_422_with_the_known_platforms() {
         let harness = Harness::new().await;
-        let answer = harness.post("/api/v1/connections/connect/myspace").await;
-        assert_eq!(answer.status, 422);
-        assert_eq!(answer.body["error"], "unsupported_platform");
+        let response = harness.post("/api/v1/connections/connect/myspace").await;
+        assert_eq!(response.status, 422);
+        assert_eq!(response.body["error"], "unsupported_platform");
         assert_eq!(
-            answer.body["error_description"],
+            response.body["error_description"],
             "There is no platform \"myspace\". Use one of: asking, elsewhere, plain."
         );
     }

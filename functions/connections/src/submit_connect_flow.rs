@@ -14,7 +14,7 @@ use crate::App;
 use crate::access_error::FlowAccessError;
 use crate::connect_flow::{AccountChoice, Authorized};
 use crate::participant::{EntryPoint, FlowVisit, Visitor};
-use crate::show_connect_flow::{Typed, action};
+use crate::show_connect_flow::{TypedValues, action};
 
 /// Enough for any token or URL.
 const MAX_VALUE_BYTES: usize = 2048;
@@ -32,7 +32,7 @@ pub(crate) async fn submit_connect_flow(
     let address = format!("/connect/{state_token}");
     let visit = app.enter(state_token, visitor, EntryPoint::Form, &address).await?;
     visit.participant.check(&form.remove("csrf").unwrap_or_default())?;
-    Ok(visit.participant.answer(submit(&app, &visit, form).await?))
+    Ok(visit.participant.respond(submit(&app, &visit, form).await?))
 }
 
 async fn submit(app: &App, visit: &FlowVisit, form: Form) -> Result<Response, FlowAccessError> {
@@ -113,7 +113,9 @@ async fn authorize(
         }
     }
     if !field_errors.is_empty() {
-        return Ok(visit.ask(app, platform, Typed { values: form, field_errors, error: None })?.into_response());
+        return Ok(visit
+            .request_picture(app, platform, TypedValues { values: form, field_errors, error: None })?
+            .into_response());
     }
 
     let (loaded, owner, store) = (&visit.loaded, visit.participant.flow_owner(), &app.api.store);
@@ -144,7 +146,7 @@ async fn authorize(
         }
         Err(error) => error,
     };
-    let mut typed = Typed { values: std::mem::take(&mut form), ..Typed::default() };
+    let mut typed = TypedValues { values: std::mem::take(&mut form), ..TypedValues::default() };
     let sentence = error.to_string();
     match error {
         ConnectError::Field { name, message } => {
@@ -154,7 +156,7 @@ async fn authorize(
             typed.error = Some(&sentence);
         }
     }
-    Ok(visit.ask(app, platform, typed)?.into_response())
+    Ok(visit.request_picture(app, platform, typed)?.into_response())
 }
 
 #[cfg(test)]

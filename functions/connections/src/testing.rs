@@ -36,7 +36,7 @@ use crate::{App, Guests};
 pub(crate) struct Harness {
     pub(crate) clock: Clock,
     pub(crate) platform: Arc<FakePlatforms>,
-    pub(crate) events: Arc<Heard>,
+    pub(crate) events: Arc<RecordedEvents>,
     api: Api,
     router: Router,
     user: User,
@@ -58,12 +58,12 @@ pub(crate) struct Browser {
     pub(crate) csrf: String,
 }
 
-pub(crate) struct Begun {
+pub(crate) struct StartedTestFlow {
     pub(crate) platform: &'static str,
     pub(crate) token: String,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: u16,
     pub(crate) location: Option<String>,
     /// The target of the header `Refresh`.
@@ -101,7 +101,7 @@ impl Harness {
             proxies: Vec::new(),
         };
         let platform = Arc::<FakePlatforms>::default();
-        let events = Arc::<Heard>::default();
+        let events = Arc::<RecordedEvents>::default();
         let app = App {
             api: api.clone(),
             platforms: Registry::from_adapters(vec![
@@ -125,23 +125,23 @@ impl Harness {
         Self { clock, platform, events, api, router, user, token, another, signed_in, another_signed_in }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         self.call("GET", path, Some(&self.token), "").await
     }
 
-    pub(crate) async fn get_as_another(&self, path: &str) -> Answer {
+    pub(crate) async fn get_as_another(&self, path: &str) -> TestResponse {
         self.call("GET", path, Some(&self.another), "").await
     }
 
-    pub(crate) async fn post(&self, path: &str) -> Answer {
+    pub(crate) async fn post(&self, path: &str) -> TestResponse {
         self.call("POST", path, Some(&self.token), "").await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> TestResponse {
         self.call("DELETE", path, Some(&self.token), "").await
     }
 
-    pub(crate) async fn delete_as_another(&self, path: &str) -> Answer {
+    pub(crate) async fn delete_as_another(&self, path: &str) -> TestResponse {
         self.call("DELETE", path, Some(&self.another), "").await
     }
 
@@ -154,11 +154,11 @@ impl Harness {
     }
 
     /// Opens a page in the browser of the signed-in user.
-    pub(crate) async fn visit(&self, path: &str) -> Answer {
+    pub(crate) async fn visit(&self, path: &str) -> TestResponse {
         self.visit_in(&self.signed_in, path).await
     }
 
-    pub(crate) async fn visit_in(&self, browser: &Browser, path: &str) -> Answer {
+    pub(crate) async fn visit_in(&self, browser: &Browser, path: &str) -> TestResponse {
         self.send_request("GET", path, None, browser, "").await
     }
 
@@ -175,37 +175,37 @@ impl Harness {
         crate::recipient::Recipient::new(&self.user).to_string()
     }
 
-    pub(crate) async fn begin(&self, platform: &'static str) -> Begun {
+    pub(crate) async fn begin(&self, platform: &'static str) -> StartedTestFlow {
         let answer = self.post(&format!("/api/v1/connections/connect/{platform}")).await;
         assert_eq!(answer.status, 201, "{}", answer.html);
-        Begun { platform, token: answer.body["state_token"].as_str().unwrap().to_owned() }
+        StartedTestFlow { platform, token: answer.body["state_token"].as_str().unwrap().to_owned() }
     }
 
-    pub(crate) async fn poll(&self, begun: &Begun) -> Answer {
+    pub(crate) async fn poll(&self, begun: &StartedTestFlow) -> TestResponse {
         self.get(&format!("/api/v1/connections/connect/{}/status/{}", begun.platform, begun.token)).await
     }
 
     /// The platform redirects the browser back with these accounts.
-    pub(crate) async fn callback(&self, begun: &Begun, accounts: &str) -> Answer {
+    pub(crate) async fn callback(&self, begun: &StartedTestFlow, accounts: &str) -> TestResponse {
         let path = format!("/connect/callback/{}?state={}&code={accounts}", begun.platform, begun.token);
         self.visit(&path).await
     }
 
-    pub(crate) async fn page(&self, begun: &Begun) -> Answer {
+    pub(crate) async fn page(&self, begun: &StartedTestFlow) -> TestResponse {
         self.visit(&format!("/connect/{}", begun.token)).await
     }
 
     /// Submits the form of a connect flow's page.
-    pub(crate) async fn send(&self, begun: &Begun, form: &str) -> Answer {
+    pub(crate) async fn send(&self, begun: &StartedTestFlow, form: &str) -> TestResponse {
         self.send_in(&self.signed_in, begun, form).await
     }
 
-    pub(crate) async fn send_in(&self, browser: &Browser, begun: &Begun, form: &str) -> Answer {
+    pub(crate) async fn send_in(&self, browser: &Browser, begun: &StartedTestFlow, form: &str) -> TestResponse {
         let form = format!("csrf={}&{form}", browser.csrf);
         self.send_request("POST", &format!("/connect/{}", begun.token), None, browser, &form).await
     }
 
-    pub(crate) async fn submit_in(&self, browser: &Browser, path: &str, form: &str) -> Answer {
+    pub(crate) async fn submit_in(&self, browser: &Browser, path: &str, form: &str) -> TestResponse {
         self.send_request("POST", path, None, browser, form).await
     }
 
@@ -256,11 +256,11 @@ impl Harness {
     }
 
     /// Posts a form without a session, like a platform's callback.
-    pub(crate) async fn post_signed(&self, path: &str, form: &str) -> Answer {
+    pub(crate) async fn post_signed(&self, path: &str, form: &str) -> TestResponse {
         self.call("POST", path, None, form).await
     }
 
-    async fn call(&self, method: &str, path: &str, token: Option<&str>, form: &str) -> Answer {
+    async fn call(&self, method: &str, path: &str, token: Option<&str>, form: &str) -> TestResponse {
         self.send_request(method, path, token, &Browser::default(), form).await
     }
 
@@ -271,7 +271,7 @@ impl Harness {
         token: Option<&str>,
         browser: &Browser,
         form: &str,
-    ) -> Answer {
+    ) -> TestResponse {
         let mut request = Request::builder().method(method).uri(path).header(header::COOKIE, &browser.cookie);
         if let Some(token) = token {
             request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
@@ -288,7 +288,7 @@ impl Harness {
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         let html = String::from_utf8(bytes.to_vec()).unwrap();
-        Answer {
+        TestResponse {
             status,
             location,
             refresh_url,
@@ -319,16 +319,16 @@ async fn signed_in(api: &Api, user: &User) -> Browser {
 }
 
 #[derive(Default)]
-pub(crate) struct Heard(Mutex<Vec<Event>>);
+pub(crate) struct RecordedEvents(Mutex<Vec<Event>>);
 
-impl Heard {
+impl RecordedEvents {
     pub(crate) fn names(&self) -> Vec<&'static str> {
         self.0.lock().unwrap().iter().map(|it| it.detail_type).collect()
     }
 }
 
 #[async_trait]
-impl EventBus for Heard {
+impl EventBus for RecordedEvents {
     async fn put(&self, events: &[Event]) -> Result<(), EventError> {
         self.0.lock().unwrap().extend_from_slice(events);
         Ok(())

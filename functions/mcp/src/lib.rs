@@ -23,7 +23,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Extension, Json, Router};
-use client::{Base, Client, InvalidBaseUrl, RetryPolicy};
+use client::{BaseUrl, Client, InvalidBaseUrl, RetryPolicy};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
@@ -76,7 +76,7 @@ pub struct App {
     /// Created for the first call, because reading the machine's root certificates takes longer than the
     /// rest of the start.
     http: Arc<OnceLock<reqwest::Client>>,
-    base: Base,
+    base: BaseUrl,
     /// Proves to the API that the forwarded IP address is genuine.
     proof: TrustedProxy,
     front: CommonLayers,
@@ -101,7 +101,7 @@ pub enum AppError {
 impl App {
     pub fn new(settings: Config) -> Result<Self, AppError> {
         let Config { origin, api_origin, proof, front, allowed_origins } = settings;
-        let base = Base::parse(&api_origin)?;
+        let base = BaseUrl::parse(&api_origin)?;
         let metadata = format!("Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)

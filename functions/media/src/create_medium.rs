@@ -14,7 +14,7 @@ use url::Position;
 
 use crate::App;
 use crate::request::{CreateMedium, CreateMediumBody};
-use crate::response::{Answer, FetchedView, MediumView, PresignedView};
+use crate::response::{FetchedView, MediumView, PresignedView, ReplayableResponse};
 
 /// How long links are valid.
 pub(crate) const LINKS_LAST: Duration = Duration::from_hours(1);
@@ -58,7 +58,7 @@ pub(crate) async fn create_medium(
     caller: Caller<MediaWrite>,
     headers: HeaderMap,
     incoming: RequestBody,
-) -> ApiResult<Answer> {
+) -> ApiResult<ReplayableResponse> {
     app.check_plan(&caller).await?;
     let (request, key) = CreateMedium::parse(incoming, &headers, &app.limits)?;
     // A handler is dropped when its client disconnects, which would leave half a file and a claimed

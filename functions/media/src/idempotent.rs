@@ -9,7 +9,7 @@ use storage::{ClaimedKey, KeyClaim};
 
 use crate::App;
 use crate::request::CreateMedium;
-use crate::response::Answer;
+use crate::response::ReplayableResponse;
 
 const ROUTE: &str = "POST /media";
 
@@ -23,18 +23,18 @@ impl App {
         user: UserId,
         request: CreateMedium,
         key: Option<IdempotencyKey>,
-    ) -> ApiResult<Answer> {
+    ) -> ApiResult<ReplayableResponse> {
         let Some(key) = key else {
-            return self.answer(user, &request).await;
+            return self.respond(user, &request).await;
         };
         let (store, now) = (&self.api.store, self.api.clock.now());
         match store.claim_idempotency(user, ROUTE, &key, &request.hash(), now).await? {
             KeyClaim::Ours(claimed) => {
-                let response = self.answer(user, &request).await;
+                let response = self.respond(user, &request).await;
                 self.settle(claimed, &response).await;
                 response
             }
-            KeyClaim::Done(stored) => Ok(Answer::replayed(stored.response)),
+            KeyClaim::Done(stored) => Ok(ReplayableResponse::replayed(stored.response)),
             KeyClaim::Running => Err(ApiError::Conflict(RUNNING.to_owned())),
             KeyClaim::OtherBody => {
                 let errors = ValidationErrors::one("idempotency-key", "was used for another request; send a new key");
@@ -43,9 +43,9 @@ impl App {
         }
     }
 
-    async fn answer(&self, user: UserId, request: &CreateMedium) -> ApiResult<Answer> {
+    async fn respond(&self, user: UserId, request: &CreateMedium) -> ApiResult<ReplayableResponse> {
         let view = self.create(user, request).await?;
-        Answer::new(&view).map_err(|error| {
+        ReplayableResponse::new(&view).map_err(|error| {
             tracing::error!(%error, "response could not be serialized");
             ApiError::Internal
         })
@@ -53,7 +53,7 @@ impl App {
 
     /// Stores the response under the key, or releases the key. If that fails, the request still
     /// gets its response: the file does not change any more, and the claim expires.
-    async fn settle(&self, claimed: ClaimedKey, response: &ApiResult<Answer>) {
+    async fn settle(&self, claimed: ClaimedKey, response: &ApiResult<ReplayableResponse>) {
         let outcome = match response {
             Ok(response) => self.api.store.complete_idempotency(claimed, response.json().to_owned()).await,
             Err(_) => self.api.store.release_idempotency(claimed).await,

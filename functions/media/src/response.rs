@@ -60,12 +60,12 @@ pub(crate) struct FetchedView {
 }
 
 /// A response as it is sent, and stored under its idempotency key.
-pub(crate) struct Answer {
+pub(crate) struct ReplayableResponse {
     json: String,
     replayed: bool,
 }
 
-impl Answer {
+impl ReplayableResponse {
     pub(crate) fn new(view: &MediumView) -> Result<Self, serde_json::Error> {
         Ok(Self { json: serde_json::to_string(view)?, replayed: false })
     }
@@ -81,7 +81,7 @@ impl Answer {
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for ReplayableResponse {
     fn into_response(self) -> Response {
         let json = HeaderValue::from_static("application/json");
         let mut response = (StatusCode::CREATED, [(CONTENT_TYPE, json)], self.json).into_response();

@@ -44,7 +44,7 @@ impl App {
         let address = self.file_key.as_ref().and_then(|key| FileAddress::verify(path, key, now));
         let address = address.ok_or(ApiError::NotFound)?;
         let key = address.file.bucket_key();
-        let metadata = self.bucket.look(&key, 1).await.map_err(|it| unavailable(&it))?;
+        let metadata = self.bucket.head(&key, 1).await.map_err(|it| unavailable(&it))?;
         let size = metadata.ok_or(ApiError::NotFound)?.size_bytes;
         if self.max_file_bytes < size {
             tracing::warn!(size, "file is too large for a function to serve");

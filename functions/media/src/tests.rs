@@ -9,7 +9,7 @@ use axum::http::header::LOCATION;
 use axum::routing::get;
 use bytes::Bytes;
 use chrono::TimeDelta;
-use cloud::bucket::Look;
+use cloud::bucket::FileHead;
 use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
 use cloud::testing::TestBucket;
 use domain::access_token::AccessToken;
@@ -119,7 +119,7 @@ impl Harness {
     }
 
     /// Requests a file at this path, as a platform does.
-    async fn ask(&self, method: &str, path: &str, range: Option<&str>) -> (StatusCode, HeaderMap, Bytes) {
+    async fn request(&self, method: &str, path: &str, range: Option<&str>) -> (StatusCode, HeaderMap, Bytes) {
         let mut request = Request::builder().method(method).uri(path);
         if let Some(range) = range {
             request = request.header("range", range);
@@ -187,8 +187,8 @@ async fn file_is_uploaded_to_the_returned_url() {
         put = put.header(name, value.as_str().unwrap());
     }
     assert_eq!(put.send().await.unwrap().status(), StatusCode::OK);
-    let look = service.app.bucket.look(path, 8).await.unwrap();
-    assert_eq!(look, Some(Look { size_bytes: PNG.len() as u64, first_bytes: PNG[..8].into() }));
+    let head = service.app.bucket.head(path, 8).await.unwrap();
+    assert_eq!(head, Some(FileHead { size_bytes: PNG.len() as u64, first_bytes: PNG[..8].into() }));
     let kept = service.app.api.store.media(read.user(), &[read.media()]).await.unwrap();
     assert_eq!(kept[0].path(), read);
     assert_eq!(kept[0].size_bytes, None);
@@ -289,10 +289,10 @@ async fn concurrent_equal_requests_run_once() {
 
     let headers = [("idempotency-key", "once")];
     let posts = (0..8).map(|_| service.post_with(&body, &headers));
-    let answers = futures::future::join_all(posts).await;
+    let responses = futures::future::join_all(posts).await;
 
     let mut first = 0;
-    for (status, headers, body) in answers {
+    for (status, headers, body) in responses {
         match status {
             StatusCode::CREATED if headers.contains_key("idempotent-replayed") => {}
             StatusCode::CREATED => first += 1,
@@ -350,13 +350,13 @@ async fn storage_limit_counts_the_real_size_of_fetched_files() {
     service.app.limits.user_files = 3;
     service.app.limits.user_bytes = 2 * MAX_BYTES;
     let user = service.user.user_id;
-    let ask = async |size: u64| service.app.reserve_medium(user, MimeType::Png, size, "size").await;
+    let reserve = async |size: u64| service.app.reserve_medium(user, MimeType::Png, size, "size").await;
 
-    assert!(ask(MAX_BYTES).await.is_ok());
-    assert!(ask(MAX_BYTES + 1).await.is_err(), "too many bytes");
+    assert!(reserve(MAX_BYTES).await.is_ok());
+    assert!(reserve(MAX_BYTES + 1).await.is_err(), "too many bytes");
     let fetched = service.app.fetch(user, MimeType::Png, &format!("{}/harbour.png", service.web)).await.unwrap();
-    assert!(ask(MAX_BYTES - fetched.size).await.is_ok(), "a fetched file holds its size alone");
-    assert!(matches!(ask(0).await, Err(api::ApiError::Invalid(_))), "too many files");
+    assert!(reserve(MAX_BYTES - fetched.size).await.is_ok(), "a fetched file holds its size alone");
+    assert!(matches!(reserve(0).await, Err(api::ApiError::Invalid(_))), "too many files");
 }
 
 #[tokio::test]
@@ -364,7 +364,7 @@ async fn file_is_served_at_its_url_and_runs_no_script() {
     let service = Harness::start().await;
     let path = service.file_path(service.store(42, PNG).await);
 
-    let (status, headers, body) = service.ask("GET", &path, None).await;
+    let (status, headers, body) = service.request("GET", &path, None).await;
 
     assert_eq!((status, &body[..]), (StatusCode::OK, PNG));
     for (name, value) in [
@@ -378,7 +378,7 @@ async fn file_is_served_at_its_url_and_runs_no_script() {
         assert_eq!(headers[name], value, "{name}");
     }
     assert_eq!(headers["x-ratelimit-remaining"], "60", "platforms fetch many files from few addresses");
-    let (status, head, body) = service.ask("HEAD", &path, None).await;
+    let (status, head, body) = service.request("HEAD", &path, None).await;
     assert_eq!((status, body.len()), (StatusCode::OK, 0));
     let without_id = |mut headers: HeaderMap| {
         headers.remove("x-request-id");
@@ -392,15 +392,15 @@ async fn a_part_of_a_file_is_served() {
     let service = Harness::start().await;
     let path = service.file_path(service.store(42, PNG).await);
 
-    let (status, headers, body) = service.ask("GET", &path, Some("bytes=0-0")).await;
+    let (status, headers, body) = service.request("GET", &path, Some("bytes=0-0")).await;
     assert_eq!((status, &body[..]), (StatusCode::PARTIAL_CONTENT, &PNG[..1]));
     assert_eq!(
         (&headers["content-range"], &headers["content-length"]),
         (&"bytes 0-0/42".parse().unwrap(), &"1".parse().unwrap())
     );
-    let (status, _, body) = service.ask("GET", &path, Some("bytes=8-")).await;
+    let (status, _, body) = service.request("GET", &path, Some("bytes=8-")).await;
     assert_eq!((status, &body[..]), (StatusCode::PARTIAL_CONTENT, &PNG[8..]));
-    let (status, headers, body) = service.ask("GET", &path, Some("bytes=42-")).await;
+    let (status, headers, body) = service.request("GET", &path, Some("bytes=42-")).await;
     assert_eq!((status, body.len()), (StatusCode::RANGE_NOT_SATISFIABLE, 0));
     assert_eq!(headers["content-range"], "bytes */42");
 }
@@ -416,12 +416,12 @@ async fn derived_image_is_served_until_its_file_is_deleted() {
     service.app.bucket.put_picture(&request, picture).await.unwrap();
     let path = service.file_path(PublicFile::Derived(request.answered_at(), MimeType::Jpeg));
 
-    let (status, headers, body) = service.ask("GET", &path, None).await;
+    let (status, headers, body) = service.request("GET", &path, None).await;
     assert_eq!((status, &headers["content-type"]), (StatusCode::OK, &"image/jpeg".parse().unwrap()));
     assert_eq!(&body[..], b"\xFF\xD8\xFF");
 
     service.app.bucket.delete(&request.answered_at().to_string()).await.unwrap();
-    assert_eq!(service.ask("GET", &path, None).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(service.request("GET", &path, None).await.0, StatusCode::NOT_FOUND);
 }
 
 /// The response does not reveal whether a URL was never valid, has expired, or has no file.
@@ -451,7 +451,7 @@ async fn invalid_urls_all_get_the_same_response() {
 
     for method in ["GET", "HEAD"] {
         for path in &paths {
-            let (status, headers, body) = service.ask(method, path, None).await;
+            let (status, headers, body) = service.request(method, path, None).await;
             assert_eq!(status, StatusCode::NOT_FOUND, "{method} {path}");
             assert_eq!(headers["cache-control"], "no-store", "{method} {path}");
             if method == "GET" {
@@ -459,9 +459,9 @@ async fn invalid_urls_all_get_the_same_response() {
             }
         }
     }
-    assert_eq!(service.ask("GET", &path.replace("/42.png", "%2F42.png"), None).await.0, StatusCode::NOT_FOUND);
-    assert_eq!(service.ask("POST", &path, None).await.0, StatusCode::METHOD_NOT_ALLOWED);
-    assert_eq!(service.ask("GET", &path, None).await.0, StatusCode::OK);
+    assert_eq!(service.request("GET", &path.replace("/42.png", "%2F42.png"), None).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(service.request("POST", &path, None).await.0, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(service.request("GET", &path, None).await.0, StatusCode::OK);
     service.app.file_key = None;
     let router = api::finish(crate::router(service.app.clone()), service.app.api.clone());
     let request = Request::get(&path).body(Body::empty()).unwrap();

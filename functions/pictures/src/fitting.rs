@@ -75,6 +75,6 @@ pub(crate) fn fitted(bytes: Vec<u8>, mime: MimeType, bounds: PictureBounds) -> R
     // Resized before rotated, because rotating makes a copy.
     let mut upright = shrink::to_side(pixels, bounds.max_side);
     upright.apply_orientation(orientation);
-    let output = fit::Wanted { png: mime == MimeType::Png, profile, bounds };
+    let output = fit::FitTarget { png: mime == MimeType::Png, profile, bounds };
     output.encode(borders::shrink_for_borders(upright, bounds))
 }

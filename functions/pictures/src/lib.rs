@@ -38,7 +38,7 @@ pub struct Unreadable(String);
 /// Handles the requests of a batch, which has one message.
 ///
 /// If our store fails, the request is dropped, and the requester sends it again.
-pub async fn answer(bucket: &Bucket, event: SqsEvent) -> Result<(), Unreadable> {
+pub async fn handle(bucket: &Bucket, event: SqsEvent) -> Result<(), Unreadable> {
     for message in event.records {
         let request = request(&message)?;
         if let Err(error) = fit(bucket, &request, &coming(&message)).await {
@@ -112,7 +112,7 @@ async fn resize_file(bucket: &Bucket, request: &PictureRequest) -> Result<Pictur
     let refused = |reason: String| PictureResult::Refused { reason };
     let path = request.file.to_string();
     let deleted = || refused("the file no longer exists; upload it again".to_owned());
-    let Some(metadata) = bucket.look(&path, 1).await? else { return Ok(deleted()) };
+    let Some(metadata) = bucket.head(&path, 1).await? else { return Ok(deleted()) };
     if MAX_FILE_BYTES < metadata.size_bytes {
         let (max, size) = (human_size(MAX_FILE_BYTES), human_size(metadata.size_bytes));
         return Ok(refused(format!("the file has {size}; at most {max} can be resized. Upload a smaller one")));

@@ -10,7 +10,7 @@ async fn main() -> Result<(), Error> {
     let bucket = Bucket::new(&aws, &Config::from_env()?.bucket);
 
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
-        pictures::answer(&bucket, event.payload).await?;
+        pictures::handle(&bucket, event.payload).await?;
         Ok::<_, Error>(())
     }))
     .await

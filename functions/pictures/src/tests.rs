@@ -43,7 +43,7 @@ fn first() -> MessageReceipt {
 
 async fn handle_and_read_result(store: &TestBucket, request: &PictureRequest, received: u32) -> Option<PictureResult> {
     let event = message(serde_json::to_string(request).unwrap(), received);
-    answer(&store.bucket, event).await.unwrap();
+    handle(&store.bucket, event).await.unwrap();
     store.bucket.picture(request).await.unwrap()
 }
 
@@ -115,7 +115,7 @@ async fn message_that_was_never_started_may_be_redelivered_often() {
 async fn invalid_message_fails() {
     let store = TestBucket::start().await;
     for body in ["", "not a request", "{}", r#"{"file":"../7/42.png","bounds":{"max_bytes":1,"max_side":1}}"#] {
-        assert!(answer(&store.bucket, message(body.to_owned(), 1)).await.is_err(), "{body}");
+        assert!(handle(&store.bucket, message(body.to_owned(), 1)).await.is_err(), "{body}");
     }
     assert_eq!(store.files(), Vec::<String>::new());
 }
@@ -142,6 +142,6 @@ async fn store_failure_drops_the_request_without_a_result() {
     std::fs::write(store.folder.path().join("media/derived"), b"").unwrap();
 
     let event = message(serde_json::to_string(&request).unwrap(), 1);
-    assert!(answer(&store.bucket, event).await.is_ok());
+    assert!(handle(&store.bucket, event).await.is_ok());
     assert!(fit(&store.bucket, &request, &first()).await.is_err());
 }

@@ -1,6 +1,6 @@
 //! `/account/posts/{post}/attempts`: what each call to a platform did for a post, newest first.
 
-use api::page::{Page, PageResult, Part, day};
+use api::page::{AccountPage, Page, PageResult, day};
 use api::{Segments, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -44,7 +44,7 @@ pub(crate) async fn show_attempts(
         attempts: attempts.iter().take(SHOWN).map(|it| AttemptRow::new(it, &post)).collect(),
         is_cut: SHOWN < attempts.len(),
     };
-    Ok(Page::render("Attempts", &page)?.signed_in(&session).with_account_navigation(Part::Posts))
+    Ok(Page::render("Attempts", &page)?.signed_in(&session).with_account_navigation(AccountPage::Posts))
 }
 
 impl<'a> AttemptRow<'a> {

@@ -51,7 +51,7 @@ pub(crate) struct NewPostBody {
 #[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
 pub(crate) enum PostTime {
     At(#[schema(inline)] Instant),
-    AtOnce(#[schema(inline)] AtOnce),
+    PublishNow(#[schema(inline)] PublishNow),
 }
 
 /// A date and a time with an offset (RFC 3339).
@@ -63,7 +63,7 @@ pub(crate) struct Instant(String);
 /// Publish now. A repeated request with the same `idempotency-key` is still the same request.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum AtOnce {
+pub(crate) enum PublishNow {
     Now,
 }
 

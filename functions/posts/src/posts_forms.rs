@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn page_error_has_no_field_names() {
-        for (field, message, told) in [
+        for (field, message, expected) in [
             (
                 "platforms.0.connected_account_id",
                 "platforms.0.connected_account_id needs reconnection; connect the account again first",
@@ -174,7 +174,7 @@ mod tests {
                 "Bluesky accepts at most 300 characters; this text has 301.",
             ),
         ] {
-            assert_eq!(to_sentence(field, message), told);
+            assert_eq!(to_sentence(field, message), expected);
         }
     }
 }

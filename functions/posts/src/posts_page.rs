@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use api::SignedIn;
-use api::page::{Asked, Page, PageResult, Part, day};
+use api::page::{AccountPage, Page, PageQuery, PageResult, day};
 use askama::Template;
 use axum::extract::State;
 use chrono::NaiveDate;
@@ -72,7 +72,7 @@ struct Day {
 pub(crate) async fn show_posts(
     State(app): State<App>,
     session: SignedIn,
-    Asked(query): Asked<PostsQuery>,
+    PageQuery(query): PageQuery<PostsQuery>,
 ) -> PageResult<Page> {
     let (store, now) = (&app.api.store, app.api.clock.now());
     let page = query.page.map_or(1, NonZeroU32::get);
@@ -90,7 +90,7 @@ pub(crate) async fn show_posts(
         before: page.checked_sub(1).filter(|it| *it != 0),
         after: (u64::from(page) * PER_PAGE < total).then(|| page + 1),
     };
-    Ok(Page::render("Your posts", &page)?.signed_in(&session).with_account_navigation(Part::Posts))
+    Ok(Page::render("Your posts", &page)?.signed_in(&session).with_account_navigation(AccountPage::Posts))
 }
 
 /// The posts of a page, and the number of posts on all pages.

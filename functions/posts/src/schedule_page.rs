@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use api::page::{Page, PageForm, PageResult, Part};
+use api::page::{AccountPage, Page, PageForm, PageResult};
 use api::{ClientIp, Segments, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -85,7 +85,7 @@ pub(crate) async fn show_schedule(
         revision: post.revision,
         targets: post.targets.iter().map(|it| TargetCard::new(&post, it, &context.accounts, &links)).collect(),
     };
-    Ok(Page::render("Schedule a post", &page)?.signed_in(&session).with_account_navigation(Part::Posts))
+    Ok(Page::render("Schedule a post", &page)?.signed_in(&session).with_account_navigation(AccountPage::Posts))
 }
 
 /// Schedules a draft as the page showed it.

@@ -2,7 +2,7 @@
 
 use api::{FieldValue, Fields};
 use domain::webhook::{EndpointUrl, EventKind};
-use egress::{Refusal, Schemes};
+use egress::{EgressError, Schemes};
 
 use crate::App;
 
@@ -37,9 +37,9 @@ pub(crate) fn url(app: &App, fields: &mut Fields) -> FieldValue<EndpointUrl> {
 
 /// The reason why a URL may not be called; if the URL looks like one of a local machine, with the
 /// command that forwards events to it.
-fn local_hint(refusal: Refusal) -> String {
+fn local_hint(refusal: EgressError) -> String {
     match refusal {
-        Refusal::Scheme | Refusal::Port | Refusal::NotPublic => {
+        EgressError::Scheme | EgressError::Port | EgressError::NotPublic => {
             format!("{refusal}. To receive events on your own machine, run: social listen")
         }
         refusal => refusal.to_string(),

@@ -34,7 +34,7 @@ use tower::ServiceExt;
 use crate::{App, HttpEndpointClient, SigningKeys, egress_clients};
 
 #[derive(Clone, Debug)]
-pub(crate) struct Got {
+pub(crate) struct ReceivedMessage {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
@@ -66,7 +66,7 @@ impl EventBus for Sent {
 
 #[derive(Clone)]
 struct ReceivingServer {
-    got: Arc<Mutex<Vec<Got>>>,
+    got: Arc<Mutex<Vec<ReceivedMessage>>>,
     answers: Arc<Mutex<Responder>>,
 }
 
@@ -130,12 +130,12 @@ impl Harness {
     }
 
     /// Sets the response of the endpoint.
-    pub(crate) fn answer(&self, response: Responder) {
+    pub(crate) fn respond_with(&self, response: Responder) {
         *self.endpoint.answers.lock().unwrap() = response;
     }
 
     /// Takes the messages that the endpoint received since the last call.
-    pub(crate) fn got(&self) -> Vec<Got> {
+    pub(crate) fn got(&self) -> Vec<ReceivedMessage> {
         std::mem::take(&mut self.endpoint.got.lock().unwrap())
     }
 
@@ -252,7 +252,7 @@ impl Harness {
 async fn receive(State(endpoint): State<ReceivingServer>, request: axum::extract::Request) -> response::Response {
     let (head, body) = request.into_parts();
     let body = body.collect().await.unwrap().to_bytes().to_vec();
-    endpoint.got.lock().unwrap().push(Got { headers: head.headers, body });
+    endpoint.got.lock().unwrap().push(ReceivedMessage { headers: head.headers, body });
     let answers = *endpoint.answers.lock().unwrap();
     answers()
 }

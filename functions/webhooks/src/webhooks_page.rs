@@ -1,7 +1,7 @@
 //! `/account/webhooks`: the user's endpoints, their status, and their recent deliveries.
 
 use api::SignedIn;
-use api::page::{Asked, Page, PageResult, Part, date, date_and_time, distance};
+use api::page::{AccountPage, Page, PageQuery, PageResult, date, date_and_time, distance};
 use askama::Template;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
@@ -78,7 +78,7 @@ struct DeliveryRow {
 pub(crate) async fn show_webhooks(
     State(app): State<App>,
     session: SignedIn,
-    Asked(query): Asked<WebhooksQuery>,
+    PageQuery(query): PageQuery<WebhooksQuery>,
 ) -> PageResult<Page> {
     let (store, now) = (&app.api.store, app.api.clock.now());
     let records = store.webhooks(session.user).await?;
@@ -88,7 +88,7 @@ pub(crate) async fn show_webhooks(
         Ok::<_, storage::StorageError>(WebhookRow::new(endpoint, &deliveries, now))
     });
     let page = WebhooksPage { csrf: session.csrf(), done: query.done, webhooks: try_join_all(rows).await? };
-    Ok(Page::render("Your webhooks", &page)?.signed_in(&session).with_account_navigation(Part::Webhooks))
+    Ok(Page::render("Your webhooks", &page)?.signed_in(&session).with_account_navigation(AccountPage::Webhooks))
 }
 
 impl WebhookRow {
@@ -165,7 +165,7 @@ mod tests {
     async fn page_shows_response_of_the_last_attempt() {
         let harness = Harness::new().await;
         harness.webhook().await;
-        harness.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
+        harness.respond_with(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
         harness.app.fan_out(&harness.event(1)).await.unwrap();
         harness.work().await;
 

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
-use client::{Error, Refusal};
+use client::{Error, ErrorResponse};
 use thiserror::Error;
 
 use crate::plain::plain_lines;
@@ -32,7 +32,7 @@ pub(crate) enum CliError {
 
 impl CliError {
     /// Prints the error and returns the exit code.
-    pub(crate) fn tell(&self) -> ExitCode {
+    pub(crate) fn report(&self) -> ExitCode {
         if !matches!(self, Self::NobodyReads) {
             let _ = writeln!(io::stderr(), "social: {}", plain_lines(&self.to_string()));
         }
@@ -66,7 +66,7 @@ impl From<Error> for CliError {
 }
 
 /// The message of a refused request; internal errors also get the request id.
-fn refusal_message(refusal: &Refusal) -> String {
+fn refusal_message(refusal: &ErrorResponse) -> String {
     let printed = plain_lines(&refusal.to_string());
     match &refusal.request_id {
         Some(id) if 500 <= refusal.status => format!("{printed} (request {id})"),

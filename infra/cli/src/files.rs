@@ -25,11 +25,11 @@ pub(crate) struct Medium {
     /// As the user wrote it.
     said: String,
     mime_type: &'static str,
-    from: From,
+    from: MediaSource,
 }
 
 #[derive(Clone, Debug)]
-enum From {
+enum MediaSource {
     Url,
     /// A file with its size in bytes, and a hash of them.
     Here {
@@ -41,46 +41,46 @@ enum From {
 
 impl Medium {
     /// Checks a file; its path is relative to `folder`.
-    pub(crate) fn look(input: &str, folder: &Path) -> Result<Self, CliError> {
+    pub(crate) fn inspect(input: &str, folder: &Path) -> Result<Self, CliError> {
         let wrong = |why: &dyn std::fmt::Display| CliError::Usage(format!("{}: {why}", plain(input)));
         let is_url = input.starts_with("https://") || input.starts_with("http://");
         let file_name = if is_url { input.split(['?', '#']).next().unwrap_or(input) } else { input };
         let known = "unsupported file type; use .jpg, .png, .gif, .webp, .mp4 or .mov";
         let mime_type = mime_type(Path::new(file_name)).ok_or_else(|| wrong(&known))?;
         if is_url {
-            return Ok(Self { said: input.to_owned(), mime_type, from: From::Url });
+            return Ok(Self { said: input.to_owned(), mime_type, from: MediaSource::Url });
         }
         let path = folder.join(input);
         let (size, hash) = size_and_hash(&path).map_err(|it| wrong(&it))?;
         if size == 0 {
             return Err(wrong(&"the file is empty"));
         }
-        Ok(Self { said: input.to_owned(), mime_type, from: From::Here { path, size, hash } })
+        Ok(Self { said: input.to_owned(), mime_type, from: MediaSource::Here { path, size, hash } })
     }
 
     /// Uploads the file or lets the service fetch it. Returns the path for the post. One key returns
     /// one path for a day.
     pub(crate) async fn send(&self, client: &Client, key: &str) -> Result<String, CliError> {
-        let From::Here { path, size, hash } = &self.from else {
+        let MediaSource::Here { path, size, hash } = &self.from else {
             let url = Some(self.said.clone());
             let medium =
                 CreateMedium { mime_type: self.mime_type.to_owned(), source_url: url, ..CreateMedium::default() };
-            let answer =
+            let response =
                 client.create_medium(&medium, Some(&derive_key(&[key, &self.said])?)).await.map_err(upload_error)?;
-            return Ok(answer.path().to_owned());
+            return Ok(response.path().to_owned());
         };
         let medium =
             CreateMedium { mime_type: self.mime_type.to_owned(), size: Some(*size), ..CreateMedium::default() };
         for again in ["", "again"] {
-            let answer =
+            let response =
                 client.create_medium(&medium, Some(&derive_key(&[key, hash, again])?)).await.map_err(upload_error)?;
-            let MediumView::Presigned(target) = &answer.value else {
+            let MediumView::Presigned(target) = &response.value else {
                 return Err(CliError::Failed("the service returned no upload URL".to_owned()));
             };
             match self.put(client, target, path, *size).await {
                 // An upload URL of hours ago has expired. If the upload succeeded, the file keeps its
                 // path, because a post under the same key must have the same body.
-                Err(Error::Refused(_)) if answer.replayed && again.is_empty() => {
+                Err(Error::Refused(_)) if response.replayed && again.is_empty() => {
                     if is_uploaded(client, &target.path).await? {
                         return Ok(target.path.clone());
                     }
@@ -218,12 +218,12 @@ mod tests {
         std::fs::write(folder.path().join("a.PNG"), "picture").unwrap();
         std::fs::write(folder.path().join("empty.png"), "").unwrap();
 
-        let medium = Medium::look("a.PNG", folder.path()).unwrap();
+        let medium = Medium::inspect("a.PNG", folder.path()).unwrap();
         assert_eq!(medium.mime_type, "image/png");
-        assert!(matches!(medium.from, From::Here { size: 7, .. }));
-        assert_eq!(Medium::look("https://example.com/a.jpg?b=c.d", folder.path()).unwrap().mime_type, "image/jpeg");
+        assert!(matches!(medium.from, MediaSource::Here { size: 7, .. }));
+        assert_eq!(Medium::inspect("https://example.com/a.jpg?b=c.d", folder.path()).unwrap().mime_type, "image/jpeg");
         for wrong in ["empty.png", "missing.png", "a.txt", "a", "https://example.com/a"] {
-            let error = Medium::look(wrong, folder.path()).unwrap_err();
+            let error = Medium::inspect(wrong, folder.path()).unwrap_err();
             assert_eq!(error.code(), 2, "{error}");
             assert!(error.to_string().starts_with(wrong), "{error}");
         }

@@ -17,12 +17,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use client::{Client, Connection, Error, ListConnections, NewPost, Refusal, RetryPolicy};
+use client::{Client, Connection, Error, ErrorResponse, ListConnections, NewPost, RetryPolicy};
 use indicatif::ProgressBar;
 
 use self::line::{Broken, Line, lines};
 use self::plan::Plan;
-use self::report::{Before, Report, What};
+use self::report::{Before, LineOutcome, Report};
 use crate::arguments::Import;
 use crate::error::CliError;
 use crate::export::{for_each_post, format};
@@ -205,12 +205,12 @@ impl Importer<'_> {
 
     /// Sends a line for the first time, or `again` after an unknown outcome.
     async fn send(&mut self, line: &Line, post: NewPost, again: bool) -> Result<(), CliError> {
-        self.report.write(line, What::Sending { body: Box::new(post.clone()) })?;
+        self.report.write(line, LineOutcome::Sending { body: Box::new(post.clone()) })?;
         let error = match self.client.create_post(&post, Some(line.key())).await {
             Ok(made) => {
                 self.sums.posted += 1;
                 let (status, scheduled_at) = (made.status.clone(), made.scheduled_at);
-                return self.tell(line, What::Posted { post: made.id, status, scheduled_at });
+                return self.report_line(line, LineOutcome::Posted { post: made.id, status, scheduled_at });
             }
             Err(error) => error,
         };
@@ -230,7 +230,8 @@ impl Importer<'_> {
             // Nothing changed, and the next lines would fail too.
             Error::Refused(_) | Error::NotSignedIn(_) | Error::Unreachable(_) => {
                 if !again {
-                    self.report.write(line, What::Refused { field: String::new(), message: error.to_string() })?;
+                    self.report
+                        .write(line, LineOutcome::Refused { field: String::new(), message: error.to_string() })?;
                 }
                 Err(if error.status() == Some(429) { CliError::Failed(error.to_string()) } else { error.into() })
             }
@@ -256,19 +257,19 @@ impl Importer<'_> {
         self.sums.broken += 1;
         self.print_error(broken.number, &broken.field, &broken.why);
         let Some(line) = line.filter(|_| !self.arguments.dry_run) else { return Ok(()) };
-        self.tell(line, What::Refused { field: broken.field.clone(), message: broken.why.clone() })
+        self.report_line(line, LineOutcome::Refused { field: broken.field.clone(), message: broken.why.clone() })
     }
 
     fn refused(&mut self, line: &Line, field: &str, message: &str) -> Result<(), CliError> {
         self.sums.refused += 1;
         self.print_error(line.number, field, message);
-        self.tell(line, What::Refused { field: field.to_owned(), message: message.to_owned() })
+        self.report_line(line, LineOutcome::Refused { field: field.to_owned(), message: message.to_owned() })
     }
 
     fn unknown(&mut self, line: &Line, message: &str) -> Result<(), CliError> {
         self.sums.unknown += 1;
         self.print_error(line.number, "", message);
-        self.tell(line, What::Unknown { message: message.to_owned() })
+        self.report_line(line, LineOutcome::Unknown { message: message.to_owned() })
     }
 
     fn report_too_old(&mut self, line: &Line, since: DateTime<Utc>) {
@@ -283,7 +284,7 @@ impl Importer<'_> {
     }
 
     /// Writes the result of a line to the report.
-    fn tell(&mut self, line: &Line, what: What) -> Result<(), CliError> {
+    fn report_line(&mut self, line: &Line, what: LineOutcome) -> Result<(), CliError> {
         let written = self.report.write(line, what)?;
         if self.session.json {
             // The report has the result, so a closed pipe does not stop the import.
@@ -338,7 +339,7 @@ impl Importer<'_> {
 /// Whether a refusal proves that no post of this line exists. The service looks up the key before it
 /// validates a post; an earlier refusal says nothing about an attempt whose response was lost. A key
 /// that was used with another body has a post, and one that is in use (409) may get one.
-fn has_no_post(refusal: &Refusal, again: bool) -> bool {
+fn has_no_post(refusal: &ErrorResponse, again: bool) -> bool {
     let is_used = refusal.errors.contains_key("idempotency-key") || refusal.status == 409;
     !is_used && (!again || refusal.status == 422)
 }
@@ -361,10 +362,10 @@ mod tests {
 
     #[test]
     fn only_a_validated_post_proves_that_no_post_exists() {
-        let refusal = |status, field: &str| Refusal {
+        let refusal = |status, field: &str| ErrorResponse {
             status,
             errors: [(field.to_owned(), vec!["is not right".to_owned()])].into(),
-            ..Refusal::default()
+            ..ErrorResponse::default()
         };
         for (status, field, first, again) in [
             (422, "content", true, true),

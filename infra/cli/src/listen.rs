@@ -29,7 +29,7 @@ const TRIES: u64 = 3;
 
 /// Forwards events until the process ends.
 pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), CliError> {
-    let webhook = which(session, arguments.webhook).await?;
+    let webhook = choose_webhook(session, arguments.webhook).await?;
     let receiver =
         arguments.forward.as_deref().map(|it| LocalReceiver::new(it, arguments.secret.as_deref())).transpose()?;
     let mut seen = SeenDeliveries::default();
@@ -49,12 +49,12 @@ pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), Cli
         };
         for delivery in fresh {
             seen.note(&delivery);
-            tell(receiver.as_ref(), &delivery).await?;
+            forward(receiver.as_ref(), &delivery).await?;
         }
     }
 }
 
-async fn which(session: &Session, wanted_id: Option<u64>) -> Result<u64, CliError> {
+async fn choose_webhook(session: &Session, wanted_id: Option<u64>) -> Result<u64, CliError> {
     if let Some(id) = wanted_id {
         let webhook = session.client.show_webhook(id).await?;
         explain(&webhook);
@@ -113,7 +113,7 @@ impl SeenDeliveries {
     }
 }
 
-async fn tell(receiver: Option<&LocalReceiver>, delivery: &WebhookDelivery) -> Result<(), CliError> {
+async fn forward(receiver: Option<&LocalReceiver>, delivery: &WebhookDelivery) -> Result<(), CliError> {
     let payload = serde_json::to_string(&delivery.payload).map_err(|it| CliError::Failed(it.to_string()))?;
     let Some(receiver) = receiver else { return output::line(&payload) };
     let result = receiver.send(&delivery.id, payload).await;

@@ -36,7 +36,7 @@ async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(arguments).await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.tell(),
+        Err(failure) => failure.report(),
     }
 }
 

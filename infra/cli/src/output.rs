@@ -17,7 +17,7 @@ pub(crate) fn notice(text: &str) {
 
 /// Prints the result of a change. If printing fails, the exit code must not say that nothing
 /// changed.
-pub(crate) fn done(text: &str) -> Result<(), CliError> {
+pub(crate) fn print_done(text: &str) -> Result<(), CliError> {
     line(text).map_err(|failure| match failure {
         CliError::Failed(why) => {
             CliError::Unknown(format!("the change succeeded, but its result could not be printed: {why}"))

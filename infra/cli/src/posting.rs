@@ -31,7 +31,7 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
     let content = text(arguments.text.as_deref())?;
     let at = arguments.at.as_deref().map(|it| time(it, arguments.key.is_some())).transpose()?;
     let options = PostOption::read_all(&arguments.options)?;
-    let files = look(&arguments.media, arguments.alt.len())?;
+    let files = inspect_all(&arguments.media, arguments.alt.len())?;
     let key = key(arguments.key.as_deref())?;
 
     let platforms = targets(session, &arguments.to, &options).await?;
@@ -42,8 +42,8 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
         return dry_run(session, &post).await;
     }
     match session.client.create_post(&post, Some(&key)).await {
-        Ok(answer) if session.json => output::done(&answer.json),
-        Ok(answer) => output::done(&made(&answer, scheduled_at == Some(PostTime::Now))),
+        Ok(response) if session.json => output::print_done(&response.json),
+        Ok(response) => output::print_done(&made(&response, scheduled_at == Some(PostTime::Now))),
         Err(error @ (Error::Unknown(_) | Error::Unreadable(_))) => {
             let time = at.map(|it| format!(" --at {it}")).unwrap_or_default();
             let again = format!("run the same command with --key {key}{time}; it creates the post only once");
@@ -91,11 +91,11 @@ pub(crate) fn local(at: DateTime<Utc>) -> String {
 }
 
 async fn dry_run(session: &Session, post: &NewPost) -> Result<(), CliError> {
-    let answer = session.client.validate_post(post).await?;
+    let response = session.client.validate_post(post).await?;
     if session.json {
-        return output::line(&answer.json);
+        return output::line(&response.json);
     }
-    for warning in &answer.warnings {
+    for warning in &response.warnings {
         notice(&format!("warning: {}", plain_lines(&warning.message)));
     }
     output::line("The post is valid; nothing was created")
@@ -126,11 +126,11 @@ fn key(argument: Option<&str>) -> Result<IdempotencyKey, CliError> {
 }
 
 /// The files, checked.
-pub(crate) fn look(inputs: &[String], alt_text_count: usize) -> Result<Vec<Medium>, CliError> {
+pub(crate) fn inspect_all(inputs: &[String], alt_text_count: usize) -> Result<Vec<Medium>, CliError> {
     if inputs.len() < alt_text_count {
         return Err(CliError::Usage("more --alt than --media: each alt text belongs to a file".to_owned()));
     }
-    inputs.iter().map(|it| Medium::look(it, Path::new(""))).collect()
+    inputs.iter().map(|it| Medium::inspect(it, Path::new(""))).collect()
 }
 
 /// Uploads the files and returns the media of the post.

@@ -8,7 +8,7 @@ use crate::arguments::{Edit, ListArguments, PostsCommand};
 use crate::error::CliError;
 use crate::output::{self, beginning, plain, plain_lines};
 use crate::posting::options::PostOption;
-use crate::posting::{entry_name, local, look, send, targets, text, time};
+use crate::posting::{entry_name, inspect_all, local, send, targets, text, time};
 use crate::session::Session;
 
 pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), CliError> {
@@ -29,7 +29,7 @@ pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), 
         }
         PostsCommand::Delete { id, if_match } => {
             session.client.delete_post(id, if_match).await?;
-            output::done(&format!("Post {id} is deleted"))
+            output::print_done(&format!("Post {id} is deleted"))
         }
     }
 }
@@ -117,7 +117,7 @@ fn show(post: &Post) -> Result<(), CliError> {
 async fn edit(session: &Session, arguments: Edit) -> Result<(), CliError> {
     let at = arguments.at.as_deref().map(|it| time(it, false)).transpose()?;
     let options = PostOption::read_all(&arguments.options)?;
-    let files = look(&arguments.media, arguments.alt.len())?;
+    let files = inspect_all(&arguments.media, arguments.alt.len())?;
     let content = arguments.text.as_deref().map(|it| text(Some(it))).transpose()?;
     let platforms = if arguments.to.is_empty() { None } else { Some(targets(session, &arguments.to, &options).await?) };
     let key = format!("edit {} {}", arguments.id, Utc::now().timestamp_millis());
@@ -135,7 +135,7 @@ async fn edit(session: &Session, arguments: Edit) -> Result<(), CliError> {
 async fn change(session: &Session, id: u64, changes: &PostChanges, revision: Option<u64>) -> Result<(), CliError> {
     let post = session.client.change_post(id, changes, revision).await?;
     if session.json {
-        return output::done(&post.json);
+        return output::print_done(&post.json);
     }
     let at = post.scheduled_at.map(|it| format!(" for {}", local(it.0))).unwrap_or_default();
     let status = match post.status.as_str() {
@@ -144,5 +144,5 @@ async fn change(session: &Session, id: u64, changes: &PostChanges, revision: Opt
         "failed" => "has failed".to_owned(),
         other => format!("is {}", plain(other)),
     };
-    output::done(&format!("Post {id} {status}{at}"))
+    output::print_done(&format!("Post {id} {status}{at}"))
 }

@@ -3,7 +3,7 @@
 use std::env;
 use std::time::Duration;
 
-use client::{Base, Client, InvalidBaseUrl};
+use client::{BaseUrl, Client, InvalidBaseUrl};
 use secrecy::SecretString;
 
 use crate::arguments::Common;
@@ -41,12 +41,12 @@ impl Session {
 fn token_from_profile(
     common: &Common,
     profile: Option<&Profile>,
-    base: &Base,
+    base: &BaseUrl,
 ) -> Result<(SecretString, Source), CliError> {
     let origin = base.origin();
     let missing = || CliError::NotSignedIn(format!("not signed in at {origin}; run `social login --url {origin}`"));
     let profile = profile.ok_or_else(missing)?;
-    if Base::parse(&profile.url).map_err(|it| usage_error(&it))?.origin() != origin {
+    if BaseUrl::parse(&profile.url).map_err(|it| usage_error(&it))?.origin() != origin {
         return Err(missing());
     }
     let (token, stored) = profile.token(&common.profile)?.ok_or_else(missing)?;
@@ -77,13 +77,13 @@ pub(crate) fn visitor(common: &Common) -> Result<Client, CliError> {
 }
 
 fn client_at(address: &str) -> Result<Client, CliError> {
-    let base = Base::parse(address).map_err(|it| usage_error(&it))?;
+    let base = BaseUrl::parse(address).map_err(|it| usage_error(&it))?;
     check_encrypted(&base)?;
     Ok(Client::new(http(base.is_this_machine())?, base, None))
 }
 
 /// Rejects URLs over which others could read the token.
-fn check_encrypted(base: &Base) -> Result<(), CliError> {
+fn check_encrypted(base: &BaseUrl) -> Result<(), CliError> {
     if base.is_secure() {
         return Ok(());
     }

@@ -77,7 +77,7 @@ async fn wait_for_approval(client: &Client, device: &DeviceAuthorization) -> Res
     while Instant::now() < ends {
         tokio::time::sleep(interval).await;
         let error = match client.exchange_device_code(&device.device_code).await {
-            Ok(answer) => return Ok(answer.value.access_token),
+            Ok(response) => return Ok(response.value.access_token),
             Err(error) => error,
         };
         match error.refusal().and_then(|it| it.code.as_deref()) {

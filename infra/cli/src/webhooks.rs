@@ -11,7 +11,7 @@ use crate::session::Session;
 
 pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(), CliError> {
     let client = &session.client;
-    let print = |json: &str, words: String| output::done(if session.json { json } else { &words });
+    let print = |json: &str, words: String| output::print_done(if session.json { json } else { &words });
     match command {
         WebhooksCommand::List => list(session).await,
         WebhooksCommand::Create { endpoint, events } => {
@@ -42,7 +42,7 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
         }
         WebhooksCommand::Delete { id } => {
             client.delete_webhook(id).await?;
-            output::done(&format!("Webhook {id} is deleted"))
+            output::print_done(&format!("Webhook {id} is deleted"))
         }
         WebhooksCommand::Test { id } => {
             let delivery = client.test_webhook(id).await?;

@@ -17,7 +17,7 @@ use platforms::conformance::fake_platform::FakePlatform;
 use platforms::{AppCredentials, PlatformSettings, Registry, Setup, SetupError};
 use url::Url;
 
-use self::links::AtFake;
+use self::links::LinksToFake;
 
 /// The running fakes. Their state ends with this process.
 #[derive(Clone, Default)]
@@ -48,7 +48,7 @@ impl Fakes {
     }
 
     /// The adapters of a deployment. Links of adapters that call a fake lead to the fake's page.
-    pub(crate) fn registry<P: AtFake + ?Sized>(&self, setup: &Setup) -> Result<Registry<P>, SetupError> {
+    pub(crate) fn registry<P: LinksToFake + ?Sized>(&self, setup: &Setup) -> Result<Registry<P>, SetupError> {
         // It also refuses names of platforms that do not exist.
         let registry = Registry::new(setup)?;
         let Some(page) = &self.page else { return Ok(registry) };

@@ -67,7 +67,7 @@ impl RequestQueue {
 
 #[async_trait]
 impl Pictures for LocalPictures {
-    async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError> {
+    async fn request_picture(&self, request: &PictureRequest) -> Result<(), QueueError> {
         let message = format!("{:016x}", random_u64());
         self.enqueue(QueuedRequest { request: *request, coming: MessageReceipt { message, received: 1 } });
         Ok(())
@@ -83,14 +83,14 @@ impl LocalPictures {
             tokio::spawn(async move {
                 loop {
                     let brought = pictures.next().await;
-                    pictures.answer(&bucket, brought).await;
+                    pictures.respond(&bucket, brought).await;
                 }
             });
         }
         all
     }
 
-    async fn answer(&self, bucket: &Bucket, queued: QueuedRequest) {
+    async fn respond(&self, bucket: &Bucket, queued: QueuedRequest) {
         let (bucket, mut again) = (bucket.clone(), queued.clone());
         again.coming.received += 1;
         // A process of its own, as far as one can be had here.
@@ -165,12 +165,12 @@ mod tests {
     async fn users_with_few_pictures_are_served_fairly() {
         let pictures = LocalPictures::default();
         for number in 1..=5 {
-            pictures.ask(&request(&format!("media/7/{number}.png"))).await.unwrap();
+            pictures.request_picture(&request(&format!("media/7/{number}.png"))).await.unwrap();
         }
         pictures.next().await;
-        pictures.ask(&request("media/8/1.png")).await.unwrap();
-        pictures.ask(&request("media/9/1.png")).await.unwrap();
-        pictures.ask(&request("media/8/2.png")).await.unwrap();
+        pictures.request_picture(&request("media/8/1.png")).await.unwrap();
+        pictures.request_picture(&request("media/9/1.png")).await.unwrap();
+        pictures.request_picture(&request("media/8/2.png")).await.unwrap();
 
         let mut served = Vec::new();
         for _ in 0..7 {

@@ -180,7 +180,7 @@ mod tests {
 
     fn message(user: u64, revision: u64) -> DeliveryMessage {
         let user_id = UserId::new(user).unwrap();
-        DeliveryMessage { user_id, revision, ..DeliveryMessage::about(&a_delivery()) }
+        DeliveryMessage { user_id, revision, ..DeliveryMessage::for_delivery(&a_delivery()) }
     }
 
     fn taken(lanes: &UserQueues) -> Vec<(u64, u64)> {

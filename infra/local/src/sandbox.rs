@@ -5,6 +5,7 @@
 //! recognizes a repeated post, so a double publish is visible.
 
 mod accounts;
+mod api_error;
 mod authorize;
 mod caller;
 pub(crate) mod calls;
@@ -24,12 +25,11 @@ mod order_faults;
 pub(crate) mod pages;
 mod read_api;
 mod record_calls;
-mod refusal;
+mod sandbox_state;
 mod switches;
 #[cfg(test)]
 mod testing;
 mod timeline;
-mod sandbox_state;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,7 @@ impl Sandbox {
                 tempfile::tempdir().map_err(|source| SandboxError::Folder { path: std::env::temp_dir(), source })?;
             (Ledger::in_memory(), Calls::in_memory(), temporary.path().to_owned(), Some(temporary))
         };
-        media::remove_unknown_files(&media_dir, ledger.world())
+        media::remove_unknown_files(&media_dir, ledger.state())
             .map_err(|source| SandboxError::Folder { path: media_dir.clone(), source })?;
         Ok(Self(Arc::new(Inner {
             origin,
@@ -160,7 +160,7 @@ impl Sandbox {
     /// The public posts with this reference: id and time, the oldest first.
     pub(crate) fn public_posts_with_reference(&self, reference: &str) -> Vec<(usize, DateTime<Utc>)> {
         let ledger = self.ledger();
-        let posts = ledger.world().posts().iter().zip(1..);
+        let posts = ledger.state().posts().iter().zip(1..);
         posts.filter(|(post, _)| post.reference == reference).map(|(post, id)| (id, post.at)).collect()
     }
 

@@ -117,7 +117,7 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
     } else {
         Fakes::default()
     };
-    let addresses = Places { origin: &origin, outside: public_origin.as_deref(), hosts, secret: &secret };
+    let addresses = Addresses { origin: &origin, outside: public_origin.as_deref(), hosts, secret: &secret };
     let stack = Stack::open(options, fakes, addresses, data, folder).await?;
     serve(listeners, &stack.here);
     serve(outside_listeners, &stack.outside);
@@ -177,7 +177,7 @@ async fn open_database(
 }
 
 /// The addresses of this process, and the secret of its stores.
-struct Places<'a> {
+struct Addresses<'a> {
     /// On this machine.
     origin: &'a str,
     /// By `--origin`.
@@ -206,11 +206,11 @@ impl Stack {
     async fn open(
         options: &Options,
         fakes: Fakes,
-        addresses: Places<'_>,
+        addresses: Addresses<'_>,
         data: Option<&Path>,
         folder: &Path,
     ) -> Result<Self, LocalError> {
-        let Places { origin, outside, hosts, secret } = addresses;
+        let Addresses { origin, outside, hosts, secret } = addresses;
         let effective_origin = outside.unwrap_or(origin).to_owned();
         let clock = Clock::System;
         let ids = Ids::new(clock.clone());

@@ -52,7 +52,7 @@ pub struct Visitor {
 
 /// What the middleware found out about a request.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct RequestFacts {
     pub(crate) ip: IpAddr,
     pub(crate) at: DateTime<Utc>,
     pub(crate) token: Credential,
@@ -72,7 +72,7 @@ pub(crate) enum Credential {
     Unknown,
 }
 
-impl Seen {
+impl RequestFacts {
     fn check_rate_limit(&self) -> Result<(), ApiError> {
         match self.budget {
             None => Err(ApiError::Unavailable),
@@ -103,7 +103,7 @@ fn missing_scope_message(scope: Scope) -> String {
     }
 }
 
-fn seen(parts: &Parts) -> Result<&Seen, ApiError> {
+fn seen(parts: &Parts) -> Result<&RequestFacts, ApiError> {
     parts.extensions.get().ok_or_else(|| {
         tracing::error!("a route of the API was not completed with api::finish");
         ApiError::Internal
@@ -148,8 +148,8 @@ mod tests {
 
     use super::*;
 
-    fn seen(token: Credential, budget: Option<Budget>) -> Seen {
-        Seen { ip: [192, 0, 2, 1].into(), at: noon(), token, budget }
+    fn seen(token: Credential, budget: Option<Budget>) -> RequestFacts {
+        RequestFacts { ip: [192, 0, 2, 1].into(), at: noon(), token, budget }
     }
 
     #[test]

@@ -14,14 +14,14 @@ use domain::media::FileAddress;
 use http::header::{ACCEPT, CACHE_CONTROL};
 use http::{HeaderValue, Method, StatusCode};
 
-use self::counting::{Asked, Counting};
+use self::counting::{CountedRequest, Counting};
 use crate::Api;
 use crate::common_layers::{CommonLayers, RequestId, identified};
 use crate::error::{ApiError, message};
 use crate::limit::ClientIp;
 use crate::limit::memory::Memory;
 use crate::page::{self, PageError};
-use crate::session::{Found, SignedIn};
+use crate::session::{FoundSession, SignedIn};
 use crate::{cors, page::assets};
 
 /// The prefix of the API paths.
@@ -112,7 +112,7 @@ impl MiddlewareState {
 async fn counted(state: &MiddlewareState, mut request: Request, handler: Handler<'_>) -> Response {
     let (api, counter) = (&state.api, state.counting(state.api.clock.now()));
     // Boxed, because futures of the SDK are large.
-    let (context, usage) = Box::pin(counter.see(Asked::read(&request, &api.proxies))).await;
+    let (context, usage) = Box::pin(counter.count(CountedRequest::read(&request, &api.proxies))).await;
     let budget = context.budget;
     let origin = cors::allowed_origin(request.headers(), &api.allowed_origins);
     let is_preflight = origin.is_some() && cors::is_preflight(request.method(), request.headers());
@@ -158,7 +158,7 @@ async fn handle_page_request(state: &MiddlewareState, mut request: Request, hand
         Some(budget) if budget.over && is_page_route => PageError::too_many(budget.wait(counter.now)).into_response(),
         _ => {
             if let Some(session) = session {
-                request.extensions_mut().insert(Found(session));
+                request.extensions_mut().insert(FoundSession(session));
             }
             handler.run(request).await
         }

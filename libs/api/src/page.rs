@@ -1,9 +1,9 @@
 //! The layout of the pages, and the headers that keep scripts and frames of other sites out.
 
+mod account_page;
 pub(crate) mod assets;
 mod error;
 mod form;
-mod part;
 mod times;
 
 use askama::Template;
@@ -13,10 +13,10 @@ use http::header::{
 };
 use http::{HeaderValue, StatusCode};
 
+pub use account_page::AccountPage;
 pub(crate) use error::failed;
 pub use error::{PageError, PageResult};
-pub use form::{Asked, PageForm, parameters};
-pub use part::Part;
+pub use form::{PageForm, PageQuery, parameters};
 pub use times::{date, date_and_time, day, distance, time};
 
 /// A page: the HTML of a template within the layout.
@@ -31,7 +31,7 @@ pub struct Page {
     title: String,
     body: String,
     csrf: Option<String>,
-    part: Option<Part>,
+    account_page: Option<AccountPage>,
     is_wide: bool,
     shows_avatars: bool,
 }
@@ -42,7 +42,7 @@ struct Layout<'a> {
     title: &'a str,
     body: &'a str,
     csrf: Option<&'a str>,
-    part: Option<Part>,
+    account_page: Option<AccountPage>,
     is_wide: bool,
 }
 
@@ -59,7 +59,7 @@ impl Page {
             title: title.into(),
             body: body_html,
             csrf: None,
-            part: None,
+            account_page: None,
             is_wide: false,
             shows_avatars: false,
         }
@@ -77,8 +77,8 @@ impl Page {
     }
 
     /// Adds the navigation of the account pages.
-    pub fn with_account_navigation(mut self, section: Part) -> Self {
-        self.part = Some(section);
+    pub fn with_account_navigation(mut self, account_page: AccountPage) -> Self {
+        self.account_page = Some(account_page);
         self
     }
 
@@ -109,7 +109,7 @@ impl IntoResponse for Page {
             title: &self.title,
             body: &self.body,
             csrf: self.csrf.as_deref(),
-            part: self.part,
+            account_page: self.account_page,
             is_wide: self.is_wide,
         };
         match layout.render() {
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn user_text_is_escaped() {
         let page = Page::render("<b>", &Greeting { name: "<script>" }).unwrap();
-        let layout = Layout { title: &page.title, body: &page.body, csrf: None, part: None, is_wide: false };
+        let layout = Layout { title: &page.title, body: &page.body, csrf: None, account_page: None, is_wide: false };
         let html = layout.render().unwrap();
         assert!(!html.contains("<script") && !html.contains("<b>"), "{html}");
     }

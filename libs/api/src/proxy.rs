@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    fn told(headers: &[(&'static str, &'static str)]) -> Option<String> {
+    fn client_address(headers: &[(&'static str, &'static str)]) -> Option<String> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
@@ -108,12 +108,12 @@ mod tests {
     #[test]
     fn only_the_proxy_sets_the_address() {
         let address = ("cloudfront-viewer-address", "198.51.100.7:46532");
-        assert_eq!(told(&[PROVEN, address]).as_deref(), Some("198.51.100.7"));
-        assert_eq!(told(&[address]), None);
-        assert_eq!(told(&[("x-proxy-secret", "a guess"), address]), None);
-        assert_eq!(told(&[("x-proxy-secret", ""), address]), None);
-        assert_eq!(told(&[PROVEN]), None);
-        assert_eq!(told(&[PROVEN, ("x-forwarded-for", "198.51.100.7")]), None);
+        assert_eq!(client_address(&[PROVEN, address]).as_deref(), Some("198.51.100.7"));
+        assert_eq!(client_address(&[address]), None);
+        assert_eq!(client_address(&[("x-proxy-secret", "a guess"), address]), None);
+        assert_eq!(client_address(&[("x-proxy-secret", ""), address]), None);
+        assert_eq!(client_address(&[PROVEN]), None);
+        assert_eq!(client_address(&[PROVEN, ("x-forwarded-for", "198.51.100.7")]), None);
     }
 
     #[test]
@@ -131,8 +131,8 @@ mod tests {
         let forged = ("cloudfront-viewer-address", "203.0.113.1");
         let listed = ("cloudfront-viewer-address", "203.0.113.1, 198.51.100.7");
         let address = ("cloudfront-viewer-address", "198.51.100.7");
-        assert_eq!(told(&[PROVEN, forged, address]).as_deref(), Some("198.51.100.7"));
-        assert_eq!(told(&[PROVEN, listed]).as_deref(), Some("198.51.100.7"));
+        assert_eq!(client_address(&[PROVEN, forged, address]).as_deref(), Some("198.51.100.7"));
+        assert_eq!(client_address(&[PROVEN, listed]).as_deref(), Some("198.51.100.7"));
     }
 
     #[test]

@@ -141,11 +141,11 @@ where
 
 /// The session that the middleware found, a request extension.
 #[derive(Clone, Debug)]
-pub(crate) struct Found(pub(crate) Option<SignedIn>);
+pub(crate) struct FoundSession(pub(crate) Option<SignedIn>);
 
 async fn found(parts: &Parts, api: &Api) -> Result<Option<SignedIn>, StorageError> {
-    match parts.extensions.get::<Found>() {
-        Some(Found(session)) => Ok(session.clone()),
+    match parts.extensions.get::<FoundSession>() {
+        Some(FoundSession(session)) => Ok(session.clone()),
         None => SignedIn::find(api, &parts.headers).await,
     }
 }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use crate::error::chain;
-use crate::{ApiResponse, Client, Error, IdempotencyKey, Refusal, RetryPolicy};
+use crate::{ApiResponse, Client, Error, ErrorResponse, IdempotencyKey, RetryPolicy};
 
 /// The most bytes of a response. A page of a hundred of the largest posts is smaller.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
@@ -35,7 +35,7 @@ enum Attempt {
     /// 429: nothing happened, the service asks to wait.
     Limited {
         wait: Option<Duration>,
-        refusal: Refusal,
+        refusal: ErrorResponse,
     },
     /// The outcome is unknown: no response, or a 5xx.
     Unclear {
@@ -43,7 +43,7 @@ enum Attempt {
         why: String,
     },
     /// The API returned an error.
-    Refused(Refusal),
+    Refused(ErrorResponse),
 }
 
 impl<'a> Call<'a> {
@@ -94,7 +94,7 @@ impl<'a> Call<'a> {
     }
 
     /// For operations without a response body.
-    pub(crate) async fn done(self) -> Result<(), Error> {
+    pub(crate) async fn expect_success(self) -> Result<(), Error> {
         self.make().await.map(drop)
     }
 
@@ -148,7 +148,7 @@ impl<'a> Call<'a> {
     /// The final error. A refusal is certain unless an earlier call may have taken effect. With a
     /// key, the service replays an earlier success before it validates the request, so a 422 proves
     /// that nothing happened.
-    fn refused(&self, refusal: Refusal, unknown_outcome: Option<String>) -> Error {
+    fn refused(&self, refusal: ErrorResponse, unknown_outcome: Option<String>) -> Error {
         let is_certain_refusal = self.changes_nothing() || self.key.is_some() && refusal.status == 422;
         match unknown_outcome {
             Some(why) if !is_certain_refusal => {
@@ -207,7 +207,7 @@ fn classify(status: StatusCode, headers: &HeaderMap, json: String) -> Attempt {
     }
     let wait = RetryPolicy::asked_wait(headers);
     let request_id = headers.get("x-request-id").and_then(|it| it.to_str().ok()).map(ToOwned::to_owned);
-    let refusal = Refusal::read(status.as_u16(), request_id, json);
+    let refusal = ErrorResponse::read(status.as_u16(), request_id, json);
     match status {
         StatusCode::TOO_MANY_REQUESTS => Attempt::Limited { wait, refusal },
         it if it.is_server_error() => Attempt::Unclear { wait, why: refusal.message },

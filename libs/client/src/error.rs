@@ -11,10 +11,10 @@ use thiserror::Error;
 pub enum Error {
     /// 401: there is no token, or it is no longer valid. Nothing happened.
     #[error("{0}")]
-    NotSignedIn(Box<Refusal>),
+    NotSignedIn(Box<ErrorResponse>),
     /// The API refused. Nothing happened.
     #[error("{0}")]
-    Refused(Box<Refusal>),
+    Refused(Box<ErrorResponse>),
     /// Unknown outcome: there was no response, or none that is conclusive, after all attempts. The
     /// request may have taken effect.
     #[error("unknown outcome: {0}")]
@@ -30,7 +30,7 @@ pub enum Error {
 
 /// An error response of the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ErrorResponse {
     pub status: u16,
     /// The code for programs, such as `has_pending_posts`; `None` if the error has none.
     pub code: Option<String>,
@@ -56,7 +56,7 @@ struct ErrorBody {
 /// The most characters that are shown of a response that is not the API's own.
 const MAX_FOREIGN: usize = 200;
 
-impl Refusal {
+impl ErrorResponse {
     pub(crate) fn read(status: u16, request_id: Option<String>, json: String) -> Self {
         let body: ErrorBody = serde_json::from_str(&json).unwrap_or_default();
         let message = body.message.or(body.error_description).unwrap_or_else(|| {
@@ -67,7 +67,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ErrorResponse {
     /// The message, then the other validation errors, one on each line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
@@ -85,7 +85,7 @@ impl fmt::Display for Refusal {
 }
 
 impl Error {
-    pub fn refusal(&self) -> Option<&Refusal> {
+    pub fn refusal(&self) -> Option<&ErrorResponse> {
         match self {
             Self::NotSignedIn(it) | Self::Refused(it) => Some(it),
             Self::Unknown(_) | Self::Unreachable(_) | Self::Unreadable(_) => None,
@@ -119,7 +119,7 @@ mod tests {
         let json = r#"{"message":"content is required (and 1 more error)",
             "errors":{"content":["content is required"],"media.0":["media.0 is not a path"]}}"#;
 
-        let refusal = Refusal::read(422, None, json.to_owned());
+        let refusal = ErrorResponse::read(422, None, json.to_owned());
 
         assert_eq!(
             refusal.to_string(),
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn response_of_an_intermediary_is_shortened() {
-        let refusal = Refusal::read(502, None, format!("<html>\n{}", "x".repeat(999)));
+        let refusal = ErrorResponse::read(502, None, format!("<html>\n{}", "x".repeat(999)));
         assert!(refusal.message.starts_with("HTTP status 502: <html>x"));
         assert!(refusal.message.len() < 250);
     }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn error_code_is_kept() {
         let json = r#"{"error":"expired_token","error_description":"The device code has expired."}"#;
-        let refusal = Refusal::read(400, None, json.to_owned());
+        let refusal = ErrorResponse::read(400, None, json.to_owned());
         assert_eq!(
             (refusal.code.as_deref(), &*refusal.message),
             (Some("expired_token"), "The device code has expired.")

@@ -10,7 +10,7 @@
 //! println!("{} posts", posts.meta.total);
 //! ```
 
-mod base;
+mod base_url;
 mod call;
 mod contract;
 mod error;
@@ -25,9 +25,9 @@ use reqwest::Method;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 
-pub use self::base::{Base, InvalidBaseUrl};
+pub use self::base_url::{BaseUrl, InvalidBaseUrl};
 pub use self::contract::*;
-pub use self::error::{Error, Refusal};
+pub use self::error::{Error, ErrorResponse};
 pub use self::key::{IdempotencyKey, InvalidIdempotencyKey};
 pub use self::operations::{ListAttempts, ListConnections, ListDeliveries, ListPosts};
 pub use self::response::ApiResponse;
@@ -40,7 +40,7 @@ use self::call::Call;
 #[derive(Clone, Debug)]
 pub struct Client {
     http: reqwest::Client,
-    base: Base,
+    base: BaseUrl,
     token: Option<SecretString>,
     headers: HeaderMap,
     retry_policy: RetryPolicy,
@@ -48,7 +48,7 @@ pub struct Client {
 
 impl Client {
     /// `http` should follow no redirects, because the token is for this deployment only.
-    pub fn new(http: reqwest::Client, base_url: Base, token: Option<SecretString>) -> Self {
+    pub fn new(http: reqwest::Client, base_url: BaseUrl, token: Option<SecretString>) -> Self {
         Self { http, base: base_url, token, headers: HeaderMap::new(), retry_policy: RetryPolicy::default() }
     }
 
@@ -68,7 +68,7 @@ impl Client {
         Self { retry_policy, ..self }
     }
 
-    pub fn base(&self) -> &Base {
+    pub fn base(&self) -> &BaseUrl {
         &self.base
     }
 

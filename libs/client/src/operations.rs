@@ -83,7 +83,7 @@ impl Client {
 
     /// `connection.destroy`
     pub async fn delete_connection(&self, connection: u64) -> Result<(), Error> {
-        self.delete(&["connections", &connection.to_string()]).done().await
+        self.delete(&["connections", &connection.to_string()]).expect_success().await
     }
 
     /// `connection.show`
@@ -127,7 +127,7 @@ impl Client {
 
     /// `post.destroy`. Conditional on the revision, if there is one.
     pub async fn delete_post(&self, post: u64, revision: Option<u64>) -> Result<(), Error> {
-        self.delete(&["posts", &post.to_string()]).if_match(revision).done().await
+        self.delete(&["posts", &post.to_string()]).if_match(revision).expect_success().await
     }
 
     /// `post.show`
@@ -168,7 +168,7 @@ impl Client {
 
     /// `webhook.destroy`
     pub async fn delete_webhook(&self, webhook: u64) -> Result<(), Error> {
-        self.delete(&["webhooks", &webhook.to_string()]).done().await
+        self.delete(&["webhooks", &webhook.to_string()]).expect_success().await
     }
 
     /// `webhook.show`

@@ -4,7 +4,7 @@ use reqwest::Body;
 use reqwest::header::CONTENT_LENGTH;
 
 use crate::error::chain;
-use crate::{Client, Error, PresignedUpload, Refusal};
+use crate::{Client, Error, ErrorResponse, PresignedUpload};
 
 /// The most bytes that are read of an error response.
 const MAX_REFUSAL: usize = 64 * 1024;
@@ -39,6 +39,6 @@ impl Client {
         if response.status().is_server_error() {
             return Err(Error::Unreachable(format!("the upload failed with status {status}")));
         }
-        Err(Error::Refused(Box::new(Refusal::read(status, None, response_body))))
+        Err(Error::Refused(Box::new(ErrorResponse::read(status, None, response_body))))
     }
 }

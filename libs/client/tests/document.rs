@@ -106,7 +106,7 @@ types!(
 
 #[test]
 fn every_schema_has_a_type() {
-    // Errors are read into `Refusal`; values of one field are strings; the code exchange belongs to
+    // Errors are read into `ErrorResponse`; values of one field are strings; the code exchange belongs to
     // programs that open a browser.
     let otherwise = ["Error", "MimeType", "Scope", "CodeExchange", "OAuthToken"];
     let document = document();

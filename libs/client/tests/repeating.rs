@@ -10,7 +10,9 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use client::{Base, Client, Error, IdempotencyKey, ListPosts, NewPost, NewWebhook, PostChanges, PostTime, RetryPolicy};
+use client::{
+    BaseUrl, Client, Error, IdempotencyKey, ListPosts, NewPost, NewWebhook, PostChanges, PostTime, RetryPolicy,
+};
 use serde_json::json;
 
 /// How the server responds to one request.
@@ -39,7 +41,7 @@ impl Server {
         let router = Router::new().fallback(respond).with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         let retry_policy = RetryPolicy { first_wait: Duration::from_millis(1), ..RetryPolicy::default() };
-        let client = Client::new(reqwest::Client::new(), Base::parse(&origin).unwrap(), Some("sp_test".into()));
+        let client = Client::new(reqwest::Client::new(), BaseUrl::parse(&origin).unwrap(), Some("sp_test".into()));
         (server, client.with_retry_policy(retry_policy))
     }
 
@@ -191,7 +193,7 @@ async fn short_limit_is_waited_for_and_long_limit_is_an_error() {
 async fn unreachable_service_is_not_an_unknown_outcome() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let client = Client::new(reqwest::Client::new(), Base::parse(&format!("http://{closed}")).unwrap(), None);
+    let client = Client::new(reqwest::Client::new(), BaseUrl::parse(&format!("http://{closed}")).unwrap(), None);
     let quick = RetryPolicy { first_wait: Duration::from_millis(1), ..RetryPolicy::default() };
     let error = client.with_retry_policy(quick).create_post(&new_post(), None).await.unwrap_err();
     assert!(matches!(error, Error::Unreachable(_)), "{error}");

@@ -63,7 +63,7 @@ pub struct PresignedPut {
 
 /// Size and first bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct FileHead {
     /// Size of the whole file.
     pub size_bytes: u64,
     /// At most as many as requested.
@@ -71,7 +71,7 @@ pub struct Look {
 }
 
 /// The chunks of a file, or of a range of it.
-pub type Pieces = BoxStream<'static, Result<Bytes, BucketError>>;
+pub type ByteChunks = BoxStream<'static, Result<Bytes, BucketError>>;
 
 /// The media bucket.
 #[derive(Clone, Debug)]
@@ -143,7 +143,7 @@ impl Bucket {
 
     /// A file's size and first bytes, in one call; `None` if it does not exist. A `first_bytes`
     /// of 0 counts as 1.
-    pub async fn look(&self, key: &str, first_bytes: usize) -> Result<Option<Look>, BucketError> {
+    pub async fn head(&self, key: &str, first_bytes: usize) -> Result<Option<FileHead>, BucketError> {
         let last = first_bytes.max(1) - 1;
         let object = self.client.get_object().bucket(&self.name).key(key).range(format!("bytes=0-{last}")).send().await;
         let object = match object {
@@ -153,30 +153,30 @@ impl Bucket {
             }
             // The file is empty.
             Err(error) if is_out_of_range(&error) => {
-                return Ok(Some(Look { size_bytes: 0, first_bytes: Bytes::new() }));
+                return Ok(Some(FileHead { size_bytes: 0, first_bytes: Bytes::new() }));
             }
             Err(error) => return Err(BucketError::new(error)),
         };
         let range = object.content_range().and_then(|it| it.rsplit('/').next()?.parse().ok());
         let size_bytes = range.ok_or_else(|| BucketError(format!("S3 returned no size for {key}")))?;
         let first_bytes = object.body.collect().await.map_err(BucketError::new)?.into_bytes();
-        Ok(Some(Look { size_bytes, first_bytes }))
+        Ok(Some(FileHead { size_bytes, first_bytes }))
     }
 
     /// A file as a stream; `None` if it does not exist.
-    pub async fn open(&self, key: &str) -> Result<Option<Pieces>, BucketError> {
+    pub async fn open(&self, key: &str) -> Result<Option<ByteChunks>, BucketError> {
         Box::pin(self.get(key, None)).await
     }
 
     /// The part of a range that exists, as a stream; `None` if the file does not exist.
-    pub async fn open_range(&self, key: &str, range: Range<u64>) -> Result<Option<Pieces>, BucketError> {
+    pub async fn open_range(&self, key: &str, range: Range<u64>) -> Result<Option<ByteChunks>, BucketError> {
         if range.is_empty() {
             return Ok(Some(futures::stream::empty().boxed()));
         }
         Box::pin(self.get(key, Some(format!("bytes={}-{}", range.start, range.end - 1)))).await
     }
 
-    async fn get(&self, key: &str, range: Option<String>) -> Result<Option<Pieces>, BucketError> {
+    async fn get(&self, key: &str, range: Option<String>) -> Result<Option<ByteChunks>, BucketError> {
         let object = match self.client.get_object().bucket(&self.name).key(key).set_range(range).send().await {
             Ok(object) => object,
             Err(error) if error.as_service_error().is_some_and(GetObjectError::is_no_such_key) => {

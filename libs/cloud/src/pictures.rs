@@ -39,7 +39,7 @@ const REFUSAL_TYPE: &str = "application/json";
 #[async_trait]
 pub trait Pictures: Send + Sync {
     /// Requests a picture. Repeating a request is harmless.
-    async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError>;
+    async fn request_picture(&self, request: &PictureRequest) -> Result<(), QueueError>;
 }
 
 /// For programs that request no pictures.
@@ -48,7 +48,7 @@ pub struct NoPictureQueue;
 
 #[async_trait]
 impl Pictures for NoPictureQueue {
-    async fn ask(&self, _: &PictureRequest) -> Result<(), QueueError> {
+    async fn request_picture(&self, _: &PictureRequest) -> Result<(), QueueError> {
         Err(QueueError("this program requests no pictures".to_owned()))
     }
 }
@@ -67,7 +67,7 @@ impl SqsPictureQueue {
 
 #[async_trait]
 impl Pictures for SqsPictureQueue {
-    async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError> {
+    async fn request_picture(&self, request: &PictureRequest) -> Result<(), QueueError> {
         let body = serde_json::to_string(request).map_err(|it| QueueError(it.to_string()))?;
         let request_builder = self.client.send_message().queue_url(&self.url).message_body(body);
         // Makes the queue fair: many requests of one user do not delay those of others.

@@ -31,7 +31,7 @@ pub struct DeliveryMessage {
 }
 
 impl DeliveryMessage {
-    pub fn about(delivery: &Delivery) -> Self {
+    pub fn for_delivery(delivery: &Delivery) -> Self {
         Self {
             user_id: delivery.user_id,
             post_id: delivery.post_id,
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn message_is_delivered_two_to_three_seconds_early() {
         let delivery = a_delivery();
-        let message = DeliveryMessage::about(&delivery);
+        let message = DeliveryMessage::for_delivery(&delivery);
         let delay_s = |milliseconds| {
             let at = noon() + TimeDelta::milliseconds(milliseconds);
             Outgoing { message, at }.delay_s(noon())

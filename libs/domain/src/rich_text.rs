@@ -13,7 +13,7 @@ pub use punctuation::is_punctuation;
 
 /// A text as it is displayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct DisplayText {
     /// With its links shortened.
     pub text: String,
     /// In order, without overlaps.
@@ -22,13 +22,13 @@ pub struct Shown {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Byte range in [`Shown::text`], or in the text of [`links`].
+    /// Byte range in [`DisplayText::text`], or in the text of [`links`].
     pub range: Range<usize>,
     /// The full URL, with its scheme.
     pub uri: String,
 }
 
-impl Shown {
+impl DisplayText {
     /// How a text is displayed.
     pub fn new(written: &str) -> Self {
         let (mut text, mut links) = (String::with_capacity(written.len()), Vec::new());
@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn only_links_are_shortened() {
-        let shown = Shown::new("日本 (https://example.com/a/very/long/path/), example.org/b: http://example.net.");
+        let shown =
+            DisplayText::new("日本 (https://example.com/a/very/long/path/), example.org/b: http://example.net.");
 
         assert_eq!(shown.text, "日本 (example.com/a/very/long/...), example.org/b: example.net.");
         let links: Vec<_> = shown.links.iter().map(|it| (&shown.text[it.range.clone()], it.uri.as_str())).collect();
@@ -83,7 +84,7 @@ mod tests {
         fn links_of_any_text_are_in_order_between_characters(
             text in "(\\PC|https://|http://|example\\.com|@|#|\\(|\\)|/|[ \n\u{3000}]|👩‍👧|é|。){0,40}"
         ) {
-            let shown = Shown::new(&text);
+            let shown = DisplayText::new(&text);
             let mut end = 0;
             for Link { range, uri } in &shown.links {
                 prop_assert!(end <= range.start && range.start < range.end);

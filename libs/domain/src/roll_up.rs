@@ -18,7 +18,7 @@ impl Post {
         let current = || deliveries.iter().filter(|it| it.revision == self.revision);
         for delivery in current() {
             if let Some(target) = post.targets.iter_mut().find(|it| it.target_id == delivery.target_id) {
-                target.tell(delivery);
+                target.roll_up(delivery);
             }
         }
         if post.targets.iter().all(|it| it.status.has_ended()) {
@@ -53,7 +53,7 @@ fn is_under_way<'a>(deliveries: impl Iterator<Item = &'a Delivery>) -> bool {
 }
 
 impl Target {
-    fn tell(&mut self, delivery: &Delivery) {
+    fn roll_up(&mut self, delivery: &Delivery) {
         match &delivery.state {
             // The delivery was read before it ended. In the meantime another worker has recorded
             // its end in the post, and an end is final.

@@ -24,7 +24,7 @@ use crate::media::Attachment;
 use crate::options::Options;
 use crate::text::PostText;
 pub use counting::{Counting, Unit};
-pub use depending::{ConditionalRules, When};
+pub use depending::{ConditionalRules, OptionCondition};
 pub use file_rule::FileRule;
 use known::known;
 pub use post_rule::PostRule;
@@ -66,7 +66,7 @@ impl Rules {
 
     /// Adds rules that apply only under this condition.
     #[must_use]
-    pub fn with_rules_when(mut self, when: When, rules: impl Into<Vec<Rule>>) -> Self {
+    pub fn with_rules_when(mut self, when: OptionCondition, rules: impl Into<Vec<Rule>>) -> Self {
         self.depending.push(ConditionalRules { when, rules: rules.into() });
         self
     }
@@ -79,7 +79,10 @@ impl Rules {
 
     /// The rules for a post with these options, each with its condition; `None` if it always
     /// applies.
-    pub fn applicable<'a>(&'a self, options: &'a Options) -> impl Iterator<Item = (&'a Rule, Option<&'a When>)> {
+    pub fn applicable<'a>(
+        &'a self,
+        options: &'a Options,
+    ) -> impl Iterator<Item = (&'a Rule, Option<&'a OptionCondition>)> {
         let depending = self.depending.iter().filter(|it| it.when.holds(options));
         let depending = depending.flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
         self.rules.iter().map(|rule| (rule, None)).chain(depending)
@@ -87,9 +90,9 @@ impl Rules {
 
     /// Every rule that a post with this text, these files and these options would violate.
     pub fn breaches(&self, text: &PostText, media: &[Attachment], options: &Options) -> Vec<RuleViolation> {
-        let check_rule = |(rule, when): (&Rule, Option<&When>)| {
+        let check_rule = |(rule, when): (&Rule, Option<&OptionCondition>)| {
             let (id, field, title) = (rule.id(), rule.field(options), &self.title);
-            let clause = when.map_or_else(String::new, |it| it.told(options).to_string());
+            let clause = when.map_or_else(String::new, |it| it.description(options).to_string());
             let messages = rule.faults(text.as_str(), media, options).into_iter();
             messages.map(move |it| RuleViolation {
                 rule: id,

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use reqwest::{Client, ClientBuilder, redirect};
 
-use crate::resolver::{CheckedResolver, Reach};
-use crate::{AddressPolicy, Refusal};
+use crate::resolver::{AllowedAddresses, CheckedResolver};
+use crate::{AddressPolicy, EgressError};
 
 /// One client for each set of permitted addresses, because a resolver receives neither the port
 /// nor the scheme.
@@ -35,20 +35,20 @@ impl Clients {
         let lazy =
             |allowed| LazyClient { resolver: CheckedResolver::new(policy.clone(), allowed), client: OnceLock::new() };
         let port_clients = |port| PortClients {
-            also_exceptions: lazy(Reach::AlsoExceptions { port }),
-            only_exceptions: lazy(Reach::OnlyExceptions { port }),
+            also_exceptions: lazy(AllowedAddresses::AlsoExceptions { port }),
+            only_exceptions: lazy(AllowedAddresses::OnlyExceptions { port }),
         };
         let by_port = policy.excepted_ports().map(|port| (port, port_clients(port))).collect();
-        Self { build, public: lazy(Reach::Public), by_port }
+        Self { build, public: lazy(AllowedAddresses::Public), by_port }
     }
 
     /// The client for a port. With `only_exceptions`, the client connects only to the policy's
-    /// exceptions, and a port without exceptions returns [`Refusal::Scheme`].
-    pub(crate) fn for_port(&self, port: u16, only_exceptions: bool) -> Result<&Client, Refusal> {
+    /// exceptions, and a port without exceptions returns [`EgressError::Scheme`].
+    pub(crate) fn for_port(&self, port: u16, only_exceptions: bool) -> Result<&Client, EgressError> {
         let lazy = match self.by_port.get(&port) {
             Some(clients) if only_exceptions => &clients.only_exceptions,
             Some(clients) => &clients.also_exceptions,
-            None if only_exceptions => return Err(Refusal::Scheme),
+            None if only_exceptions => return Err(EgressError::Scheme),
             None => &self.public,
         };
         lazy.client(self.build)
@@ -56,13 +56,13 @@ impl Clients {
 }
 
 impl LazyClient {
-    fn client(&self, build: fn() -> ClientBuilder) -> Result<&Client, Refusal> {
+    fn client(&self, build: fn() -> ClientBuilder) -> Result<&Client, EgressError> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
         let client = build_client(build, self.resolver.clone()).map_err(|error| {
             tracing::error!(error = &error as &dyn std::error::Error, "HTTP client not created");
-            Refusal::Broken
+            EgressError::Broken
         })?;
         // If another thread created one first, that client is used: it has the same settings.
         Ok(self.client.get_or_init(|| client))

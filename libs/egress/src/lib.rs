@@ -6,7 +6,7 @@
 
 mod address;
 mod clients;
-mod refusal;
+mod error;
 mod resolver;
 #[cfg(test)]
 mod tests;
@@ -20,7 +20,7 @@ use url::{Host, Url};
 
 pub use self::address::{AddressPolicy, is_public};
 use self::clients::Clients;
-pub use self::refusal::Refusal;
+pub use self::error::EgressError;
 
 /// The ports of the web. Other ports belong to services such as mail servers and databases,
 /// which a user must not reach through us.
@@ -55,31 +55,31 @@ impl Egress {
     ///
     /// Use the client for this URL only: another URL may name an IP address, which was not
     /// checked. The client follows no redirect; call this method again for its target.
-    pub fn client(&self, url: &Url, schemes: Schemes) -> Result<&Client, Refusal> {
+    pub fn client(&self, url: &Url, schemes: Schemes) -> Result<&Client, EgressError> {
         let only_exceptions = match (url.scheme(), schemes) {
             ("https", _) | ("http", Schemes::Any) => false,
             ("http", Schemes::Encrypted) => true,
-            _ => return Err(Refusal::Scheme),
+            _ => return Err(EgressError::Scheme),
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Refusal::Credentials);
+            return Err(EgressError::Credentials);
         }
-        let port = url.port_or_known_default().filter(|it| *it != 0).ok_or(Refusal::Port)?;
+        let port = url.port_or_known_default().filter(|it| *it != 0).ok_or(EgressError::Port)?;
         let is_web_port = WEB_PORTS.contains(&port) || self.policy.excepted_ports().any(|it| it == port);
         // An IP address in the URL never reaches the resolver, so it is checked here.
         match literal_address(url)? {
-            Some(address) if only_exceptions && !self.policy.is_exception(address, port) => Err(Refusal::Scheme),
-            Some(address) if !self.policy.permits(address, Some(port)) => Err(Refusal::NotPublic),
-            _ if !is_web_port => Err(Refusal::Port),
+            Some(address) if only_exceptions && !self.policy.is_exception(address, port) => Err(EgressError::Scheme),
+            Some(address) if !self.policy.permits(address, Some(port)) => Err(EgressError::NotPublic),
+            _ if !is_web_port => Err(EgressError::Port),
             _ => self.clients.for_port(port, only_exceptions),
         }
     }
 
     /// Why our resolver refused the host, if a call failed for that reason.
-    pub fn refusal(error: &reqwest::Error) -> Option<Refusal> {
+    pub fn refusal(error: &reqwest::Error) -> Option<EgressError> {
         let mut cause = error.source();
         while let Some(inner) = cause {
-            if let Some(refusal) = inner.downcast_ref::<Refusal>() {
+            if let Some(refusal) = inner.downcast_ref::<EgressError>() {
                 return Some(*refusal);
             }
             cause = inner.source();
@@ -89,8 +89,8 @@ impl Egress {
 }
 
 /// The IP address in a URL; `None` if the host is a name.
-fn literal_address(url: &Url) -> Result<Option<IpAddr>, Refusal> {
-    Ok(match url.host().ok_or(Refusal::NotAUrl)? {
+fn literal_address(url: &Url) -> Result<Option<IpAddr>, EgressError> {
+    Ok(match url.host().ok_or(EgressError::NotAUrl)? {
         Host::Ipv4(address) => Some(address.into()),
         Host::Ipv6(address) => Some(address.into()),
         Host::Domain(_) => None,

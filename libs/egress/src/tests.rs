@@ -32,12 +32,12 @@ async fn serve() -> SocketAddr {
     address
 }
 
-fn check_url(egress: &Egress, url: &str, schemes: Schemes) -> Result<(), Refusal> {
+fn check_url(egress: &Egress, url: &str, schemes: Schemes) -> Result<(), EgressError> {
     egress.client(&Url::parse(url).unwrap(), schemes).map(|_| ())
 }
 
 /// Calls a URL; returns the status or our refusal.
-async fn call(egress: &Egress, url: &str, schemes: Schemes) -> Result<u16, Refusal> {
+async fn call(egress: &Egress, url: &str, schemes: Schemes) -> Result<u16, EgressError> {
     let url = Url::parse(url).unwrap();
     let response = egress.client(&url, schemes)?.get(url).send().await;
     response.map(|it| it.status().as_u16()).map_err(|error| Egress::refusal(&error).unwrap())
@@ -52,25 +52,25 @@ fn url_is_checked_by_scheme_credentials_port_and_ip_address() {
         ("https://8.8.8.8/", Ok(()), Ok(())),
         ("https://127.0.0.1:3000/", Ok(()), Ok(())),
         ("http://127.0.0.1:3000/", Ok(()), Ok(())),
-        ("http://example.com/", Ok(()), Err(Refusal::Scheme)),
-        ("http://8.8.8.8/", Ok(()), Err(Refusal::Scheme)),
-        ("http://8.8.8.8:3000/", Ok(()), Err(Refusal::Scheme)),
-        ("http://127.0.0.2:3000/", Err(Refusal::NotPublic), Err(Refusal::Scheme)),
-        ("http://127.0.0.1:3001/", Err(Refusal::NotPublic), Err(Refusal::Scheme)),
-        ("https://127.0.0.2:3000/", Err(Refusal::NotPublic), Err(Refusal::NotPublic)),
-        ("https://127.0.0.1/", Err(Refusal::NotPublic), Err(Refusal::NotPublic)),
-        ("https://[::1]:3000/", Err(Refusal::NotPublic), Err(Refusal::NotPublic)),
-        ("ftp://8.8.8.8/", Err(Refusal::Scheme), Err(Refusal::Scheme)),
-        ("data:text/plain,", Err(Refusal::Scheme), Err(Refusal::Scheme)),
-        ("https://me@8.8.8.8/", Err(Refusal::Credentials), Err(Refusal::Credentials)),
-        ("https://:secret@8.8.8.8/", Err(Refusal::Credentials), Err(Refusal::Credentials)),
-        ("https://8.8.8.8:0/", Err(Refusal::Port), Err(Refusal::Port)),
+        ("http://example.com/", Ok(()), Err(EgressError::Scheme)),
+        ("http://8.8.8.8/", Ok(()), Err(EgressError::Scheme)),
+        ("http://8.8.8.8:3000/", Ok(()), Err(EgressError::Scheme)),
+        ("http://127.0.0.2:3000/", Err(EgressError::NotPublic), Err(EgressError::Scheme)),
+        ("http://127.0.0.1:3001/", Err(EgressError::NotPublic), Err(EgressError::Scheme)),
+        ("https://127.0.0.2:3000/", Err(EgressError::NotPublic), Err(EgressError::NotPublic)),
+        ("https://127.0.0.1/", Err(EgressError::NotPublic), Err(EgressError::NotPublic)),
+        ("https://[::1]:3000/", Err(EgressError::NotPublic), Err(EgressError::NotPublic)),
+        ("ftp://8.8.8.8/", Err(EgressError::Scheme), Err(EgressError::Scheme)),
+        ("data:text/plain,", Err(EgressError::Scheme), Err(EgressError::Scheme)),
+        ("https://me@8.8.8.8/", Err(EgressError::Credentials), Err(EgressError::Credentials)),
+        ("https://:secret@8.8.8.8/", Err(EgressError::Credentials), Err(EgressError::Credentials)),
+        ("https://8.8.8.8:0/", Err(EgressError::Port), Err(EgressError::Port)),
         ("https://example.com:8443/", Ok(()), Ok(())),
         ("https://example.com:443/", Ok(()), Ok(())),
-        ("http://example.com:8080/", Ok(()), Err(Refusal::Scheme)),
-        ("https://example.com:22/", Err(Refusal::Port), Err(Refusal::Port)),
-        ("https://8.8.8.8:6379/", Err(Refusal::Port), Err(Refusal::Port)),
-        ("https://[2606:4700:4700::1111]:8444/", Err(Refusal::Port), Err(Refusal::Port)),
+        ("http://example.com:8080/", Ok(()), Err(EgressError::Scheme)),
+        ("https://example.com:22/", Err(EgressError::Port), Err(EgressError::Port)),
+        ("https://8.8.8.8:6379/", Err(EgressError::Port), Err(EgressError::Port)),
+        ("https://[2606:4700:4700::1111]:8444/", Err(EgressError::Port), Err(EgressError::Port)),
     ];
     for (url, any, encrypted) in cases {
         assert_eq!(check_url(&egress, url, Schemes::Any), any, "{url}");
@@ -88,15 +88,15 @@ async fn http_name_is_called_only_if_all_its_addresses_are_exceptions() {
     let another = egress_with_exceptions(&[at("127.0.0.2")]);
 
     assert_eq!(call(&excepted, &url, Schemes::Encrypted).await, Ok(302));
-    assert_eq!(call(&another, &url, Schemes::Encrypted).await, Err(Refusal::Scheme));
-    assert_eq!(call(&another, &url, Schemes::Any).await, Err(Refusal::NotPublic));
+    assert_eq!(call(&another, &url, Schemes::Encrypted).await, Err(EgressError::Scheme));
+    assert_eq!(call(&another, &url, Schemes::Any).await, Err(EgressError::NotPublic));
 }
 
 #[tokio::test]
 async fn name_that_resolves_to_loopback_is_not_called() {
     let egress = Egress::new(AddressPolicy::PublicOnly, build);
     for schemes in [Schemes::Any, Schemes::Encrypted] {
-        assert_eq!(call(&egress, "https://localhost/", schemes).await, Err(Refusal::NotPublic));
+        assert_eq!(call(&egress, "https://localhost/", schemes).await, Err(EgressError::NotPublic));
     }
 }
 

@@ -19,7 +19,7 @@ use crate::vault::{Retention, Vault, VaultSecret};
 /// Client credentials that a platform issued when this service was registered. `Debug` does not
 /// print the secret.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "Written")]
+#[serde(try_from = "RawAppCredentials")]
 pub struct AppCredentials {
     pub client_id: String,
     /// A password, or a private key where the platform requires a signature.
@@ -40,7 +40,7 @@ impl AppCredentials {
 }
 
 #[derive(Deserialize)]
-struct Written {
+struct RawAppCredentials {
     client_id: String,
     client_secret: SecretString,
     /// A comment of the operator; not used.
@@ -52,15 +52,15 @@ struct Written {
 
 #[derive(Debug, thiserror::Error)]
 #[error("client_id or client_secret is empty")]
-struct Incomplete;
+struct IncompleteCredentials;
 
-impl TryFrom<Written> for AppCredentials {
-    type Error = Incomplete;
+impl TryFrom<RawAppCredentials> for AppCredentials {
+    type Error = IncompleteCredentials;
 
-    fn try_from(raw: Written) -> Result<Self, Incomplete> {
-        let Written { client_id, client_secret, extra_secrets, .. } = raw;
+    fn try_from(raw: RawAppCredentials) -> Result<Self, IncompleteCredentials> {
+        let RawAppCredentials { client_id, client_secret, extra_secrets, .. } = raw;
         if client_id.trim().is_empty() || client_secret.expose_secret().trim().is_empty() {
-            return Err(Incomplete);
+            return Err(IncompleteCredentials);
         }
         Ok(Self { client_id, client_secret, extra_secrets: ExtraSecrets(extra_secrets) })
     }

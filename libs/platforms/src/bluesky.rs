@@ -33,8 +33,8 @@ mod facets;
 mod host;
 mod identity;
 mod link_card;
-mod moved;
 mod names;
+mod new_host;
 mod oauth;
 mod options;
 mod pds;
@@ -73,7 +73,7 @@ use self::dpop::Nonces;
 use self::facets::RichText;
 use self::host::{host_and_port, is_of_bluesky};
 use self::identity::Directory;
-use self::moved::Moved;
+use self::new_host::NewHost;
 use self::oauth::Authorization;
 pub(crate) use self::options::OPTIONS;
 use self::pds::Pds;
@@ -273,17 +273,17 @@ impl Platform for Bluesky {
         };
         let refresh_session = self.refresh_session(&session, token, old, now);
         let (refresh_session, moved) =
-            futures::join!(refresh_session, Moved::find(&self.http, &self.directory, &session));
+            futures::join!(refresh_session, NewHost::find(&self.http, &self.directory, &session));
         match (refresh_session, moved) {
             (Ok(new), Some(moved)) if moved.grant_goes_on => {
                 Ok(Credentials { extra: Some(Session { pds: moved.server, ..session }.store()), ..new })
             }
-            (Ok(_) | Err(RefreshError::Gone(_)), Some(moved)) => Err(RefreshError::Gone(moved.words())),
+            (Ok(_) | Err(RefreshError::Gone(_)), Some(moved)) => Err(RefreshError::Gone(moved.message())),
             (refresh_session, _) => refresh_session,
         }
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         profile: &AccountInfo,
         credentials: &Credentials,

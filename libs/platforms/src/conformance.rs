@@ -10,14 +10,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 #![allow(clippy::missing_panics_doc, reason = "see above")]
 
+pub mod adapter_harness;
 pub mod checks;
 pub mod echo;
-pub mod log;
 pub mod fake_platform;
+pub mod log;
 pub mod options;
 pub mod samples;
 pub mod shape;
-pub mod adapter_harness;
 
 /// Generates one test per check, for one platform.
 #[macro_export]

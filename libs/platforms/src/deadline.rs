@@ -25,7 +25,7 @@ pub(crate) async fn step(
 }
 
 /// Runs a look-up within the time limit.
-pub(crate) async fn look(
+pub(crate) async fn look_up(
     title: &str,
     request: &PublishRequest<'_>,
     work: impl Future<Output = Resolution>,

@@ -48,7 +48,7 @@ pub(crate) use self::rules::OPTIONS;
 use self::rules::{CHANNEL, rules, server_rules, webhook_rules};
 use self::server::Server;
 use self::snowflake::Snowflake;
-use self::webhook::{Given, Key};
+use self::webhook::{CreatedWebhook, Key};
 use crate::account::{Account, AccountDetails, Credentials};
 use crate::choices::{Choice, ChoicesRequest};
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues};
@@ -89,7 +89,7 @@ struct Settings {
     #[serde(default = "site")]
     url: Url,
     /// URL of a page about this service. Discord requires a URL in the user agent of every client.
-    #[serde(default = "about")]
+    #[serde(default = "placeholder_url")]
     about: Url,
     /// Whether the operator's secret has a Discord app, so that users can choose a channel on
     /// Discord's page.
@@ -106,7 +106,7 @@ fn site() -> Url {
 }
 
 /// Has the form that Discord requires; the page does not exist.
-fn about() -> Url {
+fn placeholder_url() -> Url {
     address("https://social-publishing.invalid")
 }
 
@@ -183,7 +183,7 @@ impl Platform for Discord {
         NAME
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         profile: &AccountInfo,
         credentials: &Credentials,
@@ -245,7 +245,7 @@ impl Connect for Discord {
         if let Some(bot) = &self.bot {
             return joined(bot.at(now), &tokens).await.map(|account| vec![account]);
         }
-        let created = tokens.field("webhook").and_then(Given::read);
+        let created = tokens.field("webhook").and_then(CreatedWebhook::read);
         let account = created.and_then(|it| it.webhook.account(it.token, true));
         let (profile, credentials) =
             account.ok_or_else(|| ConnectError::Refused("Discord created no webhook for a channel".to_owned()))?;

@@ -127,7 +127,7 @@ impl Platform for Facebook {
         NAME
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         profile: &AccountInfo,
         credentials: &Credentials,
@@ -190,7 +190,7 @@ impl Publish for Facebook {
     }
 
     async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        deadline::look(TITLE, request, look_up::resolve(self, request, since)).await
+        deadline::look_up(TITLE, request, look_up::resolve(self, request, since)).await
     }
 
     fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use egress::{AddressPolicy, Egress, Refusal, Schemes};
+use egress::{AddressPolicy, Egress, EgressError, Schemes};
 use http::Method;
 use reqwest::{Client, ClientBuilder, IntoUrl, RequestBuilder, Response};
 use url::Url;
@@ -47,18 +47,18 @@ impl HttpClients {
 
     /// A request to a URL that a user named, or that a server named by a user returned. It must be
     /// https, and not inside our network. The timeout is [`ANSWER_WITHIN`].
-    pub(crate) fn request_named_host(&self, method: Method, url: Url) -> Result<RequestBuilder, Refusal> {
+    pub(crate) fn request_named_host(&self, method: Method, url: Url) -> Result<RequestBuilder, EgressError> {
         Ok(self.named.client(&url, Schemes::Encrypted)?.request(method, url).timeout(ANSWER_WITHIN))
     }
 
     /// Whether [`HttpClients::request_named_host`] permits this URL.
-    pub(crate) fn check_named_host(&self, url: &Url) -> Result<(), Refusal> {
+    pub(crate) fn check_named_host(&self, url: &Url) -> Result<(), EgressError> {
         self.named.client(url, Schemes::Encrypted).map(|_| ())
     }
 
     /// A request for a public page or file, without credentials, so that plain http is permitted.
     /// The timeout is [`ANSWER_WITHIN`].
-    pub(crate) fn get_page(&self, url: Url) -> Result<RequestBuilder, Refusal> {
+    pub(crate) fn get_page(&self, url: Url) -> Result<RequestBuilder, EgressError> {
         Ok(self.named.client(&url, Schemes::Any)?.get(url).timeout(ANSWER_WITHIN))
     }
 

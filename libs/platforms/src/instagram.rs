@@ -95,14 +95,14 @@ impl Platform for Instagram {
         self.login.refresh(old, now).await
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         profile: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
         let caller = Caller { token: credentials.account_token(), now };
-        let info = self.login.about(caller, profile).await?;
+        let info = self.login.account_details(caller, profile).await?;
         Ok(info.map(|profile| AccountDetails { profile, rules: self.rules() }))
     }
 }
@@ -153,7 +153,7 @@ impl Containers for Instagram {
             media: "media",
             publish: "media_publish",
             limit: "content_publishing_limit",
-            standing: "status_code,status",
+            status: "status_code,status",
             listed: "id,caption,timestamp,permalink",
         }
     }
@@ -175,7 +175,7 @@ impl Containers for Instagram {
     }
 
     /// Stories have no text.
-    fn said<'a>(&self, request: &PublishRequest<'a>) -> &'a str {
+    fn caption<'a>(&self, request: &PublishRequest<'a>) -> &'a str {
         if container::is_story(request) { "" } else { request.text }
     }
 }

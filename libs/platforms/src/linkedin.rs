@@ -30,7 +30,7 @@ use domain::connection::AccountInfo;
 use domain::delivery::{Published, Resolution};
 use domain::media::{Attachment, MimeType, PictureBounds, Ratio};
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
+use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
@@ -225,7 +225,7 @@ impl OAuthAdapter for LinkedIn {
         let member = member.ok_or_else(|| self.api.unreadable(Effect::Read))?;
         let pages = if self.pages { organizations::all(&self.api, auth).await? } else { Vec::new() };
         let name = Some(member.account_id.clone());
-        Ok(Grant { name, accounts: pages.into_iter().chain([member]).map(|it| self.about(it)).collect() })
+        Ok(Grant { name, accounts: pages.into_iter().chain([member]).map(|it| self.account_details(it)).collect() })
     }
 
     async fn account(&self, auth: Auth<'_>, profile: &AccountInfo) -> Result<Option<AccountDetails>, CallError> {
@@ -235,16 +235,16 @@ impl OAuthAdapter for LinkedIn {
         } else {
             member_info(self.api.member(auth, self.has_openid()).await?)
         };
-        Ok(profile.map(|it| self.about(it)))
+        Ok(profile.map(|it| self.account_details(it)))
     }
 }
 
 impl LinkedIn {
     /// Includes what LinkedIn accepts from this account: a page has no connections.
-    fn about(&self, profile: AccountInfo) -> AccountDetails {
+    fn account_details(&self, profile: AccountInfo) -> AccountDetails {
         let refused = Rule::OfPost(PostRule::RefusedOptions { options: vec![VISIBILITY.to_owned()] });
         let rules = OAuthAdapter::rules(self);
-        let of_page = When::option(VISIBILITY, ["connections"]);
+        let of_page = OptionCondition::option(VISIBILITY, ["connections"]);
         AccountDetails {
             rules: if is_page(&profile) { rules.with_rules_when(of_page, [refused]) } else { rules },
             profile,

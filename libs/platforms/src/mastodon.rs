@@ -144,7 +144,7 @@ impl Platform for Mastodon {
         }
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         profile: &AccountInfo,
         credentials: &Credentials,

@@ -179,7 +179,7 @@ impl Platform for Matrix {
         Ok(Credentials { access_token: tokens.access_token, refresh_token, expires_at, ..old.clone() })
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         _: &AccountInfo,
         credentials: &Credentials,
@@ -215,7 +215,7 @@ impl Connect for Matrix {
     }
 
     async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Vec<Account>, ConnectError> {
-        Ok(vec![self.come_back(callback, now).await?])
+        Ok(vec![self.complete(callback, now).await?])
     }
 
     /// Rooms are the only option with choices.

@@ -36,7 +36,7 @@ mod version;
 
 pub(crate) use self::containers::{Calls, Containers, Form, prepare, publish, resolve};
 pub(crate) use self::grants::{GONE, OURS, PASSING};
-pub(crate) use self::graph::{Answered, Graph};
+pub(crate) use self::graph::{Graph, WithUsage};
 pub(crate) use self::id::{GraphId, listed};
 pub(crate) use self::list::List;
 pub(crate) use self::permissions::Permissions;

@@ -44,7 +44,7 @@ pub(crate) struct Feed(mpsc::Sender<Result<Bytes, MediaReadError>>);
 impl Feed {
     /// Opens the file, and streams it to its end, or until the form is no longer read: a server may
     /// respond before it has read everything.
-    pub(crate) async fn bring(mut self, opening: impl Future<Output = Result<MediaBytes, MediaReadError>>) {
+    pub(crate) async fn stream(mut self, opening: impl Future<Output = Result<MediaBytes, MediaReadError>>) {
         if self.0.is_closed() {
             return;
         }
@@ -80,7 +80,7 @@ impl Form {
     #[must_use]
     pub(crate) fn text(self, name: &str, value: &str) -> Self {
         let head = format!("--{}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n", self.boundary);
-        self.words(head)
+        self.message(head)
     }
 
     /// Adds a file of this length. The names are trusted.
@@ -97,11 +97,11 @@ impl Form {
             self.boundary,
             mime_type.as_str(),
         );
-        self = self.words(head);
+        self = self.message(head);
         self.length += size_bytes;
         let unread = self.unread.clone();
         self.parts.push(bytes.inspect_err(move |_| unread.set()).boxed());
-        self.words("\r\n".to_owned())
+        self.message("\r\n".to_owned())
     }
 
     /// Adds a file of this length that is opened while the form is sent, one file after the other.
@@ -124,10 +124,10 @@ impl Form {
 
     fn ended(self) -> Self {
         let end = format!("--{}--\r\n", self.boundary);
-        self.words(end)
+        self.message(end)
     }
 
-    fn words(mut self, message: String) -> Self {
+    fn message(mut self, message: String) -> Self {
         self.length += message.len() as u64;
         self.parts.push(stream::once(async move { Ok(Bytes::from(message)) }).boxed());
         self
@@ -186,7 +186,7 @@ mod tests {
             let (form, feed) = Form::new().streamed_file(("file", "7.png"), MimeType::Png, 3);
             let unread = form.unread.clone();
 
-            let (sent, ()) = futures::join!(sent(form.ended()), feed.bring(opening(opened)));
+            let (sent, ()) = futures::join!(sent(form.ended()), feed.stream(opening(opened)));
 
             assert_eq!(sent.is_ok_and(|it| it.contains("\r\n\r\nabc\r\n--")), !is_unread);
             assert_eq!(unread.is_set(), is_unread);
@@ -194,6 +194,6 @@ mod tests {
 
         let (form, feed) = Form::new().streamed_file(("file", "7.png"), MimeType::Png, 3);
         drop(form);
-        feed.bring(async { panic!("nobody wants it") }).await;
+        feed.stream(async { panic!("nobody wants it") }).await;
     }
 }

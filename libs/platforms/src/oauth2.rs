@@ -125,7 +125,7 @@ impl OAuth2 {
         let Some(lengthening) = &self.dialect.lengthening else { return Ok(tokens) };
         let url = self.endpoints.lengthening.as_ref().unwrap_or(&self.endpoints.token);
         let longer = self.request_tokens(lengthening, url, tokens.access_token.expose_secret(), &[]).await?;
-        Ok(longer.beside(tokens))
+        Ok(longer.merged_with(tokens))
     }
 
     /// Fields that the response omits keep their old values.

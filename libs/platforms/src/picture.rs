@@ -22,10 +22,10 @@ pub(crate) struct PendingPicture {
 }
 
 /// A picture with its width and height.
-pub(crate) type Seen = (Picture, (u32, u32));
+pub(crate) type SizedPicture = (Picture, (u32, u32));
 
 /// The result of a look for a picture.
-pub(crate) enum Look<T = Seen> {
+pub(crate) enum PictureState<T = SizedPicture> {
     /// The picture, or its location.
     Ready(T),
     /// Not ready; when to look again.
@@ -43,8 +43,8 @@ const ASK_AGAIN: TimeDelta = TimeDelta::minutes(5);
 
 /// The file itself, or a picture that was made from it.
 enum PictureFile {
-    AsItIs(Seen),
-    Made(Seen),
+    AsItIs(SizedPicture),
+    Made(SizedPicture),
 }
 
 /// Looks for a file of the post as a picture within these bounds.
@@ -53,10 +53,10 @@ pub(crate) async fn fitted(
     file: &Attachment,
     bounds: PictureBounds,
     pending: Option<PendingPicture>,
-) -> Result<Look, AttemptError> {
-    Ok(match look(request, file, bounds, pending).await? {
-        Look::Ready(PictureFile::AsItIs(picture) | PictureFile::Made(picture)) => Look::Ready(picture),
-        Look::Again(pending, at) => Look::Again(pending, at),
+) -> Result<PictureState, AttemptError> {
+    Ok(match check(request, file, bounds, pending).await? {
+        PictureState::Ready(PictureFile::AsItIs(picture) | PictureFile::Made(picture)) => PictureState::Ready(picture),
+        PictureState::Again(pending, at) => PictureState::Again(pending, at),
     })
 }
 
@@ -75,11 +75,11 @@ pub(crate) async fn source(
     file: &Attachment,
     bounds: PictureBounds,
     pending: Option<PendingPicture>,
-) -> Result<Look<Source>, AttemptError> {
-    Ok(match look(request, file, bounds, pending).await? {
-        Look::Ready(PictureFile::AsItIs(_)) => Look::Ready(Source::Original),
-        Look::Ready(PictureFile::Made((made, _))) => Look::Ready(Source::Fitted(made.mime_type)),
-        Look::Again(pending, at) => Look::Again(pending, at),
+) -> Result<PictureState<Source>, AttemptError> {
+    Ok(match check(request, file, bounds, pending).await? {
+        PictureState::Ready(PictureFile::AsItIs(_)) => PictureState::Ready(Source::Original),
+        PictureState::Ready(PictureFile::Made((made, _))) => PictureState::Ready(Source::Fitted(made.mime_type)),
+        PictureState::Again(pending, at) => PictureState::Again(pending, at),
     })
 }
 
@@ -103,29 +103,29 @@ pub(crate) async fn public(
     file: &Attachment,
     bounds: PictureBounds,
     pending: Option<PendingPicture>,
-) -> Result<Look<String>, AttemptError> {
+) -> Result<PictureState<String>, AttemptError> {
     Ok(match source(request, file, bounds, pending).await? {
-        Look::Ready(ready) => Look::Ready(public_url(request, file, bounds, ready).await?),
-        Look::Again(pending, at) => Look::Again(pending, at),
+        PictureState::Ready(ready) => PictureState::Ready(public_url(request, file, bounds, ready).await?),
+        PictureState::Again(pending, at) => PictureState::Again(pending, at),
     })
 }
 
-async fn look(
+async fn check(
     request: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
     pending: Option<PendingPicture>,
-) -> Result<Look<PictureFile>, AttemptError> {
+) -> Result<PictureState<PictureFile>, AttemptError> {
     if pending.is_none()
         && let Some(seen) = original_if_fitting(request, file, bounds).await?
     {
-        return Ok(Look::Ready(PictureFile::AsItIs(seen)));
+        return Ok(PictureState::Ready(PictureFile::AsItIs(seen)));
     }
     match request.files.fitted(file, bounds).await.map_err(unreadable)? {
         Some(FittedPicture::Picture(picture)) => {
             let size = picture.mime_type.picture_size(&picture.bytes);
             let size = size.ok_or_else(|| retry_later("the fitted picture has no size".to_owned()))?;
-            return Ok(Look::Ready(PictureFile::Made((picture, size))));
+            return Ok(PictureState::Ready(PictureFile::Made((picture, size))));
         }
         Some(FittedPicture::Refused(reason)) => {
             return Err(AttemptError::Refused { reason: format!("{}: {reason}", request.place(file)) });
@@ -140,7 +140,7 @@ async fn look(
         }
     };
     let wait = ((request.now - pending.since) / 2).clamp(FIRST_WAIT, LONGEST_WAIT);
-    Ok(Look::Again(pending, request.now + wait))
+    Ok(PictureState::Again(pending, request.now + wait))
 }
 
 /// Whether a picture states a longer side than the platform accepts. False if it states no size.
@@ -164,7 +164,7 @@ async fn original_if_fitting(
     request: &PublishRequest<'_>,
     file: &Attachment,
     bounds: PictureBounds,
-) -> Result<Option<Seen>, AttemptError> {
+) -> Result<Option<SizedPicture>, AttemptError> {
     // An unknown size is checked below.
     let smallest = Pixels { width: 1, height: 1 };
     let is_of_types = PictureBounds { borders: None, ..bounds }.are_met_by(file.mime_type, smallest);

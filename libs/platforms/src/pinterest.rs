@@ -319,7 +319,7 @@ impl PublishAdapter for Pinterest {
         let form = fields.file(("file", "video"), file.mime_type(), file.size_bytes(), file.open(request).await?);
         // The form itself authorizes the upload.
         let call = self.api.upload_to(auth.without_token(), Method::POST, upload_url);
-        call.multipart(form).timeout(UPLOAD_TIMEOUT).done().await?;
+        call.multipart(form).timeout(UPLOAD_TIMEOUT).expect_success().await?;
         Ok(UploadStep::Processing(UploadState::new(media_id), None))
     }
 

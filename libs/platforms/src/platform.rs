@@ -101,8 +101,7 @@ pub trait Platform: Send + Sync {
     ///
     /// # Errors
     /// Only [`AttemptError::Unauthorized`] has an effect: the credentials are no longer accepted.
-    /// accepted any more.
-    async fn about(
+    async fn account_details(
         &self,
         profile: &AccountInfo,
         credentials: &Credentials,

@@ -107,7 +107,7 @@ impl Claims for NoOtherClaims {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Recognition {
     Public(Published),
     /// A public post has the same content, and no delivery has claimed it.
     Candidate(Published),
@@ -119,13 +119,13 @@ pub enum Found {
     },
 }
 
-impl From<Found> for Resolution {
-    fn from(found: Found) -> Self {
+impl From<Recognition> for Resolution {
+    fn from(found: Recognition) -> Self {
         match found {
-            Found::Public(published) => Self::Found(published),
-            Found::Candidate(published) => Self::Candidate(published),
-            Found::NotPublished => Self::NotFound,
-            Found::Pending { reason } => Self::Pending { reason },
+            Recognition::Public(published) => Self::Found(published),
+            Recognition::Candidate(published) => Self::Candidate(published),
+            Recognition::NotPublished => Self::NotFound,
+            Recognition::Pending { reason } => Self::Pending { reason },
         }
     }
 }
@@ -139,21 +139,21 @@ pub async fn look_for<T: Timeline>(
     before: &[String],
     claims: &dyn Claims,
     now: DateTime<Utc>,
-) -> Result<Found, T::Error> {
-    among(timeline, newer(timeline, before).await?, claims, now).await
+) -> Result<Recognition, T::Error> {
+    find_in(timeline, newer(timeline, before).await?, claims, now).await
 }
 
 /// Looks for our post among those that are newer than the publish call.
 ///
 /// # Errors
 /// The error of the timeline, if a post cannot be compared.
-pub(crate) async fn among<T: Timeline>(
+pub(crate) async fn find_in<T: Timeline>(
     timeline: &T,
     newer: Newer<T::Post>,
     claims: &dyn Claims,
     now: DateTime<Utc>,
-) -> Result<Found, T::Error> {
-    let pending = |reason: &str| Ok(Found::Pending { reason: reason.to_owned() });
+) -> Result<Recognition, T::Error> {
+    let pending = |reason: &str| Ok(Recognition::Pending { reason: reason.to_owned() });
     let Newer { posts, is_all } = newer;
     let ids: Vec<String> = posts.iter().map(|it| it.id().to_owned()).collect();
     let Ok(claims) = claims.find(&ids).await else { return pending(&ClaimsError.to_string()) };
@@ -163,11 +163,11 @@ pub(crate) async fn among<T: Timeline>(
 
     // A worker claimed it for this delivery, and died before it stored the outcome.
     if let Some(post) = posts.iter().find(|it| claim(it) == Some(Claim::Ours)) {
-        return Ok(Found::Public(published(post)));
+        return Ok(Recognition::Public(published(post)));
     }
     let unclaimed: Vec<_> = posts.iter().rev().filter(|it| claim(it).is_none()).collect();
     if let Some(post) = unclaimed.iter().find(|it| timeline.likeness(it) == Some(PostMatch::Exact)) {
-        return Ok(Found::Public(published(post)));
+        return Ok(Recognition::Public(published(post)));
     }
     let (mut compared, mut is_doubtful) = (0, false);
     // The oldest first: the publish call followed the snapshot, so ours is probably the first post
@@ -184,8 +184,8 @@ pub(crate) async fn among<T: Timeline>(
             }
         };
         match post_match {
-            PostMatch::Exact => return Ok(Found::Public(published(post))),
-            PostMatch::Equal => return Ok(Found::Candidate(published(post))),
+            PostMatch::Exact => return Ok(Recognition::Public(published(post))),
+            PostMatch::Equal => return Ok(Recognition::Candidate(published(post))),
             PostMatch::Possible => is_doubtful = true,
             PostMatch::Different => {}
         }
@@ -194,7 +194,7 @@ pub(crate) async fn among<T: Timeline>(
         return pending("a post that the account has published since may be this one");
     }
     if is_all {
-        Ok(Found::NotPublished)
+        Ok(Recognition::NotPublished)
     } else {
         pending("the list of the account's posts since the publish call is incomplete")
     }

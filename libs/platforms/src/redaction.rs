@@ -51,13 +51,13 @@ impl<A: Platform> Platform for RedactingAdapter<A> {
         })
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         profile: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let details = self.0.about(profile, credentials, now).await;
+        let details = self.0.account_details(profile, credentials, now).await;
         details.map_err(|it| it.map_reason(|message| Redactor::for_credentials(credentials).redact(&message)))
     }
 }

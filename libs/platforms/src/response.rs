@@ -69,7 +69,7 @@ pub(crate) async fn json_up_to<T: DeserializeOwned>(
 
 /// The platform's own message in an error response, shortened: the field `message`,
 /// `error_description` or `error`, else the status.
-pub(crate) fn words_of(status: StatusCode, body: &[u8]) -> String {
+pub(crate) fn message_from(status: StatusCode, body: &[u8]) -> String {
     let found = serde_json::from_slice::<serde_json::Value>(body).ok().and_then(|it| {
         ["message", "error_description", "error"].iter().find_map(|name| it.get(name)?.as_str().map(str::to_owned))
     });

@@ -185,7 +185,7 @@ impl Sandbox {
 }
 
 impl PublicAccount {
-    fn about(self) -> AccountDetails {
+    fn account_details(self) -> AccountDetails {
         let profile = AccountInfo {
             account_id: self.id,
             username: Some(self.handle),
@@ -240,12 +240,15 @@ impl OAuthAdapter for Sandbox {
 
     async fn accounts(&self, auth: Auth<'_>) -> Result<Grant, CallError> {
         let Me { account, grant, also } = self.api.get(auth, &["api", "me"]).read().await?;
-        Ok(Grant { name: grant, accounts: [account].into_iter().chain(also).map(PublicAccount::about).collect() })
+        Ok(Grant {
+            name: grant,
+            accounts: [account].into_iter().chain(also).map(PublicAccount::account_details).collect(),
+        })
     }
 
     async fn account(&self, auth: Auth<'_>, profile: &AccountInfo) -> Result<Option<AccountDetails>, CallError> {
         let call = self.api.get(auth, &["api", "me"]).header(ON_BEHALF_OF, &profile.account_id);
-        Ok(Some(call.read::<PublicAccount>().await?.about()))
+        Ok(Some(call.read::<PublicAccount>().await?.account_details()))
     }
 
     /// Boards are the only option of this kind.
@@ -310,6 +313,6 @@ impl PublishAdapter for Sandbox {
         let path = ["api", "posts", &published.platform_post_id, "comments"];
         let call = self.api.post(Auth::post(request), &path).header(ON_BEHALF_OF, &request.profile.account_id);
         let comment = serde_json::json!({ "text": text, "reference": request.reference });
-        call.json(&comment).timeout(PUBLISH_TIMEOUT).effect(Effect::Public).done().await
+        call.json(&comment).timeout(PUBLISH_TIMEOUT).effect(Effect::Public).expect_success().await
     }
 }

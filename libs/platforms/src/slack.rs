@@ -152,7 +152,7 @@ impl Platform for Slack {
         self.oauth.refresh(old, now).await
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         _: &AccountInfo,
         credentials: &Credentials,
@@ -312,7 +312,7 @@ impl Publish for Slack {
     }
 
     async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        deadline::look(TITLE, request, look_up::resolve(&self.api, request, since)).await
+        deadline::look_up(TITLE, request, look_up::resolve(&self.api, request, since)).await
     }
 
     /// Slack shows files seconds after it accepted them.

@@ -26,7 +26,7 @@ use domain::connection::AccountInfo;
 use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::{Attachment, MimeType, PictureBounds, Ratio};
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
+use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -39,7 +39,7 @@ use crate::connect_flow::{
 use crate::deadline::Deadline;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::lead_times::LeadTimes;
-use crate::picture::{self, Look, PendingPicture};
+use crate::picture::{self, PendingPicture, PictureState};
 use crate::platform::{Connect, Platform, Publish, Step};
 use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
@@ -135,7 +135,7 @@ impl Platform for Telegram {
         }
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         profile: &AccountInfo,
         credentials: &Credentials,
@@ -170,7 +170,7 @@ impl Connect for Telegram {
         // Telegram counts the text as shown. Only Telegram can tell how long marked-up text is when
         // shown.
         .with_rules_when(
-            When::option("parse_mode", ["none"]).or_absent(),
+            OptionCondition::option("parse_mode", ["none"]).or_absent(),
             [
                 Rule::max_text(4096, Counting::utf16()),
                 Rule::OfPost(PostRule::MaxTextWithMedia { max: 1024, counting: Counting::utf16() }),
@@ -241,7 +241,8 @@ impl Telegram {
         while let Some(file) = request.media.get(progress.done) {
             if is_photo(file)
                 && is_too_large(request, file).await?
-                && let Look::Again(awaited, at) = picture::fitted(request, file, BOUNDS, progress.picture).await?
+                && let PictureState::Again(awaited, at) =
+                    picture::fitted(request, file, BOUNDS, progress.picture).await?
             {
                 progress.picture = Some(awaited);
                 return Ok(Step::Again { progress: serde_json::to_string(&progress).unwrap_or_default(), at });

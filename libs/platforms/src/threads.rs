@@ -176,7 +176,7 @@ impl Containers for Threads {
             media: "threads",
             publish: "threads_publish",
             limit: "threads_publishing_limit",
-            standing: "status,error_message",
+            status: "status,error_message",
             listed: "id,text,timestamp,permalink",
         }
     }
@@ -204,7 +204,7 @@ impl Platform for Threads {
         self.oauth.refresh(old, now).await
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         _: &AccountInfo,
         credentials: &Credentials,

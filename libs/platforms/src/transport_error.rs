@@ -2,12 +2,12 @@
 //!
 //! The error of the HTTP client is not shown: the URL of a call may contain a secret.
 
-use egress::{Egress, Refusal};
+use egress::{Egress, EgressError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TransportError {
     /// The URL may not be called.
-    Forbidden(Refusal),
+    Forbidden(EgressError),
     /// No connection was made, so nothing was done.
     NotReached,
     /// Timeout.
@@ -15,8 +15,8 @@ pub(crate) enum TransportError {
     CutOff,
 }
 
-impl From<Refusal> for TransportError {
-    fn from(error: Refusal) -> Self {
+impl From<EgressError> for TransportError {
+    fn from(error: EgressError) -> Self {
         Self::Forbidden(error)
     }
 }
@@ -39,7 +39,7 @@ impl TransportError {
     }
 
     /// For the user; `who` was called, such as `Slack` or `the server`.
-    pub(crate) fn words(self, host_name: &str) -> String {
+    pub(crate) fn message(self, host_name: &str) -> String {
         match self {
             Self::Forbidden(refusal) => refusal.to_string(),
             Self::NotReached => format!("{host_name} could not be reached"),

@@ -176,14 +176,14 @@ impl Platform for Wordpress {
         Grant::load(credentials).ok().map(|it| it.root.host().to_owned())
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         _: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
         let grant = Grant::load(credentials)?;
-        let identity = connect::who(&self.api, grant.caller(credentials, now)).await?;
+        let identity = connect::current_user(&self.api, grant.caller(credentials, now)).await?;
         Ok(Some(AccountDetails { profile: identity.profile(&grant.root), rules: connect::rules() }))
     }
 }

@@ -258,7 +258,7 @@ impl Platform for X {
         self.oauth(OwnApp::load(old).as_ref()).refresh(old, now).await
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         _: &AccountInfo,
         credentials: &Credentials,

@@ -112,7 +112,7 @@ impl Publishing {
     }
 
     async fn verify(&self, medium: &Medium) -> Result<Result<(u64, Facts), UnusableFile>, PublishingError> {
-        let object = self.bucket.look(&medium.path().to_string(), PART_BYTES).await?;
+        let object = self.bucket.head(&medium.path().to_string(), PART_BYTES).await?;
         let Some(object) = object else { return Ok(Err(UnusableFile::NotUploaded)) };
         let max = self.media_limits.max_bytes(medium.mime_type, false);
         if max < object.size_bytes {
@@ -138,9 +138,9 @@ impl Publishing {
             // A file that was removed meanwhile is detected when it is marked as used.
             let Some(part) = part else { break };
             let part: Vec<_> = part.try_collect().await?;
-            parts.bring(start, part.concat());
+            parts.add(start, part.concat());
         }
-        Ok(parts.facts_so_far(medium.mime_type))
+        Ok(parts.known_facts(medium.mime_type))
     }
 }
 

@@ -276,7 +276,7 @@ fn connection_ids(before: &Post, request: &ChangePost) -> BTreeSet<ConnectionId>
 fn added(before: &Post, request: &ChangePost) -> Vec<MediaReference> {
     let of_targets = request.targets.iter().flatten().filter_map(|it| it.media.as_ref());
     let named = request.media.iter().chain(of_targets).flatten();
-    named.filter(|it| it.among(before.files()).is_none()).cloned().collect()
+    named.filter(|it| it.find_in(before.files()).is_none()).cloned().collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Credentials: opened for a call, refreshed before they expire, and marked as lost when only their
 //! user can restore them.
 
-mod about;
+mod account_info;
 mod due;
 mod ended_there;
 mod moved;
@@ -20,7 +20,9 @@ use domain::delivery::AttemptError;
 use domain::event::Event;
 use platforms::{Credentials, Platform, UnreadableCredentials};
 use secrecy::ExposeSecret;
-use storage::{ConnectionRecord, CredentialsRecord, KeptIn, LostGrant, Store, credentials_context, grant_context};
+use storage::{
+    ConnectionRecord, CredentialsLocation, CredentialsRecord, LostGrant, Store, credentials_context, grant_context,
+};
 
 use crate::PublishingError;
 use crate::user_messages::reconnection_needed;
@@ -250,13 +252,13 @@ impl CredentialService {
         record: CredentialsRecord,
     ) -> Result<OpenCredentials, PublishingError> {
         let own = match &account.kept {
-            KeptIn::Grant { own: Some(own), .. } => {
+            CredentialsLocation::Grant { own: Some(own), .. } => {
                 let connection = &account.connection;
                 let context = credentials_context(connection.user_id, connection.connection_id, &connection.provider);
                 let plain = self.sealer.open(own, &context).await?;
                 Some(String::from_utf8(plain).map_err(|_| UnreadableCredentials)?.into())
             }
-            KeptIn::Grant { own: None, .. } | KeptIn::Connection(_) => None,
+            CredentialsLocation::Grant { own: None, .. } | CredentialsLocation::Connection(_) => None,
         };
         Ok(OpenCredentials { credentials: Credentials { own_token: own, ..credentials }, record })
     }

@@ -42,6 +42,6 @@ impl Publishing {
 
 fn imminent(deliveries: &[Delivery], needs_permit: bool, now: DateTime<Utc>) -> Vec<Outgoing> {
     let imminent = deliveries.iter().filter(|it| it.is_imminent(now));
-    let message = |it| DeliveryMessage { needs_permit, ..DeliveryMessage::about(it) };
+    let message = |it| DeliveryMessage { needs_permit, ..DeliveryMessage::for_delivery(it) };
     imminent.map(|it| Outgoing { message: message(it), at: it.next_step_at }).collect()
 }

@@ -93,9 +93,9 @@ impl MediaReader for Files<'_> {
     async fn ask_to_fit(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<(), MediaReadError> {
         // The pictures function may not list the bucket, so it cannot distinguish a missing file
         // from one that is unreadable now.
-        let object = self.bucket.look(&self.path(attachment).to_string(), 1).await.map_err(unreadable)?;
+        let object = self.bucket.head(&self.path(attachment).to_string(), 1).await.map_err(unreadable)?;
         object.ok_or_else(gone)?;
-        self.pictures.ask(&self.request(attachment, bounds)).await.map_err(unreadable)
+        self.pictures.request_picture(&self.request(attachment, bounds)).await.map_err(unreadable)
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
 
     #[async_trait::async_trait]
     impl Pictures for RecordingPictures {
-        async fn ask(&self, request: &PictureRequest) -> Result<(), QueueError> {
+        async fn request_picture(&self, request: &PictureRequest) -> Result<(), QueueError> {
             self.0.lock().unwrap().push(*request);
             Ok(())
         }

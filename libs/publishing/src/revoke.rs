@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use cloud::seal::Sealer;
 use platforms::{Connect, Credentials, Registry};
-use storage::{CredentialsRecord, KeptIn, StorageError, Store};
+use storage::{CredentialsLocation, CredentialsRecord, StorageError, Store};
 
 /// The timeout of the platform. The client waits for it.
 const REVOCATION: Duration = Duration::from_secs(5);
@@ -55,7 +55,7 @@ async fn is_needed_by_others(
     let mut others = store.other_users_records(record).await?;
     // Connections from before grants had records of their own.
     for other in store.other_users_connections(record.user_id, &record.grant_name).await? {
-        if let KeptIn::Connection(sealed) = &other.kept {
+        if let CredentialsLocation::Connection(sealed) = &other.kept {
             others.push(CredentialsRecord::beside(&other.connection, sealed));
         }
     }

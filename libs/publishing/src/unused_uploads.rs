@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use cloud::bucket::{Bucket, Look};
+use cloud::bucket::{Bucket, FileHead};
 use domain::id::{MediaId, UserId};
 use domain::media::{MediaLimits, MediaPath, SNIFF_BYTES};
 use domain::post::{Post, PostStatus};
@@ -40,7 +40,7 @@ impl Publishing {
 
     async fn check_upload(&self, path: MediaPath) -> Result<bool, PublishingError> {
         let Some(medium) = self.store.media(path.user(), &[path.media()]).await?.pop() else { return Ok(false) };
-        let object = self.bucket.look(&path.to_string(), SNIFF_BYTES).await?;
+        let object = self.bucket.head(&path.to_string(), SNIFF_BYTES).await?;
         match object.filter(|it| !medium.doomed && is_usable(&medium, it, &self.media_limits)) {
             Some(object) => {
                 // Used or removed meanwhile: in both cases it is checked.
@@ -107,7 +107,7 @@ impl Publishing {
     }
 }
 
-fn is_usable(medium: &Medium, object: &Look, limits: &MediaLimits) -> bool {
+fn is_usable(medium: &Medium, object: &FileHead, limits: &MediaLimits) -> bool {
     object.size_bytes <= limits.max_bytes(medium.mime_type, false) && medium.mime_type.matches(&object.first_bytes)
 }
 
@@ -242,7 +242,7 @@ mod tests {
 
     async fn exists(harness: &PublishingHarness, medium: &Medium) -> (bool, bool) {
         let record = harness.store.media(medium.user_id, &[medium.media_id]).await.unwrap();
-        let file = harness.publishing.bucket.look(&medium.path().to_string(), 1).await.unwrap();
+        let file = harness.publishing.bucket.head(&medium.path().to_string(), 1).await.unwrap();
         (!record.is_empty(), file.is_some())
     }
 
@@ -325,7 +325,8 @@ mod tests {
         let s3 = TestBucket::start().await;
         let harness = harness(&s3).await;
         let medium = request_upload(&harness, Some(PNG)).await;
-        let (Created::New(first), Created::New(second)) = (draft(&harness, &medium).await, draft(&harness, &medium).await)
+        let (Created::New(first), Created::New(second)) =
+            (draft(&harness, &medium).await, draft(&harness, &medium).await)
         else {
             panic!("two posts carry it")
         };
@@ -358,13 +359,13 @@ mod tests {
 
         let week = noon() + TimeDelta::days(7);
         assert_eq!(remove_unused_uploads(&store, &s3.bucket, week).await.unwrap(), 0);
-        assert!(s3.bucket.look(&unused.path().to_string(), 1).await.unwrap().is_some());
+        assert!(s3.bucket.head(&unused.path().to_string(), 1).await.unwrap().is_some());
         let over = week + TimeDelta::milliseconds(1);
         assert_eq!(remove_unused_uploads(&store, &s3.bucket, over).await.unwrap(), 1);
         assert_eq!(remove_unused_uploads(&store, &s3.bucket, over).await.unwrap(), 0);
 
-        assert_eq!(s3.bucket.look(&unused.path().to_string(), 1).await.unwrap(), None);
-        assert!(s3.bucket.look(&used.path().to_string(), 1).await.unwrap().is_some());
+        assert_eq!(s3.bucket.head(&unused.path().to_string(), 1).await.unwrap(), None);
+        assert!(s3.bucket.head(&used.path().to_string(), 1).await.unwrap().is_some());
         let left = store.media(used.user_id, &[used.media_id, unused.media_id]).await.unwrap();
         assert_eq!(left.iter().map(|it| it.media_id).collect::<Vec<_>>(), [used.media_id]);
     }
@@ -378,6 +379,6 @@ mod tests {
 
         assert_eq!(remove_unused_uploads(&store, &s3.bucket, later).await.unwrap(), 1);
 
-        assert_eq!(s3.bucket.look(&medium.path().to_string(), 1).await.unwrap(), None);
+        assert_eq!(s3.bucket.head(&medium.path().to_string(), 1).await.unwrap(), None);
     }
 }

@@ -16,14 +16,14 @@ const MAX_KEYS: usize = 100;
 const MAX_ROUNDS: usize = 8;
 
 /// Items by table, unordered.
-pub(crate) type Found = HashMap<Table, Vec<Item>>;
+pub(crate) type ItemsByTable = HashMap<Table, Vec<Item>>;
 
 impl Store {
     /// Reads the items with these keys, strongly consistent. Missing items are omitted. No key may
     /// occur twice.
-    pub(crate) async fn batch_get(&self, keys: Vec<(Table, Item)>) -> Result<Found, StorageError> {
+    pub(crate) async fn batch_get(&self, keys: Vec<(Table, Item)>) -> Result<ItemsByTable, StorageError> {
         let calls: Vec<_> = keys.chunks(MAX_KEYS).map(|it| self.batch_get_some(it)).collect();
-        let mut found = Found::new();
+        let mut found = ItemsByTable::new();
         for some in futures::future::try_join_all(calls).await? {
             for (table, items) in some {
                 found.entry(table).or_default().extend(items);
@@ -32,7 +32,7 @@ impl Store {
         Ok(found)
     }
 
-    async fn batch_get_some(&self, keys: &[(Table, Item)]) -> Result<Found, StorageError> {
+    async fn batch_get_some(&self, keys: &[(Table, Item)]) -> Result<ItemsByTable, StorageError> {
         let mut by_table: HashMap<Table, Vec<Item>> = HashMap::new();
         for (table, key) in keys {
             by_table.entry(*table).or_default().push(key.clone());
@@ -44,7 +44,7 @@ impl Store {
             wanted.insert(self.table(table), keys.build().map_err(StorageError::build)?);
         }
 
-        let mut found = Found::new();
+        let mut found = ItemsByTable::new();
         for _ in 0..MAX_ROUNDS {
             let response = self.client.batch_get_item().set_request_items(Some(wanted)).send().await?;
             for (name, items) in response.responses.unwrap_or_default() {

@@ -28,12 +28,12 @@ pub use marks::LostGrant;
 #[derive(Clone, Debug)]
 pub struct ConnectionRecord {
     pub connection: Connection,
-    pub kept: KeptIn,
+    pub kept: CredentialsLocation,
 }
 
 /// Where the credentials of a connection are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeptIn {
+pub enum CredentialsLocation {
     /// In the record of the grant.
     Grant {
         /// See [`crate::grant_name`].
@@ -49,14 +49,14 @@ pub enum KeptIn {
 impl ConnectionRecord {
     /// Whether the connection has a secret of its own, in addition to that of the grant.
     pub fn has_own_secret(&self) -> bool {
-        matches!(&self.kept, KeptIn::Grant { own: Some(_), .. })
+        matches!(&self.kept, CredentialsLocation::Grant { own: Some(_), .. })
     }
 
     /// `None` for credentials in the legacy location.
     pub fn grant_name(&self) -> Option<&str> {
         match &self.kept {
-            KeptIn::Grant { grant_name, .. } => Some(grant_name),
-            KeptIn::Connection(_) => None,
+            CredentialsLocation::Grant { grant_name, .. } => Some(grant_name),
+            CredentialsLocation::Connection(_) => None,
         }
     }
 }
@@ -143,9 +143,9 @@ pub(crate) fn read(mut item: Item) -> Result<ConnectionRecord, StorageError> {
     let location = match (item.remove("grant_name"), item.remove("credentials")) {
         (Some(AttributeValue::S(grant_name)), _) => {
             let own = item.remove("own").and_then(|it| it.as_b().ok().map(|it| it.clone().into_inner()));
-            KeptIn::Grant { grant_name, own }
+            CredentialsLocation::Grant { grant_name, own }
         }
-        (_, Some(AttributeValue::B(sealed))) => KeptIn::Connection(sealed.into_inner()),
+        (_, Some(AttributeValue::B(sealed))) => CredentialsLocation::Connection(sealed.into_inner()),
         _ => return Err(StorageError::Request("connection without credentials".to_owned())),
     };
     Ok(ConnectionRecord { connection: from_item(item)?, kept: location })

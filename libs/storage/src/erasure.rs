@@ -9,7 +9,7 @@ use domain::id::UserId;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::Store;
-use crate::connections::{self, ConnectionRecord, KeptIn, connection_key};
+use crate::connections::{self, ConnectionRecord, CredentialsLocation, connection_key};
 use crate::credentials::{self, CredentialsRecord, credentials_key};
 use crate::error::StorageError;
 use crate::item::{Item, n, s};
@@ -77,7 +77,7 @@ impl Store {
                 for item in page.items.unwrap_or_default() {
                     if table == Table::Credentials {
                         records.push(credentials::read(item)?);
-                    } else if let ConnectionRecord { connection, kept: KeptIn::Connection(sealed) } =
+                    } else if let ConnectionRecord { connection, kept: CredentialsLocation::Connection(sealed) } =
                         connections::read(item)?
                     {
                         records.push(CredentialsRecord::beside(&connection, &sealed));

@@ -169,13 +169,13 @@ pub(crate) struct CancelPost {
     pub(crate) revision: Option<u64>,
     /// The result: `draft` keeps the text and files, `delete` deletes the post permanently.
     #[serde(default)]
-    pub(crate) then: Then,
+    pub(crate) then: AfterCancel,
 }
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(crate = "rmcp::schemars")]
-pub(crate) enum Then {
+pub(crate) enum AfterCancel {
     #[default]
     Draft,
     Delete,

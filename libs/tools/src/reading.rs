@@ -60,7 +60,7 @@ pub(crate) async fn list_posts(client: &Client, arguments: input::ListPosts) -> 
         ..ListPosts::default()
     };
     let page = client.list_posts(&filter).await?.value;
-    let posts: Vec<_> = page.data.iter().map(briefly).collect();
+    let posts: Vec<_> = page.data.iter().map(summary).collect();
     let meta = page.meta;
     let noun = if meta.total == 1 { "post" } else { "posts" };
     let sentence = format!("{} {noun} in total, page {} of {}.", meta.total, meta.current_page, meta.last_page);
@@ -72,7 +72,7 @@ pub(crate) async fn get_post(client: &Client, arguments: input::GetPost) -> Resu
     Ok(ToolResult::new(stands(&post), &post))
 }
 
-fn briefly(post: &Post) -> Value {
+fn summary(post: &Post) -> Value {
     let beginning: String = post.content.chars().take(BEGINNING).collect();
     let is_cut = beginning.len() < post.content.len();
     let account = |it: &client::PostPlatform| {

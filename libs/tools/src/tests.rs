@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use client::{Base, Client, RetryPolicy};
+use client::{BaseUrl, Client, RetryPolicy};
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ struct FakeApi {
 }
 
 impl FakeApi {
-    fn answers(self, what: &str, status: u16, body: Value) -> Self {
+    fn respond_with(self, what: &str, status: u16, body: Value) -> Self {
         self.answers.lock().unwrap().push((what.to_owned(), status, body));
         self
     }
@@ -42,7 +42,7 @@ impl FakeApi {
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let router = Router::new().fallback(respond).with_state(self.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let client = Client::new(reqwest::Client::new(), Base::parse(&origin).unwrap(), Some("token".into()));
+        let client = Client::new(reqwest::Client::new(), BaseUrl::parse(&origin).unwrap(), Some("token".into()));
         Server::new(client.with_retry_policy(RetryPolicy::NONE))
     }
 
@@ -119,7 +119,7 @@ fn every_tool_has_a_strict_schema_and_hints() {
 #[tokio::test]
 async fn post_with_a_time_is_reported_as_scheduled() {
     let scheduled = post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([]));
-    let api = FakeApi::default().answers("POST /posts", 201, scheduled);
+    let api = FakeApi::default().respond_with("POST /posts", 201, scheduled);
     let server = api.server().await;
     let arguments = json!({
         "idempotency_key": "hello-1", "content": "Hello", "scheduled_at": "now",
@@ -139,7 +139,7 @@ async fn post_with_a_time_is_reported_as_scheduled() {
 #[tokio::test]
 async fn reused_key_with_other_arguments_creates_no_second_post() {
     let errors = json!({ "message": "used", "errors": { "idempotency-key": ["was used for another request"] } });
-    let api = FakeApi::default().answers("POST /posts", 422, errors);
+    let api = FakeApi::default().respond_with("POST /posts", 422, errors);
     let server = api.server().await;
 
     let (is_error, text) = call(&server, "create_post", json!({ "idempotency_key": "a", "content": "x" })).await;
@@ -151,8 +151,11 @@ async fn reused_key_with_other_arguments_creates_no_second_post() {
 #[tokio::test]
 async fn partly_published_post_is_reported_as_public() {
     let platforms = json!([target("published", ""), target("pending", "")]);
-    let api =
-        FakeApi::default().answers("GET /posts/7", 200, post("scheduled", &json!("2026-11-21T12:00:00Z"), &platforms));
+    let api = FakeApi::default().respond_with(
+        "GET /posts/7",
+        200,
+        post("scheduled", &json!("2026-11-21T12:00:00Z"), &platforms),
+    );
     let server = api.server().await;
 
     let (_, text) = call(&server, "get_post", json!({ "post": 7 })).await;
@@ -183,10 +186,10 @@ async fn invalid_arguments_are_rejected_before_any_call() {
 
 #[tokio::test]
 async fn only_a_failed_post_is_retried() {
-    let draft = FakeApi::default().answers("GET /posts/7", 200, post("draft", &Value::Null, &json!([])));
+    let draft = FakeApi::default().respond_with("GET /posts/7", 200, post("draft", &Value::Null, &json!([])));
     let failed = FakeApi::default()
-        .answers("GET /posts/7", 200, post("failed", &json!("2026-11-21T09:30:00.000Z"), &json!([])))
-        .answers("PATCH /posts/7", 200, post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([])));
+        .respond_with("GET /posts/7", 200, post("failed", &json!("2026-11-21T09:30:00.000Z"), &json!([])))
+        .respond_with("PATCH /posts/7", 200, post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([])));
 
     let (is_error, text) = call(&draft.server().await, "retry_post", json!({ "post": 7 })).await;
     assert!(is_error && text.contains("has the status draft"), "{text}");
@@ -200,11 +203,9 @@ async fn only_a_failed_post_is_retried() {
 
 #[tokio::test]
 async fn cancelled_post_becomes_a_draft_unless_deleted() {
-    let api = FakeApi::default().answers("PATCH /posts/7", 200, post("draft", &Value::Null, &json!([]))).answers(
-        "DELETE /posts/7",
-        204,
-        Value::Null,
-    );
+    let api = FakeApi::default()
+        .respond_with("PATCH /posts/7", 200, post("draft", &Value::Null, &json!([])))
+        .respond_with("DELETE /posts/7", 204, Value::Null);
     let server = api.server().await;
 
     let (_, back) = call(&server, "cancel_post", json!({ "post": 7 })).await;
@@ -218,8 +219,12 @@ async fn cancelled_post_becomes_a_draft_unless_deleted() {
 async fn change_is_conditional_on_the_named_revision() {
     let scheduled = post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([]));
     let needed = json!({ "message": "A token for drafts wrote this draft" });
-    let api = FakeApi::default().answers("PATCH /posts/7", 200, scheduled).answers("DELETE /posts/7", 204, Value::Null);
-    let refusing = FakeApi::default().answers("PATCH /posts/7", 428, needed);
+    let api = FakeApi::default().respond_with("PATCH /posts/7", 200, scheduled).respond_with(
+        "DELETE /posts/7",
+        204,
+        Value::Null,
+    );
+    let refusing = FakeApi::default().respond_with("PATCH /posts/7", 428, needed);
     let server = api.server().await;
 
     for (tool, arguments) in [
@@ -248,7 +253,11 @@ async fn failed_post_is_explained_by_its_error_and_its_account() {
     };
     let targets = json!([target("failed", "The grant is gone")]);
     let failed = post("failed", &json!("2026-11-21T09:30:00.000Z"), &targets);
-    let api = FakeApi::default().answers("GET /posts/7", 200, failed).answers("GET /connections", 200, account(true));
+    let api = FakeApi::default().respond_with("GET /posts/7", 200, failed).respond_with(
+        "GET /connections",
+        200,
+        account(true),
+    );
 
     let (is_error, text) = call(&api.server().await, "explain_error", json!({ "post": 7 })).await;
 
@@ -263,7 +272,8 @@ async fn error_of_the_api_is_explained_with_the_next_step() {
         "errors": { "content": ["content is required"], "platforms.0.content": ["is too long"] },
     });
     let limited = json!({ "message": "Too many requests. Try again in 17 s" });
-    let api = FakeApi::default().answers("POST /posts/validate", 422, errors).answers("GET /posts", 429, limited);
+    let api =
+        FakeApi::default().respond_with("POST /posts/validate", 422, errors).respond_with("GET /posts", 429, limited);
     let server = api.server().await;
 
     let (is_error, text) = call(&server, "validate_post", json!({ "content": "x" })).await;
@@ -277,7 +287,7 @@ async fn error_of_the_api_is_explained_with_the_next_step() {
 #[tokio::test]
 async fn expired_token_asks_for_access_again() {
     let refused = json!({ "message": "Send a valid token: Authorization: Bearer <token>" });
-    let api = FakeApi::default().answers("GET /connections", 401, refused);
+    let api = FakeApi::default().respond_with("GET /connections", 401, refused);
     let server = api.server().await;
 
     let (is_error, text) = call(&server, "list_connections", json!({})).await;

@@ -2,7 +2,7 @@
 
 use client::{Client, CreateMedium, IdempotencyKey, PostChanges, PostStatus};
 
-use crate::input::{self, Account, Then, files, time};
+use crate::input::{self, Account, AfterCancel, files, time};
 use crate::reading::stands;
 use crate::result::{ToolError, ToolResult};
 
@@ -41,12 +41,12 @@ pub(crate) async fn change_post(client: &Client, arguments: input::ChangePost) -
 
 pub(crate) async fn cancel_post(client: &Client, arguments: input::CancelPost) -> Result<ToolResult, ToolError> {
     match arguments.then {
-        Then::Draft => {
+        AfterCancel::Draft => {
             let unscheduled = PostChanges { scheduled_at: Some(None), ..PostChanges::default() };
             let post = client.change_post(arguments.post, &unscheduled, arguments.revision).await?.value;
             Ok(ToolResult::new(stands(&post), &post))
         }
-        Then::Delete => {
+        AfterCancel::Delete => {
             client.delete_post(arguments.post, arguments.revision).await?;
             Ok(ToolResult::only(format!("Post {} is deleted and will not be published.", arguments.post)))
         }

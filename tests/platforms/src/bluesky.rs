@@ -6,6 +6,7 @@
 //! accept although no reader could use it: see [`Bluesky`].
 
 mod account;
+mod api_error;
 mod blobs;
 mod browser;
 mod caller;
@@ -20,8 +21,8 @@ mod jose;
 mod limits;
 mod oauth;
 mod parts;
+mod pds_state;
 mod record;
-mod refusal;
 mod repo;
 mod schema;
 mod scope;
@@ -30,7 +31,6 @@ mod session;
 mod tid;
 mod trouble;
 mod video;
-mod pds_state;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -42,7 +42,9 @@ use chrono::SecondsFormat;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{Call, Decision, Detour, InjectedFault, FakePlatform, PublicMedium, PublicPost};
+use platforms::conformance::fake_platform::{
+    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
+};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -247,10 +249,10 @@ impl FakePlatform for Bluesky {
             .merge(video::routes())
             .merge(parts::routes());
         let echo = Echo::default();
-        let pds = trouble::around(&fake, Realm::Pds, pds);
-        let pds = wire::serve(echo::around(pds, &echo)).await;
-        let issuer = trouble::around(&fake, Realm::AuthorizationServer, oauth::routes());
-        let issuer = wire::serve(echo::around(issuer, &echo)).await;
+        let pds = trouble::wrap(&fake, Realm::Pds, pds);
+        let pds = wire::serve(echo::wrap(pds, &echo)).await;
+        let issuer = trouble::wrap(&fake, Realm::AuthorizationServer, oauth::routes());
+        let issuer = wire::serve(echo::wrap(issuer, &echo)).await;
         fake.settle(&format!("http://{pds}"), &format!("http://{issuer}"));
         Self { world: fake, addresses: [pds, issuer], browser: wire::browser(), echo }
     }
@@ -299,7 +301,7 @@ impl FakePlatform for Bluesky {
     }
 
     fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize) {
-        self.world.troubles().order(call, fault, count);
+        self.world.injected_faults().order(call, fault, count);
     }
 
     fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
@@ -323,7 +325,7 @@ impl FakePlatform for Bluesky {
     }
 
     fn translate_refusals(&self) -> bool {
-        self.world.troubles().translate();
+        self.world.injected_faults().translate();
         true
     }
 
@@ -373,6 +375,6 @@ impl FakePlatform for Bluesky {
     }
 
     fn call_count(&self, call: Call) -> usize {
-        self.world.troubles().calls(call)
+        self.world.injected_faults().calls(call)
     }
 }

@@ -4,12 +4,12 @@
 //! than the real one: fields and parameters that a call does not have are refused,
 //! and so are files that are not what they say.
 
+mod api_error;
 pub mod bot;
+mod fake_platform;
 mod fields;
 mod files;
-mod fake_platform;
 mod oauth;
-mod refusal;
 mod send;
 mod webhooks;
 
@@ -26,7 +26,7 @@ use http::{StatusCode, header};
 use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 
-use self::refusal::Refusal;
+use self::api_error::ApiError;
 use crate::fake::limits::Limits;
 use crate::fake::oauth::secret;
 use crate::fake::params::essence;
@@ -68,7 +68,7 @@ struct Memory {
     /// Whether posts of a forum need a tag.
     requires_tags: bool,
     /// What the next message is refused with.
-    refusal: Option<Refusal>,
+    refusal: Option<ApiError>,
 }
 
 struct Webhook {
@@ -97,7 +97,7 @@ impl<const APP: bool> Discord<APP> {
             .route("/api/v10/webhooks/{id}/{token}", webhook)
             .route("/api/v10/webhooks/{id}/{token}/messages/{message}", get(webhooks::message))
             .merge(crate::fake::oauth::routes("/oauth2/authorize", oauth::TOKEN, None))
-            .fallback(refusal::not_found)
+            .fallback(api_error::not_found)
             // What is too large is refused in `send`.
             .layer(DefaultBodyLimit::disable());
         let strict = |server: Router| server.layer(from_fn(strict));
@@ -126,7 +126,7 @@ impl<const APP: bool> Discord<APP> {
     /// The next message is refused with this status and code of the documentation.
     pub fn refuses(&self, status: u16, code: u32, message: &str) {
         let status = StatusCode::from_u16(status).expect("tests name statuses that there are");
-        self.fake.memory().refusal = Some(Refusal::new(status, code, message));
+        self.fake.memory().refusal = Some(ApiError::new(status, code, message));
     }
 
     /// Webhooks are shown without their server from now on, and with a picture.

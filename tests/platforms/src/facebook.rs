@@ -6,8 +6,8 @@
 //! how often may be called, but for what its headers say.
 
 mod access;
-mod front;
 mod fake_platform;
+mod front;
 mod nodes;
 mod photos;
 mod posts;

@@ -9,9 +9,9 @@
 
 mod access;
 mod by_facebook;
+mod fake_platform;
 mod front;
 mod making;
-mod fake_platform;
 mod posts;
 mod text;
 
@@ -166,14 +166,14 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
         let (rules, routes) =
             if BY_FACEBOOK { (RULES_OF_FACEBOOK, by_facebook::routes()) } else { (RULES, access::routes()) };
         let (memory, usage) = (Memory::new(BY_FACEBOOK), Usage::default());
-        let tell = |server| usage::around(server, &usage);
+        let tell = |server| usage::wrap(server, &usage);
         let fake = Fake::serve_with((), "instagram", clock, rules, memory, api(routes), tell).await;
         Self { request_log: fake.request_log.clone(), fake, usage }
     }
 
     /// What stands in front of it.
     pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
-        self.fake.troubles()
+        self.fake.injected_faults()
     }
 
     /// The next call to a path that ends like this is answered with this.
@@ -188,7 +188,7 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
 
     /// Containers that are made from now on come to nothing in the end, with this subcode;
     /// with `None`, they come to something again.
-    pub fn spoils(&self, subcode: Option<u32>) {
+    pub fn fail_containers(&self, subcode: Option<u32>) {
         self.fake.memory().fault = subcode.map(making::failed);
     }
 

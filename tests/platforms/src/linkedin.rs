@@ -5,15 +5,15 @@
 //! under 75 KB are taken, because the suite's are smaller.
 
 mod access;
+mod api_error;
 mod comments;
+mod fake_platform;
 mod fields;
 mod files;
 mod front;
 mod little;
-mod fake_platform;
 mod organizations;
 mod posts;
-mod refusal;
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -243,7 +243,7 @@ impl<P: Products> LinkedIn<P> {
 impl<P> LinkedIn<P> {
     /// The next call to a path that begins like this is answered with this: JSON, or a string that is a page of HTML.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
-        self.fake.troubles().refuse(path, status, body);
+        self.fake.injected_faults().refuse(path, status, body);
     }
 
     /// The version that was asked for so far has ended.

@@ -3,10 +3,12 @@
 //! What the documentation leaves open is as in Mastodon's source.
 
 mod account;
+mod api_error;
 mod apps;
 mod authorize;
 mod description;
 mod entities;
+mod fake_platform;
 mod finger;
 mod flavor;
 mod front;
@@ -14,9 +16,7 @@ mod html;
 mod instance;
 mod length;
 mod media;
-mod fake_platform;
 mod oauth;
-mod refusal;
 mod rewritten;
 mod statuses;
 #[cfg(test)]
@@ -33,10 +33,10 @@ use axum::{Router, middleware};
 use domain::clock::Clock;
 use http::StatusCode;
 
-pub use self::flavor::{Flavor, GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
+use self::api_error::ApiError;
+pub use self::flavor::{Flavor, FlavorType, GoToSocial, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
 use self::instance::Instance;
-use self::refusal::Refusal;
-pub use self::website::{Way, Website};
+pub use self::website::{AccountDiscovery, Website};
 use crate::fake::{self, echo, request_log, wire};
 
 /// A server with one account. Its person is signed in.
@@ -58,8 +58,8 @@ impl Server {
 impl<F> Server<F> {
     async fn begin(flavor: Flavor, clock: Clock) -> Self {
         let instance = Arc::new(Instance::new(flavor.differences(), clock));
-        let server = echo::around(router(&instance), &instance.echo);
-        let address = wire::serve(request_log::around(server, &instance.request_log)).await;
+        let server = echo::wrap(router(&instance), &instance.echo);
+        let address = wire::serve(request_log::wrap(server, &instance.request_log)).await;
         instance.is_at(format!("http://{address}"));
         Self { here: instance, address, flavor: PhantomData }
     }
@@ -147,11 +147,11 @@ fn router(instance: &Arc<Instance>) -> Router {
         .route("/api/v1/statuses", post(statuses::publish))
         .route("/api/v1/statuses/{id}", get(statuses::show))
         .route("/api/v1/statuses/{id}/source", get(statuses::source))
-        .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "Not Found") })
+        .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "Not Found") })
         // What is too large is refused in `front`.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(Arc::clone(instance), front::limit));
-    fake::front::around(server, Arc::clone(instance))
+    fake::front::wrap(server, Arc::clone(instance))
         .layer(middleware::from_fn_with_state(Arc::clone(instance), front::pass))
         .with_state(Arc::clone(instance))
 }

@@ -9,15 +9,15 @@
 //! call does not have are refused.
 
 mod access;
+mod api_error;
 mod content;
+mod fake_platform;
 mod front;
 mod media;
 mod messages;
-mod fake_platform;
 mod oauth;
-pub mod questions;
-mod refusal;
 mod rooms;
+pub mod specification;
 mod tokens;
 
 use std::collections::BTreeMap;
@@ -90,7 +90,7 @@ struct Memory {
     has_page: bool,
     /// What the page has given, and when.
     login_tokens: BTreeMap<String, DateTime<Utc>>,
-    standing: Standing,
+    membership: Membership,
     /// What it names where it does not name those of today.
     old_versions: Option<[&'static str; 2]>,
     /// How many further rooms the user has joined.
@@ -103,7 +103,7 @@ struct Memory {
 
 /// What others have done to the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Standing {
+enum Membership {
     #[default]
     Good,
     /// From all rooms.
@@ -184,7 +184,7 @@ impl<const OAUTH: bool> Matrix<OAUTH> {
 
     /// What stands in front of it.
     pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
-        self.fake.troubles()
+        self.fake.injected_faults()
     }
 
     /// The user joins so many further rooms, of which every other one is encrypted.
@@ -199,7 +199,7 @@ impl<const OAUTH: bool> Matrix<OAUTH> {
 
     /// Its administrator locks the user, or unlocks them.
     pub fn locks(&self, is_locked: bool) {
-        self.fake.memory().standing = if is_locked { Standing::Locked } else { Standing::Good };
+        self.fake.memory().membership = if is_locked { Membership::Locked } else { Membership::Good };
     }
 
     /// It names only versions from before `/v3/` was the path of its calls, as old forks do that have it.
@@ -240,7 +240,7 @@ impl<const OAUTH: bool> Matrix<OAUTH> {
 
     /// Somebody throws the user out of all rooms, who may still read what was said before.
     pub fn ban_user(&self) {
-        self.fake.memory().standing = Standing::Banned;
+        self.fake.memory().membership = Membership::Banned;
     }
 
     /// From now on a page has so many events at most.

@@ -21,7 +21,7 @@ use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use self::pins::{Media, Pin};
-use crate::fake::front::Front;
+use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{self, Authorizes, Client, Fault, Grant, Pkce, Refresh, Rules};
 use crate::fake::request_log::RequestLog;
 use crate::fake::server;
@@ -86,7 +86,7 @@ impl Pinterest {
 
     /// The next call to a path that begins like this is answered with this.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
-        self.fake.troubles().refuse(path, status, body);
+        self.fake.injected_faults().refuse(path, status, body);
     }
 
     /// Upload URLs lead here from now on.
@@ -102,14 +102,14 @@ impl Pinterest {
 
 impl Fake {
     /// Accepts a call whose token has all of these scopes.
-    fn accept(&self, headers: &HeaderMap, path: &str, scopes: &[&str]) -> Result<(), Refusal> {
+    fn accept(&self, headers: &HeaderMap, path: &str, scopes: &[&str]) -> Result<(), ApiError> {
         for scope in scopes {
             self.oauth().accept(headers, &[scope], self.clock.now()).map_err(|fault| match fault {
                 Fault::BeyondScope => refusal(403, 3, "Authorization failed: not enough scopes."),
                 _ => refusal(401, 2, "Authentication failed."),
             })?;
         }
-        self.troubles().refusal(path).map_or(Ok(()), |(status, body)| Err((status, Json(body))))
+        self.injected_faults().refusal(path).map_or(Ok(()), |(status, body)| Err((status, Json(body))))
     }
 }
 
@@ -121,22 +121,22 @@ impl Memory {
     }
 }
 
-type Refusal = (StatusCode, Json<Value>);
-type Answer = Result<Json<Value>, Refusal>;
-type Created = Result<(StatusCode, Json<Value>), Refusal>;
+type ApiError = (StatusCode, Json<Value>);
+type ApiResult = Result<Json<Value>, ApiError>;
+type Created = Result<(StatusCode, Json<Value>), ApiError>;
 type Paging = Query<BTreeMap<String, String>>;
 
 /// The description has no list of codes.
-fn refusal(status: u16, code: u32, message: &str) -> Refusal {
+fn refusal(status: u16, code: u32, message: &str) -> ApiError {
     (StatusCode::from_u16(status).unwrap(), Json(json!({ "code": code, "message": message })))
 }
 
-fn invalid(message: &str) -> Refusal {
+fn invalid(message: &str) -> ApiError {
     refusal(400, 1, message)
 }
 
 /// `GET /v5/user_account`
-async fn user_account(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Answer {
+async fn user_account(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> ApiResult {
     fake.accept(&headers, "/v5/user_account", &["user_accounts:read"])?;
     Ok(Json(json!({
         "account_type": "BUSINESS", "id": "549755885170", "username": USERNAME, "business_name": "The Harbor",
@@ -146,7 +146,7 @@ async fn user_account(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Answ
 }
 
 /// `GET /v5/boards`, one board per page, so that a client has to follow the bookmark.
-async fn boards(State(fake): State<Arc<Fake>>, Query(query): Paging, headers: HeaderMap) -> Answer {
+async fn boards(State(fake): State<Arc<Fake>>, Query(query): Paging, headers: HeaderMap) -> ApiResult {
     fake.accept(&headers, "/v5/boards", &["boards:read"])?;
     let boards = [(ADS_BOARD, "Campaign", true), (BOARD, "Boats", false)].map(|(id, name, is_ads_only)| {
         json!({ "id": id, "name": name, "privacy": "PUBLIC", "is_ads_only": is_ads_only, "pin_count": 0,
@@ -156,7 +156,7 @@ async fn boards(State(fake): State<Arc<Fake>>, Query(query): Paging, headers: He
 }
 
 /// A page of a list, of so many items at most. The bookmark of the next one is where it begins.
-fn page(query: &BTreeMap<String, String>, max_items: usize, all: &[Value]) -> Answer {
+fn page(query: &BTreeMap<String, String>, max_items: usize, all: &[Value]) -> ApiResult {
     let number = |name: &str, default: usize| query.get(name).map_or(Some(default), |it| it.parse().ok());
     let size = number("page_size", 25).filter(|it| (1..=250).contains(it));
     let size = size.ok_or_else(|| invalid("page_size: 1 to 250"))?.min(max_items);
@@ -172,7 +172,7 @@ impl Authorizes for Fake {
     }
 
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
-        let mut tokens = grant.answer(rules);
+        let mut tokens = grant.respond(rules);
         tokens["token_type"] = "bearer".into();
         tokens["scope"] = grant.scopes.join(" ").into();
         tokens["refresh_token_expires_at"] = grant.refresh_ends_at.map(|it| it.timestamp()).into();
@@ -184,13 +184,13 @@ impl Authorizes for Fake {
         match fault {
             Fault::InvalidGrant(_) => refusal(401, 283, "The authorization grant is invalid"),
             Fault::UnknownClient => refusal(401, 2, "Authentication failed."),
-            other => refusal(other.status().as_u16(), 1, &other.words()),
+            other => refusal(other.status().as_u16(), 1, &other.message()),
         }
         .into_response()
     }
 }
 
-impl Front for Fake {
+impl FaultInjection for Fake {
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         match (&head.method, path) {
@@ -204,7 +204,7 @@ impl Front for Fake {
         }
     }
 
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
         match (call, fault) {
             (Call::Exchange | Call::Refresh, InjectedFault::Refused) => return self.refusal(Fault::InvalidGrant("")),
             (_, InjectedFault::RateLimited { retry_after }) => {
@@ -218,7 +218,7 @@ impl Front for Fake {
         .into_response()
     }
 
-    fn spoil(&self, _: &Parts) {
+    fn inject_fault(&self, _: &Parts) {
         self.memory().spoils = true;
     }
 }

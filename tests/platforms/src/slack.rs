@@ -5,14 +5,14 @@
 //! rotation switched on is the type's parameter.
 
 mod access;
+mod api_error;
 mod call;
 mod chat;
+mod fake_platform;
 mod fields;
 mod files;
 mod front;
 mod method;
-mod fake_platform;
-mod refusal;
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -153,7 +153,7 @@ impl<R: Rotation> Slack<R> {
         };
         let routes = oauth::page_at::<Fake>("/oauth/v2/authorize")
             .route("/api/oauth.v2.access", post(access::give))
-            .route("/api/{method}", any(method::answer))
+            .route("/api/{method}", any(method::respond))
             .route("/upload/v1/{ticket}", post(files::arrive))
             // What is too large is refused in `files`.
             .layer(DefaultBodyLimit::disable());

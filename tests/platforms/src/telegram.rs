@@ -4,10 +4,10 @@
 //! server's own code (tdlib/telegram-bot-api, `Client.cpp`) and of `TDLib`. Fields that a
 //! call does not have are refused, which the real one does not do.
 
+mod api_error;
 mod call;
-mod fields;
 mod fake_platform;
-mod refusal;
+mod fields;
 mod send;
 
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Telegram {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
         let routes = Router::new()
-            .route("/{bot}/{method}", post(call::answer))
+            .route("/{bot}/{method}", post(call::respond))
             .fallback(call::not_found)
             // What is too large is refused in `send`.
             .layer(DefaultBodyLimit::disable());

@@ -7,9 +7,9 @@
 //! imitated: links that are found without a scheme or `www`.
 
 mod access;
+mod fake_platform;
 mod front;
 mod making;
-mod fake_platform;
 mod poll;
 mod posts;
 mod text;
@@ -108,14 +108,14 @@ impl Threads {
             .route("/v1.0/{id}/threads_publish", post(posts::publish))
             .route("/v1.0/{id}/threads_publishing_limit", get(posts::limit));
         let usage = Usage::default();
-        let tell = |server| usage::around(server, &usage);
+        let tell = |server| usage::wrap(server, &usage);
         let fake = Fake::serve_with((), "threads", clock, RULES, memory, routes, tell).await;
         Self { request_log: fake.request_log.clone(), fake, usage }
     }
 
     /// What stands in front of it.
     pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
-        self.fake.troubles()
+        self.fake.injected_faults()
     }
 
     /// The next call to a path that ends like this is answered with this.
@@ -130,7 +130,7 @@ impl Threads {
 
     /// Containers that are made from now on come to nothing in the end, in these words;
     /// with `None`, they come to something again.
-    pub fn spoils(&self, message: Option<&'static str>) {
+    pub fn fail_containers(&self, message: Option<&'static str>) {
         self.fake.memory().fault = message;
     }
 

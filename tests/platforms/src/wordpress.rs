@@ -4,12 +4,12 @@
 //! stricter where that helps to find mistakes: fields that it does not know, terms
 //! that are not there, and content that is not written in blocks are refused.
 
+mod api_error;
 mod authorize;
+mod fake_platform;
 mod html;
 mod library;
-mod fake_platform;
 mod posts;
-mod refusal;
 mod request;
 mod routes;
 mod site;
@@ -50,7 +50,7 @@ type Fake = server::FakeServer<Memory, SiteKind>;
 impl<const PLAIN: bool> Wordpress<PLAIN> {
     /// Starts one on a free port. It tells the time by `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let routes = Router::new().fallback(routes::answer).layer(DefaultBodyLimit::disable());
+        let routes = Router::new().fallback(routes::respond).layer(DefaultBodyLimit::disable());
         let (kind, memory) = (SiteKind { is_plain: PLAIN }, Memory::new(TYPED));
         let fake = Fake::serve_with(kind, "wordpress", clock, Rules::STANDARD, memory, routes, |server| server).await;
         Self { fake }
@@ -68,7 +68,7 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
 
     /// What stands in front of it.
     pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
-        self.fake.troubles()
+        self.fake.injected_faults()
     }
 
     /// It says that the page for application passwords is that of the site at this address.

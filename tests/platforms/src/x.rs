@@ -5,11 +5,11 @@
 //! again after a while, and prices.
 
 mod access;
+mod api_error;
+mod fake_platform;
 mod fields;
 mod front;
 mod media;
-mod fake_platform;
-mod refusal;
 mod text;
 mod tweets;
 
@@ -134,7 +134,7 @@ impl X {
 
     /// The next call to a path that begins like this is answered with this.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
-        self.fake.troubles().refuse(path, status, body);
+        self.fake.injected_faults().refuse(path, status, body);
     }
 
     /// The id and the secret of another app, such as the account's owner may have.

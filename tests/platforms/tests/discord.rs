@@ -10,9 +10,9 @@ use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
 use fakes::discord::{CHANNEL, Discord, GUILD, NAME};
-use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform};
-use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
+use platforms::conformance::samples::{Sample, sample};
 use platforms::{AuthorizeStep, ConnectError, Credentials, FieldValues};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -255,7 +255,8 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
         assert!(error.starts_with(expected) && !error.contains('<'), "{status}: {error}");
 
         harness.fake.inject_fault(Call::Exchange, InjectedFault::Intermediary { status }, 1);
-        let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
+        let about =
+            harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
     }
 }
@@ -394,8 +395,8 @@ async fn too_large_file_is_a_validation_error() {
     };
     assert_eq!(errors(&[10 << 20, 10 << 20, 4 << 20]), Vec::<String>::new());
     assert_eq!(errors(&[11 << 20]), ["Discord accepts images of at most 10 MiB; this has 11 MiB"]);
-    let told = "Discord accepts images and videos of at most 24 MiB together; these have 25 MiB";
-    assert_eq!(errors(&[10 << 20, 10 << 20, 5 << 20]), [told]);
+    let expected = "Discord accepts images and videos of at most 24 MiB together; these have 25 MiB";
+    assert_eq!(errors(&[10 << 20, 10 << 20, 5 << 20]), [expected]);
 
     // The largest that is let through, and one that is not.
     for (padding, is_taken) in [(10 << 20, true), ((10 << 20) + 1, false)] {

@@ -9,9 +9,9 @@ use domain::testing::{a_connection, a_user};
 use fakes::fake::wire::browser;
 use fakes::pinterest::{BOARD, Pinterest};
 use platforms::ChoicesRequest;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::samples::sample;
-use platforms::conformance::adapter_harness::AdapterHarness;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
@@ -119,8 +119,8 @@ async fn fake_refuses_unknown_fields_of_pictures_and_incomplete_forms() {
     let token = account.credentials.access_token.expose_secret();
     let ask = async |path: &str, body: Value| {
         let request = browser().post(format!("{}{path}", harness.fake.base_url())).bearer_auth(token).json(&body);
-        let answer = request.send().await.unwrap();
-        (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.json::<Value>().await.unwrap())
     };
 
     let items = [json!({ "url": "http://127.0.0.1:9/1" }), json!({ "url": "http://127.0.0.1:9/2", "alt_text": "a" })];

@@ -6,9 +6,9 @@ use domain::media::{Facts, MimeType, Pixels};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use fakes::telegram::{CHANNEL, CHAT, GROUP, TOKEN, Telegram};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
-use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::samples::{Sample, sample};
 use platforms::{ConnectError, FieldValues, RefreshError};
 
 /// What a group that moves becomes.
@@ -116,7 +116,8 @@ async fn a_group_that_moved_is_followed() {
     // The call that was refused, and the question where the group is now.
     assert_eq!(harness.fake.calls_to_old_id(), 2, "the new id is kept");
     let kept = harness.credentials().await.unwrap();
-    let about = harness.connector().about(&account.profile, &kept, harness.clock.now()).await.unwrap().unwrap();
+    let about =
+        harness.connector().account_details(&account.profile, &kept, harness.clock.now()).await.unwrap().unwrap();
     assert_eq!(about.profile.account_id, account.profile.account_id, "it is the same account");
 }
 
@@ -188,8 +189,8 @@ async fn chat_without_a_kind_of_file_refuses_the_post_alone() {
     for count in [1, 2] {
         let mut post = harness.post(&account, "not here", pictures(count));
         let refused = harness.deliver(&mut post).await.unwrap_err();
-        let told = "not enough rights to send photos to the chat";
-        assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains(told)), "{refused:?}");
+        let actual = "not enough rights to send photos to the chat";
+        assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains(actual)), "{refused:?}");
     }
     harness.deliver(&mut harness.post(&account, "words are", Vec::new())).await.unwrap();
 }
@@ -250,8 +251,8 @@ async fn only_mpeg_4_is_a_video() {
 
     let mut post = harness.post(&account, "a document", vec![sample(MimeType::Png, 1), sample(MimeType::Quicktime, 2)]);
     let refused = harness.deliver(&mut post).await.unwrap_err();
-    let told = "can't use the media of the specified type in the album";
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains(told)), "{refused:?}");
+    let actual = "can't use the media of the specified type in the album";
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains(actual)), "{refused:?}");
 }
 
 /// A picture that is more than twenty times as high as it is wide.

@@ -13,12 +13,12 @@ use crate::world::{InjectedFault, SimulatedWorld, lock};
 
 /// An event and the time when it was put.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct PublishedEvent {
     pub(crate) at: DateTime<Utc>,
     pub(crate) event: Event,
 }
 
-impl Told {
+impl PublishedEvent {
     /// The event's id, which a repetition of the event carries as well.
     pub(crate) fn id(&self) -> &str {
         self.event.detail["id"].as_str().unwrap_or_default()
@@ -28,17 +28,17 @@ impl Told {
 pub(crate) struct SimulatedBus {
     world: Arc<SimulatedWorld>,
     webhooks: Arc<Webhooks>,
-    told: Mutex<Vec<Told>>,
+    published_events: Mutex<Vec<PublishedEvent>>,
 }
 
 impl SimulatedBus {
     pub(crate) fn new(world: Arc<SimulatedWorld>, webhooks: Arc<Webhooks>) -> Self {
-        Self { world, webhooks, told: Mutex::default() }
+        Self { world, webhooks, published_events: Mutex::default() }
     }
 
     /// Every event that was put on the bus, in order.
-    pub(crate) fn told(&self) -> Vec<Told> {
-        lock(&self.told).clone()
+    pub(crate) fn published_events(&self) -> Vec<PublishedEvent> {
+        lock(&self.published_events).clone()
     }
 }
 
@@ -93,9 +93,10 @@ impl SimulatedBus {
             BusFault::Unsent => 0,
         };
         let at = self.world.now();
-        lock(&self.told).extend(events[..put_count].iter().map(|it| Told { at, event: it.clone() }));
-        events[..put_count].iter().for_each(|it| self.webhooks.bring(it, resource));
-        call.come_back().await;
+        lock(&self.published_events)
+            .extend(events[..put_count].iter().map(|it| PublishedEvent { at, event: it.clone() }));
+        events[..put_count].iter().for_each(|it| self.webhooks.deliver(it, resource));
+        call.respond().await;
         match fault {
             BusFault::Fine => Ok(()),
             _ => Err(EventError("the connection was reset".to_owned())),

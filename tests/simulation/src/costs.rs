@@ -13,9 +13,9 @@ use tokio::runtime::Builder;
 
 use crate::deployment::Deployment;
 use crate::faults::FaultPlan;
-use crate::simulated_platforms::SimulatedPlatforms;
 use crate::scale::{Deliver, Operation, PartitionBy, Profile};
 use crate::scenario::{AccountPlan, UserPlan};
+use crate::simulated_platforms::SimulatedPlatforms;
 use crate::store::Charge;
 use crate::users::People;
 use crate::world::{SimulatedWorld, lock};
@@ -72,14 +72,14 @@ async fn measure() -> Profile {
     let delivery = lock(&deployment.journal).deliveries().next().cloned().expect("a delivery");
     let roll_up_at = due + TimeDelta::minutes(10);
     world.sleep_until(due - TimeDelta::seconds(2)).await;
-    let message = DeliveryMessage { roll_up_at: Some(roll_up_at), ..DeliveryMessage::about(&delivery) };
+    let message = DeliveryMessage { roll_up_at: Some(roll_up_at), ..DeliveryMessage::for_delivery(&delivery) };
     let delivered = metered(&deployment, deployment.deliver_one(message)).await;
     let [read, credentials, intend, settle, attempt] = &delivered[..] else {
         panic!("a delivery asks otherwise: {delivered:?}")
     };
 
     let burst_delivery = lock(&deployment.journal).deliveries().nth(1).cloned().expect("a delivery");
-    let burst_message = DeliveryMessage { needs_permit: true, ..DeliveryMessage::about(&burst_delivery) };
+    let burst_message = DeliveryMessage { needs_permit: true, ..DeliveryMessage::for_delivery(&burst_delivery) };
     let needs_permit = metered(&deployment, deployment.deliver_one(burst_message)).await;
     let [_, permit, ..] = &needs_permit[..] else { panic!("a delivery takes its place otherwise: {needs_permit:?}") };
 

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use self::flows::Flow;
-use crate::faults::{FaultPlan, Kill, When};
+use crate::faults::{FaultPlan, Kill, KillTime};
 use crate::report::Report;
 use crate::run::run;
 use crate::scenario::Scenario;
@@ -73,7 +73,7 @@ impl CrashMatrix {
         });
         let mut pairs: Vec<_> = lock(&continued).clone();
         // Threads finish in any order; sorting makes the order equal every time.
-        pairs.sort_by_key(|(first, _)| (first.call, first.when == When::After));
+        pairs.sort_by_key(|(first, _)| (first.call, first.when == KillTime::After));
         let pairs: Vec<_> = pairs
             .into_iter()
             .flat_map(|(first, calls)| kill_points(first.call + 1, calls).map(move |second| vec![first, second]))
@@ -98,7 +98,8 @@ impl CrashMatrix {
         self.doubled += report.doubled;
         self.stuck += report.stuck;
         self.early += report.early;
-        let at = |it: &Kill| format!("{} call {}", if it.when == When::Before { "before" } else { "after" }, it.call);
+        let at =
+            |it: &Kill| format!("{} call {}", if it.when == KillTime::Before { "before" } else { "after" }, it.call);
         let killed: Vec<_> = kills.iter().map(at).collect();
         self.broken.extend(report.broken.iter().map(|it| format!("{flow}, killed {}: {it}", killed.join(" and "))));
     }
@@ -112,7 +113,7 @@ impl Flow {
 }
 
 fn kill_points(from: u64, to: u64) -> impl Iterator<Item = Kill> {
-    (from..=to).flat_map(|call| [When::Before, When::After].map(|when| Kill { call, when }))
+    (from..=to).flat_map(|call| [KillTime::Before, KillTime::After].map(|when| Kill { call, when }))
 }
 
 /// Does `work` for each item, on this many threads. With `until_false` no further item is begun

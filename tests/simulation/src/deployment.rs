@@ -18,8 +18,8 @@ use domain::plan::Plans;
 use publishing::{ConcurrencyLimits, HeldPermits, Publishing, PublishingError, RollUpLimiter};
 
 use crate::bus::SimulatedBus;
+use crate::queue::{ReceivedMessage, SimulatedQueue};
 use crate::simulated_platforms::{self, SimulatedPlatforms};
-use crate::queue::{SimulatedQueue, Taken};
 use crate::store::{self, Journal, store};
 use crate::webhooks::Webhooks;
 use crate::world::{SimulatedWorld, lock};
@@ -148,7 +148,7 @@ impl Deployment {
                 let failed =
                     |id: &u64| response.batch_item_failures.iter().any(|it| it.item_identifier == id.to_string());
                 let done: Vec<_> = taken.into_iter().filter(|it| !failed(it)).collect();
-                deployment.webhooks.done(&done);
+                deployment.webhooks.delete(&done);
             });
         }
     }
@@ -182,14 +182,15 @@ impl Deployment {
         }
     }
 
-    async fn deliver_batch(&self, taken: Vec<Taken>) {
+    async fn deliver_batch(&self, taken: Vec<ReceivedMessage>) {
         let publishing = self.started();
         let event = event(&taken);
         let work = async { delivery::deliver(&publishing, &self.platforms.platforms(), event).await };
         let Some(response) = self.world.process("delivery", DELIVERY_LIMIT, work).await else { return };
-        let failed = |it: &Taken| response.batch_item_failures.iter().any(|f| f.item_identifier == it.id.to_string());
+        let failed =
+            |it: &ReceivedMessage| response.batch_item_failures.iter().any(|f| f.item_identifier == it.id.to_string());
         let done: Vec<_> = taken.into_iter().filter(|it| !failed(it)).collect();
-        self.queue.done(&done);
+        self.queue.delete(&done);
     }
 
     async fn tick(self: Arc<Self>) {
@@ -271,8 +272,8 @@ impl Deployment {
     }
 }
 
-fn event(taken: &[Taken]) -> SqsEvent {
-    let record = |it: &Taken| {
+fn event(taken: &[ReceivedMessage]) -> SqsEvent {
+    let record = |it: &ReceivedMessage| {
         let mut record = SqsMessage::default();
         record.message_id = Some(it.id.to_string());
         record.body = Some(serde_json::to_string(&it.message).expect("a message in JSON"));

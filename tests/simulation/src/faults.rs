@@ -24,12 +24,12 @@ pub struct Kill {
     /// The number of the call in its run, from 1.
     pub call: u64,
     /// Before or after the call takes effect.
-    pub when: When,
+    pub when: KillTime,
 }
 
 /// Whether a process dies before or after its call takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum KillTime {
     /// The call is never made.
     Before,
     /// The call takes effect, and its response is lost.

@@ -4,6 +4,7 @@ mod cancelled;
 mod counted;
 mod early;
 mod ended;
+mod events;
 mod followed;
 mod leaked;
 mod moves_on;
@@ -11,7 +12,6 @@ mod notified;
 mod paid;
 mod patient;
 mod stuck;
-mod told;
 mod twice;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,12 +21,12 @@ use domain::id::{PostId, TargetId};
 use domain::post::{Post, Target};
 
 pub(crate) use self::stuck::Watch;
-use crate::bus::Told;
+use crate::bus::PublishedEvent;
 use crate::simulated_platforms::{Public, Timeline};
 use crate::store::{Journal, Version};
 use crate::trace::Trace;
-use crate::users::{Answer, People};
-use crate::webhooks::Got;
+use crate::users::{People, WriterResponse};
+use crate::webhooks::ReceivedMessage;
 
 /// A post that is scheduled at least this long before its time must be published in its second.
 const AHEAD: TimeDelta = TimeDelta::seconds(5);
@@ -36,12 +36,12 @@ pub(crate) struct History<'a> {
     pub(crate) people: &'a People,
     pub(crate) journal: &'a Journal,
     pub(crate) timeline: &'a Timeline,
-    pub(crate) answers: Vec<Answer>,
-    pub(crate) told: Vec<Told>,
+    pub(crate) answers: Vec<WriterResponse>,
+    pub(crate) published_events: Vec<PublishedEvent>,
     pub(crate) leaks: Vec<String>,
     /// The number of processes that died.
     pub(crate) deaths: u64,
-    pub(crate) notified: Vec<Got>,
+    pub(crate) notified: Vec<ReceivedMessage>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Broken {
     /// The error, followed by the part of the trace about its post.
     pub(crate) fn with_trace(&self, trace: &Trace) -> String {
         let mut text = self.what.clone();
-        for line in self.post.iter().flat_map(|it| trace.about(it.get())) {
+        for line in self.post.iter().flat_map(|it| trace.entries_for(it.get())) {
             text.push_str("\n    ");
             text.push_str(&line);
         }
@@ -92,11 +92,11 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(counted::post_counts_match_the_posts(history).await);
     broken.extend(counted::pending_marks_match_the_pending_targets(history));
     broken.extend(counted::ended_deliveries_are_not_due(history));
-    broken.extend(told::every_outcome_has_an_event(history));
-    broken.extend(told::every_event_matches_a_change(history));
-    broken.extend(told::every_lost_grant_has_an_event(history));
-    broken.extend(told::every_scheduling_has_exactly_one_event(history));
-    broken.extend(told::every_connect_and_disconnect_has_an_event(history));
+    broken.extend(events::every_outcome_has_an_event(history));
+    broken.extend(events::every_event_matches_a_change(history));
+    broken.extend(events::every_lost_grant_has_an_event(history));
+    broken.extend(events::every_scheduling_has_exactly_one_event(history));
+    broken.extend(events::every_connect_and_disconnect_has_an_event(history));
     broken.extend(notified::every_event_reaches_its_endpoint(history));
     broken.extend(notified::endpoints_receive_only_events_of_their_user(history));
     broken.extend(moves_on::final_states_do_not_change(history));

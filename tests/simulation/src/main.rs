@@ -56,11 +56,11 @@ fn main() -> ExitCode {
     let has_passed = match options.seed {
         Some(seed) => replay(seed, &random_scenario(on)),
         None if options.on.is_some() => {
-            Seeds::run(1..=options.seeds, options.until_broken, &random_scenario(on)).told()
+            Seeds::run(1..=options.seeds, options.until_broken, &random_scenario(on)).published_events()
         }
         None if options.until_broken => until_broken(options.seeds),
         None if options.mutations => mutate(&options.only, options.json.as_deref()),
-        None => everything(&options),
+        None => run_all(&options),
     };
     if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -123,7 +123,7 @@ impl Seeds {
     }
 
     /// Prints the broken invariants; true if there are none.
-    fn told(self) -> bool {
+    fn published_events(self) -> bool {
         self.broken.iter().for_each(|it| println!("{it}"));
         self.broken.is_empty()
     }
@@ -174,7 +174,7 @@ impl Lateness {
 /// Number of broken invariants that are printed.
 const SHOWN: usize = 5;
 
-fn everything(options: &Options) -> bool {
+fn run_all(options: &Options) -> bool {
     let seeds = Seeds::run(1..=options.seeds, false, &random_scenario(None));
     let matrix = crash_matrix(threads(), false);
     let late = Lateness::measure();

@@ -2,8 +2,8 @@
 
 use chrono::TimeDelta;
 
-use crate::simulated_platforms::{PlatformFault, random_specs};
 use crate::scenario::{AccountAction, AccountPlan, PostAction, PostPlan, UserPlan};
+use crate::simulated_platforms::{PlatformFault, random_specs};
 
 /// The latest time for which a new post is scheduled.
 const LAST_DUE_S: i64 = 360;

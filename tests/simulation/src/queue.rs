@@ -32,7 +32,7 @@ const LATE: Duration = Duration::from_mins(1);
 
 /// A received message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken {
+pub(crate) struct ReceivedMessage {
     pub(crate) id: u64,
     pub(crate) message: DeliveryMessage,
     receives: u32,
@@ -46,7 +46,7 @@ pub(crate) struct SimulatedQueue {
 
 #[derive(Default)]
 struct Messages {
-    waiting: BTreeMap<(DateTime<Utc>, u64), Taken>,
+    waiting: BTreeMap<(DateTime<Utc>, u64), ReceivedMessage>,
     last_id: u64,
 }
 
@@ -57,7 +57,7 @@ impl SimulatedQueue {
 
     /// Waits for the next message, then collects more for `window`, and returns up to `most` of
     /// them.
-    pub(crate) async fn take(&self, most: usize, window: Duration) -> Vec<Taken> {
+    pub(crate) async fn take(&self, most: usize, window: Duration) -> Vec<ReceivedMessage> {
         loop {
             let next = lock(&self.messages).waiting.keys().next().map(|it| it.0);
             let arrival = self.came.notified();
@@ -78,7 +78,7 @@ impl SimulatedQueue {
         }
     }
 
-    fn take_now(&self, most: usize) -> Vec<Taken> {
+    fn take_now(&self, most: usize) -> Vec<ReceivedMessage> {
         let now = self.world.now();
         let mut messages = lock(&self.messages);
         let ready: Vec<_> = messages.waiting.keys().take_while(|it| it.0 <= now).take(most).copied().collect();
@@ -94,7 +94,7 @@ impl SimulatedQueue {
     }
 
     /// Deletes these messages, so that they are not redelivered.
-    pub(crate) fn done(&self, done: &[Taken]) {
+    pub(crate) fn delete(&self, done: &[ReceivedMessage]) {
         lock(&self.messages).waiting.retain(|_, it| done.iter().all(|done| done.id != it.id));
     }
 
@@ -108,7 +108,7 @@ impl SimulatedQueue {
         let mut messages = lock(&self.messages);
         messages.last_id += 1;
         let id = messages.last_id;
-        let taken = Taken { id, message: outgoing.message, receives: 0 };
+        let taken = ReceivedMessage { id, message: outgoing.message, receives: 0 };
         messages.waiting.insert((now + delay, id), taken);
     }
 
@@ -181,7 +181,7 @@ impl Queue for SimulatedQueue {
                 }
                 self.came.notify_one();
             }
-            call.come_back().await;
+            call.respond().await;
             if !matches!(fault, QueueFault::Fine) {
                 return Err(QueueError("the connection was reset".to_owned()));
             }
@@ -199,7 +199,7 @@ mod tests {
 
     fn outgoing(after_s: i64) -> Outgoing {
         let it = a_delivery();
-        let message = DeliveryMessage::about(&it);
+        let message = DeliveryMessage::for_delivery(&it);
         Outgoing { message, at: noon() + TimeDelta::seconds(after_s) }
     }
 
@@ -214,7 +214,7 @@ mod tests {
             came.push(queue.take(10, Duration::ZERO).await);
         }
         let second = came.iter().flatten().find(|it| it.id == 2).copied().unwrap();
-        queue.done(&[second]);
+        queue.delete(&[second]);
 
         let first: Vec<_> = came.iter().flatten().filter(|it| it.id == 1).collect();
         assert!(1 < first.len(), "{came:?}");

@@ -9,9 +9,9 @@ use tokio::runtime::Builder;
 use crate::deployment::{Deployment, prepare_thread};
 use crate::invariants::{self, Broken, History, Kind, Watch};
 use crate::logs::Logs;
-use crate::simulated_platforms::{LookUpSupport, SimulatedPlatforms, Reference, Spec};
 use crate::report::Report;
 use crate::scenario::{Scenario, UserPlan};
+use crate::simulated_platforms::{LookUpSupport, Reference, SimulatedPlatforms, Spec};
 use crate::store::Journal;
 use crate::users::People;
 use crate::world::{SimulatedWorld, lock};
@@ -57,7 +57,7 @@ async fn play(seed: u64, scenario: &Scenario, logs: &Logs) -> Report {
     while world.now() < ends_at {
         let pause = if world.is_long_quiet() { TimeDelta::seconds(60) } else { TimeDelta::seconds(10) };
         world.sleep_until(world.now() + pause).await;
-        detector.look(&deployment);
+        detector.check(&deployment);
         if user_actions.is_finished() && world.is_quiet() && deployment.is_at_rest() {
             break;
         }
@@ -76,8 +76,8 @@ async fn judge(seed: u64, deployment: &Deployment, users: &People, detector: Wat
         people: users,
         journal: &journal,
         timeline: &timeline,
-        answers: users.answers(),
-        told: deployment.bus.told(),
+        answers: users.responses(),
+        published_events: deployment.bus.published_events(),
         leaks: logs.leaks(),
         deaths: world.deaths(),
         notified: deployment.webhooks.got(),

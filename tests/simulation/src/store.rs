@@ -32,14 +32,14 @@ use dynoxide::DynoxideError;
 use dynoxide::actions::query::QueryRequest;
 use storage::Store;
 
-use self::failures::{answer, chances, response};
+use self::failures::{chances, respond, response};
 pub(crate) use self::journal::{Journal, Version};
 pub(crate) use self::meter::Charge;
-use self::request::{Request, Written};
+use self::request::{Request, WrittenItem};
 use self::schema::PREFIX;
 use self::stale::Question;
 use self::tables::Tables;
-use crate::faults::When;
+use crate::faults::KillTime;
 use crate::port::Port;
 use crate::world::{SimulatedWorld, lock};
 
@@ -133,8 +133,8 @@ impl Inner {
         let contended = written.iter().any(|it| journal::is_followed(it.table));
         let faults = chances(&self.world.probabilities, contended);
         let (call, fault) = self.world.call(Port::Store, request.describe(), &faults);
-        let failed = answer(fault, request.transaction_items());
-        call.die(When::Before).await;
+        let failed = respond(fault, request.transaction_items());
+        call.die(KillTime::Before).await;
         let done = match fault.is_done() {
             true if PATIENCE < call.there => Some(self.perform_detached(request, written, call.there).await),
             true => {
@@ -146,7 +146,7 @@ impl Inner {
                 None
             }
         };
-        call.come_back().await;
+        call.respond().await;
         failed.or(done.map(Ok)).expect("what did not fail was done")
     }
 
@@ -155,7 +155,7 @@ impl Inner {
     async fn perform_detached(
         self: &Arc<Self>,
         request: Request,
-        written: Vec<Written>,
+        written: Vec<WrittenItem>,
         after: Duration,
     ) -> HttpResponse {
         let store = Arc::clone(self);
@@ -170,25 +170,25 @@ impl Inner {
     fn query_index(&self, query: QueryRequest) -> Result<String, DynoxideError> {
         let is_stale = self.world.happens(self.world.probabilities.stale_index_probability);
         let index_query = if is_stale { Question::from_request(&query) } else { None };
-        let mut answer = self.tables.query(query)?;
-        if let (Some(index_query), None) = (index_query, &answer.last_evaluated_key) {
+        let mut output = self.tables.query(query)?;
+        if let (Some(index_query), None) = (index_query, &output.last_evaluated_key) {
             let at = self.world.now() - TimeDelta::from_std(self.world.up_to(BEHIND)).unwrap_or_default();
-            let items = answer.items.unwrap_or_default();
+            let items = output.items.unwrap_or_default();
             let earlier = index_query.items_at(at, &items, &lock(&self.journal));
             if let Some(earlier) = earlier.filter(|it| *it != items) {
                 self.world.count_fault();
                 self.world.note(format!("an index is behind: {} entries instead of {}", earlier.len(), items.len()));
-                answer.items = Some(earlier);
+                output.items = Some(earlier);
             } else {
-                answer.items = Some(items);
+                output.items = Some(items);
             }
-            answer.count = answer.items.as_ref().map_or(0, Vec::len);
-            answer.scanned_count = answer.count;
+            output.count = output.items.as_ref().map_or(0, Vec::len);
+            output.scanned_count = output.count;
         }
-        Ok(tables::body(&answer))
+        Ok(tables::body(&output))
     }
 
-    fn perform(&self, mut request: Request, written: Vec<Written>) -> HttpResponse {
+    fn perform(&self, mut request: Request, written: Vec<WrittenItem>) -> HttpResponse {
         let now = self.world.now();
         let (is_metered, writes) = (lock(&self.journal).is_metered(), !written.is_empty());
         if is_metered {
@@ -197,7 +197,7 @@ impl Inner {
         let token = request.token().map(str::to_owned);
         let body = match request {
             Request::Query(query) if query.index_name.is_some() => self.query_index(*query),
-            other => self.tables.answer(other),
+            other => self.tables.respond(other),
         };
         match body {
             Ok(body) => {

@@ -42,7 +42,7 @@ impl Trace {
     }
 
     /// The lines that contain this number, such as a post's id.
-    pub fn about(&self, id: u64) -> impl Iterator<Item = String> {
+    pub fn entries_for(&self, id: u64) -> impl Iterator<Item = String> {
         let id = id.to_string();
         self.0.iter().filter(move |it| it.what.contains(&id)).map(ToString::to_string)
     }

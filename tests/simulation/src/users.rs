@@ -29,19 +29,19 @@ pub(crate) const THEIRS: &str = "https://theirs.example/";
 
 /// A response to a writer.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct WriterResponse {
     /// When the response arrived.
     pub(crate) at: DateTime<Utc>,
     pub(crate) post: PostId,
     pub(crate) act: PostAction,
     /// The text that the request gave the post, if any.
     pub(crate) text: Option<String>,
-    pub(crate) said: Said,
+    pub(crate) content: ResponseContent,
 }
 
 /// The content of a response.
 #[derive(Clone, Debug)]
-pub(crate) enum Said {
+pub(crate) enum ResponseContent {
     /// The change was made, and this is the post now.
     Done(Box<Post>),
     /// The post is deleted.
@@ -57,7 +57,7 @@ pub(crate) struct People {
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) user: User,
     pub(crate) accounts: Vec<Account>,
-    answers: Mutex<Vec<Answer>>,
+    answers: Mutex<Vec<WriterResponse>>,
     /// Cases in which two requests with one idempotency key created two posts.
     pub(crate) twice_created: Mutex<Vec<String>>,
 }
@@ -102,7 +102,7 @@ impl People {
     }
 
     /// The responses to writers, in order.
-    pub(crate) fn answers(&self) -> Vec<Answer> {
+    pub(crate) fn responses(&self) -> Vec<WriterResponse> {
         lock(&self.answers).clone()
     }
 

@@ -34,7 +34,7 @@ const JITTER: Duration = Duration::from_secs(1);
 
 /// A message that an endpoint received.
 #[derive(Clone, Debug)]
-pub(crate) struct Got {
+pub(crate) struct ReceivedMessage {
     pub(crate) at: DateTime<Utc>,
     pub(crate) request: Request,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Webhooks {
     world: Arc<SimulatedWorld>,
     waiting: Mutex<BTreeMap<(DateTime<Utc>, u64), QueuedEvent>>,
     came: Notify,
-    got: Mutex<Vec<Got>>,
+    got: Mutex<Vec<ReceivedMessage>>,
     /// By endpoint URL.
     secrets: Mutex<BTreeMap<String, WebhookSecret>>,
 }
@@ -102,7 +102,7 @@ impl Webhooks {
     /// Delivers an event from the bus: at least once, sometimes twice.
     ///
     /// Other events have no effect while no user has an endpoint.
-    pub(crate) fn bring(&self, event: &Event, resource: Option<&str>) {
+    pub(crate) fn deliver(&self, event: &Event, resource: Option<&str>) {
         if !self.is_used() && resource.is_none() {
             return;
         }
@@ -126,7 +126,7 @@ impl Webhooks {
     }
 
     /// The messages that endpoints received, in order.
-    pub(crate) fn got(&self) -> Vec<Got> {
+    pub(crate) fn got(&self) -> Vec<ReceivedMessage> {
         lock(&self.got).clone()
     }
 
@@ -151,7 +151,7 @@ impl Webhooks {
         }
     }
 
-    pub(crate) fn done(&self, done: &[u64]) {
+    pub(crate) fn delete(&self, done: &[u64]) {
         lock(&self.waiting).retain(|_, it| !done.contains(&it.id));
     }
 
@@ -227,7 +227,7 @@ impl WebhookQueue for Webhooks {
                 }
             }
         }
-        call.come_back().await;
+        call.respond().await;
         match fault {
             WebhookQueueFault::Fine => Ok(()),
             _ => Err(QueueError("the connection was reset".to_owned())),
@@ -266,9 +266,9 @@ impl EndpointClient for Webhooks {
         let (call, fault) = self.world.call(Port::Endpoint, format!("tell {} {}", request.url, request.id), &faults);
         call.go().await;
         if matches!(fault, EndpointFault::Accepted | EndpointFault::ResponseLost) {
-            lock(&self.got).push(Got { at: self.world.now(), request });
+            lock(&self.got).push(ReceivedMessage { at: self.world.now(), request });
         }
-        call.come_back().await;
+        call.respond().await;
         match fault {
             EndpointFault::Accepted => EndpointResponse { status: Some(204), ..EndpointResponse::none("", 50) },
             EndpointFault::Refused => EndpointResponse { status: Some(500), ..EndpointResponse::none("", 50) },

@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use tokio::time::Instant;
 
-use crate::faults::{FaultPlan, FaultProbabilities, Kill, When};
+use crate::faults::{FaultPlan, FaultProbabilities, Kill, KillTime};
 use crate::port::Port;
 use crate::process::{self, Process};
 use crate::trace::Trace;
@@ -30,24 +30,24 @@ pub(crate) struct Call {
     pub(crate) there: Duration,
     back: Duration,
     /// On which side of the call its process dies, if it does.
-    pub(crate) dies: Option<When>,
+    pub(crate) dies: Option<KillTime>,
 }
 
 impl Call {
     /// Waits until the call has arrived.
     pub(crate) async fn go(&self) {
-        self.die(When::Before).await;
+        self.die(KillTime::Before).await;
         wait(self.there).await;
     }
 
     /// Waits until its response has arrived.
-    pub(crate) async fn come_back(&self) {
-        self.die(When::After).await;
+    pub(crate) async fn respond(&self) {
+        self.die(KillTime::After).await;
         wait(self.back).await;
     }
 
     /// Ends the process, if it is to die on this side of the call.
-    pub(crate) async fn die(&self, when: When) {
+    pub(crate) async fn die(&self, when: KillTime) {
         if let (Some(process), true) = (&self.process, self.dies == Some(when)) {
             process.die().await;
         }
@@ -193,8 +193,8 @@ impl SimulatedWorld {
             self.count_fault();
         }
         match kill_point {
-            Some(When::Before) => name = "dies before",
-            Some(When::After) => name = "dies after",
+            Some(KillTime::Before) => name = "dies before",
+            Some(KillTime::After) => name = "dies after",
             None if is_slow && name.is_empty() => name = "slow",
             None => {}
         }
@@ -223,12 +223,12 @@ impl SimulatedWorld {
         F::FINE
     }
 
-    fn draw_kill(&self, number: u64) -> Option<When> {
+    fn draw_kill(&self, number: u64) -> Option<KillTime> {
         if let Some(kill) = self.kills.iter().find(|it| it.call == number) {
             return Some(kill.when);
         }
         let dies = self.happens(self.probabilities.crash_probability);
-        dies.then(|| if lock(&self.dice).bool() { When::Before } else { When::After })
+        dies.then(|| if lock(&self.dice).bool() { KillTime::Before } else { KillTime::After })
     }
 
     /// Runs `work` as a process of a function with this time limit; `None` when it died or exceeded

@@ -1,6 +1,6 @@
 //! Runs of whole seeds: they are reproducible, and their invariants hold.
 
-use simulation::{FaultPlan, Kill, Report, Scenario, When, run};
+use simulation::{FaultPlan, Kill, KillTime, Report, Scenario, run};
 
 fn by_chance(seed: u64) -> Report {
     run(seed, &Scenario { plot: None, on: None, faults: FaultPlan::Random })
@@ -55,7 +55,7 @@ fn run_without_faults_is_on_time() {
 fn scripted_crash_happens_at_its_call_and_changes_nothing_before() {
     let calm = run(5, &Scenario { plot: None, on: None, faults: FaultPlan::None });
 
-    for (call, when) in [(1, When::Before), (40, When::Before), (40, When::After)] {
+    for (call, when) in [(1, KillTime::Before), (40, KillTime::Before), (40, KillTime::After)] {
         let killed = run(5, &Scenario { plot: None, on: None, faults: FaultPlan::Script(vec![Kill { call, when }]) });
 
         assert_eq!(killed.faults, 1);

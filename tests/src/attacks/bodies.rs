@@ -5,8 +5,8 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::json;
 
-use super::{Arena, Attack};
-use crate::{answer::Answer, attacks, ensure, error::Result};
+use super::{Attack, AttackTargets};
+use crate::{attacks, ensure, error::Result, http_response::HttpResponse};
 
 pub(super) fn attacks() -> Vec<Attack> {
     let mut all = attacks!(7, [
@@ -26,7 +26,7 @@ pub(super) fn attacks() -> Vec<Attack> {
 }
 
 /// Sends a body of exactly 256 KB.
-async fn send(deployments: &Arena, method: Method, path: &str, body: &str) -> Result<Answer> {
+async fn send(deployments: &AttackTargets, method: Method, path: &str, body: &str) -> Result<HttpResponse> {
     let api = deployments.lifted().stranger()?.with_token(Some(deployments.lifted().token()));
     let response = api.call(method, path).raw("application/json", body.as_bytes()).send().await?;
     ensure!(response.text.len() <= 64 * 1024, "{} bytes", response.text.len());
@@ -34,19 +34,19 @@ async fn send(deployments: &Arena, method: Method, path: &str, body: &str) -> Re
     Ok(response)
 }
 
-fn describe_response(response: &Answer) -> Result<String> {
+fn describe_response(response: &HttpResponse) -> Result<String> {
     let message: String = response.json()?["message"].as_str().unwrap_or_default().chars().take(120).collect();
     Ok(format!("{} with {} bytes: {message}", response.status, response.text.len()))
 }
 
-async fn many_scopes(deployments: &Arena) -> Result<String> {
+async fn many_scopes(deployments: &AttackTargets) -> Result<String> {
     let body = format!("{{\"scopes\":[{}7]}}", "7,".repeat(130_000));
     let response = send(deployments, Method::POST, "/auth/device/code", &body).await?;
     response.clone().invalid(&["scopes"])?;
     describe_response(&response)
 }
 
-async fn long_lists(deployments: &Arena) -> Result<String> {
+async fn long_lists(deployments: &AttackTargets) -> Result<String> {
     let accounts = format!("{{\"content\":\"a\",\"platforms\":[{}{{}}]}}", "{},".repeat(50_000));
     let accounts = send(deployments, Method::POST, "/posts", &accounts).await?;
     accounts.clone().invalid(&["platforms"])?;
@@ -56,7 +56,7 @@ async fn long_lists(deployments: &Arena) -> Result<String> {
     Ok(format!("{}; {}", describe_response(&accounts)?, describe_response(&files)?))
 }
 
-async fn many_fields(deployments: &Arena) -> Result<String> {
+async fn many_fields(deployments: &AttackTargets) -> Result<String> {
     let fields = (100_000..119_000).fold(String::new(), |fields, it| fields + &format!("\"{it}\":1,"));
     let response = send(deployments, Method::POST, "/posts", &format!("{{{fields}\"content\":\"a\"}}")).await?;
     ensure!(response.status == 422, "{} {}", response.status, response.text);
@@ -66,7 +66,7 @@ async fn many_fields(deployments: &Arena) -> Result<String> {
     describe_response(&response)
 }
 
-async fn long_name(deployments: &Arena) -> Result<String> {
+async fn long_name(deployments: &AttackTargets) -> Result<String> {
     let mut seen_of = Vec::new();
     for part in ["name", "\\u0001", "é", "\\\""] {
         let body = format!("{{\"content\":\"a\",\"{}\":1}}", part.repeat(200_000 / part.len()));
@@ -82,13 +82,13 @@ async fn long_name(deployments: &Arena) -> Result<String> {
     Ok(seen_of.join(", "))
 }
 
-async fn deeply_nested_body(deployments: &Arena) -> Result<String> {
+async fn deeply_nested_body(deployments: &AttackTargets) -> Result<String> {
     let response = send(deployments, Method::POST, "/posts", &"{\"a\":".repeat(40_000)).await?;
     ensure!(response.status == 400 && response.text.contains("levels deep"), "{} {}", response.status, response.text);
     describe_response(&response)
 }
 
-async fn duplicate_field(deployments: &Arena) -> Result<String> {
+async fn duplicate_field(deployments: &AttackTargets) -> Result<String> {
     let user = deployments.lifted().new_user().await?;
     let post = user.create(&json!({ "content": "a" })).await?;
     let change = format!("/posts/{}", post["id"]);
@@ -108,7 +108,7 @@ async fn duplicate_field(deployments: &Arena) -> Result<String> {
     Ok("422 on the field, five times; nothing was changed".to_owned())
 }
 
-async fn duplicate_nested_field(deployments: &Arena) -> Result<String> {
+async fn duplicate_nested_field(deployments: &AttackTargets) -> Result<String> {
     let body = r#"{"content":"a","platforms":[{"connected_account_id":1,"content":"x","content":"y"}]}"#;
     let response = send(deployments, Method::POST, "/posts", body).await?;
     let errors = response.json()?["errors"].clone();
@@ -120,14 +120,14 @@ async fn duplicate_nested_field(deployments: &Arena) -> Result<String> {
     describe_response(&response)
 }
 
-async fn huge_number(deployments: &Arena) -> Result<String> {
+async fn huge_number(deployments: &AttackTargets) -> Result<String> {
     let body = r#"{"content":"a","platforms":[{"connected_account_id":1e400}]}"#;
     let response = send(deployments, Method::POST, "/posts", body).await?;
     response.clone().invalid(&["platforms.0.connected_account_id"])?;
     describe_response(&response)
 }
 
-async fn duplicate_query_parameter(deployments: &Arena) -> Result<String> {
+async fn duplicate_query_parameter(deployments: &AttackTargets) -> Result<String> {
     let mut user = deployments.lifted().new_user().await?;
     user.api.get("/posts?page=1&page=2").await?.invalid(&["page"])?;
     let page = user.browser.open(&format!("{}/device?user_code=A&user_code=B", deployments.lifted().origin())).await?;

@@ -1,6 +1,6 @@
 //! Guessing user codes of another user's device.
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{attacks, deployment::unique_email, ensure, error::Result};
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -10,7 +10,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-async fn repeated_code_links(deployments: &Arena) -> Result<String> {
+async fn repeated_code_links(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let (api, mut browser, email) = (deployment.stranger()?, deployment.browser()?, unique_email());
     let device = deployment.device(&api, &[]).await?;
@@ -25,7 +25,7 @@ async fn repeated_code_links(deployments: &Arena) -> Result<String> {
     Ok("60 links, and then the code was accepted".to_owned())
 }
 
-async fn guessed_codes(deployments: &Arena) -> Result<String> {
+async fn guessed_codes(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let (api, mut browser, email) = (deployment.stranger()?, deployment.browser()?, unique_email());
     let device = deployment.device(&api, &[]).await?;

@@ -3,15 +3,15 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::{list, text},
     attacks,
     browser::{Browser, Page},
     deployment::{Deployment, User, unique_email},
     ensure,
     error::Result,
     harness::{Harness, LIFTED},
+    http_response::{list, text},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -46,7 +46,7 @@ async fn allow_access(victim: &mut Browser, request: &Value) -> Result<Page> {
     victim.press(&page, "Allow", &[]).await
 }
 
-async fn link_followed_by_another_user(deployments: &Arena) -> Result<String> {
+async fn link_followed_by_another_user(deployments: &AttackTargets) -> Result<String> {
     let (attacker, mut victim) = (deployments.lifted().new_user().await?, deployments.lifted().new_user().await?);
     let request = attacker.begin().await?;
 
@@ -58,7 +58,7 @@ async fn link_followed_by_another_user(deployments: &Arena) -> Result<String> {
     Ok(format!("{} for {}, pending", page.status.as_u16(), attacker.email))
 }
 
-async fn link_followed_while_signed_out(deployments: &Arena) -> Result<String> {
+async fn link_followed_while_signed_out(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let (attacker, mut victim) = (deployment.new_user().await?, deployment.browser()?);
     let request = attacker.begin().await?;
@@ -75,7 +75,7 @@ async fn link_followed_while_signed_out(deployments: &Arena) -> Result<String> {
     Ok(format!("the sign-in, then {}, pending", page.status.as_u16()))
 }
 
-async fn password_entered_by_victim(deployments: &Arena) -> Result<String> {
+async fn password_entered_by_victim(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let (attacker, victim) = (deployment.new_user().await?, deployment.new_user().await?);
     let request = attacker.api.call(Method::POST, "/connections/connect/bluesky").send().await?.ok(201)?;
@@ -94,7 +94,7 @@ async fn password_entered_by_victim(deployments: &Arena) -> Result<String> {
     Ok(format!("{statuses:?}, pending"))
 }
 
-async fn forged_owner_form(deployments: &Arena) -> Result<String> {
+async fn forged_owner_form(deployments: &AttackTargets) -> Result<String> {
     let owner = deployments.lifted().new_user().await?;
     let request = owner.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let page = text(&request, "authorization_url")?;
@@ -118,7 +118,7 @@ async fn start_with_guests() -> Result<(Harness, Deployment)> {
     Ok((stack, deployment))
 }
 
-async fn guest_callback_in_another_browser(_: &Arena) -> Result<String> {
+async fn guest_callback_in_another_browser(_: &AttackTargets) -> Result<String> {
     let (_stack, deployment) = start_with_guests().await?;
     let owner = deployment.new_user().await?;
     let request = owner.begin().await?;
@@ -141,7 +141,7 @@ async fn guest_callback_in_another_browser(_: &Arena) -> Result<String> {
     Ok(format!("{}, then completed in the first browser", refused.status.as_u16()))
 }
 
-async fn forged_guest_form(_: &Arena) -> Result<String> {
+async fn forged_guest_form(_: &AttackTargets) -> Result<String> {
     let (_stack, deployment) = start_with_guests().await?;
     let attacker = deployment.new_user().await?;
     let request = attacker.begin().await?;

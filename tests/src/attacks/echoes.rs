@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use domain::clock::Clock;
 use fakes::mastodon::Server;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::text,
     attacks,
     deployment::{Deployment, fresh},
     ensure,
     error::Result,
     harness::{Harness, LIFTED},
+    http_response::text,
     moment,
     platforms::connecting::connect,
 };
@@ -24,7 +24,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-async fn secrets_in_error_message(_: &Arena) -> Result<String> {
+async fn secrets_in_error_message(_: &AttackTargets) -> Result<String> {
     let server: Server = Server::start(Clock::System).await;
     let addresses: Vec<_> = server.addresses().iter().map(ToString::to_string).collect();
     let mut arguments: Vec<_> = addresses.iter().flat_map(|it| ["--allow-fetch-from", it]).collect();

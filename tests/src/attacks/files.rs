@@ -10,12 +10,12 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
     attacks, ensure,
     error::{Result, TestError},
     picture,
-    platforms::several::Stand,
+    platforms::several::AllPlatforms,
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -27,13 +27,13 @@ pub(super) fn attacks() -> Vec<Attack> {
 }
 
 /// A stack from which Instagram has fetched an image.
-async fn stand() -> Result<Stand> {
+async fn platforms() -> Result<AllPlatforms> {
     let fake: Arc<dyn FakePlatform> = Arc::new(<Instagram>::start(Clock::System).await);
-    Stand::beside(vec![fake], &[]).await
+    AllPlatforms::beside(vec![fake], &[]).await
 }
 
 /// The path from which Instagram fetched an image of a new user, with the user's id.
-async fn fetched_path(fixture: &Stand, color: u8) -> Result<(i64, String)> {
+async fn fetched_path(fixture: &AllPlatforms, color: u8) -> Result<(i64, String)> {
     let bytes = picture::png(64, 48, [color, 120, 90]);
     let (user, addresses) = fixture.fetched("instagram", &[(MimeType::Png, bytes)]).await?;
     let [address] = &addresses[..] else { return Err(TestError::new(format!("it fetched {addresses:?}"))) };
@@ -43,7 +43,7 @@ async fn fetched_path(fixture: &Stand, color: u8) -> Result<(i64, String)> {
 }
 
 /// The status of a request for exactly this path: no client normalizes it.
-async fn status(fixture: &Stand, path: &str) -> Result<u16> {
+async fn status(fixture: &AllPlatforms, path: &str) -> Result<u16> {
     let host = fixture.deployment().origin().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).await?;
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes()).await?;
@@ -52,7 +52,7 @@ async fn status(fixture: &Stand, path: &str) -> Result<u16> {
     Ok(String::from_utf8_lossy(&head).rsplit(' ').next().unwrap_or_default().parse()?)
 }
 
-async fn ensure_not_found(fixture: &Stand, paths: &[String]) -> Result<String> {
+async fn ensure_not_found(fixture: &AllPlatforms, paths: &[String]) -> Result<String> {
     for path in paths {
         let status = status(fixture, path).await?;
         ensure!(status == 404, "{status} for {path}");
@@ -60,16 +60,16 @@ async fn ensure_not_found(fixture: &Stand, paths: &[String]) -> Result<String> {
     Ok(format!("404 for {} addresses", paths.len()))
 }
 
-async fn changed_characters(_: &Arena) -> Result<String> {
-    let fixture = stand().await?;
+async fn changed_characters(_: &AttackTargets) -> Result<String> {
+    let fixture = platforms().await?;
     let (_, path) = fetched_path(&fixture, 1).await?;
     let other = |it: u8| if it == b'1' { '2' } else { '1' };
     let at = |at: usize| format!("{}{}{}", &path[..at], other(path.as_bytes()[at]), &path[at + 1..]);
     ensure_not_found(&fixture, &(1..path.len()).map(at).collect::<Vec<_>>()).await
 }
 
-async fn replaced_segments(_: &Arena) -> Result<String> {
-    let fixture = stand().await?;
+async fn replaced_segments(_: &AttackTargets) -> Result<String> {
+    let fixture = platforms().await?;
     let ((user, path), (other_user, other)) = (fetched_path(&fixture, 1).await?, fetched_path(&fixture, 2).await?);
     let part = |path: &str, at: usize| path.split('/').nth(at).unwrap_or_default().to_owned();
     let (mac, end, name) = (part(&path, 2), part(&path, 3), part(&path, 5));
@@ -92,8 +92,8 @@ async fn replaced_segments(_: &Arena) -> Result<String> {
     ensure_not_found(&fixture, &paths).await
 }
 
-async fn alternative_encodings(_: &Arena) -> Result<String> {
-    let fixture = stand().await?;
+async fn alternative_encodings(_: &AttackTargets) -> Result<String> {
+    let fixture = platforms().await?;
     let (user, path) = fetched_path(&fixture, 1).await?;
     let part = |at: usize| path.split('/').nth(at).unwrap_or_default();
     let (mac, end, name) = (part(2), part(3), part(5));

@@ -14,15 +14,15 @@ use aws_sigv4::{
 use reqwest::{Client, Method, RequestBuilder, StatusCode, header};
 use tokio::net::TcpStream;
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::text,
     attacks,
     browser::Browser,
     deployment::{Deployment, unique_email},
     ensure,
     error::{Result, TestError},
     harness::{Harness, LIFTED},
+    http_response::text,
     picture,
 };
 
@@ -74,7 +74,7 @@ fn listening_ports(process: u32) -> Result<Vec<u16>> {
     Ok(ports)
 }
 
-async fn port_scan(_: &Arena) -> Result<String> {
+async fn port_scan(_: &AttackTargets) -> Result<String> {
     let stack = Harness::start(&[]).await?;
     let ports = listening_ports(stack.id())?;
     ensure!(!ports.is_empty(), "not even the service listens");
@@ -101,7 +101,7 @@ fn plain_client() -> Result<Client> {
     Ok(Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build()?)
 }
 
-async fn cross_origin_database_call(_: &Arena) -> Result<String> {
+async fn cross_origin_database_call(_: &AttackTargets) -> Result<String> {
     let stack = Harness::start(&["--dynamodb-port", "0"]).await?;
     let url = text(stack.stores(), "dynamodb")?;
     let mut statuses = Vec::new();
@@ -169,7 +169,7 @@ pub(super) fn signed(
     Ok(request)
 }
 
-async fn well_known_keys(_: &Arena) -> Result<String> {
+async fn well_known_keys(_: &AttackTargets) -> Result<String> {
     let stack = Harness::start(&["--dynamodb-port", "0"]).await?;
     let (url, secret) = (format!("{}/", text(stack.stores(), "dynamodb")?), text(stack.stores(), "secret")?);
     for keys in [("local", "local-secret"), ("local", ""), ("a", "b"), ("a", secret)] {
@@ -182,7 +182,7 @@ async fn well_known_keys(_: &Arena) -> Result<String> {
     Ok("403 to all 4; the printed keys work".to_owned())
 }
 
-async fn dns_rebinding(deployments: &Arena) -> Result<String> {
+async fn dns_rebinding(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let port = deployment.origin().rsplit(':').next().unwrap_or_default();
     let hosts = ["evil.example".to_owned(), format!("evil.example:{port}"), format!("localhost.evil.example:{port}")];
@@ -200,7 +200,7 @@ async fn dns_rebinding(deployments: &Arena) -> Result<String> {
     Ok(format!("421 to all {tried}"))
 }
 
-async fn cross_site_post(deployments: &Arena) -> Result<String> {
+async fn cross_site_post(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     for site in ["cross-site", "same-site"] {
         let response = deployment
@@ -231,7 +231,7 @@ async fn start_behind_tunnel(origin: &str, tunnel: SocketAddr) -> Result<(Harnes
     Ok((stack, deployment))
 }
 
-async fn development_routes_through_tunnel(_: &Arena) -> Result<String> {
+async fn development_routes_through_tunnel(_: &AttackTargets) -> Result<String> {
     let tunnel = free_tunnel_address()?;
     let (_stack, deployment) = start_behind_tunnel(OUTSIDE, tunnel).await?;
     let name = OUTSIDE.trim_start_matches("https://");
@@ -280,7 +280,7 @@ async fn development_routes_through_tunnel(_: &Arena) -> Result<String> {
     Ok(format!("404 to all {} under three names, and the pages are there", paths.len()))
 }
 
-async fn well_known_file_secret(deployments: &Arena) -> Result<String> {
+async fn well_known_file_secret(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let user = deployment.new_user().await?;
     let path = user.upload("image/png", &picture::png(4, 4, [0, 0, 0])).await?;
@@ -293,7 +293,7 @@ async fn well_known_file_secret(deployments: &Arena) -> Result<String> {
 }
 
 /// The browser uses the tunnel.
-async fn sign_in_through_tunnel(_: &Arena) -> Result<String> {
+async fn sign_in_through_tunnel(_: &AttackTargets) -> Result<String> {
     let (name, tunnel) = ("app.sps-tunnel.example", free_tunnel_address()?);
     let origin = format!("http://{name}:{}", tunnel.port());
     let (_stack, deployment) = start_behind_tunnel(&origin, tunnel).await?;

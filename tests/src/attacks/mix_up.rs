@@ -9,14 +9,14 @@ use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::{list, text},
     attacks,
     deployment::{Deployment, User},
     ensure,
     error::Result,
     harness::{Harness, LIFTED},
+    http_response::{list, text},
     platforms::connecting::{submit_form_for_redirect, types},
 };
 
@@ -41,7 +41,7 @@ async fn begin_connect_flow(user: &User<'_>, server: &Server) -> Result<(Value, 
     Ok((flow, page))
 }
 
-async fn code_of_another_server(_: &Arena) -> Result<String> {
+async fn code_of_another_server(_: &AttackTargets) -> Result<String> {
     let (hostile, honest): (Server, Server) = (Server::start(Clock::System).await, Server::start(Clock::System).await);
     let addresses: Vec<_> =
         [hostile.addresses(), honest.addresses()].concat().iter().map(ToString::to_string).collect();
@@ -119,15 +119,15 @@ impl<N: FakePlatform> Homeservers<N> {
     }
 }
 
-async fn old_page_of_another_homeserver(_: &Arena) -> Result<String> {
+async fn old_page_of_another_homeserver(_: &AttackTargets) -> Result<String> {
     Homeservers::<Matrix>::start(Detour::Redirected).await?.ensure_user_stays().await
 }
 
-async fn authorization_server_of_another_homeserver(_: &Arena) -> Result<String> {
+async fn authorization_server_of_another_homeserver(_: &AttackTargets) -> Result<String> {
     Homeservers::<Matrix<true>>::start(Detour::Named).await?.ensure_user_stays().await
 }
 
-async fn page_of_another_homeserver(_: &Arena) -> Result<String> {
+async fn page_of_another_homeserver(_: &AttackTargets) -> Result<String> {
     let homeservers = Homeservers::<Matrix<true>>::start(Detour::Redirected).await?;
     let user = homeservers.deployment.new_user().await?;
     let (flow, field_values) = homeservers.begin_at_hostile(&user).await?;

@@ -3,13 +3,13 @@
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::{integer, text},
     attacks,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::Result,
+    http_response::{integer, text},
     moment, picture,
 };
 
@@ -27,11 +27,11 @@ pub(super) fn attacks() -> Vec<Attack> {
 /// The maximum lateness of the other user's post.
 const LATE_MS: i64 = 2_000;
 
-async fn png_with_false_dimensions(deployments: &Arena) -> Result<String> {
+async fn png_with_false_dimensions(deployments: &AttackTargets) -> Result<String> {
     struck(deployments, 30, &[("image/png", picture::png_with_claimed_size(60_000, 60_000), "pixels")]).await
 }
 
-async fn damaged_jpegs(deployments: &Arena) -> Result<String> {
+async fn damaged_jpegs(deployments: &AttackTargets) -> Result<String> {
     let files = [
         ("image/jpeg", picture::damaged_jpeg(5_000, 5_000, false), "not a complete JPEG"),
         ("image/jpeg", picture::damaged_jpeg(5_000, 5_000, true), "damaged"),
@@ -39,7 +39,7 @@ async fn damaged_jpegs(deployments: &Arena) -> Result<String> {
     struck(deployments, 30, &files).await
 }
 
-async fn bombs(deployments: &Arena) -> Result<String> {
+async fn bombs(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let (mut attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let (attacker_connection, other_connection) = (attacker.connect(0).await?, other.connect(1).await?);
@@ -63,7 +63,7 @@ async fn bombs(deployments: &Arena) -> Result<String> {
 
 /// An attacker posts these files, each of which must fail with its text; another user's post of the
 /// same second must be published.
-async fn struck(deployments: &Arena, seconds: i64, files: &[(&str, Vec<u8>, &str)]) -> Result<String> {
+async fn struck(deployments: &AttackTargets, seconds: i64, files: &[(&str, Vec<u8>, &str)]) -> Result<String> {
     let deployment = deployments.lifted();
     let (mut attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
     let (attacker_connection, other_connection) = (attacker.connect(0).await?, other.connect(1).await?);

@@ -10,13 +10,13 @@ use futures::future::{join_all, try_join_all};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::{integer, list, text},
     attacks,
     deployment::{User, fresh, targets},
     ensure,
     error::{Result, TestError},
+    http_response::{integer, list, text},
     moment,
 };
 
@@ -50,7 +50,7 @@ fn count_statuses(seen: &[u16]) -> String {
     counted.iter().map(|(status, count)| format!("{count} × {status}")).collect::<Vec<_>>().join(", ")
 }
 
-async fn concurrent_changes(deployments: &Arena) -> Result<String> {
+async fn concurrent_changes(deployments: &AttackTargets) -> Result<String> {
     let mut user = deployments.lifted().new_user().await?;
     let connection = user.connect(0).await?;
     let mut statuses = Vec::new();
@@ -68,7 +68,7 @@ async fn concurrent_changes(deployments: &Arena) -> Result<String> {
     Ok(count_statuses(&statuses))
 }
 
-async fn changes_during_publication(deployments: &Arena) -> Result<String> {
+async fn changes_during_publication(deployments: &AttackTargets) -> Result<String> {
     let mut user = deployments.lifted().new_user().await?;
     let connection = user.connect(0).await?;
     let content = fresh("goes out");
@@ -91,7 +91,7 @@ async fn changes_during_publication(deployments: &Arena) -> Result<String> {
     Ok(format!("{}; public once", count_statuses(&statuses)))
 }
 
-async fn concurrent_creates_and_deletes(deployments: &Arena) -> Result<String> {
+async fn concurrent_creates_and_deletes(deployments: &AttackTargets) -> Result<String> {
     let user = deployments.lifted().new_user().await?;
     let body = json!({ "content": "a" });
     let created = try_join_all((0..60).map(|_| user.api.post("/posts", &body))).await?;
@@ -106,7 +106,7 @@ async fn concurrent_creates_and_deletes(deployments: &Arena) -> Result<String> {
     Ok(count_statuses(&statuses))
 }
 
-async fn disconnect_while_scheduling(deployments: &Arena) -> Result<String> {
+async fn disconnect_while_scheduling(deployments: &AttackTargets) -> Result<String> {
     let mut statuses = Vec::new();
     for _ in 0..5 {
         let mut user = deployments.lifted().new_user().await?;
@@ -131,11 +131,11 @@ async fn disconnect_while_scheduling(deployments: &Arena) -> Result<String> {
     Ok(count_statuses(&statuses))
 }
 
-fn status_codes(responses: &[crate::answer::Answer]) -> Vec<u16> {
+fn status_codes(responses: &[crate::http_response::HttpResponse]) -> Vec<u16> {
     responses.iter().map(|it| it.status).collect()
 }
 
-async fn lists(deployments: &Arena) -> Result<String> {
+async fn lists(deployments: &AttackTargets) -> Result<String> {
     let mut user = deployments.lifted().new_user().await?;
     let connection = user.connect(0).await?;
     let platforms = targets(&[&connection])?;
@@ -211,7 +211,7 @@ fn check_list(body: &Value, status: &str, size: usize, page: usize) -> Result<us
     Ok(data.len())
 }
 
-async fn draft_swapped_before_scheduling(deployments: &Arena) -> Result<String> {
+async fn draft_swapped_before_scheduling(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let mut user = deployment.new_user().await?;
     let (connection, email) = (user.connect(0).await?, user.email.clone());
@@ -251,7 +251,7 @@ async fn draft_swapped_before_scheduling(deployments: &Arena) -> Result<String> 
     Ok(format!("412, 428 and 428; during 20 swaps {scheduled}"))
 }
 
-async fn published_post_scheduled_again(deployments: &Arena) -> Result<String> {
+async fn published_post_scheduled_again(deployments: &AttackTargets) -> Result<String> {
     let mut user = deployments.lifted().new_user().await?;
     // No other attack uses the second one: armed faults strike an account of any user.
     let (good, bad) = (user.connect(0).await?, user.connect(3).await?);

@@ -6,14 +6,14 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 use url::{Url, form_urlencoded};
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::{Answer, integer, text},
     attacks,
     browser::Page,
     deployment::{Deployment, User, fresh, missing},
     ensure,
     error::{Result, TestError, same},
+    http_response::{HttpResponse, integer, text},
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -97,7 +97,7 @@ impl OauthClient {
         parameter(&redirect, "code").ok_or_else(|| TestError::new(format!("no code in {redirect}")))
     }
 
-    async fn exchange(&self, deployment: &Deployment, code: &str, id: &str, verifier: &str) -> Result<Answer> {
+    async fn exchange(&self, deployment: &Deployment, code: &str, id: &str, verifier: &str) -> Result<HttpResponse> {
         self.exchange_for(deployment, code, id, verifier, None).await
     }
 
@@ -108,7 +108,7 @@ impl OauthClient {
         id: &str,
         verifier: &str,
         resource: Option<&str>,
-    ) -> Result<Answer> {
+    ) -> Result<HttpResponse> {
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -137,7 +137,7 @@ fn refused(page: &Page, expected: &str) -> Result<()> {
     Ok(())
 }
 
-async fn invalid_client_documents(deployments: &Arena) -> Result<String> {
+async fn invalid_client_documents(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let (program, mut user) = (OauthClient::new(deployment)?, deployment.new_user().await?);
     let own = |path: &str| program.id.replace("/client.json", path);
@@ -162,7 +162,7 @@ async fn invalid_client_documents(deployments: &Arena) -> Result<String> {
     Ok(format!("{} refused", rows.len()))
 }
 
-async fn unlisted_redirect_uris(deployments: &Arena) -> Result<String> {
+async fn unlisted_redirect_uris(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let (program, mut user) = (OauthClient::new(deployment)?, deployment.new_user().await?);
     let rows = [
@@ -184,7 +184,7 @@ async fn unlisted_redirect_uris(deployments: &Arena) -> Result<String> {
     Ok(format!("{} refused", rows.len()))
 }
 
-async fn stolen_codes(deployments: &Arena) -> Result<String> {
+async fn stolen_codes(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let (program, mut user) = (OauthClient::new(deployment)?, deployment.new_user().await?);
     let code = program.code(&mut user).await?;
@@ -222,7 +222,7 @@ async fn call_statuses(deployment: &Deployment, token: &str, proofs: &[Option<&s
     Ok((tools.status().as_u16(), directly))
 }
 
-async fn tokens_for_other_resources(deployments: &Arena) -> Result<String> {
+async fn tokens_for_other_resources(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let (program, mut user) = (OauthClient::new(deployment)?, deployment.new_user().await?);
     let verifier = program.pkce.verifier.expose_secret();
@@ -244,7 +244,7 @@ async fn tokens_for_other_resources(deployments: &Arena) -> Result<String> {
         .to_owned())
 }
 
-async fn wider_resources(deployments: &Arena) -> Result<String> {
+async fn wider_resources(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let (program, mut user) = (OauthClient::new(deployment)?, deployment.new_user().await?);
     let verifier = program.pkce.verifier.expose_secret();
@@ -260,7 +260,7 @@ async fn wider_resources(deployments: &Arena) -> Result<String> {
     Ok("invalid_target three times; then a token for /mcp alone".to_owned())
 }
 
-async fn stolen_requests(deployments: &Arena) -> Result<String> {
+async fn stolen_requests(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let program = OauthClient::new(deployment)?;
     let (mut user, mut thief) = (deployment.new_user().await?, deployment.new_user().await?);
@@ -285,7 +285,7 @@ async fn stolen_requests(deployments: &Arena) -> Result<String> {
     Ok("403, 410 and 410; its user could approve it".to_owned())
 }
 
-async fn draft_token_schedules(deployments: &Arena) -> Result<String> {
+async fn draft_token_schedules(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let mut user = deployment.new_user().await?;
     let email = user.email.clone();

@@ -3,8 +3,8 @@
 use reqwest::Method;
 use serde_json::json;
 
-use super::{Arena, Attack};
-use crate::{answer::text, attacks, ensure, error::Result};
+use super::{Attack, AttackTargets};
+use crate::{attacks, ensure, error::Result, http_response::text};
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(15, [
@@ -15,7 +15,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-async fn denied_ports_and_addresses(deployments: &Arena) -> Result<String> {
+async fn denied_ports_and_addresses(deployments: &AttackTargets) -> Result<String> {
     let user = deployments.lifted().new_user().await?;
     let mut refused = 0;
     for (url, word) in [
@@ -33,7 +33,7 @@ async fn denied_ports_and_addresses(deployments: &Arena) -> Result<String> {
     Ok(format!("{refused} refused"))
 }
 
-async fn form_action_policy(deployments: &Arena) -> Result<String> {
+async fn form_action_policy(deployments: &AttackTargets) -> Result<String> {
     let mut user = deployments.lifted().new_user().await?;
     for platform in ["bluesky", "mastodon"] {
         let path = format!("/connections/connect/{platform}");

@@ -7,13 +7,13 @@ use futures::{StreamExt, TryStreamExt, future::join_all, stream};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::{Answer, integer, text},
     attacks,
     deployment::{Deployment, User, fresh, missing, targets},
     ensure,
     error::Result,
+    http_response::{HttpResponse, integer, text},
     moment,
 };
 
@@ -31,7 +31,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-async fn many_slow_publish_calls(deployments: &Arena) -> Result<String> {
+async fn many_slow_publish_calls(deployments: &AttackTargets) -> Result<String> {
     let deployment: &Deployment = deployments.lifted();
     let mut noisy = deployment.new_user().await?;
     let slow = noisy.connect(ORCHARD).await?;
@@ -62,14 +62,14 @@ async fn many_slow_publish_calls(deployments: &Arena) -> Result<String> {
 /// The number of files of one user that are fetched at a time.
 const FETCHED: usize = 3;
 
-async fn slow_source_urls(deployments: &Arena) -> Result<String> {
+async fn slow_source_urls(deployments: &AttackTargets) -> Result<String> {
     let deployment: &Deployment = deployments.lifted();
     let files = deployment.files().ok_or_else(|| missing("the server of the tests"))?;
-    let fetch = async |user: &User<'_>, file: &str| -> Result<(Answer, Duration)> {
+    let fetch = async |user: &User<'_>, file: &str| -> Result<(HttpResponse, Duration)> {
         let body = json!({ "mime_type": "image/png", "source_url": format!("http://{files}/{file}") });
         let began = Instant::now();
-        let answer = user.api.call(Method::POST, "/media").json(&body).without_waiting().send().await?;
-        Ok((answer, began.elapsed()))
+        let response = user.api.call(Method::POST, "/media").json(&body).without_waiting().send().await?;
+        Ok((response, began.elapsed()))
     };
     let (slow, other, mut third) =
         (deployment.new_user().await?, deployment.new_user().await?, deployment.new_user().await?);
@@ -94,14 +94,14 @@ async fn slow_source_urls(deployments: &Arena) -> Result<String> {
     ensure!(late <= baseline + 1_000, "a third user's post was {late} ms late, and {baseline} ms before the attack");
     let mut fetched = 0;
     for flood in floods {
-        let (answer, took) = flood?;
-        match answer.status {
+        let (response, took) = flood?;
+        match response.status {
             422 => fetched += 1,
             429 => {
-                let wait = answer.header("retry-after").parse::<u32>().unwrap_or_default();
-                ensure!(0 < wait && took < Duration::from_secs(3), "{} after {took:?}", answer.test_error("a 429"));
+                let wait = response.header("retry-after").parse::<u32>().unwrap_or_default();
+                ensure!(0 < wait && took < Duration::from_secs(3), "{} after {took:?}", response.test_error("a 429"));
             }
-            _ => return Err(answer.test_error("a file of a slow server")),
+            _ => return Err(response.test_error("a file of a slow server")),
         }
     }
     ensure!(fetched == FETCHED, "{fetched} slow files of one user were fetched at a time");

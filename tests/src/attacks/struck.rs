@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::{integer, text},
     attacks,
     deployment::{Deployment, fresh},
     ensure,
     error::{Result, same},
+    http_response::{integer, text},
     moment,
 };
 
@@ -21,7 +21,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-async fn grant_revoked_during_publish(deployments: &Arena) -> Result<String> {
+async fn grant_revoked_during_publish(deployments: &AttackTargets) -> Result<String> {
     let deployment: &Deployment = deployments.lifted();
     let mut user = deployment.new_user().await?;
     let account = user.connect(FERRY).await?;

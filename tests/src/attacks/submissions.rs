@@ -12,14 +12,14 @@ use reqwest::Method;
 use serde_json::json;
 use tokio::{io::AsyncReadExt, net::TcpListener};
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::{integer, text},
     attacks,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::Result,
     harness::{Harness, LIFTED},
+    http_response::{integer, text},
     moment,
 };
 
@@ -86,7 +86,7 @@ async fn submit_concurrently(user: &User<'_>, server: &str, times: usize) -> Res
     futures::future::join_all(sent).await.into_iter().collect()
 }
 
-async fn concurrent_submissions(_: &Arena) -> Result<String> {
+async fn concurrent_submissions(_: &AttackTargets) -> Result<String> {
     let silent = SilentServer::start().await?;
     let (_stack, deployment) = silent.stack().await?;
     let (attacker, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
@@ -121,7 +121,7 @@ async fn concurrent_submissions(_: &Arena) -> Result<String> {
     Ok(format!("{most} calls at once, {processed} worked on, {refused} refused; the post was out after {took:.1?}"))
 }
 
-async fn repeated_submissions(_: &Arena) -> Result<String> {
+async fn repeated_submissions(_: &AttackTargets) -> Result<String> {
     let silent = SilentServer::start().await?;
     let (_stack, deployment) = silent.stack().await?;
     let attacker = deployment.new_user().await?;

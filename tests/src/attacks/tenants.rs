@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
     attacks,
     deployment::{fresh, targets},
@@ -16,7 +16,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-async fn account_of_another_user(deployments: &Arena) -> Result<String> {
+async fn account_of_another_user(deployments: &AttackTargets) -> Result<String> {
     let (mut owner, other) = (deployments.lifted().new_user().await?, deployments.lifted().new_user().await?);
     let connection = owner.connect(0).await?;
     let body = json!({ "content": fresh("stolen"), "platforms": targets(&[&connection])?, "scheduled_at": null });

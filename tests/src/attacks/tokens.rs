@@ -8,15 +8,15 @@ use reqwest::{Client, Method};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::{Answer, list},
     attacks,
     client::Api,
     deployment::{Deployment, User},
     ensure,
     error::{Result, TestError},
     harness::Harness,
+    http_response::{HttpResponse, list},
     moment,
 };
 
@@ -37,7 +37,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     all
 }
 
-async fn ask(api: &Api) -> Result<Answer> {
+async fn request(api: &Api) -> Result<HttpResponse> {
     api.call(Method::GET, "/user").without_waiting().send().await
 }
 
@@ -50,7 +50,7 @@ async fn wait_for_new_minute() {
 }
 
 async fn remaining_requests(user: &User<'_>) -> Result<i64> {
-    let response = ask(&user.api).await?.is(200)?;
+    let response = request(&user.api).await?.is(200)?;
     response.header("x-ratelimit-remaining").parse().map_err(|_| response.test_error("x-ratelimit-remaining"))
 }
 
@@ -59,7 +59,7 @@ fn forge_token(user: i64) -> Result<String> {
     Ok(AccessToken::mint(id).secret().expose_secret().to_owned())
 }
 
-fn ensure_refused(responses: Vec<Result<Answer>>) -> Result<()> {
+fn ensure_refused(responses: Vec<Result<HttpResponse>>) -> Result<()> {
     for response in responses {
         let response = response?;
         ensure!([401, 429].contains(&response.status), "{}", response.test_error("a bad token"));
@@ -67,7 +67,7 @@ fn ensure_refused(responses: Vec<Result<Answer>>) -> Result<()> {
     Ok(())
 }
 
-async fn revoked_token(deployments: &Arena) -> Result<String> {
+async fn revoked_token(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.limited();
     let mut user = deployment.new_user().await?;
     let email = user.email.clone();
@@ -79,14 +79,14 @@ async fn revoked_token(deployments: &Arena) -> Result<String> {
     wait_for_new_minute().await;
     let before = remaining_requests(&user).await?;
 
-    ensure_refused(join_all((0..100).map(|_| ask(&stolen))).await)?;
+    ensure_refused(join_all((0..100).map(|_| request(&stolen))).await)?;
 
     let after = remaining_requests(&user).await?;
     ensure!(after == before - 1, "the owner had {before} requests left, and then {after}");
     Ok(format!("the owner had {before} requests left, and {after} after the next of their own"))
 }
 
-async fn forged_tokens_of_a_user(deployments: &Arena) -> Result<String> {
+async fn forged_tokens_of_a_user(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.limited();
     let user = deployment.new_user().await?;
     let stranger = deployment.stranger()?;
@@ -95,14 +95,14 @@ async fn forged_tokens_of_a_user(deployments: &Arena) -> Result<String> {
 
     let tokens = (0..100).map(|_| forge_token(user.id)).collect::<Result<Vec<_>>>()?;
     let callers: Vec<_> = tokens.iter().map(|it| stranger.with_token(Some(it))).collect();
-    ensure_refused(join_all(callers.iter().map(ask)).await)?;
+    ensure_refused(join_all(callers.iter().map(request)).await)?;
 
     let after = remaining_requests(&user).await?;
     ensure!(after == before - 1, "the user had {before} requests left, and then {after}");
     Ok(format!("the user had {before} requests left, and {after} after the next of their own"))
 }
 
-async fn sign_out_everywhere(deployments: &Arena) -> Result<String> {
+async fn sign_out_everywhere(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let mut user = deployment.new_user().await?;
     let address = format!("{}/account", deployment.origin());
@@ -140,7 +140,7 @@ async fn calls(deployment: &Deployment) -> Result<Vec<String>> {
     Ok(calls.filter(is_caller_lookup).map(|it| it["operation"].as_str().unwrap_or("?").to_owned()).collect())
 }
 
-async fn flood_of_forged_tokens(_: &Arena) -> Result<String> {
+async fn flood_of_forged_tokens(_: &AttackTargets) -> Result<String> {
     let (_stack, deployment) = start_metered().await?;
     let user = deployment.new_user().await?;
     let stranger = deployment.stranger()?;
@@ -148,7 +148,7 @@ async fn flood_of_forged_tokens(_: &Arena) -> Result<String> {
     let send = async |users: Range<i64>| {
         for user in users {
             let token = forge_token(user)?;
-            let response = ask(&stranger.with_token(Some(&token))).await?;
+            let response = request(&stranger.with_token(Some(&token))).await?;
             ensure!([401, 429].contains(&response.status), "{}", response.test_error("a made-up token"));
         }
         Ok(())
@@ -161,21 +161,21 @@ async fn flood_of_forged_tokens(_: &Arena) -> Result<String> {
     let cost = calls(&deployment).await?.split_off(before);
     let is_a_read_each = cost.len() <= 230 && cost.iter().all(|it| it == "GetItem");
     ensure!(is_a_read_each, "230 requests over the limit made these calls of the store: {cost:?}");
-    let good = ask(&stranger.with_token(Some(user.api.token()))).await?;
+    let good = request(&stranger.with_token(Some(user.api.token()))).await?;
     ensure!(good.status == 200, "{}", good.test_error("a good token from that address"));
     Ok(format!("70 requests made {before} calls, 230 more {} reads; the good token: 200", cost.len()))
 }
 
-async fn requests_over_limit(_: &Arena) -> Result<String> {
+async fn requests_over_limit(_: &AttackTargets) -> Result<String> {
     let (_stack, deployment) = start_metered().await?;
     let user = deployment.new_user().await?;
     wait_for_new_minute().await;
     for _ in 0..70 {
-        ask(&user.api).await?;
+        request(&user.api).await?;
     }
     let before = calls(&deployment).await?.len();
 
-    for response in join_all((0..230).map(|_| ask(&user.api))).await {
+    for response in join_all((0..230).map(|_| request(&user.api))).await {
         let response = response?;
         ensure!(response.status == 429, "{}", response.test_error("a request over the limit"));
     }
@@ -196,7 +196,7 @@ async fn list_tools(deployment: &Deployment, http: &Client, token: &str) -> Resu
     Ok(request.header("content-type", "application/json").body(body.to_string()).send().await?)
 }
 
-async fn flood_of_mcp(_: &Arena) -> Result<String> {
+async fn flood_of_mcp(_: &AttackTargets) -> Result<String> {
     let stack = Harness::start(&[]).await?;
     let deployment = Deployment::new(stack.ready().clone()).await?;
     let assistant = deployment.new_user().await?;

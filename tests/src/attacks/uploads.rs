@@ -4,14 +4,14 @@ use futures::{StreamExt, TryStreamExt, stream};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Arena, Attack, laptop::signed};
+use super::{Attack, AttackTargets, laptop::signed};
 use crate::{
-    answer::text,
     attacks,
     deployment::{Deployment, User, fresh},
     ensure,
     error::Result,
     harness::{Harness, LIFTED},
+    http_response::text,
     picture,
 };
 
@@ -33,7 +33,7 @@ async fn request_upload(user: &User<'_>, body: &Value) -> Result<(u16, Value)> {
     Ok((response.status, response.json()?))
 }
 
-async fn undeclared_size(deployments: &Arena) -> Result<String> {
+async fn undeclared_size(deployments: &AttackTargets) -> Result<String> {
     let user = deployments.lifted().new_user().await?;
     let bytes = picture::png(4, 4, [0, 0, 0]);
     let (status, target) = request_upload(&user, &json!({ "mime_type": "image/png", "size": bytes.len() })).await?;
@@ -55,7 +55,7 @@ async fn undeclared_size(deployments: &Arena) -> Result<String> {
     Ok(format!("{}, then {status}", statuses.join(", ")))
 }
 
-async fn oversized_declaration(deployments: &Arena) -> Result<String> {
+async fn oversized_declaration(deployments: &AttackTargets) -> Result<String> {
     let user = deployments.lifted().new_user().await?;
     let body = json!({ "mime_type": "image/png", "size": 20 * MIB + 1 });
     let errors = user.api.post("/media", &body).await?.invalid(&["size"])?;
@@ -74,14 +74,14 @@ async fn places(user: &User<'_>, body: &Value, requests: usize) -> Result<usize>
     Ok(responses.iter().filter(|it| it.0 == 201).count())
 }
 
-async fn upload_count_limit(deployments: &Arena) -> Result<String> {
+async fn upload_count_limit(deployments: &AttackTargets) -> Result<String> {
     let user = deployments.lifted().new_user().await?;
     let granted = places(&user, &json!({ "mime_type": "image/png", "size": 1 }), 1_020).await?;
     ensure!(granted == 1_000, "{granted} places");
     Ok(format!("{granted} places, then 422"))
 }
 
-async fn upload_bytes_limit(deployments: &Arena) -> Result<String> {
+async fn upload_bytes_limit(deployments: &AttackTargets) -> Result<String> {
     let user = deployments.lifted().new_user().await?;
     let body = json!({ "mime_type": "video/mp4" });
     let granted = places(&user, &body, 30).await?;
@@ -89,7 +89,7 @@ async fn upload_bytes_limit(deployments: &Arena) -> Result<String> {
     Ok(format!("{granted} places, then 422"))
 }
 
-async fn oversized_upload(deployments: &Arena) -> Result<String> {
+async fn oversized_upload(deployments: &AttackTargets) -> Result<String> {
     let user = deployments.lifted().new_user().await?;
     let (_, target) = request_upload(&user, &json!({ "mime_type": "image/png" })).await?;
     let mut large = picture::png(4, 4, [0, 0, 0]);
@@ -106,7 +106,7 @@ async fn oversized_upload(deployments: &Arena) -> Result<String> {
     Ok("422; the file is gone, and its link brings none back that could be used".to_owned())
 }
 
-async fn erased_user_data(_: &Arena) -> Result<String> {
+async fn erased_user_data(_: &AttackTargets) -> Result<String> {
     let mut arguments = vec!["--dynamodb-port", "0"];
     arguments.extend(LIFTED);
     let stack = Harness::start(&arguments).await?;

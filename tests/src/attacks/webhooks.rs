@@ -7,15 +7,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::try_join_all;
 use serde_json::{Value, json};
 
-use super::{Arena, Attack};
+use super::{Attack, AttackTargets};
 use crate::{
-    answer::list,
     attacks,
     deployment::{User, fresh},
     ensure,
     error::{Result, TestError, same},
+    http_response::list,
     moment,
-    webhook_receiver::got,
+    webhook_receiver::received,
 };
 
 pub(super) fn attacks() -> Vec<Attack> {
@@ -26,7 +26,7 @@ pub(super) fn attacks() -> Vec<Attack> {
 }
 
 /// Creates webhooks of a user at endpoints of the tests; returns the name of the first.
-async fn webhooks(deployments: &Arena, user: &User<'_>, behavior: &str, count: usize) -> Result<String> {
+async fn webhooks(deployments: &AttackTargets, user: &User<'_>, behavior: &str, count: usize) -> Result<String> {
     let files = deployments.lifted().files().ok_or_else(|| TestError::new("there is no server of the tests"))?;
     let names: Vec<_> = (0..count).map(|_| fresh("hook").replace(' ', "-")).collect();
     let first = names.first().cloned().unwrap_or_default();
@@ -64,11 +64,11 @@ async fn count_waiting_messages(user: &User<'_>) -> Result<usize> {
     Ok(try_join_all(counts).await?.iter().sum())
 }
 
-async fn events_for_unverified_host(deployments: &Arena) -> Result<String> {
+async fn events_for_unverified_host(deployments: &AttackTargets) -> Result<String> {
     let mut user = deployments.lifted().new_user().await?;
     let connection = user.connect(0).await?;
     let host = webhooks(deployments, &user, "fails", 9).await?;
-    let tests = || async { Ok((got(&host).len() == 9).then_some(())) };
+    let tests = || async { Ok((received(&host).len() == 9).then_some(())) };
     moment::eventually(Duration::from_secs(30), "the nine tests", tests).await?;
     let witness = webhooks(deployments, &user, "accepts", 1).await?;
     moment::eventually(Duration::from_secs(30), "that the tenth is enabled", || async {
@@ -79,14 +79,14 @@ async fn events_for_unverified_host(deployments: &Arena) -> Result<String> {
 
     publish_events(&user, &connection).await?;
 
-    let event_count = || async { Ok(Some(got(&witness).len() - 1).filter(|it| 48 <= *it)) };
+    let event_count = || async { Ok(Some(received(&witness).len() - 1).filter(|it| 48 <= *it)) };
     let event_count = moment::eventually(Duration::from_secs(90), "48 events at the tenth", event_count).await?;
     same(count_waiting_messages(&user).await?, 0, "messages that wait")?;
-    same(got(&host).len(), 9, "messages to a host that never accepted a test")?;
+    same(received(&host).len(), 9, "messages to a host that never accepted a test")?;
     Ok(format!("9 tests, while the user's tenth webhook got {event_count} events"))
 }
 
-async fn slow_endpoints(deployments: &Arena) -> Result<String> {
+async fn slow_endpoints(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let (mut noisy, mut quiet) = (deployment.new_user().await?, deployment.new_user().await?);
     webhooks(deployments, &noisy, "is-slow", 10).await?;
@@ -101,7 +101,7 @@ async fn slow_endpoints(deployments: &Arena) -> Result<String> {
     let before = Utc::now();
     quiet.connect(0).await?;
     let received_at: DateTime<Utc> = moment::eventually(Duration::from_mins(1), "the other user's message", || async {
-        Ok(got(&quiet_hook).get(1).map(|it| it.at))
+        Ok(received(&quiet_hook).get(1).map(|it| it.at))
     })
     .await?;
     let delay = received_at - before;

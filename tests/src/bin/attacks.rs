@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf, process::ExitCode, sync::Arc};
 use clap::Parser;
 use serde_json::json;
 use tests::{
-    attacks::{self, Arena, Outcome},
+    attacks::{self, AttackTargets, Outcome},
     ensure,
     error::Result,
     program::ended,
@@ -35,7 +35,7 @@ async fn run(options: &Options) -> Result<bool> {
     let chosen: Vec<_> =
         attacks::attacks().into_iter().filter(|it| options.only.is_none_or(|only| only == it.number)).collect();
     ensure!(!chosen.is_empty(), "no attack has the number {}", options.only.unwrap_or_default());
-    let deployments = Arc::new(Arena::start().await?);
+    let deployments = Arc::new(AttackTargets::start().await?);
     let outcomes = attacks::run(deployments, chosen).await;
     attacks::print(&outcomes);
     let failed = outcomes.iter().filter(|it| !it.held()).count();

@@ -106,7 +106,11 @@ async fn test_local_stack(options: &Options, report: &mut Report) -> Result {
     arguments.extend(LIFTED);
     let lifted = Harness::start(&arguments).await?;
     let limited = Harness::start(&[]).await?;
-    say(&format!("Started the local stack twice, ready after {:?} and {:?}", lifted.took(), limited.took()));
+    say(&format!(
+        "Started the local stack twice, ready after {:?} and {:?}",
+        lifted.start_duration(),
+        limited.start_duration()
+    ));
     let (free, strict) =
         (Deployment::new(lifted.ready().clone()).await?, Deployment::new(limited.ready().clone()).await?);
 

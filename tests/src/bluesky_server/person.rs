@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::Command};
 use serde_json::Value;
 
 use super::BlueskyServer;
-use crate::{answer::text, error::Result, tools::run};
+use crate::{error::Result, http_response::text, tools::run};
 
 /// How the owner connects the account to a client.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl BlueskyServer {
         if let Some(client) = &self.settings.client {
             command.args(client.arguments());
         }
-        let output = said(command).await?;
+        let output = output(command).await?;
         let page = output["status"].as_u64().zip(output["text"].as_str());
         Ok(Redirected {
             to: text(&output, "redirected_to")?.to_owned(),
@@ -75,7 +75,7 @@ impl BlueskyServer {
     pub async fn revoke(&self, screenshots: PathBuf) -> Result {
         let mut command = self.browser_command("revoke.mjs");
         command.args(["--url", &self.url]).arg("--screenshots").arg(screenshots);
-        said(command).await?;
+        output(command).await?;
         Ok(())
     }
 
@@ -87,7 +87,7 @@ impl BlueskyServer {
 }
 
 /// Runs a script to its end and returns the JSON that it printed.
-async fn said(mut command: Command) -> Result<Value> {
+async fn output(mut command: Command) -> Result<Value> {
     let output = tokio::task::spawn_blocking(move || run(&mut command)).await??;
     Ok(serde_json::from_str(&output)?)
 }

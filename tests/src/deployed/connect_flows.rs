@@ -4,10 +4,10 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::{
-    answer::{list, text},
     deployment::Deployment,
     ensure,
     error::{Result, same},
+    http_response::{list, text},
 };
 
 /// Another user allows access at the platform and returns through the gateway: the owner gets

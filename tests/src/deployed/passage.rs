@@ -21,7 +21,7 @@ use crate::error::Result;
 
 /// The target of a proxy, and how it treats requests.
 #[derive(Clone)]
-pub(super) struct Passage {
+pub(super) struct ProxyRoute {
     http: Client,
     to: String,
     /// The host name to forward, once it is known; otherwise the host name of the request.
@@ -29,7 +29,7 @@ pub(super) struct Passage {
     recorder: Option<Recorder>,
 }
 
-impl Passage {
+impl ProxyRoute {
     pub(super) fn to(url: String) -> Result<Self> {
         let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build()?;
         Ok(Self { http, to: url, host: None, recorder: None })
@@ -56,7 +56,7 @@ impl Passage {
 }
 
 async fn forward_request(
-    State(proxy): State<Passage>,
+    State(proxy): State<ProxyRoute>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     method: Method,
     uri: Uri,

@@ -15,10 +15,10 @@ pub use self::erasure::{
 pub use self::webhooks::endpoint_receives_events;
 use super::Stack;
 use crate::{
-    answer::{integer, list, text},
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, TestError, same},
+    http_response::{integer, list, text},
     moment,
 };
 

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::{
     artifacts, callers,
     emulator::{Emulator, free_port},
-    passage::Passage,
+    passage::ProxyRoute,
     privileges::{self, Differences},
     recorder::Recorder,
 };
@@ -60,9 +60,9 @@ impl Stack {
         let emulator = Emulator::start(emulator_port, &format!("http://127.0.0.1:{aws_port}")).await?;
         let recorder = Recorder::default();
         recorder.set_programs(emulator.folder().to_owned());
-        Passage::to(emulator.url())?.recorded(recorder.clone()).open(aws_port).await?;
+        ProxyRoute::to(emulator.url())?.recorded(recorder.clone()).open(aws_port).await?;
         let api = Arc::new(OnceLock::new());
-        Passage::to(emulator.url())?.with_host(Arc::clone(&api)).open(api_port).await?;
+        ProxyRoute::to(emulator.url())?.with_host(Arc::clone(&api)).open(api_port).await?;
         let api_url = format!("http://localhost:{api_port}");
         let mut stack = Self {
             template: Template::read()?,

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::Deployment;
 use crate::{
-    answer::{integer, text},
     browser::{Browser, Page},
     client::Api,
     ensure,
     error::Result,
     html::Form,
+    http_response::{integer, text},
     moment, picture, shapes,
 };
 

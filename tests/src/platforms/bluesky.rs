@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use super::scenes::Scenes;
 use crate::{
-    answer::{integer, text},
     bluesky_server::{BlueskyServer, BlueskySettings, ConfidentialClient, Decision, Redirected, SignIn},
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, same},
     harness::{Harness, LIFTED},
+    http_response::{integer, text},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,

@@ -9,21 +9,19 @@ use serde_json::Value;
 use url::Url;
 
 use crate::{
-    answer::text,
     browser::{Browser, Page},
     deployment::User,
     ensure,
     error::Result,
     html::Form,
+    http_response::text,
 };
 
 /// Connects the account of a network: our form if it has fields, the platform's page if it has one,
 /// and the callback.
 pub async fn connect(user: &User<'_>, fake: &dyn FakePlatform) -> Result<Value> {
-    let flow =
-        user.api.call(Method::POST, &format!("/connections/connect/{}", fake.name())).send().await?.ok(201)?;
-    let field_values =
-        fake.form_values().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect();
+    let flow = user.api.call(Method::POST, &format!("/connections/connect/{}", fake.name())).send().await?.ok(201)?;
+    let field_values = fake.form_values().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect();
     if fake.has_authorization_page() {
         let first = text(&flow, "authorization_url")?;
         let is_ours = first.starts_with(user.deployment.origin());

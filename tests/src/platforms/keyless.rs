@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
+use fakes::mastodon::{FlavorType, OldMastodon, Server, Snac};
 use futures::FutureExt;
-use fakes::mastodon::{Known, OldMastodon, Server, Snac};
 use platforms::conformance::fake_platform::{Decision, FakePlatform, PublicPost};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -19,12 +19,12 @@ use super::{
     scenes::Scenes,
 };
 use crate::{
-    answer::{integer, text},
     deployed::LOG_OF_RECOGNITION,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, TestError, same},
     harness::{Harness, LIFTED},
+    http_response::{integer, text},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
@@ -44,7 +44,7 @@ struct ProxiedServer<F = Snac> {
     front: LossyProxy,
 }
 
-impl<F: Known> ProxiedServer<F> {
+impl<F: FlavorType> ProxiedServer<F> {
     async fn start() -> Result<Self> {
         let server = Server::<F>::start(Clock::System).await;
         let address = server.addresses().first().copied().ok_or_else(|| TestError::new("the server has no address"))?;

@@ -20,11 +20,11 @@ use super::{
     scenes::Scenes,
 };
 use crate::{
-    answer::{integer, text},
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, same},
     harness::{Harness, LIFTED},
+    http_response::{integer, text},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
@@ -93,7 +93,7 @@ impl MastodonFixture {
 
     /// The number of publish calls so far, including those with lost responses.
     fn count_publish_calls(&self) -> usize {
-        self.proxy.came(&format!("POST {STATUSES} "))
+        self.proxy.request_count(&format!("POST {STATUSES} "))
     }
 
     async fn wait_for_armed_fault(&self) -> Result {
@@ -112,7 +112,7 @@ pub async fn run(report: &mut Report) -> Result {
     let connection =
         scenes.play("an account is connected through the server's own page", connect_account(&fixture, &user)).await;
     let Some(it) = connection else { return Ok(()) };
-    scenes.play("text with a link, a tag and Cyrillic, byte for byte", words(&fixture, &user, &it)).await;
+    scenes.play("text with a link, a tag and Cyrillic, byte for byte", publish_text(&fixture, &user, &it)).await;
     scenes.play("pictures in their order, and a video, byte for byte", files(&fixture, &user, &it)).await;
     scenes.play("lost responses, and exactly one status each", lose_responses(&fixture, &user, &it)).await;
     scenes.play("503 and rate limits are retried", wait_for_rate_limits(&fixture, &user, &it)).await;
@@ -155,7 +155,7 @@ async fn connect_account(fixture: &MastodonFixture, user: &User<'_>) -> Result<V
     Ok(connection)
 }
 
-async fn words(fixture: &MastodonFixture, user: &User<'_>, connection: &Value) -> Result {
+async fn publish_text(fixture: &MastodonFixture, user: &User<'_>, connection: &Value) -> Result {
     let original = "Приве́т 👩‍👩‍👧‍👦, <b> & \"друзья\"!\n\nhttps://example.com/путь?q=1&w=2 и #Новости 日本";
     let id = user.schedule(original, &[connection], 2).await?;
 
@@ -318,7 +318,7 @@ async fn revoke_and_reconnect(fixture: &MastodonFixture, user: &User<'_>, connec
     same(&reconnected["id"], &connection["id"], "id of the connection")?;
     let status = fixture.wait_for_status(user, id, 120).await?;
     fixture.ensure_exactly_once(&content, &status).await?;
-    same(fixture.proxy.came("POST /api/v1/apps "), 1, "registrations of this service")
+    same(fixture.proxy.request_count("POST /api/v1/apps "), 1, "registrations of this service")
 }
 
 async fn disconnect_account(fixture: &MastodonFixture, user: &User<'_>, connection: &Value) -> Result {

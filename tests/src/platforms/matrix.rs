@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use domain::media::MimeType;
-use fakes::matrix::questions::Asked;
+use fakes::matrix::specification::MatrixServer;
 use platforms::conformance::samples::sample;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -16,11 +16,11 @@ use super::{
 };
 use crate::matrix_server::{PASSWORD, Synapse, USER};
 use crate::{
-    answer::{integer, list, text},
     deployment::{Deployment, User, fresh, missing},
     ensure,
     error::{Result, same},
     harness::{Harness, LIFTED},
+    http_response::{integer, list, text},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
@@ -111,7 +111,7 @@ pub async fn run(report: &mut Report) -> Result {
     let connection = scenes.play("an account is connected by its password", connect_account(&fixture, &user)).await;
     let Some(it) = connection else { return Ok(()) };
     scenes.play("the rooms of the account are listed", list_rooms(&fixture, &user, &it)).await;
-    scenes.play("text with a link, byte for byte", words(&fixture, &user, &it)).await;
+    scenes.play("text with a link, byte for byte", publish_text(&fixture, &user, &it)).await;
     scenes.play("an image and a video with alt texts, byte for byte", publish_files(&fixture, &user, &it)).await;
     scenes.play("lost responses, and exactly one message each", lose_responses(&fixture, &user, &it)).await;
     scenes
@@ -126,7 +126,8 @@ pub async fn run(report: &mut Report) -> Result {
 
 /// Compares the responses with those of the fake, which would prove nothing otherwise.
 async fn compare_with_fake(fixture: &MatrixFixture) -> Result {
-    let comparison = Asked { base_url: &fixture.server.url(""), user: USER, password: PASSWORD, room: &fixture.room };
+    let comparison =
+        MatrixServer { base_url: &fixture.server.url(""), user: USER, password: PASSWORD, room: &fixture.room };
     same(comparison.differences().await, Vec::<String>::new(), "different responses")
 }
 
@@ -158,7 +159,7 @@ async fn list_rooms(fixture: &MatrixFixture, user: &User<'_>, connection: &Value
     same(&listed["data"], &json!([{ "value": fixture.room, "label": "Harbour" }]), "rooms")
 }
 
-async fn words(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
+async fn publish_text(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
     let original = "Приве́т 👩‍👩‍👧‍👦, <b> & \"друзья\"!\n\nhttps://example.com/путь?q=1&w=2 и 日本";
 
     let (entry, messages) = fixture.publish(user, connection, original, &[]).await?;
@@ -226,14 +227,14 @@ async fn close_connections(fixture: &MatrixFixture, user: &User<'_>, connection:
         for _ in 0..pictures {
             media.push(json!(user.picture().await?));
         }
-        let before = fixture.proxy.came(SEND);
+        let before = fixture.proxy.request_count(SEND);
         fixture.proxy.cut(1, if pictures == 0 { SEND } else { ".1 HTTP" });
 
         let (_, messages) = fixture.publish(user, connection, &content, &media).await?;
 
         same(fixture.proxy.unmet(), 0, "requests still to be cut off")?;
         same(messages.len(), pictures.max(1), "messages")?;
-        same(fixture.proxy.came(SEND) - before, pictures.max(1) + 1, "calls")?;
+        same(fixture.proxy.request_count(SEND) - before, pictures.max(1) + 1, "calls")?;
     }
     Ok(())
 }
@@ -249,7 +250,7 @@ async fn exceed_rate_limit(fixture: &MatrixFixture, user: &User<'_>, connection:
     let (_, messages) = fixture.publish(user, connection, &content, &media).await?;
 
     same(messages.len(), 11, "messages")?;
-    ensure!(11 < fixture.proxy.came(SEND), "nothing was limited");
+    ensure!(11 < fixture.proxy.request_count(SEND), "nothing was limited");
     same(&messages[0]["content"]["body"], &json!(content), "the first")
 }
 

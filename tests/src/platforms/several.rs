@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, io::Write, path::Path, sync::Arc, time::Duratio
 use domain::clock::Clock;
 use domain::media::MimeType;
 use fakes::all::start_all;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -13,12 +13,12 @@ use tempfile::NamedTempFile;
 
 use super::{connecting::connect, scenes::Scenes};
 use crate::{
-    answer::{integer, list, text},
     deployed::LOG_OF_PRICES,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, TestError, same},
     harness::{Harness, LIFTED},
+    http_response::{integer, list, text},
     moment,
     report::Report,
 };
@@ -28,7 +28,7 @@ use crate::{
 const BUDGET: u32 = 62;
 
 /// The local stack and a fake of every platform.
-pub struct Stand {
+pub struct AllPlatforms {
     fakes: Vec<Arc<dyn FakePlatform>>,
     deployment: Deployment,
     _local: Harness,
@@ -37,13 +37,13 @@ pub struct Stand {
 }
 
 /// A user with an account on each platform, the sandbox first.
-struct Everywhere<'a> {
+struct UserOnAllPlatforms<'a> {
     user: User<'a>,
     accounts: Vec<Value>,
 }
 
-impl Everywhere<'_> {
-    /// Every platform, with one file: the result of [`Stand::shown`] for a post that is public once
+impl UserOnAllPlatforms<'_> {
+    /// Every platform, with one file: the result of [`AllPlatforms::shown`] for a post that is public once
     /// on each.
     fn one_post_each(&self) -> Result<Vec<(String, usize)>> {
         let mut all: Vec<_> =
@@ -53,7 +53,7 @@ impl Everywhere<'_> {
     }
 }
 
-impl Stand {
+impl AllPlatforms {
     pub async fn start() -> Result<Self> {
         if let Some(folder) = Path::new(LOG_OF_PRICES).parent() {
             std::fs::create_dir_all(folder)?;
@@ -119,14 +119,14 @@ impl Stand {
         Ok((user, fake.fetched_urls().split_off(before)))
     }
 
-    async fn user(&self) -> Result<Everywhere<'_>> {
+    async fn user(&self) -> Result<UserOnAllPlatforms<'_>> {
         let mut user = self.deployment.new_user().await?;
         let mut accounts = vec![user.connect(0).await?];
         for fake in &self.fakes {
             let connected = connect(&user, fake.as_ref()).await;
             accounts.push(connected.map_err(|it| TestError::new(format!("{}: {it}", fake.name())))?);
         }
-        Ok(Everywhere { user, accounts })
+        Ok(UserOnAllPlatforms { user, accounts })
     }
 
     /// Makes the next publish call on this platform fail: it refuses the content.
@@ -163,7 +163,7 @@ impl Stand {
     }
 
     /// Schedules a post with an image on all of these, due in two seconds; returns its id.
-    async fn post(&self, to: &Everywhere<'_>, content: &str) -> Result<i64> {
+    async fn post(&self, to: &UserOnAllPlatforms<'_>, content: &str) -> Result<i64> {
         let platforms = to.accounts.iter().map(|it| self.entry(it)).collect::<Result<Value>>()?;
         let media = [to.user.picture().await?];
         let scheduled_at = moment::in_seconds(3);
@@ -178,7 +178,7 @@ fn platform_name(account: &Value) -> Result<&str> {
 
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
-    let fixture = Stand::start().await?;
+    let fixture = AllPlatforms::start().await?;
     let mut scenes = Scenes { part: "several", report };
     scenes.play("each account shows the rules of its platform", accounts_show_their_rules(&fixture)).await;
     scenes
@@ -200,8 +200,8 @@ pub async fn run(report: &mut Report) -> Result {
     Ok(())
 }
 
-async fn accounts_show_their_rules(fixture: &Stand) -> Result {
-    let Everywhere { user, accounts } = fixture.user().await?;
+async fn accounts_show_their_rules(fixture: &AllPlatforms) -> Result {
+    let UserOnAllPlatforms { user, accounts } = fixture.user().await?;
     for (platform, name, value) in [
         ("bluesky", "max_text", json!(300)),
         ("bluesky", "text_unit", json!("graphemes")),
@@ -220,8 +220,8 @@ async fn accounts_show_their_rules(fixture: &Stand) -> Result {
     Ok(())
 }
 
-async fn validation_errors_name_platform_limit_and_value(fixture: &Stand) -> Result {
-    let Everywhere { user, accounts } = fixture.user().await?;
+async fn validation_errors_name_platform_limit_and_value(fixture: &AllPlatforms) -> Result {
+    let UserOnAllPlatforms { user, accounts } = fixture.user().await?;
     let accounts: Vec<_> =
         accounts.iter().filter(|it| it["provider"] == "mastodon" || it["provider"] == "bluesky").collect();
     // 463 characters, 120 of them a link: it counts 23 on Mastodon, and on Bluesky the 27 that are
@@ -244,7 +244,7 @@ async fn validation_errors_name_platform_limit_and_value(fixture: &Stand) -> Res
     Ok(())
 }
 
-async fn post_is_published_on_every_platform(fixture: &Stand) -> Result {
+async fn post_is_published_on_every_platform(fixture: &AllPlatforms) -> Result {
     let everywhere = fixture.user().await?;
     let content = fresh("on all of them");
 
@@ -260,7 +260,7 @@ async fn post_is_published_on_every_platform(fixture: &Stand) -> Result {
 
 /// Instagram receives an image that was derived for it, Threads a video as it was uploaded. Each
 /// address ends when its user is erased.
-async fn addresses_are_short_and_end_with_their_user(fixture: &Stand) -> Result {
+async fn addresses_are_short_and_end_with_their_user(fixture: &AllPlatforms) -> Result {
     let file = |mime_type| (mime_type, sample(mime_type, 1).bytes);
     let (picture, video) = (file(MimeType::Png), file(MimeType::Mp4));
     for (platform, file, end) in [("instagram", picture, ".jpg"), ("threads", video, ".mp4")] {
@@ -289,7 +289,7 @@ async fn addresses_are_short_and_end_with_their_user(fixture: &Stand) -> Result 
 
 /// A post that would cost too much is refused with the amount spent and its cost; a cancelled one
 /// releases its cost.
-async fn monthly_budget_is_respected(fixture: &Stand) -> Result {
+async fn monthly_budget_is_respected(fixture: &AllPlatforms) -> Result {
     let user = fixture.deployment.new_user().await?;
     let account = connect(&user, fixture.fake("x")?).await?;
     let platforms = targets(&[&account])?;
@@ -317,7 +317,7 @@ async fn monthly_budget_is_respected(fixture: &Stand) -> Result {
 
 /// The post is published on the other platforms and failed as a whole. When it is rescheduled, only
 /// the failed targets are sent again.
-async fn failed_targets_are_retried_alone(fixture: &Stand, parity: usize) -> Result {
+async fn failed_targets_are_retried_alone(fixture: &AllPlatforms, parity: usize) -> Result {
     let everywhere = fixture.user().await?;
     let failing = everywhere.accounts.iter().enumerate().filter(|(place, _)| place % 2 == parity).map(|(_, it)| it);
     let failing: Vec<&Value> = failing.collect();

@@ -13,11 +13,11 @@ use super::{
     scenes::Scenes,
 };
 use crate::{
-    answer::{integer, text},
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, same},
     harness::{Harness, LIFTED},
+    http_response::{integer, text},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
@@ -109,7 +109,9 @@ pub async fn run(report: &mut Report) -> Result {
     let connection =
         scenes.play("an account is connected on the site's own page", connect_account(&fixture, &user)).await;
     if let Some(it) = connection {
-        scenes.play("a title and paragraphs, with a link and without scripts", words(&fixture, &user, &it)).await;
+        scenes
+            .play("a title and paragraphs, with a link and without scripts", publish_text(&fixture, &user, &it))
+            .await;
         scenes.play("options of a post", publish_with_options(&fixture, &user, &it)).await;
         scenes.play("pictures and a video, byte for byte", files(&fixture, &user, &it)).await;
         scenes.play("a too large file leaves nothing behind", refuse_large_file(&fixture, &user, &it)).await;
@@ -139,7 +141,7 @@ async fn connect_account(fixture: &WordpressFixture, user: &User<'_>) -> Result<
     Ok(connection)
 }
 
-async fn words(fixture: &WordpressFixture, user: &User<'_>, connection: &Value) -> Result {
+async fn publish_text(fixture: &WordpressFixture, user: &User<'_>, connection: &Value) -> Result {
     let title = fresh("Приве́т <b> & 日本 👩‍👩‍👧‍👦");
     let content = format!("{title}\n\nOne [gallery] \\ \"two\"\nhttps://example.com/?a=1&b=2 <script>three</script>");
 
@@ -253,7 +255,7 @@ async fn refuse_large_file(fixture: &WordpressFixture, user: &User<'_>, connecti
 async fn lose_responses(fixture: &WordpressFixture, user: &User<'_>, connection: &Value) -> Result {
     for lost in ["POST /wp-json/wp/v2/posts?", "POST /wp-json/wp/v2/posts/", "POST /wp-json/wp/v2/media?"] {
         fixture.proxy.lose(1, lost);
-        let before = fixture.proxy.came(lost);
+        let before = fixture.proxy.request_count(lost);
         let mut body = body(connection, &fresh("the response is lost"))?;
         if lost.ends_with("media?") {
             body["media"] = json!([user.picture().await?]);
@@ -262,7 +264,11 @@ async fn lose_responses(fixture: &WordpressFixture, user: &User<'_>, connection:
         let (_, site_post) = fixture.publish(user, &body).await?;
 
         same(&site_post["status"], &json!("publish"), "status")?;
-        same((fixture.proxy.unmet(), fixture.proxy.came(lost) - before), (0, 1), "answers to be lost, and calls")?;
+        same(
+            (fixture.proxy.unmet(), fixture.proxy.request_count(lost) - before),
+            (0, 1),
+            "answers to be lost, and calls",
+        )?;
     }
     Ok(())
 }

@@ -19,8 +19,8 @@ use platforms::{
     CallbackUrls, ChoicesRequest, Connect, Credentials, Field, FieldValues, Instructions, MemoryVault, PendingApproval,
     PlatformInfo, PlatformSettings, Publish, PublishRequest, RefreshPolicy, Registry, Setup, Step as Prepared,
     conformance::{
+        adapter_harness::{TestFiles, Tunnel, callback_at},
         samples::{Sample, sample},
-        adapter_harness::{Shelf, Tunnel, callback_at},
     },
     recognition::NoOtherClaims,
 };
@@ -51,9 +51,9 @@ const PAUSE: TimeDelta = TimeDelta::seconds(5);
 
 /// The owner of the account.
 #[async_trait]
-pub(super) trait Person: Sync {
+pub(super) trait AccountOwner: Sync {
     /// Enters the values of our form.
-    async fn answers(&self, fields: &[Field], callback_urls: &CallbackUrls) -> Result<FieldValues>;
+    async fn field_values(&self, fields: &[Field], callback_urls: &CallbackUrls) -> Result<FieldValues>;
 
     /// Approves on the platform's page; returns the URL to which it redirects.
     async fn approve(&self, page: &str) -> Result<Url>;
@@ -66,7 +66,7 @@ pub(super) trait Person: Sync {
 }
 
 /// A server, and how it is reached.
-pub(super) struct Place<'a> {
+pub(super) struct ServerUnderTest<'a> {
     pub(super) platform: &'static PlatformInfo,
     /// Settings of the deployment, such as a URL.
     pub(super) settings: Value,
@@ -81,7 +81,7 @@ pub(super) struct Place<'a> {
     pub(super) video: Option<Vec<u8>>,
     /// The largest video that the server accepts, where its API does not return it.
     pub(super) max_video_bytes: u64,
-    pub(super) person: &'a dyn Person,
+    pub(super) person: &'a dyn AccountOwner,
 }
 
 pub(super) struct Step {
@@ -90,7 +90,7 @@ pub(super) struct Step {
 }
 
 pub(super) struct Journey<'a> {
-    place: Place<'a>,
+    server: ServerUnderTest<'a>,
     connecting: Registry<dyn Connect>,
     publishing: Registry<dyn Publish>,
     /// Removes account data.
@@ -109,16 +109,16 @@ struct SentPost<'a> {
 }
 
 impl<'a> Journey<'a> {
-    pub(super) fn new(place: Place<'a>, scrub: &'a mut Scrub) -> Result<Self> {
-        let settings = PlatformSettings::from([(place.platform.name.to_owned(), place.settings.clone())]);
-        let app = place.app.clone();
+    pub(super) fn new(server: ServerUnderTest<'a>, scrub: &'a mut Scrub) -> Result<Self> {
+        let settings = PlatformSettings::from([(server.platform.name.to_owned(), server.settings.clone())]);
+        let app = server.app.clone();
         let app = move |_: &str| -> Arc<dyn AppSource> {
             app.clone().map_or_else(|| Arc::new(AppUnavailable) as Arc<dyn AppSource>, |it| Arc::new(it))
         };
         let vault = Arc::new(MemoryVault::default());
-        let setup = Setup::new(settings, app, vault, egress::AddressPolicy::Also(place.addresses.clone()));
+        let setup = Setup::new(settings, app, vault, egress::AddressPolicy::Also(server.addresses.clone()));
         let (connecting, publishing) = (Registry::new(&setup)?, Registry::new(&setup)?);
-        Ok(Self { place, connecting, publishing, scrub, steps: Vec::new() })
+        Ok(Self { server, connecting, publishing, scrub, steps: Vec::new() })
     }
 
     /// Every step, as far as the steps that it depends on succeed.
@@ -128,13 +128,14 @@ impl<'a> Journey<'a> {
             return self.steps;
         };
         let choices = self.choices(&account).await;
-        let values = self.place.options.iter().filter_map(|(_, it)| serde_json::to_string(it).ok()).collect::<Vec<_>>();
+        let values =
+            self.server.options.iter().filter_map(|(_, it)| serde_json::to_string(it).ok()).collect::<Vec<_>>();
         for value in &values {
             self.scrub.hide_unknown(value);
         }
         self.note("choices", choices, Clone::clone);
         let (picture, video) = (large_picture(), self.large_video(&account));
-        let files = Shelf::new(&[picture.clone(), video.clone()], self.place.tunnel.clone());
+        let files = TestFiles::new(&[picture.clone(), video.clone()], self.server.tunnel.clone());
         let mut published = Vec::new();
         let posts = [("text", vec![]), ("picture", vec![picture.attachment]), ("large video", vec![video.attachment])];
         for (name, media) in posts {
@@ -142,16 +143,16 @@ impl<'a> Journey<'a> {
             if media.is_empty() && rules.contains(&Rule::MediaRequired) {
                 continue;
             }
-            let text = format!("{name}, written by a test at {}", self.place.clock.now().format("%H:%M:%S"));
+            let text = format!("{name}, written by a test at {}", self.server.clock.now().format("%H:%M:%S"));
             let sent = self.publish(&mut account, &text, &media, &files).await;
             published.extend(self.note(name, sent, |_| "published".to_owned()));
         }
-        let about = self.about(&account).await;
+        let about = self.account_details(&account).await;
         self.note("account", about, |it| if *it { "read" } else { "not read" }.to_owned());
         let refreshed = self.refresh(&mut account.credentials).await;
         self.note("refresh", refreshed, |it| if *it { "refreshed" } else { "not refreshed" }.to_owned());
         if !published.is_empty() {
-            let deleted = self.place.person.delete(&published).await;
+            let deleted = self.server.person.delete(&published).await;
             self.note("delete by hand", deleted, |it| if *it { "done" } else { "no account was returned" }.to_owned());
         }
         let revoked = self.revoke(&account.credentials).await;
@@ -172,16 +173,16 @@ impl<'a> Journey<'a> {
     }
 
     fn connecting(&self) -> Result<&dyn Connect> {
-        self.connecting.get(self.place.platform.name).ok_or_else(|| missing("the adapter"))
+        self.connecting.get(self.server.platform.name).ok_or_else(|| missing("the adapter"))
     }
 
     fn publishing(&self) -> Result<&dyn Publish> {
-        self.publishing.get(self.place.platform.name).ok_or_else(|| missing("the adapter"))
+        self.publishing.get(self.server.platform.name).ok_or_else(|| missing("the adapter"))
     }
 
     async fn connect(&mut self) -> Result<Account> {
-        let callback_urls = CallbackUrls::new(&self.place.origin, self.place.platform.name);
-        let field_values = self.place.person.answers(self.connecting()?.fields(), &callback_urls).await?;
+        let callback_urls = CallbackUrls::new(&self.server.origin, self.server.platform.name);
+        let field_values = self.server.person.field_values(self.connecting()?.fields(), &callback_urls).await?;
         for answer in field_values.values().map(ExposeSecret::expose_secret) {
             if Url::parse(answer).is_ok_and(|it| it.has_host()) {
                 self.scrub.hide_unknown(answer);
@@ -189,17 +190,17 @@ impl<'a> Journey<'a> {
                 self.scrub.hide(answer);
             }
         }
-        if let Some(app) = &self.place.app {
+        if let Some(app) = &self.server.app {
             self.scrub.hide(&app.client_id);
             self.scrub.hide(app.client_secret.expose_secret());
         }
         let (pkce, state) = (Pkce::random(), random_token());
         let verifier = pkce.verifier;
         let request = AuthorizationRequest { state, urls: callback_urls.clone(), challenge: pkce.challenge };
-        let accounts = match self.connecting()?.authorize(&field_values, &request, self.place.clock.now()).await? {
+        let accounts = match self.connecting()?.authorize(&field_values, &request, self.server.clock.now()).await? {
             AuthorizeStep::Accounts(accounts) => accounts,
             AuthorizeStep::Redirect { url, memory } => {
-                let redirected = self.place.person.approve(&url).await?;
+                let redirected = self.server.person.approve(&url).await?;
                 redirected.query_pairs().for_each(|(_, value)| self.scrub.hide_unknown(&value));
                 let callback = Callback {
                     query: [].into(),
@@ -208,10 +209,10 @@ impl<'a> Journey<'a> {
                     urls: callback_urls,
                     adapter_state: memory,
                 };
-                self.connecting()?.complete(&callback_at(callback, &redirected), self.place.clock.now()).await?
+                self.connecting()?.complete(&callback_at(callback, &redirected), self.server.clock.now()).await?
             }
             AuthorizeStep::WaitForApproval { instructions, memory } => {
-                self.place.person.read(&instructions).await?;
+                self.server.person.read(&instructions).await?;
                 self.wait_for_approval(&PendingApproval { verifier, urls: callback_urls, adapter_state: memory })
                     .await?
             }
@@ -226,10 +227,10 @@ impl<'a> Journey<'a> {
 
     async fn wait_for_approval(&self, awaited: &PendingApproval) -> Result<Vec<Account>> {
         for _ in 0..LOOK_UPS * 5 {
-            if let Approval::Approved(accounts) = self.connecting()?.poll(awaited, self.place.clock.now()).await? {
+            if let Approval::Approved(accounts) = self.connecting()?.poll(awaited, self.server.clock.now()).await? {
                 return Ok(accounts);
             }
-            self.wait_until(self.place.clock.now() + PAUSE).await;
+            self.wait_until(self.server.clock.now() + PAUSE).await;
         }
         fail!("the user did not approve in time")
     }
@@ -251,16 +252,17 @@ impl<'a> Journey<'a> {
             ..a_connection(&a_user())
         };
         let mut summaries = Vec::new();
-        for option in self.place.platform.options.iter().filter(|it| it.kind.is_listed()) {
+        for option in self.server.platform.options.iter().filter(|it| it.kind.is_listed()) {
             let choosing = ChoicesRequest {
                 option: option.name,
                 query: None,
                 connection: &connection,
                 credentials: &account.credentials,
             };
-            let choices = self.connecting()?.choices(&choosing, self.place.clock.now()).await.map_err(attempt_error)?;
+            let choices =
+                self.connecting()?.choices(&choosing, self.server.clock.now()).await.map_err(attempt_error)?;
             let is_missing =
-                option.required == domain::options::Required::Always && self.place.options.get(option.name).is_none();
+                option.required == domain::options::Required::Always && self.server.options.get(option.name).is_none();
             for choice in &choices {
                 self.scrub.hide(&choice.label);
                 self.scrub.hide_unknown(&choice.value);
@@ -278,17 +280,17 @@ impl<'a> Journey<'a> {
         account: &mut Account,
         text: &str,
         media: &[Attachment],
-        files: &Shelf,
+        files: &TestFiles,
     ) -> Result<Published> {
         // Two posts in one second could get the same idempotency key.
-        self.wait_until(self.place.clock.now() + TimeDelta::seconds(1)).await;
-        let publish_at = self.place.clock.now();
+        self.wait_until(self.server.clock.now() + TimeDelta::seconds(1)).await;
+        let publish_at = self.server.clock.now();
         let reference = format!("{}-7-1", publish_at.timestamp_millis());
         let mut sent = SentPost { text, media, reference, progress: None, publish_at, called_at: publish_at };
         let mut is_ready = false;
         let published = loop {
             self.refresh_if_expiring(&mut account.credentials).await?;
-            sent.called_at = self.place.clock.now();
+            sent.called_at = self.server.clock.now();
             ensure!(sent.called_at < publish_at + PATIENCE, "not published after {PATIENCE}");
             let request = self.job(account, &sent, files, false);
             let error = if is_ready {
@@ -332,7 +334,7 @@ impl<'a> Journey<'a> {
     }
 
     /// The post as a look-up finds it; `None` where the platform has no look-up.
-    async fn look_up(&self, account: &Account, sent: &SentPost<'_>, files: &Shelf) -> Result<Option<Published>> {
+    async fn look_up(&self, account: &Account, sent: &SentPost<'_>, files: &TestFiles) -> Result<Option<Published>> {
         let mut last = None;
         for _ in 0..LOOK_UPS {
             let request = self.job(account, sent, files, true);
@@ -341,7 +343,7 @@ impl<'a> Journey<'a> {
                 Resolution::Undeterminable { .. } => return Ok(None),
                 other => last = Some(other),
             }
-            self.wait_until(self.place.clock.now() + PAUSE).await;
+            self.wait_until(self.server.clock.now() + PAUSE).await;
         }
         fail!("it was published, and is not found: {last:?}")
     }
@@ -350,7 +352,7 @@ impl<'a> Journey<'a> {
         &'b self,
         account: &'b Account,
         sent: &'b SentPost<'_>,
-        files: &'b Shelf,
+        files: &'b TestFiles,
         is_lost: bool,
     ) -> PublishRequest<'b> {
         PublishRequest {
@@ -358,7 +360,7 @@ impl<'a> Journey<'a> {
             credentials: &account.credentials,
             text: sent.text,
             media: sent.media,
-            options: &self.place.options,
+            options: &self.server.options,
             reference: &sent.reference,
             progress: sent.progress.as_deref(),
             may_have_published: is_lost,
@@ -366,22 +368,22 @@ impl<'a> Journey<'a> {
             called_at: sent.called_at,
             files,
             claims: &NoOtherClaims,
-            now: self.place.clock.now(),
+            now: self.server.clock.now(),
         }
     }
 
-    async fn about(&self, account: &Account) -> Result<bool> {
-        let now = self.place.clock.now();
-        let about = self.publishing()?.about(&account.profile, &account.credentials, now).await;
+    async fn account_details(&self, account: &Account) -> Result<bool> {
+        let now = self.server.clock.now();
+        let about = self.publishing()?.account_details(&account.profile, &account.credentials, now).await;
         about.map(|it| it.is_some()).map_err(attempt_error)
     }
 
     async fn revoke(&self, credentials: &Credentials) -> Result {
-        self.connecting()?.revoke(credentials, self.place.clock.now()).await.map_err(attempt_error)
+        self.connecting()?.revoke(credentials, self.server.clock.now()).await.map_err(attempt_error)
     }
 
     async fn refresh_if_expiring(&mut self, credentials: &mut Credentials) -> Result {
-        let soon = self.place.clock.now() + TimeDelta::seconds(10);
+        let soon = self.server.clock.now() + TimeDelta::seconds(10);
         if credentials.expires_at.is_some_and(|it| it < soon) {
             self.refresh(credentials).await?;
         }
@@ -395,7 +397,7 @@ impl<'a> Journey<'a> {
         if policy == RefreshPolicy::Extending || !policy.can_refresh(credentials) {
             return Ok(false);
         }
-        let new = self.publishing()?.refresh(credentials, self.place.clock.now()).await?;
+        let new = self.publishing()?.refresh(credentials, self.server.clock.now()).await?;
         // The old refresh token is kept if the response has none.
         let refresh_token = new.refresh_token.or_else(|| credentials.refresh_token.take());
         *credentials = Credentials { refresh_token, ..new };
@@ -404,8 +406,8 @@ impl<'a> Journey<'a> {
     }
 
     async fn wait_until(&self, at: DateTime<Utc>) {
-        if !self.place.clock.skip_to(at) {
-            let wait = (at - self.place.clock.now()).to_std().unwrap_or(Duration::ZERO);
+        if !self.server.clock.skip_to(at) {
+            let wait = (at - self.server.clock.now()).to_std().unwrap_or(Duration::ZERO);
             tokio::time::sleep(wait.min(Duration::from_mins(5))).await;
         }
     }
@@ -417,8 +419,8 @@ impl<'a> Journey<'a> {
             .rules
             .iter()
             .find_map(|it| if let Rule::MaxVideoBytes { max } = it { Some(*max) } else { None });
-        let size = LARGE_BYTES.min(most.unwrap_or(u64::MAX)).min(self.place.max_video_bytes);
-        let mut bytes = self.place.video.clone().unwrap_or_else(|| sample(MimeType::Mp4, 1).bytes);
+        let size = LARGE_BYTES.min(most.unwrap_or(u64::MAX)).min(self.server.max_video_bytes);
+        let mut bytes = self.server.video.clone().unwrap_or_else(|| sample(MimeType::Mp4, 1).bytes);
         if let Ok(free) = usize::try_from(size.saturating_sub(bytes.len() as u64))
             && 8 <= free
         {
@@ -441,7 +443,7 @@ fn large_picture() -> Sample {
 /// A file with its metadata, as the service stores it.
 fn with_metadata(mime_type: MimeType, number: u8, bytes: Vec<u8>) -> Sample {
     let Sample { attachment, .. } = sample(mime_type, number);
-    let facts = Parts::new(bytes.len() as u64, bytes.clone()).facts_so_far(mime_type);
+    let facts = Parts::new(bytes.len() as u64, bytes.clone()).known_facts(mime_type);
     let alt_text = AltText::parse("A test file").ok();
     Sample {
         attachment: Attachment { size_bytes: bytes.len() as u64, facts: Some(facts), alt_text, ..attachment },

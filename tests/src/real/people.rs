@@ -11,15 +11,15 @@ use platforms::{
 use secrecy::SecretString;
 use url::Url;
 
-use super::journey::Person;
+use super::journey::AccountOwner;
 use crate::{ensure, error::Result, report::say};
 
 /// The user of a fake, who allows everything.
 pub(super) struct FakeOwner(pub(super) Arc<dyn FakePlatform>);
 
 #[async_trait]
-impl Person for FakeOwner {
-    async fn answers(&self, _: &[Field], _: &CallbackUrls) -> Result<FieldValues> {
+impl AccountOwner for FakeOwner {
+    async fn field_values(&self, _: &[Field], _: &CallbackUrls) -> Result<FieldValues> {
         Ok(self.0.form_values())
     }
 
@@ -40,20 +40,20 @@ impl Person for FakeOwner {
 pub(super) struct PromptedOwner;
 
 #[async_trait]
-impl Person for PromptedOwner {
-    async fn answers(&self, fields: &[Field], here: &CallbackUrls) -> Result<FieldValues> {
-        let mut answers = BTreeMap::new();
+impl AccountOwner for PromptedOwner {
+    async fn field_values(&self, fields: &[Field], here: &CallbackUrls) -> Result<FieldValues> {
+        let mut values = BTreeMap::new();
         for field in fields {
-            let answer = if let Ok(answer) = env::var(format!("REAL_{}", field.name.to_uppercase())) {
-                answer
+            let response = if let Ok(response) = env::var(format!("REAL_{}", field.name.to_uppercase())) {
+                response
             } else {
                 let hint = field.hint_for(here).unwrap_or_else(|| format!("such as {}", field.example));
                 line(&format!("{} ({hint}):", field.label_for(here)), field.secret).await?
             };
-            ensure!(!answer.is_empty() || field.optional.is_some(), "{} is needed", field.name);
-            answers.insert(field.name.to_owned(), SecretString::from(answer));
+            ensure!(!response.is_empty() || field.optional.is_some(), "{} is needed", field.name);
+            values.insert(field.name.to_owned(), SecretString::from(response));
         }
-        Ok(answers)
+        Ok(values)
     }
 
     async fn approve(&self, page: &str) -> Result<Url> {

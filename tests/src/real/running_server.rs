@@ -12,7 +12,7 @@ use platforms::{CallbackUrls, Field, FieldValues, Instructions};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::journey::Person;
+use super::journey::AccountOwner;
 use crate::{
     bluesky_server::{BlueskyServer, BlueskySettings, Decision, SignIn},
     error::Result,
@@ -105,8 +105,8 @@ impl RunningServer {
 }
 
 #[async_trait]
-impl Person for RunningServer {
-    async fn answers(&self, _: &[Field], _: &CallbackUrls) -> Result<FieldValues> {
+impl AccountOwner for RunningServer {
+    async fn field_values(&self, _: &[Field], _: &CallbackUrls) -> Result<FieldValues> {
         Ok(self.answers.iter().map(|(name, it)| ((*name).to_owned(), it.as_str().into())).collect())
     }
 

@@ -1,11 +1,11 @@
 //! GET /user, and the page on which users revoke access.
 
 use crate::{
-    answer::text,
     checks,
     deployment::{Deployment, SCOPES, missing},
     ensure,
     error::{Result, same},
+    http_response::text,
     moment,
     runner::Check,
 };

@@ -12,12 +12,12 @@ use steps::ROOT;
 use tempfile::TempDir;
 
 use crate::{
-    answer::integer,
     checks,
     deployment::{Deployment, User, fresh},
     ensure,
     error::{Result, TestError, same},
     harness::binary,
+    http_response::integer,
     moment,
     runner::Check,
 };

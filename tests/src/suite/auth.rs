@@ -4,13 +4,13 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::text,
     browser::{Browser, Page},
     checks,
     client::Api,
     deployment::{Deployment, Device, SCOPES, unique_email},
     ensure,
     error::{Result, same},
+    http_response::text,
     runner::Check,
 };
 
@@ -32,7 +32,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn exchange(api: &Api, device: &Device) -> Result<crate::answer::Answer> {
+async fn exchange(api: &Api, device: &Device) -> Result<crate::http_response::HttpResponse> {
     api.post("/auth/device/token", &json!({ "device_code": device.device_code })).await
 }
 

@@ -14,16 +14,16 @@ use serde_json::json;
 use standardwebhooks::Webhook;
 use tokio::net::TcpListener;
 
-use self::social::{Ran, SocialCommand, ended};
+use self::social::{CommandResult, SocialCommand, ended};
 use crate::{
-    answer::{integer, list, text},
     checks,
     deployment::{Deployment, User, fresh, targets, unique_email},
     ensure,
     error::{Result, TestError, same},
+    http_response::{integer, list, text},
     moment, picture,
     runner::Check,
-    webhook_receiver::got,
+    webhook_receiver::received,
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -73,7 +73,12 @@ async fn user_signs_in_by_code_and_signs_out(deployment: &Deployment) -> Result 
 }
 
 /// Runs `login`, and approves the request in a browser.
-async fn signs_in(deployment: &Deployment, social: &SocialCommand, email: &str, command: &[&str]) -> Result<Ran> {
+async fn signs_in(
+    deployment: &Deployment,
+    social: &SocialCommand,
+    email: &str,
+    command: &[&str],
+) -> Result<CommandResult> {
     let mut child = social.start(command)?;
     let stderr = child.stderr.take().ok_or_else(|| TestError::new("no standard error"))?;
     let (line, stderr) = tokio::task::spawn_blocking(move || {
@@ -226,11 +231,11 @@ async fn times_are_parsed_as_written(deployment: &Deployment) -> Result {
         let post = social.json(&command.each_ref().map(String::as_str)).await?;
         same(&post["scheduled_at"], &json!(expected), &text)?;
     }
-    for (text, told) in
+    for (text, expected) in
         [("soon", "isn't a time I"), ("tomorrow", "without a time"), ("9:00 Europe/Berlun", "isn't a time zone")]
     {
         let command = at(text);
-        social.fails(2, told, &command.each_ref().map(String::as_str)).await?;
+        social.fails(2, expected, &command.each_ref().map(String::as_str)).await?;
     }
     Ok(())
 }
@@ -380,7 +385,7 @@ async fn webhook_events_are_forwarded(deployment: &Deployment) -> Result {
     tokio::task::spawn_blocking(move || BufReader::new(stderr).read_line(&mut String::new())).await??;
     let post = publish_post(&user, &connection, "after").await?;
     let forwarded = moment::eventually(Duration::from_secs(20), "a forwarded message", || async {
-        Ok(got(&here).into_iter().next())
+        Ok(received(&here).into_iter().next())
     })
     .await;
     child.kill()?;

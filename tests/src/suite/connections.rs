@@ -6,11 +6,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{integer, list, text},
     checks,
     deployment::{Deployment, missing, targets},
     ensure,
     error::{Result, same},
+    http_response::{integer, list, text},
     moment,
     runner::Check,
     shapes,

@@ -10,12 +10,12 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::integer,
     client::Api,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, TestError, same},
     harness::{Harness, LIFTED, binary},
+    http_response::integer,
     moment,
     report::{Line, Report, say},
 };

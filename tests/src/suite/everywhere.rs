@@ -4,12 +4,12 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::{
-    answer::{integer, list, text},
     checks,
     client::Api,
     deployment::Deployment,
     ensure,
     error::{Result, same},
+    http_response::{integer, list, text},
     runner::Check,
 };
 

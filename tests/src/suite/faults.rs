@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use super::publishing::once;
 use crate::{
-    answer::{integer, text},
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, same},
+    http_response::{integer, text},
     moment,
     runner::Check,
 };

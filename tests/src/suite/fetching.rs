@@ -4,12 +4,12 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::{
-    answer::{Answer, text},
     checks,
     deployment::{Deployment, User, fresh},
     ensure,
     error::{Result, TestError, same},
     file_server,
+    http_response::{HttpResponse, text},
     runner::Check,
 };
 
@@ -28,7 +28,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn fetch(user: &User<'_>, path: &str) -> Result<Answer> {
+async fn fetch(user: &User<'_>, path: &str) -> Result<HttpResponse> {
     let files = user.deployment.files().ok_or_else(|| TestError::new("there is no server with files"))?;
     let body = json!({ "mime_type": "image/png", "source_url": format!("http://{files}{path}") });
     user.api.post("/media", &body).await
@@ -47,8 +47,8 @@ async fn fetched_file_can_be_used(deployment: &Deployment) -> Result {
         same(fetched.as_object().map(serde_json::Map::len), Some(4), "fields of a fetched file")?;
         same(&fetched["mime_type"], &json!("image/png"), "mime_type")?;
         same(&fetched["size"], &json!(file_server::small_image().len()), "size")?;
-        let got = deployment.http().get(text(&fetched, "url")?).send().await?;
-        same(got.bytes().await?.to_vec(), file_server::small_image(), "the bytes behind the url")?;
+        let received = deployment.http().get(text(&fetched, "url")?).send().await?;
+        same(received.bytes().await?.to_vec(), file_server::small_image(), "the bytes behind the url")?;
         let post = user.create(&json!({ "content": "fetched", "media": [fetched["path"]] })).await?;
         same(&post["media"][0]["file_type"], &json!("image"), "file_type")?;
     }

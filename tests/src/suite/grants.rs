@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::{faults::MEADOW, publishing::once};
 use crate::{
-    answer::{integer, list, text},
     checks,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, same},
+    http_response::{integer, list, text},
     moment,
     runner::Check,
 };

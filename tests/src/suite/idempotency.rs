@@ -5,11 +5,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{Answer, integer, text},
     checks,
     deployment::{Deployment, User, fresh},
     ensure,
     error::{Result, same},
+    http_response::{HttpResponse, integer, text},
     runner::Check,
 };
 
@@ -30,7 +30,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-async fn send(user: &User<'_>, path: &str, key: &str, body: &Value) -> Result<Answer> {
+async fn send(user: &User<'_>, path: &str, key: &str, body: &Value) -> Result<HttpResponse> {
     user.api.call(Method::POST, path).header("idempotency-key", key).json(body).send().await
 }
 

@@ -4,12 +4,12 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::{
-    answer::Answer,
     checks,
     client::Api,
     deployment::Deployment,
     ensure,
     error::{Result, same},
+    http_response::HttpResponse,
     moment,
     runner::Check,
 };
@@ -37,18 +37,18 @@ async fn wait_for_new_window() {
     }
 }
 
-fn number(response: &Answer, name: &str) -> Result<i64> {
+fn number(response: &HttpResponse, name: &str) -> Result<i64> {
     response.header(name).parse().map_err(|_| response.test_error(&format!("{name} is not a number")))
 }
 
-async fn send_once(api: &Api, method: Method, path: &str) -> Result<Answer> {
+async fn send_once(api: &Api, method: Method, path: &str) -> Result<HttpResponse> {
     let call = api.call(method.clone(), path).without_waiting();
     let call = if method == Method::POST { call.json(&json!({ "mime_type": "image/png" })) } else { call };
     call.send().await
 }
 
 /// Sends requests until one is refused; returns the number of successful ones, and the error.
-async fn exhaust_limit(api: &Api, method: Method, path: &str) -> Result<(i64, Answer)> {
+async fn exhaust_limit(api: &Api, method: Method, path: &str) -> Result<(i64, HttpResponse)> {
     for count in 0..200 {
         let response = send_once(api, method.clone(), path).await?;
         if response.status == 429 {
@@ -58,7 +58,7 @@ async fn exhaust_limit(api: &Api, method: Method, path: &str) -> Result<(i64, An
     crate::fail!("200 requests to {path} within a minute succeeded")
 }
 
-fn check_refusal(response: Answer) -> Result {
+fn check_refusal(response: HttpResponse) -> Result {
     same(number(&response, "x-ratelimit-remaining")?, 0, "x-ratelimit-remaining of a 429")?;
     let wait = number(&response, "retry-after")?;
     let reset = number(&response, "x-ratelimit-reset")? - moment::now().timestamp();

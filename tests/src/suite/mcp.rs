@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use steps::{ROOT, tools};
 
 use crate::{
-    answer::integer,
     checks,
     deployment::{Deployment, User, missing},
     ensure,
     error::{Result, TestError, same},
     harness::binary,
+    http_response::integer,
     runner::Check,
 };
 

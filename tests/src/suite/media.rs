@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{integer, list, text},
     checks,
     deployment::Deployment,
     ensure,
     error::{Result, same},
+    http_response::{integer, list, text},
     picture,
     runner::Check,
 };
@@ -48,9 +48,9 @@ async fn upload_can_be_used_in_a_post(deployment: &Deployment) -> Result {
     ensure!(path.starts_with(&format!("media/{}/", user.id)), "path is {path} for user {}", user.id);
     let item = &list(&post, "media")?[0];
     same(&item["mime_type"], &json!("image/png"), "mime_type")?;
-    let got = deployment.http().get(text(item, "url")?).send().await?;
-    same(got.status().as_u16(), 200, "status of the media url")?;
-    same(got.bytes().await?.to_vec(), bytes, "the bytes behind the media url")
+    let received = deployment.http().get(text(item, "url")?).send().await?;
+    same(received.status().as_u16(), 200, "status of the media url")?;
+    same(received.bytes().await?.to_vec(), bytes, "the bytes behind the media url")
 }
 
 async fn every_type_has_its_extension_and_kind(deployment: &Deployment) -> Result {

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{integer, list},
     checks,
     deployment::{Deployment, fresh},
     error::{Result, same},
+    http_response::{integer, list},
     moment,
     runner::Check,
 };

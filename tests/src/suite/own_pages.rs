@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::{faults::MEADOW, pages::check_page};
 use crate::{
-    answer::{integer, list, text},
     browser::Page,
     checks,
     deployment::{Deployment, User, fresh, missing, targets},
     ensure,
     error::{Result, same},
     html::tags,
+    http_response::{integer, list, text},
     moment,
     runner::Check,
 };

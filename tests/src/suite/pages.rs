@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use crate::{
-    answer::text,
     browser::{Browser, Page},
     checks,
     deployment::{Deployment, fresh, unique_email},
     ensure,
     error::{Result, same},
     html::tags,
+    http_response::text,
     runner::Check,
     suite::faults::delivery,
 };

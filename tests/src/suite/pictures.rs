@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{integer, list, text},
     checks,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, same},
+    http_response::{integer, list, text},
     moment, picture,
     runner::Check,
 };

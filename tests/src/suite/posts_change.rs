@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::posts_create::without_links;
 use crate::{
-    answer::{Answer, integer, list},
     checks,
     client::Api,
     deployment::{Deployment, fresh, targets},
     ensure,
     error::{Result, same},
+    http_response::{HttpResponse, integer, list},
     moment,
     runner::Check,
 };
@@ -244,13 +244,13 @@ async fn updated_at_changes_and_created_at_stays(deployment: &Deployment) -> Res
 }
 
 /// The request with this `If-Match`.
-async fn patch_if(api: &Api, path: &str, tag: &str, change: &Value) -> Result<Answer> {
+async fn patch_if(api: &Api, path: &str, tag: &str, change: &Value) -> Result<HttpResponse> {
     api.call(Method::PATCH, path).header("if-match", tag).json(change).send().await
 }
 
 async fn revision_grows_with_each_change_and_is_the_etag(deployment: &Deployment) -> Result {
     let user = deployment.user().await?;
-    let is_tagged = |response: Answer| {
+    let is_tagged = |response: HttpResponse| {
         let post = response.json()?;
         same(response.header("etag"), &format!("\"{}\"", post["revision"]), "etag")?;
         integer(&post, "revision")

@@ -4,11 +4,11 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{integer, list, text},
     checks,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, same},
+    http_response::{integer, list, text},
     moment,
     picture::png,
     runner::Check,

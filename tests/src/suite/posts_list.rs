@@ -6,11 +6,11 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{integer, list},
     checks,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, same},
+    http_response::{integer, list},
     moment,
     runner::Check,
 };

@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{integer, list, text},
     checks,
     deployment::{Deployment, fresh, targets},
     ensure,
     error::{Result, same},
+    http_response::{integer, list, text},
     moment,
     runner::Check,
 };

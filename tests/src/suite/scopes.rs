@@ -4,12 +4,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::integer,
     checks,
     client::Api,
     deployment::{Deployment, SCOPES},
     ensure,
     error::Result,
+    http_response::integer,
     runner::Check,
 };
 
@@ -103,7 +103,7 @@ async fn token_for_drafts_is_denied_before_validation(deployment: &Deployment) -
 }
 
 /// Sends an invalid body, because the scope is checked before the body.
-async fn send_empty_request(api: &Api, method: Method, path: &str) -> Result<crate::answer::Answer> {
+async fn send_empty_request(api: &Api, method: Method, path: &str) -> Result<crate::http_response::HttpResponse> {
     let call = api.call(method.clone(), path);
     let body = method == Method::PATCH || method == Method::POST && path != "/connections/connect/sandbox";
     if body { call.raw("application/json", b"{").send().await } else { call.send().await }

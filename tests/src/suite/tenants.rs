@@ -6,12 +6,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{integer, text},
     checks,
     client::Api,
     deployment::{Deployment, fresh},
     ensure,
     error::{Result, same},
+    http_response::{integer, text},
     runner::Check,
     shapes::TOO_BIG,
 };

@@ -8,14 +8,14 @@ use standardwebhooks::Webhook;
 use steps::{ROOT, tools};
 
 use crate::{
-    answer::{list, text},
     checks,
     deployment::{Deployment, User, fresh},
     ensure,
     error::{Result, TestError, same},
+    http_response::{list, text},
     moment,
     runner::Check,
-    webhook_receiver::{Got, got},
+    webhook_receiver::{ReceivedMessage, received},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -68,7 +68,7 @@ impl TestWebhook {
     }
 
     /// Waits for `count` messages after the test that enabled it.
-    async fn got(&self, count: usize, seconds: u64) -> Result<Vec<Got>> {
+    async fn received(&self, count: usize, seconds: u64) -> Result<Vec<ReceivedMessage>> {
         let what = format!("message {count} at {}", self.name);
         moment::eventually(Duration::from_secs(seconds), &what, || async {
             Ok(Some(self.messages()).filter(|it| count <= it.len()))
@@ -77,8 +77,8 @@ impl TestWebhook {
     }
 
     /// All messages so far, after the test that enabled it.
-    fn messages(&self) -> Vec<Got> {
-        got(&self.name).into_iter().skip(1).collect()
+    fn messages(&self) -> Vec<ReceivedMessage> {
+        received(&self.name).into_iter().skip(1).collect()
     }
 
     /// Waits until the latest delivery has this status, not counting the test that enabled it.
@@ -97,27 +97,30 @@ impl TestWebhook {
     }
 }
 
-fn header(got: &Got, name: &str) -> String {
-    got.headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned()
+fn header(received: &ReceivedMessage, name: &str) -> String {
+    received.headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned()
 }
 
-fn payload(got: &Got) -> Result<Value> {
-    Ok(serde_json::from_str(&got.body)?)
+fn payload(received: &ReceivedMessage) -> Result<Value> {
+    Ok(serde_json::from_str(&received.body)?)
 }
 
 /// Verifies a message with the crate.
-fn verify(got: &Got, secret: &Value) -> Result {
+fn verify(received: &ReceivedMessage, secret: &Value) -> Result {
     let verifier = Webhook::new(secret.as_str().unwrap_or_default()).map_err(|it| TestError::new(it.to_string()))?;
-    verifier.verify(got.body.as_bytes(), &got.headers).map_err(|it| TestError::new(format!("{it}: {got:?}")))
+    verifier
+        .verify(received.body.as_bytes(), &received.headers)
+        .map_err(|it| TestError::new(format!("{it}: {received:?}")))
 }
 
 /// Verifies a message with the npm package, and with the public key alone.
-async fn verify_in_javascript(deployment: &Deployment, got: &Got, secret: &Value) -> Result {
+async fn verify_in_javascript(deployment: &Deployment, received: &ReceivedMessage, secret: &Value) -> Result {
     tools::webhook_receiver()?;
     let key = deployment.stranger()?.get("/webhooks/key").await?.ok(200)?;
     let names = ["webhook-id", "webhook-timestamp", "webhook-signature"];
-    let headers: serde_json::Map<_, _> = names.map(|it| (it.to_owned(), header(got, it).into())).into_iter().collect();
-    let input = json!({ "secret": secret, "public_key": key["public_key"], "headers": headers, "body": got.body });
+    let headers: serde_json::Map<_, _> =
+        names.map(|it| (it.to_owned(), header(received, it).into())).into_iter().collect();
+    let input = json!({ "secret": secret, "public_key": key["public_key"], "headers": headers, "body": received.body });
     let mut node = std::process::Command::new("node")
         .arg(format!("{ROOT}/tests/webhooks/verify.mjs"))
         .stdin(Stdio::piped())
@@ -129,7 +132,7 @@ async fn verify_in_javascript(deployment: &Deployment, got: &Got, secret: &Value
     }
     let output = node.wait_with_output()?;
     ensure!(output.status.success(), "verify.mjs: {}", String::from_utf8_lossy(&output.stderr));
-    same(serde_json::from_slice::<Value>(&output.stdout)?, payload(got)?, "the verified messages")
+    same(serde_json::from_slice::<Value>(&output.stdout)?, payload(received)?, "the verified messages")
 }
 
 async fn event_of_a_published_post_is_signed_and_verifies(deployment: &Deployment) -> Result {
@@ -138,7 +141,7 @@ async fn event_of_a_published_post_is_signed_and_verifies(deployment: &Deploymen
     let connection = user.connect(0).await?;
     let post = user.schedule(&fresh("told"), &[&connection], 0).await?;
 
-    let all = hook.got(4, 30).await?;
+    let all = hook.received(4, 30).await?;
 
     let mut types = Vec::new();
     for one in &all {
@@ -176,8 +179,8 @@ async fn only_chosen_events_are_sent(deployment: &Deployment) -> Result {
     let connection = user.connect(0).await?;
     user.api.delete(&format!("/connections/{}", connection["id"])).await?.is(204)?;
 
-    everything.got(2, 20).await?;
-    let messages = chosen.got(1, 20).await?;
+    everything.received(2, 20).await?;
+    let messages = chosen.received(1, 20).await?;
     same(messages.len(), 1, "messages")?;
     same(&payload(&messages[0])?["type"], &json!("connection.deleted"), "type")?;
     same(other_hook.messages().len(), 0, "messages to another user")
@@ -199,13 +202,13 @@ async fn unverified_endpoint_receives_only_the_test(deployment: &Deployment) -> 
     let redeliver_path = format!("{}/deliveries/{}/redeliver", hook.path(), text(&failed, "id")?);
     user.api.post(&redeliver_path, &json!({})).await?.is(202)?;
     moment::eventually(Duration::from_secs(20), "the test, sent again", || async {
-        Ok((got(&second_endpoint).len() == 2).then_some(()))
+        Ok((received(&second_endpoint).len() == 2).then_some(()))
     })
     .await?;
 
     let shown = user.api.get(&hook.path()).await?.ok(200)?;
     same(&shown["status"], &json!("unverified"), "status after its tests failed")?;
-    for message in got(&second_endpoint) {
+    for message in received(&second_endpoint) {
         same(&payload(&message)?["type"], &json!("webhook.test"), "type")?;
     }
     same(hook.messages().len(), 0, "messages to the address before")
@@ -217,7 +220,7 @@ async fn both_secrets_verify_after_a_rotation(deployment: &Deployment) -> Result
     let rotated = user.api.post(&format!("{}/rotate", hook.path()), &json!({})).await?.ok(200)?;
     hook.test(&user).await?;
 
-    let one = &hook.got(1, 20).await?[0];
+    let one = &hook.received(1, 20).await?[0];
     verify(one, &hook.made["secret"])?;
     verify(one, &rotated["secret"])?;
     verify_in_javascript(deployment, one, &rotated["secret"]).await
@@ -228,7 +231,7 @@ async fn failed_endpoint_is_retried_after_five_seconds(deployment: &Deployment) 
     let hook = TestWebhook::new(&user, "fails-once", &["connection.created"]).await?;
     user.connect(0).await?;
 
-    let all = hook.got(2, 40).await?;
+    let all = hook.received(2, 40).await?;
     let wait = (all[1].at - all[0].at).num_milliseconds();
     ensure!((4_400..12_000).contains(&wait), "the second came after {wait} ms");
     same(header(&all[0], "webhook-id"), header(&all[1], "webhook-id"), "webhook-id")?;
@@ -254,7 +257,7 @@ async fn retry_after_is_respected(deployment: &Deployment) -> Result {
     let hook = TestWebhook::new(&user, "is-busy-once", &["connection.created"]).await?;
     user.connect(0).await?;
 
-    let all = hook.got(2, 40).await?;
+    let all = hook.received(2, 40).await?;
     let wait = (all[1].at - all[0].at).num_milliseconds();
     ensure!(7_900 <= wait, "the second came after {wait} ms");
     Ok(())
@@ -277,7 +280,7 @@ async fn gone_endpoint_is_disabled_and_reported_to_the_other(deployment: &Deploy
     let gone = TestWebhook::new(&user, "is-gone", &["connection.created"]).await?;
     user.connect(0).await?;
 
-    let message = &other.got(1, 20).await?[0];
+    let message = &other.received(1, 20).await?[0];
     verify(message, &other.made["secret"])?;
     let data = payload(message)?["data"].clone();
     same((&data["webhook_id"], &data["reason"]), (&gone.made["id"], &json!("gone")), "data of the event")?;
@@ -298,7 +301,7 @@ async fn slow_endpoint_delays_no_post_and_no_other_endpoint(deployment: &Deploym
     user.schedule(&content, &[&connection], 0).await?;
 
     deployment.appears(&content, 12).await?;
-    fast.got(1, 12).await?;
+    fast.received(1, 12).await?;
     let what = "an attempt without a response in time";
     let seen = moment::eventually(Duration::from_secs(40), what, || async {
         let all = user.api.get(&format!("{}/deliveries", slow.path())).await?.ok(200)?;
@@ -322,7 +325,7 @@ async fn webhook_delivery_can_be_repeated(deployment: &Deployment) -> Result {
     let path = format!("{}/deliveries/{}/redeliver", hook.path(), text(&delivery, "id")?);
     let waiting = user.api.post(&path, &json!({})).await?.ok(202)?;
     same(&waiting["status"], &json!("waiting"), "status")?;
-    let all = hook.got(2, 20).await?;
+    let all = hook.received(2, 20).await?;
     same(header(&all[0], "webhook-id"), header(&all[1], "webhook-id"), "webhook-id")?;
     same(&all[0].body, &all[1].body, "the payload")?;
     verify(&all[1], &hook.made["secret"])

@@ -5,11 +5,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{integer, list, text},
     checks,
     deployment::{Deployment, User},
     ensure,
     error::{Result, same},
+    http_response::{integer, list, text},
     moment,
     runner::Check,
 };

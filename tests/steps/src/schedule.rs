@@ -20,7 +20,7 @@ pub enum Kind {
 
 /// A step as the schedule sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct ScheduledStep {
     pub name: &'static str,
     pub kind: Kind,
     /// Steps that must have passed before; without them this one cannot run.
@@ -45,7 +45,11 @@ pub enum Outcome<T> {
 
 /// Runs all steps, and returns their outcomes in the order of the list. `run` runs a step, `passed`
 /// decides whether its result is good.
-pub fn run<T: Send>(steps: &[Place], run: impl Fn(usize) -> T + Sync, passed: impl Fn(&T) -> bool) -> Vec<Outcome<T>> {
+pub fn run<T: Send>(
+    steps: &[ScheduledStep],
+    run: impl Fn(usize) -> T + Sync,
+    passed: impl Fn(&T) -> bool,
+) -> Vec<Outcome<T>> {
     let began = Instant::now();
     let mut outcomes: Vec<Option<Outcome<T>>> = steps.iter().map(|_| None).collect();
     let mut running: Vec<usize> = Vec::new();
@@ -84,7 +88,7 @@ enum Next {
 }
 
 fn next<T>(
-    steps: &[Place],
+    steps: &[ScheduledStep],
     outcomes: &[Option<Outcome<T>>],
     running: &[usize],
     passed: &impl Fn(&T) -> bool,

@@ -60,7 +60,7 @@ async fn outcome_of(name: &str, mut environment: BTreeMap<String, String>, event
 }
 
 /// The response of a function to its sample event.
-async fn answer(name: &str) -> Value {
+async fn respond(name: &str) -> Value {
     match outcome(name, environment(name)).await {
         Outcome::Answered(response) => response,
         other => panic!("{name}: {other:?}"),
@@ -85,7 +85,7 @@ fn response_body(response: &Value, status: u16) -> Value {
 
 #[tokio::test]
 async fn auth_returns_a_device_code() {
-    let response = answer("auth").await;
+    let response = respond("auth").await;
 
     let codes = response_body(&response, 201);
     assert_eq!(codes["expires_in"], 900);
@@ -96,7 +96,7 @@ async fn auth_returns_a_device_code() {
 #[tokio::test]
 async fn connections_media_and_posts_require_a_token() {
     for name in ["connections", "media", "posts"] {
-        let response = answer(name).await;
+        let response = respond(name).await;
 
         let refusal = response_body(&response, 401);
         assert!(refusal["message"].as_str().unwrap().contains("token"), "{name}: {refusal}");
@@ -105,7 +105,7 @@ async fn connections_media_and_posts_require_a_token() {
 
 #[tokio::test]
 async fn mcp_refuses_requests_that_the_api_did_not_admit() {
-    let response = answer("mcp").await;
+    let response = respond("mcp").await;
 
     let refusal = response_body(&response, 503);
     assert!(refusal["message"].as_str().unwrap().contains("unavailable"), "{refusal}");
@@ -115,7 +115,7 @@ async fn mcp_refuses_requests_that_the_api_did_not_admit() {
 #[tokio::test]
 async fn publisher_and_upkeep_handle_an_empty_store() {
     for name in ["publisher", "upkeep"] {
-        assert_eq!(answer(name).await, Value::Null, "{name}");
+        assert_eq!(respond(name).await, Value::Null, "{name}");
     }
 }
 
@@ -123,12 +123,12 @@ async fn publisher_and_upkeep_handle_an_empty_store() {
 /// the message is not returned to the queue.
 #[tokio::test]
 async fn pictures_drops_files_that_the_store_fails_to_return() {
-    assert_eq!(answer("pictures").await, Value::Null);
+    assert_eq!(respond("pictures").await, Value::Null);
 }
 
 #[tokio::test]
 async fn delivery_returns_only_unreadable_messages_to_the_queue() {
-    let response = answer("delivery").await;
+    let response = respond("delivery").await;
 
     let unreadable = &event("delivery")["Records"][1]["messageId"];
     assert_eq!(response, json!({ "batchItemFailures": [{ "itemIdentifier": unreadable }] }));
@@ -136,7 +136,7 @@ async fn delivery_returns_only_unreadable_messages_to_the_queue() {
 
 #[tokio::test]
 async fn webhooks_returns_only_unreadable_messages_to_the_queue() {
-    let response = answer("webhooks").await;
+    let response = respond("webhooks").await;
 
     let unreadable = &event("webhooks")["Records"][1]["messageId"];
     assert_eq!(response, json!({ "batchItemFailures": [{ "itemIdentifier": unreadable }] }));

@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 use storage::LimitSubject;
 
-use crate::testing::{Answer, Service, service};
+use crate::testing::{Service, TestResponse, service};
 
 const BACK: &str = "http://127.0.0.1:33418/back";
 
@@ -41,7 +41,7 @@ impl TestClient {
     }
 
     /// Exchanges a code, with these fields in place of its own.
-    async fn exchange(&self, service: &Service, code: &str, overrides: &[(&str, &str)]) -> Answer {
+    async fn exchange(&self, service: &Service, code: &str, overrides: &[(&str, &str)]) -> TestResponse {
         let defaults = [
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -55,7 +55,7 @@ impl TestClient {
     }
 }
 
-fn request_token(page: &Answer) -> String {
+fn request_token(page: &TestResponse) -> String {
     let after = page.text.split("name=\"request\" value=\"").nth(1);
     after.unwrap_or_else(|| panic!("{}", page.text)).split('"').next().unwrap().to_owned()
 }
@@ -167,7 +167,7 @@ async fn token_is_valid_for_the_authorized_resource_or_a_part() {
     let status = async |token: &str, proof: &TrustedProxy| {
         let mut request = Request::get("/api/v1/user").header("authorization", format!("Bearer {token}"));
         request.headers_mut().unwrap().extend(proof.forwarding_headers([198, 51, 100, 7].into()).unwrap());
-        service.answer(request.body(Body::empty()).unwrap()).await.status
+        service.send_request(request.body(Body::empty()).unwrap()).await.status
     };
 
     // 403: the token is good, and lacks the scope.

@@ -16,7 +16,7 @@ const MAX_NAME_CHARS: usize = 200;
 
 /// A user as the issuer identifies them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Person {
+pub(crate) struct IssuerUser {
     /// The issuer's permanent id of the user.
     pub(crate) subject: String,
     pub(crate) name: String,
@@ -88,7 +88,7 @@ impl Claims {
         Ok(())
     }
 
-    pub(crate) fn person(self) -> Result<Person, OidcError> {
+    pub(crate) fn person(self) -> Result<IssuerUser, OidcError> {
         let email = self.email.filter(|it| it.contains('@') && it.len() <= 320);
         let email = email.ok_or(OidcError::Token("it has no e-mail address"))?;
         if self.sub.is_empty() || 255 < self.sub.len() {
@@ -97,7 +97,7 @@ impl Claims {
         let names = [self.name, self.preferred_username].into_iter().flatten();
         let name = names.map(|it| it.trim().to_owned()).find(|it| !it.is_empty());
         let name = name.unwrap_or_else(|| email.split('@').next().unwrap_or(&email).to_owned());
-        Ok(Person {
+        Ok(IssuerUser {
             subject: self.sub,
             name: name.chars().take(MAX_NAME_CHARS).collect(),
             email_verified: self.email_verified == Value::Bool(true) || self.email_verified == "true",

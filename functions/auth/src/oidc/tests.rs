@@ -192,11 +192,11 @@ async fn client_authenticates_by_the_issuers_method() {
 async fn discovery_document_is_fetched_once_an_hour() {
     let issuer = Issuer::start(ISSUER, None).await;
     let client = issuer.client(None);
-    let ask = async |at: DateTime<Utc>| client.authorization_url(&Attempt::new(), at).await.unwrap();
+    let authorize = async |at: DateTime<Utc>| client.authorization_url(&Attempt::new(), at).await.unwrap();
 
-    ask(noon()).await;
-    ask(noon() + TimeDelta::minutes(59)).await;
+    authorize(noon()).await;
+    authorize(noon() + TimeDelta::minutes(59)).await;
     assert_eq!(issuer.discoveries(), 1);
-    ask(noon() + TimeDelta::hours(1)).await;
+    authorize(noon() + TimeDelta::hours(1)).await;
     assert_eq!(issuer.discoveries(), 2);
 }

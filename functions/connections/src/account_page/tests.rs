@@ -1,10 +1,10 @@
 //! A user manages connections in the browser.
 
-use crate::testing::{Answer, Browser, Harness};
+use crate::testing::{Browser, Harness, TestResponse};
 
 const HERE: &str = "/account/connections";
 
-async fn submit(harness: &Harness, browser: &Browser, action: &str, form: &str) -> Answer {
+async fn submit(harness: &Harness, browser: &Browser, action: &str, form: &str) -> TestResponse {
     harness.submit_in(browser, action, &format!("csrf={}&{form}", browser.csrf)).await
 }
 

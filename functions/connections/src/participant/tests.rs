@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::testing::{Answer, Begun, Browser, Harness};
+use crate::testing::{Browser, Harness, StartedTestFlow, TestResponse};
 
 /// The guest's browser after it has opened the page.
-async fn guest(harness: &Harness, begun: &Begun) -> (Browser, Answer) {
+async fn guest(harness: &Harness, begun: &StartedTestFlow) -> (Browser, TestResponse) {
     let page = harness.visit_in(&Browser::default(), &format!("/connect/{}", begun.token)).await;
     let cookie = page.set_cookie.clone().unwrap_or_default();
     let cookie = cookie.split(';').next().unwrap().to_owned();
@@ -13,7 +13,7 @@ async fn guest(harness: &Harness, begun: &Begun) -> (Browser, Answer) {
     (Browser { cookie, csrf: csrf.unwrap_or_default() }, page)
 }
 
-fn callback(begun: &Begun) -> String {
+fn callback(begun: &StartedTestFlow) -> String {
     format!("/connect/callback/{}?state={}&code=7", begun.platform, begun.token)
 }
 
@@ -52,11 +52,11 @@ async fn another_user_sees_the_owner_and_changes_nothing() {
         harness.visit_in(theirs, &callback(&begun)).await,
     ];
 
-    for answer in seen {
-        assert_eq!(answer.status, 403);
-        assert!(answer.html.contains("another user") && answer.html.contains("Sign out"), "{}", answer.html);
-        assert!(answer.html.contains(&harness.recipient()) && !answer.html.contains("name=\"server\""));
-        assert!(answer.html.contains("/sign-in?anew=true"), "{}", answer.html);
+    for response in seen {
+        assert_eq!(response.status, 403);
+        assert!(response.html.contains("another user") && response.html.contains("Sign out"), "{}", response.html);
+        assert!(response.html.contains(&harness.recipient()) && !response.html.contains("name=\"server\""));
+        assert!(response.html.contains("/sign-in?anew=true"), "{}", response.html);
     }
     assert_eq!(
         (harness.poll(&begun).await.body["status"].as_str(), harness.platform.completed()),
@@ -80,7 +80,7 @@ async fn form_without_the_sessions_csrf_token_changes_nothing() {
 #[tokio::test]
 async fn every_page_names_the_recipient() {
     let harness = Harness::new().await;
-    let names = |answer: Answer| assert!(answer.html.contains(&harness.recipient()), "{}", answer.html);
+    let names = |response: TestResponse| assert!(response.html.contains(&harness.recipient()), "{}", response.html);
     let asking = harness.begin("asking").await;
     names(harness.page(&asking).await);
     names(harness.send(&asking, "server=wrong").await);
@@ -101,10 +101,10 @@ async fn every_page_names_the_recipient() {
 #[tokio::test]
 async fn guest_sees_the_recipient_and_completes_in_one_browser() {
     let harness = Harness::with_guests().await;
-    let answer = harness.post("/api/v1/connections/connect/plain").await;
-    let begun = Begun { platform: "plain", token: answer.body["state_token"].as_str().unwrap().to_owned() };
+    let response = harness.post("/api/v1/connections/connect/plain").await;
+    let begun = StartedTestFlow { platform: "plain", token: response.body["state_token"].as_str().unwrap().to_owned() };
     let ours = format!("https://social.example/connect/{}", begun.token);
-    assert_eq!(answer.body["authorization_url"], ours, "a guest is asked first");
+    assert_eq!(response.body["authorization_url"], ours, "a guest is asked first");
 
     let (guest, page) = guest(&harness, &begun).await;
     assert!(page.html.contains(&format!("{} can publish to it", harness.recipient())), "{}", page.html);

@@ -120,19 +120,19 @@ impl Connect for TestPlatform {
         if self.name == "asking" { &[SERVER, PASSWORD] } else { &[] }
     }
 
-    fn named_host(&self, answers: &FieldValues) -> Option<String> {
-        answers.get("server").map(|it| it.expose_secret().to_owned()).filter(|it| !it.is_empty())
+    fn named_host(&self, values: &FieldValues) -> Option<String> {
+        values.get("server").map(|it| it.expose_secret().to_owned()).filter(|it| !it.is_empty())
     }
 
     async fn authorize(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
         self.fake.asked.fetch_add(1, Ordering::SeqCst);
         assert_eq!(request.urls, CallbackUrls::new("https://social.example", self.name));
-        if let Some(accounts) = answers.get("password").map(ExposeSecret::expose_secret).filter(|it| !it.is_empty()) {
+        if let Some(accounts) = values.get("password").map(ExposeSecret::expose_secret).filter(|it| !it.is_empty()) {
             return Ok(AuthorizeStep::Accounts(accounts.split(',').map(|id| account(id, now)).collect()));
         }
         if self.name == "elsewhere" {
@@ -143,7 +143,7 @@ impl Connect for TestPlatform {
             };
             return Ok(AuthorizeStep::WaitForApproval { instructions, memory: Some("device".into()) });
         }
-        let server = answers.get("server").map(|it| it.expose_secret().to_owned());
+        let server = values.get("server").map(|it| it.expose_secret().to_owned());
         if server.as_ref().is_some_and(|it| it != "good.example") {
             return Err(ConnectError::Field { name: "server", message: "there is no such server".to_owned() });
         }

@@ -21,7 +21,7 @@ pub(super) fn shrink_for_borders(picture: DynamicImage, bounds: PictureBounds) -
 
 /// The image with its borders, or the image itself if it needs none. Transparent pixels inside it
 /// stay transparent.
-pub(super) fn around(picture: &DynamicImage, bounds: PictureBounds) -> Cow<'_, DynamicImage> {
+pub(super) fn add_borders(picture: &DynamicImage, bounds: PictureBounds) -> Cow<'_, DynamicImage> {
     let Some((Pixels { width, height }, left, top)) = placement(picture, bounds) else { return Cow::Borrowed(picture) };
     let mut bordered = RgbaImage::from_pixel(width, height, Rgba([u8::MAX; 4]));
     replace(&mut bordered, picture, left, top);

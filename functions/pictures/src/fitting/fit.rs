@@ -17,7 +17,7 @@ const SIZES: [u32; 5] = [100, 75, 50, 35, 20];
 /// The qualities that are tried for each size.
 const QUALITIES: [u8; 3] = [90, 80, 70];
 
-pub(super) struct Wanted {
+pub(super) struct FitTarget {
     /// Whether a PNG is better than a JPEG even without transparency: the upload is a PNG, and
     /// drawings and text suffer in a JPEG.
     pub(super) png: bool,
@@ -25,14 +25,14 @@ pub(super) struct Wanted {
     pub(super) bounds: PictureBounds,
 }
 
-impl Wanted {
+impl FitTarget {
     /// The first attempt that fits.
     pub(super) fn encode(&self, pixels: DynamicImage) -> Result<Picture, ResizeError> {
         let pixels = if is_transparent(&pixels) { pixels } else { pixels.into_rgb8().into() };
         let lossless = self.png || pixels.color().has_alpha();
         if lossless
             && self.bounds.types == PictureTypes::JpegOrPng
-            && let Some(bytes) = self.png(&borders::around(&pixels, self.bounds))?
+            && let Some(bytes) = self.png(&borders::add_borders(&pixels, self.bounds))?
         {
             return Ok(Picture { mime_type: MimeType::Png, bytes });
         }

@@ -143,9 +143,9 @@ async fn endpoint_with_five_timeouts_gets_one_call_at_a_time() {
     futures::future::join_all(first.iter().map(|it| app.send(it))).await;
     assert_eq!(slow_calls().await, 5);
 
-    let answers =
+    let responses =
         FakeEndpoints::new(&harness, EndpointResponse { status: Some(200), ..EndpointResponse::none("", 9_000) });
-    let app = App { calls: answers.clone(), ..harness.app.clone() };
+    let app = App { calls: responses.clone(), ..harness.app.clone() };
     take_queued(&harness);
     for number in 5..8 {
         app.fan_out(&harness.event(number)).await.unwrap();
@@ -160,12 +160,12 @@ async fn endpoint_with_five_timeouts_gets_one_call_at_a_time() {
         })
         .collect();
     wait_until("two are postponed", || harness.sent.hints.lock().unwrap().len() == 2).await;
-    wait_until("one is called", || answers.held() == 1).await;
-    answers.gate.add_permits(1);
+    wait_until("one is called", || responses.held() == 1).await;
+    responses.gate.add_permits(1);
     for send in sends {
         send.await.unwrap();
     }
-    assert_eq!((answers.most_held.load(Ordering::SeqCst), slow_calls().await), (1, 0));
+    assert_eq!((responses.most_held.load(Ordering::SeqCst), slow_calls().await), (1, 0));
 
     // The postponed deliveries are sent later, concurrently; none of their attempts was counted.
     harness.clock.advance(TimeDelta::minutes(1));
@@ -174,7 +174,7 @@ async fn endpoint_with_five_timeouts_gets_one_call_at_a_time() {
         let delivery = app.api.store.webhook_delivery_and_endpoint(name).await.unwrap().0.unwrap();
         assert_eq!((delivery.tries, delivery.postponed), (0, 1));
     }
-    answers.gate.add_permits(2);
+    responses.gate.add_permits(2);
     futures::future::join_all(postponed.iter().map(|it| app.send(it))).await;
     let ended = app.api.store.webhook_delivery_and_endpoint(&postponed[0]).await.unwrap().0.unwrap();
     assert_eq!(json!(ended.state), json!("delivered"));

@@ -5,9 +5,9 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 
-use crate::testing::{Got, Harness};
+use crate::testing::{Harness, ReceivedMessage};
 
-fn is_verified(got: &Got, secret: &Value) -> bool {
+fn is_verified(got: &ReceivedMessage, secret: &Value) -> bool {
     Webhook::new(secret.as_str().unwrap()).unwrap().verify(&got.body, &got.headers).is_ok()
 }
 
@@ -48,7 +48,7 @@ async fn unverified_endpoint_receives_only_tests() {
         bodies.map(|it| it["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(webhook["status"], "unverified");
-    harness.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
+    harness.respond_with(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
     for number in 1..=3 {
         harness.app.fan_out(&harness.event(number)).await.unwrap();
     }
@@ -57,7 +57,7 @@ async fn unverified_endpoint_receives_only_tests() {
     harness.work().await;
     assert_eq!((types(), status().await), (vec!["webhook.test".to_owned(); 2], json!("unverified")));
 
-    harness.answer(|| StatusCode::OK.into_response());
+    harness.respond_with(|| StatusCode::OK.into_response());
     test().await;
     harness.work().await;
     harness.app.fan_out(&harness.event(4)).await.unwrap();
@@ -68,13 +68,13 @@ async fn unverified_endpoint_receives_only_tests() {
     );
 
     // A delivery that is waiting when the URL changes is not sent to the new URL.
-    harness.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
+    harness.respond_with(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
     harness.app.fan_out(&harness.event(5)).await.unwrap();
     harness.work().await;
     assert_eq!(types(), ["post.published"]);
     let moved = json!({ "url": format!("{}/moved", harness.url) });
     assert_eq!(harness.call("PATCH", &path, Some(moved)).await.1["status"], "unverified");
-    harness.answer(|| StatusCode::OK.into_response());
+    harness.respond_with(|| StatusCode::OK.into_response());
     harness.clock.advance(TimeDelta::seconds(6));
     harness.work().await;
     let deliveries = harness.deliveries(&webhook).await;
@@ -146,7 +146,7 @@ async fn replaced_secrets_verify_for_a_day() {
 async fn failed_delivery_is_retried_on_schedule_and_found_by_tick() {
     let harness = Harness::new().await;
     let webhook = harness.webhook().await;
-    harness.answer(|| (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response());
+    harness.respond_with(|| (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response());
     harness.app.fan_out(&harness.event(7)).await.unwrap();
 
     let began = harness.clock.now();
@@ -176,12 +176,12 @@ async fn failed_delivery_is_retried_on_schedule_and_found_by_tick() {
 async fn redirect_is_not_followed_and_retry_after_is_obeyed() {
     let harness = Harness::new().await;
     let webhook = harness.webhook().await;
-    harness.answer(|| Redirect::temporary("/elsewhere").into_response());
+    harness.respond_with(|| Redirect::temporary("/elsewhere").into_response());
     harness.app.fan_out(&harness.event(7)).await.unwrap();
     harness.work().await;
     assert_eq!(harness.got().len(), 1, "nothing at the redirect's target");
 
-    harness.answer(|| (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "600")]).into_response());
+    harness.respond_with(|| (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "600")]).into_response());
     harness.clock.advance(TimeDelta::seconds(6));
     harness.work().await;
     assert_eq!(harness.got().len(), 1);
@@ -194,7 +194,7 @@ async fn redirect_is_not_followed_and_retry_after_is_obeyed() {
 async fn gone_endpoint_is_disabled_and_other_endpoints_are_notified() {
     let harness = Harness::new().await;
     let gone = harness.webhook().await;
-    harness.answer(|| StatusCode::GONE.into_response());
+    harness.respond_with(|| StatusCode::GONE.into_response());
     harness.app.fan_out(&harness.event(7)).await.unwrap();
     harness.app.fan_out(&harness.event(8)).await.unwrap();
     harness.work().await;
@@ -205,7 +205,7 @@ async fn gone_endpoint_is_disabled_and_other_endpoints_are_notified() {
     let events = harness.sent.events.lock().unwrap().clone();
     assert_eq!(events.iter().map(|it| it.detail_type).collect::<Vec<_>>(), ["webhook.disabled"]);
 
-    harness.answer(|| StatusCode::OK.into_response());
+    harness.respond_with(|| StatusCode::OK.into_response());
     harness.webhook().await;
     harness.app.fan_out(&events[0]).await.unwrap();
     harness.work().await;
@@ -227,7 +227,7 @@ async fn gone_endpoint_is_disabled_and_other_endpoints_are_notified() {
 async fn five_days_of_failures_disable_endpoint() {
     let harness = Harness::new().await;
     let webhook = harness.webhook().await;
-    harness.answer(|| StatusCode::BAD_GATEWAY.into_response());
+    harness.respond_with(|| StatusCode::BAD_GATEWAY.into_response());
     harness.app.fan_out(&harness.event(7)).await.unwrap();
     harness.work().await;
     let reason = async || {
@@ -273,7 +273,7 @@ async fn leased_delivery_is_not_failed_until_the_lease_ends() {
 async fn failed_tests_do_not_disable_endpoint() {
     let harness = Harness::new().await;
     let webhook = harness.webhook().await;
-    harness.answer(|| StatusCode::BAD_GATEWAY.into_response());
+    harness.respond_with(|| StatusCode::BAD_GATEWAY.into_response());
     harness.call("POST", &format!("/webhooks/{}/test", webhook["id"]), None).await;
     harness.work().await;
     harness.clock.advance(DISABLED_AFTER);
@@ -307,7 +307,7 @@ async fn delivery_of_dead_worker_is_sent_after_its_lease() {
 async fn test_is_sent_immediately_and_only_once() {
     let harness = Harness::new().await;
     let webhook = harness.webhook().await;
-    harness.answer(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
+    harness.respond_with(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
     let (status, delivery) = harness.call("POST", &format!("/webhooks/{}/test", webhook["id"]), None).await;
     assert_eq!((status, &delivery["event"]), (202, &json!("webhook.test")));
     harness.work().await;

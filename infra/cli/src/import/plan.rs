@@ -28,7 +28,7 @@ impl Plan {
         let at = text(line, "at")?.map(|it| when::parse_fixed(&it, zone)).transpose();
         let at = at.map_err(|it| broken("at", &it))?.map(PostTime::from);
         let media = list(line, "media")?;
-        let files = media.iter().map(|it| Medium::look(it, folder)).collect::<Result<_, _>>();
+        let files = media.iter().map(|it| Medium::inspect(it, folder)).collect::<Result<_, _>>();
         let files: Vec<_> = files.map_err(|it| broken("media", &it))?;
         let alt = list(line, "alt")?;
         if files.len() < alt.len() {

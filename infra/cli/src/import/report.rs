@@ -21,12 +21,12 @@ struct Entry {
     line: u64,
     key: String,
     #[serde(flatten)]
-    what: What,
+    what: LineOutcome,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub(crate) enum What {
+pub(crate) enum LineOutcome {
     /// The line is about to be sent with this body.
     Sending {
         body: Box<NewPost>,
@@ -101,7 +101,7 @@ impl Report {
     }
 
     /// Appends an entry and returns it.
-    pub(crate) fn write(&mut self, line: &Line, state: What) -> Result<String, CliError> {
+    pub(crate) fn write(&mut self, line: &Line, state: LineOutcome) -> Result<String, CliError> {
         let (account, key) = (self.account.clone(), line.key().to_string());
         let entry = Entry { at: Timestamp(Utc::now()), account, line: line.number, key, what: state };
         let text = serde_json::to_string(&entry).map_err(|it| CliError::Failed(it.to_string()))?;
@@ -117,11 +117,13 @@ impl Report {
         }
         let before = match (entry.what, self.known.get(&entry.key)) {
             // The oldest time counts, because that request may have taken effect.
-            (What::Sending { body }, Some(Before::InFlight { since, .. })) => Before::InFlight { body, since: *since },
-            (What::Sending { body }, _) => Before::InFlight { body, since: entry.at.0 },
-            (What::Posted { .. }, _) => Before::Posted,
-            (What::Refused { .. }, _) => Before::Nothing,
-            (What::Unknown { .. }, before) => before.cloned().unwrap_or(Before::Nothing),
+            (LineOutcome::Sending { body }, Some(Before::InFlight { since, .. })) => {
+                Before::InFlight { body, since: *since }
+            }
+            (LineOutcome::Sending { body }, _) => Before::InFlight { body, since: entry.at.0 },
+            (LineOutcome::Posted { .. }, _) => Before::Posted,
+            (LineOutcome::Refused { .. }, _) => Before::Nothing,
+            (LineOutcome::Unknown { .. }, before) => before.cloned().unwrap_or(Before::Nothing),
         };
         self.known.insert(entry.key, before);
     }
@@ -139,8 +141,8 @@ mod tests {
         lines(Format::Csv, b"content\none\n", "posts.csv", false).unwrap().remove(0).unwrap()
     }
 
-    fn sending() -> What {
-        What::Sending { body: Box::new(NewPost { content: "one".to_owned(), ..NewPost::default() }) }
+    fn sending() -> LineOutcome {
+        LineOutcome::Sending { body: Box::new(NewPost { content: "one".to_owned(), ..NewPost::default() }) }
     }
 
     #[test]
@@ -156,7 +158,7 @@ mod tests {
         let mut report = Report::open(&path, "a").unwrap();
         assert!(matches!(report.before(line().key()), Before::InFlight { body, .. } if body.content == "one"));
 
-        report.write(&line(), What::Posted { post: 7, status: PostStatus::Draft, scheduled_at: None }).unwrap();
+        report.write(&line(), LineOutcome::Posted { post: 7, status: PostStatus::Draft, scheduled_at: None }).unwrap();
         drop(report);
         assert!(matches!(Report::open(&path, "a").unwrap().before(line().key()), Before::Posted));
     }
@@ -180,11 +182,11 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let first = since(&report);
-        report.write(&line(), What::Unknown { message: "silence".to_owned() }).unwrap();
+        report.write(&line(), LineOutcome::Unknown { message: "silence".to_owned() }).unwrap();
         report.write(&line(), sending()).unwrap();
         assert_eq!(since(&report), first);
 
-        report.write(&line(), What::Refused { field: String::new(), message: "no".to_owned() }).unwrap();
+        report.write(&line(), LineOutcome::Refused { field: String::new(), message: "no".to_owned() }).unwrap();
         assert!(matches!(report.before(line().key()), Before::Nothing));
     }
 

@@ -1,6 +1,6 @@
 //! A delivery's calls in one line: each attempt and its result.
 
-use crate::sandbox::calls::{Call, How};
+use crate::sandbox::calls::{Call, CallEnd};
 use crate::sandbox::operation::Operation;
 
 /// Such as `call 1: accepted, response lost → look-up: found 1 post → public once`.
@@ -13,7 +13,7 @@ pub(super) fn chain(calls: &[Call], public: usize) -> String {
                 number += 1;
                 format!("call {number}: {}", publish_outcome(call))
             }
-            Operation::Look => format!("look-up: {}", look_up_outcome(call)),
+            Operation::LookUp => format!("look-up: {}", look_up_outcome(call)),
             _ => continue,
         };
         match links.last_mut() {
@@ -36,25 +36,25 @@ pub(super) fn chain(calls: &[Call], public: usize) -> String {
 
 fn publish_outcome(call: &Call) -> String {
     match (call.made.is_some(), call.how()) {
-        (true, Some(How::Answered { status: 201, .. })) => "accepted".to_owned(),
-        (true, Some(How::Answered { status, .. })) => format!("accepted, but response {status}"),
-        (true, Some(How::Cut)) => "accepted, response lost".to_owned(),
-        (true, Some(How::HungUp)) => "accepted after the timeout".to_owned(),
-        (true, Some(How::Died)) => "accepted, but the process ended".to_owned(),
+        (true, Some(CallEnd::Answered { status: 201, .. })) => "accepted".to_owned(),
+        (true, Some(CallEnd::Answered { status, .. })) => format!("accepted, but response {status}"),
+        (true, Some(CallEnd::Cut)) => "accepted, response lost".to_owned(),
+        (true, Some(CallEnd::HungUp)) => "accepted after the timeout".to_owned(),
+        (true, Some(CallEnd::Died)) => "accepted, but the process ended".to_owned(),
         (true, None) => "accepted, response pending".to_owned(),
-        (false, Some(How::Answered { status, .. })) => format!("response {status}"),
-        (false, Some(How::Cut)) => "connection cut".to_owned(),
-        (false, Some(How::HungUp)) => "timeout".to_owned(),
-        (false, Some(How::Died)) => "the process ended".to_owned(),
+        (false, Some(CallEnd::Answered { status, .. })) => format!("response {status}"),
+        (false, Some(CallEnd::Cut)) => "connection cut".to_owned(),
+        (false, Some(CallEnd::HungUp)) => "timeout".to_owned(),
+        (false, Some(CallEnd::Died)) => "the process ended".to_owned(),
         (false, None) => "in progress".to_owned(),
     }
 }
 
 fn look_up_outcome(call: &Call) -> String {
     match call.how() {
-        Some(How::Answered { status: 200, words }) => words.clone(),
-        Some(How::Answered { status, .. }) => format!("response {status}"),
-        Some(How::Cut | How::HungUp | How::Died) => "no response".to_owned(),
+        Some(CallEnd::Answered { status: 200, text }) => text.clone(),
+        Some(CallEnd::Answered { status, .. }) => format!("response {status}"),
+        Some(CallEnd::Cut | CallEnd::HungUp | CallEnd::Died) => "no response".to_owned(),
         None => "in progress".to_owned(),
     }
 }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::sandbox::calls::End;
 
-    fn call(operation: Operation, made: bool, how: How) -> Call {
+    fn call(operation: Operation, made: bool, how: CallEnd) -> Call {
         Call {
             number: 1,
             operation,
@@ -79,14 +79,16 @@ mod tests {
         }
     }
 
-    fn answered(status: u16, words: &str) -> How {
-        How::Answered { status, words: words.to_owned() }
+    fn answered(status: u16, text: &str) -> CallEnd {
+        CallEnd::Answered { status, text: text.to_owned() }
     }
 
     #[test]
     fn lost_response_and_its_look_up_are_one_line() {
-        let calls =
-            [call(Operation::Publish, true, How::Cut), call(Operation::Look, false, answered(200, "found 1 post"))];
+        let calls = [
+            call(Operation::Publish, true, CallEnd::Cut),
+            call(Operation::LookUp, false, answered(200, "found 1 post")),
+        ];
 
         let line = chain(&calls, 1);
 
@@ -95,9 +97,9 @@ mod tests {
 
     #[test]
     fn repeated_look_ups_are_counted() {
-        let look = || call(Operation::Look, false, answered(200, "found none"));
+        let look = || call(Operation::LookUp, false, answered(200, "found none"));
         let calls = [
-            call(Operation::Publish, false, How::Cut),
+            call(Operation::Publish, false, CallEnd::Cut),
             look(),
             look(),
             look(),

@@ -37,14 +37,14 @@ struct Inner {
 pub(super) struct Record {
     pub(super) reference: Reference,
     pub(super) user: UserId,
-    pub(super) written: Vec<Written>,
+    pub(super) written: Vec<DeliveryVersion>,
     /// When it was taken out of the table.
     pub(super) removed_at: Option<DateTime<Utc>>,
 }
 
 /// A delivery as it was written.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct Written {
+pub(super) struct DeliveryVersion {
     pub(super) at: DateTime<Utc>,
     pub(super) delivery: Delivery,
 }
@@ -54,7 +54,7 @@ pub(super) struct Written {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Change {
     /// An item was put.
-    Put(Box<Written>),
+    Put(Box<DeliveryVersion>),
     /// An item was removed.
     Removed { at: DateTime<Utc>, user: UserId, post: PostId, target: TargetId },
 }
@@ -133,7 +133,7 @@ impl Inner {
         }
     }
 
-    fn put(&mut self, written: Written) {
+    fn put(&mut self, written: DeliveryVersion) {
         let reference = Reference::from_delivery(&written.delivery);
         // Searched from the end, because recent deliveries are written most.
         if let Some(record) = self.records.iter_mut().rev().find(|it| it.reference == reference) {
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     fn put(delivery: Delivery, seconds: i64) -> Change {
-        Change::Put(Box::new(Written { at: noon() + TimeDelta::seconds(seconds), delivery }))
+        Change::Put(Box::new(DeliveryVersion { at: noon() + TimeDelta::seconds(seconds), delivery }))
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::Deliveries;
 use super::history::Record;
-use super::verdict::{Seen, Tone, Verdict};
+use super::verdict::{Color, PlatformView, Verdict};
 use crate::fakes::PublicPosts;
 use crate::sandbox::{self, pages};
 
@@ -30,17 +30,17 @@ struct DeliveriesPage {
 
 struct Row {
     reference: String,
-    words: String,
+    text: String,
     account: String,
     attempts: u32,
     said: String,
-    tone: Tone,
+    tone: Color,
     verdict: Verdict,
 }
 
 /// The deliveries to show.
 #[derive(Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct ListQuery {
     /// Only those of this post.
     post: Option<PostId>,
 }
@@ -48,7 +48,7 @@ pub(super) struct Wanted {
 /// Shows the recent deliveries, of all users or of one post.
 pub(super) async fn list_deliveries(
     State(deliveries): State<Deliveries>,
-    query: Result<Query<Wanted>, QueryRejection>,
+    query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Response {
     // A query that cannot be read shows the deliveries of all posts.
     let post = query.ok().and_then(|Query(it)| it.post);
@@ -63,8 +63,8 @@ async fn row(deliveries: &Deliveries, record: &Record, fakes: &PublicPosts) -> R
     let (text, account) = post_summary(post.as_ref(), record);
     let verdict = deliveries.verdict(record, fakes);
     let attempts = verdict.delivery.as_ref().filter(|it| it.is_prepared).map_or(0, |it| it.attempts);
-    let (result, tone) = verdict.words(deliveries.clock.now());
-    Row { said: result, tone, reference: record.reference.to_string(), words: text, account, attempts, verdict }
+    let (result, tone) = verdict.text(deliveries.clock.now());
+    Row { said: result, tone, reference: record.reference.to_string(), text: text, account, attempts, verdict }
 }
 
 /// The post of a delivery; `None` when it was deleted.
@@ -109,7 +109,7 @@ impl Deliveries {
         Verdict {
             seen: match &delivery {
                 Some(delivery) if delivery.provider != sandbox::PLATFORM => view_of_fake(delivery, fakes),
-                _ => Seen::Sandbox(self.network.public_posts_with_reference(&reference.to_string())),
+                _ => PlatformView::Sandbox(self.network.public_posts_with_reference(&reference.to_string())),
             },
             delivery,
             is_void: record.removed_at.is_some() || newest.is_some_and(|it| reference.revision < it),
@@ -117,8 +117,8 @@ impl Deliveries {
     }
 }
 
-fn view_of_fake(delivery: &Delivery, fakes: &PublicPosts) -> Seen {
-    let Some(posts) = fakes.get(delivery.provider.as_str()) else { return Seen::Unseen };
+fn view_of_fake(delivery: &Delivery, fakes: &PublicPosts) -> PlatformView {
+    let Some(posts) = fakes.get(delivery.provider.as_str()) else { return PlatformView::Unseen };
     let is_shown = |it: &Published| posts.contains(&it.platform_post_id);
-    Seen::Fake { shows_it: matches!(&delivery.state, DeliveryState::Published(it) if is_shown(it)) }
+    PlatformView::Fake { shows_it: matches!(&delivery.state, DeliveryState::Published(it) if is_shown(it)) }
 }

@@ -10,7 +10,7 @@ use super::chain::chain;
 use super::history::Record;
 use super::list_deliveries::{post_of, post_summary};
 use super::story::{Entry, calls_for, story};
-use super::verdict::{Seen, Tone, Verdict};
+use super::verdict::{Color, PlatformView, Verdict};
 use super::{Deliveries, Reference, step, time};
 use crate::sandbox::pages;
 
@@ -18,10 +18,10 @@ use crate::sandbox::pages;
 #[template(path = "sandbox/delivery.html")]
 struct DeliveryPage {
     reference: String,
-    words: String,
+    text: String,
     account: String,
     said: String,
-    tone: Tone,
+    tone: Color,
     verdict: Verdict,
     /// The calls in one line, where the sandbox has recorded them.
     chain: Option<String>,
@@ -46,16 +46,16 @@ pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(ref
     let verdict = match &record {
         Some(record) => deliveries.verdict(record, &deliveries.fakes.public_posts()),
         None => Verdict {
-            seen: Seen::Sandbox(deliveries.network.public_posts_with_reference(&name)),
+            seen: PlatformView::Sandbox(deliveries.network.public_posts_with_reference(&name)),
             delivery: None,
             is_void: false,
         },
     };
-    let (result, tone) = verdict.words(deliveries.clock.now());
+    let (result, tone) = verdict.text(deliveries.clock.now());
     pages::show(&DeliveryPage {
-        words: text,
+        text: text,
         account,
-        chain: matches!(verdict.seen, Seen::Sandbox(_)).then(|| chain(&calls, verdict.posts().len())),
+        chain: matches!(verdict.seen, PlatformView::Sandbox(_)).then(|| chain(&calls, verdict.posts().len())),
         standing: standing(&deliveries, record.as_ref()).await,
         attempts: attempts(&deliveries, record.as_ref()).await,
         story: story(record.as_ref(), &calls, verdict.posts()),

@@ -6,7 +6,7 @@ use domain::delivery::{Delivery, FailureClass, Intent, State};
 use super::time;
 
 /// The step that wrote `after` over `before` at this time; `None` without a visible change.
-pub(super) fn words(before: Option<&Delivery>, after: &Delivery, at: DateTime<Utc>) -> Option<String> {
+pub(super) fn describe_write(before: Option<&Delivery>, after: &Delivery, at: DateTime<Utc>) -> Option<String> {
     let Some(before) = before else { return Some(first(after)) };
     match &after.state {
         State::Published(published) if before.state == State::Waiting => {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn describe(before: &Delivery, after: &Delivery) -> String {
-        words(Some(before), after, noon()).unwrap()
+        describe_write(Some(before), after, noon()).unwrap()
     }
 
     #[test]
@@ -124,13 +124,13 @@ mod tests {
         let found = Resolution::Found(published);
         let public = asking.clone().record_look_up(found, TimeDelta::seconds(80), noon() + TimeDelta::seconds(2), 0);
 
-        assert_eq!(words(None, &planned, noon()).unwrap(), "Planned for 12:00:00.000.");
+        assert_eq!(describe_write(None, &planned, noon()).unwrap(), "Planned for 12:00:00.000.");
         assert!(describe(&planned, &begun).starts_with("Attempt 1 begins."));
         let expected = "The outcome of attempt 1 is unknown: the answer was cut off. Looks it up at 12:00:02.000.";
         assert_eq!(describe(&begun, &unknown), expected);
         assert_eq!(describe(&unknown, &asking), "Looks up the outcome of attempt 1.");
         assert_eq!(describe(&asking, &public), "Recorded as published: post 7.");
-        assert_eq!(words(Some(&public), &public.clone().finish_roll_up(), noon()), None);
+        assert_eq!(describe_write(Some(&public), &public.clone().finish_roll_up(), noon()), None);
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         assert!(describe(&published, &begun).starts_with("Follow-up first_comment begins."));
         assert_eq!(describe(&begun, &again), "Follow-up first_comment continues at 12:00:30.000.");
         assert!(describe(&begun, &done).starts_with("Follow-up first_comment has ended"));
-        assert_eq!(words(Some(&done), &done.clone().finish_roll_up(), noon()), None);
+        assert_eq!(describe_write(Some(&done), &done.clone().finish_roll_up(), noon()), None);
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         let busy = AttemptError::RetryLater { retry_at: None, reason: "it answered 500".to_owned() };
         let failed = taken.clone().fail_preparation(busy, noon(), 0);
 
-        assert!(words(None, &planned, noon()).unwrap().contains("files are uploaded from 12:00:00.000 on"));
+        assert!(describe_write(None, &planned, noon()).unwrap().contains("files are uploaded from 12:00:00.000 on"));
         assert!(describe(&planned, &taken).starts_with("Preparing"));
         assert_eq!(describe(&taken, &one), "One preparation step is done. Continues at once.");
         assert_eq!(describe(&taken_again, &all), "Prepared. Only the publish call is left.");

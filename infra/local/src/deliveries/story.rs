@@ -6,7 +6,7 @@ use domain::delivery::State;
 use super::history::Record;
 use super::{step, time};
 use crate::sandbox::Sandbox;
-use crate::sandbox::calls::{Call, How};
+use crate::sandbox::calls::{Call, CallEnd};
 use crate::sandbox::fault_kind::FaultKind;
 use crate::sandbox::operation::Operation;
 
@@ -23,7 +23,7 @@ pub(super) enum Actor {
 pub(super) struct Entry {
     pub(super) at: DateTime<Utc>,
     pub(super) actor: Actor,
-    pub(super) words: String,
+    pub(super) text: String,
     /// The fault that struck here.
     pub(super) fault: Option<FaultKind>,
     /// The post that became public here.
@@ -33,8 +33,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    fn new(at: DateTime<Utc>, actor: Actor, rank: u8, words: String) -> Self {
-        Self { at, actor, words, fault: None, public: None, rank }
+    fn new(at: DateTime<Utc>, actor: Actor, rank: u8, text: String) -> Self {
+        Self { at, actor, text, fault: None, public: None, rank }
     }
 
     pub(super) fn time(&self) -> String {
@@ -82,7 +82,7 @@ fn add_writes(record: &Record, entries: &mut Vec<Entry>) {
         // Within a millisecond, a claim was written before its call, and
         // everything else after one.
         let is_claim = after.lease_expires_at.is_some() || before.is_none();
-        if let Some(text) = step::words(before, after, written.at) {
+        if let Some(text) = step::describe_write(before, after, written.at) {
             entries.push(Entry::new(written.at, Actor::Service, if is_claim { 0 } else { 4 }, text));
         }
         before = Some(after);
@@ -95,20 +95,20 @@ fn add_writes(record: &Record, entries: &mut Vec<Entry>) {
 
 fn add_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
     let request_text = match call.operation {
-        Operation::Publish => format!("Call {number}: {}.", call.operation.words()),
+        Operation::Publish => format!("Call {number}: {}.", call.operation.noun()),
         // A call without a reference does not say which post it is for.
-        _ if call.reference.is_none() => format!("Received: {}, for the account.", call.operation.words()),
-        _ => format!("Received: {}.", call.operation.words()),
+        _ if call.reference.is_none() => format!("Received: {}, for the account.", call.operation.noun()),
+        _ => format!("Received: {}.", call.operation.noun()),
     };
     entries.push(Entry { fault: call.fault, ..Entry::new(call.at, Actor::Platform, 1, request_text) });
     let Some(end) = &call.end else { return };
     let took_ms = (end.at - call.at).num_milliseconds();
     let outcome_text = match &end.how {
-        How::Answered { status, words } if words.is_empty() => format!("Response {status} after {took_ms} ms."),
-        How::Answered { status, words } => format!("Response {status} after {took_ms} ms: {words}."),
-        How::Cut => "The connection was cut: no response.".to_owned(),
-        How::HungUp => format!("The service closed the connection after {took_ms} ms: no response."),
-        How::Died => "The process ended before the response.".to_owned(),
+        CallEnd::Answered { status, text } if text.is_empty() => format!("Response {status} after {took_ms} ms."),
+        CallEnd::Answered { status, text } => format!("Response {status} after {took_ms} ms: {text}."),
+        CallEnd::Cut => "The connection was cut: no response.".to_owned(),
+        CallEnd::HungUp => format!("The service closed the connection after {took_ms} ms: no response."),
+        CallEnd::Died => "The process ended before the response.".to_owned(),
     };
     entries.push(Entry::new(end.at, Actor::Platform, 3, outcome_text));
 }
@@ -144,7 +144,7 @@ mod tests {
     use domain::testing::{a_delivery, noon};
 
     use super::super::Reference;
-    use super::super::history::Written;
+    use super::super::history::DeliveryVersion;
     use super::*;
     use crate::sandbox::calls::End;
 
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn published(at: DateTime<Utc>, ends_at: DateTime<Utc>) -> Call {
-        let how = How::Answered { status: 201, words: "post 7".to_owned() };
+        let how = CallEnd::Answered { status: 201, text: "post 7".to_owned() };
         Call {
             number: 1,
             operation: Operation::Publish,
@@ -172,14 +172,13 @@ mod tests {
         let begun = planned.clone().open_intent(noon());
         let ended = begun.clone().record_publish(Ok(Published::new("7".to_owned(), noon())), noon(), 0);
         let written = [(ms(-9), &planned), (ms(0), &begun), (ms(0), &ended)];
-        let written = written.map(|(at, it)| Written { at, delivery: it.clone() }).to_vec();
+        let written = written.map(|(at, it)| DeliveryVersion { at, delivery: it.clone() }).to_vec();
         let reference = Reference::from_delivery(&planned);
         let record = Record { reference, user: planned.user_id, written, removed_at: None };
 
         let story = story(Some(&record), &[published(ms(0), ms(0))], &[(7, ms(0))]);
 
-        let words: Vec<_> =
-            story.iter().map(|it| (it.side_name(), it.words.split([' ', ':']).next().unwrap())).collect();
+        let text: Vec<_> = story.iter().map(|it| (it.side_name(), it.text.split([' ', ':']).next().unwrap())).collect();
         let expected = [
             ("Service", "Planned"),
             ("Service", "Attempt"),
@@ -188,7 +187,7 @@ mod tests {
             ("Sandbox", "Response"),
             ("Service", "Recorded"),
         ];
-        assert_eq!(words, expected);
+        assert_eq!(text, expected);
         assert_eq!(story[2].fault, Some(FaultKind::Slow));
     }
 
@@ -198,7 +197,7 @@ mod tests {
 
         let story = story(None, &[call], &[]);
 
-        assert_eq!(story.iter().map(|it| it.words.as_str()).collect::<Vec<_>>(), ["Call 1: publish request."]);
+        assert_eq!(story.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["Call 1: publish request."]);
     }
 
     #[test]
@@ -212,10 +211,10 @@ mod tests {
             written,
             removed_at: None,
         };
-        let first = Written { at: ms(-600_000), delivery: planned.clone() };
+        let first = DeliveryVersion { at: ms(-600_000), delivery: planned.clone() };
 
         let open = active_period(&record(vec![first.clone()])).unwrap();
-        let closed = active_period(&record(vec![first, Written { at: ms(5), delivery: ended }])).unwrap();
+        let closed = active_period(&record(vec![first, DeliveryVersion { at: ms(5), delivery: ended }])).unwrap();
 
         assert_eq!(open.0, ms(-120_000));
         assert_eq!(closed, (ms(-120_000), ms(5)));

@@ -8,7 +8,7 @@ use super::time;
 /// The result of a delivery.
 pub(super) struct Verdict {
     /// What its platform shows.
-    pub(super) seen: Seen,
+    pub(super) seen: PlatformView,
     /// As the service wrote it last; `None` if the history no longer has it.
     pub(super) delivery: Option<Delivery>,
     /// Whether the delivery was cancelled, because the user changed the post.
@@ -17,7 +17,7 @@ pub(super) struct Verdict {
 
 /// What a platform shows of a delivery.
 #[derive(Debug)]
-pub(super) enum Seen {
+pub(super) enum PlatformView {
     /// The posts that the sandbox made of it: id and time, the oldest first.
     Sandbox(Vec<(usize, DateTime<Utc>)>),
     /// Whether a fake shows the post that the service has recorded.
@@ -28,13 +28,13 @@ pub(super) enum Seen {
 
 /// The color of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(super) enum Color {
     Good,
     Wrong,
     Quiet,
 }
 
-impl Tone {
+impl Color {
     /// The class in the style sheet.
     pub(super) fn class(self) -> &'static str {
         match self {
@@ -47,41 +47,45 @@ impl Tone {
 
 impl Verdict {
     /// A short text and its color.
-    pub(super) fn words(&self, now: DateTime<Utc>) -> (String, Tone) {
+    pub(super) fn text(&self, now: DateTime<Utc>) -> (String, Color) {
         match (self.posts().len(), &self.delivery) {
-            (0, None) => ("not public".to_owned(), Tone::Quiet),
+            (0, None) => ("not public".to_owned(), Color::Quiet),
             (0, Some(delivery)) => match &delivery.state {
-                State::Failed { .. } => ("failed".to_owned(), Tone::Wrong),
+                State::Failed { .. } => ("failed".to_owned(), Color::Wrong),
                 State::Published(_) => match self.seen {
-                    Seen::Fake { shows_it: true } => ("public".to_owned(), Tone::Good),
-                    Seen::Unseen => ("published".to_owned(), Tone::Good),
+                    PlatformView::Fake { shows_it: true } => ("public".to_owned(), Color::Good),
+                    PlatformView::Unseen => ("published".to_owned(), Color::Good),
                     // The service has recorded it as public, but the platform has no such post.
-                    Seen::Fake { shows_it: false } | Seen::Sandbox(_) => ("not public".to_owned(), Tone::Wrong),
+                    PlatformView::Fake { shows_it: false } | PlatformView::Sandbox(_) => {
+                        ("not public".to_owned(), Color::Wrong)
+                    }
                 },
-                State::Waiting if self.is_void => ("cancelled".to_owned(), Tone::Quiet),
-                State::Waiting if delivery.intent.is_some() => ("outcome unknown".to_owned(), Tone::Quiet),
-                State::Waiting if now < delivery.publish_at => ("scheduled".to_owned(), Tone::Quiet),
-                State::Waiting => ("waiting".to_owned(), Tone::Quiet),
+                State::Waiting if self.is_void => ("cancelled".to_owned(), Color::Quiet),
+                State::Waiting if delivery.intent.is_some() => ("outcome unknown".to_owned(), Color::Quiet),
+                State::Waiting if now < delivery.publish_at => ("scheduled".to_owned(), Color::Quiet),
+                State::Waiting => ("waiting".to_owned(), Color::Quiet),
             },
-            (1, _) => ("public once".to_owned(), Tone::Good),
-            (many, _) => (format!("public {many} times"), Tone::Wrong),
+            (1, _) => ("public once".to_owned(), Color::Good),
+            (many, _) => (format!("public {many} times"), Color::Wrong),
         }
     }
 
     /// Its posts on the sandbox.
     pub(super) fn posts(&self) -> &[(usize, DateTime<Utc>)] {
         match &self.seen {
-            Seen::Sandbox(posts) => posts,
-            Seen::Fake { .. } | Seen::Unseen => &[],
+            PlatformView::Sandbox(posts) => posts,
+            PlatformView::Fake { .. } | PlatformView::Unseen => &[],
         }
     }
 
     /// When it became public: by the sandbox's clock, elsewhere as the service has recorded it.
     fn first_public_at(&self) -> Option<DateTime<Utc>> {
         match (&self.seen, self.delivery.as_ref().map(|it| &it.state)) {
-            (Seen::Sandbox(posts), _) => posts.first().map(|(_, at)| *at),
-            (Seen::Fake { shows_it: true } | Seen::Unseen, Some(State::Published(published))) => Some(published.at),
-            (Seen::Fake { .. } | Seen::Unseen, _) => None,
+            (PlatformView::Sandbox(posts), _) => posts.first().map(|(_, at)| *at),
+            (PlatformView::Fake { shows_it: true } | PlatformView::Unseen, Some(State::Published(published))) => {
+                Some(published.at)
+            }
+            (PlatformView::Fake { .. } | PlatformView::Unseen, _) => None,
         }
     }
 
@@ -126,7 +130,7 @@ mod tests {
 
     fn verdict(public_ms: &[i64], delivery: Delivery) -> Verdict {
         let public = public_ms.iter().zip(1..).map(|(ms, id)| (id, noon() + TimeDelta::milliseconds(*ms))).collect();
-        Verdict { seen: Seen::Sandbox(public), delivery: Some(delivery), is_void: false }
+        Verdict { seen: PlatformView::Sandbox(public), delivery: Some(delivery), is_void: false }
     }
 
     #[test]
@@ -134,9 +138,9 @@ mod tests {
         let once = verdict(&[12], a_delivery());
         let twice = verdict(&[12, 15], a_delivery());
 
-        assert_eq!(once.words(noon()), ("public once".to_owned(), Tone::Good));
+        assert_eq!(once.text(noon()), ("public once".to_owned(), Color::Good));
         assert_eq!((once.lateness(), once.public_at()), ("12 ms".to_owned(), "12:00:00.012".to_owned()));
-        assert_eq!(twice.words(noon()), ("public 2 times".to_owned(), Tone::Wrong));
+        assert_eq!(twice.text(noon()), ("public 2 times".to_owned(), Color::Wrong));
     }
 
     #[test]
@@ -144,20 +148,20 @@ mod tests {
         let at = noon() + TimeDelta::milliseconds(12);
         let delivery = a_delivery().open_intent(noon()).record_publish(Ok(Published::new("at://a/post/1", at)), at, 0);
         let late = noon() + TimeDelta::seconds(1);
-        let seen = |seen: Seen, delivery: &Delivery| {
+        let seen = |seen: PlatformView, delivery: &Delivery| {
             let verdict = Verdict { seen, delivery: Some(delivery.clone()), is_void: false };
-            (verdict.words(late).0, verdict.words(late).1, verdict.lateness())
+            (verdict.text(late).0, verdict.text(late).1, verdict.lateness())
         };
 
-        let shown = seen(Seen::Fake { shows_it: true }, &delivery);
-        let lost = seen(Seen::Fake { shows_it: false }, &delivery);
-        let unseen = seen(Seen::Unseen, &delivery);
-        let waits = seen(Seen::Unseen, &a_delivery());
+        let shown = seen(PlatformView::Fake { shows_it: true }, &delivery);
+        let lost = seen(PlatformView::Fake { shows_it: false }, &delivery);
+        let unseen = seen(PlatformView::Unseen, &delivery);
+        let waits = seen(PlatformView::Unseen, &a_delivery());
 
-        assert_eq!(shown, ("public".to_owned(), Tone::Good, "12 ms".to_owned()));
-        assert_eq!(lost, ("not public".to_owned(), Tone::Wrong, "–".to_owned()));
-        assert_eq!(unseen, ("published".to_owned(), Tone::Good, "12 ms".to_owned()));
-        assert_eq!(waits, ("waiting".to_owned(), Tone::Quiet, "–".to_owned()));
+        assert_eq!(shown, ("public".to_owned(), Color::Good, "12 ms".to_owned()));
+        assert_eq!(lost, ("not public".to_owned(), Color::Wrong, "–".to_owned()));
+        assert_eq!(unseen, ("published".to_owned(), Color::Good, "12 ms".to_owned()));
+        assert_eq!(waits, ("waiting".to_owned(), Color::Quiet, "–".to_owned()));
     }
 
     #[test]
@@ -172,15 +176,15 @@ mod tests {
         let failed = begun.clone().record_publish(Err(refused), noon(), 0);
         let later = noon() + TimeDelta::seconds(1);
 
-        for (delivery, now, words) in [
+        for (delivery, now, text) in [
             (a_delivery(), noon() - TimeDelta::seconds(1), "scheduled"),
             (a_delivery(), later, "waiting"),
             (begun, later, "outcome unknown"),
             (failed, later, "failed"),
         ] {
-            assert_eq!(verdict(&[], delivery).words(now).0, words);
+            assert_eq!(verdict(&[], delivery).text(now).0, text);
         }
         let void = Verdict { is_void: true, ..verdict(&[], a_delivery()) };
-        assert_eq!(void.words(noon()).0, "cancelled");
+        assert_eq!(void.text(noon()).0, "cancelled");
     }
 }

@@ -18,7 +18,7 @@ use domain::id::{PostId, TargetId, UserId};
 use serde::Deserialize;
 
 use super::History;
-use super::history::{Change, Written};
+use super::history::{Change, DeliveryVersion};
 
 type Item = HashMap<String, AttributeValue>;
 
@@ -73,7 +73,7 @@ impl Intercept for Watch {
             let at = self.clock.now();
             for write in writes.iter().cloned() {
                 self.history.note(match write {
-                    Write::Put(delivery) => Change::Put(Box::new(Written { at, delivery: *delivery })),
+                    Write::Put(delivery) => Change::Put(Box::new(DeliveryVersion { at, delivery: *delivery })),
                     Write::Delete { user, post, target } => Change::Removed { at, user, post, target },
                 });
             }

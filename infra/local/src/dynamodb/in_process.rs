@@ -20,22 +20,22 @@ pub(super) const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 pub(crate) struct InProcessDatabase(pub(super) Database);
 
 /// An answer: its status and its JSON.
-pub(super) struct Answer {
+pub(super) struct DynamoResponse {
     pub(super) status: u16,
     pub(super) json: String,
 }
 
 impl InProcessDatabase {
     /// Answers a request by the value of its `x-amz-target` and its body.
-    pub(super) async fn answer(&self, target: &str, body: Vec<u8>) -> Answer {
+    pub(super) async fn respond(&self, target: &str, body: Vec<u8>) -> DynamoResponse {
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
         let database = self.0.clone();
         // SQLite blocks its thread.
         let answered = tokio::task::spawn_blocking(move || run(&database, &operation, &body)).await;
         let answered = answered.unwrap_or_else(|error| Err(DynoxideError::InternalServerError(error.to_string())));
         match answered {
-            Ok(json) => Answer { status: 200, json },
-            Err(error) => Answer { status: error.status_code(), json: error.to_json() },
+            Ok(json) => DynamoResponse { status: 200, json },
+            Err(error) => DynamoResponse { status: error.status_code(), json: error.to_json() },
         }
     }
 }
@@ -94,7 +94,7 @@ impl HttpConnector for InProcessDatabase {
         let body = request.body().bytes().map(<[u8]>::to_vec).unwrap_or_default();
         let database = self.clone();
         HttpConnectorFuture::new(async move {
-            let answer = database.answer(&target, body).await;
+            let answer = database.respond(&target, body).await;
             let status = StatusCode::try_from(answer.status).map_err(|it| ConnectorError::other(it.into(), None))?;
             let mut response = HttpResponse::new(status, SdkBody::from(answer.json));
             response.headers_mut().insert("content-type", CONTENT_TYPE);

@@ -27,31 +27,31 @@ struct Listener {
 
 /// Answers calls that were signed with this secret.
 pub(super) fn router(database: InProcessDatabase, secret: Secret, hosts: Hosts, clock: Clock) -> Router {
-    Router::new().route("/", post(answer)).with_state(Listener { database, secret, hosts, clock })
+    Router::new().route("/", post(respond)).with_state(Listener { database, secret, hosts, clock })
 }
 
-async fn answer(State(listener): State<Listener>, request: Request) -> Response {
+async fn respond(State(listener): State<Listener>, request: Request) -> Response {
     // Browsers say from which page a call comes, and let a page name any host
     // whose name server it controls. No page has business here.
     if request.headers().contains_key(header::ORIGIN) {
         return refuse(StatusCode::FORBIDDEN, "AccessDeniedException", "web pages may not call this database");
     }
     if !listener.hosts.name(&request) {
-        let words = "this database is not known by that name";
-        return refuse(StatusCode::MISDIRECTED_REQUEST, "AccessDeniedException", words);
+        let text = "this database is not known by that name";
+        return refuse(StatusCode::MISDIRECTED_REQUEST, "AccessDeniedException", text);
     }
     let (head, body) = request.into_parts();
     let Ok(body) = to_bytes(body, MAX_BODY).await else {
         return refuse(StatusCode::PAYLOAD_TOO_LARGE, "ValidationException", "the request is too large");
     };
     if !signature::is_good(&head, &body, &listener.secret, listener.clock.now()) {
-        let words = "sign with the access key and the secret that cargo dev printed when it started";
-        return refuse(StatusCode::FORBIDDEN, "UnrecognizedClientException", words);
+        let text = "sign with the access key and the secret that cargo dev printed when it started";
+        return refuse(StatusCode::FORBIDDEN, "UnrecognizedClientException", text);
     }
     let target = head.headers.get("x-amz-target").and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let answer = listener.database.answer(target, body.into()).await;
-    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, [(header::CONTENT_TYPE, CONTENT_TYPE)], Body::from(answer.json)).into_response()
+    let respond = listener.database.respond(target, body.into()).await;
+    let status = StatusCode::from_u16(respond.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, [(header::CONTENT_TYPE, CONTENT_TYPE)], Body::from(respond.json)).into_response()
 }
 
 fn refuse(status: StatusCode, kind: &str, message: &str) -> Response {

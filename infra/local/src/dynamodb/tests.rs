@@ -25,9 +25,9 @@ async fn raw(address: SocketAddr, method: &str, headers: &[&str]) -> String {
     let head = format!("{method} / HTTP/1.1\r\nconnection: close\r\n{}\r\n\r\n", headers.join("\r\n"));
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    answer
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    response
 }
 
 #[tokio::test]
@@ -53,9 +53,9 @@ async fn browsers_and_other_host_names_are_rejected() {
         ("GET", [ours.as_str(), "accept: */*", target], 405),
         ("POST", [ours.as_str(), "accept: */*", target], 403),
     ] {
-        let answer = raw(address, method, &headers).await;
+        let response = raw(address, method, &headers).await;
 
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{method} {headers:?}: {answer}");
-        assert!(!answer.to_lowercase().contains("access-control"), "{answer}");
+        assert!(response.starts_with(&format!("HTTP/1.1 {status}")), "{method} {headers:?}: {response}");
+        assert!(!response.to_lowercase().contains("access-control"), "{response}");
     }
 }

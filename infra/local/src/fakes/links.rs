@@ -38,14 +38,14 @@ impl FakePage {
 }
 
 /// A trait of adapters that can be wrapped.
-pub(crate) trait AtFake: Capability {
+pub(crate) trait LinksToFake: Capability {
     /// The adapter, whose links lead to this page.
     fn at_fake(self: Box<Self>, page: Url) -> Box<Self>;
 }
 
 macro_rules! at_fake {
     ($($part:ty),+) => {
-        $(impl AtFake for $part {
+        $(impl LinksToFake for $part {
             fn at_fake(self: Box<Self>, page: Url) -> Box<Self> {
                 Box::new(WithFakeLinks(self, FakePage(page)))
             }
@@ -76,13 +76,13 @@ impl<P: Platform + ?Sized> Platform for WithFakeLinks<P> {
         self.0.host(credentials)
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         profile: &AccountInfo,
         credentials: &Credentials,
         now: DateTime<Utc>,
     ) -> Result<Option<AccountDetails>, AttemptError> {
-        let about = self.0.about(profile, credentials, now).await?;
+        let about = self.0.account_details(profile, credentials, now).await?;
         Ok(about.map(|it| AccountDetails { profile: self.1.profile(it.profile), ..it }))
     }
 }
@@ -97,8 +97,8 @@ impl<P: Connect + ?Sized> Connect for WithFakeLinks<P> {
         self.0.fields()
     }
 
-    fn named_host(&self, answers: &FieldValues) -> Option<String> {
-        self.0.named_host(answers)
+    fn named_host(&self, values: &FieldValues) -> Option<String> {
+        self.0.named_host(values)
     }
 
     async fn client_document(&self, here: &CallbackUrls) -> Result<Option<serde_json::Value>, DependencyError> {
@@ -107,11 +107,11 @@ impl<P: Connect + ?Sized> Connect for WithFakeLinks<P> {
 
     async fn authorize(
         &self,
-        answers: &FieldValues,
+        values: &FieldValues,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        Ok(match self.0.authorize(answers, request, now).await? {
+        Ok(match self.0.authorize(values, request, now).await? {
             AuthorizeStep::Accounts(accounts) => AuthorizeStep::Accounts(self.1.accounts(accounts)),
             other @ (AuthorizeStep::Redirect { .. } | AuthorizeStep::WaitForApproval { .. }) => other,
         })

@@ -32,7 +32,7 @@ struct FakePage {
 
 /// The posts to show.
 #[derive(Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct PageQuery {
     /// The platform's id of a post; all posts if absent.
     post: Option<String>,
 }
@@ -42,7 +42,7 @@ struct FakeView {
     name: &'static str,
     title: &'static str,
     /// The values to enter on the service's page, by field name.
-    answers: Vec<(String, String)>,
+    form_values: Vec<(String, String)>,
     /// How many posts are public.
     posts: usize,
 }
@@ -62,9 +62,9 @@ struct FileView {
 impl FakeView {
     fn new(fake: &dyn FakePlatform) -> Self {
         let (name, title) = (fake.name(), Self::title(fake));
-        let answers = fake.form_values().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned()));
-        let answers = answers.filter(|(_, it)| !it.is_empty()).collect();
-        Self { name, title, answers, posts: fake.public_posts().len() }
+        let form_values = fake.form_values().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned()));
+        let form_values = form_values.filter(|(_, it)| !it.is_empty()).collect();
+        Self { name, title, form_values, posts: fake.public_posts().len() }
     }
 
     fn title(fake: &dyn FakePlatform) -> &'static str {
@@ -93,7 +93,7 @@ pub(super) async fn list_fakes(State(all): State<Fakes>) -> Response {
 pub(super) async fn show_fake(
     State(all): State<Fakes>,
     Path(name): Path<String>,
-    Query(Wanted { post }): Query<Wanted>,
+    Query(PageQuery { post }): Query<PageQuery>,
 ) -> Response {
     let Some(fake) = all.get(&name) else { return pages::not_found() };
     let is_wanted = |it: &PublicPost| post.as_ref().is_none_or(|wanted| *wanted == it.id);

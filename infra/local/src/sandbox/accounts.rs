@@ -100,7 +100,7 @@ impl Account {
         self.0.name
     }
 
-    pub(super) fn about(self) -> &'static str {
+    pub(super) fn description(self) -> &'static str {
         self.0.about
     }
 

@@ -7,10 +7,10 @@ use domain::token;
 
 use super::Sandbox;
 use super::accounts::Account;
+use super::api_error::SandboxApiError;
 use super::fact::Fact;
 use super::fault_kind::FaultKind;
 use super::record_calls::CallRecorder;
-use super::refusal::Refusal;
 
 /// Lets the client see who an account is.
 pub(super) const PROFILE: &str = "profile";
@@ -32,38 +32,38 @@ pub(super) struct Caller {
 
 impl Caller {
     /// Refuses when the grant does not cover `scope`.
-    pub(super) fn needs(&self, scope: &'static str) -> Result<(), Refusal> {
+    pub(super) fn needs(&self, scope: &'static str) -> Result<(), SandboxApiError> {
         let covered = self.scope.split(' ').any(|it| it == scope);
-        if covered { Ok(()) } else { Err(Refusal::InsufficientScope { needed: scope }) }
+        if covered { Ok(()) } else { Err(SandboxApiError::InsufficientScope { needed: scope }) }
     }
 
     /// Ends the grant or the access token if this kind of fault does so, and then
     /// refuses the call. Other kinds do nothing here.
-    pub(super) fn lose_access(&self, sandbox: &Sandbox, kind: FaultKind) -> Result<(), Refusal> {
+    pub(super) fn lose_access(&self, sandbox: &Sandbox, kind: FaultKind) -> Result<(), SandboxApiError> {
         let fact = match kind {
             FaultKind::Revoke => Fact::Revoked { grant: self.grant },
             FaultKind::Expire => Fact::Expired { grants: vec![self.grant] },
             _ => return Ok(()),
         };
         sandbox.ledger().record(fact)?;
-        Err(Refusal::InvalidToken)
+        Err(SandboxApiError::InvalidToken)
     }
 }
 
 impl FromRequestParts<Sandbox> for Caller {
-    type Rejection = Refusal;
+    type Rejection = SandboxApiError;
 
-    async fn from_request_parts(parts: &mut Parts, sandbox: &Sandbox) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, sandbox: &Sandbox) -> Result<Self, SandboxApiError> {
         let header = parts.headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok());
         let token = header.and_then(|it| it.strip_prefix("Bearer ")).unwrap_or_default();
         let ledger = sandbox.ledger();
-        let known = ledger.world().find_by_access_token(&token::hash(token), sandbox.now());
-        let (grant, granted) = known.ok_or(Refusal::InvalidToken)?;
+        let known = ledger.state().find_by_access_token(&token::hash(token), sandbox.now());
+        let (grant, granted) = known.ok_or(SandboxApiError::InvalidToken)?;
         let account = match parts.headers.get(ON_BEHALF_OF) {
             None => granted.account,
             Some(id) => {
                 let named = Account::all().find(|it| it.id().as_bytes() == id.as_bytes());
-                named.filter(|it| granted.covers(*it)).ok_or(Refusal::OtherAccount)?
+                named.filter(|it| granted.covers(*it)).ok_or(SandboxApiError::OtherAccount)?
             }
         };
         if let Some(call) = parts.extensions.get::<CallRecorder>() {

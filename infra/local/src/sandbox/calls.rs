@@ -41,15 +41,15 @@ pub(crate) struct Call {
 pub(crate) struct End {
     /// When it ended. If it ended with its process, when that was noticed.
     pub(crate) at: DateTime<Utc>,
-    pub(crate) how: How,
+    pub(crate) how: CallEnd,
 }
 
 /// What the client learned.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum How {
+pub(crate) enum CallEnd {
     /// An answer.
-    Answered { status: u16, words: String },
+    Answered { status: u16, text: String },
     /// The connection was cut by a fault.
     Cut,
     /// The client hung up before the answer.
@@ -59,7 +59,7 @@ pub(crate) enum How {
 }
 
 impl Call {
-    pub(crate) fn how(&self) -> Option<&How> {
+    pub(crate) fn how(&self) -> Option<&CallEnd> {
         self.end.as_ref().map(|it| &it.how)
     }
 }
@@ -88,7 +88,7 @@ impl Calls {
             }
         })?);
         for call in &mut calls.kept {
-            call.end.get_or_insert(End { at: now, how: How::Died });
+            call.end.get_or_insert(End { at: now, how: CallEnd::Died });
         }
         Ok(calls)
     }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     fn answered(call: &mut Call) {
-        let how = How::Answered { status: 201, words: "post 1".to_owned() };
+        let how = CallEnd::Answered { status: 201, text: "post 1".to_owned() };
         call.end = Some(End { at: call.at, how });
     }
 
@@ -173,8 +173,8 @@ mod tests {
         let mut calls = Calls::open(&path, later).unwrap();
 
         let ends: Vec<_> = calls.all().map(|it| it.how().cloned().unwrap()).collect();
-        assert!(matches!(ends[..], [How::Answered { .. }, How::Died]), "{ends:?}");
-        assert_eq!(calls.begin(Operation::Look, later), 3);
+        assert!(matches!(ends[..], [CallEnd::Answered { .. }, CallEnd::Died]), "{ends:?}");
+        assert_eq!(calls.begin(Operation::LookUp, later), 3);
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
     fn only_the_latest_calls_are_kept() {
         let mut calls = Calls::in_memory();
         for _ in 0..KEPT + 3 {
-            calls.begin(Operation::Look, DateTime::UNIX_EPOCH);
+            calls.begin(Operation::LookUp, DateTime::UNIX_EPOCH);
         }
         calls.change(1, |_| panic!("it is forgotten"));
 

@@ -131,14 +131,14 @@ impl fake_platform::FakePlatform for ListeningSandbox {
 
     fn revoke(&self) {
         let mut ledger = self.sandbox.ledger();
-        for grant in ledger.world().grants_of(None) {
+        for grant in ledger.state().grants_of(None) {
             ledger.record(Fact::Revoked { grant }).unwrap();
         }
     }
 
     fn end_access_tokens(&self) {
         let mut ledger = self.sandbox.ledger();
-        let grants = ledger.world().grants_of(None);
+        let grants = ledger.state().grants_of(None);
         ledger.record(Fact::Expired { grants }).unwrap();
     }
 
@@ -160,10 +160,10 @@ impl fake_platform::FakePlatform for ListeningSandbox {
 
     fn public_posts(&self) -> Vec<PublicPost> {
         let ledger = self.sandbox.ledger();
-        let posts = ledger.world().posts().iter().zip(1..);
+        let posts = ledger.state().posts().iter().zip(1..);
         let shown = |post: &Post, id: &String| PublicMedium {
             alt_text: post.alt_texts.get(id).cloned(),
-            mime_type: MimeType::parse(&ledger.world().medium(id).unwrap().mime_type).unwrap(),
+            mime_type: MimeType::parse(&ledger.state().medium(id).unwrap().mime_type).unwrap(),
             bytes: std::fs::read(self.sandbox.media_dir().join(id)).unwrap(),
         };
         posts
@@ -176,7 +176,7 @@ impl fake_platform::FakePlatform for ListeningSandbox {
     }
 
     fn grant_count(&self) -> usize {
-        self.sandbox.ledger().world().grants_of(None).len()
+        self.sandbox.ledger().state().grants_of(None).len()
     }
 
     fn call_count(&self, call: fake_platform::Call) -> usize {
@@ -192,7 +192,7 @@ fn operation(call: fake_platform::Call) -> Operation {
         fake_platform::Call::Upload => Operation::Upload,
         fake_platform::Call::Process => Operation::LookAtFile,
         fake_platform::Call::Publish => Operation::Publish,
-        fake_platform::Call::LookUp => Operation::Look,
+        fake_platform::Call::LookUp => Operation::LookUp,
         fake_platform::Call::Account => Operation::Profile,
     }
 }

@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Sandbox;
+use super::api_error::SandboxApiError;
 use super::caller::{Caller, PUBLISH};
 use super::fact::{Comment, Fact};
 use super::fault_kind::FaultKind;
-use super::record_calls::{CallRecorder, Said, cut_connection};
-use super::refusal::Refusal;
+use super::record_calls::{CallRecorder, ResponseSummary, cut_connection};
 
 /// Characters of a comment.
 const MAX_TEXT: usize = 200;
@@ -33,37 +33,37 @@ pub(super) async fn create_comment(
     State(sandbox): State<Sandbox>,
     Extension(call): Extension<CallRecorder>,
     Path(post): Path<String>,
-    caller: Result<Caller, Refusal>,
+    caller: Result<Caller, SandboxApiError>,
     body: Result<Json<NewComment>, JsonRejection>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, SandboxApiError> {
     if let Ok(Json(comment)) = &body {
-        call.about(&comment.reference);
+        call.set_reference(&comment.reference);
     }
     let caller = caller?;
     caller.needs(PUBLISH)?;
     let Json(NewComment { text, .. }) = body?;
     let fault = call.strike(caller.account);
     match fault.as_ref().map(|it| (it.kind, it.wait_seconds())) {
-        Some((FaultKind::CommentBusy, wait)) => return Err(Refusal::Busy { wait_seconds: Some(wait) }),
+        Some((FaultKind::CommentBusy, wait)) => return Err(SandboxApiError::Busy { wait_seconds: Some(wait) }),
         Some((FaultKind::CommentRefuse, _)) => {
-            return Err(Refusal::content("comment_refused", "the sandbox does not accept this comment"));
+            return Err(SandboxApiError::content("comment_refused", "the sandbox does not accept this comment"));
         }
         _ => {}
     }
     let mut ledger = sandbox.ledger();
-    let post = post.parse().ok().filter(|it| ledger.world().post(*it).is_some());
-    let Some(post) = post else { return Err(Refusal::content("unknown_post", "this post does not exist")) };
+    let post = post.parse().ok().filter(|it| ledger.state().post(*it).is_some());
+    let Some(post) = post else { return Err(SandboxApiError::content("unknown_post", "this post does not exist")) };
     let chars = text.chars().count();
     if text.trim().is_empty() || MAX_TEXT < chars {
         let message = format!("a comment has 1 to {MAX_TEXT} characters; this one has {chars}");
-        return Err(Refusal::content("comment_length", message));
+        return Err(SandboxApiError::content("comment_length", message));
     }
     ledger.record(Fact::Commented(Comment { post, account: caller.account, text, at: sandbox.now() }))?;
-    let id = ledger.world().comments().len();
+    let id = ledger.state().comments().len();
     if fault.is_some_and(|it| it.kind == FaultKind::CommentLoseAnswer) {
         return Ok(cut_connection());
     }
-    let summary = Extension(Said(format!("comment {id}")));
+    let summary = Extension(ResponseSummary(format!("comment {id}")));
     Ok((StatusCode::CREATED, summary, Json(json!({ "id": id.to_string() }))).into_response())
 }
 
@@ -71,9 +71,9 @@ pub(super) async fn create_comment(
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::testing::{Answer, CUT, SandboxHarness};
+    use super::super::testing::{CUT, SandboxHarness, TestResponse};
 
-    async fn comment(harness: &SandboxHarness, token: &str, post: &str, body: Value) -> Answer {
+    async fn comment(harness: &SandboxHarness, token: &str, post: &str, body: Value) -> TestResponse {
         harness.call("POST", &format!("/sandbox/api/posts/{post}/comments"), token, Some(body)).await
     }
 

@@ -13,12 +13,12 @@ use serde_json::json;
 
 use super::Sandbox;
 use super::accounts::{Account, BOARDS};
+use super::api_error::SandboxApiError;
 use super::caller::{Caller, PUBLISH};
 use super::fact::{Fact, Post};
 use super::fault_kind::FaultKind;
 use super::faults::InjectedFault;
-use super::record_calls::{CallRecorder, Said, cut_connection};
-use super::refusal::Refusal;
+use super::record_calls::{CallRecorder, ResponseSummary, cut_connection};
 
 /// Characters of a text.
 const MAX_TEXT: usize = 500;
@@ -50,13 +50,13 @@ pub(super) struct NewPost {
 pub(super) async fn create_post(
     State(sandbox): State<Sandbox>,
     Extension(call): Extension<CallRecorder>,
-    caller: Result<Caller, Refusal>,
+    caller: Result<Caller, SandboxApiError>,
     body: Result<Json<NewPost>, JsonRejection>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, SandboxApiError> {
     // Recorded before the token is checked, so that the list of calls has this post even if the token is
     // invalid.
     if let Ok(Json(post)) = &body {
-        call.about(&post.reference);
+        call.set_reference(&post.reference);
     }
     let caller = caller?;
     caller.needs(PUBLISH)?;
@@ -78,21 +78,21 @@ struct PostCreation {
 }
 
 impl PostCreation {
-    async fn apply_fault(self, fault: InjectedFault, caller: &Caller) -> Result<Response, Refusal> {
+    async fn apply_fault(self, fault: InjectedFault, caller: &Caller) -> Result<Response, SandboxApiError> {
         match fault.kind {
             FaultKind::Refuse => {
                 let message = "this content is against the rules of the sandbox";
-                Err(Refusal::content("content_refused", message))
+                Err(SandboxApiError::content("content_refused", message))
             }
-            FaultKind::Busy => Err(Refusal::Busy { wait_seconds: None }),
-            FaultKind::BusyUntil => Err(Refusal::Busy { wait_seconds: Some(fault.wait_seconds()) }),
-            FaultKind::RateLimit => Err(Refusal::RateLimited { wait_seconds: fault.wait_seconds() }),
-            FaultKind::ErrorBefore => Err(Refusal::Broken),
-            FaultKind::ErrorAfter => self.publish().and(Err(Refusal::Broken)),
+            FaultKind::Busy => Err(SandboxApiError::Busy { wait_seconds: None }),
+            FaultKind::BusyUntil => Err(SandboxApiError::Busy { wait_seconds: Some(fault.wait_seconds()) }),
+            FaultKind::RateLimit => Err(SandboxApiError::RateLimited { wait_seconds: fault.wait_seconds() }),
+            FaultKind::ErrorBefore => Err(SandboxApiError::Broken),
+            FaultKind::ErrorAfter => self.publish().and(Err(SandboxApiError::Broken)),
             FaultKind::LoseCall => Ok(cut_connection()),
             FaultKind::LoseAnswer => self.publish().map(|_| cut_connection()),
             // In a separate task, which continues if the client closes the connection.
-            FaultKind::Slow => tokio::spawn(self.publish_after(fault)).await.unwrap_or(Err(Refusal::Internal)),
+            FaultKind::Slow => tokio::spawn(self.publish_after(fault)).await.unwrap_or(Err(SandboxApiError::Internal)),
             FaultKind::Late => {
                 self.check()?;
                 tokio::spawn(self.publish_after(fault));
@@ -102,69 +102,69 @@ impl PostCreation {
         }
     }
 
-    async fn publish_after(self, fault: InjectedFault) -> Result<Response, Refusal> {
+    async fn publish_after(self, fault: InjectedFault) -> Result<Response, SandboxApiError> {
         tokio::time::sleep(fault.delay).await;
         self.publish()
     }
 
-    fn publish(self) -> Result<Response, Refusal> {
+    fn publish(self) -> Result<Response, SandboxApiError> {
         self.check()?;
         let NewPost { text, media_ids: media, alt_texts, options, reference } = self.post;
         let mut ledger = self.sandbox.ledger();
         let post = Post { account: self.account, text, media, alt_texts, options, reference, at: self.sandbox.now() };
         ledger.record(Fact::Posted(post))?;
-        let id = ledger.world().posts().len().to_string();
+        let id = ledger.state().posts().len().to_string();
         self.call.made(&id);
         let url = self.sandbox.url(&format!("posts/{id}"));
-        let summary = Extension(Said(format!("post {id}")));
+        let summary = Extension(ResponseSummary(format!("post {id}")));
         Ok((StatusCode::CREATED, summary, Json(json!({ "id": id, "url": url }))).into_response())
     }
 
-    fn check(&self) -> Result<(), Refusal> {
+    fn check(&self) -> Result<(), SandboxApiError> {
         let ledger = self.sandbox.ledger();
-        let own = |id: &str| ledger.world().medium(id).filter(|it| it.account == self.account);
+        let own = |id: &str| ledger.state().medium(id).filter(|it| it.account == self.account);
         check(&self.post, |id| own(id).is_some())?;
         let waits = self.post.media_ids.iter().filter_map(|id| own(id)?.processing_time_left(self.sandbox.now()));
         match waits.max() {
             None => Ok(()),
-            Some(wait) => Err(Refusal::processing(wait)),
+            Some(wait) => Err(SandboxApiError::processing(wait)),
         }
     }
 }
 
-fn check(post: &NewPost, is_own_medium: impl Fn(&str) -> bool) -> Result<(), Refusal> {
+fn check(post: &NewPost, is_own_medium: impl Fn(&str) -> bool) -> Result<(), SandboxApiError> {
     let chars = post.text.chars().count();
     if MAX_TEXT < chars {
         let message = format!("a text can have at most {MAX_TEXT} characters; this one has {chars}");
-        return Err(Refusal::content("text_too_long", message));
+        return Err(SandboxApiError::content("text_too_long", message));
     }
     let count = post.media_ids.len();
     if MAX_MEDIA < count {
         let message = format!("a post can have at most {MAX_MEDIA} files; this one has {count}");
-        return Err(Refusal::content("too_many_media", message));
+        return Err(SandboxApiError::content("too_many_media", message));
     }
     if post.alt_texts.values().any(|it| MAX_ALT_TEXT < it.chars().count()) {
         let message = format!("an alt text can have at most {MAX_ALT_TEXT} characters");
-        return Err(Refusal::content("alt_text_too_long", message));
+        return Err(SandboxApiError::content("alt_text_too_long", message));
     }
     if post.alt_texts.keys().any(|id| !post.media_ids.contains(id)) {
-        return Err(Refusal::content("unknown_media", "an alt text is for a file that is not in the post"));
+        return Err(SandboxApiError::content("unknown_media", "an alt text is for a file that is not in the post"));
     }
     if MAX_REFERENCE < post.reference.chars().count() {
         let message = format!("a reference can have at most {MAX_REFERENCE} characters");
-        return Err(Refusal::content("reference_too_long", message));
+        return Err(SandboxApiError::content("reference_too_long", message));
     }
     let board = post.options.get("board");
     let is_board = |it: &OptionValue| BOARDS.iter().any(|(id, _)| *it == OptionValue::Text((*id).to_owned()));
     if board.is_some_and(|it| !is_board(it)) {
-        return Err(Refusal::content("unknown_board", "the account has no such board"));
+        return Err(SandboxApiError::content("unknown_board", "the account has no such board"));
     }
     if post.text.trim().is_empty() && count == 0 {
-        return Err(Refusal::content("empty_post", "a post needs a text or a file"));
+        return Err(SandboxApiError::content("empty_post", "a post needs a text or a file"));
     }
     if post.media_ids.iter().any(|it| !is_own_medium(it)) {
         let message = "a file was not uploaded by this account; upload it first";
-        return Err(Refusal::content("unknown_media", message));
+        return Err(SandboxApiError::content("unknown_media", message));
     }
     Ok(())
 }

@@ -11,11 +11,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::api_error::TokenError;
 use super::fact::{Fact, TokenPair};
 use super::fault_kind::FaultKind;
 use super::operation::Operation;
-use super::record_calls::{CallRecorder, Said, cut_connection};
-use super::refusal::TokenError;
+use super::record_calls::{CallRecorder, ResponseSummary, cut_connection};
 use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 
 /// The lifetime of an access token.
@@ -81,7 +81,7 @@ fn exchange_code(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, Tok
     // The ledger stays locked until the exchange is recorded, so that a code is exchanged only once.
     let mut ledger = sandbox.ledger();
     let allowed =
-        ledger.world().code(&code, now).ok_or(TokenError::InvalidGrant("the code is unknown, spent or expired"))?;
+        ledger.state().code(&code, now).ok_or(TokenError::InvalidGrant("the code is unknown, spent or expired"))?;
     if allowed.redirect_uri != redirect_uri {
         return Err(TokenError::InvalidGrant("redirect_uri is not the one of the request"));
     }
@@ -92,9 +92,9 @@ fn exchange_code(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, Tok
     }
     let scope = allowed.scope.clone();
     let tokens = FreshTokens::new(now);
-    let grant = ledger.world().next_grant();
+    let grant = ledger.state().next_grant();
     ledger.record(Fact::Granted { code, grant, tokens: tokens.hashed(), at: now })?;
-    Ok(tokens.answer(&scope))
+    Ok(tokens.respond(&scope))
 }
 
 fn refresh(sandbox: &Sandbox, mut call: CallRecorder, exchange: &Exchange) -> Result<Response, TokenError> {
@@ -104,7 +104,7 @@ fn refresh(sandbox: &Sandbox, mut call: CallRecorder, exchange: &Exchange) -> Re
 
     let mut ledger = sandbox.ledger();
     let (grant, granted) = ledger
-        .world()
+        .state()
         .by_refresh(&token::hash(old.expose_secret()))
         .ok_or(TokenError::InvalidGrant("the refresh token is unknown, used or revoked"))?;
     let (scope, account) = (granted.scope.clone(), granted.account);
@@ -117,7 +117,7 @@ fn refresh(sandbox: &Sandbox, mut call: CallRecorder, exchange: &Exchange) -> Re
     }
     let tokens = FreshTokens::new(now);
     ledger.record(Fact::Refreshed { grant, tokens: tokens.hashed(), at: now })?;
-    if fault == Some(FaultKind::LoseRefresh) { Ok(cut_connection()) } else { Ok(tokens.answer(&scope)) }
+    if fault == Some(FaultKind::LoseRefresh) { Ok(cut_connection()) } else { Ok(tokens.respond(&scope)) }
 }
 
 /// Ends the grant of an access or refresh token. An unknown token is no error,
@@ -132,7 +132,7 @@ pub(super) async fn revoke_token(
     let hash = token::hash(token.expose_secret());
 
     let mut ledger = sandbox.ledger();
-    let state = ledger.world();
+    let state = ledger.state();
     let known = state.find_by_access_token(&hash, sandbox.now()).or_else(|| state.by_refresh(&hash));
     if let Some((grant, _)) = known {
         ledger.record(Fact::Revoked { grant })?;
@@ -163,7 +163,7 @@ impl FreshTokens {
         }
     }
 
-    fn answer(&self, scope: &str) -> Response {
+    fn respond(&self, scope: &str) -> Response {
         let body = Json(json!({
             "access_token": self.access.expose_secret(),
             "refresh_token": self.refresh.expose_secret(),
@@ -171,14 +171,14 @@ impl FreshTokens {
             "scope": scope,
             "token_type": "Bearer",
         }));
-        let said = Extension(Said("tokens".to_owned()));
+        let said = Extension(ResponseSummary("tokens".to_owned()));
         ([(header::CACHE_CONTROL, "no-store")], said, body).into_response()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{CUT, SandboxHarness, REDIRECT_URI, VERIFIER};
+    use super::super::testing::{CUT, REDIRECT_URI, SandboxHarness, VERIFIER};
     use super::*;
 
     #[tokio::test]

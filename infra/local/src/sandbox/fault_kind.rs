@@ -205,7 +205,7 @@ impl FaultKind {
             | Self::LoseAnswer
             | Self::Slow
             | Self::Late => operation == Operation::Publish,
-            Self::LookError => operation == Operation::Look,
+            Self::LookError => operation == Operation::LookUp,
             Self::CommentBusy | Self::CommentRefuse | Self::CommentLoseAnswer => operation == Operation::Comment,
             Self::MediaSlow | Self::MediaError | Self::MediaRefuse | Self::MediaProcessing => {
                 operation == Operation::Upload
@@ -260,7 +260,7 @@ mod tests {
     fn every_kind_is_listed_once_and_applies_to_a_call() {
         let names: std::collections::BTreeSet<_> = all().into_iter().map(FaultKind::name).collect();
         assert_eq!((all().len(), names.len()), (23, 23));
-        let calls = [Operation::Publish, Operation::Look, Operation::Comment, Operation::Upload, Operation::Refresh];
+        let calls = [Operation::Publish, Operation::LookUp, Operation::Comment, Operation::Upload, Operation::Refresh];
         for kind in all() {
             assert!(calls.iter().any(|it| kind.strikes(*it)), "{}", kind.name());
         }

@@ -197,7 +197,7 @@ mod tests {
         faults.arm(order(None, FaultKind::LookError, 1)).unwrap();
 
         assert_eq!(kinds(&mut faults, Operation::Publish, "meadow", 1), [None]);
-        assert_eq!(kinds(&mut faults, Operation::Look, "meadow", 2), [Some(FaultKind::LookError), None]);
+        assert_eq!(kinds(&mut faults, Operation::LookUp, "meadow", 2), [Some(FaultKind::LookError), None]);
         assert_eq!(kinds(&mut faults, Operation::Upload, "meadow", 2), [Some(FaultKind::MediaRefuse), None]);
         assert_eq!(kinds(&mut faults, Operation::Refresh, "meadow", 2), [Some(FaultKind::RefuseRefresh), None]);
     }

@@ -28,7 +28,7 @@ impl Ledger {
     }
 
     /// The current state.
-    pub(super) fn world(&self) -> &SandboxState {
+    pub(super) fn state(&self) -> &SandboxState {
         &self.world
     }
 

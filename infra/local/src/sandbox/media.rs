@@ -19,11 +19,11 @@ use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 
 use super::Sandbox;
+use super::api_error::SandboxApiError;
 use super::caller::{Caller, PUBLISH};
 use super::fact::{Fact, Medium};
 use super::fault_kind::FaultKind;
-use super::record_calls::{CallRecorder, Said};
-use super::refusal::Refusal;
+use super::record_calls::{CallRecorder, ResponseSummary};
 use super::sandbox_state::SandboxState;
 
 /// Bytes of one file.
@@ -49,9 +49,9 @@ pub(super) async fn upload_medium(
     caller: Caller,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refusal> {
+) -> Result<Response, SandboxApiError> {
     caller.needs(PUBLISH)?;
-    let mime_type = mime_type(&headers).ok_or_else(|| Refusal::Malformed {
+    let mime_type = mime_type(&headers).ok_or_else(|| SandboxApiError::Malformed {
         status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
         message: "content-type must be the type of an image or a video".into(),
     })?;
@@ -66,8 +66,10 @@ pub(super) async fn upload_medium(
                 drain(body).await;
                 caller.lose_access(&sandbox, kind)?;
                 return Err(match kind {
-                    FaultKind::MediaRefuse => Refusal::content("file_refused", "the sandbox does not accept this file"),
-                    _ => Refusal::Broken,
+                    FaultKind::MediaRefuse => {
+                        SandboxApiError::content("file_refused", "the sandbox does not accept this file")
+                    }
+                    _ => SandboxApiError::Broken,
                 });
             }
         }
@@ -76,7 +78,7 @@ pub(super) async fn upload_medium(
     store(&sandbox, &id, body).await?;
     let medium = Medium { account: caller.account, mime_type, ready_at };
     sandbox.ledger().record(Fact::Uploaded { id: id.clone(), medium: medium.clone() })?;
-    let summary = Extension(Said(format!("file {id}")));
+    let summary = Extension(ResponseSummary(format!("file {id}")));
     Ok((StatusCode::CREATED, summary, show(&sandbox, &id, &medium)).into_response())
 }
 
@@ -85,10 +87,10 @@ pub(super) async fn get_own_medium(
     State(sandbox): State<Sandbox>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, SandboxApiError> {
     caller.needs(PUBLISH)?;
-    let medium = sandbox.ledger().world().medium(&id).filter(|it| it.account == caller.account).cloned();
-    let medium = medium.ok_or_else(|| Refusal::Malformed {
+    let medium = sandbox.ledger().state().medium(&id).filter(|it| it.account == caller.account).cloned();
+    let medium = medium.ok_or_else(|| SandboxApiError::Malformed {
         status: StatusCode::NOT_FOUND,
         message: "this account has no such file".into(),
     })?;
@@ -107,25 +109,25 @@ async fn drain(body: Body) {
 }
 
 /// Writes to a temporary file, which vanishes when anything goes wrong.
-async fn store(sandbox: &Sandbox, id: &str, body: Body) -> Result<(), Refusal> {
+async fn store(sandbox: &Sandbox, id: &str, body: Body) -> Result<(), SandboxApiError> {
     let temporary = tempfile::NamedTempFile::new_in(sandbox.media_dir())?;
     let (file, path) = temporary.into_parts();
     let mut file = File::from_std(file);
     let mut body = body.into_data_stream();
     let mut size = 0;
     while let Some(piece) = body.next().await {
-        let piece = piece.map_err(|_| Refusal::Malformed {
+        let piece = piece.map_err(|_| SandboxApiError::Malformed {
             status: StatusCode::BAD_REQUEST,
             message: "the upload was interrupted".into(),
         })?;
         size += piece.len();
         if MAX_FILE < size {
-            return Err(Refusal::TooLarge);
+            return Err(SandboxApiError::TooLarge);
         }
         file.write_all(&piece).await?;
     }
     if size == 0 {
-        return Err(Refusal::content("empty_file", "the file is empty"));
+        return Err(SandboxApiError::content("empty_file", "the file is empty"));
     }
     file.flush().await?;
     path.persist(sandbox.media_dir().join(id)).map_err(|it| it.error)?;

@@ -12,7 +12,7 @@ pub(crate) enum Operation {
     /// Adds a comment to a post.
     Comment,
     /// Lists the posts with a reference.
-    Look,
+    LookUp,
     /// Stores a file.
     Upload,
     /// Tells whether a post can show a file yet.
@@ -34,7 +34,7 @@ impl Operation {
         let path = path.strip_prefix("/sandbox/")?;
         match (method.as_str(), path) {
             ("POST", "api/posts") => Some(Self::Publish),
-            ("GET", "api/posts") => Some(Self::Look),
+            ("GET", "api/posts") => Some(Self::LookUp),
             ("POST", "api/media") => Some(Self::Upload),
             ("GET", "api/me") => Some(Self::Profile),
             ("POST", "oauth/token") => Some(Self::Exchange),
@@ -46,11 +46,11 @@ impl Operation {
     }
 
     /// The operation as a noun.
-    pub(crate) fn words(self) -> &'static str {
+    pub(crate) fn noun(self) -> &'static str {
         match self {
             Self::Publish => "publish request",
             Self::Comment => "comment request",
-            Self::Look => "look-up by reference",
+            Self::LookUp => "look-up by reference",
             Self::Upload => "file upload",
             Self::LookAtFile => "status check of a file",
             Self::Exchange => "token exchange",

@@ -64,7 +64,7 @@ pub(super) fn arm(sandbox: &Sandbox, order: Order) -> Result<(), String> {
     sandbox.faults().arm(order).map_err(|invalid| invalid.to_string())?;
     if kind.is_for_refresh() {
         let mut ledger = sandbox.ledger();
-        let grants = ledger.world().grants_of(account);
+        let grants = ledger.state().grants_of(account);
         ledger.record(Fact::Expired { grants }).map_err(|error| format!("the fault could not be stored: {error}"))?;
     }
     Ok(())

@@ -13,10 +13,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::accounts::{Account, BOARDS};
+use super::api_error::SandboxApiError;
 use super::caller::{Caller, PROFILE};
 use super::fact::Post;
-use super::record_calls::{CallRecorder, Said};
-use super::refusal::Refusal;
+use super::record_calls::{CallRecorder, ResponseSummary};
 use super::sandbox_state::SandboxState;
 use super::{Sandbox, timestamp};
 
@@ -24,7 +24,7 @@ use super::{Sandbox, timestamp};
 const PIECE: usize = 500;
 
 /// The account behind the token, and the others that the same grant covers.
-pub(super) async fn get_me(State(sandbox): State<Sandbox>, caller: Caller) -> Result<Json<Value>, Refusal> {
+pub(super) async fn get_me(State(sandbox): State<Sandbox>, caller: Caller) -> Result<Json<Value>, SandboxApiError> {
     caller.needs(PROFILE)?;
     let mut me = public_profile(&sandbox, caller.account);
     if !caller.also.is_empty() {
@@ -45,7 +45,7 @@ fn public_profile(sandbox: &Sandbox, account: Account) -> Value {
 }
 
 /// The boards of the account.
-pub(super) async fn list_boards(caller: Caller) -> Result<Json<Value>, Refusal> {
+pub(super) async fn list_boards(caller: Caller) -> Result<Json<Value>, SandboxApiError> {
     caller.needs(PROFILE)?;
     let boards = BOARDS.iter().map(|(id, name)| json!({ "id": id, "name": name }));
     Ok(Json(boards.collect()))
@@ -60,20 +60,20 @@ pub(super) struct ListPosts {
 pub(super) async fn list_posts(
     State(sandbox): State<Sandbox>,
     Extension(call): Extension<CallRecorder>,
-    caller: Result<Caller, Refusal>,
+    caller: Result<Caller, SandboxApiError>,
     query: Result<Query<ListPosts>, QueryRejection>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, SandboxApiError> {
     if let Ok(Query(ListPosts { reference })) = &query {
-        call.about(reference);
+        call.set_reference(reference);
     }
     let caller = caller?;
     let Query(ListPosts { reference }) = query?;
     // There is only one fault of such calls.
     if call.strike(caller.account).is_some() {
-        return Err(Refusal::Broken);
+        return Err(SandboxApiError::Broken);
     }
     let ledger = sandbox.ledger();
-    let posts = ledger.world().posts().iter().zip(1_usize..).filter_map(|(post, id)| {
+    let posts = ledger.state().posts().iter().zip(1_usize..).filter_map(|(post, id)| {
         let is_requested = post.account == caller.account && post.reference == reference;
         is_requested.then(|| {
             json!({
@@ -91,13 +91,13 @@ pub(super) async fn list_posts(
         1 => "found 1 post".to_owned(),
         many => format!("found {many} posts"),
     };
-    Ok((Extension(Said(summary)), Json(posts)).into_response())
+    Ok((Extension(ResponseSummary(summary)), Json(posts)).into_response())
 }
 
 /// Everything made public so far, in order, repeats included. It is written
 /// piece by piece, so a long history does not have to fit into memory twice.
 pub(super) async fn list_all_posts(State(sandbox): State<Sandbox>) -> Response {
-    let end = sandbox.ledger().world().posts().len();
+    let end = sandbox.ledger().state().posts().len();
     let pieces = stream::unfold(0, move |start| {
         let sandbox = sandbox.clone();
         async move {
@@ -116,7 +116,7 @@ pub(super) async fn list_all_posts(State(sandbox): State<Sandbox>) -> Response {
 /// Every comment so far, in order.
 pub(super) async fn list_comments(State(sandbox): State<Sandbox>) -> Response {
     let ledger = sandbox.ledger();
-    let comments = ledger.world().comments().iter().zip(1_usize..).map(|(comment, id)| {
+    let comments = ledger.state().comments().iter().zip(1_usize..).map(|(comment, id)| {
         json!({
             "id": id.to_string(),
             "post": comment.post.to_string(),
@@ -130,7 +130,7 @@ pub(super) async fn list_comments(State(sandbox): State<Sandbox>) -> Response {
 
 fn piece(sandbox: &Sandbox, start: usize, next: usize, end: usize) -> Bytes {
     let ledger = sandbox.ledger();
-    let state = ledger.world();
+    let state = ledger.state();
     let posts: Vec<_> = state.posts()[start..next]
         .iter()
         .zip(start + 1..)

@@ -10,7 +10,7 @@ use futures::stream;
 
 use super::Sandbox;
 use super::accounts::Account;
-use super::calls::{End, How};
+use super::calls::{CallEnd, End};
 use super::faults::InjectedFault;
 use super::operation::Operation;
 
@@ -24,7 +24,7 @@ pub(super) struct CallRecorder {
 
 /// A short text about the response, for the list of calls.
 #[derive(Clone)]
-pub(super) struct Said(pub(super) String);
+pub(super) struct ResponseSummary(pub(super) String);
 
 /// Marks a response that the client does not receive.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl CallRecorder {
 
     /// It is about the post with this reference. Written down at once, so that
     /// it is known of even when the process ends during the call.
-    pub(super) fn about(&self, reference: &str) {
+    pub(super) fn set_reference(&self, reference: &str) {
         let mut calls = self.sandbox.calls();
         calls.change(self.number, |it| it.reference = Some(reference.to_owned()));
         calls.write(self.number);
@@ -82,7 +82,7 @@ impl CallRecorder {
         calls.write(self.number);
     }
 
-    fn ended(&self, outcome: How) {
+    fn ended(&self, outcome: CallEnd) {
         let at = self.sandbox.now();
         let mut calls = self.sandbox.calls();
         calls.change(self.number, |it| it.end = Some(End { at, how: outcome }));
@@ -96,10 +96,10 @@ struct DisconnectGuard(Option<CallRecorder>);
 impl DisconnectGuard {
     fn ends(mut self, response: &Response) {
         let Some(call) = self.0.take() else { return };
-        let summary = response.extensions().get::<Said>().map(|it| it.0.clone());
+        let summary = response.extensions().get::<ResponseSummary>().map(|it| it.0.clone());
         call.ended(match response.extensions().get::<Cut>() {
-            Some(Cut) => How::Cut,
-            None => How::Answered { status: response.status().as_u16(), words: summary.unwrap_or_default() },
+            Some(Cut) => CallEnd::Cut,
+            None => CallEnd::Answered { status: response.status().as_u16(), text: summary.unwrap_or_default() },
         });
     }
 }
@@ -107,7 +107,7 @@ impl DisconnectGuard {
 impl Drop for DisconnectGuard {
     fn drop(&mut self) {
         if let Some(call) = self.0.take() {
-            call.ended(How::HungUp);
+            call.ended(CallEnd::HungUp);
         }
     }
 }
@@ -146,15 +146,15 @@ mod tests {
         let published = calls(&harness, Operation::Publish);
         assert_eq!(published[0].account.map(Account::handle), Some("meadow"));
         assert_eq!((published[0].reference.as_deref(), published[0].made.as_deref()), (Some("r1"), Some("1")));
-        assert_eq!(published[0].how(), Some(&How::Answered { status: 201, words: "post 1".to_owned() }));
+        assert_eq!(published[0].how(), Some(&CallEnd::Answered { status: 201, text: "post 1".to_owned() }));
         assert_eq!(published[1].made, None);
-        let words = "a post needs a text or a file".to_owned();
-        assert_eq!(published[1].how(), Some(&How::Answered { status: 422, words }));
+        let text = "a post needs a text or a file".to_owned();
+        assert_eq!(published[1].how(), Some(&CallEnd::Answered { status: 422, text }));
         assert_eq!((published[2].account, published[2].reference.as_deref()), (None, Some("r3")));
-        assert!(matches!(published[2].how(), Some(How::Answered { status: 401, .. })));
-        let looked = &calls(&harness, Operation::Look)[0];
+        assert!(matches!(published[2].how(), Some(CallEnd::Answered { status: 401, .. })));
+        let looked = &calls(&harness, Operation::LookUp)[0];
         assert_eq!(looked.reference.as_deref(), Some("r1"));
-        assert_eq!(looked.how(), Some(&How::Answered { status: 200, words: "found 1 post".to_owned() }));
+        assert_eq!(looked.how(), Some(&CallEnd::Answered { status: 200, text: "found 1 post".to_owned() }));
     }
 
     #[tokio::test]
@@ -168,7 +168,7 @@ mod tests {
         let call = &calls(&harness, Operation::Publish)[0];
         assert_eq!(
             (call.fault, call.made.as_deref(), call.how()),
-            (Some(FaultKind::LoseAnswer), Some("1"), Some(&How::Cut))
+            (Some(FaultKind::LoseAnswer), Some("1"), Some(&CallEnd::Cut))
         );
     }
 
@@ -182,7 +182,7 @@ mod tests {
         let gone = tokio::time::timeout(Duration::from_millis(50), post).await;
 
         assert!(gone.is_err());
-        assert_eq!(calls(&harness, Operation::Publish)[0].how(), Some(&How::HungUp));
+        assert_eq!(calls(&harness, Operation::Publish)[0].how(), Some(&CallEnd::HungUp));
     }
 
     #[tokio::test]
@@ -198,7 +198,7 @@ mod tests {
         let refreshed = calls(&harness, Operation::Refresh);
         assert_eq!(refreshed[0].account.map(Account::handle), Some("meadow"));
         assert_eq!(refreshed[1].account, None);
-        assert!(matches!(refreshed[1].how(), Some(How::Answered { status: 400, .. })));
+        assert!(matches!(refreshed[1].how(), Some(CallEnd::Answered { status: 400, .. })));
     }
 
     #[tokio::test]

@@ -159,10 +159,10 @@ fn incomplete_form_page() -> Response {
 mod tests {
     use serde_json::json;
 
-    use super::super::testing::{Answer, SandboxHarness};
+    use super::super::testing::{SandboxHarness, TestResponse};
     use super::*;
 
-    async fn send(harness: &SandboxHarness, path: &str, pairs: &[(&str, &str)]) -> Answer {
+    async fn send(harness: &SandboxHarness, path: &str, pairs: &[(&str, &str)]) -> TestResponse {
         let page = harness.get("/sandbox/switches").await;
         let csrf = page.text().split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
         harness.form(path, &[&[("csrf", csrf)], pairs].concat()).await
@@ -222,7 +222,7 @@ mod tests {
     #[tokio::test]
     async fn invalid_form_shows_the_error_and_keeps_the_input() {
         let harness = SandboxHarness::new();
-        for (name, value, words) in [
+        for (name, value, text) in [
             ("count", "0", "the number of calls must be from 1 to 10000"),
             ("count", "x", "The number of calls must be a whole number"),
             ("seconds", "61", "the delay must be from 0 to 60000 ms"),
@@ -233,7 +233,7 @@ mod tests {
             let page = send(&harness, "/sandbox/switches", &[("kind", "slow"), (name, value)]).await;
 
             assert_eq!(page.status, 422, "{name} {value}");
-            assert!(page.text().contains(words), "{name} {value}: {}", page.text());
+            assert!(page.text().contains(text), "{name} {value}: {}", page.text());
             assert!(page.text().contains("value=\"slow\" checked"), "{}", page.text());
         }
     }

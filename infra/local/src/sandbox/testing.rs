@@ -31,13 +31,13 @@ pub(super) struct Tokens {
     pub(super) refresh: String,
 }
 
-pub(super) struct Answer {
+pub(super) struct TestResponse {
     pub(super) status: u16,
     headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
-impl Answer {
+impl TestResponse {
     pub(super) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map(|it| it.to_str().unwrap()).unwrap_or_default()
     }
@@ -81,7 +81,7 @@ impl SandboxHarness {
         super::router(self.sandbox.clone())
     }
 
-    pub(super) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answer {
+    pub(super) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> TestResponse {
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -90,54 +90,54 @@ impl SandboxHarness {
         let response = self.router().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let Ok(body) = axum::body::to_bytes(body, usize::MAX).await else {
-            return Answer { status: CUT, headers: HeaderMap::new(), body: Vec::new() };
+            return TestResponse { status: CUT, headers: HeaderMap::new(), body: Vec::new() };
         };
-        Answer { status: parts.status.as_u16(), headers: parts.headers, body: body.to_vec() }
+        TestResponse { status: parts.status.as_u16(), headers: parts.headers, body: body.to_vec() }
     }
 
-    pub(super) async fn get(&self, path: &str) -> Answer {
+    pub(super) async fn get(&self, path: &str) -> TestResponse {
         self.send("GET", path, &[], Vec::new()).await
     }
 
-    pub(super) async fn get_part(&self, path: &str, range: &str) -> Answer {
+    pub(super) async fn get_part(&self, path: &str, range: &str) -> TestResponse {
         self.send("GET", path, &[("range", range)], Vec::new()).await
     }
 
-    pub(super) async fn form(&self, path: &str, pairs: &[(&str, &str)]) -> Answer {
+    pub(super) async fn form(&self, path: &str, pairs: &[(&str, &str)]) -> TestResponse {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
         let form = [("content-type", "application/x-www-form-urlencoded")];
         self.send("POST", path, &form, body.into_bytes()).await
     }
 
     /// A form of the client, which proves itself by its secret.
-    pub(super) async fn client_form(&self, path: &str, pairs: &[(&str, &str)]) -> Answer {
+    pub(super) async fn client_form(&self, path: &str, pairs: &[(&str, &str)]) -> TestResponse {
         let client = [("client_id", CLIENT_ID), ("client_secret", CLIENT_SECRET)];
         self.form(path, &[&client, pairs].concat()).await
     }
 
-    pub(super) async fn call(&self, method: &str, path: &str, token: &str, body: Option<Value>) -> Answer {
+    pub(super) async fn call(&self, method: &str, path: &str, token: &str, body: Option<Value>) -> TestResponse {
         let authorization = format!("Bearer {token}");
         let headers = [("authorization", authorization.as_str()), ("content-type", "application/json")];
         let body = body.map(|it| it.to_string().into_bytes()).unwrap_or_default();
         self.send(method, path, &headers, body).await
     }
 
-    pub(super) async fn post(&self, token: &str, post: Value) -> Answer {
+    pub(super) async fn post(&self, token: &str, post: Value) -> TestResponse {
         self.call("POST", "/sandbox/api/posts", token, Some(post)).await
     }
 
-    pub(super) async fn upload(&self, token: &str, mime_type: &str, bytes: Vec<u8>) -> Answer {
+    pub(super) async fn upload(&self, token: &str, mime_type: &str, bytes: Vec<u8>) -> TestResponse {
         let authorization = format!("Bearer {token}");
         let headers = [("authorization", authorization.as_str()), ("content-type", mime_type)];
         self.send("POST", "/sandbox/api/media", &headers, bytes).await
     }
 
-    pub(super) async fn try_arm(&self, order: Value) -> Answer {
+    pub(super) async fn try_arm(&self, order: Value) -> TestResponse {
         let headers = [("content-type", "application/json")];
         self.send("POST", "/sandbox/faults", &headers, order.to_string().into_bytes()).await
     }
 
-    pub(super) async fn arm(&self, order: Value) -> Answer {
+    pub(super) async fn arm(&self, order: Value) -> TestResponse {
         let answer = self.try_arm(order).await;
         assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.text());
         answer
@@ -178,7 +178,7 @@ impl SandboxHarness {
         value("code").unwrap()
     }
 
-    pub(super) async fn exchange(&self, code: &str, verifier: &str) -> Answer {
+    pub(super) async fn exchange(&self, code: &str, verifier: &str) -> TestResponse {
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -188,7 +188,7 @@ impl SandboxHarness {
         self.client_form("/sandbox/oauth/token", &form).await
     }
 
-    pub(super) async fn refresh(&self, refresh_token: &str) -> Answer {
+    pub(super) async fn refresh(&self, refresh_token: &str) -> TestResponse {
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh_token)];
         self.client_form("/sandbox/oauth/token", &form).await
     }

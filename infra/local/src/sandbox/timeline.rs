@@ -112,7 +112,7 @@ pub(super) async fn show_profile(
 fn show_posts(sandbox: &Sandbox, account: Option<Account>, window: Result<Query<Window>, QueryRejection>) -> Response {
     // An invalid window shows the first page.
     let before = window.ok().and_then(|Query(it)| it.before);
-    let mut posts = newest_posts(sandbox.ledger().world(), account, before);
+    let mut posts = newest_posts(sandbox.ledger().state(), account, before);
     let older = (PAGE < posts.len()).then(|| posts[PAGE - 1].id);
     posts.truncate(PAGE);
     let accounts = Account::all().collect();
@@ -133,7 +133,7 @@ fn newest_posts(state: &SandboxState, account: Option<Account>, before: Option<u
 pub(super) async fn show_post(State(sandbox): State<Sandbox>, Path(id): Path<String>) -> Response {
     let post = id.parse().ok().and_then(|id| {
         let ledger = sandbox.ledger();
-        let state = ledger.world();
+        let state = ledger.state();
         state.post(id).map(|post| PostView::new(state, id, post))
     });
     match post {

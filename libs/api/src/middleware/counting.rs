@@ -18,7 +18,7 @@ use http::{HeaderMap, Method};
 use storage::{Admitted, Counted, Stale, StorageError, TokenGrant, minute_of};
 
 use crate::Api;
-use crate::caller::{Credential, HeldToken, Seen};
+use crate::caller::{Credential, HeldToken, RequestFacts};
 use crate::limit::memory::{Memory, TokenLookUp};
 use crate::limit::{Budget, ClientIp};
 use crate::proxy::TrustedProxy;
@@ -27,7 +27,7 @@ use crate::proxy::TrustedProxy;
 const MEDIA: (Method, &str) = (Method::POST, "/api/v1/media");
 
 /// What decides how a request is counted.
-pub(super) struct Asked {
+pub(super) struct CountedRequest {
     address: ClientIp,
     is_media: bool,
     /// Where the request arrived: the function `mcp` passes requests on to the API.
@@ -53,7 +53,7 @@ struct TokenUsage {
     stale: Stale,
 }
 
-impl Asked {
+impl CountedRequest {
     pub(super) fn read(request: &Request, proxies: &[TrustedProxy]) -> Self {
         let is_mcp = |it: &TrustedProxy| it.resource == Resource::Mcp && it.is_proven_by(request.headers());
         Self {
@@ -87,9 +87,9 @@ pub(super) struct Counting<'a> {
 impl Counting<'_> {
     /// Counts a request of the API. Without a valid token, it counts for its address and for no
     /// user.
-    pub(super) async fn see(&self, info: Asked) -> (Seen, PendingUsage) {
-        let Asked { address, is_media, place: resource, token } = info;
-        let context = |token, budget| Seen { ip: address.0, at: self.now, token, budget };
+    pub(super) async fn count(&self, info: CountedRequest) -> (RequestFacts, PendingUsage) {
+        let CountedRequest { address, is_media, place: resource, token } = info;
+        let context = |token, budget| RequestFacts { ip: address.0, at: self.now, token, budget };
         let token = match token {
             SentToken::Nothing => {
                 let budget = self.count_address(&address.subject(), is_media).await;

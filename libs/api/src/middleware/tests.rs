@@ -84,10 +84,10 @@ impl Harness {
             request = request.header("authorization", format!("Bearer {token}"));
         }
         let request = request.header("content-type", "application/json").body(Body::from(body.to_owned())).unwrap();
-        self.answer(request).await
+        self.send_request(request).await
     }
 
-    async fn answer(&self, mut request: Request) -> TestResponse {
+    async fn send_request(&self, mut request: Request) -> TestResponse {
         request.extensions_mut().insert(ClientIp([192, 0, 2, 1].into()));
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
@@ -274,7 +274,7 @@ async fn a_token_is_accepted_at_its_resource_alone() {
         if let Some(proof) = proof {
             request.headers_mut().unwrap().extend(proof.forwarding_headers([198, 51, 100, 7].into()).unwrap());
         }
-        service.answer(request.body(Body::empty()).unwrap()).await.status
+        service.send_request(request.body(Body::empty()).unwrap()).await.status
     };
 
     for (resource, directly, by_tools) in
@@ -358,7 +358,7 @@ async fn only_a_proven_proxy_sets_the_client_address() {
     let service = service_with(Api { proxies: vec![proxy], ..api().await });
     let send = async |address: &str, proof: &str| {
         let request = Request::post("/api/v1/open").header("x-client", address).header("x-proxy-secret", proof);
-        service.answer(request.body(Body::empty()).unwrap()).await.header("x-ratelimit-remaining").to_owned()
+        service.send_request(request.body(Body::empty()).unwrap()).await.header("x-ratelimit-remaining").to_owned()
     };
 
     assert_eq!(send("198.51.100.1", "secret").await, "59");
@@ -432,7 +432,7 @@ async fn an_unknown_path_is_a_page_for_browsers_but_not_below_the_api() {
     let service = service().await;
     let content_type = async |path: &str, accept: &str| {
         let request = Request::get(path).header("accept", accept).body(Body::empty()).unwrap();
-        service.answer(request).await.header("content-type").to_owned()
+        service.send_request(request).await.header("content-type").to_owned()
     };
 
     assert!(content_type("/nothing", "text/html,*/*").await.starts_with("text/html"));
@@ -459,7 +459,7 @@ async fn a_request_keeps_the_id_that_the_gateway_gave_it() {
     let mut request = Request::get("/api/v1/nothing").body(Body::empty()).unwrap();
     request.extensions_mut().insert(RequestId("gateway-7".to_owned()));
 
-    assert_eq!(service.answer(request).await.header("x-request-id"), "gateway-7");
+    assert_eq!(service.send_request(request).await.header("x-request-id"), "gateway-7");
 }
 
 #[tokio::test]
@@ -484,8 +484,8 @@ async fn scripts_of_other_origins_need_to_be_allowed() {
             .unwrap()
     };
 
-    let allowed = service.answer(preflight("https://app.example")).await;
-    let refused = service.answer(preflight("https://evil.example")).await;
+    let allowed = service.send_request(preflight("https://app.example")).await;
+    let refused = service.send_request(preflight("https://evil.example")).await;
 
     assert_eq!((allowed.status, allowed.header("access-control-allow-origin")), (204, "https://app.example"));
     assert!(allowed.header("access-control-allow-headers").contains("authorization"));

@@ -25,7 +25,7 @@ pub struct PageForm<T>(pub T);
 
 /// The query parameters of a page.
 #[derive(Clone, Debug)]
-pub struct Asked<T>(pub T);
+pub struct PageQuery<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for PageForm<T> {
     type Rejection = PageError;
@@ -47,7 +47,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for PageForm<T> {
     }
 }
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for PageQuery<T> {
     type Rejection = PageError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, PageError> {

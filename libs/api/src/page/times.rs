@@ -50,10 +50,11 @@ mod tests {
 
     #[test]
     fn distance_uses_the_largest_whole_unit() {
-        let told = |seconds| distance(noon() + TimeDelta::seconds(seconds), noon());
-        let told: Vec<_> = [0, 59, 60, 7199, 86_400, 700_000, -30, -60, -90_000].into_iter().map(told).collect();
+        let distances = |seconds| distance(noon() + TimeDelta::seconds(seconds), noon());
+        let distances: Vec<_> =
+            [0, 59, 60, 7199, 86_400, 700_000, -30, -60, -90_000].into_iter().map(distances).collect();
         assert_eq!(
-            told,
+            distances,
             [
                 "just now",
                 "in less than a minute",

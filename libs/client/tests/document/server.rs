@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use client::{Base, Client, RetryPolicy};
+use client::{BaseUrl, Client, RetryPolicy};
 use serde_json::Value;
 
 use super::sample::{Operation, Size, document, operations, schema_samples};
@@ -31,7 +31,7 @@ impl Server {
     }
 
     pub(crate) fn client(&self) -> Client {
-        let client = Client::new(reqwest::Client::new(), Base::parse(&self.origin).unwrap(), Some("sp_test".into()));
+        let client = Client::new(reqwest::Client::new(), BaseUrl::parse(&self.origin).unwrap(), Some("sp_test".into()));
         client.with_retry_policy(RetryPolicy::NONE)
     }
 

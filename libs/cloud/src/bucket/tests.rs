@@ -66,7 +66,7 @@ async fn upload_with_another_content_type_is_refused() {
         assert_eq!(status, StatusCode::FORBIDDEN, "{wrong:?}");
     }
 
-    assert_eq!(store.bucket.look(KEY, 1).await.unwrap(), None);
+    assert_eq!(store.bucket.head(KEY, 1).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn presigned_size_is_enforced() {
         let length = [("content-length", "")];
         assert_eq!(upload(&put, &length, wrong.into()).await, StatusCode::FORBIDDEN, "{wrong}");
     }
-    assert_eq!(store.bucket.look(KEY, 1).await.unwrap(), None);
+    assert_eq!(store.bucket.head(KEY, 1).await.unwrap(), None);
 
     assert_eq!(upload(&put, &[], b"hello".to_vec()).await, StatusCode::OK);
     assert_eq!(stored(&store.bucket).await, b"hello");
@@ -110,13 +110,13 @@ async fn presigned_url_is_valid_for_one_key() {
 #[tokio::test]
 async fn read_head_returns_size_and_first_bytes() {
     let store = TestBucket::start().await;
-    assert_eq!(store.bucket.look(KEY, 4).await.unwrap(), None);
+    assert_eq!(store.bucket.head(KEY, 4).await.unwrap(), None);
 
     for (content, first) in [(b"".as_slice(), b"".as_slice()), (b"abc", b"abc"), (b"abcdefgh", b"abcd")] {
         let bytes = futures::stream::iter([Ok::<_, Infallible>(Bytes::from_static(content))]);
         let size_bytes = store.bucket.put(KEY, "image/png", bytes).await.unwrap();
-        let head = store.bucket.look(KEY, 4).await.unwrap().unwrap();
-        assert_eq!(head, Look { size_bytes, first_bytes: Bytes::from_static(first) });
+        let head = store.bucket.head(KEY, 4).await.unwrap().unwrap();
+        assert_eq!(head, FileHead { size_bytes, first_bytes: Bytes::from_static(first) });
         assert_eq!(size_bytes, content.len() as u64);
     }
 }
@@ -161,7 +161,7 @@ async fn deleting_a_deleted_file_succeeds() {
     store.bucket.delete(KEY).await.unwrap();
 
     assert!(store.bucket.open(KEY).await.unwrap().is_none());
-    assert_eq!(store.bucket.look(KEY, 1).await.unwrap(), None);
+    assert_eq!(store.bucket.head(KEY, 1).await.unwrap(), None);
 }
 
 #[tokio::test]

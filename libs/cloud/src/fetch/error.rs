@@ -2,7 +2,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use domain::media::human_size;
-use egress::{Egress, Refusal};
+use egress::{Egress, EgressError};
 
 /// Why a file was not fetched. The message is shown to the user who provided the URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,16 +63,16 @@ impl FetchError {
     }
 }
 
-impl From<Refusal> for FetchError {
-    fn from(refusal: Refusal) -> Self {
+impl From<EgressError> for FetchError {
+    fn from(refusal: EgressError) -> Self {
         match refusal {
-            Refusal::NotAUrl => Self::NotAUrl,
-            Refusal::Scheme => Self::Scheme,
-            Refusal::Credentials => Self::Credentials,
-            Refusal::Port => Self::Port,
-            Refusal::NotPublic => Self::NotPublic,
-            Refusal::UnknownHost => Self::UnknownHost,
-            Refusal::Broken => Self::Unreachable,
+            EgressError::NotAUrl => Self::NotAUrl,
+            EgressError::Scheme => Self::Scheme,
+            EgressError::Credentials => Self::Credentials,
+            EgressError::Port => Self::Port,
+            EgressError::NotPublic => Self::NotPublic,
+            EgressError::UnknownHost => Self::UnknownHost,
+            EgressError::Broken => Self::Unreachable,
         }
     }
 }

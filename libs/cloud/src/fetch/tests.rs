@@ -32,17 +32,17 @@ fn redirect_to(location: &str) -> TestResponse {
     complete_response(&format!("302 Found\r\nlocation: {location}"), b"")
 }
 
-/// A server on loopback; `answer` receives the request, starting with its path.
-async fn serve(answer: impl Fn(&str) -> TestResponse + Send + 'static) -> SocketAddr {
+/// A server on loopback; `respond` receives the request, starting with its path.
+async fn serve(respond: impl Fn(&str) -> TestResponse + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         let mut open = Vec::new();
         while let Ok((mut stream, _)) = listener.accept().await {
             let request = read_head(&mut stream).await;
-            let answer = answer(request.trim_start_matches("GET "));
-            let _ = stream.write_all(&answer.bytes).await;
-            if answer.stays {
+            let response = respond(request.trim_start_matches("GET "));
+            let _ = stream.write_all(&response.bytes).await;
+            if response.stays {
                 open.push(stream);
             }
         }

@@ -39,14 +39,14 @@ impl FakeSecretsManager {
     }
 
     fn keeps(&self, value: &str) {
-        self.answers(200, &json!({"ARN": ID, "Name": "sandbox", "SecretString": value}).to_string());
+        self.respond_with(200, &json!({"ARN": ID, "Name": "sandbox", "SecretString": value}).to_string());
     }
 
     fn fails(&self, status: u16, code: &str) {
-        self.answers(status, &json!({"__type": code, "Message": "so it is"}).to_string());
+        self.respond_with(status, &json!({"__type": code, "Message": "so it is"}).to_string());
     }
 
-    fn answers(&self, status: u16, body: &str) {
+    fn respond_with(&self, status: u16, body: &str) {
         *self.answer.lock().unwrap() = (status, body.to_owned());
     }
 
@@ -194,11 +194,11 @@ async fn unreadable_value_is_not_shown() {
     }
 
     let manager = FakeSecretsManager::with_value("");
-    manager.answers(200, &json!({"ARN": ID, "SecretBinary": "dmVyeS1zZWNyZXQ="}).to_string());
+    manager.respond_with(200, &json!({"ARN": ID, "SecretBinary": "dmVyeS1zZWNyZXQ="}).to_string());
     assert!(matches!(manager.secret().await.get().await, Err(SecretError::Unreadable { .. })));
 
     // The answer itself is broken: the SDK's error has it in it.
-    manager.answers(200, r#"{"SecretString": "very-secret""#);
+    manager.respond_with(200, r#"{"SecretString": "very-secret""#);
     let broken = manager.secret().await.get().await.unwrap_err();
     assert!(matches!(broken, SecretError::Unavailable { .. }), "{broken:?}");
     assert!(!format!("{broken} {broken:?}").contains("very-secret"), "{broken:?}");

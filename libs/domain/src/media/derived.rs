@@ -71,7 +71,7 @@ impl PictureBounds {
 
     /// The size of an image with its borders.
     pub fn canvas(&self, pixels: Pixels) -> Pixels {
-        self.borders.map_or(pixels, |it| it.around(pixels))
+        self.borders.map_or(pixels, |it| it.with_borders(pixels))
     }
 }
 
@@ -84,7 +84,7 @@ impl PictureTypes {
 
 impl Borders {
     /// The size of an image with its borders: the smallest that is within the ratios.
-    fn around(self, pixels: Pixels) -> Pixels {
+    fn with_borders(self, pixels: Pixels) -> Pixels {
         let Pixels { width, height } = pixels;
         if self.min.is_wider_than(pixels) {
             Pixels { width: self.min.width_for(height), height }

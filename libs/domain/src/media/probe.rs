@@ -39,7 +39,7 @@ impl Parts {
     }
 
     /// Adds a part that starts at `start`.
-    pub fn bring(&mut self, start: u64, bytes: Vec<u8>) {
+    pub fn add(&mut self, start: u64, bytes: Vec<u8>) {
         self.parts.push((start, bytes));
     }
 
@@ -64,7 +64,7 @@ impl Parts {
     }
 
     /// The properties that are known without further parts.
-    pub fn facts_so_far(&self, mime: MimeType) -> Facts {
+    pub fn known_facts(&self, mime: MimeType) -> Facts {
         self.facts(mime).unwrap_or_default()
     }
 

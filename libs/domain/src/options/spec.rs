@@ -228,13 +228,13 @@ impl OptionSpec {
             (OptionKind::Texts { .. } | OptionKind::Ballot { .. } | OptionKind::TextsOf { .. }, _) => {
                 Some("must be a list of strings".to_owned())
             }
-            (OptionKind::TextOf(form), _) => Some(form.told()),
+            (OptionKind::TextOf(form), _) => Some(form.description()),
             (OptionKind::OneOf(choices), _) => Some(format!("must be one of {}", choices.join(", "))),
             (OptionKind::Number { min, max }, _) => Some(format!("must be a whole number from {min} to {max}")),
             (OptionKind::Flag, _) => Some("must be true or false".to_owned()),
             (OptionKind::Language, _) => Some("must be a language tag, such as en or pt-BR".to_owned()),
             (OptionKind::Address(starts), _) => Some(format!("must be a URL that starts with {}", starts.join(" or "))),
-            (OptionKind::AddressOf(form), _) => Some(form.told()),
+            (OptionKind::AddressOf(form), _) => Some(form.description()),
         }
     }
 }
@@ -265,7 +265,7 @@ fn formatted_list_error(texts: &[String], most: usize, form: &TextForm) -> Optio
         return Some(format!("may have at most {most} entries; this has {}", texts.len()));
     }
     if let Some(wrong) = texts.iter().position(|it| !form.is_of(it)) {
-        return Some(format!("{}; entry {} does not", form.told(), wrong + 1));
+        return Some(format!("{}; entry {} does not", form.description(), wrong + 1));
     }
     let has_duplicates = texts.iter().collect::<BTreeSet<_>>().len() < texts.len();
     has_duplicates.then(|| "may not contain an entry twice".to_owned())

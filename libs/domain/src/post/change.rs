@@ -187,7 +187,7 @@ impl Post {
             if other.is_some() {
                 errors.add(format!("platforms.{index}.content"), "is already public and cannot be changed");
             }
-            let is_same_file = |it: &MediaReference, file: &Attachment| it.among([file]).as_ref() == Some(file);
+            let is_same_file = |it: &MediaReference, file: &Attachment| it.find_in([file]).as_ref() == Some(file);
             let other = named.media.as_ref().filter(|named| {
                 let published_files = self.media_of(published);
                 named.len() != published_files.len()

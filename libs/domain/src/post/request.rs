@@ -23,7 +23,7 @@ pub struct MediaReference {
 
 impl MediaReference {
     /// Finds the file in `files`, and attaches it with the alternative text of this request.
-    pub fn among<'f>(&self, files: impl IntoIterator<Item = &'f Attachment>) -> Option<Attachment> {
+    pub fn find_in<'f>(&self, files: impl IntoIterator<Item = &'f Attachment>) -> Option<Attachment> {
         let is_it = |it: &&Attachment| it.media_id == self.path.media() && it.mime_type == self.path.mime();
         let found = files.into_iter().find(is_it)?;
         Some(Attachment { alt_text: self.alt_text.clone(), ..found.clone() })

@@ -65,7 +65,7 @@ impl Target {
 
 /// The named files, as far as they are in `files`.
 pub(super) fn carried(named: &[MediaReference], files: &[Attachment]) -> Vec<Attachment> {
-    named.iter().filter_map(|it| it.among(files)).collect()
+    named.iter().filter_map(|it| it.find_in(files)).collect()
 }
 
 /// The targets of a request. A target for an account that the post had already keeps its id.

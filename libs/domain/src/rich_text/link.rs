@@ -13,7 +13,7 @@ use crate::top_level;
 const LONGEST: usize = 8192;
 
 /// A link at its original position.
-pub(super) struct Written {
+pub(super) struct FoundLink {
     /// In bytes.
     pub(super) range: Range<usize>,
     /// With its scheme; percent-encoded or in punycode where the text is in another script.
@@ -21,12 +21,12 @@ pub(super) struct Written {
 }
 
 /// All links of a text, in order.
-pub(super) fn find(text: &str) -> impl Iterator<Item = Written> {
+pub(super) fn find(text: &str) -> impl Iterator<Item = FoundLink> {
     let mut finder = LinkFinder::new();
     finder.kinds(&[LinkKind::Url]).url_must_have_scheme(false);
     let found: Vec<_> = finder.links(text).map(|it| it.start()..it.end()).collect();
     found.into_iter().filter_map(|range| {
-        let link = words(&text[range.clone()]);
+        let link = displayed(&text[range.clone()]);
         // A scheme further right belongs to a URL within this link, which has no scheme of its own.
         let scheme =
             link.split_once("://").map(|(scheme, _)| scheme).filter(|it| !it.contains(['.', '/', '?', '#', ':']));
@@ -41,7 +41,7 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Written> {
         // As written where every server can read it, otherwise encoded.
         let uri = if uri.is_ascii() { uri } else { url.into() };
         let range = range.start..range.start + link.len();
-        (uri.len() <= LONGEST).then_some(Written { range, uri })
+        (uri.len() <= LONGEST).then_some(FoundLink { range, uri })
     })
 }
 
@@ -79,10 +79,10 @@ fn is_domain(host: &str) -> bool {
 
 /// The link itself, without the text after it in scripts that put no space behind a link, and
 /// without the punctuation of the sentence, in any script.
-fn words(found: &str) -> &str {
-    let words = found.split(is_link_end).next().unwrap_or_default();
+fn displayed(found: &str) -> &str {
+    let displayed = found.split(is_link_end).next().unwrap_or_default();
     let is_foreign = |it: char| !it.is_ascii() && is_punctuation(it);
-    let trimmed = words.trim_end_matches(is_foreign);
+    let trimmed = displayed.trim_end_matches(is_foreign);
     if trimmed.len() == found.len() {
         return found;
     }

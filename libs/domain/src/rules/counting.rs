@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{emoji, links, mentions, weighted};
-use crate::rich_text::Shown;
+use crate::rich_text::DisplayText;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counting {
@@ -75,7 +75,7 @@ impl Unit {
     }
 
     /// The name of the unit for people, after a number.
-    pub(super) const fn words(self) -> &'static str {
+    pub(super) const fn noun(self) -> &'static str {
         match self {
             Self::Graphemes | Self::GraphemesOfUnicode15 | Self::CodePoints | Self::Weighted | Self::EmojiBytes => {
                 "characters"
@@ -145,7 +145,7 @@ impl Counting {
     pub fn length(self, text: &str) -> u64 {
         let text = &*self.unit.normalized(text);
         if self.short_links {
-            return self.unit.count(&Shown::new(text).text);
+            return self.unit.count(&DisplayText::new(text).text);
         }
         if self.url_length.is_none() && !self.short_mentions {
             return self.unit.count(text);
@@ -182,11 +182,11 @@ impl Counting {
     }
 
     /// A remark for users who count this text by hand: empty, or with a leading space.
-    pub(super) fn remark(self, text: &str) -> String {
+    pub(super) fn counting_note(self, text: &str) -> String {
         let text = &*self.unit.normalized(text);
         let link_remark = match self.url_length {
             Some(each) if !self.unit.links(text).is_empty() => Some(format!("each link counts as {each}")),
-            None if self.short_links && !Shown::new(text).links.is_empty() => {
+            None if self.short_links && !DisplayText::new(text).links.is_empty() => {
                 Some("links count as they are shown, shortened".to_owned())
             }
             _ => None,
@@ -324,8 +324,8 @@ mod tests {
             "see example.com/aaaaaaaaaaaa..., 日本".chars().count() as u64
         );
         assert_eq!(counting.length("example.com/without/a/scheme/counts/in/full"), 43);
-        assert_eq!(counting.remark(&long), " (links count as they are shown, shortened)");
-        assert_eq!(counting.remark("no link"), "");
+        assert_eq!(counting.counting_note(&long), " (links count as they are shown, shortened)");
+        assert_eq!(counting.counting_note("no link"), "");
     }
 
     #[test]

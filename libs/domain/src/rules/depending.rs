@@ -11,7 +11,7 @@ use crate::options::{OptionValue, Options};
 /// Rules that apply where an option has one of some values. They cannot have further conditions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConditionalRules {
-    pub when: When,
+    pub when: OptionCondition,
     /// In addition to the rules that always apply.
     #[serde(deserialize_with = "known")]
     pub rules: Vec<Rule>,
@@ -19,7 +19,7 @@ pub struct ConditionalRules {
 
 /// The condition of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct When {
+pub struct OptionCondition {
     /// The option's name.
     pub option: String,
     pub is: Vec<OptionValue>,
@@ -29,7 +29,7 @@ pub struct When {
     pub or_absent: bool,
 }
 
-impl When {
+impl OptionCondition {
     pub fn option<V: Into<OptionValue>>(name: impl Into<String>, is: impl IntoIterator<Item = V>) -> Self {
         Self { option: name.into(), is: is.into_iter().map(Into::into).collect(), or_absent: false }
     }
@@ -46,7 +46,7 @@ impl When {
     }
 
     /// The condition as a text after the platform's name.
-    pub(super) fn told<'a>(&'a self, options: &'a Options) -> impl fmt::Display + 'a {
+    pub(super) fn description<'a>(&'a self, options: &'a Options) -> impl fmt::Display + 'a {
         fmt::from_fn(|f| match options.get(&self.option) {
             None => write!(f, ", if {} is left out,", self.option),
             Some(OptionValue::Text(text)) => write!(f, ", if {} is {text},", self.option),

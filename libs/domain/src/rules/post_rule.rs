@@ -144,8 +144,8 @@ impl PostRule {
                 })
             }
             Self::MinText { min, counting } => {
-                let (length, units) = (counting.length(text), counting.unit.words());
-                let remark = || counting.remark(text);
+                let (length, units) = (counting.length(text), counting.unit.noun());
+                let remark = || counting.counting_note(text);
                 (length < (*min).into()).then(|| format!("needs at least {min} {units}{}; this has {length}", remark()))
             }
             Self::MaxTextWithMedia { max, counting } => {
@@ -187,8 +187,8 @@ fn max_violation(max: u32, actual: u64, noun: &str) -> Option<String> {
 }
 
 fn text_length_violation(max: u32, counting: Counting, text: &str, with: &str) -> Option<String> {
-    let (length, units) = (counting.length(text), counting.unit.words());
-    let remark = || counting.remark(text);
+    let (length, units) = (counting.length(text), counting.unit.noun());
+    let remark = || counting.counting_note(text);
     (u64::from(max) < length)
         .then(|| format!("accepts at most {max} {units} with {with}{}; this has {length}", remark()))
 }

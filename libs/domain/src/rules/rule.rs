@@ -8,7 +8,7 @@ use super::post_rule::{distinguishable_sizes, number};
 use super::{Counting, FileRule, PostRule};
 use crate::media::{Attachment, FileType, MimeType};
 use crate::options::Options;
-use crate::rich_text::Shown;
+use crate::rich_text::DisplayText;
 
 /// One rule of a platform for posts. GIFs count as images.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -185,16 +185,16 @@ impl Rule {
                 let warning = options.text("content_warning").filter(|_| counting.warnings).unwrap_or_default();
                 let length = counting.length(text) + counting.plain_length(warning);
                 let with = if warning.is_empty() { "" } else { ", the content warning included" };
-                let limit = || format!("{max} {}{}{with}", counting.unit.words(), counting.remark(text));
+                let limit = || format!("{max} {}{}{with}", counting.unit.noun(), counting.counting_note(text));
                 limit_violation(*max, length, limit)
             }
             Self::MaxTextBytes { max, short_links } => {
-                let length = if *short_links { Shown::new(text).text.len() } else { text.len() };
+                let length = if *short_links { DisplayText::new(text).text.len() } else { text.len() };
                 limit_violation(*max, length as u64, || number((*max).into(), "byte"))
             }
             Self::MaxContentWarning { max, counting } => {
                 let length = counting.length(options.text("content_warning").unwrap_or_default());
-                limit_violation(*max, length, || format!("{max} {} as a content warning", counting.unit.words()))
+                limit_violation(*max, length, || format!("{max} {} as a content warning", counting.unit.noun()))
             }
             Self::MaxMedia { max: 1 } => limit_violation(1, media.len() as u64, || "1 image or video".to_owned()),
             Self::MaxMedia { max } => {
@@ -249,7 +249,7 @@ fn long_alt_text_violations(max: u32, counting: Counting, of_videos: Option<u32>
     let alt_texts = alt_texts.filter_map(|(number, it): (usize, _)| Some((number, it.alt_text.as_ref()?.as_str())));
     let violation = |(number, alt_texts): (usize, &str)| {
         let (length, bytes) = (counting.length(alt_texts), alt_texts.len() as u64);
-        let units = counting.unit.words();
+        let units = counting.unit.noun();
         if u64::from(max) < length {
             return Some(format!(
                 "accepts {what} of at most {max} {units}; the alt text of file {number} has {length}"
@@ -268,7 +268,7 @@ fn short_alt_text_violations(min: u32, counting: Counting, media: &[Attachment])
             Some(_) => format!("the alt text of file {number} has {length}"),
             None => format!("file {number} has none"),
         };
-        let units = counting.unit.words();
+        let units = counting.unit.noun();
         (length < min.into()).then(|| format!("needs alt texts of at least {min} {units}; {}", actual()))
     };
     (1..).zip(media).filter_map(violation).collect()

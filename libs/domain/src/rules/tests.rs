@@ -284,10 +284,10 @@ fn unknown_rules_leave_the_connection_readable() {
 
 /// A reel needs one video, and is the default; a story has no video.
 fn depending() -> Rules {
-    let reel = When::option("kind", ["reel", "clip"]).or_absent();
+    let reel = OptionCondition::option("kind", ["reel", "clip"]).or_absent();
     Rules::new("Example", [Rule::max_text(5, Counting::code_points())])
         .with_rules_when(reel, [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::max_videos(1)])
-        .with_rules_when(When::option("quiet", [true]), [Rule::OfPost(PostRule::MaxHashtags { max: 0 })])
+        .with_rules_when(OptionCondition::option("quiet", [true]), [Rule::OfPost(PostRule::MaxHashtags { max: 0 })])
 }
 
 #[test]

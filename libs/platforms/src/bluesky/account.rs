@@ -49,7 +49,7 @@ pub(super) const MAX_IMAGE_BYTES: u64 = 20 << 20;
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Shown {
+pub(super) struct ProfileView {
     pub(super) display_name: Option<String>,
     pub(super) avatar: Option<String>,
 }
@@ -126,13 +126,13 @@ fn truncate(text: &str, max_bytes: usize) -> &str {
     &text[..end.unwrap_or_default()]
 }
 
-async fn from_appview(http: &HttpClients, appview: &Url, identity: &Identity) -> Option<Shown> {
+async fn from_appview(http: &HttpClients, appview: &Url, identity: &Identity) -> Option<ProfileView> {
     let request = http.request_known_host(Method::GET, address(appview, "app.bsky.actor.getProfile")).ok()?;
     let reply = Reply::to(request.query(&[("actor", identity.did.as_str())])).await.ok()?;
     reply.status.is_success().then(|| reply.json())?
 }
 
-async fn from_record(http: &HttpClients, identity: &Identity) -> Option<Shown> {
+async fn from_record(http: &HttpClients, identity: &Identity) -> Option<ProfileView> {
     let did = identity.did.as_str();
     let Record { value, .. } =
         repository::read(http, (&identity.pds, did), "app.bsky.actor.profile", "self").await.ok()?;
@@ -141,7 +141,7 @@ async fn from_record(http: &HttpClients, identity: &Identity) -> Option<Shown> {
         url.query_pairs_mut().append_pair("did", did).append_pair("cid", cid);
         url.into()
     });
-    Some(Shown { display_name: value["displayName"].as_str().map(str::to_owned), avatar })
+    Some(ProfileView { display_name: value["displayName"].as_str().map(str::to_owned), avatar })
 }
 
 /// The upload limit of a server, in bytes; `None` if the server does not state it.

@@ -83,14 +83,14 @@ pub(super) async fn sign_in(
     match (reply.status, reply.error().as_deref()) {
         (it, _) if it.is_success() => {}
         (_, Some("AuthFactorTokenRequired")) => return Err(wrong(OWN_PASSWORD)),
-        (_, Some("AccountTakedown")) => return Err(ConnectError::Refused(reply.words())),
+        (_, Some("AccountTakedown")) => return Err(ConnectError::Refused(reply.message())),
         (StatusCode::UNAUTHORIZED, Some(_)) => {
             return Err(wrong(
                 "This app password is not valid. Create a new one under Settings, Privacy and security, App passwords.",
             ));
         }
         (it, Some(_)) if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {
-            return Err(ConnectError::Refused(reply.words()));
+            return Err(ConnectError::Refused(reply.message()));
         }
         _ => return Err(ConnectError::Unreachable),
     }
@@ -140,8 +140,8 @@ fn refresh_error(reply: &Reply) -> RefreshError {
             ),
         )
         // The request contains only the token, so only the token can be invalid.
-        | (StatusCode::BAD_REQUEST, Some("InvalidRequest")) => RefreshError::Gone(reply.words()),
-        _ => RefreshError::Unreachable(reply.words()),
+        | (StatusCode::BAD_REQUEST, Some("InvalidRequest")) => RefreshError::Gone(reply.message()),
+        _ => RefreshError::Unreachable(reply.message()),
     }
 }
 

@@ -20,7 +20,7 @@ use super::oauth::{Authorization, Page, Tokens};
 use super::reply::ReplyError;
 use super::session::{Grant, Kind, Session};
 use super::signing_key::SigningKey;
-use super::typed::{Name, Typed};
+use super::typed::{Name, TypedAccount};
 use super::{account, app_password, client_key};
 use crate::account::{Account, Credentials};
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, FieldValues};
@@ -54,9 +54,9 @@ struct Flow {
 
 /// The server that was typed, or else the host of the handle.
 pub(super) fn named_host(values: &FieldValues) -> Option<String> {
-    Some(match Typed::parse(values.get(HANDLE)?.expose_secret())? {
-        Typed::Server(url) => host_and_port(&url).to_owned(),
-        Typed::Name(name) => name.as_str().to_owned(),
+    Some(match TypedAccount::parse(values.get(HANDLE)?.expose_secret())? {
+        TypedAccount::Server(url) => host_and_port(&url).to_owned(),
+        TypedAccount::Name(name) => name.as_str().to_owned(),
     })
 }
 
@@ -77,18 +77,20 @@ impl ConnectFlows<'_> {
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
-        let answer = |name| values.get(name).filter(|it| !it.expose_secret().trim().is_empty());
-        let typed = answer(HANDLE).and_then(|it| Typed::parse(it.expose_secret()));
+        let value = |name| values.get(name).filter(|it| !it.expose_secret().trim().is_empty());
+        let typed = value(HANDLE).and_then(|it| TypedAccount::parse(it.expose_secret()));
         let typed = typed.ok_or_else(|| handle("Type your full handle, such as alice.bsky.social."))?;
-        match (typed, answer(app_password::FIELD)) {
-            (Typed::Name(name), Some(password)) => self.sign_in(&name, password, now).await,
-            (Typed::Server(_), Some(_)) => Err(handle("An app password needs your handle, such as alice.bsky.social.")),
-            (Typed::Name(name), None) => {
+        match (typed, value(app_password::FIELD)) {
+            (TypedAccount::Name(name), Some(password)) => self.sign_in(&name, password, now).await,
+            (TypedAccount::Server(_), Some(_)) => {
+                Err(handle("An app password needs your handle, such as alice.bsky.social."))
+            }
+            (TypedAccount::Name(name), None) => {
                 let identity = self.directory.find(&name).await?;
                 let server = AuthorizationServer::for_pds(self.http, &identity.pds).await?;
                 self.redirect(server, Some(identity), Some(name.as_str()), request, now).await
             }
-            (Typed::Server(url), None) => {
+            (TypedAccount::Server(url), None) => {
                 // The URL is of a PDS, or of a server that only issues tokens for such servers.
                 let server = match AuthorizationServer::for_pds(self.http, &url).await {
                     Ok(server) => server,

@@ -14,7 +14,7 @@ mod tag;
 
 use std::collections::HashMap;
 
-use domain::rich_text::Shown;
+use domain::rich_text::DisplayText;
 use serde_json::{Value, json};
 
 pub(super) use self::facet::{Facet, Feature};
@@ -30,7 +30,7 @@ pub(super) struct RichText {
 
 impl RichText {
     pub(super) fn new(written: &str) -> Self {
-        let Shown { text, links } = Shown::new(written);
+        let DisplayText { text, links } = DisplayText::new(written);
         let links = links.into_iter().map(|it| Facet { range: it.range, leads_to: Feature::Link(it.uri) });
         let mut facets: Vec<Facet> = links.collect();
         for other in mention::find(&text).chain(tag::find(&text)).chain(cashtag::find(&text)) {

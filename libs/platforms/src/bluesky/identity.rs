@@ -3,7 +3,7 @@
 //! Facts: an account keeps its DID forever. A handle resolves to a DID, and is valid only if the
 //! document of that DID also names the handle. The document names the account's server, too.
 
-use egress::Refusal;
+use egress::EgressError;
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub(super) enum IdentityError {
     #[error("The DID document of this account cannot be read. Ask the operator of its server, or use another account.")]
     Unreadable,
     #[error("This service cannot call the account's server: {0}. Use an account on a publicly reachable server.")]
-    Blocked(Refusal),
+    Blocked(EgressError),
     /// No directory could be reached.
     #[error("the account could not be looked up")]
     Unreachable,
@@ -203,7 +203,10 @@ mod tests {
 
     #[test]
     fn refused_address_and_silent_server_are_distinguished() {
-        assert_eq!(identity_error(ReplyError::Refused(Refusal::NotPublic)), IdentityError::Blocked(Refusal::NotPublic));
+        assert_eq!(
+            identity_error(ReplyError::Refused(EgressError::NotPublic)),
+            IdentityError::Blocked(EgressError::NotPublic)
+        );
         assert_eq!(identity_error(ReplyError::Timeout), IdentityError::Unreachable);
     }
 

@@ -140,7 +140,7 @@ impl Authorization<'_> {
         form.extend(login_hint.map(|it| ("login_hint", it)));
         let reply = self.send(&server.pushed_authorization_request_endpoint, &form).await?;
         if is_scope_error(&reply) {
-            return Ok(Page::NotFor(reply.words()));
+            return Ok(Page::NotFor(reply.message()));
         }
         let pushed: Pushed = read_reply(&reply)?;
         if MAX_REQUEST_URI_BYTES < pushed.request_uri.len() {
@@ -178,8 +178,8 @@ impl Authorization<'_> {
         // Only this code is about the grant. `invalid_client` is about our document and its keys,
         // which may be unreachable for a moment.
         match reply.error().as_deref() {
-            Some("invalid_grant") => Err(RefreshError::Gone(reply.words())),
-            _ => Err(RefreshError::Unreachable(reply.words())),
+            Some("invalid_grant") => Err(RefreshError::Gone(reply.message())),
+            _ => Err(RefreshError::Unreachable(reply.message())),
         }
     }
 
@@ -221,7 +221,7 @@ impl Authorization<'_> {
 fn is_scope_error(reply: &Reply) -> bool {
     match reply.error().as_deref() {
         Some("invalid_scope") => true,
-        Some("invalid_client_metadata") => reply.words().to_lowercase().contains("unsupported scope"),
+        Some("invalid_client_metadata") => reply.message().to_lowercase().contains("unsupported scope"),
         _ => false,
     }
 }
@@ -231,7 +231,9 @@ fn is_scope_error(reply: &Reply) -> bool {
 fn read_reply<T: serde::de::DeserializeOwned>(reply: &Reply) -> Result<T, ConnectError> {
     match reply.status {
         it if it.is_success() => reply.json().ok_or(ConnectError::Unreachable),
-        it if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => Err(ConnectError::Refused(reply.words())),
+        it if it.is_client_error() && it != StatusCode::TOO_MANY_REQUESTS => {
+            Err(ConnectError::Refused(reply.message()))
+        }
         _ => Err(ConnectError::Unreachable),
     }
 }

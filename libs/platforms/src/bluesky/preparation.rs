@@ -19,9 +19,9 @@ use super::pds::Pds;
 use super::post_address::PostAddress;
 use super::record::{self, Post};
 use super::record_key::record_key;
-use super::video::{self, Begun, Sent, Upload, VideoJob, VideoService};
+use super::video::{self, Sent, Upload, UploadStart, VideoJob, VideoService};
 use super::{link_card, options, people, quote, upload};
-use crate::picture::{Look, PendingPicture, fitted};
+use crate::picture::{PendingPicture, PictureState, fitted};
 use crate::platform::{STEP_LIMIT, Step};
 use crate::publish_request::PublishRequest;
 
@@ -104,11 +104,11 @@ impl Preparation<'_> {
         let max_bytes = if is_of_bluesky(&self.pds.session.pds) { MAX_PICTURE_BYTES } else { 1_000_000 };
         let bounds = PictureBounds::new(max_bytes, MAX_PICTURE_SIDE);
         match fitted(request, file, bounds, progress.picture).await? {
-            Look::Again(awaited, at) => {
+            PictureState::Again(awaited, at) => {
                 progress.picture = Some(awaited);
                 Ok(at)
             }
-            Look::Ready((picture, size)) => {
+            PictureState::Ready((picture, size)) => {
                 let blob = upload::bytes(&self.pds, picture.mime_type, &picture.bytes).await?;
                 progress.picture = None;
                 progress.files.push(File { blob, size: Some(size) });
@@ -131,7 +131,7 @@ impl Preparation<'_> {
         };
         let service = VideoService { base, pds: &self.pds };
         if let Some(begun) = &progress.video {
-            return match begun.look(&service).await? {
+            return match begun.check(&service).await? {
                 video::Progress::Working(again_at) => Ok(again_at),
                 video::Progress::Done(blob) => {
                     progress.video = None;
@@ -143,8 +143,8 @@ impl Preparation<'_> {
         }
         let Some(upload) = &progress.upload else {
             match video::begin(&service, request, file).await? {
-                Begun::Whole(begun) => progress.video = Some(begun),
-                Begun::InParts(upload) => progress.upload = Some(upload),
+                UploadStart::Whole(begun) => progress.video = Some(begun),
+                UploadStart::InParts(upload) => progress.upload = Some(upload),
             }
             return Ok(request.now);
         };

@@ -1,6 +1,6 @@
 //! The adapter reads recorded responses of servers and responses from the tests of clients.
 
-use super::account::{Server, Shown};
+use super::account::{ProfileView, Server};
 use super::app_password;
 use super::authorization_server::{AuthorizationServer, ProtectedResource};
 use super::identity::{DidDocument, Resolved};
@@ -34,7 +34,7 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
             }
             "GET /did:plc:{id}" => assert!(recording.read::<DidDocument>().server().is_some(), "{name}"),
             "GET /xrpc/app.bsky.actor.getProfile" => {
-                let Shown { display_name, avatar } = recording.read();
+                let ProfileView { display_name, avatar } = recording.read();
                 assert!(display_name.is_some() && avatar.is_some(), "{name}");
             }
             "GET /.well-known/oauth-protected-resource" => {

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::delivery::AttemptError;
-use egress::{Egress, Refusal};
+use egress::{Egress, EgressError};
 use http::{HeaderMap, StatusCode};
 use reqwest::RequestBuilder;
 use serde::de::DeserializeOwned;
@@ -27,7 +27,7 @@ pub(super) struct Reply {
 pub(super) enum ReplyError {
     /// The address is not allowed to be called.
     #[error("this service may not call its server: {0}")]
-    Refused(#[from] Refusal),
+    Refused(#[from] EgressError),
     #[error(transparent)]
     NotNow(#[from] DependencyError),
     /// No connection: nothing was executed.
@@ -64,8 +64,8 @@ impl Reply {
     }
 
     /// The error message, for users.
-    pub(super) fn words(&self) -> String {
-        response::words_of(self.status, &self.body)
+    pub(super) fn message(&self) -> String {
+        response::message_from(self.status, &self.body)
     }
 
     pub(super) fn retry_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {

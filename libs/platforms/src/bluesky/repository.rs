@@ -38,6 +38,6 @@ pub(super) async fn read(
     match (reply.status, reply.error().as_deref()) {
         (StatusCode::OK, _) => reply.json().ok_or_else(|| unclear(&"its response is not valid")),
         (_, Some("RecordNotFound")) => Err(ReadError::Nothing),
-        _ => Err(ReadError::Unclear(reply.words())),
+        _ => Err(ReadError::Unclear(reply.message())),
     }
 }

@@ -154,8 +154,8 @@ async fn published_post_has_the_uri_of_its_record() {
         (format!("at://{DID}/app.bsky.feed.post/another"), false),
         ("x".repeat(100_000), false),
     ] {
-        let answer = json!({"uri": uri_in_response}).to_string();
-        let server = Router::new().route("/xrpc/com.atproto.repo.putRecord", post(|| async { answer }));
+        let response = json!({"uri": uri_in_response}).to_string();
+        let server = Router::new().route("/xrpc/com.atproto.repo.putRecord", post(|| async { response }));
         let fixture = Fixture::new(server).await;
         let post: record::Post = from_value(json!({"rkey": "3kabc", "record": {}})).unwrap();
 

@@ -12,7 +12,7 @@ pub(super) enum Name {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(super) enum TypedAccount {
     Name(Name),
     /// A server alone. The user chooses the account on its page.
     Server(Url),
@@ -35,7 +35,7 @@ impl Name {
     }
 }
 
-impl Typed {
+impl TypedAccount {
     /// `None` if the text is neither a name nor a server.
     pub(super) fn parse(raw: &str) -> Option<Self> {
         // A handle that was copied from a page may contain invisible text-direction marks.
@@ -69,7 +69,7 @@ mod tests {
             "\u{202a}@alice.bsky.social\u{202c}",
             "https://bsky.app/profile/alice.bsky.social",
         ] {
-            let Some(Typed::Name(name)) = Typed::parse(raw) else { panic!("{raw:?}") };
+            let Some(TypedAccount::Name(name)) = TypedAccount::parse(raw) else { panic!("{raw:?}") };
             assert_eq!(name, Name::Handle("alice.bsky.social".parse().unwrap()), "{raw:?}");
         }
     }
@@ -77,15 +77,18 @@ mod tests {
     #[test]
     fn did_and_server_url_are_accepted() {
         let did = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
-        assert_eq!(Typed::parse(did), Some(Typed::Name(Name::Did(did.parse().unwrap()))));
-        assert_eq!(Typed::parse("https://bsky.social"), Some(Typed::Server("https://bsky.social/".parse().unwrap())));
+        assert_eq!(TypedAccount::parse(did), Some(TypedAccount::Name(Name::Did(did.parse().unwrap()))));
+        assert_eq!(
+            TypedAccount::parse("https://bsky.social"),
+            Some(TypedAccount::Server("https://bsky.social/".parse().unwrap()))
+        );
     }
 
     #[test]
     fn other_text_is_not_a_name() {
         for raw in ["", "alice", "@", "alice@example.com", "alice.bsky.social/x", "https://example.com/a/b", "did:plc:"]
         {
-            assert_eq!(Typed::parse(raw), None, "{raw:?}");
+            assert_eq!(TypedAccount::parse(raw), None, "{raw:?}");
         }
     }
 }

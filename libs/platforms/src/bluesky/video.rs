@@ -29,7 +29,7 @@ use crate::kit::Effect;
 use crate::publish_request::PublishRequest;
 
 /// How an upload starts.
-pub(super) enum Begun {
+pub(super) enum UploadStart {
     /// The file is uploaded and processed.
     Whole(VideoJob),
     /// The file is uploaded in parts.
@@ -41,13 +41,13 @@ pub(super) async fn begin(
     service: &VideoService<'_>,
     request: &PublishRequest<'_>,
     file: &Attachment,
-) -> Result<Begun, AttemptError> {
+) -> Result<UploadStart, AttemptError> {
     limits::check(service, file.size_bytes).await?;
     let token = service.upload_token().await?;
     let name = format!("{}.{}", request.reference, file.mime_type.extension());
     match Upload::start(service, &token, file, &name).await? {
-        Some(upload) => Ok(Begun::InParts(upload)),
-        None => whole(service, request, file, &token, &name).await.map(Begun::Whole),
+        Some(upload) => Ok(UploadStart::InParts(upload)),
+        None => whole(service, request, file, &token, &name).await.map(UploadStart::Whole),
     }
 }
 

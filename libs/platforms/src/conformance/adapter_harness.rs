@@ -19,7 +19,7 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 use url::{Position, Url};
 
-pub use self::delivery::{Passage, Post, Shelf, Tunnel};
+pub use self::delivery::{DeliveryResult, Post, TestFiles, Tunnel};
 use super::fake_platform::{Decision, FakePlatform};
 use crate::account::{Account, Credentials};
 use crate::app::{AppSource, AppUnavailable};
@@ -99,13 +99,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
         Self::set_up(fake, settings, other_addresses, vault, clock)
     }
 
-    fn set_up(
-        fake: N,
-        settings: Value,
-        other_addresses: &[SocketAddr],
-        vault: Arc<dyn Vault>,
-        clock: Clock,
-    ) -> Self {
+    fn set_up(fake: N, settings: Value, other_addresses: &[SocketAddr], vault: Arc<dyn Vault>, clock: Clock) -> Self {
         let echoes_requests = fake.echo_requests();
         let settings = PlatformSettings::from([(fake.name().to_owned(), settings)]);
         let app = fake.app_credentials();

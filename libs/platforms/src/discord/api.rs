@@ -37,7 +37,7 @@ impl Api {
     }
 
     pub(super) async fn delete(&self, key: &Key, now: DateTime<Utc>) -> Result<(), CallError> {
-        self.call(Method::DELETE, key, now).effect(Effect::Private).done().await
+        self.call(Method::DELETE, key, now).effect(Effect::Private).expect_success().await
     }
 
     /// Makes a message public.

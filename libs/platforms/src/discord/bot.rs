@@ -227,7 +227,7 @@ impl Bot<'_> {
 
     pub(super) async fn leave(self, guild: Snowflake) -> Result<(), CallError> {
         let (call, credentials) = self.call(Method::DELETE, &["users", "@me", "guilds", &guild.to_string()]).await?;
-        self.checked(&credentials, call.effect(Effect::Private).done().await)
+        self.checked(&credentials, call.effect(Effect::Private).expect_success().await)
     }
 
     async fn get<T: DeserializeOwned>(self, path: &[&str], query: &[(&str, String)]) -> Result<T, CallError> {

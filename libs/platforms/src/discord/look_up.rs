@@ -12,11 +12,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::bot::{Bot, Channel, Listed, PAGE};
 use super::errors::UNKNOWN_MESSAGE;
 use super::message;
-use super::server::{Place, Server};
+use super::server::{Destination, Server};
 use super::snowflake::Snowflake;
 use crate::kit::CallError;
 use crate::publish_request::PublishRequest;
-use crate::recognition::{self, Found, PostMatch, Timeline};
+use crate::recognition::{self, PostMatch, Recognition, Timeline};
 
 /// The largest difference between our clock and Discord's.
 const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
@@ -31,10 +31,10 @@ const MAX_PAGES: usize = 5;
 pub(super) async fn look_up(
     bot: Bot<'_>,
     server: Server,
-    place: &Place<'_>,
+    place: &Destination<'_>,
     request: &PublishRequest<'_>,
     since: DateTime<Utc>,
-) -> Result<Found, CallError> {
+) -> Result<Recognition, CallError> {
     let (from, to) =
         (Snowflake::at(since - MAX_CLOCK_SKEW), Snowflake::at(request.called_at + LATEST + MAX_CLOCK_SKEW));
     let look = LookUp { bot, server, place, request, from, to, nonce: message::nonce(request) };
@@ -44,7 +44,7 @@ pub(super) async fn look_up(
     };
     let found = recognition::look_for(&seen, &[], request.claims, request.now).await?;
     Ok(match (found, seen.is_all) {
-        (Found::NotPublished, Err(why)) => Found::Pending { reason: why.to_owned() },
+        (Recognition::NotPublished, Err(why)) => Recognition::Pending { reason: why.to_owned() },
         (found, _) => found,
     })
 }
@@ -52,7 +52,7 @@ pub(super) async fn look_up(
 struct LookUp<'a> {
     bot: Bot<'a>,
     server: Server,
-    place: &'a Place<'a>,
+    place: &'a Destination<'a>,
     request: &'a PublishRequest<'a>,
     /// The ids that the call may have created are between these.
     from: Snowflake,

@@ -45,7 +45,7 @@ impl<'a> Message<'a> {
         }
         let feeding = async move {
             for (feed, attachment) in pending_files {
-                feed.bring(reader.open(attachment)).await;
+                feed.stream(reader.open(attachment)).await;
             }
         };
         (call.multipart(form), feeding.boxed())

@@ -11,11 +11,11 @@ use super::errors::{MISSING_PERMISSIONS, UNKNOWN_CHANNEL};
 use super::look_up::{link, look_up};
 use super::message;
 use super::rules::{AUTHOR, CHANNEL};
-use super::server::{self, Place, Server};
+use super::server::{self, Destination, Server};
 use crate::deadline::{Deadline, WITHIN};
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::publish_request::PublishRequest;
-use crate::recognition::Found;
+use crate::recognition::Recognition;
 use crate::transport_error::TransportError;
 
 /// A nonce "will be checked for uniqueness in the past few minutes": at least two. A message is no
@@ -58,7 +58,7 @@ async fn place<'a>(
     server: Server,
     request: &PublishRequest<'a>,
     deadline: &Deadline,
-) -> Result<Place<'a>, AttemptError> {
+) -> Result<Destination<'a>, AttemptError> {
     let refused = |reason: String| Err(AttemptError::Refused { reason });
     let Some(named) = server::named(request) else {
         return refused(format!("option {CHANNEL}: choose one of the listed channels"));
@@ -67,7 +67,7 @@ async fn place<'a>(
         return refused(format!("option {name}: a bot posts under its own name; leave this option out"));
     }
     match bot.channel(named).await {
-        Ok(channel) => Place::new(request, server, channel),
+        Ok(channel) => Destination::new(request, server, channel),
         Err(error) => Err(attempt_error(bot, server, error, deadline).await),
     }
 }
@@ -75,11 +75,11 @@ async fn place<'a>(
 async fn send(
     bot: Bot<'_>,
     server: Server,
-    place: &Place<'_>,
+    place: &Destination<'_>,
     request: &PublishRequest<'_>,
     deadline: &Deadline,
 ) -> Result<Published, CallError> {
-    let Place { channel: Channel { id: channel, .. }, title } = place;
+    let Destination { channel: Channel { id: channel, .. }, title } = place;
     let message = message::bot_message(request, &message::nonce(request), *title);
     let sending = async {
         match title {
@@ -142,7 +142,7 @@ pub(super) async fn resolve(
     // Without a channel, the call was never made.
     let Some(named) = server::named(request) else { return Resolution::NotPublished };
     let place = match bot.channel(named).await {
-        Ok(channel) => match Place::new(request, server, channel) {
+        Ok(channel) => match Destination::new(request, server, channel) {
             Ok(place) => place,
             Err(_) => return Resolution::NotPublished,
         },
@@ -155,13 +155,13 @@ pub(super) async fn resolve(
     let has_nonce = place.title.is_none();
     let is_known = |at: DateTime<Utc>| at < since + NONCE_LIFETIME;
     let reason = match looked.unwrap_or_else(late) {
-        Ok(Found::Public(published)) => return Resolution::Found(published),
-        Ok(Found::NotPublished) => return Resolution::NotFound,
-        Ok(Found::Candidate(_)) if has_nonce && is_known(request.now + A_STEP) => {
+        Ok(Recognition::Public(published)) => return Resolution::Found(published),
+        Ok(Recognition::NotPublished) => return Resolution::NotFound,
+        Ok(Recognition::Candidate(_)) if has_nonce && is_known(request.now + A_STEP) => {
             "the channel has a message like this one, and it is not known yet whether it is the same".to_owned()
         }
-        Ok(Found::Candidate(published)) => return Resolution::Candidate(published),
-        Ok(Found::Pending { reason }) => reason,
+        Ok(Recognition::Candidate(published)) => return Resolution::Candidate(published),
+        Ok(Recognition::Pending { reason }) => reason,
         Err(error) if is_access_error(&error) => return failed_look_up(bot, server, error, &deadline).await,
         Err(error) => error.message,
     };

@@ -3,7 +3,7 @@
 use super::api::Sent;
 use super::bot::{Channel, Guild, Listed};
 use super::snowflake::Snowflake;
-use super::webhook::{Given, Webhook};
+use super::webhook::{CreatedWebhook, Webhook};
 use crate::oauth2::Tokens;
 use crate::recording::Recording;
 
@@ -34,7 +34,7 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
             }
             "POST /oauth2/token" => {
                 let tokens: Tokens = recording.read();
-                let webhook = tokens.field("webhook").and_then(Given::read);
+                let webhook = tokens.field("webhook").and_then(CreatedWebhook::read);
                 let server = tokens.field("guild").and_then(|it| Snowflake::parse(it["id"].as_str()?));
                 assert!(webhook.is_some() != server.is_some(), "{name}: one of them was added");
             }

@@ -155,7 +155,7 @@ impl Kind {
 }
 
 /// The channel and title of a post.
-pub(super) struct Place<'a> {
+pub(super) struct Destination<'a> {
     pub(super) channel: Channel,
     /// The title of the post, in a forum.
     pub(super) title: Option<&'a str>,
@@ -166,7 +166,7 @@ pub(super) fn named(request: &PublishRequest<'_>) -> Option<Snowflake> {
     Snowflake::parse(request.options.text(CHANNEL)?.trim())
 }
 
-impl<'a> Place<'a> {
+impl<'a> Destination<'a> {
     /// Checks that the post can be published in the channel: the channel has to be in the connected
     /// server, because the bot is in others as well.
     pub(super) fn new(request: &PublishRequest<'a>, server: Server, channel: Channel) -> Result<Self, AttemptError> {

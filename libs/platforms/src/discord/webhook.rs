@@ -79,12 +79,12 @@ pub(super) struct Webhook {
 }
 
 /// A webhook that was created for us.
-pub(super) struct Given {
+pub(super) struct CreatedWebhook {
     pub(super) webhook: Webhook,
     pub(super) token: SecretString,
 }
 
-impl Given {
+impl CreatedWebhook {
     /// Parses the webhook that came with tokens; `None` if it cannot be called.
     pub(super) fn read(json: &Value) -> Option<Self> {
         let webhook = Webhook::deserialize(json).ok()?;
@@ -95,7 +95,7 @@ impl Given {
 
 /// What is stored of a webhook in addition to its token.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct StoredWebhook {
     id: Snowflake,
     /// The webhook's server.
     pub(super) guild: Option<Snowflake>,
@@ -119,16 +119,16 @@ impl Webhook {
             avatar: avatar.map(|it| format!("https://cdn.discordapp.com/avatars/{}/{it}.png", self.id)),
             profile_url: self.guild_id.map(|it| format!("https://discord.com/channels/{it}/{channel}")),
         };
-        let stored = json!(Kept { id: self.id, guild: self.guild_id, is_ours });
+        let stored = json!(StoredWebhook { id: self.id, guild: self.guild_id, is_ours });
         let extra = Some(stored.to_string().into());
         Some((profile, Credentials { extra, ..Credentials::new(token) }))
     }
 }
 
 /// The key in these credentials, and what is stored with it.
-pub(super) fn load(credentials: &Credentials) -> Result<(Key, Kept), AttemptError> {
+pub(super) fn load(credentials: &Credentials) -> Result<(Key, StoredWebhook), AttemptError> {
     let read = || {
-        let stored: Kept = serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()?;
+        let stored: StoredWebhook = serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()?;
         Some((Key::from_parts(stored.id, credentials.access_token.clone())?, stored))
     };
     read().ok_or_else(|| AttemptError::Unauthorized {
@@ -215,11 +215,12 @@ mod tests {
 
     #[test]
     fn webhook_made_for_us_has_its_token() {
-        let read = |token: &str| Given::read(&json!({"id": "7", "type": 1, "channel_id": "8", "token": token}));
+        let read =
+            |token: &str| CreatedWebhook::read(&json!({"id": "7", "type": 1, "channel_id": "8", "token": token}));
         assert_eq!(read(TOKEN).unwrap().token.expose_secret(), TOKEN);
         assert!(read("../../users/@me").is_none(), "it would lead elsewhere");
-        assert!(Given::read(&json!({"id": "7", "type": 1, "channel_id": "8"})).is_none());
-        assert!(Given::read(&json!({"id": 7, "type": 1, "token": TOKEN})).is_none());
+        assert!(CreatedWebhook::read(&json!({"id": "7", "type": 1, "channel_id": "8"})).is_none());
+        assert!(CreatedWebhook::read(&json!({"id": 7, "type": 1, "token": TOKEN})).is_none());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use domain::delivery::AttemptError;
 use domain::media::{Attachment, FileType, MimeType, PictureBounds, Ratio};
-use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
+use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules};
 
 use super::{FIRST_COMMENT, KIND, LINK, TITLE, VIDEO_TITLE};
 use crate::publish_request::PublishRequest;
@@ -88,6 +88,6 @@ pub(super) fn rules(may_comment: bool) -> Rules {
     story_rules.push(Rule::OfFiles(FileRule::MaxDuration { max: 60 }));
     story_rules.extend(vertical_video());
     Rules::new(TITLE, rules)
-        .with_rules_when(When::option(KIND, ["reel"]), reel_rules)
-        .with_rules_when(When::option(KIND, ["story"]), story_rules)
+        .with_rules_when(OptionCondition::option(KIND, ["reel"]), reel_rules)
+        .with_rules_when(OptionCondition::option(KIND, ["story"]), story_rules)
 }

@@ -45,7 +45,7 @@ pub(super) struct Post {
 }
 
 #[derive(Deserialize)]
-struct Story {
+struct ListedStory {
     post_id: GraphId,
     media_id: Option<String>,
     url: Option<String>,
@@ -186,7 +186,7 @@ pub(super) async fn story(
     let Some(photo) = progress.photos.first() else { return Ok(None) };
     let path = format!("/{}/stories", request.profile.account_id);
     let query = [("fields", "post_id,media_id,url"), ("limit", PAGE)];
-    let stories: Vec<Story> = List::all(&facebook.graph, Caller::for_request(request), &path, &query).await?;
+    let stories: Vec<ListedStory> = List::all(&facebook.graph, Caller::for_request(request), &path, &query).await?;
     let ours = stories.into_iter().find(|it| it.media_id.as_deref() == Some(photo.id.as_str()));
     Ok(ours.map(|it| Published::new(it.post_id, request.now).with_url(it.url)))
 }

@@ -20,7 +20,7 @@ use crate::caller::Caller;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::GraphId;
 use crate::multipart;
-use crate::picture::{self, Look, PendingPicture};
+use crate::picture::{self, PendingPicture, PictureState};
 use crate::platform::Step;
 use crate::publish_request::{MediaBytes, PublishRequest};
 
@@ -113,11 +113,11 @@ async fn photo(
         progress.picture.is_some() || file.mime_type == MimeType::Webp || BOUNDS.max_bytes < file.size_bytes;
     let (mime_type, length, bytes) = if is_to_fit {
         match picture::fitted(request, file, BOUNDS, progress.picture).await? {
-            Look::Again(awaited, at) => {
+            PictureState::Again(awaited, at) => {
                 progress.picture = Some(awaited);
                 return Ok(at);
             }
-            Look::Ready((picture, _)) => {
+            PictureState::Ready((picture, _)) => {
                 let length = picture.bytes.len() as u64;
                 (picture.mime_type, length, stream::iter([Ok(picture.bytes)]).boxed())
             }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::Facebook;
 use crate::caller::Caller;
 use crate::kit::CallError;
-use crate::meta::Answered;
+use crate::meta::WithUsage;
 use crate::response;
 
 #[derive(Debug, Default, Deserialize)]
@@ -55,9 +55,9 @@ impl Phase {
 }
 
 impl Status {
-    pub(super) async fn fetch(facebook: &Facebook, caller: Caller<'_>, id: &str) -> Result<Answered<Self>, CallError> {
+    pub(super) async fn fetch(facebook: &Facebook, caller: Caller<'_>, id: &str) -> Result<WithUsage<Self>, CallError> {
         let response = facebook.graph.get::<StatusResponse>(caller, &format!("/{id}"), &[("fields", "status")]).await?;
-        Ok(Answered { body: response.body.status, usage: response.usage })
+        Ok(WithUsage { body: response.body.status, usage: response.usage })
     }
 
     /// Whether all of its bytes have arrived.

@@ -20,7 +20,7 @@ use super::kind::Form;
 use super::status::Status;
 use crate::caller::Caller;
 use crate::kit::{CallError, Effect, ErrorKind};
-use crate::meta::{Answered, Graph, GraphId};
+use crate::meta::{Graph, GraphId, WithUsage};
 use crate::multipart;
 use crate::publish_request::PublishRequest;
 
@@ -40,13 +40,13 @@ pub(super) struct Video {
     pub(super) id: GraphId,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub(super) begun_at: DateTime<Utc>,
-    way: Way,
+    method: UploadMethod,
 }
 
 /// How the video is uploaded.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Way {
+enum UploadMethod {
     /// In parts: the next one is from `start` to `end`; none is left if these are equal.
     Parts {
         /// Id of the upload session.
@@ -64,7 +64,7 @@ enum Way {
 }
 
 #[derive(Deserialize)]
-struct Begun {
+struct UploadSession {
     video_id: GraphId,
     upload_session_id: Option<String>,
     upload_url: Option<Url>,
@@ -101,9 +101,11 @@ pub(super) async fn step(
         }
         return Ok(request.now);
     };
-    match &mut video.way {
-        Way::Parts { session, start, end } => upload_next_part(facebook, request, file, (session, start, end)).await,
-        Way::Address { url, there_at, is_ready } => {
+    match &mut video.method {
+        UploadMethod::Parts { session, start, end } => {
+            upload_next_part(facebook, request, file, (session, start, end)).await
+        }
+        UploadMethod::Address { url, there_at, is_ready } => {
             upload_to_url(facebook, request, (file, video.id.as_str()), (url, there_at, is_ready)).await
         }
     }
@@ -111,17 +113,17 @@ pub(super) async fn step(
 
 impl Video {
     pub(super) fn is_ready(&self) -> bool {
-        match &self.way {
-            Way::Parts { start, end, .. } => start == end,
-            Way::Address { is_ready, .. } => *is_ready,
+        match &self.method {
+            UploadMethod::Parts { start, end, .. } => start == end,
+            UploadMethod::Address { is_ready, .. } => *is_ready,
         }
     }
 
     /// The parameter that names the video in the publish call.
     pub(super) fn name(&self) -> (&'static str, &str) {
-        match &self.way {
-            Way::Parts { session, .. } => ("upload_session_id", session),
-            Way::Address { .. } => ("video_id", self.id.as_str()),
+        match &self.method {
+            UploadMethod::Parts { session, .. } => ("upload_session_id", session),
+            UploadMethod::Address { .. } => ("video_id", self.id.as_str()),
         }
     }
 }
@@ -147,19 +149,21 @@ async fn start_upload(
     let (graph, path) = edge(facebook, request, form);
     let is_chunked = matches!(form, Form::Video(_));
     let fields: &[(&str, &str)] = if is_chunked { &[start, ("file_size", &size)] } else { &[start] };
-    let Answered { body: begun, .. } =
-        graph.post::<Begun>(Effect::Private, Caller::for_request(request), &path, fields, PART).await?;
-    let Begun { video_id: id, upload_session_id, upload_url, next } = begun;
-    let way = match (upload_session_id, upload_url) {
+    let WithUsage { body: begun, .. } =
+        graph.post::<UploadSession>(Effect::Private, Caller::for_request(request), &path, fields, PART).await?;
+    let UploadSession { video_id: id, upload_session_id, upload_url, next } = begun;
+    let method = match (upload_session_id, upload_url) {
         (Some(session), _) if is_chunked => {
             let next = next.and_then(|it| it.read(file.size_bytes));
             let (start, end) = next.filter(|(start, _)| *start == 0).ok_or_else(unreadable)?;
-            Way::Parts { session, start, end }
+            UploadMethod::Parts { session, start, end }
         }
-        (_, Some(url)) if !is_chunked => Way::Address { url: graph.upload_url(url)?, there_at: None, is_ready: false },
+        (_, Some(url)) if !is_chunked => {
+            UploadMethod::Address { url: graph.upload_url(url)?, there_at: None, is_ready: false }
+        }
         _ => return Err(unreadable()),
     };
-    Ok(Video { id, begun_at: request.now, way })
+    Ok(Video { id, begun_at: request.now, method })
 }
 
 async fn upload_next_part(
@@ -215,7 +219,7 @@ async fn upload_to_url(
     (url, there_at, is_ready): (&Url, &mut Option<DateTime<Utc>>, &mut bool),
 ) -> Result<DateTime<Utc>, AttemptError> {
     let caller = Caller::for_request(request);
-    let Answered { body: status, usage } = match Status::fetch(facebook, caller, id).await {
+    let WithUsage { body: status, usage } = match Status::fetch(facebook, caller, id).await {
         Ok(answered) => answered,
         // A video that Meta does not show is lost. The next video shows whether the Page is lost,
         // too.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::options::{
     BORDERS, COLLABORATORS, COVER, FIT, KIND, LOCATION, MAX_SIDE, NARROWEST, SHARE_TO_FEED, STORY, USER_TAGS, WIDEST,
 };
-use super::tag::{Places, Tag};
+use super::tag::{Tag, TagPosition};
 use crate::meta::{Form, listed};
 use crate::publish_request::PublishRequest;
 
@@ -26,7 +26,7 @@ pub(super) fn fields(request: &PublishRequest<'_>, form: Form<'_>) -> Fields {
         Form::Text => vec![("caption", request.text.to_owned())],
         Form::Single(file, url) if is_story(request) => {
             let mut fields = vec![("media_type", "STORIES".to_owned()), source(file, url)];
-            fields.extend(tags(request, Places::Possible));
+            fields.extend(tags(request, TagPosition::Possible));
             fields
         }
         Form::Single(file, url) => {
@@ -34,13 +34,13 @@ pub(super) fn fields(request: &PublishRequest<'_>, form: Form<'_>) -> Fields {
             match file.mime_type.file_type() {
                 FileType::Image => {
                     fields.extend(alt_text_field(file));
-                    fields.extend(tags(request, Places::Needed));
+                    fields.extend(tags(request, TagPosition::Needed));
                 }
                 FileType::Video => {
                     fields.push(("media_type", "REELS".to_owned()));
                     fields.extend(request.options.number(COVER).map(|it| ("thumb_offset", it.to_string())));
                     fields.push(("share_to_feed", request.options.flag(SHARE_TO_FEED).unwrap_or(true).to_string()));
-                    fields.extend(tags(request, Places::None));
+                    fields.extend(tags(request, TagPosition::None));
                 }
             }
             fields.extend(post_fields(request));
@@ -52,11 +52,11 @@ pub(super) fn fields(request: &PublishRequest<'_>, form: Form<'_>) -> Fields {
             match file.mime_type.file_type() {
                 FileType::Image => {
                     fields.extend(alt_text_field(file));
-                    fields.extend(is_tagged.then(|| tags(request, Places::Needed)).flatten());
+                    fields.extend(is_tagged.then(|| tags(request, TagPosition::Needed)).flatten());
                 }
                 FileType::Video => {
                     fields.push(("media_type", "VIDEO".to_owned()));
-                    fields.extend(is_tagged.then(|| tags(request, Places::None)).flatten());
+                    fields.extend(is_tagged.then(|| tags(request, TagPosition::None)).flatten());
                 }
             }
             fields
@@ -109,7 +109,7 @@ fn first_taggable_file<'a>(request: &PublishRequest<'a>) -> Option<&'a Attachmen
     picture.or(request.media.first())
 }
 
-fn tags(request: &PublishRequest<'_>, places: Places) -> Option<(&'static str, String)> {
+fn tags(request: &PublishRequest<'_>, places: TagPosition) -> Option<(&'static str, String)> {
     let tags: Vec<Value> =
         request.options.list(USER_TAGS).iter().filter_map(|it| Some(Tag::read(it)?.json(places))).collect();
     (!tags.is_empty()).then(|| ("user_tags", Value::from(tags).to_string()))

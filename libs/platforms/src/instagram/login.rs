@@ -195,7 +195,7 @@ impl Login {
     }
 
     /// The current account info; `None` if it cannot be an account.
-    pub(super) async fn about(
+    pub(super) async fn account_details(
         &self,
         caller: Caller<'_>,
         profile: &AccountInfo,

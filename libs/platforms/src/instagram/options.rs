@@ -2,7 +2,7 @@
 
 use domain::media::{MAX_FETCHED_PICTURE_BYTES, MimeType, Ratio, VideoCodec};
 use domain::options::{OptionKind, OptionSpec, TextForm};
-use domain::rules::{Counting, FileRule, PostRule, Rule, Rules, When};
+use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules};
 
 use super::TITLE;
 use super::tag::Tag;
@@ -146,8 +146,11 @@ pub(super) fn rules() -> Rules {
         Rule::OfPost(PostRule::VideoOptions { options: names(&[COVER, SHARE_TO_FEED]) }),
     ];
     Rules::new(TITLE, common_rules)
-        .with_rules_when(When::option(KIND, [POST, REEL]).or_absent(), shown)
-        .with_rules_when(When::option(KIND, [POST]).or_absent(), post_rules)
-        .with_rules_when(When::option(KIND, [REEL]), [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::max_media(1)])
-        .with_rules_when(When::option(KIND, [STORY]), story_rules)
+        .with_rules_when(OptionCondition::option(KIND, [POST, REEL]).or_absent(), shown)
+        .with_rules_when(OptionCondition::option(KIND, [POST]).or_absent(), post_rules)
+        .with_rules_when(
+            OptionCondition::option(KIND, [REEL]),
+            [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::max_media(1)],
+        )
+        .with_rules_when(OptionCondition::option(KIND, [STORY]), story_rules)
 }

@@ -11,7 +11,7 @@ pub(super) struct Tag<'a> {
 
 /// Whether the call expects positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Places {
+pub(super) enum TagPosition {
     /// Required: in a picture.
     Needed,
     /// Optional: in a story.
@@ -37,11 +37,11 @@ impl<'a> Tag<'a> {
     }
 
     /// The tag as a parameter of the call.
-    pub(super) fn json(&self, positions: Places) -> Value {
+    pub(super) fn json(&self, positions: TagPosition) -> Value {
         let at = match positions {
-            Places::Needed => Some(self.at.unwrap_or(MIDDLE)),
-            Places::Possible => self.at,
-            Places::None => None,
+            TagPosition::Needed => Some(self.at.unwrap_or(MIDDLE)),
+            TagPosition::Possible => self.at,
+            TagPosition::None => None,
         };
         match at {
             Some((x, y)) => json!({ "username": self.name, "x": x, "y": y }),
@@ -68,12 +68,12 @@ mod tests {
     fn tag_has_a_name_and_an_optional_position() {
         let json_for = |written, places| Some(Tag::read(written)?.json(places));
         let (plain, placed) = ("keeper_ada", "keeper.bo 0.25 1");
-        assert_eq!(json_for(plain, Places::Needed), Some(json!({ "username": "keeper_ada", "x": 0.5, "y": 0.5 })));
-        assert_eq!(json_for(plain, Places::Possible), Some(json!({ "username": "keeper_ada" })));
-        for places in [Places::Needed, Places::Possible] {
+        assert_eq!(json_for(plain, TagPosition::Needed), Some(json!({ "username": "keeper_ada", "x": 0.5, "y": 0.5 })));
+        assert_eq!(json_for(plain, TagPosition::Possible), Some(json!({ "username": "keeper_ada" })));
+        for places in [TagPosition::Needed, TagPosition::Possible] {
             assert_eq!(json_for(placed, places), Some(json!({ "username": "keeper.bo", "x": 0.25, "y": 1.0 })));
         }
-        assert_eq!(json_for(placed, Places::None), Some(json!({ "username": "keeper.bo" })));
+        assert_eq!(json_for(placed, TagPosition::None), Some(json!({ "username": "keeper.bo" })));
         for no in
             ["", "@ada", "ada 0.5", "ada 0.5 1.5", "ada 0.5 -0", "ada 0.5 0.5 0.5", "ada  0.5", "ada 1e-1 0", "a b c"]
         {

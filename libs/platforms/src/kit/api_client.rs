@@ -29,7 +29,7 @@ const MAX_RESPONSE_BYTES: usize = 256 * 1024;
 pub(crate) struct ApiClient {
     http: HttpClients,
     base_url: Url,
-    reach: Reach,
+    reach: HostOrigin,
     errors: &'static ErrorTable,
     upload_hosts: &'static [&'static str],
     headers: HeaderMap,
@@ -37,7 +37,7 @@ pub(crate) struct ApiClient {
 
 /// How the host is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum HostOrigin {
     /// It is in the code or in the settings of the deployment.
     Known,
     /// A user named it: no address inside our network is called.
@@ -87,12 +87,12 @@ impl<'a> Auth<'a> {
 impl ApiClient {
     /// A host in the code or in the settings.
     pub(crate) fn known(http: HttpClients, base_url: Url, errors: &'static ErrorTable) -> Self {
-        Self { http, base_url, reach: Reach::Known, errors, upload_hosts: &[], headers: HeaderMap::new() }
+        Self { http, base_url, reach: HostOrigin::Known, errors, upload_hosts: &[], headers: HeaderMap::new() }
     }
 
     /// A host that a user named.
     pub(crate) fn named(http: HttpClients, base_url: Url, errors: &'static ErrorTable) -> Self {
-        Self { reach: Reach::Named, ..Self::known(http, base_url, errors) }
+        Self { reach: HostOrigin::Named, ..Self::known(http, base_url, errors) }
     }
 
     /// Further hosts that upload URLs of responses may have. A leading dot stands for all hosts below.
@@ -168,8 +168,8 @@ impl ApiClient {
     pub(crate) fn call_url(&self, auth: Auth<'_>, method: Method, url: Url) -> Call {
         let is_get = method == Method::GET;
         let request = match self.reach {
-            Reach::Known => self.http.request_known_host(method, url).map_err(CallError::from),
-            Reach::Named => self.http.request_named_host(method, url).map_err(CallError::from),
+            HostOrigin::Known => self.http.request_known_host(method, url).map_err(CallError::from),
+            HostOrigin::Named => self.http.request_named_host(method, url).map_err(CallError::from),
         };
         let request = request.map(|it| {
             let it = it.headers(self.headers.clone());
@@ -314,7 +314,7 @@ impl Call {
 
     /// Sends the call, and ignores the body of a success, which may be empty. HTML is an error: it
     /// comes from an intermediary.
-    pub(crate) async fn done(self) -> Result<(), CallError> {
+    pub(crate) async fn expect_success(self) -> Result<(), CallError> {
         let context = self.context;
         let response = self.response().await?;
         if is_page(&response.body) { Err(context.unreadable()) } else { Ok(()) }

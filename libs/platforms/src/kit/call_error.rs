@@ -5,7 +5,7 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 pub(crate) use domain::attempt::ErrorKind;
 use domain::delivery::{AttemptError, Resolution};
-use egress::Refusal;
+use egress::EgressError;
 use http::StatusCode;
 use serde_json::Value;
 
@@ -93,7 +93,7 @@ impl CallError {
     pub(crate) fn from_transport(error: impl Into<TransportError>, effect: Effect, title: &str) -> Self {
         let error = error.into();
         let kind = if error.is_unsent() { ErrorKind::NotSent } else { ErrorKind::NoResponse };
-        Self::new(kind, effect, error.words(title))
+        Self::new(kind, effect, error.message(title))
     }
 
     /// For a publish call: whether an earlier one of the same post had an unknown outcome.
@@ -216,8 +216,8 @@ impl From<MediaReadError> for CallError {
     }
 }
 
-impl From<Refusal> for CallError {
-    fn from(refusal: Refusal) -> Self {
+impl From<EgressError> for CallError {
+    fn from(refusal: EgressError) -> Self {
         Self::new(ErrorKind::NotSent, Effect::Read, refusal.to_string())
     }
 }

@@ -72,7 +72,7 @@ impl<A: OAuthAdapter> Platform for A {
         self.oauth().refresh(old, now).await
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         profile: &AccountInfo,
         credentials: &Credentials,

@@ -16,7 +16,7 @@ use self::upload::Progressed;
 pub(crate) use self::upload::{File, MediaSource, Part, UploadState, UploadStep};
 use super::call_error::{CallError, Effect, ErrorKind};
 use crate::deadline;
-use crate::picture::{self, Look, PendingPicture, Source};
+use crate::picture::{self, PendingPicture, PictureState, Source};
 use crate::platform::{FollowUp, Followed, Platform, Publish, Step};
 use crate::publish_request::PublishRequest;
 use crate::recognition::{PostMatch, TimelineSnapshot};
@@ -256,7 +256,7 @@ impl<A: PublishAdapter> Publish for A {
             };
             look_up::resolve(self, request, &prepared, progress.snapshot.as_ref(), since).await
         };
-        deadline::look(A::TITLE, request, looked_up).await
+        deadline::look_up(A::TITLE, request, looked_up).await
     }
 
     fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
@@ -377,16 +377,16 @@ async fn file_step<A: PublishAdapter>(
     match (media_source, bounds) {
         (MediaSource::PublicUrl(bounds), _) => {
             match picture::source(request, attachment, bounds, progress.picture).await? {
-                Look::Ready(ready) => source = Some(ready),
-                Look::Again(pending, at) => {
+                PictureState::Ready(ready) => source = Some(ready),
+                PictureState::Again(pending, at) => {
                     progress.picture = Some(pending);
                     return Ok(Some(at));
                 }
             }
         }
         (_, Some(bounds)) => match picture::fitted(request, attachment, bounds, progress.picture).await? {
-            Look::Ready((picture, _)) => fitted = Some(picture),
-            Look::Again(pending, at) => {
+            PictureState::Ready((picture, _)) => fitted = Some(picture),
+            PictureState::Again(pending, at) => {
                 progress.picture = Some(pending);
                 return Ok(Some(at));
             }

@@ -122,7 +122,7 @@ impl Api {
     ) -> Result<(), CallError> {
         let body = json!({ "actor": actor, "object": post, "message": { "text": text } });
         let call = self.rest(auth, Method::POST, &format!("socialActions/{}/comments", encoded(post)));
-        let commented = call.effect(Effect::Public).json(&body).timeout(PUBLISH).done().await;
+        let commented = call.effect(Effect::Public).json(&body).timeout(PUBLISH).expect_success().await;
         commented.map_err(errors::for_follow_up)
     }
 
@@ -138,7 +138,7 @@ impl Api {
         let call = self.private(auth, owner, "images?action=initializeUpload").json(&body);
         let Action { value: ImageUpload { upload_url, image } } = call.read().await?;
         let upload = self.client.upload_to(auth, Method::PUT, upload_url).octets(contents.0, contents.1);
-        upload.errors(&errors::UPLOAD_URL_ERRORS).timeout(timeout).done().await?;
+        upload.errors(&errors::UPLOAD_URL_ERRORS).timeout(timeout).expect_success().await?;
         self.urn(image)
     }
 

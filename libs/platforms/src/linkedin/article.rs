@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::media::MimeType;
-use domain::rich_text::Shown;
+use domain::rich_text::DisplayText;
 use futures::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -37,7 +37,7 @@ pub(super) struct Article {
 pub(super) async fn find(api: &Api, request: &PublishRequest<'_>) -> Option<Article> {
     let named = request.options.text(LINK).map(str::to_owned);
     let is_named = named.is_some();
-    let first = || Shown::new(request.text).links.into_iter().next().map(|it| it.uri);
+    let first = || DisplayText::new(request.text).links.into_iter().next().map(|it| it.uri);
     let wants = request.options.flag(LINK_PREVIEW) != Some(false);
     let source = named.or_else(|| first().filter(|_| wants))?;
     let card = LinkCard::fetch(&api.http, &source).await;

@@ -33,7 +33,7 @@ struct Role {
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct OrganizationList {
     results: BTreeMap<String, Organization>,
 }
 
@@ -75,7 +75,7 @@ async fn fetch_pages(api: &Api, auth: Auth<'_>, numbers: &[u64]) -> Result<Vec<A
     let ids: Vec<_> = numbers.iter().map(u64::to_string).collect();
     // The brackets and commas of a list are not encoded.
     let path = format!("organizations?ids=List({})", ids.join(","));
-    let Found { mut results } = api.get(auth, &path).read().await?;
+    let OrganizationList { mut results } = api.get(auth, &path).read().await?;
     Ok(ids.iter().filter_map(|id| Some(profile(id, results.remove(id)?))).collect())
 }
 

@@ -124,7 +124,7 @@ pub(super) async fn finish(
     } });
     let call =
         api.private(Auth::post(request), &request.profile.account_id, "videos?action=finalizeUpload").json(&body);
-    if let Err(error) = call.done().await.map_err(for_video)
+    if let Err(error) = call.expect_success().await.map_err(for_video)
         && (error.kind != ErrorKind::InvalidPost || read(api, request, state).await?.status == WAITING_UPLOAD)
     {
         return Err(error);

@@ -5,7 +5,7 @@ use secrecy::ExposeSecret;
 
 use super::errors::may_be_unknown_app;
 use super::grant::{DIALECT, Grant, Memory};
-use super::server::{self, Server, Typed};
+use super::server::{self, Server, TypedServer};
 use super::{Mastodon, account, instance};
 use crate::account::{Account, Credentials};
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues};
@@ -24,7 +24,7 @@ impl Connect for Mastodon {
     }
 
     fn named_host(&self, values: &FieldValues) -> Option<String> {
-        let typed = Typed::parse(values.get(server::FIELD)?.expose_secret()).ok()?;
+        let typed = TypedServer::parse(values.get(server::FIELD)?.expose_secret()).ok()?;
         Some(typed.server.name().to_owned())
     }
 
@@ -35,7 +35,7 @@ impl Connect for Mastodon {
         _now: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
         let typed = values.get(server::FIELD).map_or("", |it| it.expose_secret());
-        let found = self.api.discover(&Typed::parse(typed)?).await?;
+        let found = self.api.discover(&TypedServer::parse(typed)?).await?;
         let urls = request.urls.for_server(found.server.origin());
         let request = AuthorizationRequest { urls, ..request.clone() };
         let grant = self.apps.at(&found, &request).await?;

@@ -208,23 +208,26 @@ mod tests {
             ("0.19.1+git-5b0b3b9", 1500),
             ("4.7.0 (compatible; Other 5.0)", 1500),
         ] {
-            let told = rules(json!({"version": version})).rules;
-            assert!(told.contains(&Rule::max_alt_text(longest, Counting::code_points())), "{version}: {told:?}");
+            let account_rules = rules(json!({"version": version})).rules;
+            assert!(
+                account_rules.contains(&Rule::max_alt_text(longest, Counting::code_points())),
+                "{version}: {account_rules:?}"
+            );
         }
     }
 
     #[test]
     fn text_is_counted_as_its_mastodon_version_does() {
         let current = Counting::graphemes().url(23).short_mentions().with_warnings();
-        let told = rules(json!({"version": "4.6.1+glitch"}));
-        assert_eq!(told.rules[0], Rule::max_text(500, current));
+        let account_rules = rules(json!({"version": "4.6.1+glitch"}));
+        assert_eq!(account_rules.rules[0], Rule::max_text(500, current));
         let usual = stock_rules().rules;
-        assert_eq!(told.rules[1..told.rules.len() - 4], usual[1..usual.len() - 4]);
+        assert_eq!(account_rules.rules[1..account_rules.rules.len() - 4], usual[1..usual.len() - 4]);
     }
 
     #[test]
     fn gotosocial_counts_code_points_and_mixes() {
-        let told = rules(json!({
+        let account_rules = rules(json!({
             "version": "0.19.1+git-5b0b3b9",
             "configuration": {
                 "statuses": {"max_characters": 5000, "max_media_attachments": 6, "characters_reserved_per_url": 25},
@@ -236,9 +239,9 @@ mod tests {
             },
         }));
 
-        assert_eq!(told.title, "GoToSocial");
+        assert_eq!(account_rules.title, "GoToSocial");
         assert_eq!(
-            told.rules,
+            account_rules.rules,
             [
                 Rule::max_text(5000, Counting::code_points().with_warnings()),
                 Rule::max_media(6),
@@ -253,13 +256,13 @@ mod tests {
 
     #[test]
     fn limits_are_read_by_their_pleroma_names() {
-        let told = rules(json!({
+        let account_rules = rules(json!({
             "version": "2.7.2 (compatible; Pleroma 2.5.5)", "max_toot_chars": 5000, "upload_limit": 16_000_000,
         }));
 
-        assert_eq!(told.title, "Pleroma");
+        assert_eq!(account_rules.title, "Pleroma");
         assert_eq!(
-            told.rules,
+            account_rules.rules,
             [
                 Rule::max_text(5000, Counting::graphemes_of_unicode_15().with_warnings()),
                 Rule::mime_types(MimeType::ALL),
@@ -272,7 +275,7 @@ mod tests {
 
     #[test]
     fn pixelfed_needs_a_picture() {
-        let told = rules(json!({
+        let account_rules = rules(json!({
             "version": "3.5.3 (compatible; Pixelfed 0.12.3)",
             "configuration": {
                 "statuses": {"max_characters": 500, "max_media_attachments": 10},
@@ -280,13 +283,15 @@ mod tests {
             },
         }));
 
-        assert_eq!(told.title, "Pixelfed");
+        assert_eq!(account_rules.title, "Pixelfed");
         // The warning is not part of the text there, and has its own limit.
-        assert_eq!(told.rules[0], Rule::max_text(500, Counting::code_points()));
-        assert_eq!(told.rules[1], Rule::max_content_warning(140, Counting::code_points()));
-        assert!(told.rules.contains(&Rule::MediaRequired) && told.rules.contains(&Rule::NotMixed));
-        assert!(told.rules.contains(&Rule::max_media(10)) && !told.rules.contains(&Rule::max_videos(1)));
-        assert!(told.rules.contains(&Rule::mime_types([MimeType::Jpeg, MimeType::Png])));
+        assert_eq!(account_rules.rules[0], Rule::max_text(500, Counting::code_points()));
+        assert_eq!(account_rules.rules[1], Rule::max_content_warning(140, Counting::code_points()));
+        assert!(account_rules.rules.contains(&Rule::MediaRequired) && account_rules.rules.contains(&Rule::NotMixed));
+        assert!(
+            account_rules.rules.contains(&Rule::max_media(10)) && !account_rules.rules.contains(&Rule::max_videos(1))
+        );
+        assert!(account_rules.rules.contains(&Rule::mime_types([MimeType::Jpeg, MimeType::Png])));
     }
 
     #[test]
@@ -321,11 +326,11 @@ mod tests {
 
     #[test]
     fn invalid_numbers_are_ignored() {
-        let told = rules(json!({
+        let account_rules = rules(json!({
             "version": "4.5.2",
             "configuration": {"statuses": {"max_characters": "many"}, "media_attachments": {"supported_mime_types": []}},
         }));
-        assert_eq!(told, rules(json!({"version": "4.5.2"})));
+        assert_eq!(account_rules, rules(json!({"version": "4.5.2"})));
         let huge = rules(json!({"version": "4.5.2", "configuration": {"statuses": {"max_characters": u64::MAX}}}));
         assert!(matches!(huge.rules[0], Rule::MaxText { max: 65_000, .. }), "no more than reaches us");
     }

@@ -10,7 +10,7 @@ use super::preparation::Progress;
 use crate::deadline::Deadline;
 use crate::kit::{CallError, ErrorKind};
 use crate::publish_request::PublishRequest;
-use crate::recognition::{self, Found, PostMatch, Timeline, TimelineSnapshot};
+use crate::recognition::{self, PostMatch, Recognition, Timeline, TimelineSnapshot};
 
 /// Why the listing could not be read.
 #[derive(Debug)]
@@ -51,11 +51,11 @@ pub(super) struct StatusTimeline<'a> {
 
 impl StatusTimeline<'_> {
     /// Looks for the status among those listed after `before`.
-    pub(super) async fn look_up(&self) -> Result<Found, ListingError> {
+    pub(super) async fn look_up(&self) -> Result<Recognition, ListingError> {
         let before = match &self.progress.before {
             Some(TimelineSnapshot::Showed(ids)) if account::id_on_server(self.request.profile).is_some() => ids,
             Some(_) => return Err(ListingError::Forbidden),
-            None => return Ok(Found::Pending { reason: "the account's earlier posts were not read".to_owned() }),
+            None => return Ok(Recognition::Pending { reason: "the account's earlier posts were not read".to_owned() }),
         };
         Ok(recognition::look_for(self, before, self.request.claims, self.watch.now()).await?)
     }

@@ -81,7 +81,7 @@ impl Preparation<'_> {
             (None, Some(next)) => self.upload(progress, next).await,
             (Some(Processing { id, looks }), Some(_)) => {
                 let (id, looks) = (id.clone(), *looks);
-                self.look(progress, id, looks).await
+                self.check(progress, id, looks).await
             }
         }
     }
@@ -117,7 +117,7 @@ impl Preparation<'_> {
         }
     }
 
-    async fn look(&self, mut progress: Progress, id: String, looks: u32) -> Result<Step, AttemptError> {
+    async fn check(&self, mut progress: Progress, id: String, looks: u32) -> Result<Step, AttemptError> {
         let Self { api, grant, request } = *self;
         match api.medium(grant, &request.credentials.access_token, &id, request.now).await {
             Ok(Medium::Ready(file)) => Ok(progress.with(file).continue_with_next_file(request)),

@@ -17,7 +17,7 @@ use crate::deadline::Deadline;
 use crate::kit::{CallError, ErrorKind};
 use crate::platform::{Publish, STEP_LIMIT, Step};
 use crate::publish_request::PublishRequest;
-use crate::recognition::{Found, Listed};
+use crate::recognition::{Listed, Recognition};
 use crate::transport_error::TransportError;
 
 /// How long a cut-off publish call may still take effect: servers and the proxies in front of them
@@ -50,7 +50,7 @@ impl Publish for Mastodon {
         let preparation = Preparation { api: &self.api, grant: &grant, request };
         let step = Deadline::begin(request.now).within(STEP_LIMIT, preparation.step()).await;
         step.unwrap_or_else(|| {
-            Err(AttemptError::RetryLater { retry_at: None, reason: TransportError::Late.words(WHO) })
+            Err(AttemptError::RetryLater { retry_at: None, reason: TransportError::Late.message(WHO) })
         })
     }
 
@@ -99,21 +99,21 @@ impl Publish for Mastodon {
         }
         let has_key = grant.software.keeps_keys() && request.now < since + KEY_LIFETIME;
         let looked = deadline.within(LOOK_UP_TIMEOUT, self.look_up(request, &grant, &progress, &deadline)).await;
-        let late = || Err(ListingError::Passing { reason: TransportError::Late.words(WHO) });
+        let late = || Err(ListingError::Passing { reason: TransportError::Late.message(WHO) });
         let pending_reason = match looked.unwrap_or_else(late) {
-            Ok(Found::Public(published)) => return Resolution::Found(published),
-            Ok(Found::NotPublished) if may_be_unlisted(request, &grant, &progress) => {
+            Ok(Recognition::Public(published)) => return Resolution::Found(published),
+            Ok(Recognition::NotPublished) if may_be_unlisted(request, &grant, &progress) => {
                 return Resolution::Undeterminable { advice: UNLISTED.to_owned() };
             }
-            Ok(Found::NotPublished) => return Resolution::NotFound,
-            Ok(Found::Candidate(_)) if has_key => AWAITING_KEY_CHECK.to_owned(),
-            Ok(Found::Candidate(published)) => return Resolution::Candidate(published),
+            Ok(Recognition::NotPublished) => return Resolution::NotFound,
+            Ok(Recognition::Candidate(_)) if has_key => AWAITING_KEY_CHECK.to_owned(),
+            Ok(Recognition::Candidate(published)) => return Resolution::Candidate(published),
             Err(ListingError::Disconnected { reason }) => return Resolution::Unauthorized { reason },
             Err(ListingError::Forbidden) if has_key => UNREADABLE_LISTING.to_owned(),
             Err(ListingError::Forbidden) => {
                 return Resolution::Undeterminable { advice: UNREADABLE_LISTING.to_owned() };
             }
-            Ok(Found::Pending { reason }) | Err(ListingError::Passing { reason }) => reason,
+            Ok(Recognition::Pending { reason }) | Err(ListingError::Passing { reason }) => reason,
         };
         if !has_key || request.now < request.settled_at(SETTLE_TIME) {
             return Resolution::Pending { reason: pending_reason };
@@ -185,11 +185,11 @@ impl Mastodon {
         // A file that a status already shows is refused as well. Only our own earlier attempt can
         // have used it, so that status is looked for first.
         match self.look_up(request, grant, progress, deadline).await {
-            Ok(Found::Public(published)) => return Ok(published),
+            Ok(Recognition::Public(published)) => return Ok(published),
             // A post that only looks the same does not show that this one was created.
-            Ok(Found::Candidate(_) | Found::NotPublished) | Err(ListingError::Forbidden) => {}
+            Ok(Recognition::Candidate(_) | Recognition::NotPublished) | Err(ListingError::Forbidden) => {}
             Err(ListingError::Disconnected { reason }) => return Err(AttemptError::Unauthorized { reason }),
-            Ok(Found::Pending { reason }) | Err(ListingError::Passing { reason }) => return busy(reason),
+            Ok(Recognition::Pending { reason }) | Err(ListingError::Passing { reason }) => return busy(reason),
         }
         if refused.is_status(StatusCode::NOT_FOUND) {
             return Err(AttemptError::PreparationExpired { reason: refused.message });
@@ -221,7 +221,7 @@ impl Mastodon {
         grant: &Grant,
         progress: &Progress,
         deadline: &Deadline,
-    ) -> Result<Found, ListingError> {
+    ) -> Result<Recognition, ListingError> {
         StatusTimeline { api: &self.api, grant, request, progress, watch: deadline }.look_up().await
     }
 }

@@ -14,7 +14,7 @@ pub(super) const EXAMPLE: &str = "mastodon.social";
 /// More than any name of a server with a path after it, in bytes.
 const MAX_TYPED: usize = 500;
 
-pub(super) struct Typed {
+pub(super) struct TypedServer {
     pub(super) server: Server,
     /// The username, if a handle was typed.
     pub(super) username: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Server(Url);
 #[error("not the name of a server")]
 pub(super) struct InvalidServer;
 
-impl Typed {
+impl TypedServer {
     /// Parses `mastodon.social`, a URL, or a handle. Accepts `http`; whether it may be called is
     /// decided elsewhere.
     pub(super) fn parse(typed: &str) -> Result<Self, ConnectError> {
@@ -53,7 +53,7 @@ impl Typed {
     }
 }
 
-impl From<Server> for Typed {
+impl From<Server> for TypedServer {
     fn from(server: Server) -> Self {
         Self { server, username: None }
     }
@@ -149,7 +149,7 @@ mod tests {
             ("http://127.0.0.1:3000", "http://127.0.0.1:3000", "127.0.0.1:3000"),
             ("münchen.example", "https://xn--mnchen-3ya.example", "xn--mnchen-3ya.example"),
         ] {
-            let server = Typed::parse(typed).unwrap().server;
+            let server = TypedServer::parse(typed).unwrap().server;
             assert_eq!((server.origin(), server.name()), (origin, name), "{typed}");
         }
     }
@@ -167,7 +167,7 @@ mod tests {
             ("https://harbour.example/@keeper@far.example", None),
             ("@a b@harbour.example", None),
         ] {
-            let parsed = Typed::parse(typed).unwrap();
+            let parsed = TypedServer::parse(typed).unwrap();
             assert_eq!(parsed.server.name(), "harbour.example", "{typed}");
             assert_eq!(parsed.username.as_deref(), username, "{typed}");
         }
@@ -194,10 +194,12 @@ mod tests {
     fn invalid_server_name_is_a_field_error() {
         let long = format!("{}.example", "a".repeat(MAX_TYPED));
         for typed in ["", " ", "@", "@keeper@", "two words", "ftp://mastodon.social", "https://", &long, "a:b", "/x"] {
-            let Err(ConnectError::Field { name: "server", message }) = Typed::parse(typed) else { panic!("{typed}") };
+            let Err(ConnectError::Field { name: "server", message }) = TypedServer::parse(typed) else {
+                panic!("{typed}")
+            };
             assert_eq!(message, "Type the name of your server, such as mastodon.social.");
         }
-        assert!(Typed::read("https://user:password@mastodon.social").is_none());
+        assert!(TypedServer::read("https://user:password@mastodon.social").is_none());
     }
 
     #[test]

@@ -146,13 +146,13 @@ struct Sent {
 /// A page of messages of a room.
 #[derive(Deserialize)]
 pub(super) struct Messages {
-    pub(super) chunk: Vec<Said>,
+    pub(super) chunk: Vec<RoomEvent>,
     /// The start of the next page; `None` on the last.
     pub(super) end: Option<String>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Said {
+pub(super) struct RoomEvent {
     #[serde(deserialize_with = "event_id")]
     pub(super) event_id: String,
     pub(super) sender: String,
@@ -163,7 +163,7 @@ pub(super) struct Said {
     unsigned: Value,
 }
 
-impl Said {
+impl RoomEvent {
     /// When the event was sent, by the clock of its homeserver.
     pub(super) fn at(&self) -> Option<DateTime<Utc>> {
         DateTime::from_timestamp_millis(self.origin_server_ts)
@@ -342,7 +342,7 @@ impl Api {
     }
 
     /// A page of a user's messages in a room, newest first.
-    pub(super) async fn said(
+    pub(super) async fn messages(
         &self,
         device: Device<'_>,
         room: &str,

@@ -6,7 +6,7 @@ use url::Url;
 use super::api::{Api, Device, Proof, Tokens};
 use super::grant::{Grant, Session};
 use super::oauth::SCOPE;
-use super::user::{Home, Homeserver, UserId, link};
+use super::user::{FoundHomeserver, Homeserver, UserId, link};
 use super::{MAX_FILE_BYTES, Matrix, rules};
 use crate::account::{Account, AccountDetails, Credentials};
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues};
@@ -73,7 +73,7 @@ impl Matrix {
         // Not trimmed: a password may end with a space.
         let password = values.get(PASSWORD).filter(|it| !it.expose_secret().trim().is_empty());
         let Some(password) = password else { return self.redirect_to_login(home, user, request, now).await };
-        let Home { server, .. } = home;
+        let FoundHomeserver { server, .. } = home;
         let (tokens, session) = self.enter(&server, &user, password, now).await?;
         let grant = Grant { server, user, session };
         Ok(AuthorizeStep::Accounts(vec![self.connected(grant, tokens.credentials(now), now).await?]))
@@ -82,7 +82,7 @@ impl Matrix {
     /// Redirects the user to the page of their homeserver.
     async fn redirect_to_login(
         &self,
-        home: Home,
+        home: FoundHomeserver,
         user: UserId,
         request: &AuthorizationRequest,
         now: DateTime<Utc>,
@@ -134,7 +134,7 @@ impl Matrix {
         self.sso_homeservers.iter().any(|it| it.base().origin() == server.base().origin())
     }
 
-    pub(super) async fn come_back(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, ConnectError> {
+    pub(super) async fn complete(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, ConnectError> {
         let Some(grant) = callback.adapter_state.as_ref().and_then(Grant::read) else {
             return Err(ConnectError::Refused("the sign-in that you started has expired; connect again".to_owned()));
         };
@@ -269,7 +269,7 @@ fn may_be_access_token(typed: &str) -> bool {
 
 /// The homeserver of a user: at the URL that they typed, or at that of their domain, or at the one
 /// that either names (`/.well-known/matrix/client`).
-async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Result<Home, ConnectError> {
+async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Result<FoundHomeserver, ConnectError> {
     let (field, origin, server_at_domain) = if typed.is_empty() {
         (USER, user.origin(), user.itself())
     } else {
@@ -282,7 +282,7 @@ async fn find(api: &Api, user: &UserId, typed: &str, now: DateTime<Utc>) -> Resu
     let server = fetch_well_known(api, &well_known_origin).await.unwrap_or(server_at_domain);
     let name = server.name();
     match api.is_homeserver(&server, now).await {
-        Ok(true) => Ok(Home { server, found_at: well_known_origin }),
+        Ok(true) => Ok(FoundHomeserver { server, found_at: well_known_origin }),
         Err(error) if !error.status.is_some_and(|it| it.is_client_error()) => {
             Err(field_error(field, &format!("{name} could not be reached: {}. {}", error.message, advice(field))))
         }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
-use super::user::Home;
+use super::user::FoundHomeserver;
 use crate::connect_flow::{AuthorizationRequest, Callback, ConnectError};
 use crate::http_clients::HttpClients;
 use crate::kit::{ApiClient, Auth, CallError, Effect, ErrorTable};
@@ -90,7 +90,7 @@ pub(super) struct Client {
 
 impl Metadata {
     /// Whether every URL belongs to the operator of the homeserver, and may be called.
-    pub(super) fn is_of(&self, home: &Home, http: &HttpClients) -> bool {
+    pub(super) fn is_of(&self, home: &FoundHomeserver, http: &HttpClients) -> bool {
         let issuer = Url::parse(&self.issuer).ok().filter(|it| it.query().is_none() && it.fragment().is_none());
         let endpoints = [
             &self.authorization_endpoint,
@@ -182,7 +182,7 @@ mod tests {
         let http = HttpClients::new(AddressPolicy::PublicOnly);
         let user = UserId::parse("@alice:example.org").unwrap();
         let server = Homeserver::parse("https://matrix.hosting.example/of/alice/").unwrap();
-        let home = Home { server, found_at: user.origin().unwrap() };
+        let home = FoundHomeserver { server, found_at: user.origin().unwrap() };
         let is_accepted = |issuer, token_endpoint| metadata(issuer, token_endpoint).is_of(&home, &http);
 
         for (issuer, token_endpoint) in [

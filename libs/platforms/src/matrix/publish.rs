@@ -46,7 +46,7 @@ struct RoomPost<'a> {
 }
 
 /// A message that is in the room.
-struct Found {
+struct RoomMessage {
     event: String,
     at: Option<DateTime<Utc>>,
     /// Whether this device sent it, so that sending it again would change nothing.
@@ -114,7 +114,7 @@ impl Publish for Matrix {
         // Messages that cannot be built were never sent.
         let Ok(Some(room_post)) = RoomPost::new(request, &grant) else { return Resolution::NotPublished };
         let resolving = self.settle(&room_post, request, since);
-        let late = || Resolution::Pending { reason: TransportError::Late.words(ERRORS.title) };
+        let late = || Resolution::Pending { reason: TransportError::Late.message(ERRORS.title) };
         Deadline::begin(request.now).within(WITHIN, resolving).await.unwrap_or_else(late)
     }
 
@@ -131,41 +131,45 @@ impl Publish for Matrix {
 impl Matrix {
     /// Sends the messages that are not in the room yet, in order; returns the first one of the
     /// post.
-    async fn send(&self, room_post: &RoomPost<'_>, found: Vec<Option<Found>>) -> Result<Found, SendError> {
-        let mut sent_count = found.iter().flatten().count();
+    async fn send(
+        &self,
+        room_post: &RoomPost<'_>,
+        in_room: Vec<Option<RoomMessage>>,
+    ) -> Result<RoomMessage, SendError> {
+        let mut sent_count = in_room.iter().flatten().count();
         let mut first = None;
-        for (message, found) in room_post.messages.iter().zip(found) {
-            let found = if let Some(found) = found {
-                found
+        for (message, found) in room_post.messages.iter().zip(in_room) {
+            let event = if let Some(event) = found {
+                event
             } else {
                 let Message { transaction, content } = message;
                 let sent = self.api.send(room_post.device, room_post.room, transaction, content).await;
                 let event = sent.map_err(|error| SendError { error, there: sent_count })?;
                 sent_count += 1;
-                Found { event, at: None, is_ours: true }
+                RoomMessage { event, at: None, is_ours: true }
             };
-            first.get_or_insert(found);
+            first.get_or_insert(event);
         }
         let none = || CallError::invalid_post("the post has neither text nor files");
         first.ok_or_else(|| SendError { error: none(), there: sent_count })
     }
 
     async fn settle(&self, room_post: &RoomPost<'_>, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        let found = match self.look(room_post, since).await {
-            Ok(found) => found,
+        let in_room = match self.find_messages(room_post, since).await {
+            Ok(in_room) => in_room,
             Err(error) => return error.resolution(),
         };
-        let (sent_count, all) = (found.iter().flatten().count(), found.len());
+        let (sent_count, all) = (in_room.iter().flatten().count(), in_room.len());
         if sent_count == 0 {
             return Resolution::NotFound;
         }
         if sent_count < all
             && request.now < request.settled_at(SETTLE_TIME)
-            && !found.iter().flatten().all(|it| it.is_ours)
+            && !in_room.iter().flatten().all(|it| it.is_ours)
         {
             return Resolution::Pending { reason: format!("{sent_count} of its {all} messages are in the room") };
         }
-        match self.send(room_post, found).await {
+        match self.send(room_post, in_room).await {
             Ok(first) => Resolution::Found(room_post.published(first, request.now)),
             Err(SendError { error, there: sent_count })
                 if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::InvalidPost) =>
@@ -180,30 +184,34 @@ impl Matrix {
     }
 
     /// Which messages of a post are in its room.
-    async fn look(&self, room_post: &RoomPost<'_>, since: DateTime<Utc>) -> Result<Vec<Option<Found>>, CallError> {
+    async fn find_messages(
+        &self,
+        room_post: &RoomPost<'_>,
+        since: DateTime<Utc>,
+    ) -> Result<Vec<Option<RoomMessage>>, CallError> {
         let RoomPost { device, grant, room, messages } = room_post;
-        let mut found: Vec<Option<Found>> = messages.iter().map(|_| None).collect();
+        let mut in_room: Vec<Option<RoomMessage>> = messages.iter().map(|_| None).collect();
         let mut from = None;
         for _ in 0..MAX_PAGES {
-            let page = self.api.said(*device, room, &grant.user, from.as_deref()).await?;
+            let page = self.api.messages(*device, room, &grant.user, from.as_deref()).await?;
             for event in page.chunk {
                 if event.sender != grant.user.as_str() {
                     continue;
                 }
                 let at = event.at();
                 if at.is_some_and(|it| it < since - MAX_CLOCK_SKEW) {
-                    return Ok(found);
+                    return Ok(in_room);
                 }
                 let is_ours = |it: &Message| event.transaction() == Some(it.transaction.as_str());
                 let is_it = |it: &Message| is_ours(it) || it.is_in(&event.content);
                 if let Some(place) = messages.iter().position(is_it) {
                     let is_ours = messages.get(place).is_some_and(is_ours);
-                    found[place] = Some(Found { event: event.event_id, at, is_ours });
+                    in_room[place] = Some(RoomMessage { event: event.event_id, at, is_ours });
                 }
             }
             from = page.end;
-            if from.is_none() || found.iter().all(Option::is_some) {
-                return Ok(found);
+            if from.is_none() || in_room.iter().all(Option::is_some) {
+                return Ok(in_room);
             }
         }
         let message = "the account has sent too many messages since then for the post to be found; look in the room";
@@ -236,7 +244,7 @@ impl<'a> RoomPost<'a> {
     }
 
     /// A post whose first message is in the room.
-    fn published(&self, first: Found, now: DateTime<Utc>) -> Published {
+    fn published(&self, first: RoomMessage, now: DateTime<Utc>) -> Published {
         let link = link(&[self.room, &first.event]);
         // The user's server knows the room.
         let link = link.map(|it| format!("{it}?via={}", self.grant.user.domain()));

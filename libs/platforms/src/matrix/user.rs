@@ -122,12 +122,12 @@ impl Homeserver {
 }
 
 /// A homeserver, and the URL, typed or derived from the user's domain, where it was found.
-pub(super) struct Home {
+pub(super) struct FoundHomeserver {
     pub(super) server: Homeserver,
     pub(super) found_at: Homeserver,
 }
 
-impl Home {
+impl FoundHomeserver {
     /// Whether a URL belongs to the operator of this homeserver: at its origin, or by https at or
     /// below the domain where it was found.
     pub(super) fn owns(&self, address: &Url) -> bool {

@@ -6,11 +6,11 @@
 //! - Meta fetches its file and processes it. The status of a container can be read.
 //! - It expires after a day, and is published once.
 
+mod container_status;
 mod listing;
 mod making;
 mod publishing;
 mod quota;
-mod standing;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::{Attachment, PictureBounds};
@@ -52,7 +52,7 @@ pub(crate) trait Containers: Send + Sync {
     }
 
     /// The text of the post, as the list shows it.
-    fn said<'a>(&self, request: &PublishRequest<'a>) -> &'a str {
+    fn caption<'a>(&self, request: &PublishRequest<'a>) -> &'a str {
         request.text
     }
 }
@@ -66,7 +66,7 @@ pub(crate) struct Calls {
     /// Reads the publishing quota.
     pub(crate) limit: &'static str,
     /// The fields with the status of a container.
-    pub(crate) standing: &'static str,
+    pub(crate) status: &'static str,
     /// The fields of a listed post.
     pub(crate) listed: &'static str,
 }
@@ -93,10 +93,10 @@ pub(crate) struct Progress {
     picture: Option<PendingPicture>,
     /// The containers of a carousel's files, in the order of the post.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    items: Vec<Made>,
+    items: Vec<CreatedContainer>,
     /// The container to publish.
     #[serde(skip_serializing_if = "Option::is_none")]
-    whole: Option<Made>,
+    whole: Option<CreatedContainer>,
     /// How many containers failed because Meta could not fetch a file.
     unfetched: u32,
     /// How many failed for other temporary reasons.
@@ -115,7 +115,7 @@ struct Pause {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Made {
+struct CreatedContainer {
     id: GraphId,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     at: DateTime<Utc>,

@@ -63,7 +63,7 @@ pub(super) fn fetch_failed_message(
 async fn check_readable(http: &HttpClients, url: &str) -> Result<(), String> {
     let request = http.request_known_host(Method::GET, url).map_err(|it| it.to_string())?;
     let request = request.header(header::RANGE, "bytes=0-0").timeout(LOOK);
-    let response = request.send().await.map_err(|it| TransportError::from(it).words("the host of the file"))?;
+    let response = request.send().await.map_err(|it| TransportError::from(it).message("the host of the file"))?;
     match response.status() {
         StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(()),
         other => Err(format!("it returned {other}")),

@@ -35,7 +35,7 @@ pub(crate) struct Graph {
 
 /// A response with its rate limit usage.
 #[derive(Clone, Debug)]
-pub(crate) struct Answered<T> {
+pub(crate) struct WithUsage<T> {
     pub(crate) body: T,
     pub(crate) usage: Usage,
 }
@@ -64,7 +64,7 @@ impl Graph {
         caller: Caller<'_>,
         path: &str,
         query: &[(&str, &str)],
-    ) -> Result<Answered<T>, CallError> {
+    ) -> Result<WithUsage<T>, CallError> {
         let request = self.request(caller, Method::GET, path).await?.query(query);
         self.json(request, caller, Effect::Read).await
     }
@@ -77,7 +77,7 @@ impl Graph {
         path: &str,
         fields: &[(&str, &str)],
         timeout: Duration,
-    ) -> Result<Answered<T>, CallError> {
+    ) -> Result<WithUsage<T>, CallError> {
         let request = self.request(caller, Method::POST, path).await?.form(fields).timeout(timeout);
         self.json(request, caller, effect).await
     }
@@ -120,7 +120,7 @@ impl Graph {
         request: RequestBuilder,
         caller: Caller<'_>,
         effect: Effect,
-    ) -> Result<Answered<T>, CallError> {
+    ) -> Result<WithUsage<T>, CallError> {
         let response =
             http_clients::send(request).await.map_err(|it| CallError::from_transport(it, effect, self.title()))?;
         let (status, headers) = (response.status(), response.headers().clone());
@@ -134,7 +134,7 @@ impl Graph {
             return Err(self.errors.classify(effect, status, &headers, &body, caller.now));
         }
         let body = serde_json::from_slice(&body).map_err(|_| unreadable())?;
-        Ok(Answered { body, usage: Usage::from_headers(&headers) })
+        Ok(WithUsage { body, usage: Usage::from_headers(&headers) })
     }
 
     pub(super) fn errors(&self) -> &'static ErrorTable {

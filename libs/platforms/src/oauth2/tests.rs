@@ -111,11 +111,11 @@ async fn code_exchange_follows_the_dialect() {
         ),
     ] {
         let server = Server::start().await;
-        server.answers(200, json!({"access_token": "new", "expires_in": 60}));
+        server.respond_with(200, json!({"access_token": "new", "expires_in": 60}));
 
         let tokens = server.oauth(dialect).complete(&callback(&[("code", "c")])).await.unwrap();
 
-        assert_eq!(server.saw(), [("POST /token".to_owned(), sent)]);
+        assert_eq!(server.requests(), [("POST /token".to_owned(), sent)]);
         let credentials = tokens.credentials(None, noon());
         assert_eq!(credentials.access_token.expose_secret(), "new");
         assert_eq!(credentials.expires_at, Some(noon() + chrono::TimeDelta::minutes(1)));
@@ -125,12 +125,12 @@ async fn code_exchange_follows_the_dialect() {
 #[tokio::test]
 async fn short_token_is_exchanged_for_a_long_lived_one_and_extended() {
     let server = Server::start().await;
-    server.answers(
+    server.respond_with(
         200,
         json!({"data": [{"access_token": "short", "user_id": 17_841_400_000_000_001_u64, "permissions": "a,b"}]}),
     );
-    server.answers(200, json!({"access_token": "long", "token_type": "bearer", "expires_in": "5183944"}));
-    server.answers(200, json!({"access_token": "longer", "expires_in": 5_183_944.5}));
+    server.respond_with(200, json!({"access_token": "long", "token_type": "bearer", "expires_in": "5183944"}));
+    server.respond_with(200, json!({"access_token": "longer", "expires_in": 5_183_944.5}));
     let oauth = server.oauth(&LENGTHENED);
 
     let tokens = oauth.complete(&callback(&[("code", "c")])).await.unwrap();
@@ -139,7 +139,7 @@ async fn short_token_is_exchanged_for_a_long_lived_one_and_extended() {
     let first = tokens.credentials(Some("page 7".into()), noon());
     let second = oauth.refresh(&first, noon()).await.unwrap();
 
-    let sent = server.saw();
+    let sent = server.requests();
     assert_eq!(
         sent[1],
         (
@@ -156,8 +156,8 @@ async fn short_token_is_exchanged_for_a_long_lived_one_and_extended() {
 #[tokio::test]
 async fn refresh_keeps_fields_that_the_response_omits() {
     let server = Server::start().await;
-    server.answers(200, json!({"access_token": "a2", "refresh_token": "", "expires_in": 60}));
-    server.answers(200, json!({"access_token": "a3", "refresh_token": "r3"}));
+    server.respond_with(200, json!({"access_token": "a2", "refresh_token": "", "expires_in": 60}));
+    server.respond_with(200, json!({"access_token": "a3", "refresh_token": "r3"}));
     let oauth = server.oauth(&BASIC);
 
     let second = oauth.refresh(&credentials(), noon()).await.unwrap();
@@ -166,11 +166,11 @@ async fn refresh_keeps_fields_that_the_response_omits() {
     assert_eq!(second.refresh_token.unwrap().expose_secret(), "refresh");
     assert_eq!((third.refresh_token.unwrap().expose_secret(), third.expires_at), ("r3", None));
     assert_eq!(third.extra.unwrap().expose_secret(), "page 7");
-    assert_eq!(server.saw()[0].1["refresh_token"], "refresh");
+    assert_eq!(server.requests()[0].1["refresh_token"], "refresh");
 
     let without = Credentials { refresh_token: None, ..credentials() };
     assert!(matches!(oauth.refresh(&without, noon()).await, Err(RefreshError::Gone(_))));
-    assert_eq!(server.saw().len(), 2, "nothing was asked");
+    assert_eq!(server.requests().len(), 2, "nothing was asked");
 }
 
 #[tokio::test]
@@ -206,7 +206,7 @@ async fn grant_ends_only_with_a_documented_code_of_the_platform() {
         ),
     ] {
         let server = Server::start().await;
-        server.answers(status, response.clone());
+        server.respond_with(status, response.clone());
 
         let refused = server.oauth(dialect).refresh(&credentials(), noon()).await.unwrap_err();
 
@@ -243,16 +243,16 @@ async fn a_connect_flow_ends_with_the_reason() {
     ] {
         let server = Server::start().await;
         if status != 0 {
-            server.answers(status, response);
+            server.respond_with(status, response);
         }
         let error = server.oauth(&CANCELLED).complete(&callback(&query)).await.unwrap_err();
         assert_eq!(format!("{error:?}"), outcome, "{query:?}");
-        assert_eq!(server.saw().len(), usize::from(status != 0), "{query:?}");
+        assert_eq!(server.requests().len(), usize::from(status != 0), "{query:?}");
     }
     let server = Server::start().await;
     let elsewhere = Callback { arrived_at: "http://us/other".to_owned(), ..callback(&[("code", "c")]) };
     assert!(matches!(server.oauth(&CANCELLED).complete(&elsewhere).await, Err(ConnectError::Refused(_))));
-    assert!(server.saw().is_empty());
+    assert!(server.requests().is_empty());
 }
 
 #[tokio::test]
@@ -273,22 +273,22 @@ async fn grant_is_revoked_and_an_ended_one_counts_as_revoked() {
         (500, json!({}), "Err(Unknown { may_still_run: false"),
     ] {
         let server = Server::start().await;
-        server.answers(status, response.clone());
+        server.respond_with(status, response.clone());
         let revoked = server.oauth(&BASIC).revoke(&credentials(), noon()).await;
         assert!(format!("{revoked:?}").starts_with(outcome), "{status} {response}: {revoked:?}");
         let is_ours = response["error"] == "invalid_client";
         assert_eq!(server.refused_secrets(), usize::from(is_ours), "{status} {response}");
         let sent =
             json!({"authorization": "us%3A1:our+secret%2B", "token": "refresh", "token_type_hint": "refresh_token"});
-        assert_eq!(server.saw(), [("POST /revoke".to_owned(), sent)]);
+        assert_eq!(server.requests(), [("POST /revoke".to_owned(), sent)]);
     }
     let server = Server::start().await;
-    server.answers(200, json!({}));
+    server.respond_with(200, json!({}));
     server.oauth(&ACCESS).revoke(&credentials(), noon()).await.unwrap();
-    assert_eq!(server.saw()[0].1["token"], "access");
+    assert_eq!(server.requests()[0].1["token"], "access");
     let without_revocation = OAuth2 { endpoints: Endpoints::default(), ..server.oauth(&KEYS) };
     without_revocation.revoke(&credentials(), noon()).await.unwrap();
-    assert_eq!(server.saw().len(), 1, "without a call for it, only the person can");
+    assert_eq!(server.requests().len(), 1, "without a call for it, only the person can");
 }
 
 #[tokio::test]
@@ -361,12 +361,12 @@ fn tokens_are_read_in_every_form_and_debug_omits_them() {
 #[tokio::test]
 async fn address_inside_our_network_is_not_called_for_a_server_that_a_user_named() {
     let server = Server::start().await;
-    server.answers(200, json!({"access_token": "new"}));
+    server.respond_with(200, json!({"access_token": "new"}));
     let endpoints = Endpoints { token: format!("{}/token", server.url), ..Endpoints::default() };
     let oauth = OAuth2::for_named_server(HttpClients::new(AddressPolicy::PublicOnly), "us:1", &PUBLIC, endpoints);
 
     let error = oauth.complete(&callback(&[("code", "c")])).await.unwrap_err();
 
     assert!(matches!(error, ConnectError::Unreachable), "{error:?}");
-    assert_eq!(server.saw(), []);
+    assert_eq!(server.requests(), []);
 }

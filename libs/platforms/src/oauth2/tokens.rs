@@ -84,7 +84,7 @@ impl Tokens {
     }
 
     /// These tokens, with the fields of the earlier response that this one omits.
-    pub(super) fn beside(mut self, before: Self) -> Self {
+    pub(super) fn merged_with(mut self, before: Self) -> Self {
         for (name, value) in before.answer {
             self.answer.entry(name).or_insert(value);
         }

@@ -38,12 +38,12 @@ impl Fixture {
     }
 
     /// Looks for this file, so many seconds after noon.
-    async fn look(
+    async fn check(
         &self,
         mime_type: MimeType,
         pending: Option<PendingPicture>,
         seconds: i64,
-    ) -> Result<Look, AttemptError> {
+    ) -> Result<PictureState, AttemptError> {
         let file = self.file(mime_type);
         let (profile, credentials) = an_account();
         let request = job(&profile, &credentials, std::slice::from_ref(&file), self, seconds);
@@ -121,7 +121,7 @@ async fn fitting_picture_without_metadata_is_sent_unchanged() {
     for (mime, format) in [(MimeType::Png, ImageFormat::Png), (MimeType::Jpeg, ImageFormat::Jpeg)] {
         let fixture = Fixture::with(picture(100, 60, format));
 
-        let Ok(Look::Ready((passed, size))) = fixture.look(mime, None, 0).await else { panic!("{mime:?}") };
+        let Ok(PictureState::Ready((passed, size))) = fixture.check(mime, None, 0).await else { panic!("{mime:?}") };
 
         assert_eq!((passed.mime_type, &passed.bytes[..], size), (mime, &fixture.bytes[..], (100, 60)));
         assert_eq!(fixture.asked(), 0);
@@ -142,7 +142,7 @@ async fn large_picture_or_metadata_requests_a_fitted_one() {
         (MimeType::Webp, picture(10, 10, ImageFormat::WebP)),
     ] {
         let fixture = Fixture::with(bytes);
-        assert!(matches!(fixture.look(mime, None, 0).await, Ok(Look::Again(..))), "{mime:?}");
+        assert!(matches!(fixture.check(mime, None, 0).await, Ok(PictureState::Again(..))), "{mime:?}");
         assert_eq!(fixture.asked(), 1, "{mime:?}");
     }
 }
@@ -157,8 +157,8 @@ async fn other_format_or_ratio_requests_a_fitted_picture() {
         (ImageFormat::Png, MimeType::Png, 11, BOUNDS.with_borders(square), true),
     ] {
         let fixture = Fixture { bounds, ..Fixture::with(picture(width, 10, format)) };
-        let looked = fixture.look(mime, None, 0).await.unwrap();
-        assert_eq!(matches!(looked, Look::Again(..)), is_requested, "{mime:?} {width} {bounds:?}");
+        let looked = fixture.check(mime, None, 0).await.unwrap();
+        assert_eq!(matches!(looked, PictureState::Again(..)), is_requested, "{mime:?} {width} {bounds:?}");
     }
 }
 
@@ -167,7 +167,7 @@ async fn picture_is_polled_less_often_and_requested_again_late() {
     let fixture = Fixture::with(picture(10, 10, ImageFormat::WebP));
     let (mut pending, mut seconds, mut waits) = (None, 0, Vec::new());
     while seconds < 6 * 60 {
-        let Ok(Look::Again(next, at)) = fixture.look(MimeType::Webp, pending, seconds).await else { panic!() };
+        let Ok(PictureState::Again(next, at)) = fixture.check(MimeType::Webp, pending, seconds).await else { panic!() };
         let stored = serde_json::to_string(&next).unwrap();
         pending = Some(serde_json::from_str(&stored).unwrap());
         let wait = (at - noon()).num_seconds() - seconds;
@@ -180,7 +180,9 @@ async fn picture_is_polled_less_often_and_requested_again_late() {
 
     let made = Picture { mime_type: MimeType::Png, bytes: picture(10, 10, ImageFormat::Png).into() };
     *fixture.answer.lock().unwrap() = Some(FittedPicture::Picture(made.clone()));
-    let Ok(Look::Ready((found, size))) = fixture.look(MimeType::Webp, pending, seconds).await else { panic!() };
+    let Ok(PictureState::Ready((found, size))) = fixture.check(MimeType::Webp, pending, seconds).await else {
+        panic!()
+    };
     assert_eq!((found, size), (made, (10, 10)));
 }
 
@@ -188,7 +190,7 @@ async fn picture_is_polled_less_often_and_requested_again_late() {
 async fn refusal_names_the_file() {
     let fixture = Fixture::with(picture(10, 10, ImageFormat::WebP));
     *fixture.answer.lock().unwrap() = Some(FittedPicture::Refused("the file is damaged".to_owned()));
-    let refused = fixture.look(MimeType::Webp, None, 0).await.err();
+    let refused = fixture.check(MimeType::Webp, None, 0).await.err();
     let reason = "file 1 of 1 (image/webp): the file is damaged".to_owned();
     assert_eq!(refused, Some(AttemptError::Refused { reason }));
 }

@@ -92,10 +92,10 @@ async fn found(account: &Account, before: &[&str], others: &[&str]) -> String {
 
 async fn found_with(account: &Account, before: &[&str], claims: Claimed) -> String {
     match look_for(account, &ids(before), &claims, noon()).await.unwrap() {
-        Found::Public(it) => format!("public {}", it.platform_post_id),
-        Found::Candidate(it) => format!("candidate {}", it.platform_post_id),
-        Found::NotPublished => "not published".to_owned(),
-        Found::Pending { .. } => "pending".to_owned(),
+        Recognition::Public(it) => format!("public {}", it.platform_post_id),
+        Recognition::Candidate(it) => format!("candidate {}", it.platform_post_id),
+        Recognition::NotPublished => "not published".to_owned(),
+        Recognition::Pending { .. } => "pending".to_owned(),
     }
 }
 
@@ -178,7 +178,7 @@ async fn list_that_starts_again_has_ended() {
 async fn unavailable_claims_decide_nothing() {
     let account = account(&[("2", Equal), ("1", Different)]);
     let found = look_for(&account, &ids(&["1"]), &FailingClaims, noon()).await.unwrap();
-    assert!(matches!(found, Found::Pending { .. }), "{found:?}");
+    assert!(matches!(found, Recognition::Pending { .. }), "{found:?}");
 }
 
 #[tokio::test]

@@ -68,8 +68,8 @@ impl Redactor {
     pub(super) fn for_form(values: &FieldValues, fields: &[Field]) -> Self {
         let mut redactor = Self { secrets: Vec::new() };
         let secret = fields.iter().filter(|it| it.secret).filter_map(|it| values.get(it.name));
-        for answer in secret {
-            redactor.add_secret(answer.expose_secret());
+        for response in secret {
+            redactor.add_secret(response.expose_secret());
         }
         redactor
     }

@@ -131,7 +131,7 @@ async fn authorization_url_has_the_challenge() {
 #[tokio::test]
 async fn code_is_exchanged_for_the_selected_account() {
     let fake = FakeSandbox::default();
-    fake.answers(
+    fake.respond_with(
         200,
         json!({
             "access_token": "access", "refresh_token": "refresh", "expires_in": 3600, "scope": "profile publish",
@@ -144,7 +144,7 @@ async fn code_is_exchanged_for_the_selected_account() {
     assert_eq!(accounts[0].profile.account_id, "102");
     assert_eq!(accounts[0].scopes, ["profile", "publish"]);
     assert_eq!(accounts[0].credentials.expires_at, Some(noon() + TimeDelta::hours(1)));
-    let sent = &fake.saw()[0];
+    let sent = &fake.requests()[0];
     assert_eq!(sent["code_verifier"], "verifier");
     assert_eq!(sent["client_secret"], "our-secret");
     assert_eq!(sent["redirect_uri"], "http://us/connect/callback/sandbox");
@@ -157,13 +157,13 @@ async fn a_connect_flow_ends_with_the_reason() {
 
     let denied = adapter.complete(&callback(&[("error", "access_denied")]), noon()).await;
     assert!(matches!(denied, Err(ConnectError::Denied)), "{denied:?}");
-    assert!(fake.saw().is_empty());
+    assert!(fake.requests().is_empty());
 
-    fake.answers(400, json!({"error": "invalid_grant", "error_description": "the code was used"}));
+    fake.respond_with(400, json!({"error": "invalid_grant", "error_description": "the code was used"}));
     let refused = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
     assert_eq!(refused.unwrap_err().to_string(), "the account could not be connected: the code was used");
 
-    fake.answers(500, json!({}));
+    fake.respond_with(500, json!({}));
     let broken = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
     assert!(matches!(broken, Err(ConnectError::Unreachable)), "{broken:?}");
 }
@@ -174,16 +174,16 @@ async fn only_the_platform_ends_a_grant() {
     let adapter = fake.adapter().await;
     let credentials = Target::new().credentials;
 
-    fake.answers(200, json!({"access_token": "new", "expires_in": 3600, "scope": "profile"}));
+    fake.respond_with(200, json!({"access_token": "new", "expires_in": 3600, "scope": "profile"}));
     let refreshed = adapter.refresh(&credentials, noon()).await.unwrap();
     assert_eq!(refreshed.access_token.expose_secret(), "new");
     assert_eq!(refreshed.refresh_token.unwrap().expose_secret(), "refresh", "the old one is kept");
 
-    fake.answers(400, json!({"error": "invalid_grant"}));
+    fake.respond_with(400, json!({"error": "invalid_grant"}));
     assert!(matches!(adapter.refresh(&credentials, noon()).await, Err(RefreshError::Gone(_))));
 
     for (status, error) in [(401, "invalid_client"), (400, "invalid_request"), (503, "server_error")] {
-        fake.answers(status, json!({ "error": error }));
+        fake.respond_with(status, json!({ "error": error }));
         let refused = adapter.refresh(&credentials, noon()).await;
         assert!(matches!(refused, Err(RefreshError::Unreachable(_))), "{error}: {refused:?}");
     }
@@ -199,23 +199,23 @@ async fn files_are_uploaded_one_per_step_and_shown_in_order() {
     target.media = vec![an_attachment(3), an_attachment(5)];
     assert_eq!(LEAD.before(&target.media), Some(TimeDelta::seconds(60)));
 
-    fake.answers(201, json!({"id": "m1", "url": "http://x/m1"}));
+    fake.respond_with(201, json!({"id": "m1", "url": "http://x/m1"}));
     let Step::Again { progress, at } = adapter.prepare(&target.job()).await.unwrap() else { panic!("one is left") };
     assert_eq!(at, noon());
     target.progress = Some(progress);
 
-    fake.answers(201, json!({"id": "m2", "url": "http://x/m2"}));
+    fake.respond_with(201, json!({"id": "m2", "url": "http://x/m2"}));
     let Step::Ready { progress } = adapter.prepare(&target.job()).await.unwrap() else { panic!("all are there") };
     target.progress = progress;
     let again = adapter.prepare(&target.job()).await.unwrap();
     assert_eq!(again, Step::Ready { progress: target.progress.clone() });
 
-    fake.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
+    fake.respond_with(201, json!({"id": "p1", "url": "http://x/p1"}));
     let published = adapter.publish(&target.job()).await.unwrap();
     assert_eq!(published, Published::new("p1", noon()).with_url(Some("http://x/p1".to_owned())));
 
     assert_eq!(
-        fake.saw(),
+        fake.requests(),
         [
             json!({"type": "image/jpeg", "length": "3", "size": 3}),
             json!({"type": "image/jpeg", "length": "5", "size": 5}),
@@ -241,21 +241,21 @@ async fn first_comment_follows_the_post_separately() {
     let text = |it: &str| OptionValue::Text(it.to_owned());
     let options = [("first_comment", text("More")), ("visibility", text("unlisted"))];
     target.options = options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    fake.answers(201, json!({"id": "p 1/2", "url": "http://x/p1"}));
+    fake.respond_with(201, json!({"id": "p 1/2", "url": "http://x/p1"}));
 
     let published = adapter.publish(&target.job()).await.unwrap();
     assert_eq!(adapter.follow_ups(&target.job()), ["first_comment"]);
     let follow_up = FollowUp { name: "first_comment", published: &published, progress: None };
     assert_eq!(adapter.follow_up(&target.job(), &follow_up).await, Ok(Followed::Done));
     assert_eq!(
-        fake.saw(),
+        fake.requests(),
         [
             json!({"text": "Hello", "media_ids": [], "options": {"visibility": "unlisted"}, "reference": "post-1"}),
             json!({"text": "More", "reference": "post-1", "post": "p 1/2"}),
         ]
     );
 
-    fake.answers(429, json!({"error": "any", "message": "slow down"}));
+    fake.respond_with(429, json!({"error": "any", "message": "slow down"}));
     let limited = adapter.follow_up(&target.job(), &follow_up).await;
     assert!(matches!(limited, Err(AttemptError::RetryLater { retry_at: Some(_), .. })), "{limited:?}");
     fake.cut_responses();
@@ -272,24 +272,24 @@ async fn response_is_classified_by_status_and_code() {
     let target = Target::new();
     let error_body = |message: &str| json!({"error": "any", "message": message});
 
-    fake.answers(422, error_body("no such thing"));
+    fake.respond_with(422, error_body("no such thing"));
     let refused = adapter.publish(&target.job()).await;
     assert_eq!(refused, Err(AttemptError::Refused { reason: "no such thing".to_owned() }));
 
-    fake.answers(401, error_body("revoked"));
+    fake.respond_with(401, error_body("revoked"));
     let unauthorized = adapter.publish(&target.job()).await;
     assert_eq!(unauthorized, Err(AttemptError::Unauthorized { reason: "revoked".to_owned() }));
 
-    fake.answers(429, error_body("slow down"));
+    fake.respond_with(429, error_body("slow down"));
     let limited = adapter.publish(&target.job()).await;
     let retry_at = Some(noon() + TimeDelta::seconds(30));
     assert_eq!(limited, Err(AttemptError::RetryLater { retry_at, reason: "slow down".to_owned() }));
 
-    fake.answers(500, error_body("oops"));
+    fake.respond_with(500, error_body("oops"));
     let unknown = adapter.publish(&target.job()).await;
     assert_eq!(unknown, Err(AttemptError::Unknown { may_still_run: true, retry_at, reason: "oops".to_owned() }));
 
-    fake.answers(201, json!("not an object"));
+    fake.respond_with(201, json!("not an object"));
     let broken = adapter.publish(&target.job()).await;
     assert!(matches!(broken, Err(AttemptError::Unknown { may_still_run: true, .. })), "{broken:?}");
 
@@ -337,12 +337,12 @@ async fn lost_response_is_looked_up_by_reference() {
 #[tokio::test]
 async fn revocation_sends_the_longest_lived_token() {
     let fake = FakeSandbox::default();
-    fake.answers(200, json!({}));
+    fake.respond_with(200, json!({}));
 
     fake.adapter().await.revoke(&Target::new().credentials, noon()).await.unwrap();
 
-    assert_eq!(fake.saw()[0]["token"], "refresh");
-    assert_eq!(fake.saw()[0]["client_id"], "us");
+    assert_eq!(fake.requests()[0]["token"], "refresh");
+    assert_eq!(fake.requests()[0]["client_id"], "us");
 }
 
 #[tokio::test]
@@ -350,7 +350,7 @@ async fn refused_client_credentials_are_reloaded() {
     let fake = FakeSandbox::default();
     let adapter = adapter_with(&fake.run().await, Arc::new(RotatingApp::default()));
     let credentials = Target::new().credentials;
-    fake.answers(401, json!({"error": "invalid_client", "error_description": "wrong secret"}));
+    fake.respond_with(401, json!({"error": "invalid_client", "error_description": "wrong secret"}));
 
     let authorized = adapter.complete(&callback(&[("code", "c1")]), noon()).await;
     assert!(matches!(authorized, Err(ConnectError::Unreachable)), "{authorized:?}");
@@ -359,7 +359,7 @@ async fn refused_client_credentials_are_reloaded() {
     let revoked = adapter.revoke(&credentials, noon()).await;
     assert!(matches!(revoked, Err(AttemptError::RetryLater { .. })), "{revoked:?}");
 
-    let sent: Vec<_> = fake.saw().iter().map(|it| it["client_secret"].clone()).collect();
+    let sent: Vec<_> = fake.requests().iter().map(|it| it["client_secret"].clone()).collect();
     assert_eq!(sent, ["secret-0", "secret-1", "secret-2"]);
 }
 
@@ -377,9 +377,9 @@ async fn missing_client_credentials_are_temporary_and_call_nothing() {
     assert_eq!(refreshed.unwrap_err(), RefreshError::Unreachable("this service has a temporary problem".to_owned()));
     let revoked = adapter.revoke(&target.credentials, noon()).await;
     assert!(matches!(revoked, Err(AttemptError::RetryLater { retry_at: None, .. })), "{revoked:?}");
-    assert!(fake.saw().is_empty(), "{:?}", fake.saw());
+    assert!(fake.requests().is_empty(), "{:?}", fake.requests());
 
     // Calls with an account's own token need neither.
-    fake.answers(201, json!({"id": "p1", "url": "http://x/p1"}));
+    fake.respond_with(201, json!({"id": "p1", "url": "http://x/p1"}));
     adapter.publish(&target.job()).await.unwrap();
 }

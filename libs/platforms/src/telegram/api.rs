@@ -132,17 +132,17 @@ impl Api {
     }
 
     pub(super) async fn me(&self, bot: Bot<'_>) -> Result<Me, CallError> {
-        self.ask(bot, "getMe", &json!({})).await
+        self.call_with_body(bot, "getMe", &json!({})).await
     }
 
     /// A chat, by its id or `@name`.
     pub(super) async fn chat(&self, bot: Bot<'_>, chat: &str) -> Result<ChatFacts, CallError> {
-        self.ask(bot, "getChat", &json!({"chat_id": chat})).await
+        self.call_with_body(bot, "getChat", &json!({"chat_id": chat})).await
     }
 
     /// The status of a user in a chat.
     pub(super) async fn member(&self, bot: Bot<'_>, chat: i64, user: i64) -> Result<Member, CallError> {
-        self.ask(bot, "getChatMember", &json!({"chat_id": chat, "user_id": user})).await
+        self.call_with_body(bot, "getChatMember", &json!({"chat_id": chat, "user_id": user})).await
     }
 
     /// The current id of a chat: a basic group gets another one when it becomes a supergroup.
@@ -152,7 +152,7 @@ impl Api {
         if chat <= LAST_SUPERGROUP {
             return Ok(self.chat(bot, &chat.to_string()).await?.id);
         }
-        match self.ask::<u64>(bot, "getChatMemberCount", &json!({"chat_id": chat})).await {
+        match self.call_with_body::<u64>(bot, "getChatMemberCount", &json!({"chat_id": chat})).await {
             Ok(_) => Ok(chat),
             Err(error) => error.value("/parameters/migrate_to_chat_id").and_then(Value::as_i64).ok_or(error),
         }
@@ -170,7 +170,12 @@ impl Api {
         sent.map(|it| it.message_id).ok_or_else(|| self.0.unreadable(Effect::Public))
     }
 
-    async fn ask<T: DeserializeOwned>(&self, bot: Bot<'_>, method: &str, body: &Value) -> Result<T, CallError> {
+    async fn call_with_body<T: DeserializeOwned>(
+        &self,
+        bot: Bot<'_>,
+        method: &str,
+        body: &Value,
+    ) -> Result<T, CallError> {
         let Response { result } = self.call(bot, method).effect(Effect::Read).json(body).read().await?;
         Ok(result)
     }

@@ -77,7 +77,7 @@ impl<'a> Message<'a> {
         let reader = self.reader;
         let feeding = async move {
             for (feed, file) in pending_files {
-                feed.bring(reader.open(file)).await;
+                feed.stream(reader.open(file)).await;
             }
         };
         (call.multipart(form), feeding.boxed())

@@ -65,7 +65,7 @@ fn file_fields(file: &Attachment, url: Option<&str>) -> Vec<(&'static str, Strin
 }
 
 fn poll(request: &PublishRequest<'_>) -> Option<String> {
-    let answers = request.options.list(POLL_OPTIONS);
-    let attachment = ANSWERS.iter().zip(answers).map(|(name, answer)| ((*name).to_owned(), answer.trim().into()));
-    (!answers.is_empty()).then(|| Value::Object(attachment.collect::<Map<_, _>>()).to_string())
+    let responses = request.options.list(POLL_OPTIONS);
+    let attachment = ANSWERS.iter().zip(responses).map(|(name, response)| ((*name).to_owned(), response.trim().into()));
+    (!responses.is_empty()).then(|| Value::Object(attachment.collect::<Map<_, _>>()).to_string())
 }

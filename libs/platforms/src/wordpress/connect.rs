@@ -81,7 +81,7 @@ pub(super) struct SiteAccount {
 }
 
 /// Reads the account of an application password.
-pub(super) async fn who(api: &Api, caller: Caller<'_>) -> Result<SiteAccount, CallError> {
+pub(super) async fn current_user(api: &Api, caller: Caller<'_>) -> Result<SiteAccount, CallError> {
     let (me, index) = futures::join!(api.me(caller), api.index(caller));
     Ok(SiteAccount { me: me?, index: index? })
 }
@@ -317,7 +317,7 @@ impl Wordpress {
     async fn account(&self, grant: Grant, password: &str, now: DateTime<Utc>) -> Result<Account, AccountError> {
         let password = normalize_password(password);
         let caller = Caller { root: &grant.root, user: &grant.user, password: &password, now };
-        let identity = who(&self.api, caller).await.map_err(|error| match error.kind {
+        let identity = current_user(&self.api, caller).await.map_err(|error| match error.kind {
             ErrorKind::Unauthorized => AccountError::Unknown(error.message),
             _ => AccountError::Other(error.into()),
         })?;

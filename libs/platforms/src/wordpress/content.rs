@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 const MAX_TITLE: usize = 100;
 
 /// A file of the media library, in a post.
-pub(super) struct Shown<'a> {
+pub(super) struct EmbeddedFile<'a> {
     pub(super) id: u64,
     pub(super) url: &'a str,
     pub(super) file: &'a Attachment,
@@ -40,7 +40,7 @@ fn cut(line: &str) -> String {
     format!("{}…", whole_words.filter(|it| end / 2 < it.len()).unwrap_or(truncated))
 }
 
-pub(super) fn blocks<'a>(text: &str, files: impl Iterator<Item = Shown<'a>>) -> String {
+pub(super) fn blocks<'a>(text: &str, files: impl Iterator<Item = EmbeddedFile<'a>>) -> String {
     let text = text.replace("\r\n", "\n");
     let lines: Vec<&str> = text.lines().collect();
     let paragraphs = lines.split(|it| it.trim().is_empty()).filter(|it| !it.is_empty());
@@ -52,7 +52,7 @@ pub(super) fn blocks<'a>(text: &str, files: impl Iterator<Item = Shown<'a>>) -> 
     blocks.join("\n\n")
 }
 
-impl Shown<'_> {
+impl EmbeddedFile<'_> {
     fn block(&self) -> String {
         let (id, url) = (self.id, escaped(self.url));
         if self.file.mime_type.file_type() == FileType::Video {
@@ -148,7 +148,8 @@ mod tests {
     #[test]
     fn picture_has_its_alternative_text() {
         let file = Attachment { alt_text: Some(AltText::parse("\"Zoë\" &\r\ncrew").unwrap()), ..an_attachment(1) };
-        let written = blocks("", std::iter::once(Shown { id: 7, url: "https://example.com/a.png", file: &file }));
+        let written =
+            blocks("", std::iter::once(EmbeddedFile { id: 7, url: "https://example.com/a.png", file: &file }));
         assert_eq!(
             written,
             "<!-- wp:image {\"id\":7,\"sizeSlug\":\"full\",\"linkDestination\":\"none\"} -->\n\

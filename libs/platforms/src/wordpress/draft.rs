@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::api::{Api, Caller};
-use super::content::{Shown, blocks, title_and_text};
+use super::content::{EmbeddedFile, blocks, title_and_text};
 use super::errors::ERRORS;
 use super::terms;
 use crate::deadline::Deadline;
@@ -137,9 +137,9 @@ impl DraftPreparation<'_> {
     fn content_fields(&self, progress: &Progress) -> Value {
         let request = self.request;
         let (_, text) = title_and_text(request.text, request.options.text("title"));
-        let is_image = |it: &Shown<'_>| it.file.mime_type.file_type() == FileType::Image;
+        let is_image = |it: &EmbeddedFile<'_>| it.file.mime_type.file_type() == FileType::Image;
         let files = progress.files.iter().zip(request.media);
-        let mut shown: Vec<_> = files.map(|(it, file)| Shown { id: it.id, url: &it.url, file }).collect();
+        let mut shown: Vec<_> = files.map(|(it, file)| EmbeddedFile { id: it.id, url: &it.url, file }).collect();
         let is_featured = request.options.flag("featured") == Some(true);
         let featured = shown.iter().position(is_image).filter(|_| is_featured).map(|at| shown.remove(at));
         let mut fields = json!({ "content": blocks(text, shown.into_iter()) });

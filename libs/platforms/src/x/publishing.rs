@@ -178,7 +178,7 @@ impl PublishAdapter for X {
         let form = form.file(("media", "media"), file.mime_type(), range.end - range.start, bytes);
         let call = self.upload_call(request, &[&state.id, "append"]).timeout(FILE_TIMEOUT).multipart(form);
         // The description has a response body, X's own playground has none.
-        call.done().await.map_err(|it| upload_error(it, request)).map(|()| String::new())
+        call.expect_success().await.map_err(|it| upload_error(it, request)).map(|()| String::new())
     }
 
     async fn finish_upload(
@@ -224,7 +224,7 @@ impl PublishAdapter for X {
         if let (UploadStep::Uploaded(media), Some(text)) = (&step, alt_text(file)) {
             let body = json!({ "id": media.id, "metadata": { "alt_text": { "text": text.as_str() } } });
             let call = self.api(request.credentials).post(Auth::post(request), &["2", "media", "metadata"]);
-            call.effect(Effect::Private).json(&body).done().await.map_err(|it| upload_error(it, request))?;
+            call.effect(Effect::Private).json(&body).expect_success().await.map_err(|it| upload_error(it, request))?;
         }
         Ok(step)
     }

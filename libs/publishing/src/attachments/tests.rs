@@ -16,7 +16,10 @@ async fn an_upload(harness: &PublishingHarness) -> Medium {
     let id = Ids::new(Clock::System).fresh();
     let expected = Medium::expected(harness.user.user_id, id, MimeType::Png, noon());
     let medium = Medium { size_bytes: Some(100), facts: Some(Facts::default()), ..expected };
-    assert_eq!(harness.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), AddMediaOutcome::Added);
+    assert_eq!(
+        harness.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(),
+        AddMediaOutcome::Added
+    );
     medium
 }
 
@@ -43,7 +46,8 @@ async fn only_a_created_post_reserves_its_file() {
     assert!(matches!(refused, Created::Refused(NotCreated::Invalid(_))));
     assert!(!is_kept(&harness, &medium).await);
 
-    let created = harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
+    let created =
+        harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
     assert!(matches!(created, Created::New(_)));
     assert!(is_kept(&harness, &medium).await);
 }
@@ -53,7 +57,8 @@ async fn file_of_another_user_is_unknown() {
     let (harness, other) = (PublishingHarness::new().await, PublishingHarness::new().await);
     let medium = an_upload(&other).await;
 
-    let refused = harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
+    let refused =
+        harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
 
     let Created::Refused(NotCreated::Invalid(errors)) = refused else { panic!("{refused:?}") };
     assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0"]);
@@ -70,7 +75,10 @@ async fn rig_with(s3: &TestBucket) -> PublishingHarness {
 async fn uploaded(harness: &PublishingHarness, mime_type: MimeType, content: &'static [u8]) -> Medium {
     let id = Ids::new(Clock::System).fresh();
     let medium = Medium::expected(harness.user.user_id, id, mime_type, noon());
-    assert_eq!(harness.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(), AddMediaOutcome::Added);
+    assert_eq!(
+        harness.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(),
+        AddMediaOutcome::Added
+    );
     let pieces = futures::stream::iter([Ok::<_, std::convert::Infallible>(content.into())]);
     harness.publishing.bucket.put(&medium.path().to_string(), mime_type.as_str(), pieces).await.unwrap();
     medium

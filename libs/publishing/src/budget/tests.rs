@@ -55,7 +55,8 @@ async fn post_over_budget_is_refused_with_amounts() {
     let expected = format!("in {} cost $0.04 of the $0.05 that this deployment allows", Month::from_instant(noon()));
     assert!(message.contains(&expected) && message.contains("would cost $0.02 more; cancel another post"), "{message}");
     assert_eq!(spent(&harness, noon()).await, 40);
-    let checked = harness.publishing.validate_post(harness.user.user_id, request(&harness, "three", soon())).await.unwrap();
+    let checked =
+        harness.publishing.validate_post(harness.user.user_id, request(&harness, "three", soon())).await.unwrap();
     assert!(matches!(checked, PostValidated::Refused(NotCreated::NotInPlan(_))), "{checked:?}");
     harness.schedule("three", noon() + TimeDelta::days(31)).await;
 }
@@ -63,7 +64,8 @@ async fn post_over_budget_is_refused_with_amounts() {
 #[tokio::test]
 async fn concurrent_posts_do_not_exceed_the_budget_together() {
     let harness = harness().await;
-    let create = |it: u32| harness.publishing.create_post(harness.user.user_id, request(&harness, &it.to_string(), soon()));
+    let create =
+        |it: u32| harness.publishing.create_post(harness.user.user_id, request(&harness, &it.to_string(), soon()));
 
     let ends = futures::future::join_all((0..6).map(create)).await;
 

@@ -38,7 +38,11 @@ async fn change_just_before_publishing_is_published() {
 
 #[tokio::test]
 async fn confirmed_change_stops_a_worker_with_the_old_text() {
-    let harness = PublishingHarness::with(1, FakePlatform { renewal: platforms::RefreshPolicy::Rotating, ..FakePlatform::default() }).await;
+    let harness = PublishingHarness::with(
+        1,
+        FakePlatform { renewal: platforms::RefreshPolicy::Rotating, ..FakePlatform::default() },
+    )
+    .await;
     harness.reconnect(0, PublishingHarness::credentials(Some(later(10))), None).await;
     let post = harness.schedule("Old", noon()).await;
     let message = harness.queue.take().remove(0).1;
@@ -175,7 +179,9 @@ async fn removed_target_is_not_published_and_not_pending() {
 
 #[tokio::test]
 async fn rescheduled_failed_post_publishes_only_unpublished_targets() {
-    let harness = PublishingHarness::with(2, FakePlatform::default().with_faults([PublishFault::Public, PublishFault::Refused])).await;
+    let harness =
+        PublishingHarness::with(2, FakePlatform::default().with_faults([PublishFault::Public, PublishFault::Refused]))
+            .await;
     let post = harness.schedule("Hello", later(5)).await;
     harness.live(later(60)).await;
     assert_eq!(harness.post(&post).await.status, PostStatus::Failed);
@@ -268,7 +274,11 @@ async fn concurrent_changes_and_deletions_all_get_a_response() {
 
     let (changed, deleted) = futures::join!(
         futures::future::try_join_all((0..6).map(|_| harness.publishing.change_post(read.clone(), new()))),
-        futures::future::try_join_all((0..2).map(|_| harness.publishing.delete_post(read.clone(), Authority::Posts, None))),
+        futures::future::try_join_all((0..2).map(|_| harness.publishing.delete_post(
+            read.clone(),
+            Authority::Posts,
+            None
+        ))),
     );
 
     let (changed, deleted) = (changed.unwrap(), deleted.unwrap());
@@ -390,7 +400,9 @@ async fn draft_of_drafts_only_caller_needs_its_revision_to_schedule() {
         authority: Authority::Drafts,
         ..CreatePost::default()
     };
-    let Created::New(draft) = harness.publishing.create_post(harness.user.user_id, request).await.unwrap() else { panic!() };
+    let Created::New(draft) = harness.publishing.create_post(harness.user.user_id, request).await.unwrap() else {
+        panic!()
+    };
     let schedule = ChangePost { scheduled_at: Some(Some(later(5))), ..ChangePost::default() };
     let try_with = async |if_match| {
         let request = ChangePost { if_match, ..schedule.clone() };

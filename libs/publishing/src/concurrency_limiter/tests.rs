@@ -30,7 +30,8 @@ async fn delivery_without_permit_is_rescheduled_without_an_attempt() {
     let harness = PublishingHarness::new().await;
     let subject = LimitSubject::user(harness.user.user_id);
     let post = harness.schedule("Hello", noon()).await;
-    record_permits(&harness, &subject, harness.publishing.concurrency_limits.permits(), noon() - TimeDelta::seconds(5)).await;
+    record_permits(&harness, &subject, harness.publishing.concurrency_limits.permits(), noon() - TimeDelta::seconds(5))
+        .await;
 
     harness.live(later(4)).await;
     let waiting = harness.delivery(&post).await;

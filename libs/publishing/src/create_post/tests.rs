@@ -19,7 +19,8 @@ async fn repeated_request_returns_the_same_post() {
     let harness = PublishingHarness::new().await;
     let (_, request) = request(&harness);
 
-    let Created::New(first) = harness.publishing.create_post(harness.user.user_id, request.clone()).await.unwrap() else {
+    let Created::New(first) = harness.publishing.create_post(harness.user.user_id, request.clone()).await.unwrap()
+    else {
         panic!("no post")
     };
     let again = harness.publishing.create_post(harness.user.user_id, request).await.unwrap();

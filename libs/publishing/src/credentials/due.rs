@@ -68,7 +68,7 @@ impl UnreachableCounts {
 }
 
 /// One round over the refresh index.
-struct Round<'a> {
+struct RefreshRound<'a> {
     credential_service: &'a CredentialService,
     platforms: &'a Registry<dyn Platform>,
     /// Entries that are due by then belong to this round.
@@ -89,7 +89,7 @@ impl CredentialService {
         let began_at = self.clock.now();
         let unreachable = Some(UnreachableCounts::default());
         let mut round =
-            Round { credential_service: self, platforms, began_at, unreachable, looked_after: Mutex::default() };
+            RefreshRound { credential_service: self, platforms, began_at, unreachable, looked_after: Mutex::default() };
         let shards = (0..REFRESH_SHARDS).map(|shard| round.due_entries(shard).boxed());
         let first = round.refresh_each(stream::select_all(shards)).await;
         // Entries that were set aside can no longer delay others.
@@ -109,7 +109,7 @@ impl CredentialService {
     }
 }
 
-impl Round<'_> {
+impl RefreshRound<'_> {
     /// Entries of one shard, page by page, up to the first page that cannot be read.
     fn due_entries(&self, shard: u32) -> impl Stream<Item = Result<Entry, StorageError>> + Send + use<'_> {
         let pages = stream::unfold(Some(None), move |page| async move {
@@ -227,7 +227,7 @@ impl Round<'_> {
         record: &CredentialsRecord,
         old: &Credentials,
     ) -> Result<EntryOutcome, PublishingError> {
-        let renewed = self.credential_service.renew(platform, record, old, RefreshReason::Look).await?;
+        let renewed = self.credential_service.renew(platform, record, old, RefreshReason::AccountCheck).await?;
         if let (Some(unreachable), Renewed::Now(_) | Renewed::Gone(_) | Renewed::NotNow(_)) =
             (&self.unreachable, &renewed)
         {

@@ -3,7 +3,7 @@
 
 use cloud::seal::SealError;
 use futures::{StreamExt, TryStreamExt, stream};
-use storage::{ConnectionRecord, CredentialsRecord, KeptIn, NewCredentials, REFRESH_SHARDS};
+use storage::{ConnectionRecord, CredentialsLocation, CredentialsRecord, NewCredentials, REFRESH_SHARDS};
 
 use crate::{CredentialService, PublishingError};
 
@@ -45,7 +45,7 @@ impl CredentialService {
 
     /// False if the credentials changed or moved since they were read.
     async fn move_legacy_credentials(&self, account: &ConnectionRecord) -> Result<bool, PublishingError> {
-        let KeptIn::Connection(sealed) = &account.kept else { return Ok(false) };
+        let CredentialsLocation::Connection(sealed) = &account.kept else { return Ok(false) };
         let old = CredentialsRecord::beside(&account.connection, sealed);
         let now = self.clock.now();
         let credentials = match self.open(&old).await {

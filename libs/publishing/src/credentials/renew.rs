@@ -36,7 +36,7 @@ const FIRST_KEEP_WAIT: TimeDelta = TimeDelta::milliseconds(250);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RefreshReason {
     /// The periodic check of upkeep. It sets its next time.
-    Look,
+    AccountCheck,
     /// A call needs them now. The next check of upkeep does not move, because it does more than
     /// refresh tokens.
     Need,
@@ -109,7 +109,7 @@ impl CredentialService {
             }
             Err(refusal @ RefreshError::Unreachable(_)) => {
                 let again_at = match refresh_reason {
-                    RefreshReason::Look => Some(now + retry_wait(platform.refresh_policy(), old, now)),
+                    RefreshReason::AccountCheck => Some(now + retry_wait(platform.refresh_policy(), old, now)),
                     RefreshReason::Need => record.refresh_at,
                 };
                 if let Err(error) = self.store.postpone_refresh(&record, again_at).await {
@@ -155,7 +155,7 @@ impl CredentialService {
         let due_at = policy.due_at(new, now);
         let refresh_at = Some(match (refresh_reason, record.refresh_at) {
             (RefreshReason::Need, Some(scheduled_at)) => scheduled_at.min(due_at),
-            (RefreshReason::Need, None) | (RefreshReason::Look, _) => due_at,
+            (RefreshReason::Need, None) | (RefreshReason::AccountCheck, _) => due_at,
         });
         let refreshed = Refreshed { sealed: sealed.clone(), token_expires_at, renewed_at, refresh_at };
         let generation = self.store.store_refreshed(record, refreshed).await?;

@@ -10,7 +10,7 @@ use domain::testing::noon;
 use platforms::RefreshPolicy as Model;
 
 use super::*;
-use crate::testing::{FakePlatform, PublishFault, RefreshFault, PublishingHarness, later};
+use crate::testing::{FakePlatform, PublishFault, PublishingHarness, RefreshFault, later};
 
 /// Credentials that expire in half a minute and can be refreshed.
 async fn harness(renewals: impl IntoIterator<Item = RefreshFault>) -> PublishingHarness {
@@ -33,7 +33,8 @@ fn renewed(harness: &PublishingHarness) -> u32 {
 /// The credentials that a delivery gets for its call.
 async fn given(harness: &PublishingHarness, record: &ConnectionRecord) -> Result<Credentials, AttemptError> {
     let platform = harness.renewable.get("sandbox").unwrap();
-    let opened = harness.publishing.credential_service().credentials(platform, record, harness.clock.now()).await.unwrap();
+    let opened =
+        harness.publishing.credential_service().credentials(platform, record, harness.clock.now()).await.unwrap();
     opened.map(|it| it.credentials)
 }
 
@@ -92,7 +93,8 @@ async fn old_refresh_token_is_kept_if_the_response_has_none() {
 
 #[tokio::test]
 async fn access_token_is_extended_without_a_refresh_token() {
-    let harness = PublishingHarness::with(1, FakePlatform { renewal: Model::Extending, ..FakePlatform::default() }).await;
+    let harness =
+        PublishingHarness::with(1, FakePlatform { renewal: Model::Extending, ..FakePlatform::default() }).await;
     let credentials = Credentials { refresh_token: None, ..PublishingHarness::credentials(Some(later(30))) };
     harness.reconnect(0, credentials, None).await;
 
@@ -240,7 +242,7 @@ async fn expired_token_is_refreshed_before_the_due_second() {
     harness.be(FakePlatform { renewal: Model::Rotating, on_renewal, ..FakePlatform::default() });
     let due = later(3600);
     let post = harness.schedule("Hello", due).await;
-    let message = DeliveryMessage::about(&harness.delivery(&post).await);
+    let message = DeliveryMessage::for_delivery(&harness.delivery(&post).await);
     harness.clock.skip_to(due - TimeDelta::seconds(1));
 
     harness.deliver(message, 1).await;

@@ -79,7 +79,7 @@ async fn duplicate_message_publishes_once() {
 async fn early_message_is_queued_again() {
     let harness = PublishingHarness::new().await;
     let post = harness.schedule("Hello", later(5000)).await;
-    let message = DeliveryMessage::about(&harness.delivery(&post).await);
+    let message = DeliveryMessage::for_delivery(&harness.delivery(&post).await);
 
     harness.deliver(message, 1).await;
     assert_eq!(harness.queue.take(), [(later(900), message)]);
@@ -114,7 +114,8 @@ async fn inconsistent_delivery_and_post_are_read_again() {
     let message = harness.queue.take().remove(0).1;
     // As if the change of the delivery were visible before that of the post.
     let torn = Post { revision: 2, ..harness.post(&post).await };
-    let write = storage::PostWrite { before: Some(&harness.post(&post).await), after: Some(&torn), ..Default::default() };
+    let write =
+        storage::PostWrite { before: Some(&harness.post(&post).await), after: Some(&torn), ..Default::default() };
     assert_eq!(harness.store.write_post(&write, noon()).await.unwrap(), storage::PostWritten::Done);
 
     harness.deliver(message, 1).await;

@@ -54,7 +54,11 @@ async fn concurrently_ended_targets_end_their_post_once() {
 
 #[tokio::test]
 async fn post_ends_with_its_last_target_and_fails_if_any_failed() {
-    let harness = PublishingHarness::with(2, FakePlatform::default().with_faults([PublishFault::Refused, PublishFault::Busy(None)])).await;
+    let harness = PublishingHarness::with(
+        2,
+        FakePlatform::default().with_faults([PublishFault::Refused, PublishFault::Busy(None)]),
+    )
+    .await;
     let post = harness.schedule("Hello", noon()).await;
 
     harness.live(later(2)).await;
@@ -82,7 +86,7 @@ async fn refused_event_is_emitted_again_with_the_same_id() {
     harness.events.down.store(true, Ordering::SeqCst);
     harness.clock.skip_to(later(1));
 
-    assert!(harness.publishing.deliver(&harness.platforms, DeliveryMessage::about(&delivery)).await.is_err());
+    assert!(harness.publishing.deliver(&harness.platforms, DeliveryMessage::for_delivery(&delivery)).await.is_err());
     assert_eq!(harness.fake.texts(), ["Hello"]);
     assert_eq!(harness.post(&post).await.status, PostStatus::Scheduled);
     harness.events.down.store(false, Ordering::SeqCst);

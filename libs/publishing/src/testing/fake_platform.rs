@@ -258,7 +258,7 @@ impl Platform for Registered {
         })
     }
 
-    async fn about(
+    async fn account_details(
         &self,
         _: &AccountInfo,
         _: &Credentials,

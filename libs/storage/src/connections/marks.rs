@@ -6,7 +6,7 @@ use domain::connection::{AccountInfo, Connection};
 use domain::id::ConnectionId;
 use domain::rules::Rules;
 
-use super::{ConnectionRecord, KeptIn};
+use super::{ConnectionRecord, CredentialsLocation};
 use crate::Store;
 use crate::change::Change;
 use crate::credentials::{CredentialsRecord, send_update};
@@ -53,8 +53,10 @@ impl Store {
         record: &ConnectionRecord,
     ) -> Result<Option<CredentialsRecord>, StorageError> {
         match &record.kept {
-            KeptIn::Connection(sealed) => Ok(Some(CredentialsRecord::beside(&record.connection, sealed))),
-            KeptIn::Grant { grant_name, .. } => self.credentials(record.connection.user_id, grant_name).await,
+            CredentialsLocation::Connection(sealed) => Ok(Some(CredentialsRecord::beside(&record.connection, sealed))),
+            CredentialsLocation::Grant { grant_name, .. } => {
+                self.credentials(record.connection.user_id, grant_name).await
+            }
         }
     }
 

@@ -42,7 +42,7 @@ pub(super) enum Status {
 
 impl Status {
     /// What answers that describe the account say beside `active: false`.
-    pub(super) const fn word(self) -> Option<&'static str> {
+    pub(super) const fn name(self) -> Option<&'static str> {
         match self {
             Self::Active => None,
             Self::Deactivated => Some("deactivated"),

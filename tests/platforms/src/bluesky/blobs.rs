@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::account;
+use super::api_error::ApiError;
 use super::caller::{self, Caller};
 use super::input::{self, File};
 use super::limits::{self, Route};
-use super::refusal::Refusal;
 use super::pds_state::Shared;
 
 pub(super) fn routes() -> Router<Shared> {
@@ -21,7 +21,7 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/com.atproto.sync.getBlob", get(get_blob))
 }
 
-async fn upload(State(fake): State<Shared>, caller: Caller, file: File) -> Result<Response, Refusal> {
+async fn upload(State(fake): State<Shared>, caller: Caller, file: File) -> Result<Response, ApiError> {
     let checked = caller::check_not_taken_down(&fake).and_then(|()| caller.blob(&file.mime_type));
     let limit = fake.state().blobs.limit;
     // The body is read before anything is refused, because a client that is still
@@ -32,7 +32,7 @@ async fn upload(State(fake): State<Shared>, caller: Caller, file: File) -> Resul
     let now = fake.clock.now();
     let mut state = fake.state();
     let allowance = limits::take(&mut state.limits, Route::UploadBlob, 1, now)?;
-    let bytes = bytes.ok_or_else(Refusal::too_large)?;
+    let bytes = bytes.ok_or_else(ApiError::too_large)?;
     state.blobs.collect_expired(now);
     let blob = state.blobs.add(&file.mime_type, bytes.into(), now);
     Ok((allowance.headers(), Json(json!({ "blob": blob }))).into_response())
@@ -47,11 +47,11 @@ struct GetBlobQuery {
 async fn get_blob(
     State(fake): State<Shared>,
     Query(GetBlobQuery { did, cid }): Query<GetBlobQuery>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let state = fake.state();
     if did != account::DID {
-        return Err(Refusal::bad("RepoNotFound", format!("Could not find repo for DID: {did}")));
+        return Err(ApiError::bad("RepoNotFound", format!("Could not find repo for DID: {did}")));
     }
-    let found = state.blobs.get(&cid).ok_or_else(|| Refusal::bad("BlobNotFound", "Blob not found"))?;
+    let found = state.blobs.get(&cid).ok_or_else(|| ApiError::bad("BlobNotFound", "Blob not found"))?;
     Ok(([(CONTENT_TYPE, found.mime_type.clone())], found.bytes.clone()).into_response())
 }

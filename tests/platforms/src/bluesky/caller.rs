@@ -5,10 +5,10 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 
 use super::account::Status;
+use super::api_error::ApiError;
 use super::dpop::{self, Realm};
-use super::refusal::Refusal;
-use super::scope::{Action, Scopes};
 use super::pds_state::{PdsState, Shared};
+use super::scope::{Action, Scopes};
 
 /// Somebody who may act for the account.
 pub(super) struct Caller(CallerScopes);
@@ -22,17 +22,17 @@ enum CallerScopes {
 
 impl Caller {
     /// Whether a record of this collection may be written like that.
-    pub(super) fn repo(&self, action: Action, collection: &str) -> Result<(), Refusal> {
+    pub(super) fn repo(&self, action: Action, collection: &str) -> Result<(), ApiError> {
         self.scopes().map_or(Ok(()), |it| it.repo(action, collection))
     }
 
     /// Whether a file of this type may be uploaded.
-    pub(super) fn blob(&self, mime_type: &str) -> Result<(), Refusal> {
+    pub(super) fn blob(&self, mime_type: &str) -> Result<(), ApiError> {
         self.scopes().map_or(Ok(()), |it| it.blob(mime_type))
     }
 
     /// Whether this method of this service may be called in the account's name.
-    pub(super) fn rpc(&self, method: &str, audience: &str) -> Result<(), Refusal> {
+    pub(super) fn rpc(&self, method: &str, audience: &str) -> Result<(), ApiError> {
         self.scopes().map_or(Ok(()), |it| it.rpc(method, audience))
     }
 
@@ -50,9 +50,9 @@ impl Caller {
 }
 
 impl FromRequestParts<Shared> for Caller {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, fake: &Shared) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, fake: &Shared) -> Result<Self, ApiError> {
         let (scheme, token) = credentials(parts)?;
         if scheme.eq_ignore_ascii_case("bearer") {
             check_bearer(fake, token)?;
@@ -60,39 +60,39 @@ impl FromRequestParts<Shared> for Caller {
         } else if scheme.eq_ignore_ascii_case("dpop") {
             check_dpop(fake, parts, token).map(|scopes| Self(CallerScopes::Scopes(scopes)))
         } else {
-            Err(Refusal::bad("InvalidToken", format!("Unsupported authorization type: {scheme}")))
+            Err(ApiError::bad("InvalidToken", format!("Unsupported authorization type: {scheme}")))
         }
     }
 }
 
 /// The two words of the `Authorization` header.
-pub(super) fn credentials(parts: &Parts) -> Result<(&str, &str), Refusal> {
-    let missing = || Refusal::unauthorized("AuthMissing", "Authentication Required");
+pub(super) fn credentials(parts: &Parts) -> Result<(&str, &str), ApiError> {
+    let missing = || ApiError::unauthorized("AuthMissing", "Authentication Required");
     let header = parts.headers.get(AUTHORIZATION).ok_or_else(missing)?;
     let pair = header.to_str().ok().and_then(|it| it.split_once(' ')).filter(|(_, token)| !token.contains(' '));
-    pair.ok_or_else(|| Refusal::bad("InvalidToken", "Malformed authorization header"))
+    pair.ok_or_else(|| ApiError::bad("InvalidToken", "Malformed authorization header"))
 }
 
 /// Access tokens of password sessions are only signed, not stored, so they work until
 /// they expire even when the session has ended.
-fn check_bearer(fake: &PdsState, token: &str) -> Result<(), Refusal> {
-    let malformed = || Refusal::bad("InvalidToken", "Token could not be verified");
+fn check_bearer(fake: &PdsState, token: &str) -> Result<(), ApiError> {
+    let malformed = || ApiError::bad("InvalidToken", "Token could not be verified");
     let token = fake.key.verify("at+jwt", token).ok_or_else(malformed)?;
     // Tokens of OAuth are bound to a key.
     if !token.claims["cnf"].is_null() {
-        return Err(Refusal::bad("InvalidToken", "Malformed token"));
+        return Err(ApiError::bad("InvalidToken", "Malformed token"));
     }
     let ended = fake.state().passwords.has_ended(token.text("jti").unwrap_or_default());
     if ended || token.time("exp").is_none_or(|exp| exp <= fake.seconds()) {
-        return Err(Refusal::bad("ExpiredToken", "Token has expired"));
+        return Err(ApiError::bad("ExpiredToken", "Token has expired"));
     }
     Ok(())
 }
 
-fn check_dpop(fake: &PdsState, parts: &Parts, token: &str) -> Result<Scopes, Refusal> {
+fn check_dpop(fake: &PdsState, parts: &Parts, token: &str) -> Result<Scopes, ApiError> {
     let path = parts.uri.path();
     let jkt = dpop::check(fake, Realm::Pds, &parts.method, path, &parts.headers, Some(token))?;
-    let invalid = |why: &str| Refusal::unauthorized("invalid_token", why).with_challenge("invalid_token");
+    let invalid = |why: &str| ApiError::unauthorized("invalid_token", why).with_challenge("invalid_token");
     let jkt = jkt.ok_or_else(|| invalid("DPoP proof required"))?;
     let state = fake.state();
     let grant = state.grants.with_access(token).ok_or_else(|| invalid("Invalid token"))?;
@@ -106,18 +106,18 @@ fn check_dpop(fake: &PdsState, parts: &Parts, token: &str) -> Result<Scopes, Ref
 }
 
 /// Refuses while the account is taken down.
-pub(super) fn check_not_taken_down(fake: &PdsState) -> Result<(), Refusal> {
+pub(super) fn check_not_taken_down(fake: &PdsState) -> Result<(), ApiError> {
     match fake.state().account.status {
-        Status::TakenDown => Err(Refusal::unauthorized("AccountTakedown", "Account has been taken down")),
+        Status::TakenDown => Err(ApiError::unauthorized("AccountTakedown", "Account has been taken down")),
         Status::Active | Status::Deactivated => Ok(()),
     }
 }
 
 /// Refuses while the account is taken down or deactivated.
-pub(super) fn active(fake: &PdsState) -> Result<(), Refusal> {
+pub(super) fn active(fake: &PdsState) -> Result<(), ApiError> {
     check_not_taken_down(fake)?;
     match fake.state().account.status {
-        Status::Deactivated => Err(Refusal::unauthorized("AccountDeactivated", "Account is deactivated")),
+        Status::Deactivated => Err(ApiError::unauthorized("AccountDeactivated", "Account is deactivated")),
         Status::Active | Status::TakenDown => Ok(()),
     }
 }

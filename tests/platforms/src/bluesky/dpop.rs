@@ -7,8 +7,8 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method};
 use url::Url;
 
+use super::api_error::ApiError;
 use super::jose::{self, Jwt, PublicKey};
-use super::refusal::Refusal;
 use super::pds_state::{PdsState, Shared};
 
 /// Which server a proof is for; each has nonces of its own.
@@ -44,7 +44,7 @@ pub(super) fn check(
     path: &str,
     headers: &HeaderMap,
     access_token: Option<&str>,
-) -> Result<Option<String>, Refusal> {
+) -> Result<Option<String>, ApiError> {
     let mut proofs = headers.get_all("dpop").iter();
     let Some(proof) = proofs.next() else { return Ok(None) };
     let checked = match proof.to_str() {
@@ -109,15 +109,15 @@ fn require(holds: bool, message: &'static str) -> Result<(), ProofError> {
 }
 
 impl ProofError {
-    fn refusal(self, realm: Realm) -> Refusal {
+    fn refusal(self, realm: Realm) -> ApiError {
         let (error, description) = match self {
             Self::Nonce(description) => ("use_dpop_nonce", description),
             Self::Other(description) => ("invalid_dpop_proof", description),
         };
         match realm {
-            Realm::AuthorizationServer if error == "use_dpop_nonce" => Refusal::oauth(error, description),
-            Realm::AuthorizationServer => Refusal::oauth(error, description).with_challenge(error),
-            Realm::Pds => Refusal::unauthorized(error, description).with_challenge(error),
+            Realm::AuthorizationServer if error == "use_dpop_nonce" => ApiError::oauth(error, description),
+            Realm::AuthorizationServer => ApiError::oauth(error, description).with_challenge(error),
+            Realm::Pds => ApiError::unauthorized(error, description).with_challenge(error),
         }
     }
 }
@@ -130,11 +130,7 @@ pub(super) fn is_denied(fake: &PdsState, realm: Realm, headers: &HeaderMap) -> b
 }
 
 /// Adds the next nonce to those answers to which real servers add it.
-pub(super) async fn add_nonce(
-    State((fake, realm)): State<(Shared, Realm)>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub(super) async fn add_nonce(State((fake, realm)): State<(Shared, Realm)>, request: Request, next: Next) -> Response {
     let brings = match realm {
         Realm::AuthorizationServer => *request.method() == Method::POST,
         Realm::Pds => {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::account;
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use super::pds_state::Shared;
 
 pub(super) fn routes() -> Router<Shared> {
@@ -59,8 +59,8 @@ struct HandleQuery {
     handle: String,
 }
 
-async fn resolve_handle(Query(HandleQuery { handle }): Query<HandleQuery>) -> Result<Json<Value>, Refusal> {
-    let did = account::find_did(&handle).ok_or_else(|| Refusal::invalid("Unable to resolve handle"))?;
+async fn resolve_handle(Query(HandleQuery { handle }): Query<HandleQuery>) -> Result<Json<Value>, ApiError> {
+    let did = account::find_did(&handle).ok_or_else(|| ApiError::invalid("Unable to resolve handle"))?;
     Ok(Json(json!({ "did": did })))
 }
 
@@ -73,14 +73,14 @@ struct ActorQuery {
 async fn profile(
     State(fake): State<Shared>,
     Query(ActorQuery { actor }): Query<ActorQuery>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let state = fake.state();
     if !state.account.app_view {
         let message = format!("No service configured for {}", "app.bsky.actor.getProfile");
-        return Err(Refusal::invalid(message));
+        return Err(ApiError::invalid(message));
     }
     if !account::is_it(&actor) {
-        return Err(Refusal::invalid("Profile not found"));
+        return Err(ApiError::invalid("Profile not found"));
     }
     let mut profile = json!({ "did": account::DID, "handle": account::HANDLE });
     if let Some(entry) = state.repo.get("app.bsky.actor.profile", "self") {

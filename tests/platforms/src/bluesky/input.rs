@@ -5,7 +5,7 @@ use axum::extract::{FromRequest, Request};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use serde_json::Value;
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 
 /// The most that a call may say, in bytes.
 const LIMIT: usize = 1_000_000;
@@ -15,29 +15,29 @@ pub(super) struct Input(pub(super) Value);
 
 impl Input {
     /// A field that has to be a string.
-    pub(super) fn text(&self, name: &str) -> Result<&str, Refusal> {
+    pub(super) fn text(&self, name: &str) -> Result<&str, ApiError> {
         text(&self.0, name)
     }
 }
 
 /// A field of an object that has to be a string.
-pub(super) fn text<'a>(object: &'a Value, name: &str) -> Result<&'a str, Refusal> {
-    let missing = || Refusal::invalid(format!("Input must have the property \"{name}\""));
+pub(super) fn text<'a>(object: &'a Value, name: &str) -> Result<&'a str, ApiError> {
+    let missing = || ApiError::invalid(format!("Input must have the property \"{name}\""));
     object[name].as_str().ok_or_else(missing)
 }
 
 impl<S: Send + Sync> FromRequest<S> for Input {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let kind = request.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
         if kind.split(';').next() != Some("application/json") {
-            return Err(Refusal::invalid(format!("Wrong request encoding (Content-Type): {kind}")));
+            return Err(ApiError::invalid(format!("Wrong request encoding (Content-Type): {kind}")));
         }
-        let body = read(request.into_body(), LIMIT).await.ok_or_else(Refusal::too_large)?;
+        let body = read(request.into_body(), LIMIT).await.ok_or_else(ApiError::too_large)?;
         match serde_json::from_slice(&body) {
             Ok(value @ Value::Object(_)) => Ok(Self(value)),
-            _ => Err(Refusal::invalid("Input must be a JSON object")),
+            _ => Err(ApiError::invalid("Input must be a JSON object")),
         }
     }
 }
@@ -67,14 +67,14 @@ pub(super) struct File {
 }
 
 impl<S: Send + Sync> FromRequest<S> for File {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
         let header = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
         let mime_type = header(CONTENT_TYPE).map(|it| it.split(';').next().unwrap_or(it).trim().to_owned());
         let size_bytes = header(CONTENT_LENGTH).and_then(|it| it.parse().ok());
         let body = request.into_body();
-        let missing = |what: &str| Refusal::invalid(format!("Request {what} is missing"));
+        let missing = |what: &str| ApiError::invalid(format!("Request {what} is missing"));
         let mime_type = mime_type.filter(|it| it.contains('/')).ok_or_else(|| missing("encoding (Content-Type)"))?;
         let size_bytes = size_bytes.ok_or_else(|| missing("length (Content-Length)"))?;
         Ok(Self { mime_type, body, size_bytes })

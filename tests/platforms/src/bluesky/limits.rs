@@ -3,8 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::refusal::Refusal;
-use crate::fake::limits::{Limit, Limits, Standing, WindowStart};
+use super::api_error::ApiError;
+use crate::fake::limits::{Limit, LimitUsage, Limits, WindowStart};
 
 /// What is counted together.
 #[derive(Clone, Copy, Debug)]
@@ -36,19 +36,19 @@ impl Route {
 }
 
 /// What is left of the window that is nearest to its end.
-pub(super) struct Allowance(Standing);
+pub(super) struct Allowance(LimitUsage);
 
 /// Uses points, or refuses.
-pub(super) fn take(limits: &mut Limits, route: Route, points: u64, now: DateTime<Utc>) -> Result<Allowance, Refusal> {
-    let mut tightest: Option<Standing> = None;
+pub(super) fn take(limits: &mut Limits, route: Route, points: u64, now: DateTime<Utc>) -> Result<Allowance, ApiError> {
+    let mut tightest: Option<LimitUsage> = None;
     for &(max, seconds) in route.windows() {
         let (name, period) = (route.name(), TimeDelta::seconds(seconds));
         let limit = Limit { name, max, period, window_start: WindowStart::FirstRequest };
-        let standing = limits.count(limit, "us", points, now);
-        if standing.is_exceeded {
-            return Err(Allowance(standing).exceeded());
+        let usage = limits.count(limit, "us", points, now);
+        if usage.is_exceeded {
+            return Err(Allowance(usage).exceeded());
         }
-        tightest = tightest.filter(|it| it.remaining <= standing.remaining).or(Some(standing));
+        tightest = tightest.filter(|it| it.remaining <= usage.remaining).or(Some(usage));
     }
     Ok(Allowance(tightest.expect("every route has a window")))
 }
@@ -56,7 +56,7 @@ pub(super) fn take(limits: &mut Limits, route: Route, points: u64, now: DateTime
 impl Allowance {
     /// An allowance that is used up until then.
     pub(super) const fn none_until(resets_at: DateTime<Utc>) -> Self {
-        Self(Standing::none_until(5000, TimeDelta::hours(1), resets_at))
+        Self(LimitUsage::none_until(5000, TimeDelta::hours(1), resets_at))
     }
 
     pub(super) fn headers(&self) -> [(HeaderName, HeaderValue); 4] {
@@ -65,14 +65,14 @@ impl Allowance {
     }
 
     /// 429.
-    pub(super) fn exceeded(&self) -> Refusal {
-        let refusal = Refusal::xrpc(StatusCode::TOO_MANY_REQUESTS, "RateLimitExceeded", "Rate Limit Exceeded");
+    pub(super) fn exceeded(&self) -> ApiError {
+        let refusal = ApiError::xrpc(StatusCode::TOO_MANY_REQUESTS, "RateLimitExceeded", "Rate Limit Exceeded");
         self.values().into_iter().fold(refusal, |refusal, (name, value)| refusal.with(name, value))
     }
 
     /// The reset is in whole seconds since 1970, never before it happens.
     fn values(&self) -> [(&'static str, String); 4] {
-        let Standing { max: most, remaining, resets_at: reset, period, .. } = self.0;
+        let LimitUsage { max: most, remaining, resets_at: reset, period, .. } = self.0;
         let reset = (reset + TimeDelta::milliseconds(999)).timestamp();
         [
             ("ratelimit-limit", most.to_string()),

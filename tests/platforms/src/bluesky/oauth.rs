@@ -17,8 +17,8 @@ use axum::routing::{get, post};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Method};
 
+use super::api_error::ApiError;
 use super::dpop::{self, Realm};
-use super::refusal::Refusal;
 use super::pds_state::client::{Client, ClientAuth};
 use super::pds_state::{PdsState, Shared};
 
@@ -52,10 +52,10 @@ impl Form {
     }
 
     /// A field that has to be there.
-    fn want(&self, name: &str, error: &str) -> Result<&str, Refusal> {
+    fn want(&self, name: &str, error: &str) -> Result<&str, ApiError> {
         self.get(name)
             .filter(|it| !it.is_empty())
-            .ok_or_else(|| Refusal::oauth(error, format!("Validation of \"{name}\" failed: Required")))
+            .ok_or_else(|| ApiError::oauth(error, format!("Validation of \"{name}\" failed: Required")))
     }
 }
 
@@ -68,24 +68,24 @@ struct Posted {
 }
 
 impl<S: Send + Sync> FromRequest<S> for Posted {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let headers = request.headers().clone();
         let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
         if !kind.starts_with("application/x-www-form-urlencoded") {
-            return Err(Refusal::oauth("invalid_request", format!("unsupported content type {kind:?}")));
+            return Err(ApiError::oauth("invalid_request", format!("unsupported content type {kind:?}")));
         }
         let body = Bytes::from_request(request, state).await;
         let form = body.ok().and_then(|it| Form::read(&it));
-        let form = form.ok_or_else(|| Refusal::oauth("invalid_request", "the form cannot be read"))?;
+        let form = form.ok_or_else(|| ApiError::oauth("invalid_request", "the form cannot be read"))?;
         Ok(Self { form, method, path, headers })
     }
 }
 
 /// A client that proved who it is and which key it holds.
-struct Known {
+struct VerifiedClient {
     client: Client,
     auth: ClientAuth,
     /// The thumbprint of the key of its proof.
@@ -95,14 +95,14 @@ struct Known {
 impl Posted {
     /// Checks the proof first, as real servers do: a request that lacks a nonce
     /// has not used its assertion up.
-    fn authenticate(&self, fake: &PdsState, missing: &str) -> Result<Known, Refusal> {
+    fn authenticate(&self, fake: &PdsState, missing: &str) -> Result<VerifiedClient, ApiError> {
         let client_id = self.form.want("client_id", missing)?;
         let jkt = dpop::check(fake, Realm::AuthorizationServer, &self.method, &self.path, &self.headers, None)?;
         let client = Client::find(client_id, &fake.state().clients)?;
         let jkt = jkt.ok_or_else(|| {
-            Refusal::oauth("invalid_dpop_proof", "DPoP proof required").with_challenge("invalid_dpop_proof")
+            ApiError::oauth("invalid_dpop_proof", "DPoP proof required").with_challenge("invalid_dpop_proof")
         })?;
         let auth = client.authenticate(&self.form, fake, &jkt)?;
-        Ok(Known { client, auth, jkt })
+        Ok(VerifiedClient { client, auth, jkt })
     }
 }

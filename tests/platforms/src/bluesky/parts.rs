@@ -9,13 +9,13 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::api_error::ApiError;
 use super::embed::VIDEO;
 use super::input::{self, File, Input};
-use super::refusal::Refusal;
-use super::service;
-use super::video::{Bearer, TYPES};
 use super::pds_state::parts::Upload;
 use super::pds_state::{PdsState, Shared, State as Everything};
+use super::service;
+use super::video::{Bearer, TYPES};
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -39,32 +39,32 @@ struct PartQuery {
 }
 
 /// All of it takes the token that `uploadVideo` takes.
-fn verify(fake: &PdsState, token: &str) -> Result<(), Refusal> {
+fn verify(fake: &PdsState, token: &str) -> Result<(), ApiError> {
     service::verify(fake, token, &fake.pds_did(), "com.atproto.repo.uploadBlob")
 }
 
-fn unknown_upload() -> Refusal {
-    Refusal::bad("UploadNotFound", "Upload not found")
+fn unknown_upload() -> ApiError {
+    ApiError::bad("UploadNotFound", "Upload not found")
 }
 
-async fn start(State(fake): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
+async fn start(State(fake): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, ApiError> {
     verify(&fake, &token)?;
     let mime_type = input.text("mimeType")?;
     let size_bytes = input.0["sizeBytes"].as_u64().filter(|it| 0 < *it);
-    let size_bytes = size_bytes.ok_or_else(|| Refusal::invalid("Input must have the property \"sizeBytes\""))?;
+    let size_bytes = size_bytes.ok_or_else(|| ApiError::invalid("Input must have the property \"sizeBytes\""))?;
     let mut state = fake.state();
     let videos = &mut state.videos;
     let Some(part_bytes) = videos.parts.part_bytes else {
-        return Err(Refusal::bad("MethodNotImplemented", "Method Not Implemented"));
+        return Err(ApiError::bad("MethodNotImplemented", "Method Not Implemented"));
     };
     if !TYPES.contains(&mime_type) {
-        return Err(Refusal::bad("UnsupportedContentType", "The MIME type is not supported"));
+        return Err(ApiError::bad("UnsupportedContentType", "The MIME type is not supported"));
     }
     if VIDEO < size_bytes {
-        return Err(Refusal::bad("VideoTooLarge", "The video is too large"));
+        return Err(ApiError::bad("VideoTooLarge", "The video is too large"));
     }
     if videos.left == 0 {
-        return Err(Refusal::bad("DailyLimitExceeded", "You have reached your daily limit of videos"));
+        return Err(ApiError::bad("DailyLimitExceeded", "You have reached your daily limit of videos"));
     }
     let id = videos.parts.start(size_bytes, part_bytes, fake.clock.now());
     Ok(Json(videos.parts.uploads[&id].plan(&id)))
@@ -75,7 +75,7 @@ async fn part(
     Bearer(token): Bearer,
     Query(PartQuery { job_id, part_number }): Query<PartQuery>,
     file: File,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let (announced, mime_type) = (file.size_bytes, file.mime_type);
     // Read in any case: a client that still writes would not see the answer.
     let bytes = input::read(file.body, usize::try_from(VIDEO).unwrap_or(usize::MAX)).await;
@@ -84,38 +84,38 @@ async fn part(
     let mut state = fake.state();
     let upload = state.videos.parts.uploads.get_mut(&job_id).ok_or_else(unknown_upload)?;
     if upload.job.is_some() {
-        return Err(Refusal::bad("UploadAlreadyCompleted", "The upload is complete"));
+        return Err(ApiError::bad("UploadAlreadyCompleted", "The upload is complete"));
     }
     if upload.expires_at <= now {
-        return Err(Refusal::bad("UploadExpired", "The upload has expired"));
+        return Err(ApiError::bad("UploadExpired", "The upload has expired"));
     }
     let length = upload.length(part_number);
-    let length = length.ok_or_else(|| Refusal::bad("InvalidPartNumber", "There is no such part"))?;
+    let length = length.ok_or_else(|| ApiError::bad("InvalidPartNumber", "There is no such part"))?;
     if mime_type != "application/octet-stream" {
-        return Err(Refusal::invalid("Wrong request encoding (Content-Type)"));
+        return Err(ApiError::invalid("Wrong request encoding (Content-Type)"));
     }
     let bytes = bytes.filter(|it| it.len() as u64 == length && announced == length);
-    let bytes = bytes.ok_or_else(|| Refusal::bad("PartSizeMismatch", "The part has another length"))?;
+    let bytes = bytes.ok_or_else(|| ApiError::bad("PartSizeMismatch", "The part has another length"))?;
     upload.parts.insert(part_number, bytes.into());
     *state.videos.parts.taken.entry((job_id, part_number)).or_default() += 1;
     Ok(Json(json!({ "partNumber": part_number, "sizeBytes": length })))
 }
 
-async fn finish(State(fake): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, Refusal> {
+async fn finish(State(fake): State<Shared>, Bearer(token): Bearer, input: Input) -> Result<Json<Value>, ApiError> {
     verify(&fake, &token)?;
     let id = input.text("jobId")?;
     let mut state = fake.state();
     let Everything { videos, blobs, .. } = &mut *state;
     let upload = videos.parts.uploads.get(id).ok_or_else(unknown_upload)?;
     if let Some(failure) = upload.failure {
-        return Err(Refusal::bad("UploadFailed", failure));
+        return Err(ApiError::bad("UploadFailed", failure));
     }
     let job = if let Some(job) = &upload.job {
         job.clone()
     } else {
         let missing = upload.missing();
         if !missing.is_empty() {
-            return Err(Refusal::bad("MissingParts", format!("Missing parts: {missing:?}")));
+            return Err(ApiError::bad("MissingParts", format!("Missing parts: {missing:?}")));
         }
         if let Some(left) = videos.parts.failing.checked_sub(1) {
             videos.parts.failing = left;
@@ -123,10 +123,10 @@ async fn finish(State(fake): State<Shared>, Bearer(token): Bearer, input: Input)
             if let Some(upload) = videos.parts.uploads.get_mut(id) {
                 upload.failure = Some(failure);
             }
-            return Err(Refusal::bad("UploadFailed", failure));
+            return Err(ApiError::bad("UploadFailed", failure));
         }
         let whole = upload.whole();
-        let used_up = || Refusal::bad("DailyLimitExceeded", "You have reached your daily limit of videos");
+        let used_up = || ApiError::bad("DailyLimitExceeded", "You have reached your daily limit of videos");
         videos.find_or_create_job(whole, blobs).ok_or_else(used_up)?.0
     };
     if let Some(upload) = videos.parts.uploads.get_mut(id) {
@@ -139,7 +139,7 @@ async fn status(
     State(fake): State<Shared>,
     Bearer(token): Bearer,
     Query(JobQuery { job_id }): Query<JobQuery>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     verify(&fake, &token)?;
     let now = fake.clock.now();
     let state = fake.state();

@@ -109,7 +109,7 @@ impl PdsState {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn troubles(&self) -> MutexGuard<'_, InjectedFaults> {
+    pub(super) fn injected_faults(&self) -> MutexGuard<'_, InjectedFaults> {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -9,13 +9,13 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::api_error::ApiError;
 use super::caller::{self, Caller};
 use super::input::{self, Input};
 use super::limits::{self, Allowance, Route};
-use super::refusal::Refusal;
-use super::scope::Action;
 use super::pds_state::repo::{Entry, Prepared};
 use super::pds_state::{PdsState, Shared, State as Everything};
+use super::scope::Action;
 use super::{account, embed, tid};
 
 pub(super) fn routes() -> Router<Shared> {
@@ -54,7 +54,7 @@ impl<'a> Swap<'a> {
     }
 }
 
-async fn put(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn put(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, ApiError> {
     let (collection, rkey) = (input.text("collection")?, input.text("rkey")?);
     let allowance = check_may_write(&fake, &input, 2)?;
     caller.repo(Action::Create, collection)?;
@@ -73,7 +73,7 @@ async fn put(State(fake): State<Shared>, caller: Caller, input: Input) -> Result
     // An equal record changes nothing, whatever `swapRecord` says.
     if current.as_ref() != Some(&prepared.entry.cid) {
         if !Swap::read(&input.0, "swapRecord").allows(current.as_deref()) {
-            return Err(Refusal::bad("InvalidSwap", format!("Record was at {}", current.unwrap_or_default())));
+            return Err(ApiError::bad("InvalidSwap", format!("Record was at {}", current.unwrap_or_default())));
         }
         write(&mut state, prepared.entry, now)?;
         answer["commit"] = state.repo.commit(now);
@@ -81,7 +81,7 @@ async fn put(State(fake): State<Shared>, caller: Caller, input: Input) -> Result
     Ok((allowance.headers(), Json(answer)).into_response())
 }
 
-async fn create(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn create(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, ApiError> {
     let collection = input.text("collection")?;
     let allowance = check_may_write(&fake, &input, 3)?;
     caller.repo(Action::Create, collection)?;
@@ -101,7 +101,7 @@ async fn create(State(fake): State<Shared>, caller: Caller, input: Input) -> Res
     Ok((allowance.headers(), Json(answer)).into_response())
 }
 
-async fn delete(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn delete(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, ApiError> {
     let (collection, rkey) = (input.text("collection")?, input.text("rkey")?);
     let allowance = check_may_write(&fake, &input, 1)?;
     caller.repo(Action::Delete, collection)?;
@@ -114,9 +114,9 @@ async fn delete(State(fake): State<Shared>, caller: Caller, input: Input) -> Res
     Ok((allowance.headers(), Json(answer)).into_response())
 }
 
-async fn apply_writes(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, Refusal> {
+async fn apply_writes(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, ApiError> {
     let writes = input.0["writes"].as_array();
-    let writes = writes.filter(|it| it.len() <= 200).ok_or_else(|| Refusal::invalid("Too many writes. Max: 200"))?;
+    let writes = writes.filter(|it| it.len() <= 200).ok_or_else(|| ApiError::invalid("Too many writes. Max: 200"))?;
     let actions: Vec<Action> = writes.iter().map(action).collect::<Result<_, _>>()?;
     let points = |it: &Action| match it {
         Action::Create => 3,
@@ -165,20 +165,20 @@ async fn apply_writes(State(fake): State<Shared>, caller: Caller, input: Input) 
     Ok((allowance.headers(), Json(json!({ "commit": commit, "results": results }))).into_response())
 }
 
-fn action(write: &Value) -> Result<Action, Refusal> {
+fn action(write: &Value) -> Result<Action, ApiError> {
     match write["$type"].as_str() {
         Some("com.atproto.repo.applyWrites#create") => Ok(Action::Create),
         Some("com.atproto.repo.applyWrites#update") => Ok(Action::Update),
         Some("com.atproto.repo.applyWrites#delete") => Ok(Action::Delete),
-        _ => Err(Refusal::invalid(format!("Action not supported: {}", write["$type"]))),
+        _ => Err(ApiError::invalid(format!("Action not supported: {}", write["$type"]))),
     }
 }
 
 /// Whether the account writes at all, into its own repository, and not too often.
-fn check_may_write(fake: &PdsState, input: &Input, points: u64) -> Result<Allowance, Refusal> {
+fn check_may_write(fake: &PdsState, input: &Input, points: u64) -> Result<Allowance, ApiError> {
     let allowance = limits::take(&mut fake.state().limits, Route::Write, points, fake.clock.now())?;
     if !account::is_it(input.text("repo")?) {
-        return Err(Refusal::unauthorized("AuthenticationRequired", "Authentication Required"));
+        return Err(ApiError::unauthorized("AuthenticationRequired", "Authentication Required"));
     }
     caller::active(fake)?;
     Ok(allowance)
@@ -189,17 +189,17 @@ fn next_key(fake: &PdsState) -> String {
 }
 
 /// Refuses a key that is taken. Real servers answer 500, as if it were their fault.
-fn check_key_is_free(state: &Everything, entry: &Entry) -> Result<(), Refusal> {
+fn check_key_is_free(state: &Everything, entry: &Entry) -> Result<(), ApiError> {
     if state.repo.get(&entry.collection, &entry.rkey).is_none() {
         return Ok(());
     }
-    Err(Refusal::xrpc(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "Internal Server Error"))
+    Err(ApiError::xrpc(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "Internal Server Error"))
 }
 
 /// Writes a record, in the place of the one that has its key, if there is one.
-fn write(state: &mut Everything, entry: Entry, now: DateTime<Utc>) -> Result<(), Refusal> {
+fn write(state: &mut Everything, entry: Entry, now: DateTime<Utc>) -> Result<(), ApiError> {
     if state.knows_no_galleries && embed::has_gallery(&entry.value["embed"]) {
-        return Err(Refusal::invalid("Invalid app.bsky.feed.post record: expected a known embed at $.record.embed"));
+        return Err(ApiError::invalid("Invalid app.bsky.feed.post record: expected a known embed at $.record.embed"));
     }
     state.blobs.collect_expired(now);
     state.blobs.check(&entry.blobs)?;
@@ -234,27 +234,27 @@ fn release_blobs(state: &mut Everything, before: &Entry) {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct GetRecordQuery {
     repo: String,
     collection: String,
     rkey: String,
     cid: Option<String>,
 }
 
-async fn get_record(State(fake): State<Shared>, Query(wanted): Query<Wanted>) -> Result<Json<Value>, Refusal> {
-    let Wanted { repo, collection, rkey, cid } = wanted;
+async fn get_record(State(fake): State<Shared>, Query(wanted): Query<GetRecordQuery>) -> Result<Json<Value>, ApiError> {
+    let GetRecordQuery { repo, collection, rkey, cid } = wanted;
     let state = fake.state();
     if repo == account::OTHER_DID {
         return state.others.record(&collection, &rkey).map(Json);
     }
     if !account::is_it(&repo) {
-        return Err(Refusal::invalid("Could not locate record"));
+        return Err(ApiError::invalid("Could not locate record"));
     }
     let found = state.repo.get(&collection, &rkey).filter(|it| cid.is_none_or(|cid| cid == it.cid));
     let uri = format!("at://{}/{collection}/{rkey}", account::DID);
     found
-        .map(|it| Json(it.answer()))
-        .ok_or_else(|| Refusal::bad("RecordNotFound", format!("Could not locate record: {uri}")))
+        .map(|it| Json(it.respond()))
+        .ok_or_else(|| ApiError::bad("RecordNotFound", format!("Could not locate record: {uri}")))
 }
 
 #[derive(Deserialize)]
@@ -267,13 +267,13 @@ struct ListRecordsQuery {
 }
 
 /// By key, the greatest first.
-async fn list(State(fake): State<Shared>, Query(page): Query<ListRecordsQuery>) -> Result<Json<Value>, Refusal> {
+async fn list(State(fake): State<Shared>, Query(page): Query<ListRecordsQuery>) -> Result<Json<Value>, ApiError> {
     if !account::is_it(&page.repo) {
-        return Err(Refusal::invalid(format!("Could not find repo: {}", page.repo)));
+        return Err(ApiError::invalid(format!("Could not find repo: {}", page.repo)));
     }
     let limit = page.limit.unwrap_or(50);
     if !(1..=100).contains(&limit) {
-        return Err(Refusal::invalid("limit has to be between 1 and 100"));
+        return Err(ApiError::invalid("limit has to be between 1 and 100"));
     }
     let state = fake.state();
     let mut entries: Vec<&Entry> = state.repo.entries(&page.collection).collect();
@@ -283,7 +283,7 @@ async fn list(State(fake): State<Shared>, Query(page): Query<ListRecordsQuery>) 
         entries.retain(|it| if upwards { cursor < &it.rkey } else { &it.rkey < cursor });
     }
     entries.truncate(limit);
-    let records: Vec<Value> = entries.iter().map(|it| it.answer()).collect();
+    let records: Vec<Value> = entries.iter().map(|it| it.respond()).collect();
     let mut answer = json!({ "records": records });
     if let Some(last) = entries.last() {
         answer["cursor"] = last.rkey.clone().into();

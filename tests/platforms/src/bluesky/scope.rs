@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::StatusCode;
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 
 /// The scopes of a grant that the server understands.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    const fn word(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
             Self::Update => "update",
@@ -67,20 +67,20 @@ impl Scopes {
     }
 
     /// Whether a record of this collection may be written like that.
-    pub(super) fn repo(&self, action: Action, collection: &str) -> Result<(), Refusal> {
+    pub(super) fn repo(&self, action: Action, collection: &str) -> Result<(), ApiError> {
         self.allow(
             |permission| match permission {
                 Permission::Repo { collections, actions } => {
-                    has(collections, collection) && actions.iter().any(|it| it == action.word())
+                    has(collections, collection) && actions.iter().any(|it| it == action.name())
                 }
                 _ => false,
             },
-            || format!("repo:{collection}?action={}", action.word()),
+            || format!("repo:{collection}?action={}", action.name()),
         )
     }
 
     /// Whether a file of this type may be uploaded.
-    pub(super) fn blob(&self, mime_type: &str) -> Result<(), Refusal> {
+    pub(super) fn blob(&self, mime_type: &str) -> Result<(), ApiError> {
         self.allow(
             |permission| match permission {
                 Permission::Blob { accept } => accept.iter().any(|it| accepts(it, mime_type)),
@@ -91,7 +91,7 @@ impl Scopes {
     }
 
     /// Whether this method of this service may be called in the account's name.
-    pub(super) fn rpc(&self, method: &str, audience: &str) -> Result<(), Refusal> {
+    pub(super) fn rpc(&self, method: &str, audience: &str) -> Result<(), ApiError> {
         self.allow(
             |permission| match permission {
                 Permission::Rpc { methods, audience: allowed } => {
@@ -103,12 +103,12 @@ impl Scopes {
         )
     }
 
-    fn allow(&self, allows: impl Fn(&Permission) -> bool, needed: impl Fn() -> String) -> Result<(), Refusal> {
+    fn allow(&self, allows: impl Fn(&Permission) -> bool, needed: impl Fn() -> String) -> Result<(), ApiError> {
         if self.0.iter().any(|(_, it)| matches!(it, Permission::Generic) || allows(it)) {
             return Ok(());
         }
         let message = format!("Missing required scope \"{}\"", needed());
-        Err(Refusal::xrpc(StatusCode::FORBIDDEN, "ScopeMissingError", message))
+        Err(ApiError::xrpc(StatusCode::FORBIDDEN, "ScopeMissingError", message))
     }
 }
 

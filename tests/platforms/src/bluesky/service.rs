@@ -6,8 +6,8 @@ use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::api_error::ApiError;
 use super::caller::Caller;
-use super::refusal::Refusal;
 use super::pds_state::{PdsState, Shared};
 use super::{account, jose};
 
@@ -34,7 +34,7 @@ async fn describe(State(fake): State<Shared>) -> Json<Value> {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ServiceAuthQuery {
     aud: String,
     lxm: Option<String>,
     exp: Option<i64>,
@@ -44,22 +44,22 @@ struct Wanted {
 async fn service_auth(
     State(fake): State<Shared>,
     caller: Caller,
-    Query(wanted): Query<Wanted>,
-) -> Result<Json<Value>, Refusal> {
-    let Wanted { aud, lxm, exp } = wanted;
+    Query(wanted): Query<ServiceAuthQuery>,
+) -> Result<Json<Value>, ApiError> {
+    let ServiceAuthQuery { aud, lxm, exp } = wanted;
     caller.rpc(lxm.as_deref().unwrap_or("*"), &aud)?;
     if !aud.starts_with("did:") {
-        return Err(Refusal::invalid("aud must be a valid atproto DID or did#serviceId reference"));
+        return Err(ApiError::invalid("aud must be a valid atproto DID or did#serviceId reference"));
     }
     let now = fake.seconds();
     let lives = exp.map_or(60, |exp| exp - now);
     let longest = if lxm.is_some() { 3600 } else { 60 };
     if lives < 0 {
-        return Err(Refusal::bad("BadExpiration", "expiration is in past"));
+        return Err(ApiError::bad("BadExpiration", "expiration is in past"));
     }
     if longest < lives {
         let message = "cannot request a token with an expiration that far in the future";
-        return Err(Refusal::bad("BadExpiration", message));
+        return Err(ApiError::bad("BadExpiration", message));
     }
     let claims = json!({
         "iss": account::DID,
@@ -73,8 +73,8 @@ async fn service_auth(
 }
 
 /// Whether a token of [`service_auth`] is for this method at this service.
-pub(super) fn verify(fake: &PdsState, token: &str, audience: &str, method: &str) -> Result<(), Refusal> {
-    let refuse = |error: &str, message: &str| Err(Refusal::unauthorized(error, message));
+pub(super) fn verify(fake: &PdsState, token: &str, audience: &str, method: &str) -> Result<(), ApiError> {
+    let refuse = |error: &str, message: &str| Err(ApiError::unauthorized(error, message));
     let Some(token) = fake.key.verify("JWT", token) else {
         return refuse("BadJwtSignature", "jwt signature does not match jwt issuer");
     };

@@ -9,11 +9,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
 use super::account::{self, Status};
+use super::api_error::ApiError;
 use super::caller::{self, Caller};
 use super::input::Input;
 use super::jose;
 use super::limits::{self, Route};
-use super::refusal::Refusal;
 use super::pds_state::{PdsState, Shared};
 
 const ACCESS_LIVES: TimeDelta = TimeDelta::hours(2);
@@ -26,12 +26,12 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/com.atproto.server.getSession", get(get_session))
 }
 
-async fn create(State(fake): State<Shared>, input: Input) -> Result<Response, Refusal> {
+async fn create(State(fake): State<Shared>, input: Input) -> Result<Response, ApiError> {
     let (identifier, password) = (input.text("identifier")?, input.text("password")?);
     let now = fake.clock.now();
     let allowance = limits::take(&mut fake.state().limits, Route::CreateSession, 1, now)?;
 
-    let wrong = || Refusal::unauthorized("AuthenticationRequired", "Invalid identifier or password");
+    let wrong = || ApiError::unauthorized("AuthenticationRequired", "Invalid identifier or password");
     if !account::is_it(identifier) && !identifier.eq_ignore_ascii_case(account::EMAIL) {
         return Err(wrong());
     }
@@ -42,41 +42,41 @@ async fn create(State(fake): State<Shared>, input: Input) -> Result<Response, Re
     }
     if !of_app && state.account.second_factor {
         let message = "A sign in code has been sent to your email address";
-        return Err(Refusal::unauthorized("AuthFactorTokenRequired", message));
+        return Err(ApiError::unauthorized("AuthFactorTokenRequired", message));
     }
     drop(state);
     caller::check_not_taken_down(&fake)?;
     state = fake.state();
     let refresh = state.passwords.add(of_app, now);
     drop(state);
-    Ok((allowance.headers(), answer(&fake, &refresh)).into_response())
+    Ok((allowance.headers(), respond(&fake, &refresh)).into_response())
 }
 
 /// A refresh token that was signed here and is not over: its id.
 struct RefreshToken(String);
 
 impl FromRequestParts<Shared> for RefreshToken {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, fake: &Shared) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, fake: &Shared) -> Result<Self, ApiError> {
         let (scheme, token) = caller::credentials(parts)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Refusal::unauthorized("AuthMissing", "Authentication Required"));
+            return Err(ApiError::unauthorized("AuthMissing", "Authentication Required"));
         }
-        let malformed = || Refusal::bad("InvalidToken", "Token could not be verified");
+        let malformed = || ApiError::bad("InvalidToken", "Token could not be verified");
         let token = fake.key.verify("refresh+jwt", token).ok_or_else(malformed)?;
         if token.time("exp").is_none_or(|exp| exp <= fake.seconds()) {
-            return Err(Refusal::bad("ExpiredToken", "Token has expired"));
+            return Err(ApiError::bad("ExpiredToken", "Token has expired"));
         }
         token.text("jti").map(|it| Self(it.to_owned())).ok_or_else(malformed)
     }
 }
 
-async fn refresh(State(fake): State<Shared>, RefreshToken(id): RefreshToken) -> Result<Json<Value>, Refusal> {
+async fn refresh(State(fake): State<Shared>, RefreshToken(id): RefreshToken) -> Result<Json<Value>, ApiError> {
     caller::check_not_taken_down(&fake)?;
     let next = fake.state().passwords.rotate(&id, fake.clock.now());
-    let next = next.ok_or_else(|| Refusal::bad("ExpiredToken", "Token has been revoked"))?;
-    Ok(answer(&fake, &next))
+    let next = next.ok_or_else(|| ApiError::bad("ExpiredToken", "Token has been revoked"))?;
+    Ok(respond(&fake, &next))
 }
 
 async fn delete(State(fake): State<Shared>, RefreshToken(id): RefreshToken) {
@@ -87,7 +87,7 @@ async fn get_session(State(fake): State<Shared>, caller: Caller) -> Json<Value> 
     Json(session(&fake, caller.can_see_email()))
 }
 
-fn answer(fake: &PdsState, refresh: &str) -> Json<Value> {
+fn respond(fake: &PdsState, refresh: &str) -> Json<Value> {
     let now = fake.clock.now();
     let access = jose::random("");
     let mut state = fake.state();
@@ -128,7 +128,7 @@ fn session(fake: &PdsState, with_email: bool) -> Value {
         session["email"] = account::EMAIL.into();
         session["emailConfirmed"] = true.into();
     }
-    if let Some(word) = status.word() {
+    if let Some(word) = status.name() {
         session["status"] = word.into();
     }
     session

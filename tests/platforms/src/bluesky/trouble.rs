@@ -9,19 +9,19 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 use platforms::conformance::fake_platform::{Call, InjectedFault};
 
+use super::api_error::ApiError;
 use super::dpop::{self, Realm};
 use super::limits::Allowance;
 use super::oauth::Form;
-use super::record::POST;
-use super::refusal::Refusal;
 use super::pds_state::Shared;
-use crate::fake::front::{self, Front};
+use super::record::POST;
+use crate::fake::front::{self, FaultInjection};
 use crate::fake::injected_faults::InjectedFaults;
 
 /// A server whose calls can be in trouble.
-pub(super) fn around(fake: &Shared, realm: Realm, server: Router<Shared>) -> Router {
+pub(super) fn wrap(fake: &Shared, realm: Realm, server: Router<Shared>) -> Router {
     let server = server.layer(from_fn_with_state((fake.clone(), realm), dpop::add_nonce));
-    front::around(server, Arc::new(Server { world: fake.clone(), realm })).with_state(fake.clone())
+    front::wrap(server, Arc::new(Server { world: fake.clone(), realm })).with_state(fake.clone())
 }
 
 struct Server {
@@ -35,7 +35,7 @@ impl AsRef<Mutex<InjectedFaults>> for Server {
     }
 }
 
-impl Front for Server {
+impl FaultInjection for Server {
     const TRANSLATED: &'static [&'static str] = &["/message", "/error_description"];
 
     /// A request that is refused for its nonce is not counted as a call, because the
@@ -44,13 +44,13 @@ impl Front for Server {
         classify(head, body).filter(|_| !dpop::is_denied(&self.world, self.realm, &head.headers))
     }
 
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
         match fault {
             InjectedFault::RateLimited { retry_after } => {
                 Allowance::none_until(self.world.clock.now() + retry_after).exceeded().into_response()
             }
             InjectedFault::Unavailable => {
-                Refusal::xrpc(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "Service Unavailable")
+                ApiError::xrpc(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "Service Unavailable")
                     .into_response()
             }
             InjectedFault::Refused => refused_content(call).into_response(),
@@ -58,7 +58,7 @@ impl Front for Server {
         }
     }
 
-    fn spoil(&self, head: &Parts) {
+    fn inject_fault(&self, head: &Parts) {
         let query = head.uri.query().unwrap_or_default();
         self.world.state().videos.fail(query.strip_prefix("jobId=").unwrap_or_default());
     }
@@ -66,19 +66,19 @@ impl Front for Server {
 
 fn broken(realm: Realm) -> Response {
     let refusal = match realm {
-        Realm::AuthorizationServer => Refusal::oauth("server_error", "Internal server error"),
-        Realm::Pds => Refusal::bad("InternalServerError", "Internal Server Error"),
+        Realm::AuthorizationServer => ApiError::oauth("server_error", "Internal server error"),
+        Realm::Pds => ApiError::bad("InternalServerError", "Internal Server Error"),
     };
     refusal.with_status(StatusCode::INTERNAL_SERVER_ERROR).into_response()
 }
 
-fn refused_content(call: Call) -> Refusal {
+fn refused_content(call: Call) -> ApiError {
     match call {
         Call::Publish => {
-            Refusal::invalid(format!("Invalid {POST} record: string too big (maximum 300 graphemes) at $.record.text"))
+            ApiError::invalid(format!("Invalid {POST} record: string too big (maximum 300 graphemes) at $.record.text"))
         }
-        Call::Upload => Refusal::too_large(),
-        _ => Refusal::invalid("Invalid request"),
+        Call::Upload => ApiError::too_large(),
+        _ => ApiError::invalid("Invalid request"),
     }
 }
 

@@ -9,10 +9,10 @@ use http::request::Parts;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::api_error::ApiError;
 use super::caller;
 use super::embed::VIDEO;
 use super::input::{self, File};
-use super::refusal::Refusal;
 use super::pds_state::videos::Work;
 use super::pds_state::{Shared, State as Everything};
 use super::{account, service};
@@ -36,22 +36,21 @@ pub(super) fn routes() -> Router<Shared> {
 pub(super) struct Bearer(pub(super) String);
 
 impl FromRequestParts<Shared> for Bearer {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, ApiError> {
         match caller::credentials(parts)? {
             (scheme, token) if scheme.eq_ignore_ascii_case("bearer") => Ok(Self(token.to_owned())),
-            _ => Err(Refusal::unauthorized("MissingJwt", "missing jwt")),
+            _ => Err(ApiError::unauthorized("MissingJwt", "missing jwt")),
         }
     }
 }
 
-async fn limits(State(fake): State<Shared>, Bearer(token): Bearer) -> Result<Response, Refusal> {
+async fn limits(State(fake): State<Shared>, Bearer(token): Bearer) -> Result<Response, ApiError> {
     // The token may be for the service's own DID, or for that of its host, which is
     // the data server's here.
     let method = "app.bsky.video.getUploadLimits";
-    service::verify(&fake, &token, DID, method)
-        .or_else(|_| service::verify(&fake, &token, &fake.pds_did(), method))?;
+    service::verify(&fake, &token, DID, method).or_else(|_| service::verify(&fake, &token, &fake.pds_did(), method))?;
     if !fake.state().account.confirmed {
         let (error, message) = ("unconfirmed_email", "Confirm your email address to upload videos");
         let limits = json!({ "canUpload": false, "error": error, "message": message });
@@ -82,12 +81,12 @@ async fn upload(
     Bearer(token): Bearer,
     Query(UploadQuery { did, name }): Query<UploadQuery>,
     file: File,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let checked = service::verify(&fake, &token, &fake.pds_did(), "com.atproto.repo.uploadBlob").and_then(|()| {
         if did != account::DID {
-            Err(Refusal::unauthorized("AuthenticationRequired", "the token is of another account"))
+            Err(ApiError::unauthorized("AuthenticationRequired", "the token is of another account"))
         } else if name.is_empty() || !TYPES.contains(&file.mime_type.as_str()) {
-            Err(Refusal::invalid("a video with a name is expected"))
+            Err(ApiError::invalid("a video with a name is expected"))
         } else {
             Ok(())
         }
@@ -95,12 +94,12 @@ async fn upload(
     let max_bytes = if checked.is_ok() && file.size_bytes <= VIDEO { VIDEO } else { 0 };
     let bytes = input::read(file.body, usize::try_from(max_bytes).unwrap_or(usize::MAX)).await;
     checked?;
-    let bytes = bytes.ok_or_else(Refusal::too_large)?;
+    let bytes = bytes.ok_or_else(ApiError::too_large)?;
 
     let mut state = fake.state();
     let Everything { videos, blobs, .. } = &mut *state;
     blobs.collect_expired(fake.clock.now());
-    let used_up = || Refusal::bad("rate_limit_exceeded", "You have reached your daily limit of videos");
+    let used_up = || ApiError::bad("rate_limit_exceeded", "You have reached your daily limit of videos");
     let (id, is_new) = videos.find_or_create_job(bytes.into(), blobs).ok_or_else(used_up)?;
     let mut status = videos.jobs[&id].status(&id);
     if is_new {
@@ -129,11 +128,11 @@ struct JobQuery {
 async fn status(
     State(fake): State<Shared>,
     Query(JobQuery { job_id }): Query<JobQuery>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let now = fake.clock.now();
     let mut state = fake.state();
     let Everything { videos, blobs, .. } = &mut *state;
-    let unknown = || Refusal::bad("job_not_found", "Job not found");
+    let unknown = || ApiError::bad("job_not_found", "Job not found");
     let is_last = match &mut videos.jobs.get_mut(&job_id).ok_or_else(unknown)?.work {
         Work::Encoding { polls_left: 0, .. } => true,
         Work::Encoding { polls_left, .. } => {

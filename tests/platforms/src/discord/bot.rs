@@ -6,9 +6,9 @@
 //! not have it, and other users' texts are empty, as without the intent for that.
 
 mod channels;
+mod fake_platform;
 mod guilds;
 mod messages;
-mod fake_platform;
 mod permissions;
 mod threads;
 
@@ -28,8 +28,8 @@ use self::channels::{Channel, channels};
 pub use self::channels::{FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
 pub use self::permissions::{ATTACH, HISTORY, SEND, VIEW};
 use self::permissions::{Overwrite, PERMISSIONS, bits};
+use super::api_error::{self, ApiError};
 use super::oauth::TOKEN;
-use super::refusal::{self, Refusal};
 use super::{GUILD, strict};
 use crate::fake::limits::Limits;
 use crate::fake::oauth::{Authorizes, Grant, Pkce, Rules, secret};
@@ -135,7 +135,7 @@ impl DiscordBot {
         let routes = Router::new()
             .nest("/api/v10", api)
             .merge(crate::fake::oauth::routes("/oauth2/authorize", TOKEN, None))
-            .fallback(refusal::not_found)
+            .fallback(api_error::not_found)
             // What is too large is refused with the message.
             .layer(DefaultBodyLimit::disable());
         let strict = |server: Router| server.layer(from_fn(strict));
@@ -232,11 +232,11 @@ impl Memory {
 
 impl Fake {
     /// What it remembers, for a request of the bot.
-    fn authenticate_bot(&self, headers: &HeaderMap) -> Result<MutexGuard<'_, Memory>, Refusal> {
+    fn authenticate_bot(&self, headers: &HeaderMap) -> Result<MutexGuard<'_, Memory>, ApiError> {
         let memory = self.memory();
         let token = headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok()?.strip_prefix("Bot "));
         if token != Some(memory.token.as_str()) {
-            return Err(Refusal::new(StatusCode::UNAUTHORIZED, 0, "401: Unauthorized"));
+            return Err(ApiError::new(StatusCode::UNAUTHORIZED, 0, "401: Unauthorized"));
         }
         Ok(memory)
     }
@@ -250,13 +250,13 @@ impl Authorizes for Fake {
     /// The bot joins with the tokens, where the app wants the code grant ("Advanced Bot
     /// Authorization").
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
-        let mut answer = grant.answer(rules);
+        let mut response = grant.respond(rules);
         if grant.scopes.iter().any(|it| it == "bot") {
             let mut memory = self.memory();
             memory.is_in = true;
-            answer["guild"] = guilds::told(GUILD);
+            response["guild"] = guilds::to_json(GUILD);
         }
-        answer
+        response
     }
 }
 

@@ -1,7 +1,7 @@
 //! Discord as the conformance suite sees it.
 
 use async_trait::async_trait;
-use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform, PublicPost};
+use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;

@@ -4,32 +4,32 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::api_error::ApiError;
 use super::files::File;
-use super::refusal::Refusal;
 
 /// The fields that nobody has taken yet.
 pub(super) struct Fields(pub(super) Map<String, Value>);
 
 impl Fields {
     /// A text of so many code points.
-    pub(super) fn text(&mut self, name: &str, min: usize, max: usize) -> Result<Option<String>, Refusal> {
+    pub(super) fn text(&mut self, name: &str, min: usize, max: usize) -> Result<Option<String>, ApiError> {
         self.0.remove(name).filter(|it| !it.is_null()).map(|it| text(name, &it, min, max)).transpose()
     }
 
     /// Some of the two flags that webhooks may set here.
-    pub(super) fn flags(&mut self) -> Result<(), Refusal> {
+    pub(super) fn flags(&mut self) -> Result<(), ApiError> {
         const ALLOWED: u64 = 1 << 2 | 1 << 12;
         match self.0.remove("flags") {
             None => Ok(()),
             Some(flags) if flags.as_u64().is_some_and(|it| it & !ALLOWED == 0) => Ok(()),
-            Some(_) => Err(Refusal::field("flags", "BITFIELD_INVALID", "These flags cannot be set.")),
+            Some(_) => Err(ApiError::field("flags", "BITFIELD_INVALID", "These flags cannot be set.")),
         }
     }
 
     /// Who may be notified (message resource, "Allowed Mentions Object"). What is not
     /// said notifies users, which is refused here: nothing that is scheduled should.
-    pub(super) fn check_allowed_mentions(&mut self) -> Result<(), Refusal> {
-        let wrong = |path: &str, words: &str| Err(Refusal::field(path, "BASE_TYPE_CHOICES", words));
+    pub(super) fn check_allowed_mentions(&mut self) -> Result<(), ApiError> {
+        let wrong = |path: &str, words: &str| Err(ApiError::field(path, "BASE_TYPE_CHOICES", words));
         let Some(Value::Object(mut allowed)) = self.0.remove("allowed_mentions") else {
             return wrong("allowed_mentions", "Say who may be notified.");
         };
@@ -55,19 +55,19 @@ impl Fields {
     pub(super) fn attachments(
         &mut self,
         files: &std::collections::BTreeMap<u64, File>,
-    ) -> Result<Vec<(u64, Option<String>)>, Refusal> {
+    ) -> Result<Vec<(u64, Option<String>)>, ApiError> {
         let entries = match self.0.remove("attachments") {
             None => Vec::new(),
             Some(Value::Array(entries)) if entries.len() <= 10 => entries,
             Some(_) => {
-                return Err(Refusal::field("attachments", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length."));
+                return Err(ApiError::field("attachments", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length."));
             }
         };
         let (mut seen, mut described) = (BTreeSet::new(), Vec::new());
         for (index, entry) in entries.into_iter().enumerate() {
             let path = |name: &str| format!("attachments.{index}.{name}");
             let Value::Object(mut entry) = entry else {
-                return Err(Refusal::field(&path("id"), "BASE_TYPE_REQUIRED", "This field is required"));
+                return Err(ApiError::field(&path("id"), "BASE_TYPE_REQUIRED", "This field is required"));
             };
             let id = match entry.remove("id") {
                 Some(Value::Number(id)) => id.as_u64(),
@@ -76,48 +76,48 @@ impl Fields {
             };
             let attached_file = id.and_then(|it| Some((it, files.get(&it)?)));
             let Some((id, file)) = attached_file.filter(|(id, _)| seen.insert(*id)) else {
-                return Err(Refusal::field(&path("id"), "ATTACHMENT_NOT_FOUND", "There is no file with this number."));
+                return Err(ApiError::field(&path("id"), "ATTACHMENT_NOT_FOUND", "There is no file with this number."));
             };
             let filename = entry.remove("filename").map(|it| text(&path("filename"), &it, 1, 1_024)).transpose()?;
             if filename.is_some_and(|it| it != file.name) {
-                return Err(Refusal::field(&path("filename"), "NOT_THE_SAME", "The file has another name."));
+                return Err(ApiError::field(&path("filename"), "NOT_THE_SAME", "The file has another name."));
             }
             let words = entry.remove("description").map(|it| text(&path("description"), &it, 0, 1_024)).transpose()?;
             if let Some(name) = entry.keys().next() {
-                return Err(Refusal::field(&path(name), "UNKNOWN", "There is no such field."));
+                return Err(ApiError::field(&path(name), "UNKNOWN", "There is no such field."));
             }
             described.push((id, words));
         }
         // Each file is described, or none is: the documentation leaves open what
         // becomes of the others.
         if !described.is_empty() && described.len() != files.len() {
-            return Err(Refusal::field("attachments", "INCOMPLETE", "A file is not among them."));
+            return Err(ApiError::field("attachments", "INCOMPLETE", "A file is not among them."));
         }
         Ok(described)
     }
 
     /// Refuses what is left.
-    pub(super) fn refuse_unknown(self) -> Result<(), Refusal> {
+    pub(super) fn refuse_unknown(self) -> Result<(), ApiError> {
         match self.0.keys().next() {
-            Some(name) => Err(Refusal::field(name, "UNKNOWN", "There is no such field.")),
+            Some(name) => Err(ApiError::field(name, "UNKNOWN", "There is no such field.")),
             None => Ok(()),
         }
     }
 }
 
 /// Lengths are counted in code points.
-fn text(path: &str, value: &Value, least: usize, most: usize) -> Result<String, Refusal> {
+fn text(path: &str, value: &Value, least: usize, most: usize) -> Result<String, ApiError> {
     let Value::String(text) = value else {
-        return Err(Refusal::field(path, "STRING_TYPE_CONVERT", "Could not interpret this value as a string."));
+        return Err(ApiError::field(path, "STRING_TYPE_CONVERT", "Could not interpret this value as a string."));
     };
     let length = text.chars().count();
     if most < length {
         let message = format!("Must be {most} or fewer in length.");
-        return Err(Refusal::field(path, "BASE_TYPE_MAX_LENGTH", &message));
+        return Err(ApiError::field(path, "BASE_TYPE_MAX_LENGTH", &message));
     }
     if length < least {
         let message = format!("Must be {least} or more in length.");
-        return Err(Refusal::field(path, "BASE_TYPE_MIN_LENGTH", &message));
+        return Err(ApiError::field(path, "BASE_TYPE_MIN_LENGTH", &message));
     }
     Ok(text.clone())
 }

@@ -28,12 +28,12 @@ impl Authorizes for Fake {
 
     /// "A new webhook is created each time."
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
-        let mut answer = grant.answer(rules);
+        let mut response = grant.respond(rules);
         let mut memory = self.memory();
         if grant.scopes.iter().any(|it| it == "webhook.incoming") && !memory.keeps_webhooks {
             let is_bare = memory.is_bare;
-            answer["webhook"] = memory.webhook(Some(grant.client_id.clone())).told(is_bare);
+            response["webhook"] = memory.webhook(Some(grant.client_id.clone())).to_json(is_bare);
         }
-        answer
+        response
     }
 }

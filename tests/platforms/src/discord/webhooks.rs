@@ -10,20 +10,20 @@ use http::{Method, StatusCode};
 use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
-use super::refusal::Refusal;
-use super::{CHANNEL, GUILD, Fake, Memory, NAME, Webhook, oauth};
-use crate::fake::front::Front;
+use super::api_error::ApiError;
+use super::{CHANNEL, Fake, GUILD, Memory, NAME, Webhook, oauth};
+use crate::fake::front::FaultInjection;
 
 impl Memory {
-    pub(super) fn called(&mut self, id: &str, token: &str) -> Result<&mut Webhook, Refusal> {
+    pub(super) fn called(&mut self, id: &str, token: &str) -> Result<&mut Webhook, ApiError> {
         if id.parse::<u64>().is_err() {
             let message = format!("Value \"{id}\" is not snowflake.");
-            return Err(Refusal::field("webhook_id", "NUMBER_TYPE_COERCE", &message));
+            return Err(ApiError::field("webhook_id", "NUMBER_TYPE_COERCE", &message));
         }
         let webhook = self.webhooks.iter_mut().find(|it| it.id == id && !it.is_deleted);
-        let webhook = webhook.ok_or_else(Refusal::unknown_webhook)?;
+        let webhook = webhook.ok_or_else(ApiError::unknown_webhook)?;
         if webhook.token != token {
-            return Err(Refusal::new(StatusCode::UNAUTHORIZED, 50_027, "Invalid Webhook Token"));
+            return Err(ApiError::new(StatusCode::UNAUTHORIZED, 50_027, "Invalid Webhook Token"));
         }
         Ok(webhook)
     }
@@ -31,7 +31,7 @@ impl Memory {
 
 impl Webhook {
     /// The webhook resource, as callers with its token receive it.
-    pub(super) fn told(&self, is_bare: bool) -> Value {
+    pub(super) fn to_json(&self, is_bare: bool) -> Value {
         let avatar = is_bare.then_some("a_bb71f469c158984e265093a81b3397fb");
         let mut object = json!({
             "id": self.id,
@@ -54,18 +54,18 @@ pub(super) async fn show(
     State(fake): State<Arc<Fake>>,
     Path((id, token)): Path<(String, String)>,
     RawQuery(query): RawQuery,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     refuse_query(query)?;
     let mut memory = fake.memory();
     let is_bare = memory.is_bare;
-    Ok(Json(memory.called(&id, &token)?.told(is_bare)))
+    Ok(Json(memory.called(&id, &token)?.to_json(is_bare)))
 }
 
 pub(super) async fn delete(
     State(fake): State<Arc<Fake>>,
     Path((id, token)): Path<(String, String)>,
     RawQuery(query): RawQuery,
-) -> Result<StatusCode, Refusal> {
+) -> Result<StatusCode, ApiError> {
     refuse_query(query)?;
     fake.memory().called(&id, &token)?.is_deleted = true;
     Ok(StatusCode::NO_CONTENT)
@@ -75,22 +75,22 @@ pub(super) async fn delete(
 pub(super) async fn message(
     State(fake): State<Arc<Fake>>,
     Path((id, token, message)): Path<(String, String, String)>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let mut memory = fake.memory();
     memory.called(&id, &token)?;
     let found = memory.messages.iter().find(|it| it.id == message);
-    let found = found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, 10_008, "Unknown Message"))?;
+    let found = found.ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, 10_008, "Unknown Message"))?;
     Ok(Json(json!({ "id": found.id, "channel_id": CHANNEL, "content": found.text, "webhook_id": id })))
 }
 
-pub(super) fn refuse_query(query: Option<String>) -> Result<(), Refusal> {
+pub(super) fn refuse_query(query: Option<String>) -> Result<(), ApiError> {
     match query.filter(|it| !it.is_empty()) {
-        Some(query) => Err(Refusal::field(&query.replace('.', "_"), "UNKNOWN", "There is no such parameter.")),
+        Some(query) => Err(ApiError::field(&query.replace('.', "_"), "UNKNOWN", "There is no such parameter.")),
         None => Ok(()),
     }
 }
 
-impl Front for Fake {
+impl FaultInjection for Fake {
     const TRANSLATED: &'static [&'static str] = &["/message", "/error_description"];
 
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
@@ -105,21 +105,21 @@ impl Front for Fake {
         }
     }
 
-    fn answer(&self, _: Call, fault: InjectedFault) -> Response {
-        answer(fault)
+    fn respond(&self, _: Call, fault: InjectedFault) -> Response {
+        respond(fault)
     }
 }
 
 /// The answer to a call that is not carried out.
-pub(super) fn answer(trouble: InjectedFault) -> Response {
+pub(super) fn respond(trouble: InjectedFault) -> Response {
     match trouble {
-        InjectedFault::RateLimited { retry_after } => Refusal::too_many(retry_after.as_seconds_f64()).into_response(),
+        InjectedFault::RateLimited { retry_after } => ApiError::too_many(retry_after.as_seconds_f64()).into_response(),
         // Cloudflare's own page.
         InjectedFault::Unavailable => {
             let page = "<!DOCTYPE html>\n<html><head><title>503 Service Unavailable</title></head></html>\n";
             (StatusCode::SERVICE_UNAVAILABLE, Html(page)).into_response()
         }
-        InjectedFault::Refused => Refusal::bad(200_000, "Message was blocked by automatic moderation").into_response(),
-        _ => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, 0, "500: Internal Server Error").into_response(),
+        InjectedFault::Refused => ApiError::bad(200_000, "Message was blocked by automatic moderation").into_response(),
+        _ => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, 0, "500: Internal Server Error").into_response(),
     }
 }

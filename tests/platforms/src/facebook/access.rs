@@ -54,7 +54,7 @@ impl Page {
     }
 
     /// The response to a call that asks for these fields.
-    pub(super) fn told(&self, fields: &str, token: Option<&str>) -> Result<Value, GraphError> {
+    pub(super) fn to_json(&self, fields: &str, token: Option<&str>) -> Result<Value, GraphError> {
         let mut object = json!({ "id": self.id });
         for field in fields.split(',') {
             match field {
@@ -111,7 +111,7 @@ pub(super) async fn give(
         oauth.grants[at].expires_at = Some(now + LASTS);
         (at, LASTS)
     } else {
-        let code = oauth.spend(&app, &params, now).map_err(|it| GraphError::param(&it.words()))?;
+        let code = oauth.spend(&app, &params, now).map_err(|it| GraphError::param(&it.message()))?;
         fields.text("code");
         fields.text("redirect_uri");
         fields.end()?;
@@ -199,7 +199,7 @@ impl Fake {
         let mut data = Vec::new();
         for page in all.iter().skip(after).take(AT_ONCE) {
             let token = (!page.tasks.is_empty()).then(|| memory.token(&page.id, at));
-            data.push(page.told(&asked, token.as_deref())?);
+            data.push(page.to_json(&asked, token.as_deref())?);
         }
         let until = after + data.len();
         let mut answer =
@@ -324,6 +324,6 @@ impl Authorizes for Fake {
     }
 
     fn refusal(&self, fault: Fault) -> Response {
-        (StatusCode::BAD_REQUEST, GraphError::param(&fault.words())).into_response()
+        (StatusCode::BAD_REQUEST, GraphError::param(&fault.message())).into_response()
     }
 }

@@ -6,11 +6,11 @@ use http::request::Parts;
 use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::{Fake, unwanted};
-use crate::fake::front::Front;
+use crate::fake::front::FaultInjection;
 use crate::meta::error::GraphError;
 use crate::meta::trouble::{self, minutes};
 
-impl Front for Fake {
+impl FaultInjection for Fake {
     const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
 
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
@@ -35,7 +35,7 @@ impl Front for Fake {
         }
     }
 
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
         match (call, fault) {
             (Call::Exchange, InjectedFault::RateLimited { .. }) => {
                 GraphError::new(4, "(#4) Application request limit reached").into_response()
@@ -45,7 +45,7 @@ impl Front for Fake {
                 error.regained_in(minutes(retry_after)).into_response()
             }
             (_, InjectedFault::Refused) => unwanted(100, 1_346_001, "Your content couldn't be shared.").into_response(),
-            _ => trouble::answer(call, fault).into_response(),
+            _ => trouble::respond(call, fault).into_response(),
         }
     }
 }

@@ -105,7 +105,7 @@ impl Fake {
         let mut memory = self.memory();
         if id == page {
             let page = memory.pages.iter().find(|it| it.id == page).cloned();
-            return page.ok_or_else(|| GraphError::object_not_found(id))?.told(asked, None);
+            return page.ok_or_else(|| GraphError::object_not_found(id))?.to_json(asked, None);
         }
         let spoils = memory.spoils;
         if let Some(video) = memory.videos.get_mut(id).filter(|it| it.page == page) {

@@ -119,13 +119,13 @@ impl Fake {
         }
         let memory = self.memory();
         let all: Vec<_> = memory.posts.iter().rev().filter(|it| it.page == page && !it.is_story).collect();
-        let data: Vec<_> = all.iter().skip(after).take(limit).map(|it| it.told()).collect();
+        let data: Vec<_> = all.iter().skip(after).take(limit).map(|it| it.to_json()).collect();
         let until = after + data.len();
-        let mut answer = json!({ "data": data, "paging": { "cursors": { "after": until.to_string() } } });
+        let mut response = json!({ "data": data, "paging": { "cursors": { "after": until.to_string() } } });
         if until < all.len() {
-            answer["paging"]["next"] = "https://graph.facebook.com/v26.0/and-so-on".into();
+            response["paging"]["next"] = "https://graph.facebook.com/v26.0/and-so-on".into();
         }
-        Ok(answer)
+        Ok(response)
     }
 
     /// `GET /{page}/stories`
@@ -156,7 +156,7 @@ fn parse_photo_id(entry: &str) -> Result<String, GraphError> {
 }
 
 impl Post {
-    fn told(&self) -> Value {
+    fn to_json(&self) -> Value {
         let mut object = json!({
             "id": self.id,
             "created_time": self.at.format("%Y-%m-%dT%H:%M:%S+0000").to_string(),

@@ -17,7 +17,7 @@ use super::wire::Cut;
 pub type Echo = Arc<AtomicBool>;
 
 /// A server whose refusals may repeat the request.
-pub fn around(router: Router, echo: &Echo) -> Router {
+pub fn wrap(router: Router, echo: &Echo) -> Router {
     router.layer(from_fn_with_state(Arc::clone(echo), echo_request))
 }
 

@@ -39,7 +39,7 @@ pub async fn record_exchanges(task: impl Future<Output = ()>) -> Vec<Exchange> {
 }
 
 /// A server whose exchanges are kept if a test wants them.
-pub(super) fn around(router: Router) -> Router {
+pub(super) fn wrap(router: Router) -> Router {
     match EXCHANGES.try_with(Clone::clone) {
         Ok(exchanges) => router.layer(from_fn_with_state(exchanges, record)),
         Err(_) => router,

@@ -30,11 +30,11 @@ macro_rules! fake_platform {
             fault: platforms::conformance::fake_platform::InjectedFault,
             count: usize,
         ) {
-            self.fake.troubles().order(call, fault, count);
+            self.fake.injected_faults().order(call, fault, count);
         }
 
         fn call_count(&self, call: platforms::conformance::fake_platform::Call) -> usize {
-            self.fake.troubles().calls(call)
+            self.fake.injected_faults().calls(call)
         }
 
         fn has_received(&self, secret: &str) -> bool {

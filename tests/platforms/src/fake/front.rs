@@ -20,7 +20,7 @@ use super::injected_faults::InjectedFaults;
 use super::wire::Cut;
 
 /// What the front has to know of a platform.
-pub trait Front: AsRef<Mutex<InjectedFaults>> + Send + Sync + 'static {
+pub trait FaultInjection: AsRef<Mutex<InjectedFaults>> + Send + Sync + 'static {
     /// JSON pointers to the messages of refusals that can be in another language: see [`InjectedFaults::translate`]. None where
     /// refusals have no messages, or where only the message distinguishes two refusals.
     const TRANSLATED: &'static [&'static str] = &[];
@@ -38,20 +38,20 @@ pub trait Front: AsRef<Mutex<InjectedFaults>> + Send + Sync + 'static {
 
     /// The platform's own answer to a call that is not carried out: `Broken`,
     /// `Unavailable`, `Limited` or `Unwanted`.
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response;
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response;
 
     /// From now on, the file that this request asks for could not be processed.
-    fn spoil(&self, head: &Parts) {
+    fn inject_fault(&self, head: &Parts) {
         let _ = head;
     }
 }
 
 /// A server whose calls can be in trouble.
-pub fn around<S: Clone + Send + Sync + 'static>(router: Router<S>, platform: Arc<impl Front>) -> Router<S> {
+pub fn wrap<S: Clone + Send + Sync + 'static>(router: Router<S>, platform: Arc<impl FaultInjection>) -> Router<S> {
     router.layer(from_fn_with_state(platform, inject_fault))
 }
 
-async fn inject_fault<P: Front>(State(platform): State<Arc<P>>, request: Request, next: Next) -> Response {
+async fn inject_fault<P: FaultInjection>(State(platform): State<Arc<P>>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     // Read whatever becomes of it: a client that still writes would not see the
     // answer. Where it cannot be read, the client went away.
@@ -62,7 +62,7 @@ async fn inject_fault<P: Front>(State(platform): State<Arc<P>>, request: Request
     let call = platform.call(&head, &body);
     let fault = call.and_then(|it| Some((it, platform.meet(it)?)));
     if matches!(fault, Some((Call::Process, InjectedFault::Refused))) {
-        platform.spoil(&head);
+        platform.inject_fault(&head);
     }
     let request = Request::from_parts(head, Body::from(body));
     let response = match fault {
@@ -74,7 +74,7 @@ async fn inject_fault<P: Front>(State(platform): State<Arc<P>>, request: Request
         }
         Some((call, InjectedFault::ServerErrorAfter)) => {
             next.run(request).await;
-            platform.answer(call, InjectedFault::ServerError)
+            platform.respond(call, InjectedFault::ServerError)
         }
         Some((_, InjectedFault::HtmlPage)) => {
             Html("<!DOCTYPE html>\n<html><body>Welcome! Please sign in.</body></html>\n").into_response()
@@ -86,13 +86,13 @@ async fn inject_fault<P: Front>(State(platform): State<Arc<P>>, request: Request
         }
         Some((_, InjectedFault::CutBody)) => cut_body(next.run(request).await).await,
         Some((_, InjectedFault::EmptyBody)) => empty_body(next.run(request).await),
-        Some((call, fault)) => platform.answer(call, fault),
+        Some((call, fault)) => platform.respond(call, fault),
     };
     let translated_at = with_faults(&*platform, |faults| faults.translated(P::TRANSLATED));
     translated(response, translated_at).await
 }
 
-fn with_faults<P: Front + ?Sized, T>(platform: &P, use_faults: impl FnOnce(&mut InjectedFaults) -> T) -> T {
+fn with_faults<P: FaultInjection + ?Sized, T>(platform: &P, use_faults: impl FnOnce(&mut InjectedFaults) -> T) -> T {
     use_faults(&mut platform.as_ref().lock().unwrap_or_else(PoisonError::into_inner))
 }
 

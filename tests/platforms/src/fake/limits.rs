@@ -30,7 +30,7 @@ pub struct Limits(BTreeMap<(&'static str, TimeDelta, String), (DateTime<Utc>, u6
 
 /// How far a limit is used up.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub struct LimitUsage {
     pub max: u64,
     /// What is left.
     pub remaining: u64,
@@ -44,7 +44,7 @@ pub struct Standing {
 
 impl Limits {
     /// Counts what somebody uses.
-    pub fn count(&mut self, limit: Limit, subject: &str, points: u64, now: DateTime<Utc>) -> Standing {
+    pub fn count(&mut self, limit: Limit, subject: &str, points: u64, now: DateTime<Utc>) -> LimitUsage {
         let Limit { name, max, period, window_start } = limit;
         let since = match window_start {
             WindowStart::Clock => now - TimeDelta::seconds(now.timestamp().rem_euclid(period.num_seconds())),
@@ -57,11 +57,11 @@ impl Limits {
         window.1 += points;
         let (since, used) = *window;
         let remaining = max.saturating_sub(used);
-        Standing { max, remaining, resets_at: since + period, period, is_exceeded: max < used }
+        LimitUsage { max, remaining, resets_at: since + period, period, is_exceeded: max < used }
     }
 }
 
-impl Standing {
+impl LimitUsage {
     /// A limit that is used up until then.
     pub const fn none_until(max: u64, period: TimeDelta, resets_at: DateTime<Utc>) -> Self {
         Self { max, remaining: 0, resets_at, period, is_exceeded: true }

@@ -19,7 +19,7 @@ use secrecy::ExposeSecret;
 
 pub use self::fault::Fault;
 pub use self::grant::Grant;
-pub use self::page::{Asked, decide, redirect_to_honest_page};
+pub use self::page::{ConsentRequest, decide, redirect_to_honest_page};
 pub use self::routes::{Authorizes, HasOAuth, page_at, press, routes, show};
 
 use super::params::{Params, basic, bearer};

@@ -76,7 +76,7 @@ impl RequestLog {
 }
 
 /// A server that keeps what arrives, and shows it at [`PAGE`].
-pub fn around<S: Clone + Send + Sync + 'static>(router: Router<S>, request_log: &RequestLog) -> Router<S> {
+pub fn wrap<S: Clone + Send + Sync + 'static>(router: Router<S>, request_log: &RequestLog) -> Router<S> {
     let page_log = request_log.clone();
     router
         .layer(from_fn_with_state(request_log.clone(), record))

@@ -10,7 +10,7 @@ use domain::clock::Clock;
 use platforms::conformance::adapter_harness::ORIGIN;
 
 use super::echo::{self, Echo};
-use super::front::{self, Front};
+use super::front::{self, FaultInjection};
 use super::injected_faults::InjectedFaults;
 use super::oauth::{App, HasOAuth, OAuth, Rules};
 use super::request_log::{self, RequestLog};
@@ -34,7 +34,7 @@ pub(crate) struct FakeServer<M, K = ()> {
 
 impl<M: Send + 'static> FakeServer<M>
 where
-    Self: Front,
+    Self: FaultInjection,
 {
     /// Starts a fake on a free port. `name` is the platform's name in the registry, and so in the redirect URI.
     pub(crate) async fn serve(
@@ -50,7 +50,7 @@ where
 
 impl<M: Send + 'static, K: Send + Sync + 'static> FakeServer<M, K>
 where
-    Self: Front,
+    Self: FaultInjection,
 {
     /// Like `serve`, for a platform with variants, or with a layer of its own that calls in trouble pass as well.
     pub(crate) async fn serve_with(
@@ -77,9 +77,9 @@ where
             troubles: Mutex::default(),
             echo: Echo::default(),
         });
-        let server = front::around(routes, Arc::clone(&fake)).with_state(Arc::clone(&fake));
-        let server = echo::around(layer(server), &fake.echo);
-        wire::serve_on(listener, request_log::around(server, &fake.request_log));
+        let server = front::wrap(routes, Arc::clone(&fake)).with_state(Arc::clone(&fake));
+        let server = echo::wrap(layer(server), &fake.echo);
+        wire::serve_on(listener, request_log::wrap(server, &fake.request_log));
         fake
     }
 
@@ -91,7 +91,7 @@ where
 
     /// From now on the messages of refusals are in another language. False where no message may be.
     pub(crate) fn translate_refusals(&self) -> bool {
-        self.troubles().translate();
+        self.injected_faults().translate();
         !Self::TRANSLATED.is_empty()
     }
 }
@@ -106,7 +106,7 @@ impl<M, K> FakeServer<M, K> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn troubles(&self) -> MutexGuard<'_, InjectedFaults> {
+    pub(crate) fn injected_faults(&self) -> MutexGuard<'_, InjectedFaults> {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -13,7 +13,7 @@ use platforms::conformance::fake_platform::{Call, Decision, InjectedFault};
 use serde_json::Value;
 use url::Url;
 
-use super::front::Front;
+use super::front::FaultInjection;
 use super::limits::{Limit, Limits, WindowStart};
 use super::oauth::{App, Authorizes, Client, Pkce, Rules, decide, routes};
 use super::request_log;
@@ -39,14 +39,14 @@ impl Authorizes for PlainServer {
     }
 }
 
-impl Front for PlainServer {
+impl FaultInjection for PlainServer {
     const TRANSLATED: &'static [&'static str] = &["/error_description"];
 
     fn call(&self, head: &http::request::Parts, _: &[u8]) -> Option<Call> {
         (head.uri.path() == "/token").then_some(Call::Exchange)
     }
 
-    fn answer(&self, _: Call, fault: InjectedFault) -> axum::response::Response {
+    fn respond(&self, _: Call, fault: InjectedFault) -> axum::response::Response {
         let mut response = axum::response::Response::default();
         *response.status_mut() = match fault {
             InjectedFault::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
@@ -207,21 +207,21 @@ async fn refresh_token_expires() {
 async fn intermediary_blocks_the_requested_number_of_calls() {
     let harness = Harness::with(RULES).await;
     let code = harness.code("keeper").await;
-    harness.plain.troubles().block(Method::POST, "/tok", 403, 1);
+    harness.plain.injected_faults().block(Method::POST, "/tok", 403, 1);
     assert_eq!(harness.open_page(&[]).await, 200, "another call");
 
     let (status, page) = harness.exchange(&code, &[]).await;
 
     assert_eq!((status, page), (403, Value::Null));
-    assert_eq!(harness.plain.troubles().left(), 0);
-    assert_eq!(harness.plain.troubles().calls(Call::Exchange), 0);
+    assert_eq!(harness.plain.injected_faults().left(), 0);
+    assert_eq!(harness.plain.injected_faults().calls(Call::Exchange), 0);
     assert_eq!(harness.exchange(&code, &[]).await.0, 200);
 }
 
 #[tokio::test]
 async fn faults_are_injected_in_order_and_requests_are_logged() {
     let harness = Harness::with(RULES).await;
-    let order = |fault| harness.plain.troubles().order(Call::Exchange, fault, 1);
+    let order = |fault| harness.plain.injected_faults().order(Call::Exchange, fault, 1);
     let code = harness.code("keeper").await;
 
     order(InjectedFault::Unavailable);
@@ -239,7 +239,7 @@ async fn faults_are_injected_in_order_and_requests_are_logged() {
         browser().get(format!("{}{}", harness.url, request_log::PAGE)).send().await.unwrap().text().await.unwrap();
     assert!(page.contains("&lt;b&gt;") && page.contains("code_verifier="), "{page}");
     assert!(!page.contains(&harness.app.client_secret), "{page}");
-    assert_eq!(harness.plain.troubles().calls(Call::Exchange), 3);
+    assert_eq!(harness.plain.injected_faults().calls(Call::Exchange), 3);
 }
 
 #[test]
@@ -296,7 +296,7 @@ async fn intermediary_and_cut_body_faults_run_the_call_or_not() {
     for (fault, made) in walls.into_iter().chain([(InjectedFault::EmptyBody, 1), (InjectedFault::CutBody, 1)]) {
         let harness = Harness::with(RULES).await;
         let code = harness.code("keeper").await;
-        harness.plain.troubles().order(Call::Exchange, fault, 1);
+        harness.plain.injected_faults().order(Call::Exchange, fault, 1);
 
         let form = [
             ("grant_type", "authorization_code"),
@@ -322,7 +322,7 @@ async fn intermediary_and_cut_body_faults_run_the_call_or_not() {
 async fn translated_refusals_keep_their_status_and_code() {
     let harness = Harness::with(RULES).await;
     let (status, before) = harness.exchange("forged", &[]).await;
-    harness.plain.troubles().translate();
+    harness.plain.injected_faults().translate();
 
     let (translated, after) = harness.exchange("forged", &[]).await;
 

@@ -46,7 +46,7 @@ pub async fn listen() -> (TcpListener, SocketAddr) {
 
 /// Like `serve`, on this port.
 pub fn serve_on(listener: TcpListener, router: Router) {
-    let router = exchanges::around(router);
+    let router = exchanges::wrap(router);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             tokio::spawn(serve_requests(stream, router.clone()));

@@ -10,7 +10,7 @@ use axum::{Json, Router};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
-use super::{HANDLE, Fake, ID};
+use super::{Fake, HANDLE, ID};
 use crate::fake::oauth::{self, Authorizes, Fault, HasOAuth};
 use crate::fake::params::{Params, essence};
 use crate::meta::access::{self, Proof};
@@ -69,7 +69,7 @@ async fn issue_short_token(
     fields.end().map_err(|_| login_error("Unknown parameter"))?;
     let params = Params::read("", &headers, &body).map_err(|_| login_error("Invalid form"))?;
     let mut oauth = fake.oauth();
-    let grant = oauth.token(&headers, &params, fake.clock.now()).map_err(|it| login_error(&it.words()))?;
+    let grant = oauth.token(&headers, &params, fake.clock.now()).map_err(|it| login_error(&it.message()))?;
     let token = grant.access_token.clone();
     let memory = fake.memory();
     for grant in oauth.grants.iter_mut().filter(|it| it.access_token == token) {

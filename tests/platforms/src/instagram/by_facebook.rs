@@ -10,7 +10,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::access::PICTURE;
-use super::{HANDLE, Fake, ID};
+use super::{Fake, HANDLE, ID};
 use crate::fake::oauth::{self, OAuth, secret};
 use crate::fake::params::{Params, bearer};
 use crate::meta::access::{Proof, accept, check_proof, living};
@@ -47,7 +47,7 @@ impl Page {
     }
 
     /// The response to a call that asks for these fields.
-    fn told(&self, fields: &str) -> Result<Value, GraphError> {
+    fn to_json(&self, fields: &str) -> Result<Value, GraphError> {
         let mut object = json!({ "id": self.id });
         // A list of fields of something else stands in brackets.
         let (plain, inner) = match fields.split_once("instagram_business_account{") {
@@ -170,8 +170,8 @@ async fn accounts(
     fake.authorize_user(&headers, &mut fields, &["pages_show_list"])?;
     let (asked, page) = (fields.want("fields")?, PageOfList::asked(&mut fields)?);
     fields.end()?;
-    let entries: Result<Vec<_>, _> = fake.memory().pages.iter().map(|it| it.told(&asked)).collect();
-    Ok(Json(page.answer(entries?, "https://graph.facebook.com/v26.0/me/accounts")))
+    let entries: Result<Vec<_>, _> = fake.memory().pages.iter().map(|it| it.to_json(&asked)).collect();
+    Ok(Json(page.respond(entries?, "https://graph.facebook.com/v26.0/me/accounts")))
 }
 
 /// `GET /me/businesses`: there are none.

@@ -7,10 +7,10 @@ use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::making::failed;
 use super::{Fake, ID};
-use crate::fake::front::Front;
+use crate::fake::front::FaultInjection;
 use crate::meta::trouble;
 
-impl Front for Fake {
+impl FaultInjection for Fake {
     const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
 
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
@@ -34,11 +34,11 @@ impl Front for Fake {
         }
     }
 
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
-        trouble::answer(call, fault).into_response()
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
+        trouble::respond(call, fault).into_response()
     }
 
-    fn spoil(&self, _: &Parts) {
-        self.memory().containers.spoil(&failed(2_207_026));
+    fn inject_fault(&self, _: &Parts) {
+        self.memory().containers.fail(&failed(2_207_026));
     }
 }

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 use super::{Fake, Memory, text};
 use crate::fake::wire::Cut;
-use crate::meta::containers::State as Standing;
+use crate::meta::containers::State as LimitUsage;
 use crate::meta::error::GraphError;
-use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch_medium};
+use crate::meta::fetched::{Fetched, FileProblem, Limits, NotFetched, fetch_medium};
 use crate::meta::fields::Fields;
 
 /// What is in a container, and then in a post.
@@ -177,11 +177,11 @@ pub(super) fn failed(subcode: u32) -> String {
     format!("Error: Media upload has failed with error code {subcode}")
 }
 
-fn image_error(wrong: Wrong) -> GraphError {
+fn image_error(wrong: FileProblem) -> GraphError {
     match wrong {
-        Wrong::Ratio => GraphError::new(36_003, "The aspect ratio is not supported.").subcode(2_207_009),
-        Wrong::Size => GraphError::new(36_000, "The image is too large to download.").subcode(2_207_004),
-        Wrong::Type | Wrong::Duration | Wrong::DescribedLast => {
+        FileProblem::Ratio => GraphError::new(36_003, "The aspect ratio is not supported.").subcode(2_207_009),
+        FileProblem::Size => GraphError::new(36_000, "The image is too large to download.").subcode(2_207_004),
+        FileProblem::Type | FileProblem::Duration | FileProblem::DescribedLast => {
             GraphError::new(36_001, "The image format is not supported.").subcode(2_207_005)
         }
     }
@@ -331,11 +331,11 @@ impl Fake {
         for child in &children {
             let container = memory.containers.get(child).ok_or_else(no_media)?;
             match container.state(now) {
-                Standing::Ready if container.content.kind == Kind::Item => {
+                LimitUsage::Ready if container.content.kind == Kind::Item => {
                     files.extend(container.content.files.clone());
                 }
-                Standing::Working => return Err(not_ready()),
-                Standing::Expired => return Err(no_media()),
+                LimitUsage::Working => return Err(not_ready()),
+                LimitUsage::Expired => return Err(no_media()),
                 _ => return Err(GraphError::param("Param children has one that is no carousel item, or failed")),
             }
         }

@@ -9,8 +9,8 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::making::{Content, Kind, no_media, not_ready};
-use super::{HANDLE, Fake, ID, Memory};
-use crate::meta::containers::State as Standing;
+use super::{Fake, HANDLE, ID, Memory};
+use crate::meta::containers::State as LimitUsage;
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 use crate::meta::lists::Page;
@@ -81,7 +81,7 @@ pub(super) async fn publish(
         return Err(GraphError::param("A carousel item cannot be published alone"));
     }
     let content = match memory.containers.publish(&container, now) {
-        Some(Err(Standing::Working)) => return Err(not_ready()),
+        Some(Err(LimitUsage::Working)) => return Err(not_ready()),
         // One that is not there, that failed, that is too old, or that is public already.
         None | Some(Err(_)) => return Err(no_media()),
         Some(Ok(content)) => content.clone(),
@@ -110,11 +110,11 @@ pub(super) async fn show(
     if let Some(container) = memory.containers.get(&id) {
         let state = container.state(now);
         let status_text = match &state {
-            Standing::Failed(status_text) => status_text.clone(),
-            Standing::Working => "In Progress: Media is still being processed.".to_owned(),
-            Standing::Ready => "Finished: Media has been uploaded and it is ready to be published.".to_owned(),
-            Standing::Public => "Published: Media has been published.".to_owned(),
-            Standing::Expired => "Expired: Media was not published within 24 hours.".to_owned(),
+            LimitUsage::Failed(status_text) => status_text.clone(),
+            LimitUsage::Working => "In Progress: Media is still being processed.".to_owned(),
+            LimitUsage::Ready => "Finished: Media has been uploaded and it is ready to be published.".to_owned(),
+            LimitUsage::Public => "Published: Media has been published.".to_owned(),
+            LimitUsage::Expired => "Expired: Media was not published within 24 hours.".to_owned(),
         };
         let video_status = container.upload().map(|it| {
             let status = if it.is_complete { "complete" } else { "in_progress" };
@@ -168,7 +168,7 @@ fn list_page(
     };
     let entries: Result<Vec<_>, _> =
         memory.posts.iter().rev().filter(is_listed).map(|it| MEDIA.select(&post_json(it), asked.as_deref())).collect();
-    Ok(Json(page.answer(entries?, &format!("https://graph.instagram.com/v26.0/{ID}/{edge}"))))
+    Ok(Json(page.respond(entries?, &format!("https://graph.instagram.com/v26.0/{ID}/{edge}"))))
 }
 
 /// `GET /{ig-user-id}/content_publishing_limit`

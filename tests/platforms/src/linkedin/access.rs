@@ -10,7 +10,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use super::{Fake, MEMBER, MEMBER_URN};
 use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::oauth::{Authorizes, Fault, Grant, Rules};
@@ -21,7 +21,7 @@ const PER_MEMBER: Limit =
     Limit { name: "member", max: 150, period: TimeDelta::days(1), window_start: WindowStart::Clock };
 
 /// `GET /v2/userinfo`, which wants no version.
-pub(super) async fn userinfo(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(super) async fn userinfo(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, ApiError> {
     fake.accept(&headers, "/v2/userinfo", &["openid"])?;
     Ok(Json(json!({
         "sub": MEMBER_URN.trim_start_matches("urn:li:person:"),
@@ -32,7 +32,7 @@ pub(super) async fn userinfo(State(fake): State<Arc<Fake>>, headers: HeaderMap) 
 }
 
 /// `GET /v2/me`, for apps without `OpenID` Connect.
-pub(super) async fn me(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(super) async fn me(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, ApiError> {
     fake.accept(&headers, "/v2/me", &["r_basicprofile"])?;
     Ok(Json(json!({
         "id": MEMBER_URN.trim_start_matches("urn:li:person:"),
@@ -44,39 +44,39 @@ pub(super) async fn me(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Res
 impl Fake {
     /// The grant of a call's token, if it has any of these scopes, and may make another
     /// call today.
-    pub(super) fn accept(&self, headers: &HeaderMap, path: &str, any_of: &[&str]) -> Result<Grant, Refusal> {
+    pub(super) fn accept(&self, headers: &HeaderMap, path: &str, any_of: &[&str]) -> Result<Grant, ApiError> {
         if bearer(headers).is_none() {
-            return Err(Refusal::new(401, 65_604, "EMPTY_ACCESS_TOKEN", "Empty oauth2 access token"));
+            return Err(ApiError::new(401, 65_604, "EMPTY_ACCESS_TOKEN", "Empty oauth2 access token"));
         }
         let now = self.clock.now();
         let grant = self.oauth().accept(headers, any_of, now)?.clone();
         let mut memory = self.memory();
         if !memory.approved && memory.limits.count(PER_MEMBER, MEMBER_URN, 1, now).is_exceeded {
-            return Err(Refusal::too_many());
+            return Err(ApiError::too_many());
         }
         self.refused(path).map_or(Ok(grant), Err)
     }
 
     /// What was ordered for the next call to this path.
-    pub(super) fn refused(&self, path: &str) -> Option<Refusal> {
-        self.troubles().refusal(path).map(|(status, body)| Refusal::with(status, body))
+    pub(super) fn refused(&self, path: &str) -> Option<ApiError> {
+        self.injected_faults().refusal(path).map(|(status, body)| ApiError::with(status, body))
     }
 
     /// Like `accept`, for a call of the versioned API.
-    pub(super) fn authorize_rest(&self, headers: &HeaderMap, path: &str, any_of: &[&str]) -> Result<Grant, Refusal> {
+    pub(super) fn authorize_rest(&self, headers: &HeaderMap, path: &str, any_of: &[&str]) -> Result<Grant, ApiError> {
         let header = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
         let version = header("LinkedIn-Version").ok_or_else(|| {
-            Refusal::bad(
+            ApiError::bad(
                 "VERSION_MISSING",
                 "A version must be present. Please specify a version by adding the Linkedin-Version header.",
             )
         })?;
         if !self.memory().versions.contains(&version) {
             let message = format!("Requested version {version} is not active");
-            return Err(Refusal::new(426, 0, "NONEXISTENT_VERSION", &message));
+            return Err(ApiError::new(426, 0, "NONEXISTENT_VERSION", &message));
         }
         if header("X-Restli-Protocol-Version") != Some("2.0.0") {
-            return Err(Refusal::bad("ILLEGAL_ARGUMENT", "Syntax exception in path variables"));
+            return Err(ApiError::bad("ILLEGAL_ARGUMENT", "Syntax exception in path variables"));
         }
         self.accept(headers, path, any_of)
     }
@@ -88,7 +88,7 @@ impl Authorizes for Fake {
     }
 
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
-        let mut answer = grant.answer(rules);
+        let mut answer = grant.respond(rules);
         answer["scope"] = grant.scopes.join(",").into();
         answer
     }
@@ -98,7 +98,7 @@ impl Authorizes for Fake {
     fn page_refusal(&self, params: &Params, fault: &Fault) -> Response {
         let text = |name: &str| params.text(name).unwrap_or_default();
         let (Fault::WrongScope, Ok(mut back)) = (fault, Url::parse(&text("redirect_uri"))) else {
-            return (fault.status(), fault.words()).into_response();
+            return (fault.status(), fault.message()).into_response();
         };
         let oauth = self.oauth();
         let asked = oauth.scopes(&text("scope"));

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
+use super::api_error::ApiError;
 use super::fields::Fields;
-use super::refusal::Refusal;
 use super::{Fake, MEMBER_URN};
 
 /// The longest comment.
@@ -23,10 +23,10 @@ pub(super) async fn create(
     OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<(StatusCode, Json<Value>), Refusal> {
+) -> Result<(StatusCode, Json<Value>), ApiError> {
     let scopes = ["w_member_social_feed", "w_organization_social_feed"];
     let grant = fake.authorize_rest(&headers, "/rest/socialActions", &scopes)?;
-    Refusal::check_encoded(uri.path())?;
+    ApiError::check_encoded(uri.path())?;
     let mut fields = Fields::parse(&body)?;
     let (actor, object) = (fields.text("actor")?, fields.text("object")?);
     let mut message = Fields(fields.take("message")?.as_object().cloned().unwrap_or_default());
@@ -36,13 +36,13 @@ pub(super) async fn create(
     let mut memory = fake.memory();
     let needed = if actor == MEMBER_URN { scopes[0] } else { scopes[1] };
     if !memory.may_post(&actor) || !grant.scopes.iter().any(|it| it == needed) {
-        return Err(Refusal::denied("Not enough permissions to access: partnerApiSocialActions.CREATE"));
+        return Err(ApiError::denied("Not enough permissions to access: partnerApiSocialActions.CREATE"));
     }
     if object != urn || text.is_empty() || MAX_TEXT < text.encode_utf16().count() {
-        return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", "/object or /message/text"));
+        return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "/object or /message/text"));
     }
     if !memory.posts.iter().any(|it| it.urn == urn) {
-        return Err(Refusal::not_found());
+        return Err(ApiError::not_found());
     }
     let number = memory.next();
     memory.comments.push((urn.clone(), actor.clone(), text.clone()));

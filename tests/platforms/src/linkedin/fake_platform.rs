@@ -1,7 +1,7 @@
 //! The API as the conformance suite sees it.
 
 use domain::media::{FileType, MimeType};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform, PublicPost};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use serde_json::Value;
 
 use super::little::Read;

@@ -2,34 +2,34 @@
 
 use serde_json::{Map, Value};
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 
 /// The fields of a body, each to be taken once.
 pub(super) struct Fields(pub(super) Map<String, Value>);
 
 impl Fields {
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Refusal> {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, ApiError> {
         match serde_json::from_slice(body) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
-            _ => Err(Refusal::bad("INVALID_BODY", "The body is no object")),
+            _ => Err(ApiError::bad("INVALID_BODY", "The body is no object")),
         }
     }
 
-    pub(super) fn take(&mut self, name: &str) -> Result<Value, Refusal> {
-        self.0.remove(name).ok_or_else(|| Refusal::bad("MISSING_FIELD", &format!("/{name} :: field is required")))
+    pub(super) fn take(&mut self, name: &str) -> Result<Value, ApiError> {
+        self.0.remove(name).ok_or_else(|| ApiError::bad("MISSING_FIELD", &format!("/{name} :: field is required")))
     }
 
-    pub(super) fn text(&mut self, name: &str) -> Result<String, Refusal> {
+    pub(super) fn text(&mut self, name: &str) -> Result<String, ApiError> {
         let value = self.take(name)?;
         let text = value.as_str().map(str::to_owned);
-        text.ok_or_else(|| Refusal::bad("INVALID_VALUE_FOR_FIELD", &format!("/{name} is no string")))
+        text.ok_or_else(|| ApiError::bad("INVALID_VALUE_FOR_FIELD", &format!("/{name} is no string")))
     }
 
     /// Refuses what nobody took.
-    pub(super) fn end(self) -> Result<(), Refusal> {
+    pub(super) fn end(self) -> Result<(), ApiError> {
         match self.0.keys().next() {
             None => Ok(()),
-            Some(name) => Err(Refusal::bad(
+            Some(name) => Err(ApiError::bad(
                 "UNPERMITTED_FIELD",
                 &format!("Unpermitted fields present in REQUEST_BODY: [/{name}]"),
             )),

@@ -12,8 +12,8 @@ use domain::token;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
+use super::api_error::ApiError;
 use super::fields::Fields;
-use super::refusal::Refusal;
 use super::{Fake, Memory};
 use crate::fake::oauth::{Grant, secret};
 use crate::fake::params::{bearer, essence};
@@ -103,7 +103,7 @@ pub(super) async fn image(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let grant = fake.authorize_rest(&headers, "/rest/images", SCOPES)?;
     let mut fields = read_action(query.as_deref(), "initializeUpload", &body)?;
     let owner = fields.text("owner")?;
@@ -124,7 +124,7 @@ pub(super) async fn video(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let path = format!("/rest/videos?{}", query.as_deref().unwrap_or_default());
     let grant = fake.authorize_rest(&headers, &path, SCOPES)?;
     if query.as_deref() == Some("action=finalizeUpload") {
@@ -133,10 +133,10 @@ pub(super) async fn video(
     let mut fields = read_action(query.as_deref(), "initializeUpload", &body)?;
     let owner = fields.text("owner")?;
     let size = fields.take("fileSizeBytes")?.as_u64().filter(|it| (1..=MAX_VIDEO_BYTES).contains(it));
-    let size = size.ok_or_else(|| Refusal::bad("INVALID_VALUE_FOR_FIELD", "/fileSizeBytes"))?;
+    let size = size.ok_or_else(|| ApiError::bad("INVALID_VALUE_FOR_FIELD", "/fileSizeBytes"))?;
     for flag in ["uploadCaptions", "uploadThumbnail"] {
         if fields.take(flag)? != json!(false) {
-            return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", flag));
+            return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", flag));
         }
     }
     fields.end()?;
@@ -161,16 +161,16 @@ pub(super) async fn video(
     Ok(Json(json!({ "value": value })))
 }
 
-fn finalize(fake: &Fake, mut fields: Fields) -> Result<Json<Value>, Refusal> {
+fn finalize(fake: &Fake, mut fields: Fields) -> Result<Json<Value>, ApiError> {
     let (urn, token, tags) = (fields.text("video")?, fields.text("uploadToken")?, fields.take("uploadedPartIds")?);
     fields.end()?;
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let spoils = memory.spoils;
-    let file = memory.files.get_mut(&urn).filter(|it| it.is_video).ok_or_else(Refusal::not_found)?;
+    let file = memory.files.get_mut(&urn).filter(|it| it.is_video).ok_or_else(ApiError::not_found)?;
     let arrived: Vec<_> = file.parts.iter().map(|it| it.arrived.as_ref().map(|(tag, _)| tag.clone())).collect();
     if file.state != FileState::Waiting || token != file.token || tags != json!(arrived) {
-        return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", "/uploadedPartIds, /uploadToken, or it is finalized"));
+        return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "/uploadedPartIds, /uploadToken, or it is finalized"));
     }
     let is_video = MimeType::sniff(&file.bytes()).is_some_and(|it| it == MimeType::Mp4);
     file.state = if is_video && !spoils { FileState::ReadyAt(now + VIDEO_TAKES) } else { FileState::Failed };
@@ -184,11 +184,11 @@ pub(super) async fn show(
     Path(urn): Path<String>,
     OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     fake.authorize_rest(&headers, "/rest/videos/", SCOPES)?;
-    Refusal::check_encoded(uri.path())?;
+    ApiError::check_encoded(uri.path())?;
     let memory = fake.memory();
-    let file = memory.files.get(&urn).filter(|it| it.is_video).ok_or_else(Refusal::not_found)?;
+    let file = memory.files.get(&urn).filter(|it| it.is_video).ok_or_else(ApiError::not_found)?;
     let mut object = json!({ "id": urn, "owner": file.owner });
     object["status"] = match file.read(fake.clock.now()) {
         AssetStatus::WaitingUpload => "WAITING_UPLOAD",
@@ -209,25 +209,25 @@ pub(super) async fn arrive(
     Path((ticket, part)): Path<(String, usize)>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let now = fake.clock.now();
     fake.refused(&format!("/dms-uploads/{part}")).map_or(Ok(()), Err)?;
     let is_video = fake.memory().files.values().any(|it| it.ticket == ticket && it.is_video);
     if !is_video {
         let _: Grant = fake.authorize_upload(&headers)?;
     } else if bearer(&headers).is_some() {
-        return Err(Refusal::bad("ILLEGAL_ARGUMENT", "This address needs no token"));
+        return Err(ApiError::bad("ILLEGAL_ARGUMENT", "This address needs no token"));
     }
     let mut memory = fake.memory();
-    let file = memory.files.values_mut().find(|it| it.ticket == ticket).ok_or_else(Refusal::not_found)?;
+    let file = memory.files.values_mut().find(|it| it.ticket == ticket).ok_or_else(ApiError::not_found)?;
     if file.ends_at <= now {
-        return Err(Refusal::bad("EXPIRED_UPLOAD_URL", "The upload URL has expired"));
+        return Err(ApiError::bad("EXPIRED_UPLOAD_URL", "The upload URL has expired"));
     }
     let length = headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
-    let wanted = file.parts.get_mut(part).ok_or_else(Refusal::not_found)?;
+    let wanted = file.parts.get_mut(part).ok_or_else(ApiError::not_found)?;
     let is_whole = length == Some(body.len() as u64) && wanted.length.is_none_or(|it| Some(it) == length);
     if file.state != FileState::Waiting || !is_whole || essence(&headers) != "application/octet-stream" {
-        return Err(Refusal::bad("ILLEGAL_ARGUMENT", "This is not what the address is for"));
+        return Err(ApiError::bad("ILLEGAL_ARGUMENT", "This is not what the address is for"));
     }
     let tag = token::hash(&format!("{part} {}", body.len()));
     wanted.arrived = Some((tag.clone(), body.clone()));
@@ -246,9 +246,9 @@ fn is_picture(bytes: &[u8]) -> bool {
 }
 
 /// The fields of an action's request.
-fn read_action(query: Option<&str>, name: &str, body: &[u8]) -> Result<Fields, Refusal> {
+fn read_action(query: Option<&str>, name: &str, body: &[u8]) -> Result<Fields, ApiError> {
     if query != Some(format!("action={name}").as_str()) {
-        return Err(Refusal::bad("ILLEGAL_ARGUMENT", "There is no such action"));
+        return Err(ApiError::bad("ILLEGAL_ARGUMENT", "There is no such action"));
     }
     let mut fields = Fields::parse(body)?;
     let request = fields.take(&format!("{name}Request"))?;
@@ -258,7 +258,7 @@ fn read_action(query: Option<&str>, name: &str, body: &[u8]) -> Result<Fields, R
 
 impl Fake {
     /// The grant of a token that may upload.
-    fn authorize_upload(&self, headers: &HeaderMap) -> Result<Grant, Refusal> {
+    fn authorize_upload(&self, headers: &HeaderMap) -> Result<Grant, ApiError> {
         Ok(self.oauth().accept(headers, SCOPES, self.clock.now())?.clone())
     }
 }
@@ -270,13 +270,13 @@ impl Memory {
         parts: Vec<Part>,
         grant: &Grant,
         now: DateTime<Utc>,
-    ) -> Result<(String, File), Refusal> {
+    ) -> Result<(String, File), ApiError> {
         let is_of_pages = grant.scopes.iter().any(|it| it == SCOPES[1]);
         if owner.starts_with("urn:li:organization:") && !is_of_pages {
-            return Err(Refusal::no_organization_permission("owner"));
+            return Err(ApiError::no_organization_permission("owner"));
         }
         if !self.may_post(&owner) {
-            return Err(Refusal::denied("Not enough permissions to act for the owner"));
+            return Err(ApiError::denied("Not enough permissions to act for the owner"));
         }
         let file = File {
             owner,

@@ -7,11 +7,11 @@ use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::json;
 
 use super::Fake;
-use super::refusal::Refusal;
-use crate::fake::front::Front;
+use super::api_error::ApiError;
+use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{Authorizes, Fault, classify_token_call};
 
-impl Front for Fake {
+impl FaultInjection for Fake {
     const TRANSLATED: &'static [&'static str] =
         &["/message", "/errorDetails/inputErrors/0/description", "/error_description"];
 
@@ -30,15 +30,15 @@ impl Front for Fake {
         }
     }
 
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
         match (call, fault) {
             (Call::Exchange | Call::Refresh, InjectedFault::Refused) => {
                 self.refusal(Fault::InvalidGrant("the grant is of no use"))
             }
-            (_, InjectedFault::RateLimited { .. }) => Refusal::too_many().into_response(),
+            (_, InjectedFault::RateLimited { .. }) => ApiError::too_many().into_response(),
             (_, InjectedFault::Unavailable) => error_response(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
             (_, InjectedFault::Refused) => {
-                Refusal::new(422, 0, "UNPROCESSABLE", "The content does not comply with our policies").into_response()
+                ApiError::new(422, 0, "UNPROCESSABLE", "The content does not comply with our policies").into_response()
             }
             _ => error_response(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
         }
@@ -46,5 +46,5 @@ impl Front for Fake {
 }
 
 fn error_response(status: StatusCode, message: &str) -> Response {
-    Refusal::with(status, json!({ "status": status.as_u16(), "message": message })).into_response()
+    ApiError::with(status, json!({ "status": status.as_u16(), "message": message })).into_response()
 }

@@ -97,7 +97,7 @@ impl Read {
     }
 
     /// As responses have it: hashtags as templates.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
         let mut little = String::new();
         for element in &self.0 {
             let _ = match element {
@@ -149,8 +149,8 @@ mod tests {
     #[test]
     fn little_text_round_trips() {
         let read = Read::parse(r"\(#lamp\) @[Light](urn:li:organization:1)\_");
-        assert_eq!(read.told(), r"\({hashtag|\#|lamp}\) @[Light](urn:li:organization:1)\_");
-        assert_eq!(Read::parse(&read.told()), read);
+        assert_eq!(read.to_text(), r"\({hashtag|\#|lamp}\) @[Light](urn:li:organization:1)\_");
+        assert_eq!(Read::parse(&read.to_text()), read);
         assert_eq!(read.hashtags(), ["lamp"]);
     }
 }

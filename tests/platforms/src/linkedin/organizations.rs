@@ -8,7 +8,7 @@ use axum::extract::{RawQuery, State};
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use super::{Fake, MEMBER_URN, Memory, PAGE_URN, SECOND_PAGE_URN};
 
 /// The name of a page for which the member may not post.
@@ -47,15 +47,15 @@ pub(super) async fn list_acls(
     State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     fake.authorize_rest(&headers, "/rest/organizationAcls", &["rw_organization_admin", "r_organization_admin"])?;
     let asked = asked(query.as_deref());
     if asked.get("q").map(String::as_str) != Some("roleAssignee") {
-        return Err(Refusal::bad("ILLEGAL_ARGUMENT", "There is no such finder"));
+        return Err(ApiError::bad("ILLEGAL_ARGUMENT", "There is no such finder"));
     }
     let number = |name: &str, default: usize| asked.get(name).map_or(Some(default), |it| it.parse().ok());
     let (Some(start), Some(count)) = (number("start", 0), number("count", 10)) else {
-        return Err(Refusal::bad("PARAM_INVALID", "start and count are numbers"));
+        return Err(ApiError::bad("PARAM_INVALID", "start and count are numbers"));
     };
     let memory = fake.memory();
     let elements =
@@ -72,12 +72,12 @@ pub(super) async fn named(
     State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     fake.authorize_rest(&headers, "/rest/organizations", &["rw_organization_admin", "r_organization_social"])?;
     // As protocol 2.0.0 writes lists: what belongs to the list is not encoded.
     let query = query.unwrap_or_default();
     let ids = query.strip_prefix("ids=List(").and_then(|it| it.strip_suffix(')'));
-    let ids = ids.ok_or_else(|| Refusal::bad("PARAM_INVALID", "Invalid query parameters passed to request"))?;
+    let ids = ids.ok_or_else(|| ApiError::bad("PARAM_INVALID", "Invalid query parameters passed to request"))?;
     let mut results = Map::new();
     for id in ids.split(',') {
         let name = match format!("urn:li:organization:{id}").as_str() {

@@ -9,11 +9,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
+use super::api_error::ApiError;
 use super::fields::Fields;
 use super::files::AssetStatus;
 use super::little::Read;
 use super::organizations::asked;
-use super::refusal::Refusal;
 use super::{Fake, MEMBER_URN, Memory};
 use crate::fake::params::essence;
 
@@ -55,11 +55,11 @@ pub(super) async fn create(
     State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<(StatusCode, [(&'static str, String); 1]), Refusal> {
+) -> Result<(StatusCode, [(&'static str, String); 1]), ApiError> {
     let scopes = ["w_member_social", "w_organization_social"];
     let grant = fake.authorize_rest(&headers, "/rest/posts", &scopes)?;
     if essence(&headers) != "application/json" {
-        return Err(Refusal::new(415, 0, "UNSUPPORTED_MEDIA_TYPE", "The body is no JSON"));
+        return Err(ApiError::new(415, 0, "UNSUPPORTED_MEDIA_TYPE", "The body is no JSON"));
     }
     let mut fields = Fields::parse(&body)?;
     let author = fields.text("author")?;
@@ -72,11 +72,11 @@ pub(super) async fn create(
     fields.end()?;
 
     if !author.starts_with("urn:li:person:") && !author.starts_with("urn:li:organization:") {
-        return Err(Refusal::bad("INVALID_URN_TYPE", "author is no member and no organization"));
+        return Err(ApiError::bad("INVALID_URN_TYPE", "author is no member and no organization"));
     }
     let has_scope = |scope: &str| grant.scopes.iter().any(|it| it == scope);
     if author.starts_with("urn:li:organization:") && !has_scope(scopes[1]) {
-        return Err(Refusal::no_organization_permission("author"));
+        return Err(ApiError::no_organization_permission("author"));
     }
     let mut memory = fake.memory();
     if !memory.may_post(&author) || (author == MEMBER_URN && !has_scope(scopes[0])) {
@@ -85,7 +85,7 @@ pub(super) async fn create(
         } else {
             "Not enough permissions to access: posts.CREATE.20260801"
         };
-        return Err(Refusal::denied(message));
+        return Err(ApiError::denied(message));
     }
     let is_known = match visibility.as_str() {
         "PUBLIC" | "LOGGED_IN" => true,
@@ -93,7 +93,7 @@ pub(super) async fn create(
         _ => false,
     };
     if !is_known || lifecycle != "PUBLISHED" || distribution["feedDistribution"] != "MAIN_FEED" {
-        return Err(Refusal::bad(
+        return Err(ApiError::bad(
             "INVALID_VALUE_FOR_FIELD",
             "visibility, lifecycleState or distribution has no such value",
         ));
@@ -104,7 +104,7 @@ pub(super) async fn create(
         let message = format!(
             "ShareCommentary text length ({length} characters) exceeded the maximum allowed ({MAX_TEXT} characters)"
         );
-        return Err(Refusal::bad("FIELD_LENGTH_TOO_LONG", &message));
+        return Err(ApiError::bad("FIELD_LENGTH_TOO_LONG", &message));
     }
     let now = fake.clock.now();
     memory.check_content(&author, &content, now)?;
@@ -112,7 +112,7 @@ pub(super) async fn create(
         it.author == author && it.text.shown() == text.shown() && it.content == content && now < it.at + REMEMBERED
     };
     if let Some(known) = memory.posts.iter().find(is_the_same) {
-        return Err(Refusal::duplicate_of(&known.urn));
+        return Err(ApiError::duplicate_of(&known.urn));
     }
     let urn = memory.add(&author, text, content, &visibility, now);
     Ok((StatusCode::CREATED, [("x-restli-id", urn)]))
@@ -123,36 +123,37 @@ pub(super) async fn find(
     State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     // Members' posts are for nobody.
     fake.authorize_rest(&headers, "/rest/posts", &["r_organization_social"])?;
     if headers.get("X-RestLi-Method").is_none_or(|it| it != "FINDER") {
-        return Err(Refusal::bad("ILLEGAL_ARGUMENT", "This is no finder"));
+        return Err(ApiError::bad("ILLEGAL_ARGUMENT", "This is no finder"));
     }
     let query = query.unwrap_or_default();
     let asked = asked(Some(&query));
     let says = |name: &str| asked.get(name).map(String::as_str);
     let author = says("author").filter(|_| query.contains("urn%3Ali%3Aorganization%3A"));
-    let author = author.ok_or_else(|| Refusal::bad("PARAM_INVALID", "author is no organization, or is not encoded"))?;
+    let author =
+        author.ok_or_else(|| ApiError::bad("PARAM_INVALID", "author is no organization, or is not encoded"))?;
     if says("q") != Some("author") || !matches!(says("sortBy"), None | Some("CREATED" | "LAST_MODIFIED")) {
-        return Err(Refusal::bad("PARAM_INVALID", "Invalid query parameters passed to request"));
+        return Err(ApiError::bad("PARAM_INVALID", "Invalid query parameters passed to request"));
     }
     let number = |name: &str, default: usize| says(name).map_or(Some(default), |it| it.parse().ok());
     let (Some(start), Some(count @ 1..=100)) = (number("start", 0), number("count", 10)) else {
-        return Err(Refusal::bad("PARAM_INVALID", "start and count are numbers, count at most 100"));
+        return Err(ApiError::bad("PARAM_INVALID", "start and count are numbers, count at most 100"));
     };
     let memory = fake.memory();
     if !memory.may_post(author) {
-        return Err(Refusal::denied("Not enough permissions to access: posts.FINDER-author"));
+        return Err(ApiError::denied("Not enough permissions to access: posts.FINDER-author"));
     }
     let posts = memory.posts.iter().rev().filter(|it| it.author == author).skip(start).take(count);
-    let elements: Vec<_> = posts.map(told).collect();
+    let elements: Vec<_> = posts.map(post_json).collect();
     Ok(Json(json!({ "elements": elements, "paging": { "start": start, "count": count, "links": [] } })))
 }
 
-fn told(post: &Post) -> Value {
+fn post_json(post: &Post) -> Value {
     let mut object = json!({
-        "id": post.urn, "author": post.author, "commentary": post.text.told(), "visibility": post.visibility,
+        "id": post.urn, "author": post.author, "commentary": post.text.to_text(), "visibility": post.visibility,
         "createdAt": post.at.timestamp_millis(), "lifecycleState": "PUBLISHED",
         "lifecycleStateInfo": { "isEditedByAuthor": post.is_edited },
         "distribution": { "feedDistribution": "MAIN_FEED" }, "isReshareDisabledByAuthor": false,
@@ -181,23 +182,23 @@ impl Memory {
         urn
     }
 
-    fn check_content(&self, author: &str, content: &Value, now: DateTime<Utc>) -> Result<(), Refusal> {
+    fn check_content(&self, author: &str, content: &Value, now: DateTime<Utc>) -> Result<(), ApiError> {
         let kinds = match content {
             Value::Null => return Ok(()),
             Value::Object(kinds) if kinds.len() == 1 => kinds,
-            _ => return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", "content is one of its kinds")),
+            _ => return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "content is one of its kinds")),
         };
         let shown: Vec<&Value> = match kinds.iter().next().map(|(kind, it)| (kind.as_str(), it)) {
             Some(("media", it)) => vec![it],
             Some(("multiImage", it)) => {
                 let images = it["images"].as_array().map(Vec::as_slice).unwrap_or_default();
                 if !(2..=20).contains(&images.len()) {
-                    return Err(Refusal::bad("FIELD_ARRAY_SIZE_TOO_HIGH", "multiImage has 2 to 20 images"));
+                    return Err(ApiError::bad("FIELD_ARRAY_SIZE_TOO_HIGH", "multiImage has 2 to 20 images"));
                 }
                 images.iter().collect()
             }
             Some(("article", it)) => return self.check_article(author, it, now),
-            _ => return Err(Refusal::bad("UNPERMITTED_FIELD", "content has no such kind")),
+            _ => return Err(ApiError::bad("UNPERMITTED_FIELD", "content has no such kind")),
         };
         let several = shown.len() != 1;
         for it in shown {
@@ -211,42 +212,42 @@ impl Memory {
             fields.end()?;
             let is_video = id.starts_with("urn:li:video:");
             if is_video && (several || words.is_some()) {
-                return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", "a video stands alone, and has no altText"));
+                return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "a video stands alone, and has no altText"));
             }
             if words.is_some_and(|it| MAX_ALT_TEXT < it.encode_utf16().count()) {
-                return Err(Refusal::bad("FIELD_LENGTH_TOO_LONG", "altText is too long"));
+                return Err(ApiError::bad("FIELD_LENGTH_TOO_LONG", "altText is too long"));
             }
             self.check_file(author, &id, now)?;
         }
         Ok(())
     }
 
-    fn check_article(&self, author: &str, article: &Value, now: DateTime<Utc>) -> Result<(), Refusal> {
+    fn check_article(&self, author: &str, article: &Value, now: DateTime<Utc>) -> Result<(), ApiError> {
         let mut fields = Fields(article.as_object().cloned().unwrap_or_default());
         let (source, title) = (fields.text("source")?, fields.text("title")?);
         if !source.starts_with("https://") && !source.starts_with("http://") || title.is_empty() {
-            return Err(Refusal::bad("INVALID_VALUE_FOR_FIELD", "/content/article"));
+            return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "/content/article"));
         }
         let description = fields.0.remove("description");
         let description = description.as_ref().and_then(Value::as_str).unwrap_or_default();
         if MAX_TITLE < title.chars().count() || MAX_ALT_TEXT < description.chars().count() {
-            return Err(Refusal::bad("FIELD_LENGTH_TOO_LONG", "/content/article"));
+            return Err(ApiError::bad("FIELD_LENGTH_TOO_LONG", "/content/article"));
         }
         match fields.0.remove("thumbnail") {
             Some(Value::String(id)) if id.starts_with("urn:li:image:") => self.check_file(author, &id, now)?,
             None => {}
-            Some(_) => return Err(Refusal::bad("INVALID_URN_TYPE", "/content/article/thumbnail")),
+            Some(_) => return Err(ApiError::bad("INVALID_URN_TYPE", "/content/article/thumbnail")),
         }
         fields.end()
     }
 
-    fn check_file(&self, author: &str, id: &str, now: DateTime<Utc>) -> Result<(), Refusal> {
-        let file = self.files.get(id).filter(|it| it.owner == author).ok_or_else(Refusal::not_found)?;
+    fn check_file(&self, author: &str, id: &str, now: DateTime<Utc>) -> Result<(), ApiError> {
+        let file = self.files.get(id).filter(|it| it.owner == author).ok_or_else(ApiError::not_found)?;
         match file.asset(now) {
             AssetStatus::Available => Ok(()),
-            AssetStatus::WaitingUpload => Err(Refusal::bad("MEDIA_ASSET_WAITING_UPLOAD", id)),
-            AssetStatus::Processing => Err(Refusal::bad("MEDIA_ASSET_PROCESSING", id)),
-            AssetStatus::Failed => Err(Refusal::bad("MEDIA_ASSET_PROCESSING_FAILED", id)),
+            AssetStatus::WaitingUpload => Err(ApiError::bad("MEDIA_ASSET_WAITING_UPLOAD", id)),
+            AssetStatus::Processing => Err(ApiError::bad("MEDIA_ASSET_PROCESSING", id)),
+            AssetStatus::Failed => Err(ApiError::bad("MEDIA_ASSET_PROCESSING_FAILED", id)),
         }
     }
 }

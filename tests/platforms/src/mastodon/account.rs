@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::instance::{InstanceState, Instance, Memory};
-use super::refusal::Refusal;
+use super::api_error::ApiError;
+use super::instance::{Instance, InstanceState, Memory};
 
 /// Its id on this server.
 pub(crate) const ID: &str = "109348293842938471";
@@ -15,7 +15,10 @@ pub(crate) const ID: &str = "109348293842938471";
 pub(crate) const USERNAME: &str = "keeper";
 
 /// `GET /api/v1/accounts/verify_credentials`
-pub(crate) async fn verify_credentials(State(instance): InstanceState, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn verify_credentials(
+    State(instance): InstanceState,
+    headers: HeaderMap,
+) -> Result<Json<Value>, ApiError> {
     let memory = instance.memory();
     authorize(&memory, &headers, &["profile", "read", "read:accounts"], instance.clock.now())?;
     let privacy = memory.visibility.unwrap_or("public");
@@ -51,6 +54,6 @@ pub(crate) fn authorize(
     headers: &HeaderMap,
     any_of: &[&str],
     now: DateTime<Utc>,
-) -> Result<(), Refusal> {
+) -> Result<(), ApiError> {
     memory.oauth.accept(headers, any_of, now).map(|_| ()).map_err(|it| (&it).into())
 }

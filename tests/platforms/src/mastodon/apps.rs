@@ -5,24 +5,24 @@ use axum::extract::State;
 use serde_json::{Value, json};
 use url::Url;
 
+use super::api_error::ApiError;
 use super::instance::InstanceState;
-use super::refusal::Refusal;
 use crate::fake::oauth::{App, secret};
 use crate::fake::params::Params;
 
 /// `POST /api/v1/apps`
-pub(crate) async fn register(State(instance): InstanceState, params: Params) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn register(State(instance): InstanceState, params: Params) -> Result<Json<Value>, ApiError> {
     let differences = instance.differences;
-    let name = params.text("client_name").ok_or_else(|| Refusal::invalid("Name can't be blank"))?;
+    let name = params.text("client_name").ok_or_else(|| ApiError::invalid("Name can't be blank"))?;
     let redirect_uris = redirect_uris(&params, differences.lists_of_redirect_uris)?;
     let scopes = instance.memory().oauth.scopes(params.text("scopes").as_deref().unwrap_or("read"));
     let known = scopes.iter().all(|it| differences.scopes.contains(&it.as_str()));
     if differences.checks_scopes_of_apps && !known {
-        return Err(Refusal::invalid("Scopes doesn't match configured on the server."));
+        return Err(ApiError::invalid("Scopes doesn't match configured on the server."));
     }
     let website = params.text("website");
     if website.as_ref().is_some_and(|it| !it.starts_with("https://") && !it.starts_with("http://")) {
-        return Err(Refusal::invalid("Website is invalid"));
+        return Err(ApiError::invalid("Website is invalid"));
     }
 
     let mut memory = instance.memory();
@@ -47,19 +47,19 @@ pub(crate) async fn register(State(instance): InstanceState, params: Params) -> 
 }
 
 /// The redirect URIs: one string of lines, or a list where the server knows lists.
-fn redirect_uris(params: &Params, lists: bool) -> Result<Vec<String>, Refusal> {
+fn redirect_uris(params: &Params, lists: bool) -> Result<Vec<String>, ApiError> {
     let mut uris = if lists { params.list("redirect_uris") } else { Vec::new() };
     uris.extend(params.text("redirect_uris").iter().flat_map(|it| it.split_whitespace()).map(str::to_owned));
     if uris.is_empty() {
-        return Err(Refusal::invalid("Redirect URI can't be blank"));
+        return Err(ApiError::invalid("Redirect URI can't be blank"));
     }
     for uri in &uris {
-        let url = Url::parse(uri).map_err(|_| Refusal::invalid("Redirect URI must be an absolute URI."))?;
+        let url = Url::parse(uri).map_err(|_| ApiError::invalid("Redirect URI must be an absolute URI."))?;
         if url.fragment().is_some() {
-            return Err(Refusal::invalid("Redirect URI cannot contain a fragment."));
+            return Err(ApiError::invalid("Redirect URI cannot contain a fragment."));
         }
         if ["data", "vbscript", "javascript"].contains(&url.scheme()) {
-            return Err(Refusal::invalid("Redirect URI is forbidden by the server."));
+            return Err(ApiError::invalid("Redirect URI is forbidden by the server."));
         }
     }
     Ok(uris)

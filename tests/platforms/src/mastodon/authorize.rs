@@ -7,8 +7,8 @@ use platforms::conformance::fake_platform::Detour;
 use serde_json::json;
 
 use super::account;
+use super::api_error::ApiError;
 use super::instance::InstanceState;
-use super::refusal::Refusal;
 use crate::fake::oauth::{Fault, redirect_to_honest_page};
 use crate::fake::params::Params;
 
@@ -17,7 +17,7 @@ pub(crate) async fn page(
     State(instance): InstanceState,
     RawQuery(query): RawQuery,
     params: Params,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let leads_to = instance.memory().leads_to.clone();
     if let Some((Detour::Redirected, honest)) = leads_to {
         let (scopes, redirect_uri) = (params.text("scope"), params.text("redirect_uri"));
@@ -37,7 +37,7 @@ pub(crate) async fn decide(
     State(instance): InstanceState,
     RawQuery(query): RawQuery,
     params: Params,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let query = Params::read(&query.unwrap_or_default(), &HeaderMap::new(), &[]).unwrap_or_default();
     let mut memory = instance.memory();
     let asked = memory.oauth.asked(&query).map_err(|it| error_page(&it))?;
@@ -53,6 +53,6 @@ pub(crate) async fn decide(
 }
 
 /// A page that says what is wrong.
-fn error_page(error: &Fault) -> Refusal {
-    Refusal::page(error.status(), error.words())
+fn error_page(error: &Fault) -> ApiError {
+    ApiError::page(error.status(), error.message())
 }

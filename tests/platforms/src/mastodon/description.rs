@@ -4,16 +4,16 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
 
+use super::api_error::ApiError;
 use super::flavor::InstanceApi;
-use super::instance::{InstanceState, Instance};
+use super::instance::{Instance, InstanceState};
 use super::media;
-use super::refusal::Refusal;
 
 /// `GET /api/v2/instance`
-pub(crate) async fn second(State(server): InstanceState) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn second(State(server): InstanceState) -> Result<Json<Value>, ApiError> {
     let differences = server.differences;
     if differences.instance != InstanceApi::Both {
-        return Err(Refusal::not_found());
+        return Err(ApiError::not_found());
     }
     let mut instance = Map::from_iter([
         ("domain".to_owned(), json!(server.domain())),

@@ -7,17 +7,19 @@ use async_trait::async_trait;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{Call, Decision, Detour, InjectedFault, FakePlatform, PublicMedium, PublicPost};
+use platforms::conformance::fake_platform::{
+    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
+};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::instance::Memory;
 use super::instance::statuses::Status;
-use super::{Known, Server, account};
+use super::{FlavorType, Server, account};
 use crate::fake::oauth::decide;
 
 #[async_trait]
-impl<F: Known> FakePlatform for Server<F> {
+impl<F: FlavorType> FakePlatform for Server<F> {
     async fn start(clock: Clock) -> Self {
         Self::begin(F::FLAVOR, clock).await
     }
@@ -66,7 +68,7 @@ impl<F: Known> FakePlatform for Server<F> {
     }
 
     fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize) {
-        self.here.troubles().order(call, fault, count);
+        self.here.injected_faults().order(call, fault, count);
     }
 
     /// A renewal can only fail where access tokens end. With a page and 413, the web server
@@ -96,7 +98,7 @@ impl<F: Known> FakePlatform for Server<F> {
 
     /// Pleroma says by words alone that a grant is gone, and snac says nothing.
     fn translate_refusals(&self) -> bool {
-        self.here.troubles().translate();
+        self.here.injected_faults().translate();
         self.here.differences.says_why && !self.here.differences.hides_why_tokens_fail
     }
 
@@ -115,7 +117,7 @@ impl<F: Known> FakePlatform for Server<F> {
     }
 
     fn call_count(&self, call: Call) -> usize {
-        self.here.troubles().calls(call)
+        self.here.injected_faults().calls(call)
     }
 }
 

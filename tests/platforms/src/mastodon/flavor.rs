@@ -29,7 +29,7 @@ pub enum Flavor {
 }
 
 /// A flavor as a type, for the suite, which starts a server by its type alone.
-pub trait Known: Send + Sync + 'static {
+pub trait FlavorType: Send + Sync + 'static {
     const FLAVOR: Flavor;
 }
 
@@ -38,7 +38,7 @@ macro_rules! known {
         #[doc = concat!("[`Flavor::", stringify!($flavor), "`]")]
         pub struct $name;
 
-        impl Known for $name {
+        impl FlavorType for $name {
             const FLAVOR: Flavor = Flavor::$flavor;
         }
     )+};

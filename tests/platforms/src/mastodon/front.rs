@@ -10,13 +10,13 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use platforms::conformance::fake_platform::{Call, InjectedFault};
 
+use super::api_error::ApiError;
 use super::flavor::Reset;
-use super::instance::{InstanceState, Instance};
+use super::instance::{Instance, InstanceState};
 use super::media;
 use super::oauth::{self, with_server_message};
-use super::refusal::Refusal;
-use crate::fake::front::Front;
-use crate::fake::limits::{Limit, Standing, WindowStart};
+use crate::fake::front::FaultInjection;
+use crate::fake::limits::{Limit, LimitUsage, WindowStart};
 use crate::fake::oauth::Fault;
 use crate::fake::params::Params;
 
@@ -56,7 +56,7 @@ pub(crate) async fn pass(State(instance): InstanceState, request: Request, next:
 
 /// Reads the whole request, as the proxy in front of a server does, and refuses what
 /// is too large for it.
-async fn read_request(instance: &Instance, request: Request) -> Result<Request, Refusal> {
+async fn read_request(instance: &Instance, request: Request) -> Result<Request, ApiError> {
     let (head, body) = request.into_parts();
     let limit = instance.differences.video_limit.max(instance.differences.image_limit);
     let length = head.headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
@@ -64,12 +64,12 @@ async fn read_request(instance: &Instance, request: Request) -> Result<Request, 
     // is closed would not see the answer.
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     if length.is_some_and(|it| limit < it) {
-        return Err(Refusal::page(StatusCode::PAYLOAD_TOO_LARGE, "413 Request Entity Too Large"));
+        return Err(ApiError::page(StatusCode::PAYLOAD_TOO_LARGE, "413 Request Entity Too Large"));
     }
     Ok(Request::from_parts(head, Body::from(body)))
 }
 
-impl Front for Instance {
+impl FaultInjection for Instance {
     const TRANSLATED: &'static [&'static str] = &["/error", "/error_description"];
 
     /// Exchange and renewal differ only in their parameters.
@@ -100,13 +100,13 @@ impl Front for Instance {
         }
     }
 
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
         match fault {
             InjectedFault::RateLimited { retry_after } => {
                 let ends = self.clock.now() + retry_after;
-                rate_limited(Standing::none_until(PER_TOKEN.max, PER_TOKEN.period, ends), self.differences.reset)
+                rate_limited(LimitUsage::none_until(PER_TOKEN.max, PER_TOKEN.period, ends), self.differences.reset)
             }
-            InjectedFault::Unavailable => Refusal::new(
+            InjectedFault::Unavailable => ApiError::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "There was a temporary problem serving your request, please try again",
             )
@@ -116,11 +116,11 @@ impl Front for Instance {
             }
             InjectedFault::Refused => refused_content(call).into_response(),
             // What an uncaught error in the server looks like.
-            _ => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error").into_response(),
+            _ => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error").into_response(),
         }
     }
 
-    fn spoil(&self, head: &Parts) {
+    fn inject_fault(&self, head: &Parts) {
         let id = head.uri.path().rsplit('/').next().unwrap_or_default();
         if let Some(medium) = media::find(&mut self.memory(), id, self.clock.now()) {
             medium.failed = true;
@@ -128,14 +128,14 @@ impl Front for Instance {
     }
 }
 
-fn refused_content(call: Call) -> Refusal {
+fn refused_content(call: Call) -> ApiError {
     match call {
-        Call::Exchange | Call::Refresh => Refusal::from(&Fault::InvalidGrant("")),
+        Call::Exchange | Call::Refresh => ApiError::from(&Fault::InvalidGrant("")),
         Call::Revoke => oauth::revocation_denied(),
-        Call::Upload => Refusal::unprocessable("File type of uploaded media could not be verified"),
-        Call::Process => Refusal::unprocessable("Error processing thumbnail for uploaded media"),
-        Call::Publish => Refusal::invalid("Text contained a disallowed hashtag: lighthouse"),
-        Call::LookUp | Call::Account => Refusal::not_found(),
+        Call::Upload => ApiError::unprocessable("File type of uploaded media could not be verified"),
+        Call::Process => ApiError::unprocessable("Error processing thumbnail for uploaded media"),
+        Call::Publish => ApiError::invalid("Text contained a disallowed hashtag: lighthouse"),
+        Call::LookUp | Call::Account => ApiError::not_found(),
     }
 }
 
@@ -154,7 +154,7 @@ pub(crate) async fn limit(State(instance): InstanceState, request: Request, next
 }
 
 /// The limit that this request comes nearest to.
-fn count(instance: &Instance, request: &Request) -> Standing {
+fn count(instance: &Instance, request: &Request) -> LimitUsage {
     let now = instance.clock.now();
     let mut memory = instance.memory();
     let token = memory.oauth.find_by_bearer(request.headers()).map(|it| it.access_token.clone());
@@ -175,20 +175,20 @@ fn count(instance: &Instance, request: &Request) -> Standing {
     standings.into_iter().min_by_key(|it| (!it.is_exceeded, it.remaining)).expect("every request has a limit")
 }
 
-fn rate_limited(standing: Standing, reset: Reset) -> Response {
-    let mut response = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests").into_response();
-    add_limit_headers(response.headers_mut(), standing, reset);
+fn rate_limited(usage: LimitUsage, reset: Reset) -> Response {
+    let mut response = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests").into_response();
+    add_limit_headers(response.headers_mut(), usage, reset);
     response
 }
 
-fn add_limit_headers(headers: &mut HeaderMap, standing: Standing, reset: Reset) {
+fn add_limit_headers(headers: &mut HeaderMap, usage: LimitUsage, reset: Reset) {
     let reset = match reset {
-        Reset::Timestamp => standing.resets_at.to_rfc3339_opts(SecondsFormat::Micros, true),
-        Reset::UnixSeconds => standing.resets_at.timestamp().to_string(),
+        Reset::Timestamp => usage.resets_at.to_rfc3339_opts(SecondsFormat::Micros, true),
+        Reset::UnixSeconds => usage.resets_at.timestamp().to_string(),
     };
     let values = [
-        ("x-ratelimit-limit", standing.max.to_string()),
-        ("x-ratelimit-remaining", standing.remaining.to_string()),
+        ("x-ratelimit-limit", usage.max.to_string()),
+        ("x-ratelimit-remaining", usage.remaining.to_string()),
         ("x-ratelimit-reset", reset),
     ];
     for (name, value) in values {

@@ -118,7 +118,7 @@ impl Instance {
     }
 
     /// What a test has ordered.
-    pub(crate) fn troubles(&self) -> MutexGuard<'_, InjectedFaults> {
+    pub(crate) fn injected_faults(&self) -> MutexGuard<'_, InjectedFaults> {
         self.troubles.lock().expect("no handler panicked")
     }
 }

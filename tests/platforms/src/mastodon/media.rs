@@ -12,10 +12,10 @@ use http::{StatusCode, header};
 use serde_json::Value;
 
 use super::account::authorize;
+use super::api_error::ApiError;
 use super::flavor::SecondUpload;
 use super::instance::media::Medium;
-use super::instance::{InstanceState, Instance, Memory};
-use super::refusal::Refusal;
+use super::instance::{Instance, InstanceState, Memory};
 use crate::fake::params::{essence, parts};
 
 /// What servers accept. Sound is left out: nobody here has any.
@@ -34,7 +34,7 @@ pub(crate) const TYPES: [&str; 11] = [
 ];
 
 /// `POST /api/v1/media`: what comes back is ready.
-pub(crate) async fn upload_v1(State(instance): InstanceState, request: Request) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn upload_v1(State(instance): InstanceState, request: Request) -> Result<Json<Value>, ApiError> {
     let medium = read_upload(&instance, request).await?;
     let view = medium.view(instance.base_url());
     instance.memory().media.push(medium);
@@ -42,9 +42,9 @@ pub(crate) async fn upload_v1(State(instance): InstanceState, request: Request) 
 }
 
 /// `POST /api/v2/media`: what is large is worked on afterwards.
-pub(crate) async fn upload(State(instance): InstanceState, request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn upload(State(instance): InstanceState, request: Request) -> Result<Response, ApiError> {
     if instance.differences.second_upload == SecondUpload::Absent {
-        return Err(Refusal::not_found());
+        return Err(ApiError::not_found());
     }
     let mut medium = read_upload(&instance, request).await?;
     let mut memory = instance.memory();
@@ -66,13 +66,17 @@ pub(crate) async fn upload(State(instance): InstanceState, request: Request) -> 
 }
 
 /// `GET /api/v1/media/{id}`: 206 until it is ready.
-pub(crate) async fn show(State(instance): InstanceState, Path(id): Path<String>, request: Request) -> Result<Response, Refusal> {
+pub(crate) async fn show(
+    State(instance): InstanceState,
+    Path(id): Path<String>,
+    request: Request,
+) -> Result<Response, ApiError> {
     let now = instance.clock.now();
     let mut memory = instance.memory();
     authorize(&memory, request.headers(), &["write", "write:media"], now)?;
-    let medium = find(&mut memory, &id, now).ok_or_else(Refusal::not_found)?;
+    let medium = find(&mut memory, &id, now).ok_or_else(ApiError::not_found)?;
     if medium.failed {
-        return Err(Refusal::unprocessable("Error processing thumbnail for uploaded media"));
+        return Err(ApiError::unprocessable("Error processing thumbnail for uploaded media"));
     }
     let status = if medium.is_ready() { StatusCode::OK } else { StatusCode::PARTIAL_CONTENT };
     let view = medium.view(instance.base_url());
@@ -86,19 +90,19 @@ pub(crate) fn find<'a>(memory: &'a mut Memory, id: &str, now: DateTime<Utc>) -> 
 }
 
 /// Reads the form with the file, and refuses what is not as it has to be.
-async fn read_upload(instance: &Arc<Instance>, request: Request) -> Result<Medium, Refusal> {
+async fn read_upload(instance: &Arc<Instance>, request: Request) -> Result<Medium, ApiError> {
     authorize(&instance.memory(), request.headers(), &["write", "write:media"], instance.clock.now())?;
     if !request.headers().contains_key(header::CONTENT_LENGTH) {
-        return Err(Refusal::page(StatusCode::LENGTH_REQUIRED, "411 Length Required"));
+        return Err(ApiError::page(StatusCode::LENGTH_REQUIRED, "411 Length Required"));
     }
     let form = Form::read(request).await?;
     let Some((mime_type, bytes)) = form.file else {
-        return Err(Refusal::invalid("File can't be blank"));
+        return Err(ApiError::invalid("File can't be blank"));
     };
     check_file(instance, &mime_type, &bytes)?;
     let longest = instance.differences.description_limit;
     if form.description.as_ref().is_some_and(|it| longest < it.chars().count()) {
-        return Err(Refusal::invalid(format!("Description is too long (maximum is {longest} characters)")));
+        return Err(ApiError::invalid(format!("Description is too long (maximum is {longest} characters)")));
     }
     let now = instance.clock.now();
     Ok(Medium {
@@ -113,22 +117,22 @@ async fn read_upload(instance: &Arc<Instance>, request: Request) -> Result<Mediu
     })
 }
 
-fn check_file(instance: &Instance, mime_type: &str, bytes: &Bytes) -> Result<(), Refusal> {
+fn check_file(instance: &Instance, mime_type: &str, bytes: &Bytes) -> Result<(), ApiError> {
     if !TYPES.contains(&mime_type) {
-        return Err(Refusal::invalid("File content type is invalid, File is invalid"));
+        return Err(ApiError::invalid("File content type is invalid, File is invalid"));
     }
     let is_what_it_says = MimeType::parse(mime_type).is_none_or(|it| it.matches(bytes));
     if !is_what_it_says {
-        return Err(Refusal::invalid("File has contents that are not what they are reported to be, File is invalid"));
+        return Err(ApiError::invalid("File has contents that are not what they are reported to be, File is invalid"));
     }
     if instance.differences.matrix_limit.is_some_and(|it| it < pixels(mime_type, bytes)) {
-        return Err(Refusal::unprocessable("Validation failed: images of so many pixels are not supported"));
+        return Err(ApiError::unprocessable("Validation failed: images of so many pixels are not supported"));
     }
     let is_video = mime_type.starts_with("video/");
     let limit = if is_video { instance.differences.video_limit } else { instance.differences.image_limit };
     if limit <= bytes.len() {
         let limit = format!("{} MB", limit >> 20);
-        return Err(Refusal::invalid(format!(
+        return Err(ApiError::invalid(format!(
             "File file size must be less than {limit}, File must be less than {limit}"
         )));
     }
@@ -150,13 +154,13 @@ struct Form {
 
 impl Form {
     /// A form of another type has no file in it, and a part without a filename is none.
-    async fn read(request: Request) -> Result<Self, Refusal> {
+    async fn read(request: Request) -> Result<Self, ApiError> {
         let mut form = Self::default();
         if essence(request.headers()) != "multipart/form-data" {
             return Ok(form);
         }
         let broken = "Error occurred while parsing request parameters";
-        for part in parts(request).await.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, broken))? {
+        for part in parts(request).await.map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, broken))? {
             match part.name.as_str() {
                 "file" if part.file_name.as_ref().is_some_and(|it| !it.is_empty()) => {
                     form.file = Some((part.mime_type.to_ascii_lowercase(), part.bytes));

@@ -8,15 +8,15 @@ use platforms::conformance::fake_platform::Detour;
 use serde_json::{Value, json};
 
 use super::account;
-use super::instance::{InstanceState, Instance};
-use super::refusal::Refusal;
+use super::api_error::ApiError;
+use super::instance::{Instance, InstanceState};
 use crate::fake::oauth::{App, Fault, Grant, OAuth, Rules};
 use crate::fake::params::Params;
 
 /// `GET /.well-known/oauth-authorization-server`
-pub(crate) async fn metadata(State(instance): InstanceState) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn metadata(State(instance): InstanceState) -> Result<Json<Value>, ApiError> {
     if !instance.differences.metadata {
-        return Err(Refusal::not_found());
+        return Err(ApiError::not_found());
     }
     let base = instance.base_url();
     let issuer = instance.memory().issuer.clone();
@@ -45,7 +45,11 @@ pub(crate) async fn metadata(State(instance): InstanceState) -> Result<Json<Valu
 }
 
 /// `POST /oauth/token`
-pub(crate) async fn token(State(instance): InstanceState, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn token(
+    State(instance): InstanceState,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Json<Value>, ApiError> {
     let mut memory = instance.memory();
     let at = grant(&instance, &mut memory.oauth, &headers, &params);
     let at = at.map_err(|fault| with_server_message(&instance, refresh_refusal(&instance, &params, &fault)))?;
@@ -83,7 +87,11 @@ fn grant(instance: &Instance, oauth: &mut OAuth, headers: &HeaderMap, params: &P
 }
 
 /// `POST /oauth/revoke`
-pub(crate) async fn revoke(State(instance): InstanceState, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn revoke(
+    State(instance): InstanceState,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Json<Value>, ApiError> {
     let mut memory = instance.memory();
     let app = memory.oauth.authenticated(&headers, &params).ok_or_else(revocation_denied)?;
     let token = params.text("token").unwrap_or_default();
@@ -98,31 +106,31 @@ pub(crate) async fn revoke(State(instance): InstanceState, headers: HeaderMap, p
 }
 
 /// The error of a token call, with this server's message.
-pub(crate) fn with_server_message(instance: &Instance, refusal: Refusal) -> Refusal {
+pub(crate) fn with_server_message(instance: &Instance, refusal: ApiError) -> ApiError {
     if instance.differences.hides_why_tokens_fail {
-        Refusal::new(StatusCode::BAD_REQUEST, "Invalid credentials")
+        ApiError::new(StatusCode::BAD_REQUEST, "Invalid credentials")
     } else {
         refusal
     }
 }
 
 /// The refusal of a revocation.
-pub(crate) fn revocation_denied() -> Refusal {
-    Refusal::oauth(StatusCode::FORBIDDEN, "unauthorized_client", "You are not authorized to revoke this token")
+pub(crate) fn revocation_denied() -> ApiError {
+    ApiError::oauth(StatusCode::FORBIDDEN, "unauthorized_client", "You are not authorized to revoke this token")
 }
 
 /// What Pixelfed says of an invalid refresh token.
-fn refresh_refusal(instance: &Instance, params: &Params, error: &Fault) -> Refusal {
+fn refresh_refusal(instance: &Instance, params: &Params, error: &Fault) -> ApiError {
     let is_renewal = params.text("grant_type").as_deref() == Some("refresh_token");
     if instance.differences.calls_dead_tokens_invalid_requests && is_renewal && matches!(error, Fault::InvalidGrant(_))
     {
-        return Refusal::oauth(StatusCode::UNAUTHORIZED, "invalid_request", "The refresh token is invalid.");
+        return ApiError::oauth(StatusCode::UNAUTHORIZED, "invalid_request", "The refresh token is invalid.");
     }
     error.into()
 }
 
 fn view(instance: &Instance, rules: &Rules, grant: &Grant) -> Json<Value> {
-    let mut view = grant.answer(rules);
+    let mut view = grant.respond(rules);
     view["created_at"] = json!(grant.made_at.timestamp());
     if instance.differences.hides_scopes {
         view["scope"] = json!("");

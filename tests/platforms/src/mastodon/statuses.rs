@@ -8,13 +8,13 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::account::{self, authorize};
+use super::api_error::ApiError;
 use super::flavor::{FileNames, Source, Warnings};
 use super::html;
 use super::instance::media::Medium;
 use super::instance::statuses::Status;
-use super::instance::{InstanceState, Instance, Memory};
+use super::instance::{Instance, InstanceState, Memory};
 use super::length::length;
-use super::refusal::Refusal;
 use super::rewritten::{find_linked_pictures, rewritten};
 use crate::fake::params::Params;
 
@@ -31,7 +31,11 @@ const MAX_WARNING: usize = 140;
 const VISIBILITIES: [&str; 4] = ["public", "unlisted", "private", "direct"];
 
 /// `POST /api/v1/statuses`
-pub(crate) async fn publish(State(instance): InstanceState, headers: HeaderMap, params: Params) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn publish(
+    State(instance): InstanceState,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Json<Value>, ApiError> {
     let now = instance.clock.now();
     let mut memory = instance.memory();
     authorize(&memory, &headers, &["write", "write:statuses"], now)?;
@@ -49,7 +53,7 @@ pub(crate) async fn publish(State(instance): InstanceState, headers: HeaderMap, 
     let own = memory.visibility.filter(|_| instance.differences.applies_own_visibility);
     let status = Status { id: 0, media, ..read(&instance, &params, own, now)? };
     if status.text.trim().is_empty() && status.media.is_empty() {
-        return Err(Refusal::invalid("Text can't be blank"));
+        return Err(ApiError::invalid("Text can't be blank"));
     }
 
     let status = Status { id: memory.next_id(now), ..status };
@@ -65,23 +69,23 @@ pub(crate) async fn publish(State(instance): InstanceState, headers: HeaderMap, 
 }
 
 /// The text of a new status.
-fn read(instance: &Instance, params: &Params, default: Option<&str>, now: DateTime<Utc>) -> Result<Status, Refusal> {
+fn read(instance: &Instance, params: &Params, default: Option<&str>, now: DateTime<Utc>) -> Result<Status, ApiError> {
     let text = params.text("status").unwrap_or_default();
     let mut spoiler_text = params.text("spoiler_text").unwrap_or_default();
     let mut sensitive = params.text("sensitive").as_deref() == Some("true");
     let visibility = params.text("visibility").unwrap_or_else(|| default.unwrap_or("public").to_owned());
     if !VISIBILITIES.contains(&visibility.as_str()) {
-        return Err(Refusal::invalid("Visibility is not included in the list"));
+        return Err(ApiError::invalid("Visibility is not included in the list"));
     }
     let max = instance.differences.max_characters;
     // White space around a text is not kept, and does not count.
     let counted = if instance.differences.warnings == Warnings::Apart { "" } else { spoiler_text.trim() };
     if max < length(instance.differences.counting, text.trim(), counted) {
-        return Err(Refusal::invalid(format!("Text character limit of {max} exceeded")));
+        return Err(ApiError::invalid(format!("Text character limit of {max} exceeded")));
     }
     match instance.differences.warnings {
         Warnings::Apart if MAX_WARNING < spoiler_text.chars().count() => {
-            return Err(Refusal::unprocessable("The spoiler text may not be greater than 140 characters."));
+            return Err(ApiError::unprocessable("The spoiler text may not be greater than 140 characters."));
         }
         Warnings::Apart if !sensitive => spoiler_text.clear(),
         Warnings::Marking => sensitive |= !spoiler_text.is_empty(),
@@ -92,10 +96,15 @@ fn read(instance: &Instance, params: &Params, default: Option<&str>, now: DateTi
 }
 
 /// The files that a new status names.
-fn check_media(instance: &Instance, memory: &Memory, params: &Params, now: DateTime<Utc>) -> Result<Vec<u64>, Refusal> {
+fn check_media(
+    instance: &Instance,
+    memory: &Memory,
+    params: &Params,
+    now: DateTime<Utc>,
+) -> Result<Vec<u64>, ApiError> {
     let ids = params.list("media_ids");
     if let Some(max) = instance.differences.max_media.filter(|max| *max < ids.len()) {
-        return Err(Refusal::unprocessable(format!("Cannot attach more than {max} files")));
+        return Err(ApiError::unprocessable(format!("Cannot attach more than {max} files")));
     }
     let mut media: Vec<&Medium> = Vec::new();
     let mut missing = Vec::new();
@@ -108,23 +117,23 @@ fn check_media(instance: &Instance, memory: &Memory, params: &Params, now: DateT
     }
     if !missing.is_empty() {
         let missing = missing.join(", ");
-        return Err(Refusal::unprocessable(format!("Media {missing} not found or already attached to another post")));
+        return Err(ApiError::unprocessable(format!("Media {missing} not found or already attached to another post")));
     }
     if !instance.differences.mixes_media && 1 < media.len() && media.iter().any(|it| it.is_video()) {
-        return Err(Refusal::unprocessable("Cannot attach a video to a post that already contains images"));
+        return Err(ApiError::unprocessable("Cannot attach a video to a post that already contains images"));
     }
     let min_description = memory.least_description;
     if media.iter().any(|it| it.description.as_ref().map_or(0, |it| it.chars().count()) < min_description) {
         let message = format!("Bad Request: media description less than min chars ({min_description})");
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, message));
+        return Err(ApiError::new(StatusCode::BAD_REQUEST, message));
     }
     if !media.iter().all(|it| it.is_ready()) {
-        return Err(Refusal::unprocessable(
+        return Err(ApiError::unprocessable(
             "Cannot attach files that have not finished processing. Try again in a moment!",
         ));
     }
     if instance.differences.needs_media && media.is_empty() {
-        return Err(Refusal::invalid("Media can't be blank"));
+        return Err(ApiError::invalid("Media can't be blank"));
     }
     Ok(media.iter().map(|it| it.id).collect())
 }
@@ -136,11 +145,11 @@ pub(crate) async fn list_by_account(
     OriginalUri(uri): OriginalUri,
     headers: HeaderMap,
     params: Params,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let memory = instance.memory();
     let is_own = is_own_reader(&instance, &memory, &headers)?;
     if id != account::ID {
-        return Err(Refusal::not_found());
+        return Err(ApiError::not_found());
     }
     let limit = params.text("limit").and_then(|it| it.parse().ok()).unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let number = |name: &str| params.text(name).and_then(|it| it.parse::<u64>().ok());
@@ -183,10 +192,10 @@ pub(crate) async fn show(
     State(instance): InstanceState,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let memory = instance.memory();
     let is_own = is_own_reader(&instance, &memory, &headers)?;
-    let status = find(&memory, &id).filter(|it| is_own || it.is_public()).ok_or_else(Refusal::not_found)?;
+    let status = find(&memory, &id).filter(|it| is_own || it.is_public()).ok_or_else(ApiError::not_found)?;
     Ok(Json(view(&instance, &memory, status)))
 }
 
@@ -195,13 +204,13 @@ pub(crate) async fn source(
     State(instance): InstanceState,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let memory = instance.memory();
     authorize(&memory, &headers, READING, instance.clock.now())?;
     if instance.differences.source == Source::Untold {
-        return Err(Refusal::not_found());
+        return Err(ApiError::not_found());
     }
-    let status = find(&memory, &id).ok_or_else(Refusal::not_found)?;
+    let status = find(&memory, &id).ok_or_else(ApiError::not_found)?;
     Ok(Json(json!({"id": id, "text": status.text.trim(), "spoiler_text": status.spoiler_text.trim()})))
 }
 
@@ -209,7 +218,7 @@ const READING: &[&str] = &["read", "read:statuses"];
 
 /// Whether the reader is the account itself. Public statuses can be read without a
 /// token, but a token that the server knows has to be valid and to cover reading.
-fn is_own_reader(instance: &Instance, memory: &Memory, headers: &HeaderMap) -> Result<bool, Refusal> {
+fn is_own_reader(instance: &Instance, memory: &Memory, headers: &HeaderMap) -> Result<bool, ApiError> {
     let is_own = memory.oauth.find_by_bearer(headers).is_some();
     if is_own {
         authorize(memory, headers, READING, instance.clock.now())?;

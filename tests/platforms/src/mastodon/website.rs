@@ -13,7 +13,7 @@ use crate::fake::wire;
 
 /// How a website tells where its accounts are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum AccountDiscovery {
     /// It redirects `WebFinger`, as Mastodon's documentation advises.
     WebFinger,
     /// It redirects host-meta alone.
@@ -30,7 +30,7 @@ pub struct Website {
     way: SharedRedirect,
 }
 
-type SharedRedirect = Arc<Mutex<Option<(Way, String)>>>;
+type SharedRedirect = Arc<Mutex<Option<(AccountDiscovery, String)>>>;
 
 impl Website {
     /// Starts one that tells of no server.
@@ -41,7 +41,7 @@ impl Website {
     }
 
     /// From now on it tells that its accounts are at this address.
-    pub fn leads_to(&self, method: Way, base_url: &str) {
+    pub fn leads_to(&self, method: AccountDiscovery, base_url: &str) {
         *self.way.lock().expect("no handler panicked") = Some((method, base_url.to_owned()));
     }
 
@@ -56,10 +56,12 @@ async fn respond(State(redirect): State<SharedRedirect>, request: Request) -> Re
     let redirect = redirect.lock().expect("no handler panicked").clone();
     let on = |base: &str| (StatusCode::MOVED_PERMANENTLY, [(header::LOCATION, format!("{base}{uri}"))]).into_response();
     match (uri.path(), redirect) {
-        ("/.well-known/webfinger", Some((Way::WebFinger, base)))
-        | ("/.well-known/host-meta", Some((Way::HostMeta, base))) => on(&base),
-        ("/.well-known/webfinger", Some((Way::WebFingerFile, base))) => descriptor("acct:keeper@somewhere", &base),
-        ("/.well-known/host-meta", Some((Way::HostMetaFile, base))) => host_descriptor(&base),
+        ("/.well-known/webfinger", Some((AccountDiscovery::WebFinger, base)))
+        | ("/.well-known/host-meta", Some((AccountDiscovery::HostMeta, base))) => on(&base),
+        ("/.well-known/webfinger", Some((AccountDiscovery::WebFingerFile, base))) => {
+            descriptor("acct:keeper@somewhere", &base)
+        }
+        ("/.well-known/host-meta", Some((AccountDiscovery::HostMetaFile, base))) => host_descriptor(&base),
         ("/", _) => Html("<!DOCTYPE html>\n<html><body>Welcome!</body></html>\n").into_response(),
         _ => (StatusCode::NOT_FOUND, Html("<!DOCTYPE html>\n<html><body>No such page</body></html>\n")).into_response(),
     }

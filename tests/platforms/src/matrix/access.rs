@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use super::tokens::Pair;
 use super::{Fake, PASSWORD, USER};
 use crate::fake::oauth::secret;
@@ -21,14 +21,14 @@ use crate::fake::wire::browser;
 /// How long a login token lives, which is used once: as long as Synapse's.
 const LOGIN_TOKEN_LIVES: TimeDelta = TimeDelta::minutes(2);
 
-type JsonResult = Result<Json<Value>, Refusal>;
+type JsonResult = Result<Json<Value>, ApiError>;
 
-pub(super) async fn unrecognized() -> Refusal {
-    Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request")
+pub(super) async fn unrecognized() -> ApiError {
+    ApiError::new(404, "M_UNRECOGNIZED", "Unrecognized request")
 }
 
-pub(super) async fn unrecognized_method() -> Refusal {
-    Refusal::new(405, "M_UNRECOGNIZED", "Unrecognized request")
+pub(super) async fn unrecognized_method() -> ApiError {
+    ApiError::new(405, "M_UNRECOGNIZED", "Unrecognized request")
 }
 
 /// `GET /.well-known/matrix/client`
@@ -44,7 +44,7 @@ pub(super) async fn well_known(State(fake): State<Arc<Fake>>) -> Response {
 pub(super) async fn redirected_well_known(State(fake): State<Arc<Fake>>) -> Response {
     match fake.memory().well_known.clone() {
         Some(body) => Json(body).into_response(),
-        None => Refusal::new(404, "M_NOT_FOUND", ".well-known not available").into_response(),
+        None => ApiError::new(404, "M_NOT_FOUND", ".well-known not available").into_response(),
     }
 }
 
@@ -57,22 +57,22 @@ pub(super) async fn versions(State(fake): State<Arc<Fake>>) -> Json<Value> {
 
 /// "All `POST` and `PUT` endpoints […] require the client to supply a request body
 /// containing a (potentially empty) JSON object."
-pub(super) fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Refusal> {
+pub(super) fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, ApiError> {
     if essence(headers) != "application/json" {
-        return Err(Refusal::new(400, "M_NOT_JSON", "Content-Type is not application/json"));
+        return Err(ApiError::new(400, "M_NOT_JSON", "Content-Type is not application/json"));
     }
     match serde_json::from_slice(body) {
         Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Err(Refusal::bad("the body is no JSON object")),
-        Err(_) => Err(Refusal::new(400, "M_NOT_JSON", "Content not JSON.")),
+        Ok(_) => Err(ApiError::bad("the body is no JSON object")),
+        Err(_) => Err(ApiError::new(400, "M_NOT_JSON", "Content not JSON.")),
     }
 }
 
 /// Refuses fields that a call does not have.
-pub(super) fn check_fields(fields: &Map<String, Value>, known: &[&str]) -> Result<(), Refusal> {
+pub(super) fn check_fields(fields: &Map<String, Value>, known: &[&str]) -> Result<(), ApiError> {
     match fields.keys().find(|it| !known.contains(&it.as_str())) {
         None => Ok(()),
-        Some(name) => Err(Refusal::bad(&format!("there is no field {name}"))),
+        Some(name) => Err(ApiError::bad(&format!("there is no field {name}"))),
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) async fn log_in(State(fake): State<Arc<Fake>>, headers: HeaderMap, bo
     let now = fake.clock.now();
     let mut memory = fake.memory();
     if memory.has_no_older_sign_in {
-        return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
+        return Err(ApiError::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
     }
     match fields.get("type").and_then(Value::as_str) {
         Some("m.login.password") if !memory.takes_no_passwords => {
@@ -95,13 +95,13 @@ pub(super) async fn log_in(State(fake): State<Arc<Fake>>, headers: HeaderMap, bo
             let token = fields.get("token").and_then(Value::as_str).unwrap_or_default();
             let given_at = memory.login_tokens.remove(token);
             if given_at.is_none_or(|it| it + LOGIN_TOKEN_LIVES < now) {
-                return Err(Refusal::forbidden("Invalid login token"));
+                return Err(ApiError::forbidden("Invalid login token"));
             }
         }
-        _ => return Err(Refusal::new(400, "M_UNKNOWN", "Bad login type.")),
+        _ => return Err(ApiError::new(400, "M_UNKNOWN", "Bad login type.")),
     }
     let pair = memory.log_in(fields.get("refresh_token") == Some(&json!(true)), now);
-    let device = memory.devices.last_mut().ok_or_else(|| Refusal::bad("there is no device"))?;
+    let device = memory.devices.last_mut().ok_or_else(|| ApiError::bad("there is no device"))?;
     device.name = fields.get("initial_device_display_name").and_then(Value::as_str).map(str::to_owned);
     let id = device.id.clone();
     let mut answer = tokens_json(&pair, now);
@@ -110,15 +110,15 @@ pub(super) async fn log_in(State(fake): State<Arc<Fake>>, headers: HeaderMap, bo
     Ok(Json(answer))
 }
 
-fn check_password(fields: &Map<String, Value>) -> Result<(), Refusal> {
+fn check_password(fields: &Map<String, Value>) -> Result<(), ApiError> {
     let identifier = fields.get("identifier").cloned().unwrap_or_default();
     if identifier["type"] != "m.id.user" {
-        return Err(Refusal::new(400, "M_UNKNOWN", "Unknown login identifier type"));
+        return Err(ApiError::new(400, "M_UNKNOWN", "Unknown login identifier type"));
     }
     let localpart = USER[1..].split(':').next().unwrap_or_default();
     let is_user = identifier["user"] == USER || identifier["user"] == localpart;
     if !is_user || fields.get("password") != Some(&json!(PASSWORD)) {
-        return Err(Refusal::forbidden("Invalid username or password"));
+        return Err(ApiError::forbidden("Invalid username or password"));
     }
     Ok(())
 }
@@ -127,7 +127,7 @@ fn check_password(fields: &Map<String, Value>) -> Result<(), Refusal> {
 pub(super) async fn flows(State(fake): State<Arc<Fake>>) -> JsonResult {
     let memory = fake.memory();
     if memory.has_no_older_sign_in {
-        return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
+        return Err(ApiError::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
     }
     let password = (!memory.takes_no_passwords).then(|| json!({ "type": "m.login.password" }));
     let page = [json!({ "type": "m.login.sso", "identity_providers": [] }), json!({ "type": "m.login.token" })];
@@ -139,7 +139,7 @@ pub(super) async fn flows(State(fake): State<Arc<Fake>>) -> JsonResult {
 pub(super) async fn sign_in(
     State(fake): State<Arc<Fake>>,
     Query(query): Query<Vec<(String, String)>>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let now = fake.clock.now();
     let mut memory = fake.memory();
     if let Some((_, honest)) = &memory.leads_to {
@@ -148,15 +148,15 @@ pub(super) async fn sign_in(
         return Ok((StatusCode::FOUND, [(header::LOCATION, page.to_string())]).into_response());
     }
     if !memory.has_page {
-        return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
+        return Err(ApiError::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
     }
     let parameter = |name: &str| query.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str());
     let is_known = query.iter().all(|(name, _)| name == "redirectUrl" || name == "action");
     if !is_known || parameter("action").is_some_and(|it| it != "login") {
-        return Err(Refusal::parameter("there is no such parameter"));
+        return Err(ApiError::parameter("there is no such parameter"));
     }
     let back = parameter("redirectUrl").and_then(|it| Url::parse(it).ok());
-    let mut back = back.ok_or_else(|| Refusal::new(400, "M_MISSING_PARAM", "there is no redirectUrl"))?;
+    let mut back = back.ok_or_else(|| ApiError::new(400, "M_MISSING_PARAM", "there is no redirectUrl"))?;
     let token = format!("login-{}", secret());
     back.query_pairs_mut().append_pair("loginToken", &token);
     memory.login_tokens.insert(token, now);
@@ -189,7 +189,7 @@ fn tokens_json(pair: &Pair, now: chrono::DateTime<chrono::Utc>) -> Value {
 pub(super) async fn refresh(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) -> JsonResult {
     let fields = object(&headers, &body)?;
     check_fields(&fields, &["refresh_token"])?;
-    let missing = || Refusal::new(400, "M_MISSING_PARAM", "there is no refresh_token");
+    let missing = || ApiError::new(400, "M_MISSING_PARAM", "there is no refresh_token");
     let token = fields.get("refresh_token").and_then(Value::as_str).ok_or_else(missing)?;
     let now = fake.clock.now();
     let pair = fake.memory().renew(token, None, now)?;
@@ -215,7 +215,7 @@ pub(super) async fn profile(State(fake): State<Arc<Fake>>, Path(user): Path<Stri
     // "Servers MAY additionally require authentication."
     fake.memory().device(&headers, fake.clock.now())?;
     if user != USER {
-        return Err(Refusal::new(404, "M_NOT_FOUND", "Profile was not found"));
+        return Err(ApiError::new(404, "M_NOT_FOUND", "Profile was not found"));
     }
     Ok(Json(json!({ "displayname": "The keeper", "avatar_url": "mxc://lighthouse.example/lamp" })))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Memory;
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 
 /// "The complete event MUST NOT be larger than 65536 bytes": so much of it is what a
 /// server adds, in a busy room.
@@ -11,12 +11,12 @@ const OF_THE_SERVER: usize = 4_000;
 
 /// Refuses what is no message, or refers to what is not there. Names of fields that the
 /// specification does not have begin with somebody's domain, so that there is a dot in them.
-pub(super) fn check(memory: &Memory, content: &Map<String, Value>) -> Result<(), Refusal> {
-    let bad = |why: &str| Err(Refusal::bad(why));
+pub(super) fn check(memory: &Memory, content: &Map<String, Value>) -> Result<(), ApiError> {
+    let bad = |why: &str| Err(ApiError::bad(why));
     let text = |name: &str| content.get(name).and_then(Value::as_str);
     let size = serde_json::to_vec(content).map_or(usize::MAX, |it| it.len());
     if 65_536 < size + OF_THE_SERVER {
-        return Err(Refusal::new(413, "M_TOO_LARGE", "event too large"));
+        return Err(ApiError::new(413, "M_TOO_LARGE", "event too large"));
     }
     let of_files = ["url", "info", "filename"];
     let own: &[&str] = match text("msgtype") {
@@ -46,7 +46,7 @@ pub(super) fn check(memory: &Memory, content: &Map<String, Value>) -> Result<(),
     if let Some(relation) = content.get("m.relates_to") {
         let root = relation["event_id"].as_str().unwrap_or_default();
         if relation["rel_type"] != "m.thread" || !memory.events.iter().any(|it| it.id == root) {
-            return Err(Refusal::new(400, "M_UNKNOWN", "Can't relate to this event"));
+            return Err(ApiError::new(400, "M_UNKNOWN", "Can't relate to this event"));
         }
     }
     if own.is_empty() {

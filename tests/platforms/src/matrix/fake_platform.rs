@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{Call, Decision, Detour, InjectedFault, FakePlatform, PublicMedium, PublicPost};
+use platforms::conformance::fake_platform::{
+    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
+};
 use serde_json::{Value, json};
 use url::Url;
 

@@ -6,11 +6,11 @@ use http::request::Parts;
 use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::Fake;
-use super::refusal::Refusal;
-use crate::fake::front::Front;
+use super::api_error::ApiError;
+use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{Fault, classify_token_call};
 
-impl Front for Fake {
+impl FaultInjection for Fake {
     const TRANSLATED: &'static [&'static str] = &["/error", "/error_description"];
 
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
@@ -33,7 +33,7 @@ impl Front for Fake {
     }
 
     fn meet(&self, call: Call) -> Option<InjectedFault> {
-        let fault = self.troubles().meet(call);
+        let fault = self.injected_faults().meet(call);
         let mut memory = self.memory();
         if call == Call::Publish
             && let Some((messages, failing)) = memory.failing
@@ -44,17 +44,17 @@ impl Front for Fake {
         fault
     }
 
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
         let is_of_oauth = self.memory().authorization.is_there && matches!(call, Call::Exchange | Call::Refresh);
         if is_of_oauth && fault == InjectedFault::Refused {
             return Fault::InvalidGrant("the grant has ended").into_response();
         }
         match (call, fault) {
-            (_, InjectedFault::RateLimited { retry_after }) => Refusal::too_many(retry_after.num_milliseconds()),
-            (_, InjectedFault::Unavailable) => Refusal::new(503, "M_UNKNOWN", "Service unavailable"),
-            (Call::Refresh, InjectedFault::Refused) => Refusal::unknown_token(false),
-            (_, InjectedFault::Refused) => Refusal::forbidden("This message has been rejected as probable spam"),
-            _ => Refusal::new(500, "M_UNKNOWN", "Internal server error"),
+            (_, InjectedFault::RateLimited { retry_after }) => ApiError::too_many(retry_after.num_milliseconds()),
+            (_, InjectedFault::Unavailable) => ApiError::new(503, "M_UNKNOWN", "Service unavailable"),
+            (Call::Refresh, InjectedFault::Refused) => ApiError::unknown_token(false),
+            (_, InjectedFault::Refused) => ApiError::forbidden("This message has been rejected as probable spam"),
+            _ => ApiError::new(500, "M_UNKNOWN", "Internal server error"),
         }
         .into_response()
     }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use super::{Fake, MAX_FILE_BYTES};
 use crate::fake::params::essence;
 
@@ -19,7 +19,7 @@ pub(super) struct File {
 }
 
 /// `GET /_matrix/client/v1/media/config`
-pub(super) async fn config(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(super) async fn config(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, ApiError> {
     fake.memory().device(&headers, fake.clock.now())?;
     Ok(Json(json!({ "m.upload.size": MAX_FILE_BYTES })))
 }
@@ -30,18 +30,18 @@ pub(super) async fn upload(
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
     bytes: Bytes,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let mut memory = fake.memory();
     memory.device(&headers, fake.clock.now())?;
     if query.iter().any(|(name, _)| name != "filename") {
-        return Err(Refusal::parameter("there is no such parameter"));
+        return Err(ApiError::parameter("there is no such parameter"));
     }
     // Synapse wants to know the length before.
     if !headers.contains_key(header::CONTENT_LENGTH) {
-        return Err(Refusal::new(400, "M_UNKNOWN", "Request must specify a Content-Length"));
+        return Err(ApiError::new(400, "M_UNKNOWN", "Request must specify a Content-Length"));
     }
     if MAX_FILE_BYTES < bytes.len() {
-        return Err(Refusal::new(413, "M_TOO_LARGE", "Upload request body is too large"));
+        return Err(ApiError::new(413, "M_TOO_LARGE", "Upload request body is too large"));
     }
     let uri = format!("mxc://lighthouse.example/file-{}", memory.next());
     memory.files.insert(uri.clone(), File { mime_type: essence(&headers), bytes });

@@ -9,9 +9,9 @@ use chrono::TimeDelta;
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use super::rooms::enter;
-use super::{Fake, SILENT, Standing, USER, access, content};
+use super::{Fake, Membership, SILENT, USER, access, content};
 use crate::fake::limits::{Limit, WindowStart};
 
 /// How long a transaction is remembered: as long as the server does that forgets
@@ -29,7 +29,7 @@ pub(super) async fn send(
     Path((room, kind, transaction)): Path<(String, String, String)>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let device = memory.device(&headers, now)?.id.clone();
@@ -40,19 +40,19 @@ pub(super) async fn send(
     }
     let fields = access::object(&headers, &body)?;
     if kind != "m.room.message" {
-        return Err(Refusal::bad("only messages are sent here"));
+        return Err(ApiError::bad("only messages are sent here"));
     }
-    if memory.standing == Standing::Banned {
-        return Err(Refusal::forbidden("You are banned from this room"));
+    if memory.membership == Membership::Banned {
+        return Err(ApiError::forbidden("You are banned from this room"));
     }
     enter(&room)?;
     if room == SILENT {
-        return Err(Refusal::forbidden("You don't have permission to post that to the room"));
+        return Err(ApiError::forbidden("You don't have permission to post that to the room"));
     }
     content::check(&memory, &fields)?;
-    let standing = memory.limits.count(PER_USER, USER, 1, now);
-    if standing.is_exceeded {
-        return Err(Refusal::too_many((standing.resets_at - now).num_milliseconds()));
+    let membership = memory.limits.count(PER_USER, USER, 1, now);
+    if membership.is_exceeded {
+        return Err(ApiError::too_many((membership.resets_at - now).num_milliseconds()));
     }
     let event = memory.say(&room, Value::Object(fields), Some((device, transaction)), now);
     memory.transactions.insert(key, (event.clone(), now));
@@ -65,28 +65,28 @@ pub(super) async fn list(
     Path(room): Path<String>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let mut memory = fake.memory();
     let device = memory.device(&headers, fake.clock.now())?.id.clone();
     enter(&room)?;
     let (mut from, mut limit, mut filter, mut dir) = (0, 10, json!({}), None);
     for (name, value) in query {
-        let number = || value.parse::<usize>().map_err(|_| Refusal::parameter(&format!("{name} is no number")));
+        let number = || value.parse::<usize>().map_err(|_| ApiError::parameter(&format!("{name} is no number")));
         match name.as_str() {
             "dir" => dir = Some(value),
             "limit" => limit = number()?,
-            "filter" => filter = serde_json::from_str(&value).map_err(|_| Refusal::parameter("filter is no JSON"))?,
+            "filter" => filter = serde_json::from_str(&value).map_err(|_| ApiError::parameter("filter is no JSON"))?,
             "from" => {
                 let at = value.strip_prefix("behind-").and_then(|it| it.parse().ok());
-                from = at.ok_or_else(|| Refusal::parameter("from is no token"))?;
+                from = at.ok_or_else(|| ApiError::parameter("from is no token"))?;
             }
-            _ => return Err(Refusal::parameter(&format!("there is no {name}"))),
+            _ => return Err(ApiError::parameter(&format!("there is no {name}"))),
         }
     }
     match dir.as_deref() {
         Some("b") => {}
-        Some(_) => return Err(Refusal::parameter("dir is to be b here")),
-        None => return Err(Refusal::new(400, "M_MISSING_PARAM", "Missing required query parameter dir")),
+        Some(_) => return Err(ApiError::parameter("dir is to be b here")),
+        None => return Err(ApiError::new(400, "M_MISSING_PARAM", "Missing required query parameter dir")),
     }
     let lets = |name: &str, value: &str| {
         filter.get(name).and_then(Value::as_array).is_none_or(|all| all.iter().any(|it| it == value))
@@ -108,10 +108,10 @@ pub(super) async fn list(
         }
         event
     });
-    let mut answer = json!({ "start": format!("behind-{from}"), "chunk": chunk.collect::<Vec<_>>() });
+    let mut response = json!({ "start": format!("behind-{from}"), "chunk": chunk.collect::<Vec<_>>() });
     // Synapse leaves it out only where it has read no event, so that the last page is an empty one.
     if from < of_room.len() {
-        answer["end"] = format!("behind-{}", of_room.len().min(from + limit)).into();
+        response["end"] = format!("behind-{}", of_room.len().min(from + limit)).into();
     }
-    Ok(Json(answer))
+    Ok(Json(response))
 }

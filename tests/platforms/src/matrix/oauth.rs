@@ -14,7 +14,7 @@ use platforms::conformance::fake_platform::Detour;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use super::tokens::{Pair, Session};
 use super::{Fake, USER};
 use crate::fake::oauth::{self, App, Authorizes, Client, Fault, Pkce, Refresh, Rules, redirect_to_honest_page, secret};
@@ -63,10 +63,10 @@ fn issuer(here: &Fake) -> String {
 }
 
 /// `GET /_matrix/client/v1/auth_metadata`
-pub(super) async fn metadata(State(fake): State<Arc<Fake>>) -> Result<Json<Value>, Refusal> {
+pub(super) async fn metadata(State(fake): State<Arc<Fake>>) -> Result<Json<Value>, ApiError> {
     let memory = fake.memory();
     if !memory.authorization.is_there {
-        return Err(Refusal::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
+        return Err(ApiError::new(404, "M_UNRECOGNIZED", "Unrecognized request"));
     }
     let base_url = match &memory.leads_to {
         Some((Detour::Named, honest)) => honest.clone(),

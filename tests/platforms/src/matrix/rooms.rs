@@ -7,7 +7,7 @@ use axum::extract::{Path, Query, State};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use super::{ENCRYPTED, Fake, ROOM, SILENT, USER};
 
 /// The beginning of the names of further rooms.
@@ -56,15 +56,15 @@ fn joined_rooms(extra_rooms: usize) -> Vec<String> {
 }
 
 /// `GET /_matrix/client/v3/joined_rooms`
-pub(super) async fn joined(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(super) async fn joined(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, ApiError> {
     let mut memory = fake.memory();
     memory.device(&headers, fake.clock.now())?;
     Ok(Json(json!({ "joined_rooms": joined_rooms(memory.crowd) })))
 }
 
 /// Refuses who has not joined.
-pub(super) fn enter(room: &str) -> Result<Vec<(&'static str, Value)>, Refusal> {
-    find_state(room).ok_or_else(|| Refusal::forbidden(&format!("User {USER} not in room {room}")))
+pub(super) fn enter(room: &str) -> Result<Vec<(&'static str, Value)>, ApiError> {
+    find_state(room).ok_or_else(|| ApiError::forbidden(&format!("User {USER} not in room {room}")))
 }
 
 /// `GET /_matrix/client/v3/rooms/{roomId}/state/{eventType}`
@@ -73,17 +73,17 @@ pub(super) async fn state(
     Path((room, kind)): Path<(String, String)>,
     Query(query): Query<Vec<(String, String)>>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let mut memory = fake.memory();
     memory.device(&headers, fake.clock.now())?;
     memory.asked_of_rooms += 1;
     let is_event = match &query[..] {
         [] => false,
         [(name, value)] if name == "format" && matches!(value.as_str(), "content" | "event") => value == "event",
-        _ => return Err(Refusal::parameter("format is content or event, and there is no other parameter")),
+        _ => return Err(ApiError::parameter("format is content or event, and there is no other parameter")),
     };
     let found = enter(&room)?.into_iter().find(|(it, _)| *it == kind);
-    let (kind, content) = found.ok_or_else(|| Refusal::new(404, "M_NOT_FOUND", "Event not found."))?;
+    let (kind, content) = found.ok_or_else(|| ApiError::new(404, "M_NOT_FOUND", "Event not found."))?;
     // Since version 1.16.
     Ok(Json(if is_event { event(&room, kind, &content) } else { content }))
 }

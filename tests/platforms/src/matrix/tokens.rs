@@ -3,8 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use http::HeaderMap;
 
-use super::refusal::Refusal;
-use super::{Memory, Standing};
+use super::api_error::ApiError;
+use super::{Membership, Memory};
 use crate::fake::oauth::secret;
 use crate::fake::params::bearer;
 
@@ -77,35 +77,35 @@ impl Memory {
     }
 
     /// The device of a call.
-    pub(super) fn device(&mut self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<&mut Device, Refusal> {
-        let missing = || Refusal::new(401, "M_MISSING_TOKEN", "Missing access token");
+    pub(super) fn device(&mut self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<&mut Device, ApiError> {
+        let missing = || ApiError::new(401, "M_MISSING_TOKEN", "Missing access token");
         let token = bearer(headers).ok_or_else(missing)?;
         for device in self.devices.iter_mut().filter(|it| !it.is_out) {
             let Some(at) = device.pairs.iter().position(|it| it.access == token) else { continue };
             let pair = &device.pairs[at];
             if pair.is_spent || pair.ends_at.is_some_and(|it| it <= now) {
-                return Err(Refusal::unknown_token(true));
+                return Err(ApiError::unknown_token(true));
             }
-            if self.standing == Standing::Locked {
-                return Err(Refusal::locked());
+            if self.membership == Membership::Locked {
+                return Err(ApiError::locked());
             }
             device.mark_used(at);
             return Ok(device);
         }
-        Err(Refusal::unknown_token(false))
+        Err(ApiError::unknown_token(false))
     }
 
     /// A new pair for a refresh token of a device that `client` may renew: a client of OAuth 2.0, or none.
-    pub(super) fn renew(&mut self, refresh: &str, client: Option<&str>, now: DateTime<Utc>) -> Result<Pair, Refusal> {
+    pub(super) fn renew(&mut self, refresh: &str, client: Option<&str>, now: DateTime<Utc>) -> Result<Pair, ApiError> {
         let is_its = |it: &&mut Device| it.session.as_ref().map(|it| it.client_id.as_str()) == client;
         for device in self.devices.iter_mut().filter(|it| !it.is_out).filter(is_its) {
             let is_it = |it: &Pair| it.refresh.as_deref() == Some(refresh);
             let Some(at) = device.pairs.iter().position(is_it) else { continue };
             if device.pairs[at].is_spent {
-                return Err(Refusal::unknown_token(false));
+                return Err(ApiError::unknown_token(false));
             }
-            if self.standing == Standing::Locked {
-                return Err(Refusal::locked());
+            if self.membership == Membership::Locked {
+                return Err(ApiError::locked());
             }
             device.mark_used(at);
             if client.is_some() {
@@ -120,11 +120,11 @@ impl Memory {
             device.pairs.push(pair.clone());
             return Ok(pair);
         }
-        Err(Refusal::unknown_token(false))
+        Err(ApiError::unknown_token(false))
     }
 
     /// Ends the device of a call.
-    pub(super) fn log_out(&mut self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<(), Refusal> {
+    pub(super) fn log_out(&mut self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<(), ApiError> {
         self.device(headers, now)?.is_out = true;
         Ok(())
     }

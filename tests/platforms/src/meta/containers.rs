@@ -175,7 +175,7 @@ impl<T> Containers<T> {
     }
 
     /// All that are not public come to nothing, with these words.
-    pub fn spoil(&mut self, message: &str) {
+    pub fn fail(&mut self, message: &str) {
         for container in self.0.values_mut().filter(|it| !it.is_public) {
             container.fault = Some(message.to_owned());
         }

@@ -29,7 +29,7 @@ impl Fetched {
     /// A file of these bytes; `None` where they are of no kind that is known.
     pub fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let mime_type = MimeType::sniff(&bytes)?;
-        let facts = Parts::new(bytes.len() as u64, bytes.clone()).facts_so_far(mime_type);
+        let facts = Parts::new(bytes.len() as u64, bytes.clone()).known_facts(mime_type);
         Some(Self { mime_type, bytes, facts })
     }
 }
@@ -95,7 +95,7 @@ pub struct Limits {
 
 /// What is wrong with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrong {
+pub enum FileProblem {
     Type,
     /// How many bytes it has.
     Size,
@@ -110,12 +110,12 @@ pub enum Wrong {
 impl Limits {
     /// What is wrong with a file, if anything is. What a file does not say of itself is
     /// not known here either.
-    pub fn check(&self, file: &Fetched) -> Option<Wrong> {
+    pub fn check(&self, file: &Fetched) -> Option<FileProblem> {
         if !self.types.contains(&file.mime_type) {
-            return Some(Wrong::Type);
+            return Some(FileProblem::Type);
         }
         if self.max_bytes < file.bytes.len() {
-            return Some(Wrong::Size);
+            return Some(FileProblem::Size);
         }
         let is_narrow = |pixels: Pixels, (width, height): (u32, u32)| {
             u64::from(pixels.width) * u64::from(height) < u64::from(width) * u64::from(pixels.height)
@@ -124,13 +124,13 @@ impl Limits {
             u64::from(width) * u64::from(pixels.height) < u64::from(pixels.width) * u64::from(height)
         };
         if file.facts.pixels.is_some_and(|it| is_narrow(it, self.narrowest) || is_wide(it, self.widest)) {
-            return Some(Wrong::Ratio);
+            return Some(FileProblem::Ratio);
         }
         let (longest, shortest) = self.runs;
         if file.facts.duration_ms.is_some_and(|it| longest < it || it < shortest) {
-            return Some(Wrong::Duration);
+            return Some(FileProblem::Duration);
         }
-        has_moov_at_end(file).then_some(Wrong::DescribedLast)
+        has_moov_at_end(file).then_some(FileProblem::DescribedLast)
     }
 }
 

@@ -29,7 +29,7 @@ impl Page {
 
     /// The answer with that page of these entries. `next` is the address of the same
     /// list.
-    pub fn answer(self, entries: Vec<Value>, address: &str) -> Value {
+    pub fn respond(self, entries: Vec<Value>, address: &str) -> Value {
         let all = entries.len();
         let end = (self.start + self.limit).min(all);
         let data: Vec<_> = entries.into_iter().skip(self.start).take(self.limit).collect();

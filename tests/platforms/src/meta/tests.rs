@@ -10,7 +10,7 @@ use serde_json::json;
 use super::access::{Proof, accept};
 use super::containers::{Containers, LIVES, State};
 use super::error::GraphError;
-use super::fetched::{Fetched, Limits, NotFetched, Wrong, fetch, fetch_medium};
+use super::fetched::{Fetched, FileProblem, Limits, NotFetched, fetch, fetch_medium};
 use super::fields::Fields;
 use super::lists::Page;
 use super::long_lived::{LONG, LongLived, SHORT};
@@ -116,7 +116,7 @@ fn container_is_processed_expires_and_is_published_once() {
 #[test]
 fn lists_have_pages_and_nodes_have_the_requested_fields() {
     let entries = || (0..3).map(|it| json!({ "id": it.to_string() })).collect::<Vec<_>>();
-    let page = |query: &str| Page::asked(&mut form(query)).unwrap().answer(entries(), "https://graph.threads.net/x");
+    let page = |query: &str| Page::asked(&mut form(query)).unwrap().respond(entries(), "https://graph.threads.net/x");
     let first = page("limit=2");
     let after = first["paging"]["cursors"]["after"].as_str().unwrap();
     assert!(first["data"].as_array().unwrap().len() == 2 && first["paging"]["next"].is_string());
@@ -151,13 +151,13 @@ fn file_limits_are_checked() {
     let (png, mp4) = (MimeType::Png, MimeType::Mp4);
     assert_eq!(file(png, b"x", Some((4, 5)), None), None);
     assert_eq!(file(png, b"x", Some((191, 100)), None), None);
-    assert_eq!(file(png, b"x", Some((79, 100)), None), Some(Wrong::Ratio));
-    assert_eq!(file(png, b"x", Some((192, 100)), None), Some(Wrong::Ratio));
-    assert_eq!(file(MimeType::Webp, b"x", None, None), Some(Wrong::Type));
-    assert_eq!(file(png, &[0; 41], None, None), Some(Wrong::Size));
-    assert_eq!(file(mp4, b"x", None, Some(2_999)), Some(Wrong::Duration));
+    assert_eq!(file(png, b"x", Some((79, 100)), None), Some(FileProblem::Ratio));
+    assert_eq!(file(png, b"x", Some((192, 100)), None), Some(FileProblem::Ratio));
+    assert_eq!(file(MimeType::Webp, b"x", None, None), Some(FileProblem::Type));
+    assert_eq!(file(png, &[0; 41], None, None), Some(FileProblem::Size));
+    assert_eq!(file(mp4, b"x", None, Some(2_999)), Some(FileProblem::Duration));
     assert_eq!(file(mp4, b"\0\0\0\x08ftyp\0\0\0\x08moov\0\0\0\x08mdat", None, None), None);
-    assert_eq!(file(mp4, b"\0\0\0\x08ftyp\0\0\0\x08mdat\0\0\0\x08moov", None, None), Some(Wrong::DescribedLast));
+    assert_eq!(file(mp4, b"\0\0\0\x08ftyp\0\0\0\x08mdat\0\0\0\x08moov", None, None), Some(FileProblem::DescribedLast));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ pub const MESSAGES: &[&str] =
     &["/error/message", "/error/error_user_title", "/error/error_user_msg", "/error_message", "/error_description"];
 
 /// The answer to a call that is not carried out.
-pub fn answer(call: Call, fault: InjectedFault) -> GraphError {
+pub fn respond(call: Call, fault: InjectedFault) -> GraphError {
     match (call, fault) {
         // Minutes is all that is said.
         (_, InjectedFault::RateLimited { retry_after }) => GraphError::limited(minutes(retry_after)),

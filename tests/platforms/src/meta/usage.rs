@@ -29,7 +29,7 @@ impl Usage {
 }
 
 /// A server that says in each answer how much was called.
-pub fn around(router: Router, usage: &Usage) -> Router {
+pub fn wrap(router: Router, usage: &Usage) -> Router {
     router.layer(from_fn_with_state(usage.clone(), add_header))
 }
 

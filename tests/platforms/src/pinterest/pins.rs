@@ -13,7 +13,7 @@ use futures::future::try_join_all;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, BOARD, Created, Fake, Memory, Paging, Refusal, USERNAME, invalid, page, refusal};
+use super::{ApiError, ApiResult, BOARD, Created, Fake, Memory, Paging, USERNAME, invalid, page, refusal};
 use crate::fake::params::{essence, parts};
 use crate::meta::fetched::fetch;
 
@@ -111,13 +111,13 @@ pub(super) async fn create(State(fake): State<Arc<Fake>>, headers: HeaderMap, bo
     Ok((StatusCode::CREATED, Json(fake.memory().add(pin).json())))
 }
 
-fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, Refusal> {
+fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, ApiError> {
     let object = serde_json::from_slice(body).ok().filter(|_| essence(headers) == "application/json");
     object.ok_or_else(|| invalid("The body has to be a JSON object."))
 }
 
 /// The files of a `media_source`.
-async fn files(here: &Fake, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, Refusal> {
+async fn files(here: &Fake, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, ApiError> {
     let has_only = |value: &Value, names: &[&str]| {
         value.as_object().is_some_and(|it| it.keys().all(|it| names.contains(&it.as_str())))
     };
@@ -152,7 +152,7 @@ async fn files(here: &Fake, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, 
     }
 }
 
-async fn fetch_image(url: &Value) -> Result<(MimeType, Vec<u8>), Refusal> {
+async fn fetch_image(url: &Value) -> Result<(MimeType, Vec<u8>), ApiError> {
     let unreachable = || invalid("Sorry! We were unable to reach the URL.");
     let file = fetch(url.as_str().unwrap_or_default(), &[]).await.map_err(|_| unreachable())?;
     if file.mime_type.file_type() != FileType::Image || MAX_IMAGE_BYTES < file.bytes.len() {
@@ -167,7 +167,7 @@ pub(super) async fn list(
     Path(board): Path<String>,
     Query(query): Paging,
     headers: HeaderMap,
-) -> Answer {
+) -> ApiResult {
     fake.accept(&headers, "/v5/boards/", &["boards:read", "pins:read"])?;
     if board != BOARD {
         return Err(refusal(404, 40, "Board not found."));
@@ -196,7 +196,7 @@ pub(super) async fn register(State(fake): State<Arc<Fake>>, headers: HeaderMap, 
 }
 
 /// `GET /v5/media/{media_id}`
-pub(super) async fn status(State(here): State<Arc<Fake>>, Path(id): Path<String>, headers: HeaderMap) -> Answer {
+pub(super) async fn status(State(here): State<Arc<Fake>>, Path(id): Path<String>, headers: HeaderMap) -> ApiResult {
     here.accept(&headers, "/v5/media/", &["pins:read"])?;
     let memory = here.memory();
     let media = memory.media.get(&id).ok_or_else(|| refusal(404, 50, "Media not found."))?;

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use super::{Fake, TEAM, TEAM_ID};
 use crate::fake::oauth::{Authorizes, Fault, Grant, OAuth};
 use crate::fake::params::{Params, bearer, essence};
@@ -18,21 +18,21 @@ pub(super) async fn give(
     State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     params: Params,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     if essence(&headers) != "application/x-www-form-urlencoded" {
-        return Err(Refusal::new("invalid_post_type"));
+        return Err(ApiError::new("invalid_post_type"));
     }
     let now = fake.clock.now();
     let mut oauth = fake.oauth();
     let at = find_or_add_grant(&mut oauth, &headers, &params, now)?;
-    let mut answer = answer(&oauth.grants[at], now);
+    let mut response = respond(&oauth.grants[at], now);
     let mut memory = fake.memory();
     // The user who installs the app invites its bot to the channels.
     memory.is_invited |= params.text("code").is_some();
     for (name, value) in &memory.said_of_tokens {
-        answer[name] = value.clone();
+        response[name] = value.clone();
     }
-    Ok(Json(answer))
+    Ok(Json(response))
 }
 
 /// Where the grant stands among all. Without rotation, a workspace has one bot token,
@@ -54,8 +54,8 @@ fn find_or_add_grant(
     Ok(known.unwrap_or_else(|| oauth.grant(&app, code.scopes, &code.account, now)))
 }
 
-fn answer(grant: &Grant, now: DateTime<Utc>) -> Value {
-    let mut answer = json!({
+fn respond(grant: &Grant, now: DateTime<Utc>) -> Value {
+    let mut response = json!({
         "ok": true,
         "access_token": grant.access_token,
         "token_type": "bot",
@@ -68,10 +68,10 @@ fn answer(grant: &Grant, now: DateTime<Utc>) -> Value {
         "authed_user": { "id": "U0KEEPER" },
     });
     if let (Some(refresh_token), Some(expires_at)) = (&grant.refresh_token, grant.expires_at) {
-        answer["refresh_token"] = refresh_token.as_str().into();
-        answer["expires_in"] = (expires_at - now).num_seconds().into();
+        response["refresh_token"] = refresh_token.as_str().into();
+        response["expires_in"] = (expires_at - now).num_seconds().into();
     }
-    answer
+    response
 }
 
 /// `auth.revoke`: the bot is deactivated, with all of its tokens, and taken out of all
@@ -83,16 +83,16 @@ pub(super) fn revoke(fake: &Fake) -> Value {
 }
 
 /// The grant of a call's token, if it has this scope.
-pub(super) fn accept(fake: &Fake, headers: &HeaderMap, scope: Option<&str>) -> Result<Grant, Refusal> {
+pub(super) fn accept(fake: &Fake, headers: &HeaderMap, scope: Option<&str>) -> Result<Grant, ApiError> {
     if bearer(headers).is_none() {
-        return Err(Refusal::new("not_authed"));
+        return Err(ApiError::new("not_authed"));
     }
     let oauth = fake.oauth();
     let any: Vec<&str> = scope.map_or_else(|| oauth.rules.scopes.to_vec(), |it| vec![it]);
     match oauth.accept(headers, &any, fake.clock.now()) {
         Err(Fault::BeyondScope) => {
             let provided = oauth.find_by_bearer(headers).map(|it| it.scopes.clone()).unwrap_or_default();
-            Err(Refusal::scope(scope.unwrap_or_default(), &provided))
+            Err(ApiError::scope(scope.unwrap_or_default(), &provided))
         }
         accepted => Ok(accepted?.clone()),
     }

@@ -3,8 +3,8 @@
 
 use chrono::{DateTime, Utc};
 
+use super::api_error::ApiError;
 use super::fields::Fields;
-use super::refusal::Refusal;
 use super::{ARCHIVED, CHANNEL, ELSEWHERE, Memory, PRIVATE};
 
 /// A call of a bot that may make it.
@@ -16,28 +16,28 @@ pub(super) struct Call<'a> {
 
 impl Call<'_> {
     /// Which page is asked for, of so many items unless something is said.
-    pub(super) fn page(&self, fields: &mut Fields, default: u64, below: u64) -> Result<Page, Refusal> {
+    pub(super) fn page(&self, fields: &mut Fields, default: u64, below: u64) -> Result<Page, ApiError> {
         let limit = fields.number("limit")?.unwrap_or(default);
         if !(1..below).contains(&limit) {
-            return Err(Refusal::new("invalid_limit"));
+            return Err(ApiError::new("invalid_limit"));
         }
         let at = match fields.text("cursor")? {
             None => 0,
             Some(it) => {
                 let at = it.strip_prefix("next:").and_then(|it| it.parse().ok());
-                at.ok_or_else(|| Refusal::new("invalid_cursor"))?
+                at.ok_or_else(|| ApiError::new("invalid_cursor"))?
             }
         };
         Ok(Page { at, limit: usize::try_from(limit).unwrap_or(usize::MAX).min(self.memory.page) })
     }
 
     /// Whether the bot may post to this channel, and read there.
-    pub(super) fn enter(&self, channel: &str) -> Result<(), Refusal> {
+    pub(super) fn enter(&self, channel: &str) -> Result<(), ApiError> {
         match channel {
             CHANNEL | PRIVATE | ARCHIVED if self.memory.is_invited => Ok(()),
-            CHANNEL | ELSEWHERE | ARCHIVED => Err(Refusal::new("not_in_channel")),
+            CHANNEL | ELSEWHERE | ARCHIVED => Err(ApiError::new("not_in_channel")),
             // A private channel is not shown to who is not in it.
-            _ => Err(Refusal::new("channel_not_found")),
+            _ => Err(ApiError::new("channel_not_found")),
         }
     }
 }

@@ -6,9 +6,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
 use super::ARCHIVED;
+use super::api_error::ApiError;
 use super::call::Call;
 use super::fields::Fields;
-use super::refusal::Refusal;
 use crate::fake::limits::{Limit, WindowStart};
 
 /// "Limit the number of characters in the text field to 4,000". The real one takes more,
@@ -20,20 +20,20 @@ const PER_CHANNEL: Limit =
     Limit { name: "channel", max: 1, period: TimeDelta::seconds(1), window_start: WindowStart::FirstRequest };
 
 /// `chat.postMessage`
-pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
     let channel = fields.required("channel")?;
-    let text = fields.text("text")?.ok_or_else(|| Refusal::new("no_text"))?;
+    let text = fields.text("text")?.ok_or_else(|| ApiError::new("no_text"))?;
     let (unfurl_links, unfurl_media) = (fields.flag("unfurl_links")?, fields.flag("unfurl_media")?);
     let links_names = fields.flag("link_names")?.unwrap_or_default();
     let metadata = fields.json("metadata")?;
     fields.end()?;
     if metadata.as_ref().is_some_and(|it| !is_metadata(it)) {
-        return Err(Refusal::new("invalid_metadata_format"));
+        return Err(ApiError::new("invalid_metadata_format"));
     }
     check_may_post(call, &channel, &text)?;
-    let standing = call.memory.limits.count(PER_CHANNEL, &channel, 1, call.now);
-    if standing.is_exceeded {
-        return Err(Refusal::too_many((standing.resets_at - call.now).num_seconds().max(1)));
+    let usage = call.memory.limits.count(PER_CHANNEL, &channel, 1, call.now);
+    if usage.is_exceeded {
+        return Err(ApiError::too_many((usage.resets_at - call.now).num_seconds().max(1)));
     }
     call.memory.calls_people += called(&text) + usize::from(links_names && text.contains('@'));
     let ts = call.memory.say(&channel, &text, metadata, Vec::new(), call.now);
@@ -47,16 +47,16 @@ pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Ref
 }
 
 /// Whether the bot may say this in the channel.
-pub(super) fn check_may_post(call: &Call<'_>, channel: &str, text: &str) -> Result<(), Refusal> {
+pub(super) fn check_may_post(call: &Call<'_>, channel: &str, text: &str) -> Result<(), ApiError> {
     call.enter(channel)?;
     if channel == ARCHIVED {
-        return Err(Refusal::new("is_archived"));
+        return Err(ApiError::new("is_archived"));
     }
     if text.trim().is_empty() {
-        return Err(Refusal::new("no_text"));
+        return Err(ApiError::new("no_text"));
     }
     if MAX_TEXT < text.chars().count() {
-        return Err(Refusal::new("msg_too_long"));
+        return Err(ApiError::new("msg_too_long"));
     }
     Ok(())
 }
@@ -94,7 +94,7 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// `conversations.history`
-pub(super) fn history(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+pub(super) fn history(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
     let channel = fields.required("channel")?;
     let with_metadata = fields.flag("include_all_metadata")?.unwrap_or_default();
     let inclusive = fields.flag("inclusive")?.unwrap_or_default();
@@ -103,7 +103,7 @@ pub(super) fn history(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, 
     let page = call.page(&mut fields, 100, 1_000)?;
     fields.end()?;
     if channel.starts_with('G') && !call.scopes.iter().any(|it| it == "groups:history") {
-        return Err(Refusal::scope("groups:history", call.scopes));
+        return Err(ApiError::scope("groups:history", call.scopes));
     }
     call.enter(&channel)?;
     let is_asked = |at: DateTime<Utc>| {
@@ -119,19 +119,19 @@ pub(super) fn history(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, 
         message
     });
     let (messages, next) = page.slice(messages.collect());
-    let mut answer = json!({ "ok": true, "messages": messages, "has_more": !next.is_empty(), "pin_count": 0 });
+    let mut response = json!({ "ok": true, "messages": messages, "has_more": !next.is_empty(), "pin_count": 0 });
     if !next.is_empty() {
-        answer["response_metadata"] = json!({ "next_cursor": next });
+        response["response_metadata"] = json!({ "next_cursor": next });
     }
-    Ok(answer)
+    Ok(response)
 }
 
 /// The instant of a `ts`.
-fn parse_ts(ts: Option<String>, code: &str) -> Result<Option<DateTime<Utc>>, Refusal> {
+fn parse_ts(ts: Option<String>, code: &str) -> Result<Option<DateTime<Utc>>, ApiError> {
     let Some(ts) = ts else { return Ok(None) };
     let at = ts.split_once('.').and_then(|(seconds, rest)| {
         let is_rest = rest.len() == 6 && rest.bytes().all(|it| it.is_ascii_digit());
         DateTime::from_timestamp(seconds.parse().ok()?, 0).filter(|_| is_rest)
     });
-    at.map(Some).ok_or_else(|| Refusal::new(code))
+    at.map(Some).ok_or_else(|| ApiError::new(code))
 }

@@ -2,7 +2,7 @@
 
 use domain::media::{FileType, MimeType};
 use domain::options::{OptionValue, Options};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform, PublicPost};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 
 use super::{CHANNEL, Memory, Message, Rotation, Slack, chat};
 use crate::fake::fake_platform::{medium, oauth_fake_platform};

@@ -6,7 +6,7 @@ use http::{HeaderMap, Method};
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use crate::fake::params::essence;
 
 /// The arguments of a call. The reader of an argument chooses its type.
@@ -18,24 +18,24 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    pub(super) async fn read(request: Request) -> Result<(Self, HeaderMap), Refusal> {
+    pub(super) async fn read(request: Request) -> Result<(Self, HeaderMap), ApiError> {
         let (head, body) = request.into_parts();
-        let body = to_bytes(body, usize::MAX).await.map_err(|_| Refusal::new("request_timeout"))?;
+        let body = to_bytes(body, usize::MAX).await.map_err(|_| ApiError::new("request_timeout"))?;
         let form = |form: &[u8]| {
             form_urlencoded::parse(form).map(|(name, value)| (name.into_owned(), value.into_owned().into())).collect()
         };
         let query: Map<_, _> = form(head.uri.query().unwrap_or_default().as_bytes());
         let (values, is_json) = match (&head.method, essence(&head.headers).as_str()) {
-            (&Method::POST, _) if !query.is_empty() => return Err(Refusal::arguments("arguments in the query")),
+            (&Method::POST, _) if !query.is_empty() => return Err(ApiError::arguments("arguments in the query")),
             (&Method::GET, _) | (&Method::POST, "") if body.is_empty() => (query, false),
-            (&Method::POST, "") => return Err(Refusal::new("missing_post_type")),
+            (&Method::POST, "") => return Err(ApiError::new("missing_post_type")),
             (&Method::POST, "application/x-www-form-urlencoded") => (form(&body), false),
             (&Method::POST, "application/json") => match serde_json::from_slice(&body) {
                 Ok(Value::Object(values)) => (values, true),
-                Ok(_) => return Err(Refusal::new("json_not_object")),
-                Err(_) => return Err(Refusal::new("invalid_json")),
+                Ok(_) => return Err(ApiError::new("json_not_object")),
+                Err(_) => return Err(ApiError::new("invalid_json")),
             },
-            _ => return Err(Refusal::new("invalid_post_type")),
+            _ => return Err(ApiError::new("invalid_post_type")),
         };
         Ok((Self { values, is_json }, head.headers))
     }
@@ -45,54 +45,54 @@ impl Fields {
     }
 
     /// A text; none where it is empty.
-    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, ApiError> {
         match self.values.remove(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text).filter(|it| !it.is_empty())),
-            Some(_) => Err(Refusal::arguments(&format!("must provide a string [json-pointer:/{name}]"))),
+            Some(_) => Err(ApiError::arguments(&format!("must provide a string [json-pointer:/{name}]"))),
         }
     }
 
-    pub(super) fn required(&mut self, name: &str) -> Result<String, Refusal> {
-        self.text(name)?.ok_or_else(|| Refusal::arguments(&format!("missing required field: {name}")))
+    pub(super) fn required(&mut self, name: &str) -> Result<String, ApiError> {
+        self.text(name)?.ok_or_else(|| ApiError::arguments(&format!("missing required field: {name}")))
     }
 
-    pub(super) fn flag(&mut self, name: &str) -> Result<Option<bool>, Refusal> {
+    pub(super) fn flag(&mut self, name: &str) -> Result<Option<bool>, ApiError> {
         match (self.values.remove(name), self.is_json) {
             (None, _) => Ok(None),
             (Some(Value::Bool(it)), true) => Ok(Some(it)),
             (Some(Value::String(it)), false) if matches!(it.as_str(), "true" | "1") => Ok(Some(true)),
             (Some(Value::String(it)), false) if matches!(it.as_str(), "false" | "0") => Ok(Some(false)),
-            _ => Err(Refusal::arguments(&format!("must provide a boolean [json-pointer:/{name}]"))),
+            _ => Err(ApiError::arguments(&format!("must provide a boolean [json-pointer:/{name}]"))),
         }
     }
 
-    pub(super) fn number(&mut self, name: &str) -> Result<Option<u64>, Refusal> {
+    pub(super) fn number(&mut self, name: &str) -> Result<Option<u64>, ApiError> {
         let number = match (self.values.remove(name), self.is_json) {
             (None, _) => return Ok(None),
             (Some(Value::Number(it)), true) => it.as_u64(),
             (Some(Value::String(it)), false) => it.parse().ok(),
             _ => None,
         };
-        number.map(Some).ok_or_else(|| Refusal::arguments(&format!("must provide an integer [json-pointer:/{name}]")))
+        number.map(Some).ok_or_else(|| ApiError::arguments(&format!("must provide an integer [json-pointer:/{name}]")))
     }
 
     /// An object or list, which stands in a form as text.
-    pub(super) fn json(&mut self, name: &str) -> Result<Option<Value>, Refusal> {
+    pub(super) fn json(&mut self, name: &str) -> Result<Option<Value>, ApiError> {
         let value = match (self.values.remove(name), self.is_json) {
             (None, _) => return Ok(None),
             (Some(Value::String(it)), false) => serde_json::from_str(&it).ok(),
             (Some(it @ (Value::Object(_) | Value::Array(_))), true) => Some(it),
             _ => None,
         };
-        value.map(Some).ok_or_else(|| Refusal::arguments(&format!("must provide JSON [json-pointer:/{name}]")))
+        value.map(Some).ok_or_else(|| ApiError::arguments(&format!("must provide JSON [json-pointer:/{name}]")))
     }
 
     /// Refuses what is left.
-    pub(super) fn end(self) -> Result<(), Refusal> {
+    pub(super) fn end(self) -> Result<(), ApiError> {
         match self.values.keys().next() {
             None => Ok(()),
-            Some(name) => Err(Refusal::arguments(&format!("no such argument: {name}"))),
+            Some(name) => Err(ApiError::arguments(&format!("no such argument: {name}"))),
         }
     }
 }

@@ -10,9 +10,9 @@ use domain::media::{FileType, MimeType};
 use http::{StatusCode, header};
 use serde_json::{Map, Value, json};
 
+use super::api_error::ApiError;
 use super::call::Call;
 use super::fields::Fields;
-use super::refusal::Refusal;
 use super::{Fake, Memory, PRIVATE, TEAM_URL, chat};
 use crate::fake::oauth::secret;
 use crate::fake::params::essence;
@@ -79,16 +79,16 @@ impl File {
 }
 
 /// `files.getUploadURLExternal`
-pub(super) fn announce(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+pub(super) fn announce(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
     let name = fields.required("filename")?;
-    let length = fields.number("length")?.filter(|it| *it != 0).ok_or_else(|| Refusal::new("missing_argument"))?;
+    let length = fields.number("length")?.filter(|it| *it != 0).ok_or_else(|| ApiError::new("missing_argument"))?;
     let description = fields.text("alt_txt")?;
     fields.end()?;
     if MAX_BYTES < length {
-        return Err(Refusal::new("file_upload_size_restricted"));
+        return Err(ApiError::new("file_upload_size_restricted"));
     }
     if description.as_ref().is_some_and(|it| MAX_DESCRIPTION < it.chars().count()) {
-        return Err(Refusal::new("alt_txt_too_large"));
+        return Err(ApiError::new("alt_txt_too_large"));
     }
     let (id, ticket) = (format!("F0{:08}", call.memory.next()), secret());
     let upload_url = format!("{}/upload/v1/{ticket}", call.memory.base_url);
@@ -135,19 +135,19 @@ pub(super) async fn arrive(State(fake): State<Arc<Fake>>, Path(ticket): Path<Str
 }
 
 /// `files.completeUploadExternal`
-pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
     let channel = fields.required("channel_id")?;
     let comment = fields.text("initial_comment")?;
     let listed = fields.json("files")?.and_then(|it| it.as_array().cloned()).unwrap_or_default();
     fields.end()?;
     let is_id = |it: u8| it.is_ascii_uppercase() || it.is_ascii_digit();
     if !channel.starts_with(['C', 'G', 'D', 'Z']) || channel.len() < 9 || !channel.bytes().all(is_id) {
-        return Err(Refusal::arguments(
+        return Err(ApiError::arguments(
             "input must match regex pattern: ^[CGDZ][A-Z0-9]{8,}$ [json-pointer:/channel_id]",
         ));
     }
     if listed.is_empty() || MAX_FILES < listed.len() {
-        return Err(Refusal::arguments("[json-pointer:/files]"));
+        return Err(ApiError::arguments("[json-pointer:/files]"));
     }
     let mut ids = Vec::new();
     for entry in &listed {
@@ -155,10 +155,10 @@ pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Re
             it.iter().all(|(name, it)| matches!(name.as_str(), "id" | "title") && it.is_string())
         };
         let id = entry.as_object().filter(|it| is_known(it)).and_then(|it| it["id"].as_str());
-        let id = id.ok_or_else(|| Refusal::arguments("[json-pointer:/files]"))?;
+        let id = id.ok_or_else(|| ApiError::arguments("[json-pointer:/files]"))?;
         let is_ready = call.memory.files.get(id).is_some_and(|it| it.bytes.is_some() && !it.is_shared());
         if !is_ready || ids.iter().any(|it| it == id) {
-            return Err(Refusal::new("file_not_found"));
+            return Err(ApiError::new("file_not_found"));
         }
         ids.push(id.to_owned());
     }
@@ -183,7 +183,7 @@ pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Re
 }
 
 /// `files.info`
-pub(super) fn info(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+pub(super) fn info(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
     let id = fields.required("file")?;
     fields.end()?;
     let file = shared(call.memory, &id)?;
@@ -193,7 +193,7 @@ pub(super) fn info(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Ref
 }
 
 /// `files.delete`: a message whose files are all gone is gone, too, also one that would appear later.
-pub(super) fn delete(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+pub(super) fn delete(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
     let id = fields.required("file")?;
     fields.end()?;
     shared(call.memory, &id)?.is_deleted = true;
@@ -203,10 +203,10 @@ pub(super) fn delete(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, R
 }
 
 /// A file that was shared: others are not known yet.
-fn shared<'a>(memory: &'a mut Memory, id: &str) -> Result<&'a mut File, Refusal> {
+fn shared<'a>(memory: &'a mut Memory, id: &str) -> Result<&'a mut File, ApiError> {
     match memory.files.get_mut(id).filter(|it| it.is_shared()) {
-        None => Err(Refusal::new("file_not_found")),
-        Some(file) if file.is_deleted => Err(Refusal::new("file_deleted")),
+        None => Err(ApiError::new("file_not_found")),
+        Some(file) if file.is_deleted => Err(ApiError::new("file_deleted")),
         Some(file) => Ok(file),
     }
 }

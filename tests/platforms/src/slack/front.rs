@@ -6,11 +6,11 @@ use http::request::Parts;
 use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::Fake;
-use super::refusal::Refusal;
-use crate::fake::front::Front;
+use super::api_error::ApiError;
+use crate::fake::front::FaultInjection;
 use crate::fake::oauth::classify_token_call;
 
-impl Front for Fake {
+impl FaultInjection for Fake {
     /// Refusals are codes.
     const HAS_MESSAGES: bool = false;
 
@@ -30,19 +30,19 @@ impl Front for Fake {
         }
     }
 
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
         match (call, fault) {
             (_, InjectedFault::RateLimited { retry_after }) => {
-                Refusal::too_many(retry_after.num_seconds()).into_response()
+                ApiError::too_many(retry_after.num_seconds()).into_response()
             }
-            (_, InjectedFault::Unavailable) => Refusal::unavailable().into_response(),
+            (_, InjectedFault::Unavailable) => ApiError::unavailable().into_response(),
             (Call::Upload, InjectedFault::Refused) => (StatusCode::BAD_REQUEST, "it is not wanted").into_response(),
             (Call::Upload, _) => (StatusCode::INTERNAL_SERVER_ERROR, "it could not be kept").into_response(),
-            (Call::Exchange, InjectedFault::Refused) => Refusal::new("invalid_code").into_response(),
-            (Call::Refresh, InjectedFault::Refused) => Refusal::new("invalid_refresh_token").into_response(),
-            (_, InjectedFault::Refused) => Refusal::new("restricted_action").into_response(),
+            (Call::Exchange, InjectedFault::Refused) => ApiError::new("invalid_code").into_response(),
+            (Call::Refresh, InjectedFault::Refused) => ApiError::new("invalid_refresh_token").into_response(),
+            (_, InjectedFault::Refused) => ApiError::new("restricted_action").into_response(),
             // With 200, as errors of the Web API are.
-            _ => Refusal::new("internal_error").into_response(),
+            _ => ApiError::new("internal_error").into_response(),
         }
     }
 }

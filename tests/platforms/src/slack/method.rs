@@ -7,9 +7,9 @@ use axum::extract::{Path, Request, State};
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
+use super::api_error::ApiError;
 use super::call::Call;
 use super::fields::Fields;
-use super::refusal::Refusal;
 use super::{ARCHIVED, CHANNEL, Fake, PRIVATE, TEAM, TEAM_ID, TEAM_URL, access, chat, files};
 use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::params::bearer;
@@ -42,19 +42,19 @@ fn method_rule(method: &str) -> Option<(Option<&'static str>, Limit)> {
 }
 
 /// `/api/{method}`
-pub(super) async fn answer(
+pub(super) async fn respond(
     State(fake): State<Arc<Fake>>,
     Path(method): Path<String>,
     request: Request,
-) -> Result<Json<Value>, Refusal> {
-    let (scope, limit) = method_rule(&method).ok_or_else(|| Refusal::new("unknown_method"))?;
+) -> Result<Json<Value>, ApiError> {
+    let (scope, limit) = method_rule(&method).ok_or_else(|| ApiError::new("unknown_method"))?;
     let (mut fields, mut headers) = Fields::read(request).await?;
     // A token may stand among the arguments of a form as well.
     if let Some(token) = fields.text("token")? {
         if bearer(&headers).is_some() || fields.is_json() {
-            return Err(Refusal::arguments("the token is said twice"));
+            return Err(ApiError::arguments("the token is said twice"));
         }
-        let token = format!("Bearer {token}").parse().map_err(|_| Refusal::new("invalid_auth"))?;
+        let token = format!("Bearer {token}").parse().map_err(|_| ApiError::new("invalid_auth"))?;
         headers.insert(http::header::AUTHORIZATION, token);
     }
     let grant = access::accept(&fake, &headers, scope)?;
@@ -64,15 +64,15 @@ pub(super) async fn answer(
     }
     let now = fake.clock.now();
     let mut memory = fake.memory();
-    let standing = memory.limits.count(limit, &method, 1, now);
-    if standing.is_exceeded {
-        return Err(Refusal::too_many((standing.resets_at - now).num_seconds().max(1)));
+    let usage = memory.limits.count(limit, &method, 1, now);
+    if usage.is_exceeded {
+        return Err(ApiError::too_many((usage.resets_at - now).num_seconds().max(1)));
     }
     if let Some(code) = memory.refusals.remove(&method) {
-        return Err(Refusal::new(&code));
+        return Err(ApiError::new(&code));
     }
     let call = &mut Call { memory: &mut memory, scopes: &grant.scopes, now };
-    let answer = match method.as_str() {
+    let response = match method.as_str() {
         "auth.test" => auth_test(fields),
         "users.conversations" => channels(call, fields),
         "conversations.history" => chat::history(call, fields),
@@ -82,11 +82,11 @@ pub(super) async fn answer(
         "files.delete" => files::delete(call, fields),
         _ => files::info(call, fields),
     };
-    answer.map(Json)
+    response.map(Json)
 }
 
 /// `auth.test`
-fn auth_test(fields: Fields) -> Result<Value, Refusal> {
+fn auth_test(fields: Fields) -> Result<Value, ApiError> {
     fields.end()?;
     Ok(json!({
         "ok": true, "url": TEAM_URL, "team": TEAM, "team_id": TEAM_ID, "user": "keeper",
@@ -95,7 +95,7 @@ fn auth_test(fields: Fields) -> Result<Value, Refusal> {
 }
 
 /// `users.conversations`
-fn channels(call: &Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
+fn channels(call: &Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
     let types = fields.text("types")?.unwrap_or_else(|| "public_channel".to_owned());
     let excludes = fields.flag("exclude_archived")?.unwrap_or_default();
     let page = call.page(&mut fields, 100, 1_000)?;
@@ -107,7 +107,7 @@ fn channels(call: &Call<'_>, mut fields: Fields) -> Result<Value, Refusal> {
         _ => false,
     };
     if !types.iter().all(may_see) {
-        return Err(Refusal::new("invalid_types"));
+        return Err(ApiError::new("invalid_types"));
     }
     let all = [(CHANNEL, "general", false), (ARCHIVED, "lanterns", false), (PRIVATE, "keepers", true)];
     let all = all.map(|(id, name, is_private)| (id.to_owned(), name.to_owned(), is_private));

@@ -10,29 +10,29 @@ use http::request::Parts;
 use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
+use super::api_error::ApiError;
 use super::fields::Fields;
-use super::refusal::Refusal;
 use super::{BOT, CHANNEL, Fake, TOKEN, send};
-use crate::fake::front::Front;
+use crate::fake::front::FaultInjection;
 use crate::fake::limits::{Limit, WindowStart};
 
 /// Messages of a bot to one chat: "20 messages per minute to the same group".
 const PER_CHAT: Limit =
     Limit { name: "chat", max: 20, period: TimeDelta::minutes(1), window_start: WindowStart::FirstRequest };
 
-pub(super) async fn not_found() -> Refusal {
-    Refusal::new(404, "Not Found")
+pub(super) async fn not_found() -> ApiError {
+    ApiError::new(404, "Not Found")
 }
 
 /// Answers a call: `/bot{token}/{method}`.
-pub(super) async fn answer(
+pub(super) async fn respond(
     State(fake): State<Arc<Fake>>,
     Path((bot, method)): Path<(String, String)>,
     request: Request,
-) -> Result<Json<Value>, Refusal> {
-    let token = bot.strip_prefix("bot").filter(|it| it.contains(':')).ok_or_else(|| Refusal::new(404, "Not Found"))?;
+) -> Result<Json<Value>, ApiError> {
+    let token = bot.strip_prefix("bot").filter(|it| it.contains(':')).ok_or_else(|| ApiError::new(404, "Not Found"))?;
     if token != TOKEN || fake.memory().is_revoked {
-        return Err(Refusal::new(401, "Unauthorized"));
+        return Err(ApiError::new(401, "Unauthorized"));
     }
     let mut fields = Fields::read(request).await?;
     let result = match method.as_str() {
@@ -44,7 +44,7 @@ pub(super) async fn answer(
         "getChatMember" => {
             chat(&fake, &mut fields, Access::Read)?;
             if fields.take("user_id").as_deref() != Some(BOT.to_string().as_str()) {
-                return Err(Refusal::bad("invalid user_id specified"));
+                return Err(ApiError::bad("invalid user_id specified"));
             }
             json!({ "status": "administrator", "can_post_messages": true, "user": { "id": BOT } })
         }
@@ -56,20 +56,20 @@ pub(super) async fn answer(
             let to = chat(&fake, &mut fields, Access::Write)?;
             let refusal = fake.memory().refusal.clone();
             if let Some(description) = refusal {
-                return Err(Refusal::bad(&description));
+                return Err(ApiError::bad(&description));
             }
             let now = fake.clock.now();
-            let standing = fake.memory().limits.count(PER_CHAT, &to.to_string(), 1, now);
-            if standing.is_exceeded {
-                return Err(Refusal::too_many((standing.resets_at - now).num_seconds().max(1)));
+            let usage = fake.memory().limits.count(PER_CHAT, &to.to_string(), 1, now);
+            if usage.is_exceeded {
+                return Err(ApiError::too_many((usage.resets_at - now).num_seconds().max(1)));
             }
             send::message(&fake, &method, &mut fields)?
         }
-        _ => return Err(Refusal::new(404, "Not Found: method not found")),
+        _ => return Err(ApiError::new(404, "Not Found: method not found")),
     };
     let rest = fields.rest();
     if !rest.is_empty() {
-        return Err(Refusal::bad(&format!("{method} has no {}", rest.join(", "))));
+        return Err(ApiError::bad(&format!("{method} has no {}", rest.join(", "))));
     }
     Ok(Json(json!({ "ok": true, "result": result })))
 }
@@ -84,26 +84,26 @@ enum Access {
 }
 
 /// The chat that a call names, if the bot is in it.
-fn chat(fake: &Fake, fields: &mut Fields, access: Access) -> Result<i64, Refusal> {
-    let named = fields.take("chat_id").ok_or_else(|| Refusal::bad("chat_id is empty"))?;
+fn chat(fake: &Fake, fields: &mut Fields, access: Access) -> Result<i64, ApiError> {
+    let named = fields.take("chat_id").ok_or_else(|| ApiError::bad("chat_id is empty"))?;
     let mut memory = fake.memory();
     let (first, id) = (memory.original_chat_id(), memory.id());
     if named == first.to_string() && id != first {
         memory.calls_to_old_id += 1;
-        return if access == Access::Read { Ok(first) } else { Err(Refusal::moved(id)) };
+        return if access == Access::Read { Ok(first) } else { Err(ApiError::moved(id)) };
     }
     let is_name = !memory.is_group && named == format!("@{CHANNEL}");
     if named != id.to_string() && !is_name {
-        return Err(Refusal::bad("chat not found"));
+        return Err(ApiError::bad("chat not found"));
     }
     if memory.is_kicked {
-        return Err(Refusal::new(403, "Forbidden: bot was kicked from the channel chat"));
+        return Err(ApiError::new(403, "Forbidden: bot was kicked from the channel chat"));
     }
     Ok(id)
 }
 
 // Many refusals have one code, and only their messages distinguish them: none is translated.
-impl Front for Fake {
+impl FaultInjection for Fake {
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         match head.uri.path().rsplit('/').next().unwrap_or_default() {
             "getMe" => Some(Call::Exchange),
@@ -114,12 +114,12 @@ impl Front for Fake {
         }
     }
 
-    fn answer(&self, _: Call, fault: InjectedFault) -> Response {
+    fn respond(&self, _: Call, fault: InjectedFault) -> Response {
         match fault {
-            InjectedFault::RateLimited { retry_after } => Refusal::too_many(retry_after.num_seconds()),
-            InjectedFault::Unavailable => Refusal::new(503, "Service Unavailable"),
-            InjectedFault::Refused => Refusal::bad("PHOTO_INVALID_DIMENSIONS"),
-            _ => Refusal::new(500, "Internal Server Error"),
+            InjectedFault::RateLimited { retry_after } => ApiError::too_many(retry_after.num_seconds()),
+            InjectedFault::Unavailable => ApiError::new(503, "Service Unavailable"),
+            InjectedFault::Refused => ApiError::bad("PHOTO_INVALID_DIMENSIONS"),
+            _ => ApiError::new(500, "Internal Server Error"),
         }
         .into_response()
     }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform, PublicPost};
+use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use url::Url;
 
 use super::{CHANNEL, TOKEN, Telegram};

@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use crate::fake::params::{essence, parts};
 
 /// The fields of a call.
@@ -17,26 +17,26 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    pub(super) async fn read(request: Request) -> Result<Self, Refusal> {
+    pub(super) async fn read(request: Request) -> Result<Self, ApiError> {
         match essence(request.headers()).as_str() {
             "application/json" => {
-                let body = Bytes::from_request(request, &()).await.map_err(|_| Refusal::bad("can't read the body"))?;
+                let body = Bytes::from_request(request, &()).await.map_err(|_| ApiError::bad("can't read the body"))?;
                 match serde_json::from_slice(&body) {
                     Ok(Value::Object(values)) => Ok(Self { values, files: BTreeMap::new() }),
-                    _ => Err(Refusal::bad("can't parse JSON object")),
+                    _ => Err(ApiError::bad("can't parse JSON object")),
                 }
             }
             "multipart/form-data" => Self::read_form(request).await,
-            _ => Err(Refusal::bad("unsupported content type")),
+            _ => Err(ApiError::bad("unsupported content type")),
         }
     }
 
-    async fn read_form(request: Request) -> Result<Self, Refusal> {
+    async fn read_form(request: Request) -> Result<Self, ApiError> {
         if !request.headers().contains_key(http::header::CONTENT_LENGTH) {
-            return Err(Refusal::new(411, "Length Required"));
+            return Err(ApiError::new(411, "Length Required"));
         }
         let mut fields = Self::default();
-        for part in parts(request).await.map_err(|_| Refusal::bad("can't parse the form"))? {
+        for part in parts(request).await.map_err(|_| ApiError::bad("can't parse the form"))? {
             if part.file_name.is_some() {
                 fields.files.insert(part.name, part.bytes);
             } else {

@@ -5,8 +5,8 @@ use domain::media::MimeType;
 use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 
+use super::api_error::ApiError;
 use super::fields::Fields;
-use super::refusal::Refusal;
 use super::{Fake, Message};
 
 const MAX_TEXT: usize = 4096;
@@ -16,12 +16,12 @@ const MAX_PHOTO_BYTES: usize = 10_000_000;
 const MAX_FILE_BYTES: usize = 50_000_000;
 
 /// Carries out a call that makes something public.
-pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<Value, Refusal> {
+pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<Value, ApiError> {
     let mut given = Vec::new();
     for name in ["disable_notification", "protect_content", "message_thread_id", "link_preview_options"] {
         if let Some(value) = fields.take(name) {
             if name == "link_preview_options" && method != "sendMessage" {
-                return Err(Refusal::bad(&format!("{method} has no {name}")));
+                return Err(ApiError::bad(&format!("{method} has no {name}")));
             }
             given.push(format!("{name}={value}"));
         }
@@ -33,7 +33,7 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
         "sendMessage" => {
             let text = parse_text(&fields.take("text").unwrap_or_default(), mode.as_deref())?;
             if text.is_empty() {
-                return Err(Refusal::bad("message text is empty"));
+                return Err(ApiError::bad("message text is empty"));
             }
             (fits(text, MAX_TEXT, "message is too long")?, Vec::new(), None)
         }
@@ -52,9 +52,9 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
             let caption = parse_text(&fields.take("caption").unwrap_or_default(), mode.as_deref())?;
             let caption = fits(caption, MAX_CAPTION, "message caption is too long")?;
             let bytes =
-                fields.take_file(kind).ok_or_else(|| Refusal::bad(&format!("there is no {kind} in the request")))?;
+                fields.take_file(kind).ok_or_else(|| ApiError::bad(&format!("there is no {kind} in the request")))?;
             check_sendable(kind, &bytes, forbidden)?;
-            (caption, vec![process_file(kind, &bytes).map_err(Refusal::bad)?], None)
+            (caption, vec![process_file(kind, &bytes).map_err(ApiError::bad)?], None)
         }
     };
     let count = media.len().max(1);
@@ -66,7 +66,7 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
     }
     if let Some((position, error)) = failed {
         let description = format!("failed to send message #{position} with the error message \"{error}\"");
-        return Err(Refusal::bad(&description));
+        return Err(ApiError::bad(&description));
     }
     let shown = |id: i64| json!({ "message_id": id, "date": 0, "chat": chat });
     let ids = (id..).take(count);
@@ -78,14 +78,14 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
 type Album = (String, Vec<PublicMedium>, Option<(usize, &'static str)>);
 
 /// At most 10 photos and videos, of which the first says what all show.
-fn read_album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Refusal> {
-    let unparsed = |why: &str| Refusal::bad(&format!("can't parse InputMedia: {why}"));
-    let entries = fields.take_json("media").ok_or_else(|| Refusal::bad("can't parse media JSON object"))?;
+fn read_album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, ApiError> {
+    let unparsed = |why: &str| ApiError::bad(&format!("can't parse InputMedia: {why}"));
+    let entries = fields.take_json("media").ok_or_else(|| ApiError::bad("can't parse media JSON object"))?;
     let entries = entries.as_array().ok_or_else(|| unparsed("expected an Array of InputMedia"))?;
     match entries.len() {
-        0 => return Err(Refusal::bad("there are no messages to send")),
+        0 => return Err(ApiError::bad("there are no messages to send")),
         1..=10 => {}
-        _ => return Err(Refusal::bad("too many messages to send as an album")),
+        _ => return Err(ApiError::bad("too many messages to send as an album")),
     }
     let (mut text, mut media, mut failed) = (String::new(), Vec::new(), None);
     for (index, entry) in entries.iter().enumerate() {
@@ -105,7 +105,7 @@ fn read_album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Ref
         match process_file(kind, &bytes) {
             // Telegram makes a document of it.
             Ok(PublicMedium { mime_type: MimeType::Quicktime, .. }) => {
-                return Err(Refusal::bad("can't use the media of the specified type in the album"));
+                return Err(ApiError::bad("can't use the media of the specified type in the album"));
             }
             Ok(medium) => media.push(medium),
             Err(why) => failed = failed.or(Some((index + 1, why))),
@@ -115,18 +115,18 @@ fn read_album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Ref
 }
 
 /// What is checked before anything is sent.
-fn check_sendable(kind: &str, bytes: &Bytes, forbidden: Option<&str>) -> Result<(), Refusal> {
+fn check_sendable(kind: &str, bytes: &Bytes, forbidden: Option<&str>) -> Result<(), ApiError> {
     if MAX_FILE_BYTES < bytes.len() {
-        return Err(Refusal::new(413, "Request Entity Too Large"));
+        return Err(ApiError::new(413, "Request Entity Too Large"));
     }
     if forbidden == Some(&format!("{kind}s")) {
-        return Err(Refusal::bad(&format!("not enough rights to send {kind}s to the chat")));
+        return Err(ApiError::bad(&format!("not enough rights to send {kind}s to the chat")));
     }
     if kind == "photo" && MAX_PHOTO_BYTES < bytes.len() {
         let size = bytes.len();
         let description =
             format!("file of size {size} bytes is too big for a photo; the maximum size is 10485760 bytes");
-        return Err(Refusal::bad(&description));
+        return Err(ApiError::bad(&description));
     }
     Ok(())
 }
@@ -153,20 +153,20 @@ fn process_file(kind: &str, bytes: &Bytes) -> Result<PublicMedium, &'static str>
 }
 
 /// A text as it is shown: without its markup, and without white space around it.
-fn parse_text(text: &str, mode: Option<&str>) -> Result<String, Refusal> {
+fn parse_text(text: &str, mode: Option<&str>) -> Result<String, ApiError> {
     let shown = match mode {
         None => text.to_owned(),
         Some("HTML") => strip_tags(text)?,
         Some("MarkdownV2") => text.replace(['*', '_', '~', '`', '\\'], ""),
-        Some(_) => return Err(Refusal::bad("unsupported parse_mode")),
+        Some(_) => return Err(ApiError::bad("unsupported parse_mode")),
     };
     Ok(shown.trim().to_owned())
 }
 
 /// Errors as `parse_html` of `TDLib` writes them.
-fn strip_tags(text: &str) -> Result<String, Refusal> {
+fn strip_tags(text: &str) -> Result<String, ApiError> {
     const TAGS: [&str; 10] = ["b", "strong", "i", "em", "u", "s", "a", "code", "pre", "blockquote"];
-    let unparsed = |why: String| Refusal::bad(&format!("can't parse entities: {why}"));
+    let unparsed = |why: String| ApiError::bad(&format!("can't parse entities: {why}"));
     let (mut shown, mut rest, mut open) = (String::new(), text, Vec::new());
     while let Some((before, after)) = rest.split_once('<') {
         shown.push_str(before);
@@ -199,6 +199,6 @@ fn strip_tags(text: &str) -> Result<String, Refusal> {
 }
 
 /// Counted in UTF-16, as all lengths and offsets of the Bot API.
-fn fits(text: String, max: usize, message: &str) -> Result<String, Refusal> {
-    if text.encode_utf16().count() <= max { Ok(text) } else { Err(Refusal::bad(message)) }
+fn fits(text: String, max: usize, message: &str) -> Result<String, ApiError> {
+    if text.encode_utf16().count() <= max { Ok(text) } else { Err(ApiError::bad(message)) }
 }

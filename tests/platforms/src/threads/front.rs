@@ -6,10 +6,10 @@ use http::request::Parts;
 use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::Fake;
-use crate::fake::front::Front;
+use crate::fake::front::FaultInjection;
 use crate::meta::trouble;
 
-impl Front for Fake {
+impl FaultInjection for Fake {
     const TRANSLATED: &'static [&'static str] = trouble::MESSAGES;
 
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
@@ -27,11 +27,11 @@ impl Front for Fake {
         }
     }
 
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
-        trouble::answer(call, fault).into_response()
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
+        trouble::respond(call, fault).into_response()
     }
 
-    fn spoil(&self, _: &Parts) {
-        self.memory().containers.spoil("FAILED_PROCESSING_VIDEO");
+    fn inject_fault(&self, _: &Parts) {
+        self.memory().containers.fail("FAILED_PROCESSING_VIDEO");
     }
 }

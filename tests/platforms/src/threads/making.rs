@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::access::PUBLISH;
 use super::{Fake, Memory, poll, text};
-use crate::meta::containers::State as Standing;
+use crate::meta::containers::State as LimitUsage;
 use crate::meta::error::GraphError;
-use crate::meta::fetched::{Fetched, Limits, NotFetched, Wrong, fetch_medium};
+use crate::meta::fetched::{Fetched, FileProblem, Limits, NotFetched, fetch_medium};
 use crate::meta::fields::Fields;
 
 /// What is in a container, and then in a post.
@@ -98,11 +98,11 @@ fn read_text(mut fields: Fields) -> Result<Content, GraphError> {
 }
 
 /// The text of its status.
-fn video_error_code(wrong: Wrong) -> &'static str {
+fn video_error_code(wrong: FileProblem) -> &'static str {
     match wrong {
-        Wrong::Ratio => "INVALID_ASPEC_RATIO",
-        Wrong::Duration => "INVALID_DURATION",
-        Wrong::Type | Wrong::Size | Wrong::DescribedLast => "FAILED_PROCESSING_VIDEO",
+        FileProblem::Ratio => "INVALID_ASPEC_RATIO",
+        FileProblem::Duration => "INVALID_DURATION",
+        FileProblem::Type | FileProblem::Size | FileProblem::DescribedLast => "FAILED_PROCESSING_VIDEO",
     }
 }
 
@@ -116,11 +116,11 @@ fn find_video_error(facts: Facts) -> Option<&'static str> {
 }
 
 /// The subcodes are those of Instagram, which the documents of Threads do not name.
-fn image_error(wrong: Wrong) -> GraphError {
+fn image_error(wrong: FileProblem) -> GraphError {
     match wrong {
-        Wrong::Ratio => GraphError::new(36_003, "The aspect ratio is not supported.").subcode(2_207_009),
-        Wrong::Size => GraphError::new(36_000, "The image is too large to download.").subcode(2_207_004),
-        Wrong::Type | Wrong::Duration | Wrong::DescribedLast => {
+        FileProblem::Ratio => GraphError::new(36_003, "The aspect ratio is not supported.").subcode(2_207_009),
+        FileProblem::Size => GraphError::new(36_000, "The image is too large to download.").subcode(2_207_004),
+        FileProblem::Type | FileProblem::Duration | FileProblem::DescribedLast => {
             GraphError::new(36_001, "The image format is not supported.").subcode(2_207_005)
         }
     }
@@ -197,9 +197,9 @@ impl Fake {
         for child in &children {
             let container = memory.containers.get(child).ok_or_else(no_media)?;
             match container.state(now) {
-                Standing::Ready if container.content.is_item => files.extend(container.content.files.clone()),
-                Standing::Ready => return Err(GraphError::param("Param children has one that is no carousel item")),
-                Standing::Expired => return Err(no_media()),
+                LimitUsage::Ready if container.content.is_item => files.extend(container.content.files.clone()),
+                LimitUsage::Ready => return Err(GraphError::param("Param children has one that is no carousel item")),
+                LimitUsage::Expired => return Err(no_media()),
                 _ => return Err(GraphError::param("Param children has one that is not FINISHED")),
             }
         }

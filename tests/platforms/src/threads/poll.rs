@@ -14,11 +14,11 @@ pub(super) fn check(poll: &Value) -> Result<(), GraphError> {
     if !(2..=4).contains(&object.len()) || !names.iter().take(object.len()).all(|it| object.contains_key(*it)) {
         return Err(refused("must have 2 to 4 options, first to last"));
     }
-    let mut answers: Vec<&str> = object.values().filter_map(Value::as_str).collect();
-    if answers.len() < object.len() || !answers.iter().all(|it| (1..=25).contains(&it.trim().chars().count())) {
+    let mut responses: Vec<&str> = object.values().filter_map(Value::as_str).collect();
+    if responses.len() < object.len() || !responses.iter().all(|it| (1..=25).contains(&it.trim().chars().count())) {
         return Err(refused("must have options of 1 to 25 characters"));
     }
-    answers.sort_unstable();
-    answers.dedup();
-    if answers.len() < object.len() { Err(refused("has an option twice")) } else { Ok(()) }
+    responses.sort_unstable();
+    responses.dedup();
+    if responses.len() < object.len() { Err(refused("has an option twice")) } else { Ok(()) }
 }

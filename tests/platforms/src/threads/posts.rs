@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::access::{BASIC, PUBLISH, profile};
 use super::making::{Content, no_media};
 use super::{Fake, ID, Memory, USERNAME};
-use crate::meta::containers::State as Standing;
+use crate::meta::containers::State as LimitUsage;
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 use crate::meta::lists::Page;
@@ -95,7 +95,7 @@ pub(super) async fn show(
     if let Some(container) = memory.containers.get(&id) {
         let state = container.state(now);
         let error_message =
-            if let Standing::Failed(error_message) = &state { Some(error_message.as_str()) } else { None };
+            if let LimitUsage::Failed(error_message) = &state { Some(error_message.as_str()) } else { None };
         let object = json!({ "id": id, "status": state.name(), "error_message": error_message });
         return CONTAINER.select(&object, asked.as_deref()).map(Json);
     }
@@ -119,7 +119,7 @@ pub(super) async fn list(
     let is_listed = |it: &&Post| it.at + memory.listed_after <= now && (since..=until).contains(&it.at.timestamp());
     let listed = memory.posts.iter().rev().filter(is_listed);
     let entries: Result<Vec<_>, _> = listed.map(|it| MEDIA.select(&post_json(it), asked.as_deref())).collect();
-    Ok(Json(page.answer(entries?, "https://graph.threads.net/v1.0/me/threads")))
+    Ok(Json(page.respond(entries?, "https://graph.threads.net/v1.0/me/threads")))
 }
 
 /// `GET /{threads-user-id}/threads_publishing_limit`

@@ -8,14 +8,14 @@ use http::{HeaderMap, Method, StatusCode};
 use platforms::conformance::fake_platform::{Decision, Detour};
 use url::Url;
 
-use super::refusal::page;
+use super::api_error::page;
 use super::{Fake, SiteQuirk, USER};
 use crate::fake::consent::{self, escape};
 use crate::fake::oauth::secret;
 use crate::fake::params::Params;
 use crate::fake::wire::browser;
 
-pub(super) fn answer(fake: &Fake, head: &Parts, body: &Bytes) -> Response {
+pub(super) fn respond(fake: &Fake, head: &Parts, body: &Bytes) -> Response {
     if let Some((Detour::Redirected, page)) = fake.memory().leads_to.clone() {
         return Redirect::to(&format!("{page}?{}", head.uri.query().unwrap_or_default())).into_response();
     }

@@ -8,17 +8,19 @@ use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{Method, StatusCode};
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{Call, Decision, Detour, InjectedFault, FakePlatform, PublicMedium, PublicPost};
+use platforms::conformance::fake_platform::{
+    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
+};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::api_error::{ApiError, page};
 use super::html::{Block, plain};
-use super::refusal::{Refusal, page};
-use super::request::Asked;
+use super::request::RestRequest;
 use super::site::{Memory, Post};
 use super::{Fake, TYPED, USER, Wordpress, authorize, html};
-use crate::fake::front::Front;
 use crate::fake::fake_platform::fake_platform;
+use crate::fake::front::FaultInjection;
 
 #[async_trait]
 impl<const PLAIN: bool> FakePlatform for Wordpress<PLAIN> {
@@ -138,13 +140,13 @@ fn public_post(memory: &Memory, post: &Post) -> PublicPost {
     PublicPost { id: post.id.to_string(), text, media }
 }
 
-impl Front for Fake {
+impl FaultInjection for Fake {
     const TRANSLATED: &'static [&'static str] = &["/message"];
 
     /// Drafts, and what is looked for before one is made, count as
     /// [`Call::Process`]: the other calls before the public one.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
-        let asked = Asked::read(self, head, Bytes::copy_from_slice(body))?;
+        let asked = RestRequest::read(self, head, Bytes::copy_from_slice(body))?;
         let route: Vec<&str> = asked.route.split('/').skip(2).collect();
         let fields: Value = serde_json::from_slice(body).unwrap_or_default();
         match (&head.method, route.as_slice()) {
@@ -158,7 +160,7 @@ impl Front for Fake {
         }
     }
 
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
         match fault {
             InjectedFault::RateLimited { retry_after } => {
                 let mut response = page(StatusCode::TOO_MANY_REQUESTS, "Too many requests");
@@ -171,18 +173,18 @@ impl Front for Fake {
                 "Briefly unavailable for scheduled maintenance. Check back in a minute.",
             ),
             InjectedFault::Refused => refused_content(call).into_response(),
-            _ => Refusal::critical_error().into_response(),
+            _ => ApiError::critical_error().into_response(),
         }
     }
 }
 
-fn refused_content(call: Call) -> Refusal {
+fn refused_content(call: Call) -> ApiError {
     match call {
-        Call::Exchange | Call::Refresh | Call::Revoke | Call::Account => Refusal::not_logged_in(),
-        Call::Upload => Refusal::upload_error("Sorry, you are not allowed to upload this file type."),
+        Call::Exchange | Call::Refresh | Call::Revoke | Call::Account => ApiError::not_logged_in(),
+        Call::Upload => ApiError::upload_error("Sorry, you are not allowed to upload this file type."),
         Call::Publish | Call::Process => {
-            Refusal::new(403, "rest_cannot_publish", "Sorry, you are not allowed to publish posts in this post type.")
+            ApiError::new(403, "rest_cannot_publish", "Sorry, you are not allowed to publish posts in this post type.")
         }
-        Call::LookUp => Refusal::no_post(),
+        Call::LookUp => ApiError::no_post(),
     }
 }

@@ -8,8 +8,8 @@ use http::header;
 use serde_json::{Value, json};
 
 use super::Fake;
-use super::refusal::Refusal;
-use super::request::{Asked, Member};
+use super::api_error::ApiError;
+use super::request::{Member, RestRequest};
 use super::site::{Medium, sanitize_title};
 use crate::fake::params::essence;
 
@@ -23,9 +23,9 @@ struct Form {
 }
 
 /// `GET /wp/v2/media`: callers see the files of their drafts, too.
-pub(super) fn list(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn list(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<Value, ApiError> {
     if asked.parameter("status").is_some_and(|it| it != "inherit") {
-        return Err(Refusal::invalid("status", "Status is forbidden."));
+        return Err(ApiError::invalid("status", "Status is forbidden."));
     }
     let memory = fake.memory();
     let is_asked = |it: &&Medium| {
@@ -35,29 +35,29 @@ pub(super) fn list(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Va
 }
 
 /// `POST /wp/v2/media`
-pub(super) async fn upload(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) async fn upload(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<Value, ApiError> {
     if !by.is_some_and(|it| it.role.can("upload_files")) {
         let message = "Sorry, you are not allowed to upload media on this site.";
-        return Err(Refusal::forbidden(by.is_some(), "rest_cannot_create", message));
+        return Err(ApiError::forbidden(by.is_some(), "rest_cannot_create", message));
     }
     let form = Form::read(asked).await?;
     let Some((name, bytes)) = form.file else {
-        return Err(Refusal::new(400, "rest_upload_no_data", "No data supplied."));
+        return Err(ApiError::new(400, "rest_upload_no_data", "No data supplied."));
     };
     let mut memory = fake.memory();
     if form.post.is_some_and(|id| memory.posts.iter().all(|it| it.id != id)) {
         let message = "Sorry, you are not allowed to upload media to this post.";
-        return Err(Refusal::new(403, "rest_cannot_edit", message));
+        return Err(ApiError::new(403, "rest_cannot_edit", message));
     }
     if memory.max_file < bytes.len() {
         let message = "The uploaded file exceeds the upload_max_filesize directive in php.ini.";
-        return Err(Refusal::upload_error(message));
+        return Err(ApiError::upload_error(message));
     }
     // By its name, and by its content.
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let mime_type = MimeType::ALL.into_iter().find(|it| it.extension() == extension && it.matches(&bytes));
     let Some(mime_type) = mime_type else {
-        return Err(Refusal::upload_error("Sorry, you are not allowed to upload this file type."));
+        return Err(ApiError::upload_error("Sorry, you are not allowed to upload this file type."));
     };
     let id = memory.next_id();
     let wanted = if form.slug.is_empty() { sanitize_title(stem) } else { form.slug };
@@ -68,47 +68,47 @@ pub(super) async fn upload(fake: &Fake, asked: &Asked, by: Option<&Member>) -> R
     let medium = Medium { id, slug, parent: form.post, mime_type, bytes, alt_text, source_url, has_sizes: !dies };
     let view = view(&medium);
     memory.media.push(medium);
-    if dies { Err(Refusal::critical_error().with_header("x-wp-upload-attachment-id", id)) } else { Ok(view) }
+    if dies { Err(ApiError::critical_error().with_header("x-wp-upload-attachment-id", id)) } else { Ok(view) }
 }
 
 /// `POST /wp/v2/media/{id}/post-process` makes the sizes that are missing.
-pub(super) fn post_process(fake: &Fake, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn post_process(fake: &Fake, asked: &RestRequest, id: u64, by: Option<&Member>) -> Result<Value, ApiError> {
     if by.is_none() {
-        return Err(Refusal::forbidden(false, "rest_cannot_edit", "Sorry, you are not allowed to edit this post."));
+        return Err(ApiError::forbidden(false, "rest_cannot_edit", "Sorry, you are not allowed to edit this post."));
     }
     let fields = asked.fields(&["action"])?;
     if fields.get("action") != Some(&json!("create-image-subsizes")) {
-        return Err(Refusal::invalid("action", "action is not one of create-image-subsizes."));
+        return Err(ApiError::invalid("action", "action is not one of create-image-subsizes."));
     }
     let mut memory = fake.memory();
-    let medium = memory.media.iter_mut().find(|it| it.id == id).ok_or_else(Refusal::no_post)?;
+    let medium = memory.media.iter_mut().find(|it| it.id == id).ok_or_else(ApiError::no_post)?;
     medium.has_sizes = true;
     Ok(view(medium))
 }
 
 /// `DELETE /wp/v2/media/{id}`
-pub(super) fn delete(fake: &Fake, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
-    by.ok_or_else(Refusal::not_logged_in)?;
+pub(super) fn delete(fake: &Fake, asked: &RestRequest, id: u64, by: Option<&Member>) -> Result<Value, ApiError> {
+    by.ok_or_else(ApiError::not_logged_in)?;
     let mut memory = fake.memory();
-    let at = memory.media.iter().position(|it| it.id == id).ok_or_else(Refusal::no_post)?;
+    let at = memory.media.iter().position(|it| it.id == id).ok_or_else(ApiError::no_post)?;
     if asked.parameter("force") != Some("true") {
         let message = "The post does not support trashing. Set 'force=true' to delete.";
-        return Err(Refusal::new(501, "rest_trash_not_supported", message));
+        return Err(ApiError::new(501, "rest_trash_not_supported", message));
     }
     memory.media.remove(at);
     Ok(json!({ "deleted": true }))
 }
 
 impl Form {
-    async fn read(asked: &Asked) -> Result<Self, Refusal> {
+    async fn read(asked: &RestRequest) -> Result<Self, ApiError> {
         let mut form = Self::default();
         if essence(&asked.headers) != "multipart/form-data" {
             return Ok(form);
         }
         if !asked.headers.contains_key(header::CONTENT_LENGTH) {
-            return Err(Refusal::new(400, "rest_upload_no_data", "No data supplied."));
+            return Err(ApiError::new(400, "rest_upload_no_data", "No data supplied."));
         }
-        let broken = |_| Refusal::new(400, "rest_upload_no_data", "No data supplied.");
+        let broken = |_| ApiError::new(400, "rest_upload_no_data", "No data supplied.");
         let mut request = Request::new(Body::from(asked.body.clone()));
         request.headers_mut().clone_from(&asked.headers);
         // How large a file may be, the site decides.
@@ -123,12 +123,12 @@ impl Form {
             }
             let text = part.text().await.map_err(broken)?;
             match name.as_str() {
-                "post" => form.post = Some(text.parse().map_err(|_| Refusal::invalid("post", "is no number"))?),
+                "post" => form.post = Some(text.parse().map_err(|_| ApiError::invalid("post", "is no number"))?),
                 "slug" => form.slug = sanitize_title(&text),
                 // `sanitize_text_field`
                 "alt_text" => form.alt_text = text.split_whitespace().collect::<Vec<_>>().join(" "),
                 "title" | "caption" | "description" => {}
-                other => return Err(Refusal::invalid(other, "there is no such field")),
+                other => return Err(ApiError::invalid(other, "there is no such field")),
             }
         }
         Ok(form)

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::refusal::Refusal;
-use super::request::{Asked, Member};
+use super::api_error::ApiError;
+use super::request::{Member, RestRequest};
 use super::site::{Memory, Post, sanitize_title};
 use super::{Fake, SiteQuirk, html};
 
@@ -12,10 +12,10 @@ const FIELDS: &[&str] = &["status", "slug", "title", "content", "excerpt", "cate
 const STATUSES: [&str; 4] = ["publish", "private", "pending", "draft"];
 
 /// `GET /wp/v2/posts`: of drafts, only those of the caller.
-pub(super) fn list(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn list(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<Value, ApiError> {
     let status = asked.parameter("status").unwrap_or("publish");
     if status != "publish" && !by.is_some_and(|it| it.role.can("edit_posts")) {
-        return Err(Refusal::forbidden_status(by.is_some()));
+        return Err(ApiError::forbidden_status(by.is_some()));
     }
     let is_asked = |it: &&Post| {
         status.split(',').any(|one| one == it.status) && asked.parameter("slug").is_none_or(|slug| slug == it.slug)
@@ -24,20 +24,20 @@ pub(super) fn list(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Va
 }
 
 /// `GET /wp/v2/posts/{id}`
-pub(super) fn show(fake: &Fake, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn show(fake: &Fake, id: u64, by: Option<&Member>) -> Result<Value, ApiError> {
     let memory = fake.memory();
-    let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(Refusal::no_post)?;
+    let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(ApiError::no_post)?;
     if by.is_none() {
-        return Err(Refusal::forbidden(false, "rest_forbidden", "Sorry, you are not allowed to do that."));
+        return Err(ApiError::forbidden(false, "rest_forbidden", "Sorry, you are not allowed to do that."));
     }
     Ok(view(fake, post))
 }
 
 /// `POST /wp/v2/posts`
-pub(super) fn create(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn create(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<Value, ApiError> {
     if !by.is_some_and(|it| it.role.can("edit_posts")) {
         let message = "Sorry, you are not allowed to create posts as this user.";
-        return Err(Refusal::forbidden(by.is_some(), "rest_cannot_create", message));
+        return Err(ApiError::forbidden(by.is_some(), "rest_cannot_create", message));
     }
     let fields = asked.fields(FIELDS)?;
     let mut memory = fake.memory();
@@ -47,7 +47,7 @@ pub(super) fn create(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<
     let mut post = Post { id, status: "draft".to_owned(), categories: uncategorized, date, ..Post::default() };
     apply_fields(&memory, &mut post, &fields, by)?;
     if [&post.title, &post.content, &post.excerpt].iter().all(|it| it.is_empty()) {
-        return Err(Refusal::new(400, "empty_content", "Content, title, and excerpt are empty."));
+        return Err(ApiError::new(400, "empty_content", "Content, title, and excerpt are empty."));
     }
     set_slug_and_date(fake, &memory, &mut post, None);
     let view = view(fake, &post);
@@ -56,11 +56,11 @@ pub(super) fn create(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<
 }
 
 /// `POST /wp/v2/posts/{id}`
-pub(super) fn update(fake: &Fake, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn update(fake: &Fake, asked: &RestRequest, id: u64, by: Option<&Member>) -> Result<Value, ApiError> {
     let mut memory = fake.memory();
-    let at = memory.posts.iter().position(|it| it.id == id).ok_or_else(Refusal::no_post)?;
+    let at = memory.posts.iter().position(|it| it.id == id).ok_or_else(ApiError::no_post)?;
     if by.is_none() {
-        return Err(Refusal::forbidden(false, "rest_cannot_edit", "Sorry, you are not allowed to edit this post."));
+        return Err(ApiError::forbidden(false, "rest_cannot_edit", "Sorry, you are not allowed to edit this post."));
     }
     let fields = asked.fields(FIELDS)?;
     let mut post = memory.posts[at].clone();
@@ -75,15 +75,19 @@ pub(super) fn update(fake: &Fake, asked: &Asked, id: u64, by: Option<&Member>) -
 }
 
 /// `DELETE /wp/v2/posts/{id}`: its files stay, and belong to no post.
-pub(super) fn delete(fake: &Fake, asked: &Asked, id: u64, by: Option<&Member>) -> Result<Value, Refusal> {
+pub(super) fn delete(fake: &Fake, asked: &RestRequest, id: u64, by: Option<&Member>) -> Result<Value, ApiError> {
     let mut memory = fake.memory();
-    let at = memory.posts.iter().position(|it| it.id == id).ok_or_else(Refusal::no_post)?;
+    let at = memory.posts.iter().position(|it| it.id == id).ok_or_else(ApiError::no_post)?;
     if by.is_none() {
-        return Err(Refusal::forbidden(false, "rest_cannot_delete", "Sorry, you are not allowed to delete this post."));
+        return Err(ApiError::forbidden(
+            false,
+            "rest_cannot_delete",
+            "Sorry, you are not allowed to delete this post.",
+        ));
     }
     if memory.is(SiteQuirk::KeepsPosts) {
         let message = "Sorry, you are not allowed to delete this post.";
-        return Err(Refusal::new(403, "rest_cannot_delete", message));
+        return Err(ApiError::new(403, "rest_cannot_delete", message));
     }
     if asked.parameter("force") != Some("true") {
         "trash".clone_into(&mut memory.posts[at].status);
@@ -99,9 +103,10 @@ fn apply_fields(
     post: &mut Post,
     fields: &Map<String, Value>,
     by: Option<&Member>,
-) -> Result<(), Refusal> {
+) -> Result<(), ApiError> {
     for (name, value) in fields {
-        let text = || value.as_str().map(str::to_owned).ok_or_else(|| Refusal::invalid(name, "is not of type string."));
+        let text =
+            || value.as_str().map(str::to_owned).ok_or_else(|| ApiError::invalid(name, "is not of type string."));
         match name.as_str() {
             "status" => post.status = text()?,
             "slug" => post.slug = sanitize_title(&text()?),
@@ -109,28 +114,28 @@ fn apply_fields(
             "excerpt" => post.excerpt = text()?,
             "content" => {
                 post.content = text()?;
-                html::read(&post.content).map_err(|why| Refusal::invalid("content", &why))?;
+                html::read(&post.content).map_err(|why| ApiError::invalid("content", &why))?;
             }
             "featured_media" => {
                 let id = value.as_u64().filter(|id| memory.media.iter().any(|it| it.id == *id));
-                post.featured_media = id.ok_or_else(|| Refusal::invalid(name, "Invalid featured media ID."))?;
+                post.featured_media = id.ok_or_else(|| ApiError::invalid(name, "Invalid featured media ID."))?;
             }
             _ => {
                 let is_term = |id: &u64| memory.terms.iter().any(|it| it.id == *id && it.taxonomy == *name);
                 let ids = value.as_array().and_then(|it| it.iter().map(Value::as_u64).collect::<Option<Vec<_>>>());
                 let ids = ids.filter(|it| it.iter().all(is_term));
-                let ids = ids.ok_or_else(|| Refusal::invalid(name, "is not a list of terms."))?;
+                let ids = ids.ok_or_else(|| ApiError::invalid(name, "is not a list of terms."))?;
                 if name == "tags" { post.tags = ids } else { post.categories = ids }
             }
         }
     }
     if !STATUSES.contains(&post.status.as_str()) {
-        return Err(Refusal::invalid("status", "status is not one of publish, draft, pending, private."));
+        return Err(ApiError::invalid("status", "status is not one of publish, draft, pending, private."));
     }
     let wants_to_publish = matches!(post.status.as_str(), "publish" | "private");
     if wants_to_publish && !by.is_some_and(|it| it.role.can("publish_posts")) {
         let message = "Sorry, you are not allowed to publish posts in this post type.";
-        return Err(Refusal::new(403, "rest_cannot_publish", message));
+        return Err(ApiError::new(403, "rest_cannot_publish", message));
     }
     Ok(())
 }

@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use url::form_urlencoded;
 
 use super::Fake;
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 use super::site::{Role, SiteQuirk, letters};
 use crate::fake::params::{basic, essence};
 
-pub(super) struct Asked {
+pub(super) struct RestRequest {
     pub(super) method: Method,
     /// Such as `wp/v2/posts/7`.
     pub(super) route: String,
@@ -29,7 +29,7 @@ pub(super) struct Member {
     pub(super) uuid: String,
 }
 
-impl Asked {
+impl RestRequest {
     /// The parts of a request of the API; `None` of any other page.
     pub(super) fn read(fake: &Fake, head: &Parts, body: Bytes) -> Option<Self> {
         let path = head.uri.path().strip_prefix(fake.base())?;
@@ -62,13 +62,13 @@ impl Asked {
     }
 
     /// The fields of a JSON body, all of which have to be among these.
-    pub(super) fn fields(&self, known: &[&str]) -> Result<Map<String, Value>, Refusal> {
+    pub(super) fn fields(&self, known: &[&str]) -> Result<Map<String, Value>, ApiError> {
         let is_json = essence(&self.headers) == "application/json";
         let Some(Value::Object(fields)) = serde_json::from_slice(&self.body).ok().filter(|_| is_json) else {
-            return Err(Refusal::new(400, "rest_invalid_json", "Invalid JSON body passed."));
+            return Err(ApiError::new(400, "rest_invalid_json", "Invalid JSON body passed."));
         };
         match fields.keys().find(|it| !known.contains(&it.as_str())) {
-            Some(unknown) => Err(Refusal::invalid(unknown, "there is no such field")),
+            Some(unknown) => Err(ApiError::invalid(unknown, "there is no such field")),
             None => Ok(fields),
         }
     }

@@ -11,21 +11,21 @@ use http::{Method, StatusCode};
 use platforms::conformance::fake_platform::Detour;
 use serde_json::{Value, json};
 
-use super::refusal::{Refusal, page};
-use super::request::{Asked, Member};
+use super::api_error::{ApiError, page};
+use super::request::{Member, RestRequest};
 use super::site::Password;
 use super::{Fake, SiteQuirk, USER, authorize, library, posts, terms};
 
-pub(super) async fn answer(State(fake): State<Arc<Fake>>, request: Request) -> Response {
+pub(super) async fn respond(State(fake): State<Arc<Fake>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     if head.uri.path() == "/moved/" {
         return Redirect::permanent(&format!("{}/", fake.home())).into_response();
     }
     if head.uri.path() == format!("{}/wp-admin/authorize-application.php", fake.base()) {
-        return authorize::answer(&fake, &head, &body);
+        return authorize::respond(&fake, &head, &body);
     }
-    let Some(asked) = Asked::read(&fake, &head, body) else { return front_page(&fake, head.uri.path()) };
+    let Some(asked) = RestRequest::read(&fake, &head, body) else { return front_page(&fake, head.uri.path()) };
     let by = asked.member(&fake);
     let answer = match call(&fake, &asked, by.as_ref()).await {
         Ok((status, body)) => (status, Json(asked.shortened(body))).into_response(),
@@ -48,28 +48,28 @@ async fn print_around(answer: Response) -> Response {
     Response::from_parts(head, Body::from(body))
 }
 
-async fn call(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<(StatusCode, Value), Refusal> {
+async fn call(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<(StatusCode, Value), ApiError> {
     const OK: StatusCode = StatusCode::OK;
     const CREATED: StatusCode = StatusCode::CREATED;
     let route: Vec<&str> = asked.route.split('/').collect();
-    let number = |raw: &str| raw.parse::<u64>().map_err(|_| Refusal::no_route());
+    let number = |raw: &str| raw.parse::<u64>().map_err(|_| ApiError::no_route());
     Ok(match (&asked.method, route.as_slice()) {
         (&Method::GET, [""]) => (OK, index(fake)),
         (&Method::GET, ["wp", "v2", "users", "me"]) => (OK, me(fake, asked, by)?),
         (&Method::GET, ["wp", "v2", "users", "me", "application-passwords", "introspect"]) => {
-            let by = by.ok_or_else(Refusal::not_logged_in)?;
+            let by = by.ok_or_else(ApiError::not_logged_in)?;
             // Before version 5.7, this is a password whose id is `introspect`.
             if fake.memory().is(SiteQuirk::LacksIntrospection) {
-                return Err(Refusal::no_password());
+                return Err(ApiError::no_password());
             }
             (OK, json!({ "uuid": by.uuid }))
         }
         (&Method::GET, ["wp", "v2", "users", "me", "application-passwords"]) => {
-            by.ok_or_else(Refusal::not_logged_in)?;
+            by.ok_or_else(ApiError::not_logged_in)?;
             (OK, passwords(fake))
         }
         (&Method::DELETE, ["wp", "v2", "users", "me", "application-passwords", uuid]) => {
-            by.ok_or_else(Refusal::not_logged_in)?;
+            by.ok_or_else(ApiError::not_logged_in)?;
             (OK, revoke_password(fake, uuid)?)
         }
         (&Method::GET, ["wp", "v2", "posts"]) => (OK, posts::list(fake, asked, by)?),
@@ -87,7 +87,7 @@ async fn call(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<(Status
         (&Method::POST, ["wp", "v2", taxonomy @ ("categories" | "tags")]) => {
             (CREATED, terms::create(fake, asked, taxonomy, by)?)
         }
-        _ => return Err(Refusal::no_route()),
+        _ => return Err(ApiError::no_route()),
     })
 }
 
@@ -112,8 +112,8 @@ fn index(fake: &Fake) -> Value {
 }
 
 /// With `context=edit` alone an account says what it may do.
-fn me(fake: &Fake, asked: &Asked, by: Option<&Member>) -> Result<Value, Refusal> {
-    let Member { role, .. } = by.ok_or_else(Refusal::not_logged_in)?;
+fn me(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<Value, ApiError> {
+    let Member { role, .. } = by.ok_or_else(ApiError::not_logged_in)?;
     let avatar = "https://secure.gravatar.com/avatar/0bc83cb571cd1c50ba6f3e8a78ef1346?s=96&d=mm&r=g";
     let mut me = json!({
         "id": 2,
@@ -144,9 +144,9 @@ fn password_json(it: &Password) -> Value {
     })
 }
 
-fn revoke_password(fake: &Fake, uuid: &str) -> Result<Value, Refusal> {
+fn revoke_password(fake: &Fake, uuid: &str) -> Result<Value, ApiError> {
     let mut memory = fake.memory();
-    let at = memory.passwords.iter().position(|it| it.uuid == uuid).ok_or_else(Refusal::no_password)?;
+    let at = memory.passwords.iter().position(|it| it.uuid == uuid).ok_or_else(ApiError::no_password)?;
     let previous = memory.passwords.remove(at);
     Ok(json!({ "deleted": true, "previous": password_json(&previous) }))
 }

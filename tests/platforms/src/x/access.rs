@@ -10,8 +10,8 @@ use chrono::TimeDelta;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
-use super::refusal::Refusal;
-use super::{HANDLE, Fake, ID};
+use super::api_error::ApiError;
+use super::{Fake, HANDLE, ID};
 use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::oauth::{Authorizes, Fault, Grant, Rules};
 use crate::fake::params::bearer;
@@ -39,7 +39,7 @@ pub(super) async fn me(
     State(fake): State<Arc<Fake>>,
     Query(asked): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     fake.accept(&headers, "/2/users/me", &["users.read", "tweet.read"], ME)?;
     let memory = fake.memory();
     let mut data = json!({ "id": ID, "name": "Ada Keeper", "username": HANDLE });
@@ -50,7 +50,7 @@ pub(super) async fn me(
             "username" | "name" | "" => {}
             other => {
                 let message = format!("The `user.fields` query parameter value [{other}] is not one of its values");
-                return Err(Refusal::parameter("user.fields", other, &message));
+                return Err(ApiError::parameter("user.fields", other, &message));
             }
         }
     }
@@ -59,19 +59,25 @@ pub(super) async fn me(
 
 impl Fake {
     /// Accepts a call whose token has all of these scopes, and that is within this limit.
-    pub(super) fn accept(&self, headers: &HeaderMap, path: &str, scopes: &[&str], limit: Limit) -> Result<(), Refusal> {
+    pub(super) fn accept(
+        &self,
+        headers: &HeaderMap,
+        path: &str,
+        scopes: &[&str],
+        limit: Limit,
+    ) -> Result<(), ApiError> {
         let now = self.clock.now();
         if bearer(headers).is_none() {
-            return Err(Refusal::new(401, "Unauthorized", "Unauthorized"));
+            return Err(ApiError::new(401, "Unauthorized", "Unauthorized"));
         }
         for scope in scopes {
             self.oauth().accept(headers, &[scope], now)?;
         }
-        let standing = self.memory().limits.count(limit, ID, 1, now);
-        if standing.is_exceeded {
-            return Err(Refusal::too_many(standing.resets_at));
+        let usage = self.memory().limits.count(limit, ID, 1, now);
+        if usage.is_exceeded {
+            return Err(ApiError::too_many(usage.resets_at));
         }
-        self.troubles().refusal(path).map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))
+        self.injected_faults().refusal(path).map_or(Ok(()), |(status, body)| Err(ApiError::with(status, body)))
     }
 }
 
@@ -81,7 +87,7 @@ impl Authorizes for Fake {
     }
 
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
-        let mut answer = grant.answer(rules);
+        let mut answer = grant.respond(rules);
         answer["token_type"] = "bearer".into();
         if !grant.scopes.iter().any(|it| it == "offline.access")
             && let Some(fields) = answer.as_object_mut()
@@ -100,7 +106,7 @@ impl Authorizes for Fake {
             Fault::InvalidGrant(_) => {
                 (StatusCode::BAD_REQUEST, "invalid_request", "Value passed for the token was invalid.".to_owned())
             }
-            other => (other.status(), other.code(), other.words()),
+            other => (other.status(), other.code(), other.message()),
         };
         (status, Json(json!({ "error": error, "error_description": description }))).into_response()
     }

@@ -2,49 +2,49 @@
 
 use serde_json::{Map, Value};
 
-use super::refusal::Refusal;
+use super::api_error::ApiError;
 
 /// The fields of a body, each to be taken once: `additionalProperties` is false.
 pub(super) struct Fields(pub(super) Map<String, Value>);
 
 impl Fields {
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Refusal> {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, ApiError> {
         match serde_json::from_slice(body) {
             Ok(Value::Object(fields)) => Ok(Self(fields)),
-            _ => Err(Refusal::invalid("The body is no object")),
+            _ => Err(ApiError::invalid("The body is no object")),
         }
     }
 
-    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, ApiError> {
         match self.0.remove(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Refusal::invalid(&format!("$.{name}: string expected"))),
+            Some(_) => Err(ApiError::invalid(&format!("$.{name}: string expected"))),
         }
     }
 
     /// A text that has to be there.
-    pub(super) fn want(&mut self, name: &str) -> Result<String, Refusal> {
-        self.text(name)?.ok_or_else(|| Refusal::invalid(&format!("$.{name}: is missing but it is required")))
+    pub(super) fn want(&mut self, name: &str) -> Result<String, ApiError> {
+        self.text(name)?.ok_or_else(|| ApiError::invalid(&format!("$.{name}: is missing but it is required")))
     }
 
-    pub(super) fn object(&mut self, name: &str) -> Result<Option<Self>, Refusal> {
+    pub(super) fn object(&mut self, name: &str) -> Result<Option<Self>, ApiError> {
         match self.0.remove(name) {
             None => Ok(None),
             Some(Value::Object(fields)) => Ok(Some(Self(fields))),
-            Some(_) => Err(Refusal::invalid(&format!("$.{name}: object expected"))),
+            Some(_) => Err(ApiError::invalid(&format!("$.{name}: object expected"))),
         }
     }
 
     /// Refuses what nobody took.
-    pub(super) fn end(self) -> Result<(), Refusal> {
+    pub(super) fn end(self) -> Result<(), ApiError> {
         match self.0.keys().next() {
             None => Ok(()),
             Some(name) => {
                 let message = format!(
                     "$.{name}: is not defined in the schema and the schema does not allow additional properties"
                 );
-                Err(Refusal::invalid(&message))
+                Err(ApiError::invalid(&message))
             }
         }
     }

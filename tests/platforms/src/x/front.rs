@@ -6,11 +6,11 @@ use http::request::Parts;
 use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::Fake;
-use super::refusal::Refusal;
-use crate::fake::front::Front;
+use super::api_error::ApiError;
+use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{Authorizes, Fault, classify_token_call};
 
-impl Front for Fake {
+impl FaultInjection for Fake {
     /// `detail` stays: it alone says that a post is a duplicate.
     const TRANSLATED: &'static [&'static str] = &["/title", "/errors/0/message", "/error_description"];
 
@@ -30,24 +30,24 @@ impl Front for Fake {
         }
     }
 
-    fn answer(&self, call: Call, fault: InjectedFault) -> Response {
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
         match (call, fault) {
             (Call::Exchange | Call::Refresh, InjectedFault::Refused) => self.refusal(Fault::InvalidGrant("")),
             (_, InjectedFault::RateLimited { retry_after }) => {
-                Refusal::too_many(self.clock.now() + retry_after).into_response()
+                ApiError::too_many(self.clock.now() + retry_after).into_response()
             }
             (_, InjectedFault::Unavailable) => {
-                Refusal::new(503, "Service Unavailable", "Service Unavailable").into_response()
+                ApiError::new(503, "Service Unavailable", "Service Unavailable").into_response()
             }
-            (Call::Upload, InjectedFault::Refused) => Refusal::invalid("media type unrecognized").into_response(),
+            (Call::Upload, InjectedFault::Refused) => ApiError::invalid("media type unrecognized").into_response(),
             (_, InjectedFault::Refused) => {
-                Refusal::forbidden("You are not permitted to perform this action.").into_response()
+                ApiError::forbidden("You are not permitted to perform this action.").into_response()
             }
-            _ => Refusal::new(500, "Internal Server Error", "Internal Server Error").into_response(),
+            _ => ApiError::new(500, "Internal Server Error", "Internal Server Error").into_response(),
         }
     }
 
-    fn spoil(&self, _: &Parts) {
+    fn inject_fault(&self, _: &Parts) {
         self.memory().spoils = true;
     }
 }

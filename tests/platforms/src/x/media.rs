@@ -13,8 +13,8 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use super::access::{MEDIA, PARTS, STATUS};
+use super::api_error::ApiError;
 use super::fields::Fields;
-use super::refusal::Refusal;
 use super::{Fake, Memory};
 use crate::fake::params::{essence, parts};
 
@@ -106,7 +106,7 @@ impl File {
         number(20).checked_div(number(16)).unwrap_or(0)
     }
 
-    fn told(&self, id: &str, now: DateTime<Utc>) -> Value {
+    fn to_json(&self, id: &str, now: DateTime<Utc>) -> Value {
         let expires = (self.ends_at - now).num_seconds();
         let mut object = json!({ "id": id, "media_key": self.key, "size": self.size, "expires_after_secs": expires });
         if self.category != Category::Picture
@@ -131,37 +131,37 @@ struct Form {
 }
 
 impl Form {
-    async fn read(request: Request) -> Result<Self, Refusal> {
+    async fn read(request: Request) -> Result<Self, ApiError> {
         if essence(request.headers()) != "multipart/form-data"
             || !request.headers().contains_key(header::CONTENT_LENGTH)
         {
-            return Err(Refusal::invalid("multipart/form-data with a length expected"));
+            return Err(ApiError::invalid("multipart/form-data with a length expected"));
         }
-        let parts = parts(request).await.map_err(|_| Refusal::invalid("The form is broken"))?;
+        let parts = parts(request).await.map_err(|_| ApiError::invalid("The form is broken"))?;
         let (media, fields): (Vec<_>, Vec<_>) = parts.into_iter().partition(|it| it.name == "media");
         let fields = fields.iter().map(|it| (it.name.clone(), it.text())).collect();
         let media = media.into_iter().next_back().map(|it| it.bytes);
-        let media = media.ok_or_else(|| Refusal::invalid("$.media: is missing but it is required"))?;
+        let media = media.ok_or_else(|| ApiError::invalid("$.media: is missing but it is required"))?;
         Ok(Self { fields, media })
     }
 }
 
 /// `POST /2/media/upload`: a picture.
-pub(super) async fn whole(State(fake): State<Arc<Fake>>, request: Request) -> Result<Json<Value>, Refusal> {
+pub(super) async fn whole(State(fake): State<Arc<Fake>>, request: Request) -> Result<Json<Value>, ApiError> {
     fake.accept(&request.headers().clone(), "/2/media/upload", &["media.write"], MEDIA)?;
     let Form { fields, media } = Form::read(request).await?;
     let mime_type = MimeType::sniff(&media).map_or("", |it| it.as_str());
     let is_picture = fields.len() == 1 && fields.get("media_category").is_some_and(|it| it == "tweet_image");
     if !is_picture || !Category::Picture.takes(mime_type, media.len() as u64) {
-        return Err(Refusal::invalid("media type unrecognized, or too large"));
+        return Err(ApiError::invalid("media type unrecognized, or too large"));
     }
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let id = memory.add_file(Category::Picture, media.len() as u64, now);
-    let file = memory.files.get_mut(&id).ok_or_else(Refusal::not_found)?;
+    let file = memory.files.get_mut(&id).ok_or_else(ApiError::not_found)?;
     file.parts.insert(0, media);
     file.ready_at = Some(now);
-    Ok(Json(file.told(&id, now)))
+    Ok(Json(file.to_json(&id, now)))
 }
 
 /// `POST /2/media/upload/initialize`
@@ -169,15 +169,15 @@ pub(super) async fn initialize(
     State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     fake.accept(&headers, "/2/media/upload/initialize", &["media.write"], PARTS)?;
     let mut fields = Fields::parse(&body)?;
     let (mime_type, category) = (fields.want("media_type")?, fields.want("media_category")?);
     let size = fields.0.remove("total_bytes").and_then(|it| it.as_u64());
     fields.end()?;
-    let category = Category::named(&category).ok_or_else(|| Refusal::invalid("$.media_category"))?;
+    let category = Category::named(&category).ok_or_else(|| ApiError::invalid("$.media_category"))?;
     let size = size.filter(|it| category.takes(&mime_type, *it));
-    let size = size.ok_or_else(|| Refusal::invalid("$.media_type, or $.total_bytes: File size exceeds the limit"))?;
+    let size = size.ok_or_else(|| ApiError::invalid("$.media_type, or $.total_bytes: File size exceeds the limit"))?;
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let id = memory.add_file(category, size, now);
@@ -190,21 +190,21 @@ pub(super) async fn append(
     State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     request: Request,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     fake.accept(&request.headers().clone(), "/2/media/upload/append", &["media.write"], PARTS)?;
     let Form { fields, media } = Form::read(request).await?;
     if MAX_PART < media.len() {
-        return Err(Refusal::too_large());
+        return Err(ApiError::too_large());
     }
     let number = fields.get("segment_index").filter(|_| fields.len() == 1).and_then(|it| it.parse::<u16>().ok());
-    let number = number.filter(|it| *it < 1_000).ok_or_else(|| Refusal::invalid("$.segment_index: 0 to 999"))?;
-    let ordered = fake.troubles().refusal(&format!("/2/media/upload/append/{number}"));
-    ordered.map_or(Ok(()), |(status, body)| Err(Refusal::with(status, body)))?;
+    let number = number.filter(|it| *it < 1_000).ok_or_else(|| ApiError::invalid("$.segment_index: 0 to 999"))?;
+    let ordered = fake.injected_faults().refusal(&format!("/2/media/upload/append/{number}"));
+    ordered.map_or(Ok(()), |(status, body)| Err(ApiError::with(status, body)))?;
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let file = memory.file(&id, now)?;
     if file.ready_at.is_some() {
-        return Err(Refusal::invalid("The upload has ended"));
+        return Err(ApiError::invalid("The upload has ended"));
     }
     file.parts.insert(number, media);
     // The description has a body, X's own playground and tests of clients have none.
@@ -220,11 +220,11 @@ pub(super) async fn finalize(
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     fake.accept(&headers, "/2/media/upload/finalize", &["media.write"], PARTS)?;
     let is_object = serde_json::from_slice::<Map<String, Value>>(&body).is_ok();
     if essence(&headers) != "application/json" || !is_object {
-        return Err(Refusal::invalid("Request body must be a JSON object."));
+        return Err(ApiError::invalid("Request body must be a JSON object."));
     }
     let now = fake.clock.now();
     let mut memory = fake.memory();
@@ -233,7 +233,7 @@ pub(super) async fn finalize(
     let arrived: u64 = file.parts.values().map(|it| it.len() as u64).sum();
     let is_in_order = file.parts.keys().enumerate().all(|(at, number)| at == usize::from(*number));
     if file.ready_at.is_some() || arrived != file.size || !is_in_order {
-        return Err(Refusal::invalid("Not all of it is there, or it was ended before"));
+        return Err(ApiError::invalid("Not all of it is there, or it was ended before"));
     }
     let is_video = MimeType::sniff(&file.bytes()).is_some_and(|it| it.as_str() == "video/mp4" || it == MimeType::Gif);
     file.spoiled = if spoils || !is_video {
@@ -244,7 +244,7 @@ pub(super) async fn finalize(
         None
     };
     file.ready_at = Some(now + TAKES);
-    Ok(Json(file.told(&id, now)))
+    Ok(Json(file.to_json(&id, now)))
 }
 
 /// `GET /2/media/upload?command=STATUS`
@@ -252,10 +252,10 @@ pub(super) async fn status(
     State(fake): State<Arc<Fake>>,
     Query(asked): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     fake.accept(&headers, "/2/media/upload", &["media.write"], STATUS)?;
     let id = asked.get("media_id").filter(|_| asked.get("command").is_some_and(|it| it == "STATUS"));
-    let id = id.ok_or_else(|| Refusal::invalid("The `command` query parameter value is not STATUS"))?;
+    let id = id.ok_or_else(|| ApiError::invalid("The `command` query parameter value is not STATUS"))?;
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let spoils = memory.spoils;
@@ -263,7 +263,7 @@ pub(super) async fn status(
     if spoils {
         file.spoiled = Some(UNSUPPORTED);
     }
-    Ok(Json(file.told(id, now)))
+    Ok(Json(file.to_json(id, now)))
 }
 
 /// `POST /2/media/metadata`
@@ -271,11 +271,11 @@ pub(super) async fn describe(
     State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     fake.accept(&headers, "/2/media/metadata", &["media.write"], MEDIA)?;
     let mut fields = Fields::parse(&body)?;
     let id = fields.want("id")?;
-    let missing = || Refusal::invalid("$.metadata.alt_text.text");
+    let missing = || ApiError::invalid("$.metadata.alt_text.text");
     let mut metadata = fields.object("metadata")?.ok_or_else(missing)?;
     let mut alt_text = metadata.object("alt_text")?.ok_or_else(missing)?;
     let text = alt_text.want("text")?;
@@ -287,7 +287,7 @@ pub(super) async fn describe(
         || text.is_empty()
         || MAX_ALT_TEXT < text.chars().count()
     {
-        return Err(Refusal::invalid("The alt text is too long, or of a video"));
+        return Err(ApiError::invalid("The alt text is too long, or of a video"));
     }
     file.words = Some(text);
     Ok(Json(json!({ "data": { "id": id } })))
@@ -317,28 +317,28 @@ impl Memory {
         id
     }
 
-    fn file(&mut self, id: &str, now: DateTime<Utc>) -> Result<&mut File, Refusal> {
+    fn file(&mut self, id: &str, now: DateTime<Utc>) -> Result<&mut File, ApiError> {
         let file = self.files.get_mut(id).filter(|it| it.is_shown || now < it.ends_at);
-        file.ok_or_else(Refusal::not_found)
+        file.ok_or_else(ApiError::not_found)
     }
 
     /// A post shows these.
-    pub(super) fn show(&mut self, ids: &[String], now: DateTime<Utc>) -> Result<(), Refusal> {
+    pub(super) fn show(&mut self, ids: &[String], now: DateTime<Utc>) -> Result<(), ApiError> {
         let pays = self.subscription != "None";
         let mut categories = Vec::new();
         for id in ids {
-            let invalid = || Refusal::invalid("Your media IDs are invalid.");
+            let invalid = || ApiError::invalid("Your media IDs are invalid.");
             let file = self.file(id, now).map_err(|_| invalid())?;
             if file.ready_at.is_none_or(|it| now < it) || file.spoiled.is_some() {
                 return Err(invalid());
             }
             if !pays && MAX_SECONDS < file.seconds() {
-                return Err(Refusal::forbidden("This user is not allowed to post a video longer than 2 minutes"));
+                return Err(ApiError::forbidden("This user is not allowed to post a video longer than 2 minutes"));
             }
             categories.push(file.category);
         }
         if 1 < categories.len() && categories.iter().any(|it| *it != Category::Picture) {
-            return Err(Refusal::invalid("Tweets take 4 photos, or 1 GIF, or 1 video."));
+            return Err(ApiError::invalid("Tweets take 4 photos, or 1 GIF, or 1 video."));
         }
         for id in ids {
             if let Some(file) = self.files.get_mut(id) {

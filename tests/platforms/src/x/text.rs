@@ -62,7 +62,7 @@ fn find_links(text: &str) -> Vec<std::ops::Range<usize>> {
 
 /// The text as lists have it (normalized to NFC, shortened, escaped), and its links. A post with files ends with a link
 /// to them.
-pub(super) fn told(text: &str, media_keys: &[String], id: &str) -> (String, Value) {
+pub(super) fn displayed(text: &str, media_keys: &[String], id: &str) -> (String, Value) {
     let text = &ComposingNormalizerBorrowed::new_nfc().normalize(text);
     let (mut shown, mut urls) = (String::new(), Vec::new());
     let mut at = 0;

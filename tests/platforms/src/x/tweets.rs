@@ -11,8 +11,8 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::access::{TIMELINE, TWEETS};
+use super::api_error::ApiError;
 use super::fields::Fields;
-use super::refusal::Refusal;
 use super::{Fake, ID, Memory, Spelling, text};
 use crate::fake::params::essence;
 
@@ -33,10 +33,10 @@ pub(super) async fn create(
     State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<(StatusCode, Json<Value>), Refusal> {
+) -> Result<(StatusCode, Json<Value>), ApiError> {
     fake.accept(&headers, "/2/tweets", &["tweet.write", "tweet.read", "users.read"], TWEETS)?;
     if essence(&headers) != "application/json" {
-        return Err(Refusal::invalid("The body is no JSON"));
+        return Err(ApiError::invalid("The body is no JSON"));
     }
     let mut fields = Fields::parse(&body)?;
     let text = fields.text("text")?;
@@ -46,54 +46,54 @@ pub(super) async fn create(
     let now = fake.clock.now();
     let mut memory = fake.memory();
     // The description says that what is behind the API rejects a text that is absent.
-    let text = text.ok_or_else(|| Refusal::invalid("text is missing but it is required"))?;
+    let text = text.ok_or_else(|| ApiError::invalid("text is missing but it is required"))?;
     // X cuts white space off.
     let text = text.trim().to_owned();
     if text.is_empty() && media.is_empty() {
-        return Err(Refusal::invalid("text is empty"));
+        return Err(ApiError::invalid("text is empty"));
     }
     let max = if memory.subscription.starts_with("Premium") { 25_000 } else { 280 };
     if max < text::weighted(&text) {
-        return Err(Refusal::new(400, "Invalid Request", "Your Tweet text is too long."));
+        return Err(ApiError::new(400, "Invalid Request", "Your Tweet text is too long."));
     }
     memory.show(&media, now)?;
     // Other files are another link at the end of the text.
     if memory.tweets.iter().any(|it| it.text == text && it.media == media) {
-        return Err(Refusal::forbidden("You are not allowed to create a Tweet with duplicate content."));
+        return Err(ApiError::forbidden("You are not allowed to create a Tweet with duplicate content."));
     }
     let id = memory.add(&text, media, further, now);
-    let answer = json!({ "data": { "id": id, "text": text, "edit_history_post_ids": [id] } });
-    Ok((StatusCode::CREATED, Json(answer)))
+    let response = json!({ "data": { "id": id, "text": text, "edit_history_post_ids": [id] } });
+    Ok((StatusCode::CREATED, Json(response)))
 }
 
 /// The files of a post.
-fn ids(media: Option<Fields>) -> Result<Vec<String>, Refusal> {
+fn ids(media: Option<Fields>) -> Result<Vec<String>, ApiError> {
     let Some(mut media) = media else { return Ok(Vec::new()) };
     let ids = media.0.remove("media_ids").unwrap_or_default();
     media.end()?;
     let ids: Vec<String> =
-        serde_json::from_value(ids).map_err(|_| Refusal::invalid("$.media.media_ids: array expected"))?;
+        serde_json::from_value(ids).map_err(|_| ApiError::invalid("$.media.media_ids: array expected"))?;
     let is_id = |it: &String| (1..=19).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_digit());
     if (1..=4).contains(&ids.len()) && ids.iter().all(is_id) {
         Ok(ids)
     } else {
-        Err(Refusal::invalid("$.media.media_ids: 1 to 4 ids of 1 to 19 digits"))
+        Err(ApiError::invalid("$.media.media_ids: 1 to 4 ids of 1 to 19 digits"))
     }
 }
 
 /// The options of a post.
-fn further(fields: &mut Fields, has_media: bool) -> Result<Value, Refusal> {
+fn further(fields: &mut Fields, has_media: bool) -> Result<Value, ApiError> {
     let mut further = json!({});
     if let Some(who) = fields.text("reply_settings")? {
         if !["following", "mentionedUsers", "subscribers", "verified"].contains(&who.as_str()) {
-            return Err(Refusal::invalid("$.reply_settings: does not have a value in the enumeration"));
+            return Err(ApiError::invalid("$.reply_settings: does not have a value in the enumeration"));
         }
         further["reply_settings"] = who.into();
     }
     for name in ["quote_tweet_id", "community_id"] {
         if let Some(id) = fields.text(name)? {
             if id.len() > 19 || !id.bytes().all(|it| it.is_ascii_digit()) {
-                return Err(Refusal::invalid(&format!("$.{name}: does not match the regex pattern")));
+                return Err(ApiError::invalid(&format!("$.{name}: does not match the regex pattern")));
             }
             further[name] = id.into();
         }
@@ -103,13 +103,13 @@ fn further(fields: &mut Fields, has_media: bool) -> Result<Value, Refusal> {
     }
     let has_poll = further["poll"].is_object();
     if 1 < [has_media, further["quote_tweet_id"].is_string(), has_poll].into_iter().filter(|it| *it).count() {
-        return Err(Refusal::invalid("Quote, poll and media exclude each other"));
+        return Err(ApiError::invalid("Quote, poll and media exclude each other"));
     }
     for name in ["made_with_ai", "paid_partnership"] {
         match fields.0.remove(name) {
             None => {}
             Some(Value::Bool(flag)) => further[name] = flag.into(),
-            Some(_) => return Err(Refusal::invalid(&format!("$.{name}: boolean expected"))),
+            Some(_) => return Err(ApiError::invalid(&format!("$.{name}: boolean expected"))),
         }
     }
     Ok(further)
@@ -117,21 +117,21 @@ fn further(fields: &mut Fields, has_media: bool) -> Result<Value, Refusal> {
 
 /// A poll: `CreatePostsPoll`. Two answers that are the same are not ruled out there; who
 /// could tell them apart?
-fn read_poll(mut poll: Fields) -> Result<Value, Refusal> {
+fn read_poll(mut poll: Fields) -> Result<Value, ApiError> {
     let minutes = poll.0.remove("duration_minutes").and_then(|it| it.as_i64());
     let options: Vec<String> = poll
         .0
         .remove("options")
         .and_then(|it| serde_json::from_value(it).ok())
-        .ok_or_else(|| Refusal::invalid("$.poll.options: array of strings expected"))?;
+        .ok_or_else(|| ApiError::invalid("$.poll.options: array of strings expected"))?;
     poll.end()?;
     let are_fine = options.iter().all(|it| !it.trim().is_empty() && it.chars().count() <= 25)
         && options.iter().collect::<BTreeSet<_>>().len() == options.len();
     if !(2..=4).contains(&options.len()) || !are_fine {
-        return Err(Refusal::invalid("$.poll.options: 2-4 choices, 1-25 characters each"));
+        return Err(ApiError::invalid("$.poll.options: 2-4 choices, 1-25 characters each"));
     }
     let minutes = minutes.filter(|it| (5..=10_080).contains(it));
-    let minutes = minutes.ok_or_else(|| Refusal::invalid("$.poll.duration_minutes: 5 to 10080"))?;
+    let minutes = minutes.ok_or_else(|| ApiError::invalid("$.poll.duration_minutes: 5 to 10080"))?;
     Ok(json!({ "options": options, "duration_minutes": minutes }))
 }
 
@@ -141,37 +141,38 @@ pub(super) async fn list(
     Path(id): Path<String>,
     Query(asked): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     fake.accept(&headers, "/2/users/", &["tweet.read", "users.read"], TIMELINE)?;
     if id != ID {
-        return Err(Refusal::not_found());
+        return Err(ApiError::not_found());
     }
     let mut memory = fake.memory();
     let (now, spelling) = (fake.clock.now(), memory.spelling);
     let parameters = ["max_results", "pagination_token", "start_time", "end_time", "exclude", spelling.parameter()];
     if let Some((name, value)) = asked.iter().find(|(name, _)| !parameters.contains(&name.as_str())) {
         let message = format!("The query parameter [{name}] is not one of [{}]", parameters.join(","));
-        return Err(Refusal::parameter(name, value, &message));
+        return Err(ApiError::parameter(name, value, &message));
     }
     let says = |name: &str| asked.get(name).map(String::as_str);
     let count = says("max_results").map_or(Some(10), |it| it.parse::<usize>().ok());
     let count = count.filter(|it| (5..=100).contains(it));
     let count =
-        count.ok_or_else(|| Refusal::invalid("The `max_results` query parameter value is not between 5 and 100"))?;
+        count.ok_or_else(|| ApiError::invalid("The `max_results` query parameter value is not between 5 and 100"))?;
     let since = says("start_time").map(|it| DateTime::parse_from_rfc3339(it).map(|it| it.to_utc()));
-    let since = since.transpose().map_err(|_| Refusal::invalid("The `start_time` query parameter value is no time"))?;
+    let since =
+        since.transpose().map_err(|_| ApiError::invalid("The `start_time` query parameter value is no time"))?;
     let fields: Vec<&str> = says(spelling.parameter()).unwrap_or_default().split(',').collect();
     let known = ["created_at", "text", "attachments", "entities", spelling.note()];
     if let Some(unknown) = fields.iter().find(|it| !it.is_empty() && !known.contains(it)) {
         let name = spelling.parameter();
         let message = format!("The `{name}` query parameter value [{unknown}] is not one of [{}]", known.join(","));
-        return Err(Refusal::parameter(name, unknown, &message));
+        return Err(ApiError::parameter(name, unknown, &message));
     }
     let excludes_replies = says("exclude").unwrap_or_default().split(',').any(|it| it == "replies");
     let begins = says("pagination_token").map(|it| it.strip_prefix(TOKEN).and_then(|it| it.parse::<usize>().ok()));
     let begins = match begins {
         None => 0,
-        Some(begins) => begins.ok_or_else(|| Refusal::invalid("The `pagination_token` is not valid"))?,
+        Some(begins) => begins.ok_or_else(|| ApiError::invalid("The `pagination_token` is not valid"))?,
     };
     // "Volume limits"
     let max = if excludes_replies { 800 } else { 3_200 };
@@ -181,7 +182,8 @@ pub(super) async fn list(
     // A page has fewer posts than were asked for where some of them are left out.
     let page = posts.iter().skip(begins).take(count);
     let is_left_out = |it: &Tweet| excludes_replies && it.text.starts_with('@');
-    let data: Vec<_> = page.filter(|it| !is_left_out(it)).map(|it| told(&memory, it, &fields, spelling)).collect();
+    let data: Vec<_> =
+        page.filter(|it| !is_left_out(it)).map(|it| tweet_json(&memory, it, &fields, spelling)).collect();
     let mut meta = json!({ "result_count": data.len() });
     if begins + count < posts.len() {
         meta["next_token"] = format!("{TOKEN}{}", begins + count).into();
@@ -193,11 +195,11 @@ pub(super) async fn list(
 /// Tokens are opaque; this one is followed by where the page begins.
 const TOKEN: &str = "7140dibdnow9c7btw";
 
-fn told(memory: &Memory, tweet: &Tweet, fields: &[&str], spelling: Spelling) -> Value {
+fn tweet_json(memory: &Memory, tweet: &Tweet, fields: &[&str], spelling: Spelling) -> Value {
     let named = |key: &str| if memory.renames { format!("{key}0") } else { key.to_owned() };
     let keys: Vec<String> = tweet.media.iter().filter_map(|it| Some(named(&memory.files.get(it)?.key))).collect();
     let beginning = text::beginning(&tweet.text);
-    let (text, urls) = text::told(beginning.as_ref().unwrap_or(&tweet.text), &keys, &tweet.id);
+    let (text, urls) = text::displayed(beginning.as_ref().unwrap_or(&tweet.text), &keys, &tweet.id);
     let mut object = json!({ "id": tweet.id, "text": text, "edit_history_tweet_ids": [tweet.id] });
     for field in fields {
         match *field {
@@ -208,7 +210,7 @@ fn told(memory: &Memory, tweet: &Tweet, fields: &[&str], spelling: Spelling) -> 
             "attachments" if !keys.is_empty() => object[*field] = json!({ "media_keys": keys }),
             "entities" if urls.as_array().is_some_and(|it| !it.is_empty()) => object[*field] = json!({ "urls": urls }),
             note if note == spelling.note() && beginning.is_some() => {
-                let (text, urls) = text::told(&tweet.text, &[], &tweet.id);
+                let (text, urls) = text::displayed(&tweet.text, &[], &tweet.id);
                 object[note] = json!({ "text": text, "entities": { "urls": urls } });
             }
             _ => {}

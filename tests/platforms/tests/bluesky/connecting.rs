@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use domain::media::MimeType;
 use domain::token::{Pkce, random_token};
 use fakes::bluesky::Bluesky;
+use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
 use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
 use platforms::conformance::samples::sample;
-use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
 use platforms::{AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -18,9 +18,9 @@ use crate::connected;
 const PUBLIC: &str = "https://app.sps-loopback.dev";
 
 fn typed(harness: &AdapterHarness<Bluesky>, handle: &str) -> platforms::FieldValues {
-    let mut answers = harness.fake.form_values();
-    answers.insert("handle".to_owned(), handle.into());
-    answers
+    let mut values = harness.fake.form_values();
+    values.insert("handle".to_owned(), handle.into());
+    values
 }
 
 #[tokio::test]
@@ -97,13 +97,13 @@ async fn tokens_of_another_account_are_revoked() {
 #[tokio::test]
 async fn main_password_is_refused() {
     let harness = AdapterHarness::<Bluesky>::new().await;
-    let mut answers = harness.fake.form_values();
-    answers.insert("app_password".to_owned(), harness.fake.main_password().into());
+    let mut values = harness.fake.form_values();
+    values.insert("app_password".to_owned(), harness.fake.main_password().into());
     for second_factor in [false, true] {
         if second_factor {
             harness.fake.ask_for_second_factor();
         }
-        let refusal = harness.authorize(&answers).await.map(|(it, _)| it).unwrap_err();
+        let refusal = harness.authorize(&values).await.map(|(it, _)| it).unwrap_err();
         let ConnectError::Field { name: "app_password", message } = refusal else { panic!("{refusal:?}") };
         assert!(message.contains("App passwords"), "{message}");
         assert_eq!(harness.fake.grant_count(), 0);
@@ -114,8 +114,8 @@ async fn main_password_is_refused() {
 async fn an_account_that_is_not_active_is_not_connected() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     harness.fake.deactivate();
-    let answers = harness.fake.direct_form_values().unwrap();
-    let refusal = harness.authorize(&answers).await.map(|(it, _)| it).unwrap_err();
+    let values = harness.fake.direct_form_values().unwrap();
+    let refusal = harness.authorize(&values).await.map(|(it, _)| it).unwrap_err();
     assert!(matches!(&refusal, ConnectError::Refused(words) if words.contains("not active")), "{refusal:?}");
 }
 

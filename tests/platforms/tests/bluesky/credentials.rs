@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use fakes::bluesky::Bluesky;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::{Account, AuthorizeStep, RefreshError};
 use secrecy::ExposeSecret;
 
@@ -12,8 +12,8 @@ use crate::connected;
 
 async fn with_app_password() -> (AdapterHarness<Bluesky>, Account) {
     let harness = AdapterHarness::<Bluesky>::new().await;
-    let answers = harness.fake.direct_form_values().unwrap();
-    let (step, _) = harness.authorize(&answers).await.unwrap();
+    let responses = harness.fake.direct_form_values().unwrap();
+    let (step, _) = harness.authorize(&responses).await.unwrap();
     let AuthorizeStep::Accounts(mut accounts) = step else { panic!("{step:?}") };
     let account = accounts.remove(0);
     harness.store_credentials(&account.credentials);

@@ -7,12 +7,12 @@ use domain::delivery::AttemptError;
 use domain::id::MediaId;
 use domain::media::{AltText, Attachment, Facts, MimeType, Pixels};
 use domain::rules::Rule;
-use image::{DynamicImage, ImageFormat, RgbImage};
 use fakes::bluesky::Bluesky;
+use image::{DynamicImage, ImageFormat, RgbImage};
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
-use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::samples::{Sample, sample};
 use serde_json::json;
 
 use crate::{connected, record};

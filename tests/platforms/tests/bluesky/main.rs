@@ -11,8 +11,8 @@ mod self_hosted;
 
 use fakes::bluesky::Bluesky;
 use platforms::Account;
-use platforms::conformance::samples::Sample;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::samples::Sample;
 use serde_json::Value;
 
 /// A network with the account connected on its own page.

@@ -5,8 +5,8 @@ use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use fakes::bluesky::Bluesky;
 use platforms::Account;
-use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::samples::{Sample, sample};
 use serde_json::{Value, json};
 
 use crate::connected;

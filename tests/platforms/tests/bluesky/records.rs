@@ -5,7 +5,7 @@ use domain::delivery::{AttemptError, Published, Resolution};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use fakes::bluesky::Bluesky;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 

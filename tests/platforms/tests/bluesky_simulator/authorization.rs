@@ -29,7 +29,7 @@ async fn a_code_is_for_its_verifier_its_redirect_and_its_key() {
         let (page, verifier) = client.begin().await;
         let query = client.fake.redirect_query(&page, Decision::Allow).await;
         let code = &query["code"];
-        let answer = match wrong {
+        let response = match wrong {
             "verifier" => client.exchange(code, &random()).await,
             "redirect" => {
                 client.redirect = "http://127.0.0.1:2/".to_owned();
@@ -45,7 +45,7 @@ async fn a_code_is_for_its_verifier_its_redirect_and_its_key() {
             }
         };
         client.redirect = REDIRECT.to_owned();
-        assert_eq!(answer.error(), (400, "invalid_grant"), "{wrong}");
+        assert_eq!(response.error(), (400, "invalid_grant"), "{wrong}");
     }
     assert_eq!(client.fake.grant_count(), 0);
 }
@@ -103,8 +103,8 @@ async fn a_pushed_request_is_complete() {
         ("client_id", Some(&loopback_id("https://elsewhere.dev/cb", POSTING)), "invalid_client_metadata"),
         ("client_id", Some(&loopback_id(REDIRECT, "transition:generic")), "invalid_client_metadata"),
     ] {
-        let answer = client.push_with(name, value).await;
-        assert_eq!(answer.error(), (400, error), "{name} {value:?}: {answer:?}");
+        let response = client.push_with(name, value).await;
+        assert_eq!(response.error(), (400, error), "{name} {value:?}: {response:?}");
     }
     let pushed = client.push_with("scope", Some("atproto")).await;
     assert_eq!((pushed.status.as_u16(), &pushed.body["expires_in"]), (201, &json!(299)));
@@ -178,8 +178,8 @@ async fn a_confidential_client_proves_itself_each_time() {
         (key.sign(&json!({ "alg": "ES256", "kid": "k2" }), &client.assertion()), "invalid_client"),
         (Key::new().sign(&assertion_header(), &client.assertion()), "invalid_client"),
     ] {
-        let answer = client.push_with("client_assertion", Some(&assertion)).await;
-        assert_eq!(answer.body["error"].as_str().unwrap_or_default(), error, "{answer:?}");
+        let response = client.push_with("client_assertion", Some(&assertion)).await;
+        assert_eq!(response.body["error"].as_str().unwrap_or_default(), error, "{response:?}");
     }
 }
 
@@ -216,8 +216,8 @@ async fn a_client_document_is_in_order() {
         let mut document = client.document();
         document[name] = value.clone();
         client.fake.add_client_document(&client.id, document);
-        let answer = client.push_with("none", None).await;
-        assert_eq!(answer.status, 400, "{name} {value}: {answer:?}");
+        let response = client.push_with("none", None).await;
+        assert_eq!(response.status, 400, "{name} {value}: {response:?}");
     }
 }
 
@@ -233,14 +233,14 @@ async fn a_grant_allows_what_its_scope_says() {
         let client = Client::with_scope(scope).await;
         let token = client.connect().await.access;
 
-        let answer = client.put(&token, TID, &post("hello")).await;
-        assert_eq!(answer.status, put, "{scope}: {answer:?}");
-        assert!(put == 200 || answer.error().1 == "ScopeMissingError", "{answer:?}");
-        let answer = client.upload(&token, "image/png", crate::client::PNG).await;
-        assert_eq!(answer.status, upload, "{scope}: {answer:?}");
+        let response = client.put(&token, TID, &post("hello")).await;
+        assert_eq!(response.status, put, "{scope}: {response:?}");
+        assert!(put == 200 || response.error().1 == "ScopeMissingError", "{response:?}");
+        let response = client.upload(&token, "image/png", crate::client::PNG).await;
+        assert_eq!(response.status, upload, "{scope}: {response:?}");
         // The profile needs none.
-        let answer = client.call(Method::GET, "com.atproto.server.getSession", &token, Body::Nothing).await;
-        assert_eq!(answer.body["handle"], "alice.test");
-        assert_eq!(answer.body["email"], Value::Null);
+        let response = client.call(Method::GET, "com.atproto.server.getSession", &token, Body::Nothing).await;
+        assert_eq!(response.body["handle"], "alice.test");
+        assert_eq!(response.body["email"], Value::Null);
     }
 }

@@ -7,9 +7,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::clock::Clock;
 use domain::testing::noon;
+use fakes::bluesky::Bluesky;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method, StatusCode};
-use fakes::bluesky::Bluesky;
 use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
@@ -24,13 +24,13 @@ pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR and then some";
 
 /// An answer, read to its end.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct PdsResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
 }
 
-impl Answer {
+impl PdsResponse {
     pub(crate) fn error(&self) -> (u16, &str) {
         (self.status.as_u16(), self.body["error"].as_str().unwrap_or_default())
     }
@@ -191,7 +191,7 @@ impl Client {
     }
 
     /// Sends a request with this proof, once.
-    pub(crate) async fn send(&self, request: reqwest::RequestBuilder, proof: Option<String>) -> Answer {
+    pub(crate) async fn send(&self, request: reqwest::RequestBuilder, proof: Option<String>) -> PdsResponse {
         let request = match proof {
             Some(proof) => request.header("dpop", proof),
             None => request,
@@ -200,15 +200,16 @@ impl Client {
         let origin = response.url().origin().ascii_serialization();
         let (status, headers) = (response.status(), response.headers().clone());
         let text = response.text().await.unwrap();
-        let answer = Answer { status, headers, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) };
-        if let Some(nonce) = answer.header("dpop-nonce") {
+        let response =
+            PdsResponse { status, headers, body: serde_json::from_str(&text).unwrap_or(Value::String(text)) };
+        if let Some(nonce) = response.header("dpop-nonce") {
             self.nonces.lock().unwrap().insert(origin, nonce);
         }
-        answer
+        response
     }
 
     /// Posts a form of the client to the authorization server.
-    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> PdsResponse {
         let url = format!("{}{path}", self.fake.issuer());
         loop {
             let mut form: Vec<(&str, String)> =
@@ -227,9 +228,9 @@ impl Client {
             }
             let proof = self.proof(&Method::POST, &url, None);
             let proof = self.key.sign(&proof.header, &proof.claims);
-            let answer = self.send(self.http.post(&url).form(&form), Some(proof)).await;
-            if answer.error() != (400, "use_dpop_nonce") {
-                return answer;
+            let response = self.send(self.http.post(&url).form(&form), Some(proof)).await;
+            if response.error() != (400, "use_dpop_nonce") {
+                return response;
             }
         }
     }
@@ -247,21 +248,21 @@ impl Client {
     }
 
     /// Calls a method of the data server with a token of OAuth.
-    pub(crate) async fn call(&self, method: Method, name: &str, token: &str, body: Body<'_>) -> Answer {
+    pub(crate) async fn call(&self, method: Method, name: &str, token: &str, body: Body<'_>) -> PdsResponse {
         let url = format!("{}/xrpc/{name}", self.fake.pds());
         loop {
             let proof = self.proof(&method, &url, Some(token));
             let proof = self.key.sign(&proof.header, &proof.claims);
             let request = self.http.request(method.clone(), &url).header(AUTHORIZATION, format!("DPoP {token}"));
-            let answer = self.send(body.put_into(request), Some(proof)).await;
-            if answer.error() != (401, "use_dpop_nonce") {
-                return answer;
+            let response = self.send(body.put_into(request), Some(proof)).await;
+            if response.error() != (401, "use_dpop_nonce") {
+                return response;
             }
         }
     }
 
     /// Calls a method of the data server with a token of another kind, or none.
-    pub(crate) async fn bearer(&self, method: Method, name: &str, token: &str, body: Body<'_>) -> Answer {
+    pub(crate) async fn bearer(&self, method: Method, name: &str, token: &str, body: Body<'_>) -> PdsResponse {
         let request = self.http.request(method, format!("{}/xrpc/{name}", self.fake.pds()));
         let request = if token.is_empty() { request } else { request.bearer_auth(token) };
         self.send(body.put_into(request), None).await
@@ -283,7 +284,7 @@ impl Client {
     }
 
     /// Pushes a request with one field changed, or left out.
-    pub(crate) async fn push_with(&self, name: &str, value: Option<&str>) -> Answer {
+    pub(crate) async fn push_with(&self, name: &str, value: Option<&str>) -> PdsResponse {
         let (mut asked, _) = self.asked();
         asked.retain(|(it, _)| *it != name);
         let mut fields: Vec<(&str, &str)> = asked.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -304,7 +305,7 @@ impl Client {
         (page.into(), verifier)
     }
 
-    pub(crate) async fn exchange(&self, code: &str, verifier: &str) -> Answer {
+    pub(crate) async fn exchange(&self, code: &str, verifier: &str) -> PdsResponse {
         let fields = [
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -322,11 +323,11 @@ impl Client {
         tokens(&self.exchange(&query["code"], &verifier).await)
     }
 
-    pub(crate) async fn refresh(&self, token: &str) -> Answer {
+    pub(crate) async fn refresh(&self, token: &str) -> PdsResponse {
         self.post("/oauth/token", &[("grant_type", "refresh_token"), ("refresh_token", token)]).await
     }
 
-    pub(crate) async fn put(&self, token: &str, rkey: &str, record: &Value) -> Answer {
+    pub(crate) async fn put(&self, token: &str, rkey: &str, record: &Value) -> PdsResponse {
         self.call(Method::POST, "com.atproto.repo.putRecord", token, Body::Json(&self.writing(rkey, record))).await
     }
 
@@ -334,7 +335,7 @@ impl Client {
         json!({ "repo": self.fake.did(), "collection": "app.bsky.feed.post", "rkey": rkey, "record": record })
     }
 
-    pub(crate) async fn upload(&self, token: &str, mime_type: &str, bytes: &[u8]) -> Answer {
+    pub(crate) async fn upload(&self, token: &str, mime_type: &str, bytes: &[u8]) -> PdsResponse {
         self.call(Method::POST, "com.atproto.repo.uploadBlob", token, Body::File(mime_type, bytes)).await
     }
 }
@@ -344,10 +345,10 @@ pub(crate) fn assertion_header() -> Value {
     json!({ "alg": "ES256", "kid": "k1" })
 }
 
-pub(crate) fn tokens(answer: &Answer) -> Tokens {
-    assert_eq!(answer.status, 200, "{answer:?}");
-    assert_eq!(answer.body["token_type"], "DPoP");
-    Tokens { access: answer.text("access_token"), refresh: answer.text("refresh_token") }
+pub(crate) fn tokens(response: &PdsResponse) -> Tokens {
+    assert_eq!(response.status, 200, "{response:?}");
+    assert_eq!(response.body["token_type"], "DPoP");
+    Tokens { access: response.text("access_token"), refresh: response.text("refresh_token") }
 }
 
 pub(crate) fn post(text: &str) -> Value {

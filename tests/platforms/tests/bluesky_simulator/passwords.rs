@@ -1,26 +1,26 @@
 use chrono::TimeDelta;
-use http::Method;
 use fakes::bluesky::Bluesky;
+use http::Method;
 use platforms::conformance::fake_platform::FakePlatform;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Body, Client, TID, post};
+use crate::client::{Body, Client, PdsResponse, TID, post};
 
 fn app_password(fake: &Bluesky) -> String {
     fake.direct_form_values().unwrap()["app_password"].expose_secret().to_owned()
 }
 
-async fn sign_in(client: &Client, identifier: &str, password: &str) -> Answer {
+async fn sign_in(client: &Client, identifier: &str, password: &str) -> PdsResponse {
     let body = json!({ "identifier": identifier, "password": password });
     client.bearer(Method::POST, "com.atproto.server.createSession", "", Body::Json(&body)).await
 }
 
-async fn refresh(client: &Client, token: &str) -> Answer {
+async fn refresh(client: &Client, token: &str) -> PdsResponse {
     client.bearer(Method::POST, "com.atproto.server.refreshSession", token, Body::Nothing).await
 }
 
-async fn put(client: &Client, token: &str) -> Answer {
+async fn put(client: &Client, token: &str) -> PdsResponse {
     let body = client.writing(TID, &post("hello"));
     client.bearer(Method::POST, "com.atproto.repo.putRecord", token, Body::Json(&body)).await
 }

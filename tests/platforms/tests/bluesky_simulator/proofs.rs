@@ -4,12 +4,12 @@ use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use platforms::conformance::fake_platform::FakePlatform;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Client, Key, Proof, digest};
+use crate::client::{Client, Key, PdsResponse, Proof, digest};
 
 const SESSION: &str = "/xrpc/com.atproto.server.getSession";
 
 /// Asks for the session with a proof that was changed.
-async fn ask(client: &Client, token: &str, change: impl FnOnce(&mut Proof)) -> Answer {
+async fn ask(client: &Client, token: &str, change: impl FnOnce(&mut Proof)) -> PdsResponse {
     let url = format!("{}{SESSION}", client.fake.pds());
     let mut proof = client.proof(&Method::GET, &url, Some(token));
     change(&mut proof);
@@ -17,7 +17,7 @@ async fn ask(client: &Client, token: &str, change: impl FnOnce(&mut Proof)) -> A
     send(client, token, Some(proof)).await
 }
 
-async fn send(client: &Client, token: &str, proof: Option<String>) -> Answer {
+async fn send(client: &Client, token: &str, proof: Option<String>) -> PdsResponse {
     let url = format!("{}{SESSION}", client.fake.pds());
     client.send(client.http.get(url).header(AUTHORIZATION, format!("DPoP {token}")), proof).await
 }
@@ -42,15 +42,15 @@ async fn a_proof_is_right_in_every_part() {
         ("iat", json!(client.seconds() - 191)),
         ("iat", json!(client.seconds() + 181)),
     ] {
-        let answer = ask(&client, &token, |proof| proof.claims[claim] = value.clone()).await;
-        assert_eq!(answer.error(), (401, "invalid_dpop_proof"), "{claim} {value}");
-        assert!(answer.headers.contains_key(WWW_AUTHENTICATE));
+        let response = ask(&client, &token, |proof| proof.claims[claim] = value.clone()).await;
+        assert_eq!(response.error(), (401, "invalid_dpop_proof"), "{claim} {value}");
+        assert!(response.headers.contains_key(WWW_AUTHENTICATE));
     }
     for (part, value) in
         [("typ", json!("JWT")), ("alg", json!("HS256")), ("jwk", Value::Null), ("jwk", Key::new().jwk())]
     {
-        let answer = ask(&client, &token, |proof| proof.header[part] = value.clone()).await;
-        assert_eq!(answer.error(), (401, "invalid_dpop_proof"), "{part} {value}");
+        let response = ask(&client, &token, |proof| proof.header[part] = value.clone()).await;
+        assert_eq!(response.error(), (401, "invalid_dpop_proof"), "{part} {value}");
     }
     assert_eq!(send(&client, &token, Some("nonsense".to_owned())).await.error(), (401, "invalid_dpop_proof"));
     assert_eq!(send(&client, &token, None).await.error(), (401, "invalid_token"));

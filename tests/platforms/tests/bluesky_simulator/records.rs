@@ -91,15 +91,15 @@ async fn records_that_no_schema_allows_are_refused() {
     let mut other_type = post("hello");
     other_type["$type"] = json!("app.bsky.feed.like");
     for record in [post(&"x".repeat(301)), cutting, fraction, other_type, json!("hello")] {
-        let answer = client.put(&token, TID, &record).await;
-        assert_eq!(answer.error(), (400, "InvalidRequest"), "{record}");
+        let response = client.put(&token, TID, &record).await;
+        assert_eq!(response.error(), (400, "InvalidRequest"), "{record}");
     }
-    let answer = client.put(&token, TID, &post(&"x".repeat(1_000_001))).await;
-    assert_eq!(answer.error(), (413, "PayloadTooLarge"));
+    let response = client.put(&token, TID, &post(&"x".repeat(1_000_001))).await;
+    assert_eq!(response.error(), (413, "PayloadTooLarge"));
     let mut elsewhere = client.writing(TID, &post("hello"));
     elsewhere["repo"] = client.fake.other_did().into();
-    let answer = client.call(Method::POST, PUT, &token, Body::Json(&elsewhere)).await;
-    assert_eq!(answer.error(), (401, "AuthenticationRequired"));
+    let response = client.call(Method::POST, PUT, &token, Body::Json(&elsewhere)).await;
+    assert_eq!(response.error(), (401, "AuthenticationRequired"));
     assert!(client.fake.public_posts().is_empty());
 }
 

@@ -1,7 +1,7 @@
 use chrono::TimeDelta;
 use http::Method;
 use http::header::AUTHORIZATION;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
 use crate::client::{Body, Client, TID, digest, post, tokens};
 
@@ -51,11 +51,11 @@ async fn each_fault_has_its_own_response() {
         (InjectedFault::ServerErrorAfter, 500, 1),
     ] {
         client.fake.inject_fault(Call::Publish, fault, 1);
-        let answer = client.put(&token, TID, &post("hello")).await;
-        assert_eq!(answer.status, status, "{fault:?}");
+        let response = client.put(&token, TID, &post("hello")).await;
+        assert_eq!(response.status, status, "{fault:?}");
         assert_eq!(client.fake.public_posts().len(), posts, "{fault:?}");
         if let InjectedFault::RateLimited { .. } = fault {
-            assert_eq!(answer.headers["ratelimit-reset"], (client.seconds() + 45).to_string().as_str());
+            assert_eq!(response.headers["ratelimit-reset"], (client.seconds() + 45).to_string().as_str());
         }
     }
 }

@@ -1,18 +1,18 @@
 use http::Method;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Body, Client, POSTING, TID, post};
+use crate::client::{Body, Client, POSTING, PdsResponse, TID, post};
 
 const MP4: &[u8] = b"\0\0\0\x18ftypmp42 and then some";
 
-async fn service_token(client: &Client, token: &str, aud: &str, lxm: &str) -> Answer {
+async fn service_token(client: &Client, token: &str, aud: &str, lxm: &str) -> PdsResponse {
     let exp = client.seconds() + 1800;
     let name = format!("com.atproto.server.getServiceAuth?aud={aud}&lxm={lxm}&exp={exp}");
     client.call(Method::GET, &name, token, Body::Nothing).await
 }
 
-async fn upload(client: &Client, token: &str, bytes: &[u8]) -> Answer {
+async fn upload(client: &Client, token: &str, bytes: &[u8]) -> PdsResponse {
     let name = format!("app.bsky.video.uploadVideo?did={}&name=one.mp4", client.fake.did());
     client.bearer(Method::POST, &name, token, Body::File("video/mp4", bytes)).await
 }
@@ -73,11 +73,11 @@ async fn the_video_service_wants_a_token_of_its_own() {
     let client = Client::new().await;
     let token = client.connect().await.access;
     let pds = pds_did(&client).await;
-    let refused = |answer: &Answer| (answer.status.as_u16(), answer.error().1.to_owned());
+    let refused = |response: &PdsResponse| (response.status.as_u16(), response.error().1.to_owned());
 
     let wrong = service_token(&client, &token, "did:web:video.bsky.app", "com.atproto.repo.uploadBlob").await;
-    let answer = upload(&client, &wrong.text("token"), MP4).await;
-    assert_eq!(refused(&answer), (401, "BadJwtAudience".to_owned()));
+    let response = upload(&client, &wrong.text("token"), MP4).await;
+    assert_eq!(refused(&response), (401, "BadJwtAudience".to_owned()));
     assert_eq!(upload(&client, &token, MP4).await.status, 401);
     let missing = service_token(&client, &token, &pds, "com.atproto.repo.putRecord").await;
     assert_eq!(missing.error(), (403, "ScopeMissingError"));
@@ -89,6 +89,6 @@ async fn the_video_service_wants_a_token_of_its_own() {
     let bare = POSTING.replace("uploadBlob?aud=*", "uploadBlob?aud=did:web:127.0.0.1");
     let client = Client::with_scope(&bare).await;
     let token = client.connect().await.access;
-    let answer = service_token(&client, &token, &pds, "com.atproto.repo.uploadBlob").await;
-    assert_eq!(answer.error(), (403, "ScopeMissingError"));
+    let response = service_token(&client, &token, &pds, "com.atproto.repo.uploadBlob").await;
+    assert_eq!(response.error(), (403, "ScopeMissingError"));
 }

@@ -10,8 +10,8 @@ use domain::text::PostText;
 use egress::AddressPolicy;
 use fakes::discord::bot::{BOT, DiscordBot, FORUM, GENERAL, NEWS, SERVER, VIEW};
 use fakes::discord::{Discord, GUILD};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::{
     Account, AppCredentials, AppSource, AuthorizeStep, ChoicesRequest, Connect, ConnectError, FieldValues,
 };
@@ -56,7 +56,10 @@ async fn no_secret_is_kept_with_a_server() {
     assert!(again.credentials.shares_token_with(&account.credentials), "the bot stays while somebody needs it");
 }
 
-async fn listed(harness: &AdapterHarness<DiscordBot>, account: &Account) -> Result<Vec<(String, String)>, AttemptError> {
+async fn listed(
+    harness: &AdapterHarness<DiscordBot>,
+    account: &Account,
+) -> Result<Vec<(String, String)>, AttemptError> {
     let connection = Connection { profile: account.profile.clone(), ..a_connection(&a_user()) };
     let asked =
         ChoicesRequest { option: "channel", query: None, connection: &connection, credentials: &account.credentials };
@@ -126,7 +129,7 @@ async fn that_the_bots_token_was_reset_is_no_fault_of_a_connection() {
     let AttemptError::RetryLater { retry_at: None, reason } = error else { panic!("{error:?}") };
     assert_eq!(reason, "Discord does not accept the token of this service's bot");
     assert!(!reason.contains(&old));
-    let about = harness.publisher().about(&account.profile, &account.credentials, harness.clock.now()).await;
+    let about = harness.publisher().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
     assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
     let callback = harness.callback_after(platforms::conformance::fake_platform::Decision::Allow).await;
     let refusal = harness.complete(&callback).await.unwrap_err();
@@ -150,7 +153,7 @@ async fn a_bot_that_is_switched_off_ends_no_connection() {
     let registry = set_up(&harness.fake, settings, app);
     let discord = registry.get("discord").unwrap();
 
-    let about = discord.about(&account.profile, &account.credentials, harness.clock.now()).await;
+    let about = discord.account_details(&account.profile, &account.credentials, harness.clock.now()).await;
 
     let Err(AttemptError::RetryLater { retry_at: None, reason }) = about else { panic!("{about:?}") };
     assert!(reason.starts_with("this service's Discord bot is disabled"), "{reason}");

@@ -4,9 +4,9 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use fakes::discord::bot::{DiscordBot, FORUM, GENERAL, HISTORY};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::adapter_harness::{AdapterHarness, Post};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
-use platforms::conformance::adapter_harness::{Post, AdapterHarness};
 
 use super::{connected, post};
 

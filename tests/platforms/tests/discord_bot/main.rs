@@ -7,8 +7,8 @@ mod posting;
 
 use domain::options::{OptionValue, Options};
 use platforms::Account;
+use platforms::conformance::adapter_harness::{AdapterHarness, Post};
 use platforms::conformance::samples::Sample;
-use platforms::conformance::adapter_harness::{Post, AdapterHarness};
 
 use fakes::discord::bot::DiscordBot;
 

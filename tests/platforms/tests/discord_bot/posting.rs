@@ -6,9 +6,9 @@ use domain::media::MimeType;
 use domain::options::OptionValue;
 use fakes::discord::GUILD;
 use fakes::discord::bot::{ATTACH, FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::adapter_harness::{AdapterHarness, Post};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
-use platforms::conformance::adapter_harness::{Post, AdapterHarness};
 use serde_json::json;
 
 use super::{connected, options, post};

@@ -4,12 +4,12 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::text::PostText;
 use fakes::facebook::{Facebook, PAGE, PERSON_ID};
-use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
 use platforms::{Account, AuthorizeStep, ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 
-use crate::{options, harness};
+use crate::{harness, options};
 
 async fn connected(harness: &AdapterHarness<Facebook>) -> Result<Vec<Account>, ConnectError> {
     let callback = harness.callback_after(Decision::Allow).await;
@@ -56,13 +56,13 @@ async fn a_page_is_known_by_the_name_in_its_address_or_by_its_own() {
 
     let accounts = connected(&harness).await.unwrap();
 
-    let told = |at: usize| {
+    let expected = |at: usize| {
         let profile = &accounts[at].profile;
         (profile.account_id.clone(), profile.username.clone().unwrap(), profile.profile_url.clone().unwrap())
     };
     let of = |id: &str, name: &str, address: &str| (id.to_owned(), name.to_owned(), address.to_owned());
-    assert_eq!(told(0), of(PAGE, "harbourlights", "https://www.facebook.com/harbourlights"));
-    assert_eq!(told(1), of("200", "Tide Tables", "https://www.facebook.com/200"));
+    assert_eq!(expected(0), of(PAGE, "harbourlights", "https://www.facebook.com/harbourlights"));
+    assert_eq!(expected(1), of("200", "Tide Tables", "https://www.facebook.com/200"));
     assert!(accounts[0].profile.avatar.is_some());
 }
 
@@ -110,7 +110,8 @@ async fn missing_comment_permission_is_a_validation_error() {
     assert_eq!(errors.len(), 1);
     assert!(!account.scopes.contains(&"pages_manage_engagement".to_owned()), "{:?}", account.scopes);
     let now = harness.clock.now();
-    let about = harness.connector().about(&account.profile, &account.credentials, now).await.unwrap().unwrap();
+    let about =
+        harness.connector().account_details(&account.profile, &account.credentials, now).await.unwrap().unwrap();
     assert_eq!(about.rules, account.rules, "it is remembered");
 }
 
@@ -144,7 +145,7 @@ async fn a_page_is_posted_on_long_after_the_token_of_its_person_has_ended() {
 
     harness.deliver(&mut post).await.unwrap();
 
-    let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
+    let about = harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
     assert!(about.unwrap().is_some());
 }
 
@@ -157,7 +158,7 @@ async fn changed_password_needs_reconnection() {
     let error = harness.publish(&post).await.unwrap_err();
 
     assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
-    let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
+    let about = harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
     assert!(matches!(about, Err(AttemptError::Unauthorized { .. })), "{about:?}");
 }
 

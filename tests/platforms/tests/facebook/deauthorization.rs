@@ -7,7 +7,7 @@ use platforms::{DeauthorizationCallback, InvalidCallback};
 use ring::hmac;
 use serde_json::json;
 
-use crate::adapter_harness;
+use crate::harness;
 
 #[tokio::test]
 async fn a_person_who_removes_the_app_is_known_by_the_name_of_their_grant() {

@@ -3,9 +3,9 @@
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use fakes::facebook::Facebook;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::samples::sample;
-use platforms::conformance::adapter_harness::AdapterHarness;
 use serde_json::json;
 
 use crate::{a_post, harness};
@@ -16,22 +16,23 @@ const PAGE: &str = "<html><h1>Request blocked</h1></html>";
 async fn a_page_of_a_proxy_ends_neither_a_grant_nor_a_post() {
     let (harness, account) = harness().await;
     for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
-        let answers = |call: &str| harness.fake.refuses(call, status, PAGE.into());
-        answers("GET /");
-        let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
+        let responses = |call: &str| harness.fake.refuses(call, status, PAGE.into());
+        responses("GET /");
+        let about =
+            harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
 
         let mut post = harness.post(&account, &format!("at {status}"), vec![sample(MimeType::Png, 1)]);
         let mut errors = Vec::new();
-        answers("POST /photos");
+        responses("POST /photos");
         harness.prepare_all(&mut post, &mut errors).await.unwrap();
         assert!(matches!(errors[..], [AttemptError::RetryLater { .. }]), "{status}: {errors:?}");
 
         let since = harness.clock.now();
-        answers("POST /feed");
+        responses("POST /feed");
         let error = harness.publish(&post).await.unwrap_err();
         assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
-        answers("GET /published_posts");
+        responses("GET /published_posts");
         let resolution = harness.resolve(&post, since).await;
         assert!(matches!(resolution, Resolution::Pending { .. }), "{status}: {resolution:?}");
 

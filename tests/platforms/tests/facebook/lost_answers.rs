@@ -2,7 +2,7 @@
 
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 
 use crate::{a_post, harness};

@@ -16,8 +16,8 @@ use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use fakes::facebook::Facebook;
 use platforms::Account;
+use platforms::conformance::adapter_harness::{AdapterHarness, Post};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::adapter_harness::{Post, AdapterHarness};
 
 async fn harness() -> (AdapterHarness<Facebook>, Account) {
     let harness = AdapterHarness::new().await;
@@ -38,7 +38,12 @@ fn long_video() -> Sample {
 }
 
 /// A post with these files and options.
-fn a_post<'a>(harness: &AdapterHarness<Facebook>, account: &'a Account, files: Vec<Sample>, given: &[(&str, &str)]) -> Post<'a> {
+fn a_post<'a>(
+    harness: &AdapterHarness<Facebook>,
+    account: &'a Account,
+    files: Vec<Sample>,
+    given: &[(&str, &str)],
+) -> Post<'a> {
     let mut post = harness.post(account, "from the harbour", files);
     post.options = options(given);
     post

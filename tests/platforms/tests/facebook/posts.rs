@@ -4,7 +4,7 @@ use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
 use fakes::facebook::PAGE;
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 
 use crate::{a_post, harness};

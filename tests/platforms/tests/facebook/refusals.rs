@@ -6,7 +6,7 @@ use domain::media::MimeType;
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 
-use crate::adapter_harness;
+use crate::harness;
 
 fn error(code: i64, subcode: i64) -> Value {
     json!({ "error": { "message": "No.", "type": "OAuthException", "code": code, "error_subcode": subcode,

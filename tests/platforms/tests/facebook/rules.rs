@@ -4,7 +4,7 @@ use domain::media::{Attachment, MimeType};
 use domain::text::PostText;
 use platforms::conformance::samples::sample;
 
-use crate::{options, harness};
+use crate::{harness, options};
 
 fn files(types: &[MimeType]) -> Vec<Attachment> {
     (1..).zip(types).map(|(number, it)| sample(*it, number).attachment).collect()
@@ -14,7 +14,7 @@ fn files(types: &[MimeType]) -> Vec<Attachment> {
 async fn validation_errors_name_the_limit() {
     use MimeType::{Gif, Mp4, Png};
     let (_, account) = harness().await;
-    for (types, given, told) in [
+    for (types, given, expected) in [
         (vec![Png; 11], vec![], "Facebook accepts at most 10 images; this has 11"),
         (vec![Mp4; 2], vec![], "Facebook accepts at most 1 video; this has 2"),
         (
@@ -42,7 +42,7 @@ async fn validation_errors_name_the_limit() {
     ] {
         let text = PostText::parse("from the harbour").unwrap();
         let errors = account.rules.breaches(&text, &files(&types), &options(&given));
-        assert_eq!(errors.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [told]);
+        assert_eq!(errors.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [expected]);
     }
 }
 

@@ -5,7 +5,7 @@ use fakes::meta::access::proof;
 use platforms::conformance::fake_platform::FakePlatform;
 use secrecy::ExposeSecret;
 
-use crate::adapter_harness;
+use crate::harness;
 
 #[tokio::test]
 async fn calls_prove_that_they_are_our_apps() {

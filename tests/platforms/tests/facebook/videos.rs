@@ -5,11 +5,11 @@ use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use fakes::facebook::PAGE;
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use crate::{a_post, long_video, harness};
+use crate::{a_post, harness, long_video};
 
 const PASSING: [InjectedFault; 7] = [
     InjectedFault::CutBefore,

@@ -3,9 +3,9 @@
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use fakes::instagram::{HANDLE, ID, Instagram};
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::conformance::samples::sample;
-use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 
@@ -25,9 +25,9 @@ async fn the_accounts_of_all_chosen_pages_are_connected_each_with_a_token_of_its
 
     let accounts = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap();
 
-    let told: Vec<_> =
+    let actual: Vec<_> =
         accounts.iter().map(|it| (it.profile.account_id.as_str(), it.profile.username.as_deref())).collect();
-    assert_eq!(told, [(ID, Some(HANDLE)), ("17841400000000003", Some("second.keeper"))]);
+    assert_eq!(actual, [(ID, Some(HANDLE)), ("17841400000000003", Some("second.keeper"))]);
     let [first, second] = &accounts[..] else { panic!() };
     assert_eq!((first.grant_name(), first.grant_name() == first.profile.account_id), (second.grant_name(), false));
     let own = |it: &platforms::Account| it.credentials.own_token.as_ref().unwrap().expose_secret().to_owned();

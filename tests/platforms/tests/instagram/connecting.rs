@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use fakes::instagram::{HANDLE, ID, Instagram};
 use fakes::meta::error::GraphError;
-use platforms::conformance::fake_platform::Decision;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::Decision;
 use platforms::{ConnectError, RefreshError};
 use secrecy::ExposeSecret;
 
@@ -79,7 +79,8 @@ async fn transient_errors_of_meta_end_no_grant() {
         (GraphError::new(100, "The user is not an Instagram Business"), true),
     ] {
         harness.fake.refuses("me", error.clone());
-        let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
+        let about =
+            harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
         let setback = about.unwrap_err();
         assert_eq!(matches!(setback, AttemptError::Unauthorized { .. }), is_gone, "{error:?}: {setback:?}");
     }

@@ -12,7 +12,7 @@ use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::{Value, json};
 
-use super::{list, options, harness, text};
+use super::{harness, list, options, text};
 
 /// A picture of this size.
 fn picture(width: u32, height: u32, format: ImageFormat) -> Sample {
@@ -101,8 +101,8 @@ async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words(
     harness.deliver(&mut post).await.unwrap();
 
     let public = harness.fake.public_posts().pop().unwrap();
-    let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
-    assert_eq!(told, [(MimeType::Mp4, None), (MimeType::Jpeg, Some("a lamp")), (MimeType::Jpeg, None)]);
+    let actual: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
+    assert_eq!(actual, [(MimeType::Mp4, None), (MimeType::Jpeg, Some("a lamp")), (MimeType::Jpeg, None)]);
     let latest = harness.fake.latest();
     let tag = json!([{ "username": "second", "x": 0.5, "y": 0.5 }]);
     assert_eq!(latest["user_tags"], json!([null, tag, null]), "the first picture");
@@ -145,8 +145,8 @@ async fn a_picture_that_is_too_tall_or_too_wide_gets_borders_where_that_is_wante
     // What the file says of itself is not known here, so nobody refuses it before.
     let mut post = harness.post(&account, "tall", vec![picture(90, 160, ImageFormat::Jpeg)]);
     let refused = harness.deliver(&mut post).await.unwrap_err();
-    let told = |it: &AttemptError| matches!(it, AttemptError::Refused { reason } if reason.contains("file 1 of 1 (image/jpeg)") && reason.contains("aspect ratio"));
-    assert!(told(&refused), "{refused:?}");
+    let is_expected = |it: &AttemptError| matches!(it, AttemptError::Refused { reason } if reason.contains("file 1 of 1 (image/jpeg)") && reason.contains("aspect ratio"));
+    assert!(is_expected(&refused), "{refused:?}");
 }
 
 #[tokio::test]
@@ -187,7 +187,7 @@ async fn four_hundred_containers_are_a_day_s_and_then_it_is_waited() {
 #[tokio::test]
 async fn what_instagram_cannot_use_is_refused_with_its_place() {
     let (harness, account) = harness().await;
-    harness.fake.spoils(Some(2_207_026));
+    harness.fake.fail_containers(Some(2_207_026));
     let mut post = harness.post(&account, "spoiled", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Mp4, 2)]);
     let (error, _) = harness.stepped(&mut post).await;
     let Some(AttemptError::Refused { reason }) = error else { panic!("{error:?}") };
@@ -201,7 +201,7 @@ async fn what_instagram_cannot_use_is_refused_with_its_place() {
 #[tokio::test]
 async fn a_failure_that_may_pass_is_tried_three_times() {
     let (harness, account) = harness().await;
-    harness.fake.spoils(Some(2_207_053));
+    harness.fake.fail_containers(Some(2_207_053));
     let mut post = harness.post(&account, "spoiled", vec![sample(MimeType::Mp4, 1)]);
     let began = harness.clock.now();
     let errors = harness.prepare_until(&mut post, began + TimeDelta::hours(1)).await;
@@ -213,14 +213,14 @@ async fn a_failure_that_may_pass_is_tried_three_times() {
     let took = harness.clock.now() - began;
     assert!(TimeDelta::minutes(2) < took && took < TimeDelta::minutes(10), "{took}");
 
-    harness.fake.spoils(Some(2_207_082));
+    harness.fake.fail_containers(Some(2_207_082));
     let mut post = harness.post(&account, "once", vec![sample(MimeType::Mp4, 1)]);
     for _ in 0..4 {
         let Ok(Step::Again { progress, at }) = harness.prepare(&post).await else { panic!() };
         post.progress = Some(progress);
         harness.clock.skip_to(at);
     }
-    harness.fake.spoils(None);
+    harness.fake.fail_containers(None);
     harness.deliver(&mut post).await.unwrap();
     assert_eq!(harness.fake.public_posts().len(), 1);
 }

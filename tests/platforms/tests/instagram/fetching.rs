@@ -5,9 +5,9 @@ use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use fakes::instagram::{ID, Instagram};
 use fakes::meta::error::GraphError;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::adapter_harness::AdapterHarness;
 use serde_json::json;
 
 use super::harness;
@@ -94,7 +94,7 @@ async fn a_suspicion_of_spam_is_waited_out_for_hours() {
     let [AttemptError::RetryLater { retry_at: Some(at), .. }] = errors[..] else { panic!("{errors:?}") };
     assert!(began + TimeDelta::hours(1) <= at, "{}", at - began);
 
-    harness.fake.spoils(Some(2_207_001));
+    harness.fake.fail_containers(Some(2_207_001));
     let began = harness.clock.now();
     let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let errors = harness.prepare_until(&mut post, began + TimeDelta::hours(24)).await;

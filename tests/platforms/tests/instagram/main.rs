@@ -11,11 +11,11 @@ mod quota;
 mod rules;
 mod strictness;
 
-use http::Method;
 use fakes::instagram::Instagram;
+use http::Method;
 use platforms::Account;
-use platforms::conformance::options::{list, options, text};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::options::{list, options, text};
 
 async fn harness() -> (AdapterHarness<Instagram>, Account) {
     let harness = AdapterHarness::new().await;

@@ -4,10 +4,10 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use fakes::meta::error::GraphError;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 
-use super::{options, harness, text};
+use super::{harness, options, text};
 
 #[tokio::test]
 async fn a_container_that_is_not_ready_after_all_is_published_a_little_later() {
@@ -135,8 +135,8 @@ async fn a_first_comment_follows_once_the_post_is_public() {
     assert!(matches!(refused, AttemptError::Refused { .. } | AttemptError::RetryLater { .. }), "{refused:?}");
     harness.fake.refuses("comments", GraphError::permission("instagram_business_manage_comments"));
     let refused = add().await.unwrap_err();
-    let told = "Instagram does not permit comments: connect the account again";
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(told)), "{refused:?}");
+    let actual = "Instagram does not permit comments: connect the account again";
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(actual)), "{refused:?}");
     harness.fake.refuses("comments", GraphError::unknown());
     let unknown = add().await.unwrap_err();
     assert!(matches!(unknown, AttemptError::Unknown { .. }), "{unknown:?}");

@@ -9,7 +9,7 @@ use domain::testing::an_attachment;
 use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
 
-use super::{list, options, harness, text};
+use super::{harness, list, options, text};
 
 fn file(mime_type: MimeType, size_bytes: u64, facts: Facts) -> Attachment {
     Attachment { mime_type, facts: Some(facts), ..an_attachment(size_bytes) }
@@ -23,7 +23,7 @@ fn film(seconds: u64) -> Attachment {
     file(MimeType::Mp4, 1, Facts { duration_ms: Some(seconds * 1_000), ..Facts::default() })
 }
 
-fn told(rules: &Rules, words: &str, media: &[Attachment], given: &[(&str, OptionValue)]) -> Vec<String> {
+fn violations_in(rules: &Rules, words: &str, media: &[Attachment], given: &[(&str, OptionValue)]) -> Vec<String> {
     let errors = rules.breaches(&PostText::parse(words).unwrap(), media, &options(given));
     errors.into_iter().map(|it| it.message).collect()
 }
@@ -35,44 +35,50 @@ async fn validation_errors_name_the_limit() {
     let none = Vec::<String>::new();
     let (story, reel, post) = (("kind", text("story")), ("kind", text("reel")), ("kind", text("post")));
 
-    assert_eq!(told(rules, "a", &[], &[]), ["Instagram needs at least 1 image or video; this has 0"]);
-    assert_eq!(told(rules, &"x".repeat(2_200), &[image(1, 1)], &[]), none);
+    assert_eq!(violations_in(rules, "a", &[], &[]), ["Instagram needs at least 1 image or video; this has 0"]);
+    assert_eq!(violations_in(rules, &"x".repeat(2_200), &[image(1, 1)], &[]), none);
     assert_eq!(
-        told(rules, &"x".repeat(2_201), &[image(1, 1)], from_ref(&post)),
+        violations_in(rules, &"x".repeat(2_201), &[image(1, 1)], from_ref(&post)),
         ["Instagram, if kind is post, accepts at most 2200 UTF-16 units; this has 2201"]
     );
-    assert_eq!(told(rules, &"x".repeat(2_201), &[image(1, 1)], from_ref(&story)), none, "it is not shown");
-    assert_eq!(told(rules, &"#a ".repeat(31), &[image(1, 1)], &[]).len(), 1);
-    assert_eq!(told(rules, &"@a ".repeat(21), &[image(1, 1)], &[]).len(), 1);
+    assert_eq!(violations_in(rules, &"x".repeat(2_201), &[image(1, 1)], from_ref(&story)), none, "it is not shown");
+    assert_eq!(violations_in(rules, &"#a ".repeat(31), &[image(1, 1)], &[]).len(), 1);
+    assert_eq!(violations_in(rules, &"@a ".repeat(21), &[image(1, 1)], &[]).len(), 1);
     let mixed: Vec<_> = (0..5).flat_map(|_| [image(1, 1), film(9)]).collect();
-    assert_eq!(told(rules, "a", &mixed, &[]), none);
-    assert_eq!(told(rules, "a", &[mixed, vec![film(9)]].concat(), &[]).len(), 1);
+    assert_eq!(violations_in(rules, "a", &mixed, &[]), none);
+    assert_eq!(violations_in(rules, "a", &[mixed, vec![film(9)]].concat(), &[]).len(), 1);
     assert_eq!(
-        told(rules, "a", &[an_attachment(1), Attachment { mime_type: MimeType::Gif, ..an_attachment(2) }], &[]).len(),
+        violations_in(
+            rules,
+            "a",
+            &[an_attachment(1), Attachment { mime_type: MimeType::Gif, ..an_attachment(2) }],
+            &[]
+        )
+        .len(),
         1
     );
 
-    assert_eq!(told(rules, "a", &[image(4, 5), image(191, 100)], &[]), none);
+    assert_eq!(violations_in(rules, "a", &[image(4, 5), image(191, 100)], &[]), none);
     assert_eq!(
-        told(rules, "a", &[image(1080, 1920)], &[]),
+        violations_in(rules, "a", &[image(1080, 1920)], &[]),
         [
             "Instagram, if kind is left out, accepts images from 4:5 to 1.91:1 (width to height); file 1 has 1080 × 1920 \
           pixels; crop it, or set the option fit to borders to add white borders"
         ]
     );
     for given in [("fit", text("borders")), story.clone()] {
-        assert_eq!(told(rules, "a", &[image(1080, 1920)], &[given]), none);
+        assert_eq!(violations_in(rules, "a", &[image(1080, 1920)], &[given]), none);
     }
 
-    assert_eq!(told(rules, "a", &[film(2)], &[]).len(), 1);
-    assert_eq!(told(rules, "a", &[film(900)], from_ref(&reel)), none);
-    assert_eq!(told(rules, "a", &[film(901)], from_ref(&reel)).len(), 1);
-    assert_eq!(told(rules, "a", &[film(61)], from_ref(&story)).len(), 1);
+    assert_eq!(violations_in(rules, "a", &[film(2)], &[]).len(), 1);
+    assert_eq!(violations_in(rules, "a", &[film(900)], from_ref(&reel)), none);
+    assert_eq!(violations_in(rules, "a", &[film(901)], from_ref(&reel)).len(), 1);
+    assert_eq!(violations_in(rules, "a", &[film(61)], from_ref(&story)).len(), 1);
     let large = |mb: u64| file(MimeType::Mp4, mb * 1_000_000, Facts::default());
-    assert_eq!(told(rules, "a", &[large(300)], &[]), none);
-    assert_eq!(told(rules, "a", &[large(301)], &[]).len(), 1);
-    assert_eq!(told(rules, "a", &[large(101)], from_ref(&story)).len(), 1);
-    let of = |facts: Facts| told(rules, "a", &[file(MimeType::Mp4, 1, facts)], &[]).len();
+    assert_eq!(violations_in(rules, "a", &[large(300)], &[]), none);
+    assert_eq!(violations_in(rules, "a", &[large(301)], &[]).len(), 1);
+    assert_eq!(violations_in(rules, "a", &[large(101)], from_ref(&story)).len(), 1);
+    let of = |facts: Facts| violations_in(rules, "a", &[file(MimeType::Mp4, 1, facts)], &[]).len();
     assert_eq!(of(Facts { codec: Some(VideoCodec::Av1), ..Facts::default() }), 1);
     assert_eq!(of(Facts { milli_frames_per_second: Some(120_000), ..Facts::default() }), 1);
     assert_eq!(of(Facts { milli_frames_per_second: Some(15_000), ..Facts::default() }), 1);
@@ -81,39 +87,40 @@ async fn validation_errors_name_the_limit() {
     assert_eq!(of(Facts { pixels: Pixels::new(2_160, 3_840), ..Facts::default() }), 1);
 
     let described = |count| Attachment { alt_text: AltText::parse(&"x".repeat(count)).ok(), ..image(1, 1) };
-    assert_eq!(told(rules, "a", &[described(1_000)], &[]), none);
-    assert_eq!(told(rules, "a", &[described(1_001)], &[]).len(), 1);
+    assert_eq!(violations_in(rules, "a", &[described(1_000)], &[]), none);
+    assert_eq!(violations_in(rules, "a", &[described(1_001)], &[]).len(), 1);
 }
 
 #[tokio::test]
 async fn mismatched_kinds_and_options_are_validation_errors() {
     let (_, account) = harness().await;
-    let told = |media: &[Attachment], given: &[(&str, OptionValue)]| told(&account.rules, "a", media, given);
+    let violations =
+        |media: &[Attachment], given: &[(&str, OptionValue)]| violations_in(&account.rules, "a", media, given);
     let (story, reel) = (("kind", text("story")), ("kind", text("reel")));
     assert_eq!(
-        told(&[image(1, 1)], from_ref(&reel)),
+        violations(&[image(1, 1)], from_ref(&reel)),
         ["Instagram, if kind is reel, needs at least 1 video; this has 0"]
     );
-    assert_eq!(told(&[film(9), film(9)], &[reel]).len(), 1);
-    assert_eq!(told(&[film(9), image(1, 1)], from_ref(&story)).len(), 1);
+    assert_eq!(violations(&[film(9), film(9)], &[reel]).len(), 1);
+    assert_eq!(violations(&[film(9), image(1, 1)], from_ref(&story)).len(), 1);
     for (name, value) in [
         ("collaborators", list(&["a"])),
         ("first_comment", text("a")),
         ("fit", text("borders")),
         ("location", text("1")),
     ] {
-        let said = told(&[image(1, 1)], &[story.clone(), (name, value)]);
+        let said = violations(&[image(1, 1)], &[story.clone(), (name, value)]);
         let expected = format!("Instagram, if kind is story, does not accept the option {name} here; leave it out");
         assert_eq!(said, [expected]);
     }
-    assert_eq!(told(&[film(9)], &[story.clone(), ("cover_ms", OptionValue::Number(1))]).len(), 1);
+    assert_eq!(violations(&[film(9)], &[story.clone(), ("cover_ms", OptionValue::Number(1))]).len(), 1);
     let cover = [("cover_ms", OptionValue::Number(1))];
-    assert_eq!(told(&[film(9)], &cover), Vec::<String>::new());
+    assert_eq!(violations(&[film(9)], &cover), Vec::<String>::new());
     assert_eq!(
-        told(&[image(1, 1)], &cover),
+        violations(&[image(1, 1)], &cover),
         ["Instagram accepts the option cover_ms only if a video is the only file; leave the option out"]
     );
-    assert_eq!(told(&[film(9), image(1, 1)], &[("share_to_feed", OptionValue::Flag(true))]).len(), 1);
+    assert_eq!(violations(&[film(9), image(1, 1)], &[("share_to_feed", OptionValue::Flag(true))]).len(), 1);
 }
 
 #[test]

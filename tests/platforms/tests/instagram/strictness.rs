@@ -2,13 +2,18 @@
 
 use fakes::instagram::{ID, Instagram};
 use platforms::Account;
-use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::FakePlatform;
 use secrecy::ExposeSecret;
 
 use super::harness;
 
-async fn post_status(harness: &AdapterHarness<Instagram>, account: &Account, path: &str, fields: &[(&str, &str)]) -> u16 {
+async fn post_status(
+    harness: &AdapterHarness<Instagram>,
+    account: &Account,
+    path: &str,
+    fields: &[(&str, &str)],
+) -> u16 {
     let client = reqwest::Client::new();
     let request = client.post(format!("{}/v26.0/{path}", harness.fake.base_url()));
     let request = request.bearer_auth(account.credentials.access_token.expose_secret()).form(fields);

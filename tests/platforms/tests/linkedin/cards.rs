@@ -11,9 +11,9 @@ use domain::rules::Rules;
 use domain::text::PostText;
 use fakes::fake::wire;
 use fakes::linkedin::LinkedIn;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::sample;
-use platforms::conformance::adapter_harness::AdapterHarness;
 use serde_json::{Value, json};
 
 const PAGE: &str = "<html><head><meta property='og:title' content='Tea &amp; biscuits'>\

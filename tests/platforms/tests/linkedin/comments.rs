@@ -4,8 +4,8 @@ use domain::delivery::AttemptError;
 use domain::options::{OptionValue, Options};
 use fakes::linkedin::{Advertising, Community, LinkedIn, PAGE_URN, Products, SelfServe};
 use platforms::Followed;
-use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::FakePlatform;
 use serde_json::json;
 
 use super::stage_with;

@@ -6,8 +6,8 @@ use fakes::fake::wire::browser;
 use fakes::linkedin::{
     Advertising, Community, CommunityWithOpenId, LinkedIn, MEMBER_URN, PAGE_URN, Products, Replaying, SECOND_PAGE_URN,
 };
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
 use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
+use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -90,7 +90,7 @@ async fn page_without_roles_gets_an_error() {
     // The token serves the member and other pages as well, and is not lost.
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
     harness.fake.refuses("/rest/organizations", 403, denied);
-    let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
+    let about = harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
     assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
 }
 
@@ -160,7 +160,8 @@ async fn an_app_for_pages_has_no_other_product_and_its_member_is_read_without_op
     assert_eq!(member.profile.username.as_deref(), Some("ada-keeper"));
     assert_eq!(member.profile.display_name.as_deref(), Some("Ada Keeper"));
     assert_eq!(member.profile.profile_url.as_deref(), Some("https://www.linkedin.com/in/ada-keeper"));
-    let about = harness.connector().about(&member.profile, &member.credentials, harness.clock.now()).await.unwrap();
+    let about =
+        harness.connector().account_details(&member.profile, &member.credentials, harness.clock.now()).await.unwrap();
     assert_eq!(about.unwrap().profile, member.profile);
 }
 
@@ -217,10 +218,11 @@ async fn a_page_of_an_intermediary_does_not_end_a_connection() {
     let (harness, account) = harness().await;
     for status in [400, 401, 403, 404, 408, 413] {
         harness.fake.refuses("/v2/userinfo", status, json!(PAGE_OF_A_PROXY));
-        let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
+        let about =
+            harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
     }
     harness.fake.revoke();
-    let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
+    let about = harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
     assert!(matches!(about, Err(AttemptError::Unauthorized { .. })), "{about:?}");
 }

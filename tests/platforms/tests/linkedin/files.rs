@@ -6,9 +6,9 @@ use domain::media::{AltText, MimeType};
 use fakes::fake::request_log::RecordedRequest;
 use fakes::linkedin::LinkedIn;
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
-use platforms::conformance::samples::sample;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::samples::sample;
 use serde_json::json;
 
 use super::{PAGE_OF_A_PROXY, harness};
@@ -23,8 +23,8 @@ async fn pictures_go_up_one_by_one_with_their_words() {
     harness.deliver(&mut post).await.unwrap();
 
     let public = harness.fake.public_posts().pop().unwrap();
-    let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
-    assert_eq!(told, [(MimeType::Png, None), (MimeType::Gif, None), (MimeType::Png, Some("a lamp"))]);
+    let actual: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
+    assert_eq!(actual, [(MimeType::Png, None), (MimeType::Gif, None), (MimeType::Png, Some("a lamp"))]);
     assert_eq!(harness.fake.call_count(Call::Upload), 3);
 }
 
@@ -240,7 +240,8 @@ async fn a_page_of_an_intermediary_does_not_end_an_upload() {
         ("/dms-uploads", MimeType::Mp4),
     ] {
         for status in [400, 401, 403, 404, 408, 413] {
-            let mut post = harness.post(&account, &format!("{path} {mime_type:?} {status}"), vec![sample(mime_type, 1)]);
+            let mut post =
+                harness.post(&account, &format!("{path} {mime_type:?} {status}"), vec![sample(mime_type, 1)]);
             let met = || harness.fake.request_log.all().iter().filter(|it| it.status == Some(status)).count();
             let before = met();
             harness.fake.refuses(path, status, json!(PAGE_OF_A_PROXY));

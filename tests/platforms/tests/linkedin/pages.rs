@@ -5,7 +5,7 @@ use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use fakes::linkedin::{Community, PAGE_URN};
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::json;
 

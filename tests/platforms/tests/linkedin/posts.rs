@@ -6,7 +6,7 @@ use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use platforms::Account;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 

@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use fakes::linkedin::{LinkedIn, Replaying};
 use platforms::Account;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
-use platforms::conformance::adapter_harness::{Post, AdapterHarness};
+use platforms::conformance::adapter_harness::{AdapterHarness, Post};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
 use super::stage_with;
 
@@ -44,9 +44,9 @@ async fn repeated_post_shows_whether_the_first_arrived() {
         }
         assert_eq!(harness.fake.call_count(Call::Publish), 1);
         harness.clock.skip_to(since + SETTLES);
-        let answer = harness.resolve(&post, since).await;
+        let response = harness.resolve(&post, since).await;
 
-        let Resolution::Found(found) = answer else { panic!("{fault:?}: {answer:?}") };
+        let Resolution::Found(found) = response else { panic!("{fault:?}: {response:?}") };
         let public = harness.fake.public_posts();
         assert_eq!((public.len(), &public[0].id), (1, &found.platform_post_id), "{fault:?}");
         assert_eq!(harness.fake.call_count(Call::Publish), calls);
@@ -87,13 +87,13 @@ async fn post_is_sent_again_only_within_a_minute_after_its_call_has_ended() {
         let since = harness.clock.now();
         harness.clock.skip_to(since + SETTLES + TimeDelta::seconds(seconds));
 
-        let answer = harness.resolve(&post, since).await;
+        let response = harness.resolve(&post, since).await;
 
         assert_eq!(harness.fake.call_count(Call::Publish), 1 + usize::from(is_sent_again), "after {seconds} s");
-        match answer {
+        match response {
             Resolution::Found(_) if is_sent_again => {}
             Resolution::Undeterminable { .. } if !is_sent_again => {}
-            answer => panic!("after {seconds} s: {answer:?}"),
+            response => panic!("after {seconds} s: {response:?}"),
         }
     }
 }
@@ -107,8 +107,8 @@ async fn duplicate_of_another_post_is_not_it() {
     let since = harness.clock.now();
     harness.clock.advance(SETTLES);
 
-    let answer = harness.resolve(&post, since).await;
+    let response = harness.resolve(&post, since).await;
 
-    assert!(matches!(&answer, Resolution::Refused { reason } if reason.contains("twice")), "{answer:?}");
+    assert!(matches!(&response, Resolution::Refused { reason } if reason.contains("twice")), "{response:?}");
     assert_eq!(harness.fake.public_posts().len(), 1);
 }

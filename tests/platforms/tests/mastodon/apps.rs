@@ -2,9 +2,9 @@
 //! removed.
 
 use chrono::TimeDelta;
-use fakes::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
+use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError, RefreshError};
 use url::Url;
 
@@ -16,13 +16,13 @@ fn client_id(step: &AuthorizeStep) -> String {
     url.query_pairs().find(|(name, _)| name == "client_id").unwrap().1.into_owned()
 }
 
-async fn departure<K: Known>(harness: &AdapterHarness<Server<K>>) -> AuthorizeStep {
+async fn departure<K: FlavorType>(harness: &AdapterHarness<Server<K>>) -> AuthorizeStep {
     harness.authorize(&harness.fake.form_values()).await.unwrap().0
 }
 
 #[tokio::test]
 async fn an_app_is_registered_once_per_server() {
-    async fn registers_once<K: Known>() {
+    async fn registers_once<K: FlavorType>() {
         let harness = AdapterHarness::<Server<K>>::new().await;
         let first = client_id(&departure(&harness).await);
         assert_eq!(client_id(&departure(&harness).await), first);
@@ -39,8 +39,8 @@ async fn an_app_is_registered_once_per_server() {
 
 #[tokio::test]
 async fn removed_app_is_registered_again_before_the_redirect() {
-    async fn is_registered_again<K: Known>() {
-        let (harness, _) = adapter_harness::<K>().await;
+    async fn is_registered_again<K: FlavorType>() {
+        let (harness, _) = harness::<K>().await;
         let before = client_id(&departure(&harness).await);
 
         harness.fake.forget_apps();
@@ -56,7 +56,7 @@ async fn removed_app_is_registered_again_before_the_redirect() {
 
 #[tokio::test]
 async fn refresh_by_unknown_app_ends_the_grant() {
-    let (harness, _) = adapter_harness::<Pleroma>().await;
+    let (harness, _) = harness::<Pleroma>().await;
 
     harness.fake.forget_apps();
 
@@ -82,8 +82,8 @@ async fn registration_limit_error_says_what_to_do() {
 
 #[tokio::test]
 async fn failed_registration_leaves_no_secret() {
-    async fn left<K: Known>() -> usize {
-        let (harness, _) = adapter_harness::<K>().await;
+    async fn left<K: FlavorType>() -> usize {
+        let (harness, _) = harness::<K>().await;
         for _ in 0..3 {
             departure(&harness).await;
         }
@@ -96,7 +96,7 @@ async fn failed_registration_leaves_no_secret() {
 
 #[tokio::test]
 async fn server_that_accepts_any_code_is_probed_once() {
-    let (harness, _) = adapter_harness::<Snac>().await;
+    let (harness, _) = harness::<Snac>().await;
     let asked = client_id(&departure(&harness).await);
     let (departure_of_one, departure_of_other) = (departure(&harness).await, departure(&harness).await);
 
@@ -106,7 +106,7 @@ async fn server_that_accepts_any_code_is_probed_once() {
 
 #[tokio::test]
 async fn removed_app_is_detected_by_page_or_token_endpoint() {
-    let (harness, _) = adapter_harness::<Snac>().await;
+    let (harness, _) = harness::<Snac>().await;
     let before = client_id(&departure(&harness).await);
     let account = harness.connect().await;
     harness.connector().revoke(&account.credentials, harness.clock.now()).await.unwrap();

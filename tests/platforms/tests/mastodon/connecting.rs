@@ -4,17 +4,17 @@ use domain::media::AltText;
 use domain::options::Options;
 use domain::rules::{Counting, Rule};
 use domain::text::PostText;
-use fakes::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
+use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError, FieldValues};
 
-use super::{picture, harness};
+use super::{harness, picture};
 
 #[tokio::test]
 async fn each_kind_of_server_says_what_it_accepts() {
-    async fn title<K: Known>() -> (String, Vec<Rule>) {
-        let rules = adapter_harness::<K>().await.1.rules;
+    async fn title<K: FlavorType>() -> (String, Vec<Rule>) {
+        let rules = harness::<K>().await.1.rules;
         (rules.title, rules.rules)
     }
 
@@ -40,8 +40,8 @@ async fn each_kind_of_server_says_what_it_accepts() {
 
 #[tokio::test]
 async fn the_longest_description_of_a_server_is_taken_by_it() {
-    async fn is_taken<K: Known>(longest: usize) {
-        let (harness, account) = adapter_harness::<K>().await;
+    async fn is_taken<K: FlavorType>(longest: usize) {
+        let (harness, account) = harness::<K>().await;
         let text = PostText::parse("Look").unwrap();
         for (characters, fits) in [(longest, true), (longest + 1, false)] {
             let Ok(words) = AltText::parse(&"é".repeat(characters)) else { continue };
@@ -64,7 +64,7 @@ async fn the_longest_description_of_a_server_is_taken_by_it() {
 
 #[tokio::test]
 async fn an_account_is_named_by_its_server() {
-    let (harness, account) = adapter_harness::<Stock>().await;
+    let (harness, account) = harness::<Stock>().await;
     let host = harness.fake.base_url().trim_start_matches("http://");
 
     assert!(account.profile.account_id.starts_with(&format!("{host}/")), "{}", account.profile.account_id);
@@ -74,7 +74,7 @@ async fn an_account_is_named_by_its_server() {
 
 #[tokio::test]
 async fn missing_scopes_default_to_the_requested_ones() {
-    let (_, account) = adapter_harness::<Snac>().await;
+    let (_, account) = harness::<Snac>().await;
     assert_eq!(account.scopes, ["read:accounts", "read:statuses", "write:statuses", "write:media"]);
     assert_eq!(account.rules.title, "snac");
 }
@@ -83,8 +83,8 @@ async fn missing_scopes_default_to_the_requested_ones() {
 async fn invalid_server_is_asked_for_again() {
     let harness = AdapterHarness::<Server<Stock>>::new().await;
     for typed in ["", "two words", "http://10.0.0.1", "http://127.0.0.1:9", "127.0.0.1", "no-such-host.invalid"] {
-        let answers = FieldValues::from([("server".to_owned(), typed.into())]);
-        let Err(ConnectError::Field { name, message }) = harness.authorize(&answers).await else { panic!("{typed}") };
+        let values = FieldValues::from([("server".to_owned(), typed.into())]);
+        let Err(ConnectError::Field { name, message }) = harness.authorize(&values).await else { panic!("{typed}") };
         assert_eq!(name, "server");
         assert!(message.contains("name"), "{message}");
     }
@@ -152,7 +152,7 @@ async fn each_server_has_its_own_redirect_uri() {
 
 #[tokio::test]
 async fn tokens_that_end_are_renewed_and_others_are_not() {
-    let (of_mastodon, of_pleroma) = (adapter_harness::<Stock>().await.0, adapter_harness::<Pleroma>().await.0);
+    let (of_mastodon, of_pleroma) = (harness::<Stock>().await.0, harness::<Pleroma>().await.0);
     assert!(!of_mastodon.can_refresh());
     assert!(of_pleroma.can_refresh());
 

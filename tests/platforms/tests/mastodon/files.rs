@@ -5,13 +5,13 @@ use domain::delivery::AttemptError;
 use domain::media::{AltText, Facts, MimeType, Pixels};
 use domain::options::Options;
 use domain::text::PostText;
-use fakes::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Server, Stock};
+use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pixelfed, Server, Stock};
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
-use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::samples::{Sample, sample};
 
-use super::{picture, harness};
+use super::{harness, picture};
 
 fn video() -> Vec<Sample> {
     vec![sample(MimeType::Mp4, 1)]
@@ -19,7 +19,7 @@ fn video() -> Vec<Sample> {
 
 #[tokio::test]
 async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_shows_them() {
-    let (harness, account) = adapter_harness::<GoToSocial>().await;
+    let (harness, account) = harness::<GoToSocial>().await;
     let post = harness.due(&account, "Look", picture()).await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 2);
 
@@ -37,7 +37,7 @@ async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_show
 
 #[tokio::test]
 async fn a_video_is_waited_for_in_steps() {
-    let (harness, account) = adapter_harness::<Stock>().await;
+    let (harness, account) = harness::<Stock>().await;
     harness.fake.polls_until_ready(7);
     let mut post = harness.post(&account, "Look", video());
     let mut waits = Vec::new();
@@ -63,7 +63,7 @@ async fn a_video_is_waited_for_in_steps() {
 
 #[tokio::test]
 async fn a_file_that_waited_too_long_is_uploaded_again() {
-    let (harness, account) = adapter_harness::<Stock>().await;
+    let (harness, account) = harness::<Stock>().await;
     let mut post = harness.due(&account, "Look", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Png, 2)]).await;
     harness.clock.advance(TimeDelta::hours(25));
 
@@ -79,7 +79,7 @@ async fn a_file_that_waited_too_long_is_uploaded_again() {
 
 #[tokio::test]
 async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
-    let (harness, account) = adapter_harness::<Stock>().await;
+    let (harness, account) = harness::<Stock>().await;
     let mut post = harness.post(&account, "Look", video());
     let mut prepare = async || match harness.prepare(&post).await {
         Ok(Step::Again { progress, .. }) => {
@@ -104,7 +104,7 @@ async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
 
 #[tokio::test]
 async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
-    let (harness, account) = adapter_harness::<Stock>().await;
+    let (harness, account) = harness::<Stock>().await;
     for fault in
         [InjectedFault::CutBefore, InjectedFault::LoseResponse, InjectedFault::ServerError, InjectedFault::Unavailable]
     {
@@ -128,8 +128,8 @@ async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
 
 #[tokio::test]
 async fn a_picture_with_too_many_pixels_is_known_before_the_server_refuses_it() {
-    async fn is_taken<K: Known>(width: u32, height: u32) -> bool {
-        let (harness, account) = adapter_harness::<K>().await;
+    async fn is_taken<K: FlavorType>(width: u32, height: u32) -> bool {
+        let (harness, account) = harness::<K>().await;
         let mut file = sample(MimeType::Png, 1);
         // The sides of a PNG stand behind its signature and the name of the first chunk.
         file.bytes.splice(16..24, [width.to_be_bytes(), height.to_be_bytes()].concat());
@@ -150,7 +150,7 @@ async fn a_picture_with_too_many_pixels_is_known_before_the_server_refuses_it() 
 
 #[tokio::test]
 async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
-    let (harness, account) = adapter_harness::<GoToSocial>().await;
+    let (harness, account) = harness::<GoToSocial>().await;
     let post = harness.due(&account, "Look", picture()).await;
     let published = harness.publish(&post).await.unwrap();
 
@@ -163,7 +163,7 @@ async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
 
 #[tokio::test]
 async fn a_refusal_of_a_post_with_good_files_is_final() {
-    let (harness, account) = adapter_harness::<Stock>().await;
+    let (harness, account) = harness::<Stock>().await;
     let post = harness.due(&account, &"x".repeat(501), picture()).await;
 
     let Err(AttemptError::Refused { reason }) = harness.publish(&post).await else { panic!() };
@@ -172,7 +172,7 @@ async fn a_refusal_of_a_post_with_good_files_is_final() {
 
 #[tokio::test]
 async fn a_video_that_could_not_be_processed_is_uploaded_once_more() {
-    let (harness, account) = adapter_harness::<Stock>().await;
+    let (harness, account) = harness::<Stock>().await;
     harness.fake.inject_fault(Call::Process, InjectedFault::Refused, 1);
     let mut post = harness.post(&account, "the second time", video());
     harness.deliver(&mut post).await.unwrap();

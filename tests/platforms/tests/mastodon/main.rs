@@ -10,12 +10,12 @@ mod options;
 mod recognition;
 
 use domain::media::MimeType;
-use fakes::mastodon::{Known, Server};
+use fakes::mastodon::{FlavorType, Server};
 use platforms::Account;
-use platforms::conformance::samples::{Sample, sample};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::samples::{Sample, sample};
 
-async fn harness<K: Known>() -> (AdapterHarness<Server<K>>, Account) {
+async fn harness<K: FlavorType>() -> (AdapterHarness<Server<K>>, Account) {
     let harness = AdapterHarness::new().await;
     let account = harness.connect().await;
     (harness, account)

@@ -5,10 +5,10 @@ use domain::delivery::{AttemptError, Resolution};
 use domain::options::{OptionValue, Options};
 use domain::testing::an_attachment;
 use domain::text::PostText;
-use fakes::mastodon::{GoToSocial, Known, Pixelfed, Snac, Stock};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use fakes::mastodon::{FlavorType, GoToSocial, Pixelfed, Snac, Stock};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
-use super::{picture, harness};
+use super::{harness, picture};
 
 fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
     given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
@@ -16,7 +16,7 @@ fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
 
 #[tokio::test]
 async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
-    let (harness, account) = adapter_harness::<Stock>().await;
+    let (harness, account) = harness::<Stock>().await;
     harness.fake.set_default_visibility("private");
     let mut plain = harness.post(&account, "as the account has it", Vec::new());
     harness.deliver(&mut plain).await.unwrap();
@@ -38,7 +38,7 @@ async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
 
 #[tokio::test]
 async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
-    let (harness, account) = adapter_harness::<Snac>().await;
+    let (harness, account) = harness::<Snac>().await;
     for (visibility, is_told) in [(None, true), (Some("public"), true), (Some("private"), false)] {
         let mut post = harness.due(&account, &format!("to {visibility:?}"), Vec::new()).await;
         if let Some(visibility) = visibility {
@@ -50,10 +50,10 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
         assert!(matches!(lost, Err(AttemptError::Unknown { .. })), "{lost:?}");
 
         harness.clock.advance(TimeDelta::minutes(3));
-        let answer = harness.resolve(&post, since).await;
-        match answer {
-            Resolution::Candidate(_) | Resolution::Found(_) => assert!(is_told, "{answer:?}"),
-            Resolution::Undeterminable { .. } => assert!(!is_told, "{answer:?}"),
+        let response = harness.resolve(&post, since).await;
+        match response {
+            Resolution::Candidate(_) | Resolution::Found(_) => assert!(is_told, "{response:?}"),
+            Resolution::Undeterminable { .. } => assert!(!is_told, "{response:?}"),
             other => panic!("{visibility:?}: {other:?}"),
         }
     }
@@ -62,7 +62,7 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
 #[tokio::test]
 async fn unknown_software_is_sent_the_accounts_own_visibility() {
     for own in ["public", "unlisted", "private"] {
-        let (harness, account) = adapter_harness::<Snac>().await;
+        let (harness, account) = harness::<Snac>().await;
         harness.fake.set_default_visibility(own);
         let mut plain = harness.post(&account, "as the account has it", Vec::new());
         harness.deliver(&mut plain).await.unwrap();
@@ -74,14 +74,14 @@ async fn unknown_software_is_sent_the_accounts_own_visibility() {
         let since = harness.clock.now();
         harness.publish(&lost).await.unwrap_err();
         harness.clock.advance(TimeDelta::minutes(3));
-        let answer = harness.resolve(&lost, since).await;
-        assert_eq!(matches!(answer, Resolution::Undeterminable { .. }), own != "public", "{own}: {answer:?}");
+        let response = harness.resolve(&lost, since).await;
+        assert_eq!(matches!(response, Resolution::Undeterminable { .. }), own != "public", "{own}: {response:?}");
     }
 }
 
 #[tokio::test]
 async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
-    let (harness, account) = adapter_harness::<Snac>().await;
+    let (harness, account) = harness::<Snac>().await;
     harness.fake.hides_visibility();
     let lost = harness.due(&account, "as the server has it", Vec::new()).await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
@@ -91,21 +91,21 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
 
     // It is there. If it were not, it would not be sent again, because its visibility is unknown.
     harness.clock.advance(TimeDelta::minutes(3));
-    let answer = harness.resolve(&lost, since).await;
-    assert!(matches!(answer, Resolution::Candidate(_) | Resolution::Found(_)), "{answer:?}");
+    let response = harness.resolve(&lost, since).await;
+    assert!(matches!(response, Resolution::Candidate(_) | Resolution::Found(_)), "{response:?}");
     let lost = harness.due(&account, "never there", Vec::new()).await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
     let since = harness.clock.now();
     harness.publish(&lost).await.unwrap_err();
     harness.clock.advance(TimeDelta::minutes(3));
-    let answer = harness.resolve(&lost, since).await;
-    assert!(matches!(answer, Resolution::Undeterminable { .. }), "{answer:?}");
+    let response = harness.resolve(&lost, since).await;
+    assert!(matches!(response, Resolution::Undeterminable { .. }), "{response:?}");
 }
 
 #[tokio::test]
 async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
-    async fn is_kept<K: Known>(longest: usize, field: &str) {
-        let (harness, account) = adapter_harness::<K>().await;
+    async fn is_kept<K: FlavorType>(longest: usize, field: &str) {
+        let (harness, account) = harness::<K>().await;
         let text = PostText::parse("Look").unwrap();
         let warned = |length: usize| options([("content_warning", OptionValue::Text("é".repeat(length)))]);
         let errors = |length| account.rules.breaches(&text, &[an_attachment(1)], &warned(length));

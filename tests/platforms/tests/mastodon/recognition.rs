@@ -3,17 +3,17 @@
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
-use fakes::mastodon::{GoToSocial, Known, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
-use super::{picture, harness};
+use super::{harness, picture};
 
 /// What a public call that was cut off may take, and more.
 const SETTLED: TimeDelta = TimeDelta::seconds(100);
 
 #[tokio::test]
 async fn equal_text_from_before_the_call_is_not_it() {
-    let (harness, account) = adapter_harness::<GoToSocial>().await;
+    let (harness, account) = harness::<GoToSocial>().await;
     let before = harness.due(&account, "Good morning", Vec::new()).await;
     harness.publish(&before).await.unwrap();
     let post = harness.due(&account, "Good morning", Vec::new()).await;
@@ -27,8 +27,8 @@ async fn equal_text_from_before_the_call_is_not_it() {
 
 /// The result at this time after a call with the text "Ours" that never arrived,
 /// when another program has published this since.
-async fn look_up_after<K: Known>(time: TimeDelta, other: &str) -> (Resolution, usize) {
-    let (harness, account) = adapter_harness::<K>().await;
+async fn look_up_after<K: FlavorType>(time: TimeDelta, other: &str) -> (Resolution, usize) {
+    let (harness, account) = harness::<K>().await;
     let post = harness.due(&account, "Ours", Vec::new()).await;
     let since = harness.clock.now();
     harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
@@ -71,8 +71,8 @@ async fn text_identifies_the_post_without_idempotency_key() {
 
 /// A text post whose account cannot be listed in preparation: when it is ready,
 /// in seconds from its due second on, and what is said when its answer is lost.
-async fn publish_without_listing<K: Known>(fault: InjectedFault, tries: usize) -> (i64, Resolution) {
-    let (harness, account) = adapter_harness::<K>().await;
+async fn publish_without_listing<K: FlavorType>(fault: InjectedFault, tries: usize) -> (i64, Resolution) {
+    let (harness, account) = harness::<K>().await;
     let mut post = harness.post(&account, "Hello", Vec::new());
     harness.fake.inject_fault(Call::LookUp, fault, tries);
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
@@ -113,7 +113,7 @@ async fn failing_listing_does_not_delay_a_post() {
 
 #[tokio::test]
 async fn look_up_without_upload_progress_is_pending() {
-    let (harness, account) = adapter_harness::<Stock>().await;
+    let (harness, account) = harness::<Stock>().await;
     let mut post = harness.due(&account, "Look", picture()).await;
     let since = harness.clock.now();
     post.progress = Some("of another version".to_owned());
@@ -124,8 +124,8 @@ async fn look_up_without_upload_progress_is_pending() {
 
 #[tokio::test]
 async fn lost_response_is_found_in_the_listing_of_every_flavor() {
-    async fn is_found<K: Known>() {
-        let (harness, account) = adapter_harness::<K>().await;
+    async fn is_found<K: FlavorType>() {
+        let (harness, account) = harness::<K>().await;
         let text = "Café & <crème>\n\n@keeper@far.example https://example.com/a-long-path-that-is-cut?x=1&y=2 #Meer 👨‍👩‍👧‍👦";
         for (fault, arrives) in [(InjectedFault::LoseResponse, true), (InjectedFault::CutBefore, false)] {
             let before = harness.fake.public_posts().len();
@@ -162,8 +162,8 @@ async fn lost_response_is_found_in_the_listing_of_every_flavor() {
 
 #[tokio::test]
 async fn key_resolves_the_post_when_listing_fails() {
-    async fn asked<K: Known>(fault: InjectedFault, after: TimeDelta) -> (Resolution, usize, usize) {
-        let (harness, account) = adapter_harness::<K>().await;
+    async fn asked<K: FlavorType>(fault: InjectedFault, after: TimeDelta) -> (Resolution, usize, usize) {
+        let (harness, account) = harness::<K>().await;
         let post = harness.due(&account, "Hello", Vec::new()).await;
         let since = harness.clock.now();
         harness.fake.inject_fault(Call::Publish, fault, 1);
@@ -199,7 +199,7 @@ async fn key_resolves_the_post_when_listing_fails() {
 
 #[tokio::test]
 async fn refused_repeat_proves_that_nothing_was_published() {
-    let (harness, account) = adapter_harness::<Stock>().await;
+    let (harness, account) = harness::<Stock>().await;
     let post = harness.due(&account, "Hello", Vec::new()).await;
     let since = harness.clock.now();
     harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
@@ -214,7 +214,7 @@ async fn refused_repeat_proves_that_nothing_was_published() {
 /// What is found of a post whose answer was lost, after so many others by this
 /// service, and how many looks that took.
 async fn look_up_behind(others: usize) -> (Resolution, usize) {
-    let (harness, account) = adapter_harness::<GoToSocial>().await;
+    let (harness, account) = harness::<GoToSocial>().await;
     let post = harness.due(&account, "Ours", Vec::new()).await;
     let since = harness.clock.now();
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);

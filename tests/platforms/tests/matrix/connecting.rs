@@ -3,11 +3,11 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::testing::{a_connection, a_user};
-use http::Method;
 use fakes::fake::wire::browser;
 use fakes::matrix::{MAX_FILE_BYTES, Matrix, PASSWORD, ROOM, USER};
-use platforms::conformance::fake_platform::{Call, FakePlatform};
+use http::Method;
 use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
+use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::{Account, AuthorizeStep, Callback, ChoicesRequest, ConnectError, FieldValues, RefreshError};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -18,14 +18,14 @@ fn typed(user: &str, password: &str, homeserver: &str) -> FieldValues {
         .into()
 }
 
-async fn connect_with(harness: &AdapterHarness<Matrix>, answers: &FieldValues) -> Account {
-    let (step, _) = harness.authorize(answers).await.unwrap();
+async fn connect_with(harness: &AdapterHarness<Matrix>, values: &FieldValues) -> Account {
+    let (step, _) = harness.authorize(values).await.unwrap();
     let AuthorizeStep::Accounts(mut accounts) = step else { panic!("{step:?}") };
     accounts.remove(0)
 }
 
-async fn connect_error(harness: &AdapterHarness<Matrix>, answers: &FieldValues) -> (&'static str, String) {
-    let refusal = harness.authorize(answers).await.map(|it| it.0).unwrap_err();
+async fn connect_error(harness: &AdapterHarness<Matrix>, values: &FieldValues) -> (&'static str, String) {
+    let refusal = harness.authorize(values).await.map(|it| it.0).unwrap_err();
     let ConnectError::Field { name, message } = refusal else { panic!("{refusal:?}") };
     (name, message)
 }
@@ -277,7 +277,8 @@ async fn locked_account_delays_the_post() {
     for account in [by_password, by_token] {
         harness.store_credentials(&account.credentials);
         harness.fake.locks(true);
-        let about = harness.publisher().about(&account.profile, &account.credentials, harness.clock.now()).await;
+        let about =
+            harness.publisher().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
         if harness.can_refresh() {
             let renewed = harness.refresh().await.map(|_| ()).unwrap_err();
@@ -301,7 +302,8 @@ async fn a_page_of_an_intermediary_ends_no_grant() {
     for status in [400, 401, 403, 404, 408, 413] {
         let block = |method, path| harness.fake.intermediary().block(method, path, status, 1);
         block(Method::GET, "/profile/");
-        let about = harness.publisher().about(&account.profile, &account.credentials, harness.clock.now()).await;
+        let about =
+            harness.publisher().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
         block(Method::GET, "/joined_rooms");
         let listed = rooms(&harness, &account).await;

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::{AltText, Facts, MimeType, Pixels};
 use fakes::matrix::ROOM;
-use platforms::conformance::fake_platform::{InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::json;
 
@@ -89,9 +89,9 @@ async fn look_up_sends_missing_messages() {
             harness.clock.skip_to(since + TimeDelta::seconds(95));
         }
 
-        let answer = harness.resolve(&post, since).await;
+        let response = harness.resolve(&post, since).await;
 
-        let Resolution::Found(published) = answer else { panic!("{fault:?}: {answer:?}") };
+        let Resolution::Found(published) = response else { panic!("{fault:?}: {response:?}") };
         assert_eq!(published.platform_post_id, harness.fake.public_posts()[0].id);
         assert_eq!(harness.fake.contents().len(), 3, "{fault:?}, reconnects: {reconnects}");
     }
@@ -107,8 +107,8 @@ async fn a_post_of_which_a_part_is_refused_says_how_much_is_there() {
     let stopped = harness.publish(&post).await.unwrap_err();
     assert!(matches!(stopped, AttemptError::Unknown { may_still_run: false, .. }), "{stopped:?}");
     harness.fake.ban_user();
-    let answer = harness.resolve(&post, since).await;
+    let response = harness.resolve(&post, since).await;
 
-    let Resolution::Undeterminable { advice } = &answer else { panic!("{answer:?}") };
+    let Resolution::Undeterminable { advice } = &response else { panic!("{response:?}") };
     assert!(advice.starts_with("1 of its 3 messages are in the room") && advice.contains("banned"), "{advice}");
 }

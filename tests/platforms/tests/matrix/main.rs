@@ -7,18 +7,18 @@ mod messages;
 mod oauth;
 
 use domain::options::{OptionValue, Options};
-use fakes::matrix::questions::Asked;
+use fakes::matrix::specification::MatrixServer;
 use fakes::matrix::{Matrix, PASSWORD, ROOM, USER};
 use platforms::Account;
-use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::FakePlatform;
 
 /// What real homeservers are asked, too.
 #[tokio::test]
 async fn the_fake_answers_as_the_specification_says() {
     let harness = AdapterHarness::<Matrix>::new().await;
     let base_url = harness.fake.base_url();
-    let asked = Asked { base_url: &base_url, user: USER, password: PASSWORD, room: ROOM };
+    let asked = MatrixServer { base_url: &base_url, user: USER, password: PASSWORD, room: ROOM };
 
     assert_eq!(asked.differences().await, Vec::<String>::new());
 }

@@ -4,9 +4,9 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use domain::options::OptionValue;
-use http::Method;
 use fakes::matrix::{ELSEWHERE, ENCRYPTED, ROOM, SILENT};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use http::Method;
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
@@ -99,12 +99,15 @@ async fn message_is_found_by_a_later_connection() {
     harness.clock.advance(TimeDelta::hours(3));
 
     // Not in the first of these short pages.
-    let answer = harness.resolve(&post, since).await;
-    assert!(matches!(&answer, Resolution::Pending { reason } if reason.contains("too many messages")), "{answer:?}");
+    let response = harness.resolve(&post, since).await;
+    assert!(
+        matches!(&response, Resolution::Pending { reason } if reason.contains("too many messages")),
+        "{response:?}"
+    );
 
     harness.fake.has_pages_of(100);
-    let answer = harness.resolve(&post, since).await;
-    assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
+    let response = harness.resolve(&post, since).await;
+    assert!(matches!(response, Resolution::Found(_)), "{response:?}");
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use fakes::fake::wire::browser;
 use fakes::matrix::{Matrix, USER};
-use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform};
-use platforms::conformance::adapter_harness::{ORIGIN, AdapterHarness};
+use platforms::conformance::adapter_harness::{AdapterHarness, ORIGIN};
+use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
 use platforms::{AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -94,12 +94,13 @@ async fn an_answer_of_another_issuer_connects_nothing() {
 async fn a_user_of_another_domain_is_not_connected() {
     let harness = AdapterHarness::<Homeserver>::new().await;
     let typed = [("user", "@captain:harbour.example"), ("homeserver", &harness.fake.base_url())];
-    let answers: FieldValues = typed.map(|(name, it)| (name.to_owned(), it.into())).into();
-    let (step, callback) = harness.authorize(&answers).await.unwrap();
+    let values: FieldValues = typed.map(|(name, it)| (name.to_owned(), it.into())).into();
+    let (step, callback) = harness.authorize(&values).await.unwrap();
     let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
     let back = harness.fake.redirect_url(&url, Decision::Allow).await;
 
-    let refusal = harness.complete(&platforms::conformance::adapter_harness::callback_at(callback, &back)).await.unwrap_err();
+    let refusal =
+        harness.complete(&platforms::conformance::adapter_harness::callback_at(callback, &back)).await.unwrap_err();
 
     assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
     assert_eq!(harness.fake.grant_count(), 0, "its tokens are revoked");
@@ -147,19 +148,19 @@ async fn a_homeserver_that_does_not_register_this_service_asks_for_a_token() {
 
     let ConnectError::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.ends_with("Paste an access token."), "{message}");
-    let mut answers = harness.fake.form_values();
-    answers.insert("password".to_owned(), harness.fake.own_token().into());
-    let (step, _) = harness.authorize(&answers).await.unwrap();
+    let mut values = harness.fake.form_values();
+    values.insert("password".to_owned(), harness.fake.own_token().into());
+    let (step, _) = harness.authorize(&values).await.unwrap();
     assert!(matches!(step, AuthorizeStep::Accounts(_)), "{step:?}");
 }
 
 #[tokio::test]
 async fn a_password_is_not_taken_where_the_page_does() {
     let harness = AdapterHarness::<Homeserver>::new().await;
-    let mut answers = harness.fake.form_values();
-    answers.insert("password".to_owned(), "a password".into());
+    let mut values = harness.fake.form_values();
+    values.insert("password".to_owned(), "a password".into());
 
-    let refusal = harness.authorize(&answers).await.map(|it| it.0).unwrap_err();
+    let refusal = harness.authorize(&values).await.map(|it| it.0).unwrap_err();
 
     let ConnectError::Field { name: "password", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.contains("Leave this field empty"), "{message}");

@@ -3,9 +3,9 @@
 
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::samples::sample;
-use platforms::conformance::adapter_harness::AdapterHarness;
 
 /// `block` makes an intermediary answer the next call for the quota with a page of this status.
 pub(crate) async fn page_delays_the_post<N: FakePlatform>(block: impl Fn(&N, u16)) {

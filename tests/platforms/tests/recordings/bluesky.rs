@@ -1,10 +1,10 @@
 use fakes::bluesky::Bluesky;
 use fakes::fake::wire::browser;
-use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::FakePlatform;
 use secrecy::ExposeSecret;
 
-use crate::{Known, exchanges_with, hold};
+use crate::{KnownDifferences, exchanges_with, hold};
 
 const VIDEO: &str = "POST /xrpc/app.bsky.video.uploadVideo";
 
@@ -12,7 +12,7 @@ const OLDER: &str = "in the lexicon; the recording is older";
 const INACTIVE: &str = "only of accounts that are not active, as the recorded one";
 const CONFLICT: &str = "a conflict names the job of the same file";
 
-const KNOWN: Known = Known {
+const KNOWN: KnownDifferences = KnownDifferences {
     differences: &[
         ("GET /xrpc/app.bsky.actor.getProfile", "/avatar: missing", "the account of the fake has no picture"),
         ("GET /xrpc/app.bsky.video.getUploadLimits", "/message: missing", "only of accounts that may not upload"),

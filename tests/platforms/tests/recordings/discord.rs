@@ -1,14 +1,14 @@
 use domain::options::OptionValue;
-use http::header::{AUTHORIZATION, USER_AGENT};
 use fakes::discord::Discord;
 use fakes::discord::bot::{DiscordBot, FORUM};
 use fakes::fake::wire::browser;
-use platforms::conformance::fake_platform::FakePlatform;
+use http::header::{AUTHORIZATION, USER_AGENT};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::FakePlatform;
 
-use crate::{Known, exchanges_with, hold};
+use crate::{KnownDifferences, exchanges_with, hold};
 
-const KNOWN: Known = Known {
+const KNOWN: KnownDifferences = KnownDifferences {
     differences: &[
         ("GET /channels/{id}/messages", "/*/author/bot: unexpected", "of bots; the example is of a person"),
         ("GET /webhooks/{id}/{token}", "/url: unexpected", "of webhooks that an app has made"),

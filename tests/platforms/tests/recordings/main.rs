@@ -16,15 +16,15 @@ use domain::connection::Connection;
 use domain::testing::{a_connection, a_user};
 use fakes::fake::exchanges::{self, Exchange};
 use platforms::ChoicesRequest;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::checks::{connecting, credentials, publishing, recognition, troubles};
 use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::shape::{DifferenceKind, Shape, differences};
-use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::recordings::{Recording, fields_read};
 use serde_json::Value;
 
 /// What is known to differ.
-struct Known {
+struct KnownDifferences {
     /// Requests and what differs in their answers, each with the reason.
     differences: &'static [(&'static str, &'static str, &'static str)],
     /// Recordings that no exchange meets, each with the reason.
@@ -110,7 +110,7 @@ struct NamedRecording<'a> {
 }
 
 /// Compares what a fake answered with the recordings of its platform.
-fn hold(platform: &str, exchanges: &[Exchange], known: &Known) {
+fn hold(platform: &str, exchanges: &[Exchange], known: &KnownDifferences) {
     let recordings = Recording::all(platform);
     let recordings: Vec<_> = recordings
         .iter()

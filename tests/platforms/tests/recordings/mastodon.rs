@@ -1,15 +1,15 @@
 use domain::media::MimeType;
 use fakes::fake::wire::browser;
 use fakes::mastodon::Server;
-use platforms::conformance::samples::sample;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::samples::sample;
 use secrecy::ExposeSecret;
 
-use crate::{Known, exchanges_with, hold};
+use crate::{KnownDifferences, exchanges_with, hold};
 
 const CUT: &str = "documented, and cut from the recording";
 
-const KNOWN: Known = Known {
+const KNOWN: KnownDifferences = KnownDifferences {
     differences: &[
         ("GET /api/v1/instance/", "/rules: unexpected", CUT),
         ("GET /api/v1/instance/", "/short_description: unexpected", CUT),

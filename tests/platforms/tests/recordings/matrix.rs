@@ -1,10 +1,10 @@
 use fakes::matrix::Matrix;
-use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::FakePlatform;
 
-use crate::{Known, exchanges_with, hold};
+use crate::{KnownDifferences, exchanges_with, hold};
 
-const KNOWN: Known = Known {
+const KNOWN: KnownDifferences = KnownDifferences {
     differences: &[
         ("GET /_matrix/client/v3/account/whoami", "/is_guest: unexpected", "optional, since v1.2"),
         ("GET /_matrix/client/v3/login", "/flows/*/identity_providers: unexpected", "of the flow `m.login.sso`"),

@@ -2,15 +2,15 @@ use chrono::TimeDelta;
 use domain::media::{AltText, MimeType};
 use fakes::fake::wire::browser;
 use fakes::slack::Slack;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::samples::sample;
-use platforms::conformance::adapter_harness::AdapterHarness;
 
-use crate::{Known, exchanges_with, hold};
+use crate::{KnownDifferences, exchanges_with, hold};
 
 const ECHO: &str = "the suite lets refusals repeat the request in this field";
 
-const KNOWN: Known = Known {
+const KNOWN: KnownDifferences = KnownDifferences {
     differences: &[
         (
             "GET /api/conversations.history",

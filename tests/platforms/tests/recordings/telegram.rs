@@ -1,10 +1,10 @@
 use fakes::telegram::{GROUP, Telegram};
-use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::FakePlatform;
 
-use crate::{Known, exchanges_with, hold};
+use crate::{KnownDifferences, exchanges_with, hold};
 
-const KNOWN: Known = Known {
+const KNOWN: KnownDifferences = KnownDifferences {
     differences: &[
         ("POST /bot{token}/getChat", "/result/username: unexpected", "of public chats; the recorded one is private"),
         (

@@ -1,8 +1,8 @@
 use fakes::wordpress::Wordpress;
 
-use crate::{Known, exchanges_with, hold};
+use crate::{KnownDifferences, exchanges_with, hold};
 
-const KNOWN: Known = Known { differences: &[], unmet: &[] };
+const KNOWN: KnownDifferences = KnownDifferences { differences: &[], unmet: &[] };
 
 #[tokio::test]
 async fn wordpress_answers_as_recorded() {

@@ -1,8 +1,8 @@
 use fakes::x::X;
 
-use crate::{Known, exchanges_with, hold};
+use crate::{KnownDifferences, exchanges_with, hold};
 
-const KNOWN: Known = Known {
+const KNOWN: KnownDifferences = KnownDifferences {
     differences: &[
         ("GET /2/media/upload", "/data/expires_after_secs: unexpected", "in the description of the API"),
         ("GET /2/media/upload", "/data/size: unexpected", "in the description of the API"),

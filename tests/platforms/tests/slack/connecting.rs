@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::testing::{a_connection, a_user};
 use fakes::slack::{CHANNEL, PRIVATE, Slack, TokenRotation};
-use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
 use platforms::{Account, ChoicesRequest, ConnectError, RefreshError};
 use serde_json::json;
 

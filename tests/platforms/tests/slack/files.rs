@@ -4,9 +4,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::{AltText, MimeType};
 use fakes::slack::{PRIVATE, Slack};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::adapter_harness::{AdapterHarness, Post};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::adapter_harness::{Post, AdapterHarness};
 use platforms::{Account, Step};
 
 use super::{harness, to};
@@ -80,9 +80,9 @@ async fn file_that_somebody_deletes_is_not_sent_again() {
     harness.clock.advance(TimeDelta::seconds(10));
     harness.fake.delete_files();
 
-    let answer = harness.resolve(&post, since).await;
+    let response = harness.resolve(&post, since).await;
 
-    assert!(matches!(&answer, Resolution::Refused { reason } if reason.contains("deleted")), "{answer:?}");
+    assert!(matches!(&response, Resolution::Refused { reason } if reason.contains("deleted")), "{response:?}");
 }
 
 #[tokio::test]

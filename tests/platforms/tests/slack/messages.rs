@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::options::OptionValue;
 use fakes::slack::{ARCHIVED, CHANNEL, ELSEWHERE, PRIVATE};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
 use platforms::conformance::adapter_harness::Post;
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
 use super::{harness, to};
 

@@ -1,8 +1,8 @@
 //! What the fake refuses, by the documentation.
 
-use http::StatusCode;
 use fakes::fake::wire::browser;
 use fakes::slack::{CHANNEL, ELSEWHERE};
+use http::StatusCode;
 use platforms::conformance::fake_platform::FakePlatform;
 use reqwest::RequestBuilder;
 use secrecy::ExposeSecret;
@@ -27,8 +27,8 @@ impl WebApi {
 
 /// `ok`, or the code of the error.
 async fn error_code(request: RequestBuilder) -> String {
-    let answer: Value = request.send().await.unwrap().json().await.unwrap();
-    if answer["ok"] == true { "ok".to_owned() } else { answer["error"].as_str().unwrap().to_owned() }
+    let response: Value = request.send().await.unwrap().json().await.unwrap();
+    if response["ok"] == true { "ok".to_owned() } else { response["error"].as_str().unwrap().to_owned() }
 }
 
 async fn visit() -> (platforms::conformance::adapter_harness::AdapterHarness<fakes::slack::Slack>, WebApi) {
@@ -70,10 +70,7 @@ async fn a_call_needs_a_token_that_covers_it() {
     let (harness, api) = visit().await;
     assert_eq!(error_code(api.post("chat.remind")).await, "unknown_method");
     assert_eq!(error_code(browser().post(format!("{}/api/auth.test", api.url))).await, "not_authed");
-    assert_eq!(
-        error_code(browser().post(format!("{}/api/auth.test", api.url)).bearer_auth("x")).await,
-        "invalid_auth"
-    );
+    assert_eq!(error_code(browser().post(format!("{}/api/auth.test", api.url)).bearer_auth("x")).await, "invalid_auth");
     let types = [("types", "im")];
     assert_eq!(error_code(api.get("users.conversations").query(&types)).await, "invalid_types");
     assert_eq!(error_code(api.get("users.conversations").query(&[("limit", "1000")])).await, "invalid_limit");
@@ -122,11 +119,7 @@ async fn a_file_is_uploaded_once_in_its_size_and_shared_once() {
     ] {
         assert_eq!(request.send().await.unwrap().status(), status);
     }
-    assert_eq!(
-        error_code(api.get("files.info").query(&[("file", id)])).await,
-        "file_not_found",
-        "it is not shared"
-    );
+    assert_eq!(error_code(api.get("files.info").query(&[("file", id)])).await, "file_not_found", "it is not shared");
     assert_eq!(error_code(share(json!([]))).await, "invalid_arguments");
     assert_eq!(error_code(share(json!([{"id": id, "alt": "b"}]))).await, "invalid_arguments");
     assert_eq!(error_code(share(file.clone())).await, "ok");

@@ -61,7 +61,8 @@ async fn transient_errors_of_meta_end_no_grant() {
         (GraphError::token("Error validating access token", Some(460)), true),
     ] {
         harness.fake.refuses("me", error.clone());
-        let about = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
+        let about =
+            harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
         let setback = about.unwrap_err();
         assert_eq!(matches!(setback, AttemptError::Unauthorized { .. }), is_gone, "{error:?}: {setback:?}");
     }

@@ -9,7 +9,7 @@ use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use super::{list, options, harness, text};
+use super::{harness, list, options, text};
 
 #[tokio::test]
 async fn options_become_fields_of_threads() {
@@ -52,10 +52,10 @@ async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words(
     let published = harness.deliver(&mut post).await.unwrap().published;
 
     let public = harness.fake.public_posts().pop().unwrap();
-    let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
+    let actual: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
     let expected =
         [(MimeType::Jpeg, None), (MimeType::Mp4, Some("a lamp that turns")), (MimeType::Png, Some("a boat"))];
-    assert_eq!(told, expected);
+    assert_eq!(actual, expected);
     assert_eq!(harness.fake.latest_fields(), json!({ "reply_control": "mentioned_only", "topic_tag": "boats" }));
     assert_eq!((harness.fake.call_count(Call::Upload), harness.fake.containers()), (3, 4), "nothing is made twice");
     assert!(published.url.unwrap().starts_with("https://www.threads.com/@keeper.ada/post/"));
@@ -65,7 +65,7 @@ async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words(
 async fn a_film_that_threads_does_not_take_is_refused_with_its_place() {
     let (harness, account) = harness().await;
     for words in ["INVALID_BIT_RATE", "INVALID_ASPEC_RATIO", "FAILED_PROCESSING_AUDIO", "INVALID_AUDIO_CHANNELS"] {
-        harness.fake.spoils(Some(words));
+        harness.fake.fail_containers(Some(words));
         let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
         let before = harness.fake.containers();
 
@@ -80,7 +80,7 @@ async fn a_film_that_threads_does_not_take_is_refused_with_its_place() {
 #[tokio::test]
 async fn what_may_pass_is_tried_with_another_container() {
     let (harness, account) = harness().await;
-    harness.fake.spoils(Some("FAILED_DOWNLOADING_VIDEO"));
+    harness.fake.fail_containers(Some("FAILED_DOWNLOADING_VIDEO"));
     let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let lead = harness.lead(&[sample(MimeType::Mp4, 1).attachment]).unwrap();
     harness.clock.skip_to(post.publish_at - lead);
@@ -90,7 +90,7 @@ async fn what_may_pass_is_tried_with_another_container() {
     post.progress = Some(progress);
     harness.clock.skip_to(at);
     // The one that is made next comes to something.
-    harness.fake.spoils(None);
+    harness.fake.fail_containers(None);
     harness.deliver(&mut post).await.unwrap();
 }
 

@@ -42,7 +42,7 @@ async fn a_refused_host_is_tried_for_hours_with_growing_pauses() {
 async fn failures_to_fetch_are_no_verdict_on_the_post() {
     let (harness, account) = harness().await;
     for (number, words) in (1..).zip(["UNKNOWN", "FAILED_DOWNLOADING_VIDEO"]) {
-        harness.fake.spoils(Some(words));
+        harness.fake.fail_containers(Some(words));
         let mut post = harness.post(&account, &format!("film {number}"), vec![sample(MimeType::Mp4, 1)]);
         let end = harness.clock.now() + TimeDelta::hours(3);
 
@@ -51,7 +51,7 @@ async fn failures_to_fetch_are_no_verdict_on_the_post() {
         let reasons =
             errors.iter().map(|it| if let AttemptError::RetryLater { reason, .. } = it { reason } else { panic!() });
         assert!(5 < errors.len() && reasons.into_iter().all(|it| it.contains(words)), "{errors:?}");
-        harness.fake.spoils(None);
+        harness.fake.fail_containers(None);
         harness.deliver(&mut post).await.unwrap();
     }
 }

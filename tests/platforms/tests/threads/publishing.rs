@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use fakes::meta::error::GraphError;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 
 use super::harness;
@@ -106,14 +106,14 @@ async fn a_quota_that_is_used_up_meanwhile_gives_a_time() {
 }
 
 /// Whether a setback is the right one.
-type Follows = fn(&AttemptError) -> bool;
+type IsExpectedError = fn(&AttemptError) -> bool;
 
 #[tokio::test]
 async fn each_error_of_threads_has_its_outcome() {
     let (harness, account) = harness().await;
     let restricted = || GraphError::new(1, "Your account is restricted.").subcode(4_279_013);
     let spam = || GraphError::new(4, "Application request limit reached").subcode(2_207_051);
-    let names: [(GraphError, Follows); 6] = [
+    let names: [(GraphError, IsExpectedError); 6] = [
         (restricted(), |it| matches!(it, AttemptError::Unauthorized { .. })),
         (GraphError::permission("threads_content_publish"), |it| matches!(it, AttemptError::Unauthorized { .. })),
         // It was seen that a post was public all the same.

@@ -2,8 +2,8 @@
 
 use fakes::threads::{ID, Threads};
 use platforms::Account;
-use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::FakePlatform;
 use secrecy::ExposeSecret;
 
 use super::harness;

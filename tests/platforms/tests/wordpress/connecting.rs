@@ -1,14 +1,14 @@
 //! Finding a site, and being let in.
 
 use fakes::wordpress::{SiteQuirk, TYPED, USER, Wordpress};
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError, FieldValues};
 
 use super::harness;
 
-fn typed(answers: [(&str, &str); 3]) -> FieldValues {
-    answers.into_iter().map(|(name, it)| (name.to_owned(), it.to_owned().into())).collect()
+fn typed(values: [(&str, &str); 3]) -> FieldValues {
+    values.into_iter().map(|(name, it)| (name.to_owned(), it.to_owned().into())).collect()
 }
 
 #[tokio::test]
@@ -28,8 +28,8 @@ async fn a_site_is_found_from_any_of_its_pages_and_where_it_has_moved() {
     let harness = AdapterHarness::<Wordpress<true>>::new().await;
     let origin = harness.fake.home().replace("/blog", "");
     for page in ["/blog", "/blog/wp-admin/profile.php", "/blog/wp-login.php?x=1", "/moved/"] {
-        let answers = FieldValues::from([("site".to_owned(), format!("{origin}{page}").into())]);
-        let (step, _) = harness.authorize(&answers).await.unwrap();
+        let values = FieldValues::from([("site".to_owned(), format!("{origin}{page}").into())]);
+        let (step, _) = harness.authorize(&values).await.unwrap();
         let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
         assert!(url.starts_with(&format!("{origin}/blog/wp-admin/authorize-application.php?app_name=")), "{url}");
     }
@@ -110,8 +110,8 @@ async fn a_user_name_and_a_password_belong_together() {
     for (user, password, field) in
         [(USER, "", "application_password"), ("", TYPED, "username"), ("nobody", TYPED, "application_password")]
     {
-        let answers = typed([("site", &home), ("username", user), ("application_password", password)]);
-        let refusal = harness.authorize(&answers).await.unwrap_err();
+        let values = typed([("site", &home), ("username", user), ("application_password", password)]);
+        let refusal = harness.authorize(&values).await.unwrap_err();
         assert!(matches!(refusal, ConnectError::Field { name, .. } if name == field), "{refusal:?}");
     }
 }

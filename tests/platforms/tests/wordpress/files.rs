@@ -8,7 +8,7 @@ use platforms::Step;
 use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::samples::{Sample, sample};
 
-use super::{options, harness};
+use super::{harness, options};
 
 fn described(mime_type: MimeType, words: &str) -> Sample {
     let mut file = sample(mime_type, 1);

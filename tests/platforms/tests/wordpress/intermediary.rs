@@ -17,7 +17,8 @@ async fn a_page_of_an_intermediary_ends_no_grant() {
     for status in STATUSES {
         let block = |method, path| harness.fake.intermediary().block(method, path, status, 1);
         block(Method::GET, "/users/me");
-        let about = harness.publisher().about(&account.profile, &account.credentials, harness.clock.now()).await;
+        let about =
+            harness.publisher().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
         assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
         block(Method::GET, "/introspect");
         let revoked = harness.connector().revoke(&account.credentials, harness.clock.now()).await;
@@ -53,7 +54,11 @@ async fn a_page_of_an_intermediary_ends_no_post() {
                 matches!(&errors[..], [AttemptError::RetryLater { .. } | AttemptError::Unknown { .. }]),
                 "{status}: {errors:?}"
             );
-            assert_eq!((harness.fake.public_posts().len(), harness.fake.keeps()), (sent, (sent, sent)), "{status} {path}");
+            assert_eq!(
+                (harness.fake.public_posts().len(), harness.fake.keeps()),
+                (sent, (sent, sent)),
+                "{status} {path}"
+            );
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What the log says.
 
 use domain::media::MimeType;
-use http::Method;
 use fakes::wordpress::{SiteQuirk, Wordpress};
-use platforms::conformance::log::Log;
-use platforms::conformance::fake_platform::Decision;
-use platforms::conformance::samples::sample;
+use http::Method;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::Decision;
+use platforms::conformance::log::Log;
+use platforms::conformance::samples::sample;
 
 use super::harness;
 

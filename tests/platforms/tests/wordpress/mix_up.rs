@@ -1,8 +1,8 @@
 //! Sites that would be sent what another site has given.
 
 use fakes::wordpress::Wordpress;
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError};
 
 /// A site that names the approval page of another one would be sent that one's password.

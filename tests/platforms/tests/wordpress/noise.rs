@@ -3,9 +3,9 @@
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use fakes::wordpress::{SiteQuirk, Wordpress};
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::samples::sample;
-use platforms::conformance::adapter_harness::AdapterHarness;
 
 use super::{list, options};
 

@@ -5,7 +5,7 @@ use domain::options::OptionValue;
 use fakes::wordpress::SiteQuirk;
 use platforms::conformance::fake_platform::FakePlatform;
 
-use super::{list, options, harness};
+use super::{harness, list, options};
 
 #[tokio::test]
 async fn the_first_line_is_the_title_and_the_rest_stands_below_it() {

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 
 use super::harness;
@@ -78,9 +78,9 @@ async fn a_post_that_was_deleted_after_a_lost_call_is_not_made_again() {
     harness.fake.delete_drafts();
     harness.clock.advance(TimeDelta::minutes(2));
 
-    let answer = harness.resolve(&post, since).await;
+    let response = harness.resolve(&post, since).await;
 
-    assert!(matches!(&answer, Resolution::Refused { reason } if reason.contains("deleted")), "{answer:?}");
+    assert!(matches!(&response, Resolution::Refused { reason } if reason.contains("deleted")), "{response:?}");
 }
 
 #[tokio::test]

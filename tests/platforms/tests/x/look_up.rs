@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Resolution};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
-use platforms::conformance::adapter_harness::{Post, AdapterHarness};
+use platforms::conformance::adapter_harness::{AdapterHarness, Post};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use serde_json::json;
 
 use super::{X, harness};

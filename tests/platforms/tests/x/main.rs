@@ -12,10 +12,10 @@ use domain::options::{OptionValue, Options};
 use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
 use fakes::x::{HANDLE, ID, X};
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::options::{list, options, text};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{Account, Step};
 use serde_json::{Value, json};
 
@@ -43,7 +43,8 @@ async fn account_has_its_numeric_id_and_premium_text_limit() {
 
     harness.fake.set_subscription("Premium");
     let now = harness.clock.now();
-    let about = harness.publisher().about(&account.profile, &account.credentials, now).await.unwrap().unwrap();
+    let about =
+        harness.publisher().account_details(&account.profile, &account.credentials, now).await.unwrap().unwrap();
 
     assert!(about.rules.breaches(&long, &[], &Options::default()).is_empty());
     let mut post = harness.post(&account, long.as_str(), Vec::new());
@@ -94,8 +95,9 @@ async fn a_poll_is_checked_when_it_is_scheduled() {
     let files = [sample(MimeType::Png, 1).attachment];
     let poll = options(&[("poll_options", list(&["Tea", "Coffee"]))]);
     let errors = account.rules.breaches(&PostText::parse("which?").unwrap(), &files, &poll);
-    let told = "X accepts poll_options or images and videos in one post, not both; this has poll_options and 1 file";
-    assert_eq!(errors.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [told]);
+    let expected =
+        "X accepts poll_options or images and videos in one post, not both; this has poll_options and 1 file";
+    assert_eq!(errors.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [expected]);
 
     for (given, field) in [
         (options(&[("poll_options", list(&["Tea"]))]), "o.poll_options"),
@@ -141,8 +143,8 @@ async fn pictures_go_up_with_one_call_each_and_their_words() {
     let published = harness.deliver(&mut post).await.unwrap().published;
 
     let public = harness.fake.public_posts().pop().unwrap();
-    let told: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
-    assert_eq!(told, [(MimeType::Png, None), (MimeType::Jpeg, Some("a lamp")), (MimeType::Webp, None)]);
+    let expected: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
+    assert_eq!(expected, [(MimeType::Png, None), (MimeType::Jpeg, Some("a lamp")), (MimeType::Webp, None)]);
     assert_eq!(harness.fake.call_count(Call::Upload), 3);
     let address = format!("https://x.com/{HANDLE}/status/{}", published.platform_post_id);
     assert_eq!(published.url, Some(address));
@@ -202,8 +204,8 @@ async fn a_gif_that_is_too_large_is_refused_when_it_is_scheduled() {
         errors.into_iter().map(|it| it.message).collect::<Vec<_>>()
     };
     let (fits, large) = (gif(15_000_000), gif(15_000_001));
-    let told = "X accepts GIFs of at most 15000000 bytes; file 1 has 15000001 bytes; make it smaller, or convert it to a video";
-    assert_eq!((errors(&fits), errors(&large)), (Vec::new(), vec![told.to_owned()]));
+    let expected = "X accepts GIFs of at most 15000000 bytes; file 1 has 15000001 bytes; make it smaller, or convert it to a video";
+    assert_eq!((errors(&fits), errors(&large)), (Vec::new(), vec![expected.to_owned()]));
 
     harness.deliver(&mut harness.post(&account, "it moves", vec![fits])).await.unwrap();
     let refused = harness.deliver(&mut harness.post(&account, "too much", vec![large])).await.unwrap_err();

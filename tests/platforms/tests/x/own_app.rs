@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use domain::delivery::AttemptError;
 use egress::AddressPolicy;
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{
     Account, AppUnavailable, AuthorizeStep, Connect, ConnectError, FieldValues, MemoryVault, RefreshError, Registry,
     Setup,
@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::X;
 
-fn answers(id: &str, secret: &str) -> FieldValues {
+fn field_values(id: &str, secret: &str) -> FieldValues {
     [("client_id", id), ("client_secret", secret)].map(|(name, value)| (name.to_owned(), value.into())).into()
 }
 
@@ -33,7 +33,7 @@ async fn own_app_publishes_refreshes_and_revokes() {
     let harness = AdapterHarness::<X>::new().await;
     let (id, secret) = harness.fake.register_other_app();
 
-    let account = connect_with(&harness, &answers(&format!(" {id} "), &secret)).await.unwrap();
+    let account = connect_with(&harness, &field_values(&format!(" {id} "), &secret)).await.unwrap();
 
     assert_eq!(harness.fake.granted_client_ids(), std::slice::from_ref(&id));
     harness.deliver(&mut harness.post(&account, "by my own app", Vec::new())).await.unwrap();
@@ -55,14 +55,14 @@ async fn posts_by_own_app_are_not_billed_to_the_operator() {
     assert_eq!(price.for_text("see example.com").to_string(), "$0.20");
 
     let (id, secret) = harness.fake.register_other_app();
-    let own = connect_with(&harness, &answers(&id, &secret)).await.unwrap();
+    let own = connect_with(&harness, &field_values(&id, &secret)).await.unwrap();
 
     assert_eq!(own.rules.price, None);
-    let about = async |it: &Account| {
-        let about = harness.publisher().about(&it.profile, &it.credentials, harness.clock.now()).await;
+    let price_for = async |it: &Account| {
+        let about = harness.publisher().account_details(&it.profile, &it.credentials, harness.clock.now()).await;
         about.unwrap().unwrap().rules.price
     };
-    assert_eq!((about(&ours).await, about(&own).await), (Some(price), None));
+    assert_eq!((price_for(&ours).await, price_for(&own).await), (Some(price), None));
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn incomplete_own_app_is_asked_for_again() {
         ("a b", "abc", "client_id"),
         ("abc", "ä", "client_secret"),
     ] {
-        let refused = harness.authorize(&answers(id, secret)).await.unwrap_err();
+        let refused = harness.authorize(&field_values(id, secret)).await.unwrap_err();
         assert!(matches!(&refused, ConnectError::Field { name, .. } if *name == field), "{refused:?}");
     }
 }
@@ -83,10 +83,10 @@ async fn incomplete_own_app_is_asked_for_again() {
 async fn wrong_secret_is_an_error_and_a_changed_one_needs_reconnection() {
     let harness = AdapterHarness::<X>::new().await;
     let (id, secret) = harness.fake.register_other_app();
-    let refused = connect_with(&harness, &answers(&id, "wrong")).await.unwrap_err();
+    let refused = connect_with(&harness, &field_values(&id, "wrong")).await.unwrap_err();
     assert!(matches!(&refused, ConnectError::Refused(_)), "{refused:?}");
 
-    connect_with(&harness, &answers(&id, &secret)).await.unwrap();
+    connect_with(&harness, &field_values(&id, &secret)).await.unwrap();
     harness.fake.change_secrets();
 
     let refused = harness.refresh().await.unwrap_err();
@@ -97,16 +97,16 @@ async fn wrong_secret_is_an_error_and_a_changed_one_needs_reconnection() {
 async fn own_app_without_credits_is_reported_to_its_owner() {
     let harness = AdapterHarness::<X>::new().await;
     let (id, secret) = harness.fake.register_other_app();
-    let account = connect_with(&harness, &answers(&id, &secret)).await.unwrap();
+    let account = connect_with(&harness, &field_values(&id, &secret)).await.unwrap();
     let post = harness.due(&account, "hello", Vec::new()).await;
     harness.fake.refuses("/2/tweets", 402, json!({ "title": "CreditsDepleted", "detail": "It has no credits." }));
 
     let error = harness.publish(&post).await.unwrap_err();
 
-    let told =
+    let expected =
         "X does not accept calls from your app; check its credits and settings at console.x.com (It has no credits.";
     let AttemptError::RetryLater { reason, .. } = &error else { panic!("{error:?}") };
-    assert!(reason.starts_with(told), "{reason}");
+    assert!(reason.starts_with(expected), "{reason}");
 }
 
 #[tokio::test]
@@ -123,10 +123,10 @@ async fn own_app_is_required_without_operator_app() {
 
     assert!(alone.iter().all(|it| it.optional.is_none()) && beside.iter().all(|it| it.optional.is_some()));
     let here = harness.callback_urls();
-    for told in [alone[0].label_for(&here), beside[0].hint_for(&here).unwrap()] {
+    for expected in [alone[0].label_for(&here), beside[0].hint_for(&here).unwrap()] {
         assert!(
-            told.contains("console.x.com") && told.contains(&format!("Callback URI {}", here.redirect_uri)),
-            "{told}"
+            expected.contains("console.x.com") && expected.contains(&format!("Callback URI {}", here.redirect_uri)),
+            "{expected}"
         );
     }
 }

@@ -80,7 +80,7 @@ async fn account_is_connected_where_x_refuses_to_say_what_it_pays() {
     let again = harness.connect().await;
 
     assert_eq!((&again.profile, &again.rules), (&account.profile, &account.rules));
-    let about = harness.publisher().about(&again.profile, &again.credentials, harness.clock.now()).await;
+    let about = harness.publisher().account_details(&again.profile, &again.credentials, harness.clock.now()).await;
     assert_eq!(about.unwrap().unwrap().profile, again.profile);
 }
 

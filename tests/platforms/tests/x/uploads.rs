@@ -4,11 +4,11 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{Facts, MimeType};
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::{Value, json};
 
-use super::{long_video, harness};
+use super::{harness, long_video};
 
 /// A video whose movie header has a duration of `seconds`.
 fn video_with_seconds(seconds: u32) -> Sample {
@@ -65,7 +65,7 @@ async fn unsupported_authentication_of_an_upload_wants_the_user_after_an_hour() 
                 match harness.prepare(&post).await {
                     Ok(Step::Again { progress, .. }) => post.progress = Some(progress),
                     Ok(step) => panic!("{path}: {step:?}"),
-                    Err(setback) => break setback,
+                    Err(error) => break error,
                 }
             }
         };

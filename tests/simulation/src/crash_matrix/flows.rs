@@ -2,8 +2,8 @@
 
 use chrono::TimeDelta;
 
-use crate::simulated_platforms::PlatformFault;
 use crate::scenario::{AccountAction, AccountPlan, PostAction, PostPlan, UserPlan};
+use crate::simulated_platforms::PlatformFault;
 
 #[derive(Clone, Debug)]
 pub(super) struct Flow {

@@ -3,20 +3,21 @@
 use domain::post::TargetStatus;
 
 use super::{Broken, History, Kind};
-use crate::users::Said;
+use crate::users::ResponseContent;
 
 /// After the response nothing of an older revision becomes public. The response must have shown as
 /// published what was public before it.
 pub(super) fn confirmed_changes_take_effect(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for answer in &history.answers {
-        let (post, now_revision) = match &answer.said {
-            Said::Done(post) => (Some(post), post.revision),
-            Said::Deleted => (None, u64::MAX),
-            Said::Refused | Said::Nothing => continue,
+        let (post, now_revision) = match &answer.content {
+            ResponseContent::Done(post) => (Some(post), post.revision),
+            ResponseContent::Deleted => (None, u64::MAX),
+            ResponseContent::Refused | ResponseContent::Nothing => continue,
         };
-        let older =
-            |it: &&crate::simulated_platforms::Public| it.reference.post == answer.post && it.reference.revision < now_revision;
+        let older = |it: &&crate::simulated_platforms::Public| {
+            it.reference.post == answer.post && it.reference.revision < now_revision
+        };
         for public in history.timeline.public.iter().filter(older) {
             let target = public.reference.target;
             if history.was_warned(answer.post, target, 0..now_revision) {

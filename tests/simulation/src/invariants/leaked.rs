@@ -6,7 +6,7 @@ use crate::world::lock;
 
 /// No access or refresh token is in any log line or event.
 pub(super) fn credentials_are_not_logged(history: &History<'_>) -> Vec<Broken> {
-    let events = history.told.iter().map(|it| it.event.detail.to_string()).filter(|it| it.contains(MARK));
+    let events = history.published_events.iter().map(|it| it.event.detail.to_string()).filter(|it| it.contains(MARK));
     let lines = history.leaks.iter().cloned().chain(events);
     lines.map(|it| Broken::new(Kind::Other, None, format!("credentials are logged: {it}"))).collect()
 }

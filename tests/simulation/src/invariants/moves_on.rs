@@ -8,7 +8,7 @@ use domain::id::PostId;
 use domain::post::{Post, PostStatus, Target, TargetStatus};
 
 use super::{Broken, History, Kind};
-use crate::users::{Answer, Said};
+use crate::users::{ResponseContent, WriterResponse};
 
 /// Within a revision a post never returns to an earlier status, except to wait without an unknown
 /// outcome, and a published target stays published.
@@ -59,10 +59,11 @@ const fn rank(status: PostStatus) -> u8 {
 /// then is "there is no such post", and that is true.
 pub(super) fn refused_requests_change_nothing(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
-    for answer in history.answers.iter().filter(|it| matches!(it.said, Said::Refused)) {
+    for answer in history.answers.iter().filter(|it| matches!(it.content, ResponseContent::Refused)) {
         let Some(text) = &answer.text else { continue };
-        let is_deletion =
-            |it: &&Answer| matches!(it.said, Said::Deleted) && it.post == answer.post && it.at <= answer.at;
+        let is_deletion = |it: &&WriterResponse| {
+            matches!(it.content, ResponseContent::Deleted) && it.post == answer.post && it.at <= answer.at
+        };
         if history.answers.iter().any(|it| is_deletion(&it)) {
             continue;
         }

@@ -13,7 +13,8 @@ pub(super) fn every_event_reaches_its_endpoint(history: &History<'_>) -> Vec<Bro
     if history.people.secret(MINE).is_none() {
         return Vec::new();
     }
-    let events: BTreeMap<_, _> = history.told.iter().map(|it| (MessageId::from_event_id(it.id()), it.id())).collect();
+    let events: BTreeMap<_, _> =
+        history.published_events.iter().map(|it| (MessageId::from_event_id(it.id()), it.id())).collect();
     let mut bodies: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
     for received in history.notified.iter().filter(|it| it.request.url.to_string() == MINE) {
         bodies.entry(&received.request.id).or_default().insert(&received.request.body);

@@ -26,7 +26,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// Looks for deliveries that have been due for too long. During faults, and for a while after a
     /// process died, lateness is excused.
-    pub(crate) fn look(&mut self, deployment: &Deployment) {
+    pub(crate) fn check(&mut self, deployment: &Deployment) {
         let world = &deployment.world;
         let now = world.now();
         let journal = lock(&deployment.journal);

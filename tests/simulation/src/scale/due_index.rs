@@ -44,10 +44,10 @@ impl DueIndex {
         entries.retain(|it| {
             let post = &posts[*it as usize];
             let is_moved = post.due_at == moved_at;
-            if is_moved && post.state != State::Told {
+            if is_moved && post.state != State::RolledUp {
                 moved.push(*it);
             }
-            !is_moved && post.state != State::Told
+            !is_moved && post.state != State::RolledUp
         });
         entries.append(&mut moved);
     }

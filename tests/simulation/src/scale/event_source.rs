@@ -3,8 +3,8 @@
 
 use super::agenda::{Event, Message};
 use super::limits::{COLD_START_MS, INVOKE_MS, MAX_DELAY_S, MAX_IN_FLIGHT, POLLER_CALLS_PER_S, RECEIVE_BATCH};
-use super::time::seconds;
 use super::scale_run::ScaleRun;
+use super::time::seconds;
 use super::{EventSource, Ms};
 
 /// How often the model looks whether the event source may have grown.

@@ -5,13 +5,13 @@ use std::fmt;
 
 use super::limits::SLOW_MS;
 use super::posts::{NOISY, Post};
+use super::scale_run::{PeakLoad, ScaleRun};
 use super::time::seconds;
-use super::scale_run::{Heat, ScaleRun};
 use super::{Ms, limits};
 
 /// The table, index or partition with the highest load relative to its limit.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Hottest {
+pub struct PeakPartition {
     /// The name of the table or index; for a partition also its number.
     pub place: String,
     /// Units requested in its busiest second, divided by its limit per second.
@@ -22,7 +22,7 @@ pub struct Hottest {
     pub second: Ms,
 }
 
-impl Hottest {
+impl PeakPartition {
     pub(super) fn heat(&mut self, share: f64, second: Ms, place: impl FnOnce() -> String) {
         if self.share < share {
             *self = Self { place: place(), share, second };
@@ -30,7 +30,7 @@ impl Hottest {
     }
 }
 
-impl fmt::Display for Hottest {
+impl fmt::Display for PeakPartition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{:.0} % {}", self.share * 100.0, self.place)
     }
@@ -48,7 +48,7 @@ pub struct ScaleFigures {
     /// Of them, those that became public.
     pub public: u32,
     /// Of them, those whose end is written to the post.
-    pub told: u32,
+    pub rolled_up: u32,
     /// Public calls begun; more than posts would mean that one was sent twice.
     pub calls_begun: u32,
     /// Public calls begun before their second.
@@ -83,9 +83,9 @@ pub struct ScaleFigures {
     /// Read units of the sweep, which looks for what is overdue, until the end.
     pub read_units_to_sweep: f64,
     /// The partition with the highest load meanwhile.
-    pub hottest_partition: Hottest,
+    pub hottest_partition: PeakPartition,
     /// The table or index with the highest load meanwhile, as a whole.
-    pub hottest_table: Hottest,
+    pub hottest_table: PeakPartition,
     /// Calls to the store throttled meanwhile, retries included, by place.
     pub throttled: BTreeMap<String, u32>,
     /// Deliveries given up, until the end, because the store throttled one call
@@ -109,21 +109,21 @@ pub struct ScaleFigures {
     pub invocations_at_once: u32,
     /// The most messages that were received and not yet deleted.
     pub in_flight: u32,
-    /// Posts told how they ended meanwhile.
-    pub told_meanwhile: u32,
+    /// Posts that were rolled up meanwhile.
+    pub rolled_up_meanwhile: u32,
     /// When the last post was rolled up.
-    pub told_s: f64,
+    pub last_roll_up_s: f64,
     /// Write units per post for telling posts how they ended, moves by the
     /// sweep included.
     pub write_units_to_tell: f64,
     /// The partition with the highest load after the last post was settled.
-    pub hottest_after: Hottest,
+    pub hottest_after: PeakPartition,
     /// Calls throttled after the last post was settled.
     pub throttled_after: u32,
 }
 
 impl ScaleFigures {
-    pub(super) fn from_model(run: &ScaleRun<'_>, hot: Heat, after: Heat) -> Self {
+    pub(super) fn from_model(run: &ScaleRun<'_>, hot: PeakLoad, after: PeakLoad) -> Self {
         let (posts, tally, queue) = (&run.posts, &run.tally, &run.queue);
         let count = f64::from(run.setting.posts.max(1));
         let begun: Vec<_> = posts.iter().filter_map(|it| Some((it.due, it.begun?, it.public?))).collect();
@@ -137,12 +137,12 @@ impl ScaleFigures {
         public_after.sort_unstable();
         let is_slow = |begun: Ms, public: Ms| SLOW_MS <= public - begun;
         let usual = begun.iter().filter(|(_, begun, public)| !is_slow(*begun, *public));
-        let throttled = |it: &Heat| it.throttled.values().sum::<u32>();
+        let throttled = |it: &PeakLoad| it.throttled.values().sum::<u32>();
         let throttled_after = throttled(&after) - throttled(&hot);
         Self {
             posts: run.setting.posts,
             public: u32::try_from(begun.len()).unwrap_or(u32::MAX),
-            told: tally.told,
+            rolled_up: tally.rolled_up,
             calls_begun: tally.calls_begun,
             early: u32::try_from(late.iter().filter(|it| **it < 0).count()).unwrap_or(u32::MAX),
             drained_s: latest(begun.iter().map(|it| it.2)),
@@ -170,8 +170,8 @@ impl ScaleFigures {
             invocations: queue.invocations,
             invocations_at_once: queue.most_busy,
             in_flight: queue.most_in_flight,
-            told_meanwhile: tally.told_meanwhile,
-            told_s: seconds(tally.last_told),
+            rolled_up_meanwhile: tally.rolled_up_meanwhile,
+            last_roll_up_s: seconds(tally.last_roll_up),
             write_units_to_tell: (tally.roll_up_write_units + tally.sweep_write_units) / count,
             hottest_after: after.partition,
             throttled_after,
@@ -185,7 +185,7 @@ impl ScaleFigures {
         vec![
             ("posts", self.posts.to_string()),
             ("public", self.public.to_string()),
-            ("told how they ended", self.told.to_string()),
+            ("rolled up", self.rolled_up.to_string()),
             ("public calls begun", self.calls_begun.to_string()),
             ("begun early", self.early.to_string()),
             ("last call begun, s", format!("{:.1}", self.begun_s)),
@@ -213,8 +213,8 @@ impl ScaleFigures {
             ("invocations", self.invocations.to_string()),
             ("invocations at once", self.invocations_at_once.to_string()),
             ("in flight", in_flight),
-            ("told meanwhile", self.told_meanwhile.to_string()),
-            ("last post told, s", format!("{:.0}", self.told_s)),
+            ("rolled up meanwhile", self.rolled_up_meanwhile.to_string()),
+            ("last roll-up, s", format!("{:.0}", self.last_roll_up_s)),
             ("write units to tell, per post", format!("{:.2}", self.write_units_to_tell)),
             ("hottest partition after", self.hottest_after.to_string()),
             ("throttled calls after", self.throttled_after.to_string()),

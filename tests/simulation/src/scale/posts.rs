@@ -14,7 +14,7 @@ pub(super) enum State {
     /// How the public call ended is written down.
     Settled,
     /// The post says how it ended, and the due index no longer has it.
-    Told,
+    RolledUp,
 }
 
 /// The user whose platforms are slow, where there is one.
@@ -34,7 +34,7 @@ pub(super) struct Post {
     pub(super) lease_expires_at: Ms,
     /// From when on the post may be rolled up, if the plan set that
     /// off.
-    pub(super) told_from: Option<Ms>,
+    pub(super) roll_up_from: Option<Ms>,
     pub(super) state: State,
     /// Changes with every write, so that a conditional write notices another
     /// one.
@@ -60,7 +60,7 @@ pub(super) fn make(setting: &Setting, chance: &mut Random) -> Vec<Post> {
                 next_step_at: due,
                 due_at: due,
                 lease_expires_at: Ms::MIN,
-                told_from: None,
+                roll_up_from: None,
                 state: State::Waiting,
                 write_id: 0,
                 begun: None,

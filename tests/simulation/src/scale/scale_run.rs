@@ -12,11 +12,11 @@ use self::deliver::Tasks;
 use self::publisher::Publisher;
 use super::agenda::{Agenda, Event};
 use super::chance::Random;
-use super::places::Places;
 use super::posts::{self, Post};
 use super::queue::Queue;
 use super::store::{Call, Store};
-use super::{Hottest, Ms, ScaleFigures, Setting};
+use super::user_permits::UserPermits;
+use super::{Ms, PeakPartition, ScaleFigures, Setting};
 
 /// No run takes this long: a model that is still running then is stuck.
 const LONGEST_MS: Ms = 24 * 3_600_000;
@@ -50,16 +50,16 @@ pub(super) struct Tally {
     pub(super) calls_begun: u32,
     pub(super) settled: u32,
     pub(super) last_settled: Ms,
-    pub(super) told: u32,
-    pub(super) told_meanwhile: u32,
-    pub(super) last_told: Ms,
+    pub(super) rolled_up: u32,
+    pub(super) rolled_up_meanwhile: u32,
+    pub(super) last_roll_up: Ms,
 }
 
 /// The highest loads, and what was throttled, until the last post was settled.
 #[derive(Default)]
-pub(super) struct Heat {
-    pub(super) partition: Hottest,
-    pub(super) table: Hottest,
+pub(super) struct PeakLoad {
+    pub(super) partition: PeakPartition,
+    pub(super) table: PeakPartition,
     pub(super) throttled: BTreeMap<String, u32>,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct ScaleRun<'a> {
     pub(super) publisher: Publisher,
     pub(super) queue: Queue,
     pub(super) tasks: Tasks,
-    pub(super) places: Places,
+    pub(super) places: UserPermits,
     pub(super) tally: Tally,
 }
 
@@ -104,7 +104,7 @@ impl<'a> ScaleRun<'a> {
             posts,
             queue: Queue::new(setting),
             tasks: Tasks::default(),
-            places: Places::new(setting.users),
+            places: UserPermits::new(setting.users),
             tally: Tally::default(),
         }
     }
@@ -112,7 +112,7 @@ impl<'a> ScaleRun<'a> {
     pub(super) fn run(mut self) -> ScaleFigures {
         self.agenda.put(Publisher::first_tick(self.setting), Event::Tick);
         let mut hot = None;
-        while self.tally.told < self.setting.posts {
+        while self.tally.rolled_up < self.setting.posts {
             let Some((at, event)) = self.agenda.next().filter(|it| it.0 < LONGEST_MS) else { break };
             self.now = at;
             self.happen(event);
@@ -130,9 +130,9 @@ impl<'a> ScaleRun<'a> {
         self.tally.settled < self.setting.posts
     }
 
-    fn heat(&mut self) -> Heat {
+    fn heat(&mut self) -> PeakLoad {
         let (partition, table) = self.store.take_hottest();
-        Heat { partition, table, throttled: self.store.throttled() }
+        PeakLoad { partition, table, throttled: self.store.throttled() }
     }
 
     fn happen(&mut self, event: Event) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::limits::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
 use super::meter::{Charge, Meter};
-use super::{Hottest, Ms, Operation, PartitionBy, Partitions, Setting, Tables};
+use super::{Ms, Operation, PartitionBy, Partitions, PeakPartition, Setting, Tables};
 
 /// The keys that decide which partitions a call goes to.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub(super) type Call = Vec<Charge>;
 
 /// Whether a call was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum CallOutcome {
     Done,
     Throttled,
 }
@@ -59,8 +59,8 @@ pub(super) struct Store {
     tables: Tables,
     places: Vec<Resource>,
     keys: [usize; 3],
-    hottest_partition: Hottest,
-    hottest_table: Hottest,
+    hottest_partition: PeakPartition,
+    hottest_table: PeakPartition,
 }
 
 impl Store {
@@ -70,8 +70,8 @@ impl Store {
             tables: setting.tables,
             places: Vec::new(),
             keys: [users, users * 2, setting.due_shards as usize],
-            hottest_partition: Hottest::default(),
-            hottest_table: Hottest::default(),
+            hottest_partition: PeakPartition::default(),
+            hottest_table: PeakPartition::default(),
         }
     }
 
@@ -104,14 +104,14 @@ impl Store {
 
     /// Makes a call that costs `times` as much as given. `repeated` marks the
     /// retry of a throttled call.
-    pub(super) fn make(&mut self, call: &Call, times: f64, keys: &Keys, now: Ms, repeated: bool) -> Answer {
+    pub(super) fn make(&mut self, call: &Call, times: f64, keys: &Keys, now: Ms, repeated: bool) -> CallOutcome {
         let second = now.div_euclid(1_000);
         let limits = Tables {
             read_units: PARTITION_READ_UNITS,
             write_units: PARTITION_WRITE_UNITS,
             partitions: self.tables.partitions,
         };
-        let mut answer = Answer::Done;
+        let mut response = CallOutcome::Done;
         for charge in call {
             let charge = charge.times(times);
             let resource = &mut self.places[charge.place];
@@ -124,12 +124,14 @@ impl Store {
                 let share = whole.ask(&charge, self.tables);
                 self.hottest_table.heat(share, second, || resource.name.clone());
             }
-            if answer == Answer::Done && !(meter.has_room(&charge, limits) && whole.has_room(&charge, self.tables)) {
+            if response == CallOutcome::Done
+                && !(meter.has_room(&charge, limits) && whole.has_room(&charge, self.tables))
+            {
                 resource.throttled += 1;
-                answer = Answer::Throttled;
+                response = CallOutcome::Throttled;
             }
         }
-        if answer == Answer::Done {
+        if response == CallOutcome::Done {
             for charge in call {
                 let charge = charge.times(times);
                 let resource = &mut self.places[charge.place];
@@ -138,12 +140,12 @@ impl Store {
                 resource.whole.grant(&charge);
             }
         }
-        answer
+        response
     }
 
     /// The partition and the table with the highest load since this was last
     /// called.
-    pub(super) fn take_hottest(&mut self) -> (Hottest, Hottest) {
+    pub(super) fn take_hottest(&mut self) -> (PeakPartition, PeakPartition) {
         (std::mem::take(&mut self.hottest_partition), std::mem::take(&mut self.hottest_table))
     }
 

@@ -18,7 +18,11 @@ fn small() -> Setting {
 
 #[track_caller]
 fn assert_nothing_lost(scale: &ScaleFigures) {
-    assert_eq!((scale.public, scale.told, scale.calls_begun), (scale.posts, scale.posts, scale.posts), "\n{scale}");
+    assert_eq!(
+        (scale.public, scale.rolled_up, scale.calls_begun),
+        (scale.posts, scale.posts, scale.posts),
+        "\n{scale}"
+    );
     assert_eq!(scale.early, 0);
 }
 
@@ -51,8 +55,8 @@ fn full_minute_is_rolled_up_later_and_slowly() {
     let slow = run(&Setting { roll_ups_per_s: 10, ..small() });
 
     assert_nothing_lost(&slow);
-    assert!(slow.told_meanwhile < 500, "\n{slow}");
-    assert!((1_000.0..1_300.0).contains(&slow.told_s), "\n{slow}");
+    assert!(slow.rolled_up_meanwhile < 500, "\n{slow}");
+    assert!((1_000.0..1_300.0).contains(&slow.last_roll_up_s), "\n{slow}");
 }
 
 #[test]
@@ -60,13 +64,13 @@ fn ordinary_minute_is_rolled_up_immediately() {
     let scale = run(&Setting { full: 20_000, page: 10_000, ..small() });
 
     assert_nothing_lost(&scale);
-    assert!(9_900 < scale.told_meanwhile, "\n{scale}");
+    assert!(9_900 < scale.rolled_up_meanwhile, "\n{scale}");
 }
 
 #[test]
 fn full_minute_is_estimated_from_the_first_page() {
     // The first pages of four shards show only 400 of the 10,000 posts.
-    let guessed = |full| run(&Setting { full, ..small() }).told_meanwhile < 9_000;
+    let guessed = |full| run(&Setting { full, ..small() }).rolled_up_meanwhile < 9_000;
 
     assert!(guessed(399) && !guessed(400));
 }
@@ -81,7 +85,7 @@ fn roll_up_after_the_longest_delay_is_forwarded_until_then() {
     // part of them, that it waits for the roll-up: 10,000 and 10,000 and 5,500 and
     // 1,000.
     assert!((26_300..26_700).contains(&scale.messages), "\n{scale}");
-    assert!(scale.told_s < 2_200.0, "\n{scale}");
+    assert!(scale.last_roll_up_s < 2_200.0, "\n{scale}");
 }
 
 #[test]

@@ -22,10 +22,10 @@ use super::grants::Rejected;
 use super::reference::Reference;
 use super::reviews::Verdict;
 use super::spec::{FOLLOW_UPS, LookUpSupport, PlatformBehavior, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
-use super::timeline::{Begun, Public};
+use super::timeline::{Public, StartedCall};
 use super::uploads::Progress;
 use super::{Inner, SimulatedPlatforms};
-use crate::faults::When;
+use crate::faults::KillTime;
 use crate::port::Port;
 use crate::world::Call;
 
@@ -77,7 +77,7 @@ impl Adapter {
         let upload = request.progress.map(Progress::read);
         let chances = chances(&self.platforms.world.probabilities, upload.is_some());
         let (call, fault) = self.call(format!("{what} {} {}", self.spec.name, request.reference), &chances);
-        let fault = if call.dies == Some(When::Before) { fault } else { self.next_fault(fault) };
+        let fault = if call.dies == Some(KillTime::Before) { fault } else { self.next_fault(fault) };
         let _under_way = InFlight::enter(&self.platforms, reference);
         let begun_at = self.now();
         if self.spec.certainty == LookUpSupport::Recognized && self.platforms.world.happens(BY_HAND) {
@@ -92,20 +92,20 @@ impl Adapter {
             begun_at,
             at: begun_at,
         };
-        if call.dies == Some(When::Before) && self.platforms.world.happens(0.5) {
+        if call.dies == Some(KillTime::Before) && self.platforms.world.happens(0.5) {
             // The request was already sent when its process died.
             self.platforms.world.note(format!("{what} {} was sent by a process that died", request.reference));
             self.begin(reference, upload, begun_at);
             self.publish_later(public.clone(), upload, request.credentials);
         }
-        call.die(When::Before).await;
+        call.die(KillTime::Before).await;
         self.begin(reference, upload, begun_at);
         call.go().await;
 
         let unknown = |may_still_run, reason: &str| {
             Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: reason.to_owned() })
         };
-        let answer = match (fault, self.account(request.credentials)) {
+        let response = match (fault, self.account(request.credentials)) {
             (PlatformFault::Unsent, _) => {
                 Err(AttemptError::RetryLater { retry_at: None, reason: "it could not be reached".to_owned() })
             }
@@ -116,7 +116,7 @@ impl Adapter {
                 }
                 Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
             }
-            (_, Err(setback)) => Err(setback),
+            (_, Err(error)) => Err(error),
             (PlatformFault::DoneLater, _) => {
                 self.publish_later(public, upload, request.credentials);
                 self.platforms.world.sleep_until(begun_at + TIMEOUT).await;
@@ -126,8 +126,8 @@ impl Adapter {
             (PlatformFault::Error, _) => unknown(false, "it answered 500"),
             (fault, Ok(account)) => self.decide(fault, reference, upload, Public { account, ..public }),
         };
-        call.come_back().await;
-        answer
+        call.respond().await;
+        response
     }
 
     /// The platform's decision about a post that has arrived.
@@ -242,7 +242,7 @@ impl Adapter {
 
     fn begin(&self, reference: Reference, upload: Option<Progress>, at: DateTime<Utc>) {
         let mut inner = self.platforms.lock();
-        inner.timeline.begun.push(Begun { reference, at });
+        inner.timeline.begun.push(StartedCall { reference, at });
         let steps = inner.uploads.steps(reference, upload);
         if steps < self.spec.steps {
             let mistake = format!("a public call after {steps} of {} steps", self.spec.steps);
@@ -298,11 +298,11 @@ impl Platform for Adapter {
     async fn refresh(&self, old: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshError> {
         let (call, fault) =
             self.call(format!("renew {}", self.spec.name), &refresh_probabilities(&self.platforms.world.probabilities));
-        call.die(When::Before).await;
+        call.die(KillTime::Before).await;
         let _renewing = RefreshGuard::enter(&self.platforms, old);
         call.go().await;
         let unreachable = |reason: &str| Err(RefreshError::Unreachable(reason.to_owned()));
-        let answer = match fault {
+        let response = match fault {
             PlatformFault::Unsent => unreachable("it could not be reached"),
             PlatformFault::CallLost => unreachable("it did not answer"),
             PlatformFault::Error => unreachable("it answered 500"),
@@ -330,8 +330,8 @@ impl Platform for Adapter {
                 }
             }
         };
-        call.come_back().await;
-        answer
+        call.respond().await;
+        response
     }
 }
 
@@ -346,11 +346,11 @@ impl Publish for Adapter {
         }
         let what = format!("prepare {} {} step {}", self.spec.name, request.reference, done + 1);
         let (call, fault) = self.call(what, &chances(&self.platforms.world.probabilities, reached.is_some()));
-        call.die(When::Before).await;
+        call.die(KillTime::Before).await;
         let _under_way = InFlight::enter(&self.platforms, reference);
         call.go().await;
         let account = self.account(request.credentials);
-        let answer = match (fault, account) {
+        let response = match (fault, account) {
             (PlatformFault::Unsent, _) => {
                 Err(AttemptError::RetryLater { retry_at: None, reason: "it could not be reached".to_owned() })
             }
@@ -359,7 +359,7 @@ impl Publish for Adapter {
                 retry_at: None,
                 reason: "it did not respond in time".to_owned(),
             }),
-            (_, Err(setback)) => Err(setback),
+            (_, Err(error)) => Err(error),
             (PlatformFault::Limited, _) => Err(self.limit()),
             (PlatformFault::Error, _) => Err(AttemptError::Unknown {
                 may_still_run: false,
@@ -376,14 +376,14 @@ impl Publish for Adapter {
             }
             (fault, Ok(_)) => self.take_step(fault, reference, reached),
         };
-        let answer = match answer {
+        let response = match response {
             Ok(Step::Ready { progress: Some(reached) }) if self.spec.certainty == LookUpSupport::Recognized => {
                 Ok(Step::Ready { progress: Some(looks::with_snapshot(self, request, &reached)) })
             }
-            answer => answer,
+            response => response,
         };
-        call.come_back().await;
-        answer
+        call.respond().await;
+        response
     }
 
     async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {

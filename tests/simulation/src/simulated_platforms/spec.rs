@@ -72,12 +72,12 @@ pub(crate) static SPECS: [Spec; 18] = [
     spec("transaction", LookUpSupport::Transaction, RefreshPolicy::Rotating, true, 1),
     spec("drafted", LookUpSupport::Drafted, RefreshPolicy::Never, false, 2),
     spec("contained", LookUpSupport::Contained, RefreshPolicy::Extending, true, 3),
-    spec("reviewing", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0).that(PlatformBehavior::Reviewing),
-    spec("rationing", LookUpSupport::Listed, RefreshPolicy::Never, false, 0).that(PlatformBehavior::Rationing),
-    spec("counting", LookUpSupport::Contained, RefreshPolicy::Never, false, 2).that(PlatformBehavior::Counting),
-    spec("charging", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 1).that(PlatformBehavior::Charging),
-    spec("following", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 0).that(PlatformBehavior::Following),
-    spec("lagging", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0).that(PlatformBehavior::Lagging),
+    spec("reviewing", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0).with(PlatformBehavior::Reviewing),
+    spec("rationing", LookUpSupport::Listed, RefreshPolicy::Never, false, 0).with(PlatformBehavior::Rationing),
+    spec("counting", LookUpSupport::Contained, RefreshPolicy::Never, false, 2).with(PlatformBehavior::Counting),
+    spec("charging", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 1).with(PlatformBehavior::Charging),
+    spec("following", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 0).with(PlatformBehavior::Following),
+    spec("lagging", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0).with(PlatformBehavior::Lagging),
 ];
 
 /// The platforms of random runs. One whose list lags is not among them: until its list shows a
@@ -91,7 +91,7 @@ const fn spec(name: &'static str, certainty: LookUpSupport, renewal: RefreshPoli
 }
 
 impl Spec {
-    const fn that(self, behavior: PlatformBehavior) -> Self {
+    const fn with(self, behavior: PlatformBehavior) -> Self {
         Self { behavior, ..self }
     }
 

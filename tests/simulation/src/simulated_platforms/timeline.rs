@@ -26,7 +26,7 @@ pub(crate) struct Public {
 
 /// A post on an account whose posts can only be distinguished by comparing them.
 #[derive(Clone, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ListedPost {
     pub(crate) id: String,
     pub(crate) account: String,
     /// Whether the account's owner published it by hand, with another text than ours.
@@ -36,7 +36,7 @@ pub(crate) struct Shown {
 
 /// A publish call that has begun.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
+pub(crate) struct StartedCall {
     pub(crate) reference: Reference,
     pub(crate) at: DateTime<Utc>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct PublicFollowUp {
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     pub(crate) public: Vec<Public>,
-    pub(crate) begun: Vec<Begun>,
+    pub(crate) begun: Vec<StartedCall>,
     /// Look-ups that a platform has answered and charged for.
     pub(crate) paid: Vec<Reference>,
     /// The earliest time for the next attempt of a post, as its platform has returned it.
@@ -67,7 +67,7 @@ pub(crate) struct Timeline {
     /// before its preparation.
     pub(crate) mistakes: Vec<(Reference, String)>,
     /// The posts of accounts whose posts are recognized by comparing them, oldest first.
-    pub(crate) shown: Vec<Shown>,
+    pub(crate) shown: Vec<ListedPost>,
     under_way: BTreeSet<Reference>,
 }
 
@@ -117,12 +117,12 @@ impl Timeline {
     /// Adds a post to an account and returns its id.
     pub(crate) fn show(&mut self, account: &str, by_hand: bool, at: DateTime<Utc>) -> String {
         let id = format!("s{}", self.shown.len());
-        self.shown.push(Shown { id: id.clone(), account: account.to_owned(), by_hand, at });
+        self.shown.push(ListedPost { id: id.clone(), account: account.to_owned(), by_hand, at });
         id
     }
 
     /// A page of an account's posts, newest first, beginning after this one.
-    pub(crate) fn page(&self, account: &str, after: Option<&str>, length: usize) -> Vec<Shown> {
+    pub(crate) fn page(&self, account: &str, after: Option<&str>, length: usize) -> Vec<ListedPost> {
         let newest_first = self.shown.iter().rev().filter(|it| it.account == account);
         let older = newest_first.skip_while(|it| after.is_some_and(|after| it.id != after));
         older.skip(usize::from(after.is_some())).take(length).cloned().collect()

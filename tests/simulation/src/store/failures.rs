@@ -70,7 +70,7 @@ const MODEL: &str = "com.amazonaws.dynamodb.v20120810";
 
 /// The response to a failed request; `None` for a successful one. `transaction_items` is 0 for a
 /// request that is no transaction.
-pub(crate) fn answer(fault: StoreFault, transaction_items: usize) -> Option<Result<HttpResponse, ConnectorError>> {
+pub(crate) fn respond(fault: StoreFault, transaction_items: usize) -> Option<Result<HttpResponse, ConnectorError>> {
     let broken = |what: &str| ConnectorError::io(what.into());
     Some(match fault {
         StoreFault::Fine => return None,

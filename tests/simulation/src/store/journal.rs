@@ -14,7 +14,7 @@ use storage::Table;
 
 use super::image::{Image, StoredItem};
 use super::meter::Charge;
-use super::request::Written;
+use super::request::WrittenItem;
 use super::schema::Attributes;
 use super::tables::Tables;
 use crate::simulated_platforms::Reference;
@@ -22,19 +22,19 @@ use crate::simulated_platforms::Reference;
 /// Every write to posts, deliveries, connections, credentials, webhook deliveries and the outbox.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
-    now: BTreeMap<Place, Arc<Image>>,
+    now: BTreeMap<ItemKey, Arc<Image>>,
     changes: Vec<Change>,
     /// The cost of each request, while costs are recorded.
     meter: Option<Vec<Vec<Charge>>>,
 }
 
 /// A table and the key of an item, as text.
-pub(crate) type Place = (Table, String);
+pub(crate) type ItemKey = (Table, String);
 
 #[derive(Debug)]
 pub(crate) struct Change {
     pub(crate) at: DateTime<Utc>,
-    pub(crate) place: Place,
+    pub(crate) place: ItemKey,
     pub(crate) before: Option<Arc<Image>>,
     pub(crate) after: Option<Arc<Image>>,
 }
@@ -66,8 +66,8 @@ impl Journal {
     }
 
     /// Records the writes of a request.
-    pub(crate) fn record(&mut self, at: DateTime<Utc>, written: Vec<Written>, tables: &Tables) {
-        for Written { how, table, key, after } in written {
+    pub(crate) fn record(&mut self, at: DateTime<Utc>, written: Vec<WrittenItem>, tables: &Tables) {
+        for WrittenItem { how, table, key, after } in written {
             if !is_followed(table) {
                 continue;
             }

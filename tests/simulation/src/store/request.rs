@@ -24,7 +24,7 @@ pub(crate) enum Request {
     Transact(TransactWriteItemsRequest),
 }
 
-pub(crate) struct Written {
+pub(crate) struct WrittenItem {
     pub(crate) how: &'static str,
     pub(crate) table: Table,
     pub(crate) key: Attributes,
@@ -51,7 +51,7 @@ impl Request {
     }
 
     /// The written items, in order.
-    pub(crate) fn writes(&self) -> Vec<Written> {
+    pub(crate) fn writes(&self) -> Vec<WrittenItem> {
         match self {
             Self::Get(_) | Self::BatchGet(_) | Self::Query(_) => Vec::new(),
             Self::Put(it) => vec![put(&it.table_name, &it.item)],
@@ -120,16 +120,16 @@ impl Request {
     }
 }
 
-fn written(how: &'static str, table: &str, attributes: &Attributes) -> Written {
+fn written(how: &'static str, table: &str, attributes: &Attributes) -> WrittenItem {
     let table = table_named(table);
     let schema = schema(table);
     let names = [Some(schema.hash), schema.range].into_iter().flatten().map(|it| it.name);
     let key = names.filter_map(|it| Some((it.to_owned(), attributes.get(it)?.clone()))).collect();
-    Written { how, table, key, after: None }
+    WrittenItem { how, table, key, after: None }
 }
 
-fn put(table: &str, item: &Attributes) -> Written {
-    Written { after: Some(item.clone()), ..written("put", table, item) }
+fn put(table: &str, item: &Attributes) -> WrittenItem {
+    WrittenItem { after: Some(item.clone()), ..written("put", table, item) }
 }
 
 pub(crate) fn table_named(name: &str) -> Table {

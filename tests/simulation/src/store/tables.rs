@@ -53,7 +53,7 @@ impl Tables {
     }
 
     /// The response body.
-    pub(crate) fn answer(&self, request: Request) -> Result<String, DynoxideError> {
+    pub(crate) fn respond(&self, request: Request) -> Result<String, DynoxideError> {
         let database = &self.database;
         Ok(match request {
             Request::Get(it) => body(&database.get_item(it)?),

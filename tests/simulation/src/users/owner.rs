@@ -13,8 +13,8 @@ use storage::{ConnectFlow, Connected, Connecting, Disconnected, FlowState, NewCr
 
 use super::People;
 use crate::deployment::REQUEST_LIMIT;
-use crate::simulated_platforms::Spec;
 use crate::scenario::{AccountAction, AccountPlan};
+use crate::simulated_platforms::Spec;
 
 /// How long owners continue to maintain their accounts after the last fault.
 const CARED_FOR: TimeDelta = TimeDelta::minutes(3);

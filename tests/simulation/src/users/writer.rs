@@ -11,7 +11,7 @@ use publishing::{ChangePost, Changed, CreatePost, Created, PublishingError};
 use storage::IdempotentRequest;
 use tokio::task::JoinSet;
 
-use super::{Answer, People, Said};
+use super::{People, ResponseContent, WriterResponse};
 use crate::deployment::REQUEST_LIMIT;
 use crate::scenario::{PostAction, PostPlan};
 use crate::world::lock;
@@ -102,7 +102,7 @@ impl Writer {
             match &ended {
                 Some(Ok(Created::New(post) | Created::Replayed(post))) => {
                     self.post = Some(post.post_id);
-                    self.answer(post.post_id, action, None, Said::Done(post.clone()));
+                    self.record_response(post.post_id, action, None, ResponseContent::Done(post.clone()));
                 }
                 Some(Ok(refused)) => world.note(format!("post {} is refused: {refused:?}", self.label)),
                 Some(Err(error)) => log_error(error),
@@ -164,26 +164,26 @@ impl Writer {
         };
         let ended = world.process("posts", REQUEST_LIMIT, work).await;
         let outcome = match ended {
-            Some(Ok(Changed::Done(_))) if action == PostAction::Delete => Said::Deleted,
-            Some(Ok(Changed::Done(post))) => Said::Done(post),
-            Some(Ok(_)) => Said::Refused,
+            Some(Ok(Changed::Done(_))) if action == PostAction::Delete => ResponseContent::Deleted,
+            Some(Ok(Changed::Done(post))) => ResponseContent::Done(post),
+            Some(Ok(_)) => ResponseContent::Refused,
             Some(Err(error)) => {
                 log_error(&error);
-                Said::Nothing
+                ResponseContent::Nothing
             }
-            None => Said::Nothing,
+            None => ResponseContent::Nothing,
         };
-        self.answer(post, action, text, outcome);
+        self.record_response(post, action, text, outcome);
     }
 
-    fn answer(&self, post: PostId, action: PostAction, text: Option<String>, outcome: Said) {
+    fn record_response(&self, post: PostId, action: PostAction, text: Option<String>, outcome: ResponseContent) {
         let world = &self.people.deployment.world;
         let text_of_outcome = match &outcome {
-            Said::Done(post) => format!("{} r{}", post.status.as_str(), post.revision),
+            ResponseContent::Done(post) => format!("{} r{}", post.status.as_str(), post.revision),
             other => format!("{other:?}"),
         };
         world.note(format!("the writer of {post} is answered: {text_of_outcome}"));
-        lock(&self.people.answers).push(Answer { at: world.now(), post, act: action, text, said: outcome });
+        lock(&self.people.answers).push(WriterResponse { at: world.now(), post, act: action, text, content: outcome });
     }
 
     /// Periodically schedules a failed post again.

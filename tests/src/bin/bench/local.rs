@@ -42,7 +42,7 @@ pub(crate) struct Options {
 pub(crate) async fn run(options: &Options) -> Result {
     let local = Harness::start(&LIFTED).await?;
     let deployment = Deployment::new(local.ready().clone()).await?;
-    let start = json!({ "ready_ms": millis(local.took()), "resident_mb": resident_mb(&local)? });
+    let start = json!({ "ready_ms": millis(local.start_duration()), "resident_mb": resident_mb(&local)? });
     say(&format!("Ready after {} ms with {} MB.\n", start["ready_ms"], start["resident_mb"]));
 
     let speed = speed(&deployment, options.seconds).await?;

@@ -8,16 +8,16 @@ use std::{
 
 use clap::Args;
 use domain::clock::Clock;
-use futures::stream;
 use fakes::mastodon::{Flavor, Server};
+use futures::stream;
 use platforms::conformance::fake_platform::FakePlatform;
 use serde_json::{Value, json};
 use tests::{
-    answer::{integer, text},
     deployment::{Deployment, fresh, targets},
     ensure,
     error::Result,
     harness::{Harness, LIFTED},
+    http_response::{integer, text},
     moment,
     platforms::connecting::connect,
     report::say,

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::{RECOVERED, Stack, item, set_number};
 use crate::{
-    answer::{integer, list, text},
     deployment::{Deployment, fresh},
     ensure,
     error::{Result, same},
+    http_response::{integer, list, text},
     moment, picture,
 };
 

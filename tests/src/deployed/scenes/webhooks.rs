@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{Stack, item, set, set_number};
 use crate::{
-    answer::{integer, list, text},
     deployment::{Deployment, User},
     error::{Result, same},
+    http_response::{integer, list, text},
     moment,
 };
 

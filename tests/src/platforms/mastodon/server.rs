@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    answer::{list, text},
     ensure,
     error::Result,
     fail,
+    http_response::{list, text},
     lossy_proxy::ProxyPort,
     tools::MASTODON_MOCK,
 };

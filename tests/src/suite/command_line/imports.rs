@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::social::{SocialCommand, ended};
 use crate::{
-    answer::{integer, list, text},
     checks,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, same},
+    http_response::{integer, list, text},
     moment, picture,
     report::say,
     runner::Check,

@@ -26,7 +26,7 @@ pub(super) struct SocialCommand {
 }
 
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct CommandResult {
     pub(super) code: i32,
     pub(super) out: String,
     pub(super) err: String,
@@ -84,7 +84,7 @@ impl SocialCommand {
     }
 
     /// Runs a command with this standard input.
-    pub(super) async fn reading(&self, input: &str, arguments: &[&str]) -> Result<Ran> {
+    pub(super) async fn reading(&self, input: &str, arguments: &[&str]) -> Result<CommandResult> {
         let mut child = self.start(arguments)?;
         if let Some(mut stdin) = child.stdin.take() {
             // A command that does not read may have ended.
@@ -93,7 +93,7 @@ impl SocialCommand {
         ended(child).await
     }
 
-    pub(super) async fn run(&self, arguments: &[&str]) -> Result<Ran> {
+    pub(super) async fn run(&self, arguments: &[&str]) -> Result<CommandResult> {
         self.reading("", arguments).await
     }
 
@@ -110,7 +110,7 @@ impl SocialCommand {
     }
 
     /// Runs a command that must end with this code and this text on standard error.
-    pub(super) async fn fails(&self, code: i32, expected: &str, arguments: &[&str]) -> Result<Ran> {
+    pub(super) async fn fails(&self, code: i32, expected: &str, arguments: &[&str]) -> Result<CommandResult> {
         let ran = self.run(arguments).await?;
         ensure!(
             ran.code == code && ran.err.contains(expected),
@@ -121,9 +121,9 @@ impl SocialCommand {
 }
 
 /// Waits for the end of a command.
-pub(super) async fn ended(child: Child) -> Result<Ran> {
+pub(super) async fn ended(child: Child) -> Result<CommandResult> {
     let output = tokio::task::spawn_blocking(move || child.wait_with_output()).await??;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let code = output.status.code().ok_or_else(|| TestError::new(format!("social was ended: {output:?}")))?;
-    Ok(Ran { code, out: text(&output.stdout), err: text(&output.stderr) })
+    Ok(CommandResult { code, out: text(&output.stdout), err: text(&output.stderr) })
 }

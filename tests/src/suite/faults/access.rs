@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::{FERRY, FaultFixture};
 use crate::{
-    answer::integer,
     checks,
     deployment::{Deployment, fresh, targets},
     ensure,
     error::{Result, same},
+    http_response::integer,
     moment,
     runner::Check,
     suite::publishing::once,

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{FaultFixture, ORCHARD};
 use crate::{
-    answer::{integer, text},
     checks,
     deployment::{Deployment, fresh, targets},
     ensure,
     error::{Result, same},
+    http_response::{integer, text},
     moment,
     runner::Check,
     suite::publishing::once,

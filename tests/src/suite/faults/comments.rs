@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{FaultFixture, WINDMILL};
 use crate::{
-    answer::integer,
     checks,
     deployment::{Deployment, fresh},
     error::{Result, same},
+    http_response::integer,
     moment,
     runner::Check,
     suite::publishing::once,

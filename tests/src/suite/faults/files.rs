@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{FERRY, FaultFixture, ORCHARD};
 use crate::{
-    answer::{list, text},
     checks,
     deployment::{Deployment, fresh},
     ensure,
     error::{Result, same},
+    http_response::{list, text},
     runner::Check,
 };
 

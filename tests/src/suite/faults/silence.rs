@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{FaultFixture, MEADOW, WINDMILL};
 use crate::{
-    answer::{integer, list, text},
     checks,
     deployment::{Deployment, fresh},
     ensure,
     error::{Result, TestError, same},
+    http_response::{integer, list, text},
     moment,
     runner::Check,
     suite::publishing::once,

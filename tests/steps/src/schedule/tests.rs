@@ -3,13 +3,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
-fn step(name: &'static str, kind: Kind, needs: &'static [&'static str]) -> Place {
-    Place { name, kind, needs, after: &[] }
+fn step(name: &'static str, kind: Kind, needs: &'static [&'static str]) -> ScheduledStep {
+    ScheduledStep { name, kind, needs, after: &[] }
 }
 
 /// Runs all steps, of which the `failing` ones fail. Returns the names in the order in which they
 /// began, and their outcomes.
-fn run_schedule(places: &[Place], failing: &[&str]) -> (Vec<&'static str>, Vec<Outcome<bool>>) {
+fn run_schedule(places: &[ScheduledStep], failing: &[&str]) -> (Vec<&'static str>, Vec<Outcome<bool>>) {
     let begun = Mutex::new(Vec::new());
     let outcomes = run(
         places,

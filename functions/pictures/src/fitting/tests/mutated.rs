@@ -53,7 +53,7 @@ fn every_seed_is_decoded_or_refused() {
 
 /// One change of a file.
 #[derive(Clone, Debug)]
-enum Damage {
+enum FileMutation {
     Set(Index, u8),
     /// A length or a count becomes extreme.
     Extreme(Index, u32),
@@ -65,7 +65,7 @@ enum Damage {
     Graft(Index, Index, Index),
 }
 
-impl Damage {
+impl FileMutation {
     fn to(&self, bytes: &mut Vec<u8>) {
         if bytes.is_empty() {
             return;
@@ -103,17 +103,17 @@ impl Damage {
     }
 }
 
-fn damage() -> impl Strategy<Value = Damage> {
+fn damage() -> impl Strategy<Value = FileMutation> {
     let index = any::<Index>;
     let extreme = prop_oneof![Just(0_u32), Just(1), Just(u32::MAX), Just(i32::MAX as u32), Just(0xFFFF), any::<u32>()];
     prop_oneof![
-        4 => (index(), any::<u8>()).prop_map(|(at, value)| Damage::Set(at, value)),
-        2 => (index(), extreme).prop_map(|(at, value)| Damage::Extreme(at, value)),
-        1 => (index(), index()).prop_map(|(from, to)| Damage::Cut(from, to)),
-        1 => (index(), index()).prop_map(|(from, to)| Damage::Twice(from, to)),
-        1 => index().prop_map(Damage::End),
-        1 => (index(), prop::collection::vec(any::<u8>(), 1..40)).prop_map(|(at, more)| Damage::Insert(at, more)),
-        1 => (index(), index(), index()).prop_map(|(seed, from, at)| Damage::Graft(seed, from, at)),
+        4 => (index(), any::<u8>()).prop_map(|(at, value)| FileMutation::Set(at, value)),
+        2 => (index(), extreme).prop_map(|(at, value)| FileMutation::Extreme(at, value)),
+        1 => (index(), index()).prop_map(|(from, to)| FileMutation::Cut(from, to)),
+        1 => (index(), index()).prop_map(|(from, to)| FileMutation::Twice(from, to)),
+        1 => index().prop_map(FileMutation::End),
+        1 => (index(), prop::collection::vec(any::<u8>(), 1..40)).prop_map(|(at, more)| FileMutation::Insert(at, more)),
+        1 => (index(), index(), index()).prop_map(|(seed, from, at)| FileMutation::Graft(seed, from, at)),
     ]
 }
 

@@ -49,10 +49,10 @@ async fn deny_redirects_with_the_state() {
     let harness = SandboxHarness::new();
     let query = query(|_| {});
 
-    let answer = harness.form("/sandbox/oauth/authorize", &[("request", &query), ("answer", "deny")]).await;
+    let response = harness.form("/sandbox/oauth/authorize", &[("request", &query), ("answer", "deny")]).await;
 
-    assert_eq!(answer.status, 303);
-    let back = Url::parse(answer.header("location")).unwrap();
+    assert_eq!(response.status, 303);
+    let back = Url::parse(response.header("location")).unwrap();
     let pairs: Vec<_> = back.query_pairs().map(|(k, v)| format!("{k}={v}")).collect();
     assert_eq!(back.host_str(), Some("client.test"));
     assert_eq!(pairs[..2], ["from=sandbox", "error=access_denied"]);
@@ -86,10 +86,10 @@ async fn other_errors_are_redirected_to_the_client() {
         (with("response_type", "token"), "unsupported_response_type"),
         (with("scope", "everything"), "invalid_scope"),
     ] {
-        let answer = harness.get(&format!("/sandbox/oauth/authorize?{query}")).await;
-        assert_eq!(answer.status, 303, "{query}");
-        assert!(answer.header("location").contains(&format!("error={error}&")), "{query}");
-        assert!(answer.header("location").ends_with("state=s%261"), "{query}");
+        let response = harness.get(&format!("/sandbox/oauth/authorize?{query}")).await;
+        assert_eq!(response.status, 303, "{query}");
+        assert!(response.header("location").contains(&format!("error={error}&")), "{query}");
+        assert!(response.header("location").ends_with("state=s%261"), "{query}");
     }
 }
 
@@ -98,9 +98,9 @@ async fn allow_needs_an_account_that_exists() {
     let harness = SandboxHarness::new();
     let query = query(|_| {});
 
-    let answer = harness
+    let response = harness
         .form("/sandbox/oauth/authorize", &[("request", &query), ("answer", "allow"), ("account", "nobody")])
         .await;
 
-    assert_eq!(answer.status, 400);
+    assert_eq!(response.status, 400);
 }

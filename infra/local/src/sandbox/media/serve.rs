@@ -20,7 +20,7 @@ pub(in crate::sandbox) async fn get_medium(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let medium = sandbox.ledger().world().medium(&id).cloned();
+    let medium = sandbox.ledger().state().medium(&id).cloned();
     let Some(medium) = medium else {
         return pages::not_found();
     };

@@ -47,8 +47,8 @@ async fn invalid_file_is_rejected_and_not_kept() {
     let harness = SandboxHarness::new();
     let token = harness.connect("meadow").await.access;
     for mime_type in ["text/html", "image/svg+xml", "image/", "image/p g"] {
-        let answer = harness.upload(&token, mime_type, PNG.to_vec()).await;
-        assert_eq!(answer.status, 415, "{mime_type}");
+        let response = harness.upload(&token, mime_type, PNG.to_vec()).await;
+        assert_eq!(response.status, 415, "{mime_type}");
     }
 
     let empty = harness.upload(&token, "image/png", Vec::new()).await;
@@ -65,9 +65,9 @@ async fn a_file_of_another_account_cannot_be_posted() {
     let harbour = harness.connect("harbour").await.access;
     let id = harness.upload(&meadow, "image/png", PNG.to_vec()).await.string("id");
 
-    let answer = harness.post(&harbour, json!({"text": "mine", "media_ids": [id]})).await;
+    let response = harness.post(&harbour, json!({"text": "mine", "media_ids": [id]})).await;
 
-    assert_eq!((answer.status, answer.error()), (422, "unknown_media".into()));
+    assert_eq!((response.status, response.error()), (422, "unknown_media".into()));
 }
 
 #[tokio::test]
@@ -96,9 +96,9 @@ async fn slow_upload_succeeds() {
     harness.arm(json!({"kind": "media_slow", "delay_ms": 30})).await;
 
     let started = std::time::Instant::now();
-    let answer = harness.upload(&token, "image/png", PNG.to_vec()).await;
+    let response = harness.upload(&token, "image/png", PNG.to_vec()).await;
 
-    assert_eq!(answer.status, 201);
+    assert_eq!(response.status, 201);
     assert!(30 <= started.elapsed().as_millis());
 }
 

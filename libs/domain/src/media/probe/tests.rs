@@ -61,7 +61,7 @@ impl SparseFile<'_> {
                 Err(missing) => {
                     assert!(!missing.is_empty() && missing.end <= self.size(), "{missing:?}");
                     assert!(missing.end - missing.start <= PART_BYTES as u64, "{missing:?}");
-                    parts.bring(missing.start, self.read(missing.clone()));
+                    parts.add(missing.start, self.read(missing.clone()));
                 }
             }
         }
@@ -134,7 +134,7 @@ fn long_metadata_may_precede_the_size() {
 fn short_part_is_not_requested_again() {
     let mut parts = Parts::new(1_000_000, INDEX_LAST[..40].to_vec());
     let missing = parts.facts(MimeType::Mp4).unwrap_err();
-    parts.bring(missing.start, Vec::new());
+    parts.add(missing.start, Vec::new());
     assert_eq!(parts.facts(MimeType::Mp4), Ok(Facts::default()));
 }
 

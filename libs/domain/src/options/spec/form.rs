@@ -30,7 +30,7 @@ impl AddressForm {
         is_address(self.starts, text) && (self.has)(text)
     }
 
-    pub(super) fn told(&self) -> String {
+    pub(super) fn description(&self) -> String {
         format!("must look like {}", self.examples.join(" or "))
     }
 }
@@ -40,7 +40,7 @@ impl TextForm {
         !text.is_empty() && text.chars().count() <= self.max && (self.has)(text)
     }
 
-    pub(super) fn told(&self) -> String {
+    pub(super) fn description(&self) -> String {
         format!("must look like {}", self.examples.join(" or "))
     }
 

@@ -36,7 +36,7 @@ pub(super) struct Run<'t> {
 
 /// A domain in a run: the first label and the last, and where it starts and ends.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct DomainMatch {
     first: usize,
     last: usize,
     pub(super) range: Range<usize>,
@@ -62,7 +62,7 @@ impl<'t> Run<'t> {
 
     /// The first domain at or after `floor`, and the letter before it, which must permit a domain;
     /// `None` at the start of the text.
-    pub(super) fn first(&self, floor: usize) -> Option<(Found, Option<char>)> {
+    pub(super) fn first(&self, floor: usize) -> Option<(DomainMatch, Option<char>)> {
         if let Some(found) = self.first_at_text_start(floor) {
             return Some(found);
         }
@@ -81,7 +81,7 @@ impl<'t> Run<'t> {
 
     /// A domain at the start of the text. Where possible, the first letter is treated as the one
     /// before the domain.
-    fn first_at_text_start(&self, floor: usize) -> Option<(Found, Option<char>)> {
+    fn first_at_text_start(&self, floor: usize) -> Option<(DomainMatch, Option<char>)> {
         let is_at_start = floor == 0 && self.labels.first().is_some_and(|it| it.start == 0);
         let first = self.text.chars().next().filter(|_| is_at_start)?;
         let found = if glues(first) { None } else { self.domain_at(0, first.len_utf8()) };
@@ -89,7 +89,7 @@ impl<'t> Run<'t> {
     }
 
     /// The longest domain that starts here, in this label.
-    fn domain_at(&self, index: usize, start: usize) -> Option<Found> {
+    fn domain_at(&self, index: usize, start: usize) -> Option<DomainMatch> {
         let (label, next) = (self.labels.get(index)?, self.labels.get(index + 1)?);
         let letters = self.text.get(start..label.end)?;
         let is_part = |it: Option<char>| it.is_some_and(is_letter);
@@ -98,11 +98,11 @@ impl<'t> Run<'t> {
         }
         let here = next.top_end.filter(|_| label.can_precede_top_level_from(start)).map(|_| index + 1);
         let last = next.reach.or(here)?;
-        Some(Found { first: index, last, range: start..self.labels[last].top_end? })
+        Some(DomainMatch { first: index, last, range: start..self.labels[last].top_end? })
     }
 
     /// Whether every label is short enough for DNS, and labels in punycode are valid.
-    pub(super) fn is_well_formed(&self, found: &Found) -> bool {
+    pub(super) fn is_well_formed(&self, found: &DomainMatch) -> bool {
         let name = &self.text[found.range.clone()];
         if name.starts_with("xn--") && self.latin_domains(found).is_empty() {
             return false;
@@ -112,7 +112,7 @@ impl<'t> Run<'t> {
 
     /// The domains within this one that consist of Latin letters. Without a scheme, only they are
     /// links.
-    pub(super) fn latin_domains(&self, found: &Found) -> Vec<Range<usize>> {
+    pub(super) fn latin_domains(&self, found: &DomainMatch) -> Vec<Range<usize>> {
         let mut domains = Vec::new();
         let (mut index, mut from) = (found.first, found.range.start);
         while index < found.last {

@@ -67,7 +67,7 @@ impl VideoJob {
         Self::named(status(reply)?.job_id, now)
     }
 
-    pub(in crate::bluesky) async fn look(&self, service: &VideoService<'_>) -> Result<Progress, AttemptError> {
+    pub(in crate::bluesky) async fn check(&self, service: &VideoService<'_>) -> Result<Progress, AttemptError> {
         let now = service.now();
         let request = service.call(Method::GET, "app.bsky.video.getJobStatus")?;
         let reply = Reply::to(request.query(&[("jobId", &self.id)])).await?;

@@ -40,13 +40,13 @@ pub struct Post<'a> {
     pub is_by_other_program: bool,
     /// When the first publish call with an unknown outcome began.
     unknown_since: Mutex<Option<DateTime<Utc>>>,
-    files: Shelf,
+    files: TestFiles,
     attachments: Vec<Attachment>,
 }
 
 /// The result of a delivery.
 #[derive(Debug)]
-pub struct Passage {
+pub struct DeliveryResult {
     pub published: Published,
     /// The attempt errors, in order.
     pub errors: Vec<AttemptError>,
@@ -64,7 +64,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
     /// A post that is due in 15 minutes.
     pub fn post<'a>(&self, account: &'a Account, text: &str, media: Vec<Sample>) -> Post<'a> {
         let publish_at = self.clock.now() + TimeDelta::minutes(15);
-        let files = Shelf::new(&media, Tunnel::default());
+        let files = TestFiles::new(&media, Tunnel::default());
         let attachments = media.iter().map(|it| it.attachment.clone()).collect();
         let reference = format!("{}-7-1", self.next_post_number.fetch_add(1, Ordering::SeqCst));
         self.add_secret(text);
@@ -211,26 +211,26 @@ impl<N: FakePlatform> AdapterHarness<N> {
     /// Prepares and publishes a post. If a response is lost, the outcome is looked up, and the call
     /// is repeated only if the post is certainly not public. If no look-up is possible, the result
     /// is the unknown outcome.
-    pub async fn deliver(&self, post: &mut Post<'_>) -> Result<Passage, AttemptError> {
+    pub async fn deliver(&self, post: &mut Post<'_>) -> Result<DeliveryResult, AttemptError> {
         let mut errors = Vec::new();
         self.prepare_all(post, &mut errors).await?;
         self.clock.skip_to(post.publish_at);
         for _ in 0..ATTEMPTS {
             let since = self.clock.now();
             match self.publish(post).await {
-                Ok(published) => return Ok(Passage { published, errors }),
+                Ok(published) => return Ok(DeliveryResult { published, errors }),
                 Err(lost @ AttemptError::Unknown { .. }) if !self.fake.can_look_up() => return Err(lost),
                 Err(AttemptError::Unknown { may_still_run, retry_at, reason }) => {
                     errors.push(AttemptError::Unknown { may_still_run, retry_at, reason });
                     if let Some(published) = self.settle(post, since, may_still_run).await {
-                        return Ok(Passage { published, errors });
+                        return Ok(DeliveryResult { published, errors });
                     }
                 }
                 Err(AttemptError::Duplicate { reason }) => {
                     errors.push(AttemptError::Duplicate { reason });
                     let published = self.look_up_repeatedly(post, since, None).await;
                     let published = published.expect("only a published post ends the look-ups");
-                    return Ok(Passage { published, errors });
+                    return Ok(DeliveryResult { published, errors });
                 }
                 Err(AttemptError::PreparationExpired { reason }) => {
                     errors.push(AttemptError::PreparationExpired { reason });
@@ -357,7 +357,7 @@ impl Claims for KnownClaims {
     }
 }
 
-pub struct Shelf {
+pub struct TestFiles {
     files: BTreeMap<MediaId, Vec<u8>>,
     /// Files of which a fitted picture was requested.
     requested: Mutex<BTreeSet<MediaId>>,
@@ -406,7 +406,7 @@ impl Post<'_> {
     }
 }
 
-impl Shelf {
+impl TestFiles {
     /// The files of a post, also served to platforms that fetch them.
     pub fn new(media: &[Sample], tunnel: Tunnel) -> Self {
         let files = media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect();
@@ -424,7 +424,7 @@ impl Shelf {
 }
 
 #[async_trait]
-impl MediaReader for Shelf {
+impl MediaReader for TestFiles {
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaReadError> {
         // In pieces, like from a bucket.
         let pieces: Vec<_> = self.file(attachment)?.chunks(700).map(|it| Ok(Bytes::copy_from_slice(it))).collect();

@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 use secrecy::ExposeSecret;
 
-use crate::conformance::fake_platform::{Call, Decision, Detour, InjectedFault, FakePlatform};
-use crate::conformance::adapter_harness::{ORIGIN, AdapterHarness, callback_at};
+use crate::conformance::adapter_harness::{AdapterHarness, ORIGIN, callback_at};
+use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault};
 use crate::connect_flow::{AuthorizeStep, Callback, ConnectError};
 
 /// The account has everything that a user and a post need.

@@ -6,9 +6,9 @@ use domain::media::MimeType;
 use secrecy::ExposeSecret;
 
 use crate::account::{Account, AccountDetails};
-use crate::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
-use crate::conformance::samples::sample;
 use crate::conformance::adapter_harness::AdapterHarness;
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use crate::conformance::samples::sample;
 use crate::connect_flow::RefreshError;
 use crate::refresh_policy::RefreshPolicy;
 
@@ -67,7 +67,7 @@ pub async fn account_info_stays_the_same<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
     let read_details =
-        async || harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
+        async || harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
 
     let expected = AccountDetails { profile: account.profile.clone(), rules: account.rules.clone() };
     assert_eq!(read_details().await.unwrap(), Some(expected));

@@ -6,9 +6,9 @@ use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 
 use super::publishing::needs_media;
-use crate::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
-use crate::conformance::samples::sample;
 use crate::conformance::adapter_harness::AdapterHarness;
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use crate::conformance::samples::sample;
 use crate::connect_flow::RefreshError;
 
 /// Statuses that nginx, Cloudflare and firewalls send themselves; 5xx is in `troubles.rs`.
@@ -229,7 +229,8 @@ pub async fn an_error_page_does_not_end_a_grant<N: FakePlatform>() {
         for call in reads {
             harness.fake.inject_fault(call, fault, 5);
         }
-        let details = harness.connector().about(&account.profile, &account.credentials, harness.clock.now()).await;
+        let details =
+            harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
         assert!(before < count_reads() || matches!(details, Ok(None)), "{fault:?} was not met: {details:?}");
         let is_right = !matches!(&details, Err(error) if is_final(error));
         violations.check(is_right, format!("account, {fault:?}: {details:?}"));

@@ -7,9 +7,9 @@ use domain::text::PostText;
 use url::Url;
 
 use crate::account::Account;
+use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::fake_platform::{FakePlatform, PublicPost};
 use crate::conformance::samples::{Sample, sample};
-use crate::conformance::adapter_harness::AdapterHarness;
 use crate::platform::Step;
 
 /// The text is public once, unchanged, under the id that the adapter returns.
@@ -175,7 +175,8 @@ pub async fn links_cover_their_urls_in_the_text<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
     let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
-    let mut post = harness.post(&account, "👩‍👩‍👧‍👦 (https://example.invalid/1), мир: https://example.invalid/2?q=1.", filler);
+    let mut post =
+        harness.post(&account, "👩‍👩‍👧‍👦 (https://example.invalid/1), мир: https://example.invalid/2?q=1.", filler);
 
     harness.deliver(&mut post).await.unwrap();
 

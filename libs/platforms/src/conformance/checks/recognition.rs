@@ -6,9 +6,9 @@ use domain::media::MimeType;
 
 use super::publishing::needs_media;
 use crate::account::Account;
-use crate::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
-use crate::conformance::samples::{Sample, sample};
 use crate::conformance::adapter_harness::AdapterHarness;
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use crate::conformance::samples::{Sample, sample};
 
 /// How soon the outcome of every call is known once the platform responds again.
 const SOON: TimeDelta = TimeDelta::seconds(120);

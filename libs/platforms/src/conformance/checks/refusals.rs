@@ -4,9 +4,9 @@ use chrono::TimeDelta;
 use domain::media::MimeType;
 
 use super::publishing::needs_media;
-use crate::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform};
-use crate::conformance::samples::sample;
 use crate::conformance::adapter_harness::AdapterHarness;
+use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
+use crate::conformance::samples::sample;
 
 const TROUBLES: [InjectedFault; 4] = [
     InjectedFault::Refused,

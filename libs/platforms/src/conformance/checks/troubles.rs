@@ -6,9 +6,9 @@ use domain::media::MimeType;
 
 use super::publishing::needs_media;
 use crate::account::Account;
-use crate::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
-use crate::conformance::samples::sample;
 use crate::conformance::adapter_harness::AdapterHarness;
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use crate::conformance::samples::sample;
 
 const LIMITED: InjectedFault = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(45) };
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::super::call_error::{CallError, ErrorKind};
 use super::{Prepared, PublishAdapter};
 use crate::publish_request::PublishRequest;
-use crate::recognition::{self, Found, Listed, Newer, PostMatch, Timeline, TimelineSnapshot};
+use crate::recognition::{self, Listed, Newer, PostMatch, Recognition, Timeline, TimelineSnapshot};
 
 /// The most pages of a list that one look-up reads. A post on later pages is neither found nor excluded.
 const MAX_PAGES: usize = 10;
@@ -90,12 +90,12 @@ pub(super) async fn resolve<A: PublishAdapter>(
     };
     let list = AccountPosts { adapter, job: request, prepared, snapshot, has_possible: AtomicBool::new(false) };
     let found = match list.newer(since - CLOCK_SKEW).await {
-        Ok(newer) => recognition::among(&list, newer, request.claims, request.now).await,
+        Ok(newer) => recognition::find_in(&list, newer, request.claims, request.now).await,
         Err(error) => Err(error),
     };
     match found {
         // Another look-up would show the same, and each is billed.
-        Ok(Found::Pending { .. }) if A::LOOK_UPS_ARE_BILLED && list.has_possible.load(Ordering::Relaxed) => {
+        Ok(Recognition::Pending { .. }) if A::LOOK_UPS_ARE_BILLED && list.has_possible.load(Ordering::Relaxed) => {
             Resolution::Undeterminable { advice: CANDIDATE_ADVICE.to_owned() }
         }
         Ok(found) => found.into(),

@@ -14,7 +14,7 @@ use crate::connect_flow::ConnectError;
 use crate::mastodon::errors::WHO;
 use crate::mastodon::grant::{App, Endpoints, Grant};
 use crate::mastodon::instance::Instance;
-use crate::mastodon::server::{self, Server, Typed};
+use crate::mastodon::server::{self, Server, TypedServer};
 use crate::mastodon::software::Software;
 use crate::response;
 use crate::transport_error::TransportError;
@@ -78,7 +78,7 @@ impl Api {
     /// Finds the server that the user means. If it redirects to another server, or its domain names
     /// another server for its accounts, that one is used: many users know the domain of their
     /// handle but not the name of the server.
-    pub(crate) async fn discover(&self, typed: &Typed) -> Result<Discovered, ConnectError> {
+    pub(crate) async fn discover(&self, typed: &TypedServer) -> Result<Discovered, ConnectError> {
         let name = typed.server.name();
         let late = |_| server::refused(format!("{name} took too long to respond. Check its name, or try again later."));
         timeout(TIMEOUT, async {
@@ -97,7 +97,7 @@ impl Api {
     }
 
     /// The server, and its description of itself.
-    async fn find(&self, typed: &Typed) -> Result<(Server, Instance), ConnectError> {
+    async fn find(&self, typed: &TypedServer) -> Result<(Server, Instance), ConnectError> {
         let server = &typed.server;
         let mut refusal = no_instance(server);
         match self.instance(server).await {
@@ -162,7 +162,7 @@ impl Api {
             };
             DiscoveryError::NotCalled(server::refused(format!(
                 "{name} could not be reached: {}. {advice}",
-                it.words(WHO)
+                it.message(WHO)
             )))
         })?;
         let status = response.status();

@@ -104,7 +104,7 @@ impl Api {
         } else {
             (&DIALECT.code, "0", redirect_uri.as_slice())
         };
-        match self.ask::<Tokens>(grant, call, value, extra_fields).await {
+        match self.read_json::<Tokens>(grant, call, value, extra_fields).await {
             Err(error) if may_be_unknown_app(&error) => AppStatus::Gone,
             Err(_) => AppStatus::Known,
             Ok(Tokens { access_token, .. }) => {
@@ -125,16 +125,16 @@ impl Api {
         urls: &CallbackUrls,
     ) -> Result<Tokens, CallError> {
         let extra_fields = [("code_verifier", verifier.expose_secret()), ("redirect_uri", &urls.redirect_uri)];
-        self.ask(grant, &DIALECT.code, code, &extra_fields).await
+        self.read_json(grant, &DIALECT.code, code, &extra_fields).await
     }
 
     /// The refresh token may work only this once.
     pub(crate) async fn refresh(&self, grant: &Grant, token: &SecretString) -> Result<Tokens, CallError> {
-        self.ask(grant, &DIALECT.renewal, token.expose_secret(), &[]).await
+        self.read_json(grant, &DIALECT.renewal, token.expose_secret(), &[]).await
     }
 
     pub(crate) async fn revoke(&self, grant: &Grant, token: &SecretString) -> Result<(), CallError> {
-        let result = self.ask(grant, &DIALECT.revocation, token.expose_secret(), &[]).await;
+        let result = self.read_json(grant, &DIALECT.revocation, token.expose_secret(), &[]).await;
         result.map(|IgnoredAny| ())
     }
 
@@ -145,7 +145,7 @@ impl Api {
     }
 
     /// Makes a call with the app's own id and secret.
-    async fn ask<T: DeserializeOwned>(
+    async fn read_json<T: DeserializeOwned>(
         &self,
         grant: &Grant,
         call: &TokenCall,

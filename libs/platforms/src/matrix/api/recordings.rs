@@ -6,7 +6,7 @@ use domain::testing::noon;
 use serde_json::Value;
 
 use super::{
-    JoinedRooms, LoggedIn, Login, MediaConfig, Messages, Named, Said, Sent, Tokens, Uploaded, Versions, WhoAmI,
+    JoinedRooms, LoggedIn, Login, MediaConfig, Messages, Named, RoomEvent, Sent, Tokens, Uploaded, Versions, WhoAmI,
     is_mxc_uri,
 };
 use crate::recording::Recording;
@@ -37,7 +37,7 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
             "GET /_matrix/client/v3/rooms/{id}/messages" => {
                 let Messages { chunk, end } = recording.read();
                 // Only the device that sent a message receives its transaction id.
-                let is_read = |it: &Said| it.at().is_some() && it.transaction().is_some() == is_recorded;
+                let is_read = |it: &RoomEvent| it.at().is_some() && it.transaction().is_some() == is_recorded;
                 assert!(!chunk.is_empty() && chunk.iter().all(is_read), "{name}");
                 assert!(end.is_some(), "{name}");
             }

@@ -8,15 +8,15 @@ use domain::media::{Attachment, FileType};
 use serde::Deserialize;
 use url::Url;
 
-use super::standing::{self, Cause, Lost, Report, Standing};
-use super::{Containers, Form, Made, Pause, Progress, quota};
+use super::container_status::{self, ContainerReport, ContainerStatus, FailedContainer, FailureCause};
+use super::{Containers, CreatedContainer, Form, Pause, Progress, quota};
 use crate::caller::Caller;
 use crate::deadline;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::meta::fetch;
-use crate::meta::graph::Answered;
+use crate::meta::graph::WithUsage;
 use crate::meta::id::GraphId;
-use crate::picture::{self, Look};
+use crate::picture::{self, PictureState};
 use crate::platform::Step;
 use crate::publish_request::PublishRequest;
 use crate::redaction::redact_message;
@@ -32,7 +32,7 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(30);
 /// How long a container may be processed. Videos take minutes.
 const PATIENCE: TimeDelta = TimeDelta::minutes(30);
 
-/// How many containers may fail for a temporary reason other than [`Cause::Fetch`].
+/// How many containers may fail for a temporary reason other than [`FailureCause::Fetch`].
 const MOST_LOST: u32 = 3;
 
 /// The pause after a container failed, which doubles from one to the next where Meta could not fetch a file.
@@ -62,7 +62,7 @@ enum ContainerStep<T> {
     /// Not ready; when to read the status again.
     Later(DateTime<Utc>),
     /// It failed for a temporary reason.
-    Nothing(Lost),
+    Nothing(FailedContainer),
 }
 
 /// How Meta gets a file.
@@ -185,12 +185,12 @@ fn start_again(
     request: &PublishRequest<'_>,
     progress: &mut Progress,
     kept_items: usize,
-    lost: Lost,
+    lost: FailedContainer,
 ) -> Result<PreparationStep, AttemptError> {
-    let Lost { why: reason, cause } = lost;
+    let FailedContainer { why: reason, cause } = lost;
     progress.whole = None;
     progress.items.truncate(kept_items);
-    let pause = if cause == Cause::Fetch {
+    let pause = if cause == FailureCause::Fetch {
         progress.unfetched += 1;
         (FIRST_PAUSE * (1 << (progress.unfetched - 1).min(10))).min(LONGEST_FETCH_PAUSE)
     } else {
@@ -199,8 +199,8 @@ fn start_again(
             return Err(AttemptError::Refused { reason });
         }
         match cause {
-            Cause::Pause(pause) => pause,
-            Cause::Fetch | Cause::Other => FIRST_PAUSE * i32::try_from(progress.lost).unwrap_or(1),
+            FailureCause::Pause(pause) => pause,
+            FailureCause::Fetch | FailureCause::Other => FIRST_PAUSE * i32::try_from(progress.lost).unwrap_or(1),
         }
     };
     // The reason is stored, and may repeat the request.
@@ -223,11 +223,11 @@ async fn source(
     let bounds = platform.bounds(request, file).filter(|_| file.mime_type.file_type() == FileType::Image);
     let Some(bounds) = bounds else { return Ok(Source::Url(fetch::address(http, request, file).await?)) };
     match picture::public(request, file, bounds, progress.picture).await? {
-        Look::Again(pending, at) => {
+        PictureState::Again(pending, at) => {
             progress.picture = Some(pending);
             Ok(Source::NotYet(at))
         }
-        Look::Ready(url) => {
+        PictureState::Ready(url) => {
             progress.picture = None;
             Ok(Source::Url(fetch::checked(http, request, file, url).await?))
         }
@@ -239,7 +239,7 @@ async fn create_container(
     platform: &impl Containers,
     request: &PublishRequest<'_>,
     form: Form<'_>,
-) -> Result<ContainerStep<(Made, DateTime<Utc>)>, AttemptError> {
+) -> Result<ContainerStep<(CreatedContainer, DateTime<Utc>)>, AttemptError> {
     let fields = platform.fields(request, form);
     let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let path = format!("/{}/{}", request.profile.account_id, platform.calls().media);
@@ -250,8 +250,8 @@ async fn create_container(
     let graph = platform.graph();
     let error =
         match graph.post::<NewContainer>(Effect::Private, Caller::for_request(request), &path, &fields, MAKE).await {
-            Ok(Answered { body: NewContainer { id, uri }, usage }) => {
-                let container = |upload_url| Made { id, at: request.now, is_ready: false, upload_url };
+            Ok(WithUsage { body: NewContainer { id, uri }, usage }) => {
+                let container = |upload_url| CreatedContainer { id, at: request.now, is_ready: false, upload_url };
                 if !needs_upload {
                     return Ok(ContainerStep::To((
                         container(None),
@@ -269,10 +269,10 @@ async fn create_container(
     match (error.kind, file) {
         (ErrorKind::FetchFailed, Some(file)) => {
             let reason = fetch::fetch_failed_message(request, file, graph.title(), &error.message);
-            Ok(ContainerStep::Nothing(Lost { why: reason, cause: Cause::Fetch }))
+            Ok(ContainerStep::Nothing(FailedContainer { why: reason, cause: FailureCause::Fetch }))
         }
         // An item of a carousel that Meta no longer knows.
-        (ErrorKind::PreparationExpired, _) => Ok(ContainerStep::Nothing(Lost::other(error.message))),
+        (ErrorKind::PreparationExpired, _) => Ok(ContainerStep::Nothing(FailedContainer::other(error.message))),
         _ => Err(attempt_error_for_file(request, file, error)),
     }
 }
@@ -290,7 +290,7 @@ fn attempt_error_for_file(request: &PublishRequest<'_>, file: Option<&Attachment
 async fn check_status(
     platform: &impl Containers,
     request: &PublishRequest<'_>,
-    container: &mut Made,
+    container: &mut CreatedContainer,
     file: Option<&Attachment>,
 ) -> Result<ContainerStep<()>, AttemptError> {
     let title = platform.graph().title();
@@ -298,7 +298,7 @@ async fn check_status(
         Some(file) => format!("{}: {title} could not process the file: {reason}", request.place(file)),
         None => format!("{title} could not prepare the post: {reason}"),
     };
-    let Answered { body, usage } = match standing::ask(
+    let WithUsage { body, usage } = match container_status::read_status(
         platform,
         Caller::for_request(request),
         &container.id,
@@ -309,22 +309,22 @@ async fn check_status(
         Ok(answered) => answered,
         // A container that Meta does not show is lost. The next container shows whether the account is lost, too.
         Err(error) if error.kind == ErrorKind::PreparationExpired || error.is_missing() => {
-            return Ok(ContainerStep::Nothing(Lost::other(with_context(error.message))));
+            return Ok(ContainerStep::Nothing(FailedContainer::other(with_context(error.message))));
         }
         Err(error) => return Err(attempt_error_for_file(request, file, error)),
     };
-    let Report { standing: status, arrived: bytes_received } = body;
+    let ContainerReport { status, arrived: bytes_received } = body;
     match (status, file) {
         // If it is public already, the publish call finds that out.
-        (Standing::Ready | Standing::Public, _) => {
+        (ContainerStatus::Ready | ContainerStatus::Public, _) => {
             (container.is_ready, container.upload_url) = (true, None);
             Ok(ContainerStep::To(()))
         }
-        (Standing::Working, _) if container.at + PATIENCE < request.now => {
+        (ContainerStatus::Working, _) if container.at + PATIENCE < request.now => {
             let reason = format!("it was still being processed after {} minutes", PATIENCE.num_minutes());
-            Ok(ContainerStep::Nothing(Lost::other(with_context(reason))))
+            Ok(ContainerStep::Nothing(FailedContainer::other(with_context(reason))))
         }
-        (Standing::Working, file) => {
+        (ContainerStatus::Working, file) => {
             if let (Some(url), Some(file)) = (container.upload_url.take(), file)
                 && let Some(bytes_received) = bytes_received.filter(|it| *it < file.size_bytes)
             {
@@ -333,16 +333,16 @@ async fn check_status(
             let pause = ((request.now - container.at) / 2).clamp(FIRST_LOOK, LONGEST_PAUSE);
             Ok(ContainerStep::Later(usage.not_before(request.now + pause, request.now)))
         }
-        (Standing::Refused { why: reason }, _) => Err(AttemptError::Refused { reason: with_context(reason) }),
-        (Standing::Lost(Lost { why: reason, cause: Cause::Fetch }), Some(file)) => {
+        (ContainerStatus::Refused { why: reason }, _) => Err(AttemptError::Refused { reason: with_context(reason) }),
+        (ContainerStatus::Lost(FailedContainer { why: reason, cause: FailureCause::Fetch }), Some(file)) => {
             let reason = fetch::fetch_failed_message(request, file, title, &reason);
-            Ok(ContainerStep::Nothing(Lost { why: reason, cause: Cause::Fetch }))
+            Ok(ContainerStep::Nothing(FailedContainer { why: reason, cause: FailureCause::Fetch }))
         }
-        (Standing::Lost(Lost { why: reason, cause: Cause::Fetch }), None) => {
-            Ok(ContainerStep::Nothing(Lost::other(with_context(reason))))
+        (ContainerStatus::Lost(FailedContainer { why: reason, cause: FailureCause::Fetch }), None) => {
+            Ok(ContainerStep::Nothing(FailedContainer::other(with_context(reason))))
         }
-        (Standing::Lost(Lost { why: reason, cause }), _) => {
-            Ok(ContainerStep::Nothing(Lost { why: with_context(reason), cause }))
+        (ContainerStatus::Lost(FailedContainer { why: reason, cause }), _) => {
+            Ok(ContainerStep::Nothing(FailedContainer { why: with_context(reason), cause }))
         }
     }
 }
@@ -360,11 +360,11 @@ async fn send_bytes(
     };
     let cause = match error.kind {
         // Meta could not process the request, which means nothing for the file.
-        ErrorKind::PreparationExpired => Cause::Fetch,
-        ErrorKind::InvalidPost | ErrorKind::Forbidden => Cause::Other,
+        ErrorKind::PreparationExpired => FailureCause::Fetch,
+        ErrorKind::InvalidPost | ErrorKind::Forbidden => FailureCause::Other,
         _ => return Err(attempt_error_for_file(request, Some(file), error)),
     };
     let reason =
         format!("{}: {} did not accept the file: {}", request.place(file), platform.graph().title(), error.message);
-    Ok(ContainerStep::Nothing(Lost { why: reason, cause }))
+    Ok(ContainerStep::Nothing(FailedContainer { why: reason, cause }))
 }

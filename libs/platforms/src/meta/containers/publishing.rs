@@ -6,9 +6,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Claim, Published, Resolution};
 use serde::Deserialize;
 
+use super::container_status::{self, ContainerReport, ContainerStatus};
 use super::listing::{self, Post, Posts};
-use super::standing::{self, Report, Standing};
-use super::{Containers, Made, Progress, quota};
+use super::{Containers, CreatedContainer, Progress, quota};
 use crate::caller::Caller;
 use crate::deadline::{self, Deadline, WITHIN};
 use crate::kit::{CallError, Effect, ErrorKind};
@@ -48,13 +48,13 @@ pub(crate) async fn resolve(
 ) -> Resolution {
     // Without a container, there was no call.
     let Some(publication) = Publication::platform(platform, request) else { return Resolution::NotPublished };
-    deadline::look(platform.graph().title(), request, publication.resolve(since)).await
+    deadline::look_up(platform.graph().title(), request, publication.resolve(since)).await
 }
 
 struct Publication<'a, C> {
     load: &'a C,
     job: &'a PublishRequest<'a>,
-    container: Made,
+    container: CreatedContainer,
 }
 
 impl<'a, C: Containers> Publication<'a, C> {
@@ -114,30 +114,38 @@ impl<'a, C: Containers> Publication<'a, C> {
         }
         // A container is published once: one that is not there any more may be the one that was published.
         let reason = error.message;
-        match self.standing().await {
-            Ok(Standing::Ready | Standing::Working) => AttemptError::RetryLater { retry_at: None, reason },
-            Ok(Standing::Refused { .. } | Standing::Lost(_)) => AttemptError::PreparationExpired { reason },
+        match self.status().await {
+            Ok(ContainerStatus::Ready | ContainerStatus::Working) => {
+                AttemptError::RetryLater { retry_at: None, reason }
+            }
+            Ok(ContainerStatus::Refused { .. } | ContainerStatus::Lost(_)) => {
+                AttemptError::PreparationExpired { reason }
+            }
             Err(it) if it.is_expired_object() => AttemptError::PreparationExpired { reason },
-            Ok(Standing::Public) | Err(_) => AttemptError::Unknown { may_still_run: false, retry_at: None, reason },
+            Ok(ContainerStatus::Public) | Err(_) => {
+                AttemptError::Unknown { may_still_run: false, retry_at: None, reason }
+            }
         }
     }
 
-    async fn standing(&self) -> Result<Standing, CallError> {
-        let Report { standing: status, .. } =
-            standing::ask(self.load, Caller::for_request(self.job), &self.container.id, false).await?.body;
+    async fn status(&self) -> Result<ContainerStatus, CallError> {
+        let ContainerReport { status, .. } =
+            container_status::read_status(self.load, Caller::for_request(self.job), &self.container.id, false)
+                .await?
+                .body;
         Ok(status)
     }
 
     /// The outcome of the publish calls, the first of which began at `since`.
     async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
         let title = self.load.graph().title();
-        let is_public = match self.standing().await {
-            Ok(Standing::Ready) => return Resolution::NotPublished,
-            Ok(Standing::Working) => {
+        let is_public = match self.status().await {
+            Ok(ContainerStatus::Ready) => return Resolution::NotPublished,
+            Ok(ContainerStatus::Working) => {
                 return Resolution::Pending { reason: format!("{title} is still processing the post") };
             }
-            Ok(Standing::Public) => true,
-            Ok(Standing::Refused { .. } | Standing::Lost(_)) => false,
+            Ok(ContainerStatus::Public) => true,
+            Ok(ContainerStatus::Refused { .. } | ContainerStatus::Lost(_)) => false,
             Err(error) if error.is_expired_object() => false,
             Err(error) => return error.resolution(),
         };
@@ -168,7 +176,7 @@ impl<'a, C: Containers> Publication<'a, C> {
     /// The oldest of these posts that has our text and that no other delivery has claimed.
     async fn ours(&self, posts: &Posts) -> Result<Option<Published>, String> {
         // White space around a text is not always preserved.
-        let text = self.load.said(self.job).trim();
+        let text = self.load.caption(self.job).trim();
         let is_matching = |it: &&Post| it.text.trim() == text;
         let matching: Vec<&Post> = posts.posts.iter().rev().filter(is_matching).collect();
         let ids: Vec<_> = matching.iter().map(|it| it.id.clone()).collect();

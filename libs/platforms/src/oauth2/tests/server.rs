@@ -40,12 +40,12 @@ impl Server {
     }
 
     /// Adds a response. When none is left, the connection is cut.
-    pub(super) fn answers(&self, status: u16, body: Value) {
+    pub(super) fn respond_with(&self, status: u16, body: Value) {
         self.answers.lock().unwrap().push_back((status, body));
     }
 
     /// Method and path of each request, with its parameters.
-    pub(super) fn saw(&self) -> Vec<(String, Value)> {
+    pub(super) fn requests(&self) -> Vec<(String, Value)> {
         self.saw.lock().unwrap().clone()
     }
 

@@ -29,7 +29,7 @@ pub(super) struct FakeSandbox {
 }
 
 impl FakeSandbox {
-    pub(super) fn answers(&self, status: u16, body: Value) {
+    pub(super) fn respond_with(&self, status: u16, body: Value) {
         *self.answer.lock().unwrap() = Some((status, body));
     }
 
@@ -42,7 +42,7 @@ impl FakeSandbox {
         *self.found.lock().unwrap() = (status, body);
     }
 
-    pub(super) fn saw(&self) -> Vec<Value> {
+    pub(super) fn requests(&self) -> Vec<Value> {
         self.seen.lock().unwrap().clone()
     }
 

@@ -10,7 +10,7 @@ use storage::testing::connect;
 use tokio::sync::Barrier;
 
 use super::*;
-use crate::testing::{FakePlatform, RefreshFault, Registered, PublishingHarness, later};
+use crate::testing::{FakePlatform, PublishingHarness, RefreshFault, Registered, later};
 
 /// A deployment with this platform and no accounts.
 async fn harness(platform: FakePlatform) -> PublishingHarness {
@@ -18,7 +18,12 @@ async fn harness(platform: FakePlatform) -> PublishingHarness {
 }
 
 /// Connects `count` accounts on a platform whose credentials are due at noon.
-async fn accounts(harness: &PublishingHarness, provider: &str, count: usize, credentials: &Credentials) -> Vec<Connection> {
+async fn accounts(
+    harness: &PublishingHarness,
+    provider: &str,
+    count: usize,
+    credentials: &Credentials,
+) -> Vec<Connection> {
     let mut made = Vec::new();
     for _ in 0..count {
         let id: ConnectionId = harness.publishing.ids.fresh();
@@ -46,10 +51,13 @@ async fn waiting(harness: &PublishingHarness, until: DateTime<Utc>) -> usize {
 }
 
 async fn round(harness: &PublishingHarness) -> usize {
-    tokio::time::timeout(Duration::from_secs(20), harness.publishing.credential_service().refresh_due(&harness.renewable))
-        .await
-        .unwrap()
-        .unwrap()
+    tokio::time::timeout(
+        Duration::from_secs(20),
+        harness.publishing.credential_service().refresh_due(&harness.renewable),
+    )
+    .await
+    .unwrap()
+    .unwrap()
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use domain::connection::Connection;
 use domain::testing::a_connection;
 use storage::testing::{a_connect_flow, connect_legacy};
-use storage::{Connecting, KeptIn, NewCredentials, credentials_context, grant_context};
+use storage::{Connecting, CredentialsLocation, NewCredentials, credentials_context, grant_context};
 
 use super::*;
 
@@ -84,7 +84,8 @@ async fn lost_grant_emits_an_event_for_each_account() {
     assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 0);
 
     assert_eq!(lost(&harness).await, [true; 3]);
-    let ids: std::collections::BTreeSet<_> = harness.events.all().iter().map(|it| it.detail["id"].to_string()).collect();
+    let ids: std::collections::BTreeSet<_> =
+        harness.events.all().iter().map(|it| it.detail["id"].to_string()).collect();
     assert_eq!((harness.events.types(), ids.len()), (vec!["connection.needs_reconnection"; 3], 3));
     assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 0);
     assert_eq!(renewed(&harness), 1);
@@ -136,7 +137,7 @@ async fn valid_legacy_credentials_are_used_in_place() {
     let harness = rig_with_legacy_credentials([]).await;
     harness.store.remove_from_refresh_index(&harness.accounts[0]).await.unwrap();
     let mut record = harness.connection(0).await;
-    assert!(matches!(record.kept, KeptIn::Connection(_)));
+    assert!(matches!(record.kept, CredentialsLocation::Connection(_)));
     record.connection.needs_reconnection = false;
     let platform = harness.renewable.get("sandbox").unwrap();
 

@@ -30,7 +30,7 @@ async fn random_events_publish_at_most_once_and_report_truly() {
                 1 => {
                     let post = &posts[dice.below(posts.len())];
                     for delivery in harness.deliveries(post).await {
-                        harness.deliver(DeliveryMessage::about(&delivery), 3).await;
+                        harness.deliver(DeliveryMessage::for_delivery(&delivery), 3).await;
                     }
                 }
                 2 => {

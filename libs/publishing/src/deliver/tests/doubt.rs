@@ -22,7 +22,8 @@ async fn post_with_lost_response_is_found_and_not_resent() {
 async fn outcome_that_is_always_confirmed_later_is_not_counted_as_unknown() {
     for is_confirmed_later in [false, true] {
         let (log, _kept) = Log::capture();
-        let platform = FakePlatform { is_confirmed_later, ..FakePlatform::default() }.with_faults([PublishFault::LostAnswer]);
+        let platform =
+            FakePlatform { is_confirmed_later, ..FakePlatform::default() }.with_faults([PublishFault::LostAnswer]);
         let harness = PublishingHarness::with(1, platform).await;
         let post = harness.schedule("Hello", later(5)).await;
 
@@ -98,7 +99,11 @@ async fn accepted_then_refused_post_fails_with_platform_message() {
 #[tokio::test]
 async fn refusal_after_a_lost_response_warns_unless_absence_is_proven() {
     for (resolution, may_be_public) in [(Resolution::NotFound, true), (Resolution::NotPublished, false)] {
-        let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostCall, PublishFault::Refused])).await;
+        let harness = PublishingHarness::with(
+            1,
+            FakePlatform::default().with_faults([PublishFault::LostCall, PublishFault::Refused]),
+        )
+        .await;
         *harness.fake.always.lock().unwrap() = Some(resolution);
         let post = harness.schedule("Hello", later(5)).await;
 
@@ -118,7 +123,9 @@ async fn refusal_after_a_lost_response_warns_unless_absence_is_proven() {
 #[tokio::test]
 async fn post_given_up_after_a_lost_response_may_be_public() {
     let busy = std::iter::repeat_n(PublishFault::Busy(None), 500);
-    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostCall]).with_faults(busy)).await;
+    let harness =
+        PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostCall]).with_faults(busy))
+            .await;
     *harness.fake.always.lock().unwrap() = Some(Resolution::NotFound);
     let post = harness.schedule("Hello", later(5)).await;
 

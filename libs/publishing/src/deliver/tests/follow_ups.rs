@@ -133,7 +133,10 @@ async fn follow_ups_after_a_lost_grant_are_logged_as_missed() {
 
     harness.live(later(7200)).await;
 
-    assert_eq!((harness.post(&post).await.status, followed(&harness)), (PostStatus::Published, vec!["comment".to_owned()]));
+    assert_eq!(
+        (harness.post(&post).await.status, followed(&harness)),
+        (PostStatus::Published, vec!["comment".to_owned()])
+    );
     assert_eq!(missed_in(&log), ["comment 1 disconnected", "playlist 1 disconnected"]);
 }
 

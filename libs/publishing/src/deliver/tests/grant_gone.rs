@@ -92,7 +92,9 @@ async fn open_intent_survives_a_lost_grant() {
     let post = harness.schedule("Hello", noon()).await;
     harness.live(later(3)).await;
     let id = harness.connection(0).await.connection.connection_id;
-    assert!(harness.store.mark_needs_reconnection(id, &harness.grant(0).await, storage::LostGrant::Grant).await.unwrap());
+    assert!(
+        harness.store.mark_needs_reconnection(id, &harness.grant(0).await, storage::LostGrant::Grant).await.unwrap()
+    );
 
     harness.live(later(600)).await;
     assert!(harness.delivery(&post).await.intent.is_some());

@@ -59,7 +59,9 @@ async fn expired_preparation_is_repeated_and_the_post_published() {
 
 #[tokio::test]
 async fn failed_preparation_is_retried_and_the_post_can_be_changed() {
-    let harness = PublishingHarness::with(1, FakePlatform { lead: Some(TimeDelta::minutes(10)), ..FakePlatform::default() }).await;
+    let harness =
+        PublishingHarness::with(1, FakePlatform { lead: Some(TimeDelta::minutes(10)), ..FakePlatform::default() })
+            .await;
     let lost = AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "no answer".to_owned() };
     let busy = AttemptError::RetryLater { retry_at: None, reason: "busy".to_owned() };
     harness.fake.steps.lock().unwrap().extend([Err(lost), Err(busy)]);
@@ -79,7 +81,9 @@ async fn failed_preparation_is_retried_and_the_post_can_be_changed() {
 
 #[tokio::test]
 async fn refused_file_fails_the_post_before_it_is_due() {
-    let harness = PublishingHarness::with(1, FakePlatform { lead: Some(TimeDelta::minutes(10)), ..FakePlatform::default() }).await;
+    let harness =
+        PublishingHarness::with(1, FakePlatform { lead: Some(TimeDelta::minutes(10)), ..FakePlatform::default() })
+            .await;
     let refused = AttemptError::Refused { reason: "too dark".to_owned() };
     harness.fake.steps.lock().unwrap().push_back(Err(refused));
     let post = harness.schedule("Hello", later(1200)).await;

@@ -10,7 +10,7 @@ async fn attempts(harness: &PublishingHarness, post: &Post) -> Vec<Attempt> {
 }
 
 /// Steps and outcomes, oldest first.
-async fn told(harness: &PublishingHarness, post: &Post) -> Vec<(AttemptStep, AttemptOutcome)> {
+async fn recorded_attempts(harness: &PublishingHarness, post: &Post) -> Vec<(AttemptStep, AttemptOutcome)> {
     attempts(harness, post).await.iter().rev().map(|it| (it.step, it.outcome)).collect()
 }
 
@@ -22,7 +22,7 @@ async fn lost_answer_is_recorded_with_its_look_up() {
     harness.live(later(3600)).await;
 
     let expected = [(AttemptStep::Publish, AttemptOutcome::Unknown), (AttemptStep::LookUp, AttemptOutcome::Found)];
-    assert_eq!(told(&harness, &post).await, expected);
+    assert_eq!(recorded_attempts(&harness, &post).await, expected);
     let attempts = attempts(&harness, &post).await;
     let publish = attempts.last().unwrap();
     assert_eq!((publish.at, publish.target_id), (later(5), post.targets[0].target_id));
@@ -46,7 +46,7 @@ async fn follow_ups_are_recorded_as_comments() {
         comment(AttemptOutcome::RetryLater),
         comment(AttemptOutcome::Accepted),
     ];
-    assert_eq!(told(&harness, &post).await[..], expected);
+    assert_eq!(recorded_attempts(&harness, &post).await[..], expected);
 }
 
 /// The call was made, whatever became of the delivery.
@@ -68,5 +68,5 @@ async fn attempt_is_recorded_when_the_write_of_the_delivery_loses() {
 
     delivered.unwrap();
     assert_eq!(harness.delivery(&post).await.write_id, 4711);
-    assert_eq!(told(&harness, &post).await, [(AttemptStep::Publish, AttemptOutcome::Accepted)]);
+    assert_eq!(recorded_attempts(&harness, &post).await, [(AttemptStep::Publish, AttemptOutcome::Accepted)]);
 }

@@ -20,9 +20,11 @@ async fn refused_post_fails_with_the_platform_message() {
 
 #[tokio::test]
 async fn busy_platform_is_retried_at_its_retry_time() {
-    let harness =
-        PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::Busy(None), PublishFault::Busy(Some(later(500)))]))
-            .await;
+    let harness = PublishingHarness::with(
+        1,
+        FakePlatform::default().with_faults([PublishFault::Busy(None), PublishFault::Busy(Some(later(500)))]),
+    )
+    .await;
     let post = harness.schedule("Hello", later(100)).await;
 
     harness.live(later(300)).await;
@@ -41,7 +43,8 @@ async fn busy_platform_is_retried_at_its_retry_time() {
 
 #[tokio::test]
 async fn post_is_given_up_after_a_day_of_busy_platform() {
-    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults(vec![PublishFault::Busy(None); 200])).await;
+    let harness =
+        PublishingHarness::with(1, FakePlatform::default().with_faults(vec![PublishFault::Busy(None); 200])).await;
     let post = harness.schedule("Hello", later(5)).await;
 
     harness.live(later(3600)).await;
@@ -63,7 +66,8 @@ async fn post_is_given_up_after_a_day_of_busy_platform() {
 #[tokio::test]
 async fn delivery_waits_for_a_quota_reset_after_more_than_a_day() {
     let opens_at = later(5) + RETRY_WINDOW + TimeDelta::hours(3);
-    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::Busy(Some(opens_at))])).await;
+    let harness =
+        PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::Busy(Some(opens_at))])).await;
     let post = harness.schedule("Hello", later(5)).await;
 
     harness.live(opens_at - TimeDelta::seconds(5)).await;
@@ -78,7 +82,9 @@ async fn delivery_waits_for_a_quota_reset_after_more_than_a_day() {
 async fn quota_still_exhausted_after_its_reset_is_given_up_soon() {
     let opens_at = later(5) + RETRY_WINDOW + TimeDelta::hours(3);
     let still = PublishFault::Busy(Some(opens_at + RETRY_WINDOW));
-    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::Busy(Some(opens_at)), still])).await;
+    let harness =
+        PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::Busy(Some(opens_at)), still]))
+            .await;
     let post = harness.schedule("Hello", later(5)).await;
 
     harness.live(opens_at + TimeDelta::minutes(20)).await;

@@ -127,7 +127,7 @@ async fn legacy_credentials_are_read_and_moved() {
     connect_legacy(&store, &connection, b"beside", Some(noon())).await;
     let account = account_of_grant(connection.clone(), None);
     let read = record(&store, &account).await;
-    assert_eq!(read.kept, KeptIn::Connection(b"beside".to_vec()));
+    assert_eq!(read.kept, CredentialsLocation::Connection(b"beside".to_vec()));
     assert_eq!(grant(&store, &account).await.beside, Some(connection.connection_id));
     let due = async || {
         let mut found = Vec::new();

@@ -1,8 +1,8 @@
 //! How a client authenticates itself at the authorization server.
 
 use super::Form;
+use crate::bluesky::api_error::ApiError;
 use crate::bluesky::jose::Jwt;
-use crate::bluesky::refusal::Refusal;
 use crate::bluesky::pds_state::PdsState;
 use crate::bluesky::pds_state::client::{Client, ClientAuth};
 
@@ -14,7 +14,7 @@ const MAX_AGE_SECONDS: i64 = 60;
 impl Client {
     /// Checks what the client says of itself. `jkt` is the key of its `DPoP`
     /// proof, which has to be another one.
-    pub(super) fn authenticate(&self, form: &Form, fake: &PdsState, jkt: &str) -> Result<ClientAuth, Refusal> {
+    pub(super) fn authenticate(&self, form: &Form, fake: &PdsState, jkt: &str) -> Result<ClientAuth, ApiError> {
         let Some(keys) = &self.keys else { return Ok(ClientAuth::None) };
         let assertion = form.want("client_assertion", "invalid_request")?;
         if form.get("client_assertion_type") != Some(ASSERTION_TYPE) {
@@ -37,23 +37,23 @@ impl Client {
 
         if key.key.thumbprint() == jkt {
             let why = "The DPoP proof must be signed with a different key than the client assertion";
-            return Err(Refusal::oauth("invalid_request", why));
+            return Err(ApiError::oauth("invalid_request", why));
         }
         if !fake.state().is_first_use("assertion", &format!("{} {jti}", self.id)) {
-            return Err(Refusal::oauth("invalid_grant", "private_key_jwt jti reused"));
+            return Err(ApiError::oauth("invalid_grant", "private_key_jwt jti reused"));
         }
         Ok(ClientAuth::PrivateKeyJwt(key.clone()))
     }
 }
 
-fn require(holds: bool, message: &str) -> Result<(), Refusal> {
+fn require(holds: bool, message: &str) -> Result<(), ApiError> {
     if holds { Ok(()) } else { Err(assertion_failed(message)) }
 }
 
-fn assertion_failed(why: &str) -> Refusal {
+fn assertion_failed(why: &str) -> ApiError {
     invalid_client(&format!("Validation of \"client_assertion\" failed: {why}"))
 }
 
-fn invalid_client(why: &str) -> Refusal {
-    Refusal::oauth("invalid_client", why)
+fn invalid_client(why: &str) -> ApiError {
+    ApiError::oauth("invalid_client", why)
 }

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::bluesky::account;
-use crate::bluesky::refusal::Refusal;
+use crate::bluesky::api_error::ApiError;
 use crate::bluesky::pds_state::Shared;
-use crate::bluesky::pds_state::requests::Asked;
+use crate::bluesky::pds_state::requests::ConsentRequest;
 use crate::fake::consent::{self, escape};
 
 #[derive(Deserialize)]
-pub(super) struct Shown {
+pub(super) struct ConsentQuery {
     client_id: String,
     request_uri: Option<String>,
 }
@@ -21,8 +21,8 @@ pub(super) struct Shown {
 /// `GET /oauth/authorize`: only for requests that were pushed.
 pub(super) async fn show(
     State(fake): State<Shared>,
-    Query(page_query): Query<Shown>,
-) -> Result<Html<String>, Refusal> {
+    Query(page_query): Query<ConsentQuery>,
+) -> Result<Html<String>, ApiError> {
     let asked = open(&fake, &page_query)?;
     let hint = asked.login_hint.unwrap_or_default();
     let query = [("client_id", &page_query.client_id), ("request_uri", &page_query.request_uri.unwrap_or_default())];
@@ -45,11 +45,11 @@ pub(super) async fn show(
 pub(super) async fn decide(
     State(fake): State<Shared>,
     Path(decision): Path<String>,
-    Query(query): Query<Shown>,
+    Query(query): Query<ConsentQuery>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     if headers.get("origin").is_none_or(|it| it != fake.issuer()) {
-        return Err(Refusal::oauth("invalid_request", "Invalid origin").with_status(StatusCode::FORBIDDEN));
+        return Err(ApiError::oauth("invalid_request", "Invalid origin").with_status(StatusCode::FORBIDDEN));
     }
     let asked = open(&fake, &query)?;
     let uri = query.request_uri.unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) async fn decide(
     let mut state = fake.state();
     let answer = match decision.as_str() {
         // The client named another account than the only one that there is here.
-        "accept" if !hinted => return Err(Refusal::oauth("invalid_request", "Unknown account")),
+        "accept" if !hinted => return Err(ApiError::oauth("invalid_request", "Unknown account")),
         "accept" => {
             let code = state.requests.accept(&uri, fake.clock.now());
             vec![("code", code.expect("the request was just opened"))]
@@ -71,13 +71,13 @@ pub(super) async fn decide(
     Ok(Redirect::to(&redirect_url(&asked, fake.issuer(), &answer)).into_response())
 }
 
-fn open(fake: &Shared, query: &Shown) -> Result<Asked, Refusal> {
+fn open(fake: &Shared, query: &ConsentQuery) -> Result<ConsentRequest, ApiError> {
     let uri = query.request_uri.as_deref();
-    let uri = uri.ok_or_else(|| Refusal::oauth("invalid_request", "the request has to be pushed first"))?;
+    let uri = uri.ok_or_else(|| ApiError::oauth("invalid_request", "the request has to be pushed first"))?;
     fake.state().requests.open(uri, &query.client_id, fake.clock.now())
 }
 
-fn redirect_url(request: &Asked, issuer: &str, parameters: &[(&str, String)]) -> String {
+fn redirect_url(request: &ConsentRequest, issuer: &str, parameters: &[(&str, String)]) -> String {
     let mut url = Url::parse(&request.redirect_uri).expect("a checked redirect is a URL");
     url.query_pairs_mut().append_pair("iss", issuer).append_pair("state", &request.state).extend_pairs(parameters);
     url.into()

@@ -6,20 +6,20 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::Posted;
-use crate::bluesky::refusal::Refusal;
-use crate::bluesky::scope::Scopes;
+use crate::bluesky::api_error::ApiError;
 use crate::bluesky::pds_state::Shared;
 use crate::bluesky::pds_state::client::Client;
-use crate::bluesky::pds_state::requests::Asked;
+use crate::bluesky::pds_state::requests::ConsentRequest;
+use crate::bluesky::scope::Scopes;
 
-pub(super) async fn push(State(fake): State<Shared>, request: Posted) -> Result<(StatusCode, Json<Value>), Refusal> {
+pub(super) async fn push(State(fake): State<Shared>, request: Posted) -> Result<(StatusCode, Json<Value>), ApiError> {
     let known = request.authenticate(&fake, "invalid_client")?;
     let (form, client) = (&request.form, &known.client);
-    let invalid = |why: &str| Refusal::oauth("invalid_request", why);
+    let invalid = |why: &str| ApiError::oauth("invalid_request", why);
 
     // Such as from before August 2025, commit 1899b1fc1 of `bluesky-social/atproto`.
     if let Some(unknown) = client.narrow_scope().filter(|_| fake.state().knows_no_narrow_scopes) {
-        return Err(Refusal::oauth("invalid_client_metadata", format!("Unsupported scope \"{unknown}\"")));
+        return Err(ApiError::oauth("invalid_client_metadata", format!("Unsupported scope \"{unknown}\"")));
     }
     for unsupported in ["claims", "id_token_hint", "nonce", "request", "request_uri"] {
         if form.get(unsupported).is_some() {
@@ -27,7 +27,7 @@ pub(super) async fn push(State(fake): State<Shared>, request: Posted) -> Result<
         }
     }
     if form.want("response_type", "invalid_request")? != "code" {
-        return Err(Refusal::oauth("unsupported_response_type", "only \"code\" is supported"));
+        return Err(ApiError::oauth("unsupported_response_type", "only \"code\" is supported"));
     }
     let redirect_uri = form.want("redirect_uri", "invalid_request")?;
     if !client.has_redirect_uri(redirect_uri) {
@@ -43,7 +43,7 @@ pub(super) async fn push(State(fake): State<Shared>, request: Posted) -> Result<
         return Err(invalid(&format!("Invalid login_hint \"{hint}\"")));
     }
 
-    let asked = Asked {
+    let asked = ConsentRequest {
         scope: scope(form.want("scope", "invalid_scope")?, client)?,
         client_id: client.id.clone(),
         redirect_uri: redirect_uri.to_owned(),
@@ -60,14 +60,14 @@ pub(super) async fn push(State(fake): State<Shared>, request: Posted) -> Result<
 
 /// The scope that is asked for. What the server does not understand is left
 /// out silently, as real servers do.
-fn scope(asked: &str, client: &Client) -> Result<String, Refusal> {
+fn scope(asked: &str, client: &Client) -> Result<String, ApiError> {
     if let Some(foreign) = asked.split(' ').find(|it| !client.declares(it)) {
         let why = format!("Scope \"{foreign}\" is not declared in the client metadata");
-        return Err(Refusal::oauth("invalid_scope", why));
+        return Err(ApiError::oauth("invalid_scope", why));
     }
     let scopes = Scopes::read(asked);
     if !scopes.has("atproto") {
-        return Err(Refusal::oauth("invalid_scope", "The \"atproto\" scope is required"));
+        return Err(ApiError::oauth("invalid_scope", "The \"atproto\" scope is required"));
     }
     Ok(scopes.to_string())
 }

@@ -5,12 +5,12 @@ use axum::extract::State;
 use serde_json::{Value, json};
 
 use super::Posted;
-use crate::bluesky::refusal::Refusal;
+use crate::bluesky::api_error::ApiError;
 use crate::bluesky::pds_state::Shared;
 
 /// Answers 200 `{}` even where there is no such token or the client cannot be
 /// authenticated. Only an unusable proof is refused.
-pub(super) async fn revoke(State(fake): State<Shared>, request: Posted) -> Result<Json<Value>, Refusal> {
+pub(super) async fn revoke(State(fake): State<Shared>, request: Posted) -> Result<Json<Value>, ApiError> {
     let token = request.form.want("token", "invalid_request")?;
     match request.authenticate(&fake, "invalid_request") {
         Ok(known) => fake.state().grants.revoke(token, (&known.client, &known.auth, &known.jkt)),

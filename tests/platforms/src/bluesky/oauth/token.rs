@@ -5,18 +5,18 @@ use axum::extract::State;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::{Known, Posted};
-use crate::bluesky::refusal::Refusal;
+use super::{Posted, VerifiedClient};
+use crate::bluesky::api_error::ApiError;
 use crate::bluesky::pds_state::grants::{ACCESS_LIVES, Grant};
 use crate::bluesky::pds_state::{PdsState, Shared};
 use crate::bluesky::{account, jose};
 
-pub(super) async fn token(State(fake): State<Shared>, request: Posted) -> Result<Json<Value>, Refusal> {
+pub(super) async fn token(State(fake): State<Shared>, request: Posted) -> Result<Json<Value>, ApiError> {
     let known = request.authenticate(&fake, "invalid_grant")?;
     let grant_type = request.form.want("grant_type", "invalid_grant")?;
     if !known.client.may(grant_type) {
         let why = format!("\"{grant_type}\" grant type is not allowed for this client");
-        return Err(Refusal::oauth("invalid_grant", why));
+        return Err(ApiError::oauth("invalid_grant", why));
     }
     match grant_type {
         "authorization_code" => exchange(&fake, &request, &known),
@@ -24,8 +24,8 @@ pub(super) async fn token(State(fake): State<Shared>, request: Posted) -> Result
     }
 }
 
-fn exchange(fake: &PdsState, request: &Posted, client: &Known) -> Result<Json<Value>, Refusal> {
-    let invalid = |why: &str| Refusal::oauth("invalid_grant", why);
+fn exchange(fake: &PdsState, request: &Posted, client: &VerifiedClient) -> Result<Json<Value>, ApiError> {
+    let invalid = |why: &str| ApiError::oauth("invalid_grant", why);
     let form = &request.form;
     let code = form.want("code", "invalid_grant")?;
     let now = fake.clock.now();
@@ -62,7 +62,7 @@ fn exchange(fake: &PdsState, request: &Posted, client: &Known) -> Result<Json<Va
     Ok(token_response(state.grants.add(asked, client.auth.clone(), code, access, now)))
 }
 
-fn refresh(fake: &PdsState, request: &Posted, client: &Known) -> Result<Json<Value>, Refusal> {
+fn refresh(fake: &PdsState, request: &Posted, client: &VerifiedClient) -> Result<Json<Value>, ApiError> {
     let token = request.form.want("refresh_token", "invalid_grant")?;
     let now = fake.clock.now();
     let access = access_token(fake, &client.jkt, &client.client.id, now);

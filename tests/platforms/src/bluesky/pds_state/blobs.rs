@@ -7,9 +7,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::MimeType;
 use serde_json::{Value, json};
 
+use crate::bluesky::api_error::ApiError;
 use crate::bluesky::cid;
 use crate::bluesky::embed::BlobRef;
-use crate::bluesky::refusal::Refusal;
 
 /// How long a file that no record refers to is kept: the least that the
 /// specification of blobs wants.
@@ -64,19 +64,19 @@ impl Blobs {
     }
 
     /// Whether a record may refer to these files.
-    pub(in crate::bluesky) fn check(&self, blobs: &[BlobRef]) -> Result<(), Refusal> {
+    pub(in crate::bluesky) fn check(&self, blobs: &[BlobRef]) -> Result<(), ApiError> {
         for blob in blobs {
-            let missing = || Refusal::bad("BlobNotFound", format!("Could not find blob: {}", blob.cid));
+            let missing = || ApiError::bad("BlobNotFound", format!("Could not find blob: {}", blob.cid));
             let stored = self.get(&blob.cid).ok_or_else(missing)?;
             if stored.mime_type != blob.mime_type {
-                let (expected, got) = (&stored.mime_type, &blob.mime_type);
+                let (expected, received) = (&stored.mime_type, &blob.mime_type);
                 let message =
-                    format!("Referenced Mimetype does not match stored blob. Expected: {expected}, Got: {got}");
-                return Err(Refusal::bad("InvalidMimeType", message));
+                    format!("Referenced Mimetype does not match stored blob. Expected: {expected}, Got: {received}");
+                return Err(ApiError::bad("InvalidMimeType", message));
             }
             if stored.bytes.len() as u64 != blob.size_bytes {
                 let message = "Referenced Size does not match stored blob";
-                return Err(Refusal::bad("InvalidSize", message));
+                return Err(ApiError::bad("InvalidSize", message));
             }
         }
         Ok(())

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use serde_json::{Value, json};
 use url::{Host, Url};
 
+use crate::bluesky::api_error::ApiError;
 use crate::bluesky::jose::PublicKey;
-use crate::bluesky::refusal::Refusal;
 
 /// A client whose document is in order.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(in crate::bluesky) enum ClientAuth {
     PrivateKeyJwt(ClientKey),
 }
 
-type Checked<T> = Result<T, Refusal>;
+type Checked<T> = Result<T, ApiError>;
 
 impl Client {
     /// The client with this id.
@@ -176,7 +176,7 @@ fn check_same_origin(url: &Url, document: &Value, client: &Client) -> Checked<()
 }
 
 fn check_redirect(uri: &str, native: bool) -> Checked<()> {
-    let wrong = |why: &str| Err(Refusal::oauth("invalid_redirect_uri", format!("Redirect URI {uri}: {why}")));
+    let wrong = |why: &str| Err(ApiError::oauth("invalid_redirect_uri", format!("Redirect URI {uri}: {why}")));
     let Ok(url) = Url::parse(uri) else { return wrong("not a URL") };
     let host = url.host_str().unwrap_or_default();
     if !url.username().is_empty() || url.password().is_some() {
@@ -271,6 +271,6 @@ fn require(holds: bool, message: &str) -> Checked<()> {
     if holds { Ok(()) } else { Err(invalid(message)) }
 }
 
-fn invalid(why: impl Into<String>) -> Refusal {
-    Refusal::oauth("invalid_client_metadata", why)
+fn invalid(why: impl Into<String>) -> ApiError {
+    ApiError::oauth("invalid_client_metadata", why)
 }

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::client::{Client, ClientAuth};
-use super::requests::Asked;
+use super::requests::ConsentRequest;
+use crate::bluesky::api_error::ApiError;
 use crate::bluesky::jose;
-use crate::bluesky::refusal::Refusal;
 
 /// How long an access token works.
 pub(in crate::bluesky) const ACCESS_LIVES: TimeDelta = TimeDelta::minutes(60);
@@ -37,7 +37,7 @@ impl Grants {
     /// Adds a grant. `access` is its first access token.
     pub(in crate::bluesky) fn add(
         &mut self,
-        request: Asked,
+        request: ConsentRequest,
         auth: ClientAuth,
         code: &str,
         access: String,
@@ -73,8 +73,8 @@ impl Grants {
         by: (&Client, &ClientAuth, &str),
         access: String,
         now: DateTime<Utc>,
-    ) -> Result<&Grant, Refusal> {
-        let invalid = |why: &str| Refusal::oauth("invalid_grant", why);
+    ) -> Result<&Grant, ApiError> {
+        let invalid = |why: &str| ApiError::oauth("invalid_grant", why);
         let index = self.0.iter().position(|it| it.refresh == refresh || it.used.contains(refresh));
         let index = index.ok_or_else(|| invalid("Invalid refresh token"))?;
         let grant = &self.0[index];

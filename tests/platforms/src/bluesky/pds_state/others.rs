@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::bluesky::api_error::ApiError;
 use crate::bluesky::record::POST;
-use crate::bluesky::refusal::Refusal;
 use crate::bluesky::{account, cid};
 
 /// The collection of records that say who may quote a post.
@@ -30,10 +30,10 @@ impl OtherRecords {
         json!({ "uri": uri, "cid": cid })
     }
 
-    pub(in crate::bluesky) fn record(&self, collection: &str, rkey: &str) -> Result<Value, Refusal> {
+    pub(in crate::bluesky) fn record(&self, collection: &str, rkey: &str) -> Result<Value, ApiError> {
         let uri = format!("at://{}/{collection}/{rkey}", account::OTHER_DID);
         let value = self.0.get(&(collection.to_owned(), rkey.to_owned()));
-        let value = value.ok_or_else(|| Refusal::bad("RecordNotFound", format!("Could not locate record: {uri}")))?;
+        let value = value.ok_or_else(|| ApiError::bad("RecordNotFound", format!("Could not locate record: {uri}")))?;
         Ok(json!({ "uri": uri, "cid": cid::from_record(value), "value": value }))
     }
 }

@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
+use crate::bluesky::api_error::ApiError;
 use crate::bluesky::embed::{self, BlobRef};
 use crate::bluesky::record::{self, POST};
-use crate::bluesky::refusal::Refusal;
 use crate::bluesky::{account, cid, tid};
 
 /// A record.
@@ -23,7 +23,7 @@ impl Entry {
     }
 
     /// The record as it is shown to readers.
-    pub(in crate::bluesky) fn answer(&self) -> Value {
+    pub(in crate::bluesky) fn respond(&self) -> Value {
         json!({ "uri": self.uri(), "cid": self.cid, "value": self.value })
     }
 }
@@ -86,34 +86,34 @@ impl Prepared {
         rkey: Option<&str>,
         mut value: Value,
         next: impl Fn() -> String,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, ApiError> {
         if !value.is_object() {
-            return Err(Refusal::invalid("Input/record must be an object"));
+            return Err(ApiError::invalid("Input/record must be an object"));
         }
         if value["$type"].is_null() {
             value["$type"] = collection.into();
         }
         if value["$type"] != collection {
-            return Err(Refusal::invalid(format!("Invalid $type: expected {collection}, got {}", value["$type"])));
+            return Err(ApiError::invalid(format!("Invalid $type: expected {collection}, got {}", value["$type"])));
         }
         let rkey = rkey.map_or_else(next, str::to_owned);
         let is_key = (1..=512).contains(&rkey.len())
             && rkey.bytes().all(|it| it.is_ascii_alphanumeric() || b".-_:~".contains(&it))
             && !matches!(rkey.as_str(), "." | "..");
         if !is_key {
-            return Err(Refusal::invalid(format!("Invalid record key: {rkey}")));
+            return Err(ApiError::invalid(format!("Invalid record key: {rkey}")));
         }
         let (blobs, status) = match collection {
             POST if !tid::is_tid(&rkey) => {
-                return Err(Refusal::invalid(format!("Invalid record key for {POST}: expected a TID")));
+                return Err(ApiError::invalid(format!("Invalid record key for {POST}: expected a TID")));
             }
             POST => {
-                let invalid = |it| Refusal::invalid(format!("Invalid {POST} record: {it}"));
+                let invalid = |it| ApiError::invalid(format!("Invalid {POST} record: {it}"));
                 (record::check(&value).map_err(invalid)?, "valid")
             }
             _ => (embed::read(&value["avatar"]).into_iter().collect(), "unknown"),
         };
-        let cid = cid::from_record(&value).ok_or_else(|| Refusal::invalid("records hold no fractions"))?;
+        let cid = cid::from_record(&value).ok_or_else(|| ApiError::invalid("records hold no fractions"))?;
         let collection = collection.to_owned();
         Ok(Self { entry: Entry { collection, rkey, value, cid, blobs }, status })
     }

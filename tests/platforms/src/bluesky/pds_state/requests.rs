@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::client::ClientAuth;
+use crate::bluesky::api_error::ApiError;
 use crate::bluesky::jose;
-use crate::bluesky::refusal::Refusal;
 
 /// How long a request waits for the person, and a code for the client.
 const LIFETIME: TimeDelta = TimeDelta::minutes(5);
 
 /// What a client asked for.
 #[derive(Clone, Debug)]
-pub(in crate::bluesky) struct Asked {
+pub(in crate::bluesky) struct ConsentRequest {
     pub(in crate::bluesky) client_id: String,
     pub(in crate::bluesky) auth: ClientAuth,
     pub(in crate::bluesky) jkt: String,
@@ -26,7 +26,7 @@ pub(in crate::bluesky) struct Asked {
 }
 
 struct PendingRequest {
-    asked: Asked,
+    asked: ConsentRequest,
     ends: DateTime<Utc>,
 }
 
@@ -39,7 +39,7 @@ pub(in crate::bluesky) struct Requests {
 
 impl Requests {
     /// Keeps a request; returns its `request_uri`.
-    pub(in crate::bluesky) fn push(&mut self, request: Asked, now: DateTime<Utc>) -> String {
+    pub(in crate::bluesky) fn push(&mut self, request: ConsentRequest, now: DateTime<Utc>) -> String {
         let uri = jose::random("urn:ietf:params:oauth:request_uri:req-");
         self.by_uri.insert(uri.clone(), PendingRequest { asked: request, ends: now + LIFETIME });
         uri
@@ -52,8 +52,8 @@ impl Requests {
         uri: &str,
         client_id: &str,
         now: DateTime<Utc>,
-    ) -> Result<Asked, Refusal> {
-        let unknown = || Refusal::oauth("invalid_request", "Unknown request_uri");
+    ) -> Result<ConsentRequest, ApiError> {
+        let unknown = || ApiError::oauth("invalid_request", "Unknown request_uri");
         let waiting = self.by_uri.get_mut(uri).ok_or_else(unknown)?;
         let why = if waiting.ends < now {
             "This request has expired"
@@ -64,7 +64,7 @@ impl Requests {
             return Ok(waiting.asked.clone());
         };
         self.by_uri.remove(uri);
-        Err(Refusal::oauth("access_denied", why))
+        Err(ApiError::oauth("access_denied", why))
     }
 
     /// The person agrees. Returns the code.
@@ -81,10 +81,10 @@ impl Requests {
     }
 
     /// The request of a code, which can be used once.
-    pub(in crate::bluesky) fn take_code(&mut self, code: &str, now: DateTime<Utc>) -> Result<Asked, Refusal> {
+    pub(in crate::bluesky) fn take_code(&mut self, code: &str, now: DateTime<Utc>) -> Result<ConsentRequest, ApiError> {
         match self.by_code.remove(code) {
-            None => Err(Refusal::oauth("invalid_grant", "Invalid code")),
-            Some(waiting) if waiting.ends < now => Err(Refusal::oauth("invalid_grant", "This code has expired")),
+            None => Err(ApiError::oauth("invalid_grant", "Invalid code")),
+            Some(waiting) if waiting.ends < now => Err(ApiError::oauth("invalid_grant", "This code has expired")),
             Some(waiting) => Ok(waiting.asked),
         }
     }

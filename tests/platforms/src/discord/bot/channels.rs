@@ -8,8 +8,8 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::permissions::{Overwrite, SEND, VIEW, check, may, missing_access};
-use super::{GUILD, Fake, Memory, OTHER_GUILD, bits_json};
-use crate::discord::refusal::Refusal;
+use super::{Fake, GUILD, Memory, OTHER_GUILD, bits_json};
+use crate::discord::api_error::ApiError;
 
 /// A text channel.
 pub const GENERAL: &str = "345626669224982402";
@@ -70,7 +70,7 @@ pub(super) fn channels() -> Vec<Channel> {
 
 impl Channel {
     /// The channel resource, as the bot receives it.
-    pub(super) fn told(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         let overwrite = |it: &Overwrite| {
             let kind = u8::from(it.subject == super::BOT);
             json!({ "id": it.subject, "type": kind, "deny": bits_json(it.deny), "allow": bits_json(it.allow) })
@@ -102,14 +102,14 @@ impl Channel {
 
 impl Memory {
     /// A channel in which the bot may do this; of a thread, the forum that it is in.
-    pub(super) fn channel(&self, id: &str, needed: u64) -> Result<&Channel, Refusal> {
+    pub(super) fn channel(&self, id: &str, needed: u64) -> Result<&Channel, ApiError> {
         if id.parse::<u64>().is_err() {
             let message = format!("Value \"{id}\" is not snowflake.");
-            return Err(Refusal::field("channel_id", "NUMBER_TYPE_COERCE", &message));
+            return Err(ApiError::field("channel_id", "NUMBER_TYPE_COERCE", &message));
         }
         let of_thread = self.threads.iter().find(|it| it.id == id).map(|it| it.forum.as_str());
         let channel = self.channels.iter().find(|it| it.id == of_thread.unwrap_or(id));
-        let channel = channel.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, 10_003, "Unknown Channel"))?;
+        let channel = channel.ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, 10_003, "Unknown Channel"))?;
         if channel.is_here() && !self.is_in {
             return Err(missing_access());
         }
@@ -122,9 +122,9 @@ pub(super) async fn show(
     State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let memory = fake.authenticate_bot(&headers)?;
     let channel = memory.channel(&id, VIEW)?;
     let thread = memory.threads.iter().find(|it| it.id == id);
-    Ok(Json(thread.map_or_else(|| channel.told(), super::Thread::told)))
+    Ok(Json(thread.map_or_else(|| channel.to_json(), super::Thread::to_json)))
 }

@@ -5,16 +5,16 @@ use axum::response::Response;
 use domain::options::{OptionValue, Options};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::fake_platform::{Call, Decision, InjectedFault, FakePlatform, PublicPost};
+use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::messages::Said;
-use super::{DiscordBot, GENERAL, Fake, Message, SERVER, TOKEN};
+use super::messages::MessageBody;
+use super::{DiscordBot, Fake, GENERAL, Message, SERVER, TOKEN};
 use crate::discord::webhooks;
-use crate::fake::front::Front;
 use crate::fake::fake_platform::fake_platform;
+use crate::fake::front::FaultInjection;
 use crate::fake::oauth::decide;
 
 #[async_trait]
@@ -65,9 +65,9 @@ impl FakePlatform for DiscordBot {
     fn publish_manual_post(&self, text: &str) {
         let now = self.fake.clock.now();
         let mut memory = self.fake.memory();
-        let said = Said { text: text.to_owned(), media: Vec::new(), names: Vec::new() };
+        let body = MessageBody { text: text.to_owned(), media: Vec::new(), names: Vec::new() };
         let id = memory.id(now);
-        memory.post(said, (GENERAL.to_owned(), id), None, serde_json::Map::new(), now);
+        memory.post(body, (GENERAL.to_owned(), id), None, serde_json::Map::new(), now);
     }
 
     fn public_posts(&self) -> Vec<PublicPost> {
@@ -87,7 +87,7 @@ impl FakePlatform for DiscordBot {
     }
 }
 
-impl Front for Fake {
+impl FaultInjection for Fake {
     const TRANSLATED: &'static [&'static str] = &["/message", "/error_description"];
 
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
@@ -103,7 +103,7 @@ impl Front for Fake {
         }
     }
 
-    fn answer(&self, _: Call, fault: InjectedFault) -> Response {
-        webhooks::answer(fault)
+    fn respond(&self, _: Call, fault: InjectedFault) -> Response {
+        webhooks::respond(fault)
     }
 }

@@ -8,17 +8,17 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::permissions::{OF_EVERYBODY, missing_access};
-use super::{BOT, GUILD, Fake, Memory, PERMISSIONS, ROLE, SERVER, bits_json};
-use crate::discord::refusal::Refusal;
+use super::{BOT, Fake, GUILD, Memory, PERMISSIONS, ROLE, SERVER, bits_json};
+use crate::discord::api_error::ApiError;
 use crate::discord::webhooks::refuse_query;
 
-pub(super) async fn me(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, Refusal> {
+pub(super) async fn me(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, ApiError> {
     drop(fake.authenticate_bot(&headers)?);
     Ok(Json(json!({ "id": BOT, "username": "Keeper", "discriminator": "0042", "bot": true, "avatar": null })))
 }
 
 /// The guild resource, as members receive it.
-pub(super) fn told(id: &str) -> Value {
+pub(super) fn to_json(id: &str) -> Value {
     let role = |id: &str, name: &str, permissions| json!({ "id": id, "name": name, "permissions": bits_json(permissions), "managed": id == ROLE, "position": 0 });
     json!({
         "id": id,
@@ -32,7 +32,7 @@ pub(super) fn told(id: &str) -> Value {
 }
 
 impl Memory {
-    fn check_membership(&self, guild: &str) -> Result<(), Refusal> {
+    fn check_membership(&self, guild: &str) -> Result<(), ApiError> {
         match guild {
             GUILD if self.is_in => Ok(()),
             GUILD => Err(missing_access()),
@@ -41,8 +41,8 @@ impl Memory {
     }
 }
 
-fn unknown_guild() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, 10_004, "Unknown Guild")
+fn unknown_guild() -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, 10_004, "Unknown Guild")
 }
 
 pub(super) async fn show(
@@ -50,10 +50,10 @@ pub(super) async fn show(
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     refuse_query(query)?;
     fake.authenticate_bot(&headers)?.check_membership(&id)?;
-    Ok(Json(told(&id)))
+    Ok(Json(to_json(&id)))
 }
 
 /// All of them, also those that the bot does not see.
@@ -61,20 +61,20 @@ pub(super) async fn channels(
     State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let memory = fake.authenticate_bot(&headers)?;
     memory.check_membership(&id)?;
-    Ok(Json(memory.channels.iter().filter(|it| it.is_here()).map(super::Channel::told).collect()))
+    Ok(Json(memory.channels.iter().filter(|it| it.is_here()).map(super::Channel::to_json).collect()))
 }
 
 pub(super) async fn member(
     State(fake): State<Arc<Fake>>,
     Path((id, user)): Path<(String, String)>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     fake.authenticate_bot(&headers)?.check_membership(&id)?;
     if user != BOT {
-        return Err(Refusal::new(StatusCode::NOT_FOUND, 10_007, "Unknown Member"));
+        return Err(ApiError::new(StatusCode::NOT_FOUND, 10_007, "Unknown Member"));
     }
     Ok(Json(json!({ "user": { "id": BOT, "username": "Keeper", "bot": true }, "roles": [ROLE], "nick": null })))
 }
@@ -83,7 +83,7 @@ pub(super) async fn leave(
     State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Result<StatusCode, Refusal> {
+) -> Result<StatusCode, ApiError> {
     let mut memory = fake.authenticate_bot(&headers)?;
     if id != GUILD || !memory.is_in {
         return Err(unknown_guild());

@@ -13,10 +13,10 @@ use url::form_urlencoded;
 
 use super::permissions::{ATTACH, HISTORY, SEND, VIEW};
 use super::{BOT, Fake, Memory, Message};
+use crate::discord::api_error::{ApiError, rate_headers};
 use crate::discord::fields::Fields;
 use crate::discord::files::{Body, File};
-use crate::discord::refusal::{Refusal, rate_headers};
-use crate::fake::limits::{Limit, Standing, WindowStart};
+use crate::fake::limits::{Limit, LimitUsage, WindowStart};
 
 /// Messages of a channel, as answers of the real one say them: 5 in 5 seconds.
 const PER_CHANNEL: Limit =
@@ -27,32 +27,32 @@ const NONCE: TimeDelta = TimeDelta::minutes(2);
 
 impl Fake {
     /// Counts a message of a channel.
-    pub(super) fn counted(&self, channel: &str) -> Result<Standing, Refusal> {
+    pub(super) fn counted(&self, channel: &str) -> Result<LimitUsage, ApiError> {
         let now = self.clock.now();
-        let standing = self.memory().limits.count(PER_CHANNEL, channel, 1, now);
-        if standing.is_exceeded {
-            let seconds = (standing.resets_at - now).as_seconds_f64();
-            return Err(Refusal::too_many(seconds).with(&standing, now));
+        let usage = self.memory().limits.count(PER_CHANNEL, channel, 1, now);
+        if usage.is_exceeded {
+            let seconds = (usage.resets_at - now).as_seconds_f64();
+            return Err(ApiError::too_many(seconds).with(&usage, now));
         }
-        Ok(standing)
+        Ok(usage)
     }
 }
 
 /// What a message says, wherever it goes.
-pub(super) struct Said {
+pub(super) struct MessageBody {
     pub(super) text: String,
     pub(super) media: Vec<PublicMedium>,
     pub(super) names: Vec<String>,
 }
 
-impl Said {
-    pub(super) fn read(fields: &mut Fields, files: std::collections::BTreeMap<u64, File>) -> Result<Self, Refusal> {
+impl MessageBody {
+    pub(super) fn read(fields: &mut Fields, files: std::collections::BTreeMap<u64, File>) -> Result<Self, ApiError> {
         let text = fields.text("content", 0, 2_000)?.unwrap_or_default().trim().to_owned();
         fields.flags()?;
         fields.check_allowed_mentions()?;
         let attachments = fields.attachments(&files)?;
         if text.is_empty() && files.is_empty() {
-            return Err(Refusal::bad(50_006, "Cannot send an empty message"));
+            return Err(ApiError::bad(50_006, "Cannot send an empty message"));
         }
         let find_alt_text = |number: u64| attachments.iter().find(|it| it.0 == number).and_then(|it| it.1.clone());
         let names = files.values().map(|it| it.name.clone()).collect();
@@ -69,13 +69,13 @@ impl Memory {
     /// A message of the bot is there.
     pub(super) fn post(
         &mut self,
-        said: Said,
+        body: MessageBody,
         (channel, id): (String, String),
         nonce: Option<String>,
         payload: Map<String, Value>,
         at: DateTime<Utc>,
     ) -> &Message {
-        let Said { text, media, names } = said;
+        let MessageBody { text, media, names } = body;
         let payload = Value::Object(payload);
         self.messages.push(Message { id, channel, is_ours: true, text, media, names, nonce, at, payload });
         &self.messages[self.messages.len() - 1]
@@ -84,7 +84,7 @@ impl Memory {
 
 impl Message {
     /// The message resource; with its nonce in the response to the call that sent it.
-    pub(super) fn told(&self, has_nonce: bool) -> Value {
+    pub(super) fn to_json(&self, has_nonce: bool) -> Value {
         let file = |(name, medium): (&String, &PublicMedium)| {
             json!({
                 "id": self.id,
@@ -119,11 +119,11 @@ pub(super) async fn create(
     Path(channel): Path<String>,
     headers: HeaderMap,
     request: Request,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     if !matches!(fake.authenticate_bot(&headers)?.channel(&channel, SEND)?.kind, 0 | 5) {
-        return Err(Refusal::bad(50_008, "Cannot send messages in a non-text channel"));
+        return Err(ApiError::bad(50_008, "Cannot send messages in a non-text channel"));
     }
-    let standing = fake.counted(&channel)?;
+    let usage = fake.counted(&channel)?;
     let Body { payload, files } = Body::read(request).await?;
     let mut memory = fake.memory();
     if !files.is_empty() {
@@ -135,23 +135,23 @@ pub(super) async fn create(
         None => false,
         Some(Value::Bool(it)) => it,
         Some(_) => {
-            return Err(Refusal::field("enforce_nonce", "BOOLEAN_TYPE_CONVERT", "Must be either true or false."));
+            return Err(ApiError::field("enforce_nonce", "BOOLEAN_TYPE_CONVERT", "Must be either true or false."));
         }
     };
-    let said = Said::read(&mut fields, files)?;
+    let body = MessageBody::read(&mut fields, files)?;
     fields.refuse_unknown()?;
     let now = fake.clock.now();
     // "If another message was created by the same author with the same nonce, that
     // message will be returned and no new message will be created."
     let is_it = |it: &&Message| it.is_ours && it.nonce.is_some() && it.nonce == nonce && now < it.at + NONCE;
-    let known = memory.messages.iter().find(is_it).filter(|_| is_enforced).map(|it| it.told(true));
+    let known = memory.messages.iter().find(is_it).filter(|_| is_enforced).map(|it| it.to_json(true));
     let object = if let Some(object) = known {
         object
     } else {
         let id = memory.id(now);
-        memory.post(said, (channel, id), nonce, payload, now).told(true)
+        memory.post(body, (channel, id), nonce, payload, now).to_json(true)
     };
-    Ok((AppendHeaders(rate_headers(&standing, now)), Json(object)).into_response())
+    Ok((AppendHeaders(rate_headers(&usage, now)), Json(object)).into_response())
 }
 
 pub(super) async fn list(
@@ -159,7 +159,7 @@ pub(super) async fn list(
     Path(channel): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let memory = fake.authenticate_bot(&headers)?;
     let may_read = memory.channel(&channel, VIEW)?.permits(HISTORY);
     let (mut after, mut limit) = (None, 50);
@@ -167,7 +167,7 @@ pub(super) async fn list(
         match (name.as_ref(), value.parse::<u64>()) {
             ("after", Ok(id)) => after = Some(id),
             ("limit", Ok(most @ 1..=100)) => limit = usize::try_from(most).unwrap_or_default(),
-            _ => return Err(Refusal::field(&name, "NUMBER_TYPE_COERCE", "There is no such parameter, or value.")),
+            _ => return Err(ApiError::field(&name, "NUMBER_TYPE_COERCE", "There is no such parameter, or value.")),
         }
     }
     let number = |it: &&Message| it.id.parse::<u64>().unwrap_or_default();
@@ -180,17 +180,17 @@ pub(super) async fn list(
         None => drop(there.drain(..there.len().saturating_sub(limit))),
     }
     // "from newest to oldest"
-    Ok(Json(there.into_iter().rev().map(|it| it.told(memory.lists_nonces)).collect()))
+    Ok(Json(there.into_iter().rev().map(|it| it.to_json(memory.lists_nonces)).collect()))
 }
 
 pub(super) async fn show(
     State(fake): State<Arc<Fake>>,
     Path((channel, id)): Path<(String, String)>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let memory = fake.authenticate_bot(&headers)?;
     memory.channel(&channel, HISTORY)?;
     let found = memory.messages.iter().find(|it| it.channel == channel && it.id == id);
-    let found = found.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, 10_008, "Unknown Message"))?;
-    Ok(Json(found.told(memory.lists_nonces)))
+    let found = found.ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, 10_008, "Unknown Message"))?;
+    Ok(Json(found.to_json(memory.lists_nonces)))
 }

@@ -1,7 +1,7 @@
 //! What the bot may do (topic Permissions).
 
 use super::{BOT, GUILD, ROLE};
-use crate::discord::refusal::Refusal;
+use crate::discord::api_error::ApiError;
 use http::StatusCode;
 
 /// See a channel, and what is in it.
@@ -56,16 +56,16 @@ pub(super) fn may(overwrites: &[Overwrite], needed: u64) -> bool {
 }
 
 /// Refuses what the bot may not do.
-pub(super) fn check(overwrites: &[Overwrite], needed: u64) -> Result<(), Refusal> {
+pub(super) fn check(overwrites: &[Overwrite], needed: u64) -> Result<(), ApiError> {
     if !may(overwrites, VIEW) {
         return Err(missing_access());
     }
     if may(overwrites, needed) {
         return Ok(());
     }
-    Err(Refusal::new(StatusCode::FORBIDDEN, 50_013, "Missing Permissions"))
+    Err(ApiError::new(StatusCode::FORBIDDEN, 50_013, "Missing Permissions"))
 }
 
-pub(super) fn missing_access() -> Refusal {
-    Refusal::new(StatusCode::FORBIDDEN, 50_001, "Missing Access")
+pub(super) fn missing_access() -> ApiError {
+    ApiError::new(StatusCode::FORBIDDEN, 50_001, "Missing Access")
 }

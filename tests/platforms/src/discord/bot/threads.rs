@@ -10,16 +10,16 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use super::messages::Said;
+use super::messages::MessageBody;
 use super::permissions::{ATTACH, HISTORY, SEND, VIEW};
-use super::{BOT, GUILD, Fake, Thread};
+use super::{BOT, Fake, GUILD, Thread};
+use crate::discord::api_error::{ApiError, rate_headers};
 use crate::discord::fields::Fields;
 use crate::discord::files::Body;
-use crate::discord::refusal::{Refusal, rate_headers};
 
 impl Thread {
     /// The channel resource.
-    pub(super) fn told(&self) -> Value {
+    pub(super) fn to_json(&self) -> Value {
         json!({
             "id": self.id,
             "type": 11,
@@ -44,49 +44,49 @@ pub(super) async fn begin(
     Path(forum): Path<String>,
     headers: HeaderMap,
     request: Request,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     // In a text channel, the same call begins an empty thread that nobody is in.
     if !matches!(fake.authenticate_bot(&headers)?.channel(&forum, SEND)?.kind, 15 | 16) {
-        return Err(Refusal::bad(50_024, "Cannot execute action on this channel type"));
+        return Err(ApiError::bad(50_024, "Cannot execute action on this channel type"));
     }
-    let standing = fake.counted(&forum)?;
+    let usage = fake.counted(&forum)?;
     let Body { payload, files } = Body::read(request).await?;
     let mut memory = fake.memory();
     if !files.is_empty() {
         memory.channel(&forum, ATTACH)?;
     }
     let mut fields = Fields(payload.clone());
-    let required = |name| Refusal::field(name, "BASE_TYPE_REQUIRED", "This field is required");
+    let required = |name| ApiError::field(name, "BASE_TYPE_REQUIRED", "This field is required");
     let name = fields.text("name", 1, 100)?.filter(|it| !it.trim().is_empty()).ok_or_else(|| required("name"))?;
     let Some(Value::Object(message)) = fields.0.remove("message") else { return Err(required("message")) };
     fields.refuse_unknown()?;
     let mut message = Fields(message);
-    let said = Said::read(&mut message, files)?;
+    let body = MessageBody::read(&mut message, files)?;
     message.refuse_unknown()?;
     if memory.requires_tags {
-        return Err(Refusal::tag_required());
+        return Err(ApiError::tag_required());
     }
     let now = fake.clock.now();
     let id = memory.id(now);
     memory.threads.push(Thread { id: id.clone(), forum, name, archived_at: None });
-    let thread = memory.threads[memory.threads.len() - 1].told();
-    let first = memory.post(said, (id.clone(), id), None, payload, now).told(true);
+    let thread = memory.threads[memory.threads.len() - 1].to_json();
+    let first = memory.post(body, (id.clone(), id), None, payload, now).to_json(true);
     let mut object = thread;
     object["message"] = first;
-    Ok((StatusCode::CREATED, AppendHeaders(rate_headers(&standing, now)), Json(object)).into_response())
+    Ok((StatusCode::CREATED, AppendHeaders(rate_headers(&usage, now)), Json(object)).into_response())
 }
 
 pub(super) async fn active(
     State(fake): State<Arc<Fake>>,
     Path(guild): Path<String>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let memory = fake.authenticate_bot(&headers)?;
     if guild != GUILD || !memory.is_in {
         return Err(super::permissions::missing_access());
     }
     let is_seen = |it: &&Thread| it.archived_at.is_none() && memory.channel(&it.forum, VIEW).is_ok();
-    let threads: Vec<_> = memory.threads.iter().rev().filter(is_seen).map(Thread::told).collect();
+    let threads: Vec<_> = memory.threads.iter().rev().filter(is_seen).map(Thread::to_json).collect();
     Ok(Json(json!({ "threads": threads, "members": [] })))
 }
 
@@ -96,14 +96,14 @@ pub(super) async fn list_archived(
     Path(forum): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, ApiError> {
     let memory = fake.authenticate_bot(&headers)?;
     if !memory.channel(&forum, VIEW)?.permits(HISTORY) {
-        return Err(Refusal::new(StatusCode::FORBIDDEN, 50_013, "Missing Permissions"));
+        return Err(ApiError::new(StatusCode::FORBIDDEN, 50_013, "Missing Permissions"));
     }
     let (mut before, mut limit) = (DateTime::<Utc>::MAX_UTC, 50);
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-        let wrong = || Refusal::field(&name, "UNKNOWN", "There is no such parameter, or value.");
+        let wrong = || ApiError::field(&name, "UNKNOWN", "There is no such parameter, or value.");
         match name.as_ref() {
             "before" => before = DateTime::parse_from_rfc3339(&value).map_err(|_| wrong())?.to_utc(),
             "limit" => limit = value.parse().ok().filter(|it| (2..=100).contains(it)).ok_or_else(wrong)?,
@@ -114,6 +114,6 @@ pub(super) async fn list_archived(
         memory.threads.iter().filter(|it| it.forum == forum && it.archived_at.is_some_and(|at| at < before)).collect();
     there.sort_by_key(|it| std::cmp::Reverse(it.archived_at));
     let has_more = limit < there.len();
-    let threads: Vec<_> = there.into_iter().take(limit).map(Thread::told).collect();
+    let threads: Vec<_> = there.into_iter().take(limit).map(Thread::to_json).collect();
     Ok(Json(json!({ "threads": threads, "members": [], "has_more": has_more })))
 }

@@ -65,7 +65,7 @@ impl Fault {
         }
     }
 
-    pub fn words(&self) -> String {
+    pub fn message(&self) -> String {
         match self {
             Self::Missing(name) => format!("{name} is missing"),
             Self::Wrong(name) => format!("{name} has a value that is not taken"),
@@ -84,7 +84,7 @@ impl Fault {
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
-        let body = json!({"error": self.code(), "error_description": self.words()});
+        let body = json!({"error": self.code(), "error_description": self.message()});
         (self.status(), Json(body)).into_response()
     }
 }

@@ -68,22 +68,22 @@ impl Grant {
     }
 
     /// The answer of RFC 6749, section 5.1. A refresh token that lasts is said once.
-    pub fn answer(&self, rules: &Rules) -> Value {
+    pub fn respond(&self, rules: &Rules) -> Value {
         let separator = rules.separator.to_string();
-        let mut answer = json!({
+        let mut response = json!({
             "access_token": self.access_token,
             "token_type": "Bearer",
             "scope": self.scopes.join(&separator),
         });
         if let Some(lives) = rules.access_lives {
-            answer["expires_in"] = json!(lives.num_seconds());
+            response["expires_in"] = json!(lives.num_seconds());
         }
         if let Some(refresh_token) = &self.refresh_token {
-            answer["refresh_token"] = json!(refresh_token);
+            response["refresh_token"] = json!(refresh_token);
         }
         if let Some(ends_at) = self.refresh_ends_at {
-            answer["refresh_token_expires_in"] = json!((ends_at - self.made_at).num_seconds());
+            response["refresh_token_expires_in"] = json!((ends_at - self.made_at).num_seconds());
         }
-        answer
+        response
     }
 }

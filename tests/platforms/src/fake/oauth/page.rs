@@ -14,7 +14,7 @@ use crate::fake::wire::browser;
 
 /// A request that the person can be asked about.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ConsentRequest {
     pub app: App,
     redirect_uri: String,
     pub scopes: Vec<String>,
@@ -24,7 +24,7 @@ pub struct Asked {
 
 impl OAuth {
     /// Reads what the page was opened with.
-    pub fn asked(&self, params: &Params) -> Result<Asked, Fault> {
+    pub fn asked(&self, params: &Params) -> Result<ConsentRequest, Fault> {
         let rules = &self.rules;
         let required = |name: &str| params.text(name).ok_or_else(|| Fault::Missing(name.to_owned()));
         let invalid = |name: &str| Fault::Wrong(name.to_owned());
@@ -55,7 +55,7 @@ impl OAuth {
         if let Some((name, _)) = rules.page.iter().find(|(name, value)| params.text(name).as_deref() != Some(*value)) {
             return Err(invalid(name));
         }
-        Ok(Asked { app: app.clone(), redirect_uri, scopes, challenge, state: params.text("state") })
+        Ok(ConsentRequest { app: app.clone(), redirect_uri, scopes, challenge, state: params.text("state") })
     }
 
     /// The scopes of a parameter.
@@ -64,7 +64,7 @@ impl OAuth {
     }
 
     /// The person agrees, for this account. Returns where they are sent.
-    pub fn allow(&mut self, request: Asked, account: &str, now: DateTime<Utc>) -> Url {
+    pub fn allow(&mut self, request: ConsentRequest, account: &str, now: DateTime<Utc>) -> Url {
         let value = secret();
         let redirect = request.back(&[("code", &value)]);
         self.codes.push(Code {
@@ -86,7 +86,7 @@ impl OAuth {
     }
 }
 
-impl Asked {
+impl ConsentRequest {
     /// Where the person is sent who declines, with this code of the error.
     pub fn deny(&self, error: &str) -> Url {
         self.back(&[("error", error), ("error_description", "The resource owner denied the request.")])

@@ -34,7 +34,7 @@ pub trait Authorizes: HasOAuth {
 
     /// The answer to a call for tokens.
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
-        grant.answer(rules)
+        grant.respond(rules)
     }
 
     /// The answer to a request with a fault.
@@ -45,7 +45,7 @@ pub trait Authorizes: HasOAuth {
     /// The answer to somebody who opens the page by a request with a fault.
     fn page_refusal(&self, params: &Params, error: &Fault) -> Response {
         let _ = params;
-        (error.status(), error.words()).into_response()
+        (error.status(), error.message()).into_response()
     }
 
     /// How it names itself when it sends somebody back (RFC 9207); `None` where it does not.
@@ -93,7 +93,7 @@ pub async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query
     let mut oauth = platform.oauth();
     let request = match oauth.asked(&query) {
         Ok(request) => request,
-        Err(error) => return (error.status(), error.words()).into_response(),
+        Err(error) => return (error.status(), error.message()).into_response(),
     };
     let account = form.text("account").and_then(|it| platform.accounts().iter().find(|known| **known == it));
     let mut target = match (form.text("decision").as_deref(), account) {

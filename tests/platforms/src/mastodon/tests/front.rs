@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::testing::noon;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use reqwest::Response;
 use serde_json::json;
 

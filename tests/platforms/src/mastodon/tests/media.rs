@@ -1,7 +1,7 @@
 //! Uploads, and the files of a status.
 
 use chrono::TimeDelta;
-use platforms::conformance::fake_platform::{Call, InjectedFault, FakePlatform};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use serde_json::json;
 
 use super::{MP4, PNG, Visit, error, part, read, refused};
@@ -13,8 +13,8 @@ async fn status_takes_four_images_or_one_ready_video_once() {
     let (picture, video) = (harness.picture().await, harness.video().await);
     let with = async |ids: &[&String]| error(harness.publish(&json!({"status": "look", "media_ids": ids})).await);
     let ask = async || {
-        let answer = harness.get(&format!("/api/v1/media/{video}")).send().await.unwrap();
-        answer.status().as_u16()
+        let response = harness.get(&format!("/api/v1/media/{video}")).send().await.unwrap();
+        response.status().as_u16()
     };
 
     assert_eq!(with(&[&picture; 5]).await, refused(422, "Cannot attach more than 4 files"));
@@ -40,8 +40,8 @@ async fn failed_video_never_becomes_ready() {
     harness.server.inject_fault(Call::Process, InjectedFault::Refused, 1);
 
     for _ in 0..2 {
-        let answer = harness.get(&format!("/api/v1/media/{video}")).send().await.unwrap();
-        assert_eq!(error(read(answer).await), refused(422, "Error processing thumbnail for uploaded media"));
+        let response = harness.get(&format!("/api/v1/media/{video}")).send().await.unwrap();
+        assert_eq!(error(read(response).await), refused(422, "Error processing thumbnail for uploaded media"));
     }
 }
 
@@ -82,11 +82,11 @@ async fn too_large_file_is_refused_by_server_or_proxy() {
     let mut video = MP4.to_vec();
     video.resize(99 << 20, 0);
 
-    let (status, answer) = harness.upload(&part("image/png"), &picture).await;
+    let (status, response) = harness.upload(&part("image/png"), &picture).await;
     let before = harness.uploading("/api/v2/media", &part("video/mp4"), &video).send().await.unwrap();
 
     assert_eq!(status, 422);
-    assert!(answer["error"].as_str().unwrap().contains("must be less than 16 MB"), "{answer}");
+    assert!(response["error"].as_str().unwrap().contains("must be less than 16 MB"), "{response}");
     assert_eq!(before.status(), 413);
     picture.pop();
     assert_eq!(harness.upload(&part("image/png"), &picture).await.0, 200);
@@ -96,8 +96,8 @@ async fn too_large_file_is_refused_by_server_or_proxy() {
 async fn upload_differs_between_flavors() {
     let upload = async |flavor, path| {
         let harness = Visit::start_connected(flavor, "read write").await;
-        let answer = harness.uploading(path, &part("video/mp4"), MP4).send().await.unwrap();
-        let (status, medium) = read(answer).await;
+        let response = harness.uploading(path, &part("video/mp4"), MP4).send().await.unwrap();
+        let (status, medium) = read(response).await;
         (status, medium["url"].is_string())
     };
 

@@ -8,7 +8,7 @@ use crate::scale::Ms;
 use crate::scale::agenda::{Event, Message};
 use crate::scale::limits::STORE_ATTEMPTS;
 use crate::scale::posts::{NOISY, State};
-use crate::scale::store::{Answer, units};
+use crate::scale::store::{CallOutcome, units};
 use crate::scale::time::in_ms;
 
 /// The next step of a delivery.
@@ -108,7 +108,7 @@ impl ScaleRun<'_> {
             Step::RecordPublish => &self.calls.settle,
             Step::RollUp | Step::End => &self.calls.roll_up,
         };
-        if self.store.make(call, 1.0, &post.keys, self.now, 0 < task.throttled) == Answer::Throttled {
+        if self.store.make(call, 1.0, &post.keys, self.now, 0 < task.throttled) == CallOutcome::Throttled {
             return self.throttled(task_id, took);
         }
         let (read_units, write_units) = units(call);
@@ -128,7 +128,7 @@ impl ScaleRun<'_> {
             }
             Step::RollUp => {
                 self.tally.roll_up_write_units += write_units;
-                self.told(task_id, at);
+                self.roll_up(task_id, at);
             }
             Step::End => {}
         }
@@ -139,7 +139,7 @@ impl ScaleRun<'_> {
         let message = self.tasks.tasks[task_id as usize].message;
         let post = &self.posts[message.post as usize];
         let (step, when) = match post.state {
-            State::Told => (Step::End, at),
+            State::RolledUp => (Step::End, at),
             State::Settled => (Step::RollUp, post.next_step_at),
             _ if at < post.lease_expires_at => (Step::End, post.lease_expires_at + self.setting.after_lease_ms),
             State::Intended => (Step::Ask, at),
@@ -191,7 +191,8 @@ impl ScaleRun<'_> {
         self.tally.last_settled = self.now;
         // The roll-up is deferred if its time was still ahead when the publish call
         // was begun.
-        let roll_up_from = post.told_from.filter(|it| message.deferred && post.begun.is_some_and(|begun| begun < *it));
+        let roll_up_from =
+            post.roll_up_from.filter(|it| message.deferred && post.begun.is_some_and(|begun| begun < *it));
         let Some(roll_up_from) = roll_up_from else { return self.schedule_step(task_id, Step::RollUp, at) };
         post.next_step_at = roll_up_from;
         if at < roll_up_from && roll_up_from - at <= self.setting.max_wait_ms {
@@ -201,14 +202,14 @@ impl ScaleRun<'_> {
         self.send_later(task_id, roll_up_from, at);
     }
 
-    fn told(&mut self, task_id: u32, at: Ms) {
+    fn roll_up(&mut self, task_id: u32, at: Ms) {
         let message = self.tasks.tasks[task_id as usize].message;
         let post = &mut self.posts[message.post as usize];
-        post.state = State::Told;
+        post.state = State::RolledUp;
         post.write_id += 1;
-        self.tally.told_meanwhile += u32::from(self.is_hot());
-        self.tally.told += 1;
-        self.tally.last_told = at;
+        self.tally.rolled_up_meanwhile += u32::from(self.is_hot());
+        self.tally.rolled_up += 1;
+        self.tally.last_roll_up = at;
         self.schedule_step(task_id, Step::End, at);
     }
 

@@ -4,8 +4,8 @@
 use super::ScaleRun;
 use crate::scale::Ms;
 use crate::scale::agenda::Event;
-use crate::scale::places::{Acquisition, COUNTED_AFTER_MS, WAITS_MS};
-use crate::scale::store::{Answer, units};
+use crate::scale::store::{CallOutcome, units};
+use crate::scale::user_permits::{Acquisition, COUNTED_AFTER_MS, WAITS_MS};
 
 /// How long a delivery is deferred: half of its lateness, within these.
 const PUT_OFF_MS: (Ms, Ms) = (10_000, 180_000);
@@ -36,12 +36,12 @@ impl ScaleRun<'_> {
         let wait = waits.start + self.chance.below(waits.end - waits.start);
         let again_at = now + Ms::try_from(wait).unwrap_or_default();
         task.looks += 1;
-        task.has_leave = matches!(acquisition, Acquisition::Uncounted | Acquisition::Shared | Acquisition::Taken);
-        task.is_counted = matches!(acquisition, Acquisition::Shared | Acquisition::Taken);
+        task.has_leave = matches!(acquisition, Acquisition::Uncounted | Acquisition::Shared | Acquisition::Acquired);
+        task.is_counted = matches!(acquisition, Acquisition::Shared | Acquisition::Acquired);
         let at = match acquisition {
             Acquisition::Wait if again_at < first_looked_at + WAITS_MS => again_at + took,
             Acquisition::Wait | Acquisition::None => return self.defer(task_id, now),
-            Acquisition::Taken => {
+            Acquisition::Acquired => {
                 self.write_permit(task_id);
                 now + took
             }
@@ -55,7 +55,7 @@ impl ScaleRun<'_> {
         let message = self.tasks.tasks[task_id as usize].message;
         let took = self.chance.store_call();
         let post = &mut self.posts[message.post as usize];
-        if self.store.make(&self.calls.move_on, 1.0, &post.keys, self.now, false) == Answer::Throttled {
+        if self.store.make(&self.calls.move_on, 1.0, &post.keys, self.now, false) == CallOutcome::Throttled {
             return self.throttled(task_id, took);
         }
         let wait = ((at - post.due).abs() / 2).clamp(PUT_OFF_MS.0, PUT_OFF_MS.1);
@@ -96,7 +96,7 @@ impl ScaleRun<'_> {
     /// SDK, in addition to the delivery.
     fn write_permit(&mut self, task_id: u32) {
         let keys = self.posts[self.tasks.tasks[task_id as usize].message.post as usize].keys;
-        let _: Answer = self.store.make(&self.calls.place, 1.0, &keys, self.now, false);
+        let _: CallOutcome = self.store.make(&self.calls.place, 1.0, &keys, self.now, false);
         self.tally.hot_write_units += units(&self.calls.place).1;
     }
 }

@@ -13,7 +13,7 @@ use crate::scale::due_index::DueIndex;
 use crate::scale::limits::{SEND_BATCH, STORE_ATTEMPTS};
 use crate::scale::posts::Post;
 use crate::scale::setting::copied::{LONGEST_PUT_OFF_S, PERIOD_MS};
-use crate::scale::store::{Answer, Keys, units};
+use crate::scale::store::{CallOutcome, Keys, units};
 use crate::scale::time::in_ms;
 use crate::scale::{Ms, Setting};
 
@@ -166,7 +166,7 @@ impl ScaleRun<'_> {
         for (position, post) in (from..).zip(page) {
             let roll_up_from = until + self.roll_up_delay_ms(position);
             let subject = &mut self.posts[post as usize];
-            subject.told_from = is_full.then_some(roll_up_from);
+            subject.roll_up_from = is_full.then_some(roll_up_from);
             let burst =
                 self.publisher.crowds.entry((subject.keys.user, subject.next_step_at.div_euclid(1_000))).or_default();
             *burst += 1;
@@ -203,7 +203,7 @@ impl ScaleRun<'_> {
         let units = ((entries * each * 2.0).ceil() / 2.0).max(0.5);
         let keys = Keys { user: 0, connection: 0, shard };
         let times = if 0.0 < each { units / each } else { 1.0 };
-        if self.store.make(&self.calls.plan, times, &keys, self.now, 1 < attempt) == Answer::Done {
+        if self.store.make(&self.calls.plan, times, &keys, self.now, 1 < attempt) == CallOutcome::Done {
             return PageRead::Done(units);
         }
         if STORE_ATTEMPTS <= attempt {

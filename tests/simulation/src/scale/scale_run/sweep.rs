@@ -9,7 +9,7 @@ use super::publisher::{Moves, PageRead, page_of};
 use crate::scale::agenda::{Event, Message};
 use crate::scale::limits::STORE_ATTEMPTS;
 use crate::scale::posts::State;
-use crate::scale::store::{Answer, units};
+use crate::scale::store::{CallOutcome, units};
 use crate::scale::time::in_ms;
 
 impl ScaleRun<'_> {
@@ -22,8 +22,8 @@ impl ScaleRun<'_> {
         let (mut read, mut overdue) = (0, Vec::new());
         for number in page {
             let post = &self.posts[*number as usize];
-            read += usize::from(post.state != State::Told);
-            if post.state != State::Told && post.next_step_at <= overdue_at {
+            read += usize::from(post.state != State::RolledUp);
+            if post.state != State::RolledUp && post.next_step_at <= overdue_at {
                 overdue.push(*number);
             }
         }
@@ -76,7 +76,7 @@ impl ScaleRun<'_> {
         if self.publisher.moves[shard as usize].at_once == 0 {
             return;
         }
-        if self.store.make(&self.calls.move_on, 1.0, &post.keys, self.now, 1 < attempt) == Answer::Done {
+        if self.store.make(&self.calls.move_on, 1.0, &post.keys, self.now, 1 < attempt) == CallOutcome::Done {
             post.due_at = running.began;
             let written = units(&self.calls.move_on).1;
             let is_hot = self.is_hot();

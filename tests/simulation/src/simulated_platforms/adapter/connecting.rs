@@ -37,7 +37,7 @@ impl Connect for Adapter {
         if fault.is_done() {
             self.platforms.lock().grants.revoke(credentials);
         }
-        call.come_back().await;
+        call.respond().await;
         match fault {
             PlatformFault::Fine => Ok(()),
             _ => Err(AttemptError::Unknown {

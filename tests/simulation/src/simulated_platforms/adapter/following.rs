@@ -8,7 +8,7 @@ use platforms::{FollowUp, Followed, PublishRequest};
 
 use super::Adapter;
 use super::overlap::InFlight;
-use crate::faults::When;
+use crate::faults::KillTime;
 use crate::simulated_platforms::faults::{PlatformFault, chances};
 use crate::simulated_platforms::reference::Reference;
 use crate::simulated_platforms::spec::{FOLLOW_UPS, SETTLES};
@@ -24,13 +24,13 @@ pub(super) async fn take_step(
     let what = format!("follow {} {} {}", adapter.spec.name, request.reference, it.name);
     let (call, fault) = adapter.call(what, &chances(&world.probabilities, false));
     let _under_way = InFlight::enter(&adapter.platforms, reference);
-    call.die(When::Before).await;
+    call.die(KillTime::Before).await;
     call.go().await;
     let is_last = it.name == FOLLOW_UPS[0] || it.progress.is_some();
     let (name, id) = (it.name.to_owned(), it.published.platform_post_id.clone());
     let unknown =
         |may_still_run| Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() });
-    let answer = match (fault, adapter.account(request.credentials)) {
+    let response = match (fault, adapter.account(request.credentials)) {
         (PlatformFault::Unsent, _) => {
             Err(AttemptError::RetryLater { retry_at: None, reason: "not reached".to_owned() })
         }
@@ -41,7 +41,7 @@ pub(super) async fn take_step(
             }
             Err(AttemptError::Unauthorized { reason: "the grant was taken back".to_owned() })
         }
-        (_, Err(setback)) => Err(setback),
+        (_, Err(error)) => Err(error),
         (PlatformFault::Limited, _) => Err(adapter.limit()),
         (PlatformFault::Error, _) => unknown(false),
         (PlatformFault::Refused, _) => Err(AttemptError::Refused { reason: "not wanted".to_owned() }),
@@ -66,6 +66,6 @@ pub(super) async fn take_step(
             }
         }
     };
-    call.come_back().await;
-    answer
+    call.respond().await;
+    response
 }

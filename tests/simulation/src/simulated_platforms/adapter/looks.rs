@@ -11,12 +11,12 @@ use platforms::recognition::{Listed, PostMatch, Timeline, look_for};
 
 use super::Adapter;
 use crate::simulated_platforms::faults::{PlatformFault, read_probabilities};
-use crate::simulated_platforms::timeline::Shown;
+use crate::simulated_platforms::timeline::ListedPost;
 
 /// A page is short, so that more than one must be read.
 const PAGE: usize = 3;
 
-impl Listed for Shown {
+impl Listed for ListedPost {
     fn id(&self) -> &str {
         &self.id
     }
@@ -37,17 +37,17 @@ struct Account<'a> {
 
 #[async_trait]
 impl Timeline for Account<'_> {
-    type Post = Shown;
+    type Post = ListedPost;
     type Error = Resolution;
 
-    async fn page(&self, after: Option<&str>) -> Result<Vec<Shown>, Resolution> {
+    async fn page(&self, after: Option<&str>) -> Result<Vec<ListedPost>, Resolution> {
         let Self { adapter, job } = *self;
         let faults = read_probabilities(&adapter.platforms.world.probabilities);
         let (call, fault) = adapter.call(format!("read {} {}", adapter.spec.name, job.reference), &faults);
         call.go().await;
         let account = adapter.account(job.credentials);
         let page = adapter.platforms.lock().timeline.page(&job.profile.account_id, after, PAGE);
-        call.come_back().await;
+        call.respond().await;
         match (fault, account) {
             (PlatformFault::Fine, Ok(_)) => Ok(page),
             (PlatformFault::Fine, Err(AttemptError::Unauthorized { reason })) => {
@@ -57,11 +57,11 @@ impl Timeline for Account<'_> {
         }
     }
 
-    fn likeness(&self, post: &Shown) -> Option<PostMatch> {
+    fn likeness(&self, post: &ListedPost) -> Option<PostMatch> {
         post.by_hand.then_some(PostMatch::Different)
     }
 
-    async fn compare(&self, _: &Shown) -> Result<PostMatch, Resolution> {
+    async fn compare(&self, _: &ListedPost) -> Result<PostMatch, Resolution> {
         Ok(PostMatch::Equal)
     }
 }

@@ -53,7 +53,7 @@ impl Adapter {
         call.go().await;
         let account = self.account(job.credentials);
         let found = self.listed(job, since);
-        call.come_back().await;
+        call.respond().await;
         match (fault, account) {
             (PlatformFault::Fine, Ok(_)) => {
                 if self.spec.behavior == PlatformBehavior::Charging {

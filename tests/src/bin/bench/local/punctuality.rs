@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tests::{
-    answer::text,
     deployment::{Deployment, fresh, targets},
     ensure,
     error::Result,
+    http_response::text,
     moment,
     report::say,
 };

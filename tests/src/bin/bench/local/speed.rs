@@ -11,7 +11,7 @@ use std::{
 use futures::future::join_all;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
-use tests::{answer::integer, client::http_client, deployment::Deployment, ensure, error::Result, report::say};
+use tests::{client::http_client, deployment::Deployment, ensure, error::Result, http_response::integer, report::say};
 
 use crate::percentile::percentile;
 

@@ -6,11 +6,11 @@ use futures::{StreamExt, stream};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tests::{
-    answer::{Answer, integer, list},
     client::Call,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, TestError},
+    http_response::{HttpResponse, integer, list},
     moment,
     report::say,
 };
@@ -62,7 +62,7 @@ pub(super) async fn store_calls(deployment: &Deployment) -> Result<Value> {
 }
 
 /// Sends one request and returns the store calls that it made.
-async fn measure_cost(deployment: &Deployment, name: &str, call: Call<'_>) -> Result<(Answer, Value)> {
+async fn measure_cost(deployment: &Deployment, name: &str, call: Call<'_>) -> Result<(HttpResponse, Value)> {
     let address = format!("{}/dev/store-calls", deployment.origin());
     wait_for_sweep_end(deployment, &address).await?;
     deployment.http().delete(&address).send().await?;

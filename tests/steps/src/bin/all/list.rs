@@ -12,7 +12,7 @@ use steps::{
     ensure,
     error::Result,
     functions,
-    schedule::{Kind, Place},
+    schedule::{Kind, ScheduledStep},
     tools::{
         AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, SYNAPSE, TYPOS,
         install_browser_driver, typescript as typescript_packages,
@@ -24,7 +24,7 @@ use crate::log::Log;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
-    pub(crate) place: Place,
+    pub(crate) place: ScheduledStep,
     pub(crate) about: &'static str,
     pub(crate) run: fn(&Log) -> Result,
     /// The part of its output that is printed: everything from this text on.
@@ -32,7 +32,7 @@ pub(crate) struct Step {
 }
 
 const fn step(name: &'static str, kind: Kind, about: &'static str, run: fn(&Log) -> Result) -> Step {
-    Step { place: Place { name, kind, needs: &[], after: &[] }, about, run, shows: None }
+    Step { place: ScheduledStep { name, kind, needs: &[], after: &[] }, about, run, shows: None }
 }
 
 impl Step {

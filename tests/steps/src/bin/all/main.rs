@@ -18,7 +18,7 @@ use steps::{
     error::Result,
     program::ended,
     report::say,
-    schedule::{self, Kind, Outcome, Place},
+    schedule::{self, Kind, Outcome, ScheduledStep},
     tools::run as run_to_end,
 };
 
@@ -63,7 +63,7 @@ fn run(options: &Options) -> Result<bool> {
     fs::create_dir_all("target/tests")?;
     let (began, source_version) = (Instant::now(), source_version()?);
     let steps = select_steps(options);
-    let infos: Vec<Place> = steps.iter().map(|it| it.place).collect();
+    let infos: Vec<ScheduledStep> = steps.iter().map(|it| it.place).collect();
     let output_lock = Mutex::new(());
     let outcomes = schedule::run(&infos, |index| run_step(&steps[index], &output_lock), |done| done.failed == 0);
 
@@ -201,7 +201,7 @@ fn count_tests(log: &str) -> (usize, usize) {
     sum
 }
 
-fn figures(info: &Place, outcome: &Outcome<StepResult>) -> serde_json::Value {
+fn figures(info: &ScheduledStep, outcome: &Outcome<StepResult>) -> serde_json::Value {
     match outcome {
         Outcome::Ran { waited, result } => json!({
             "name": info.name,

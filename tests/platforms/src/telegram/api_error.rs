@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 /// What a call answers where it does not do what it was to do.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     code: u16,
     description: String,
     parameters: Option<Value>,
 }
 
-impl Refusal {
+impl ApiError {
     pub(super) fn new(code: u16, description: &str) -> Self {
         Self { code, description: description.to_owned(), parameters: None }
     }
@@ -33,7 +33,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut body = json!({ "ok": false, "error_code": self.code, "description": self.description });
         if let Some(parameters) = self.parameters {

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 /// An error, with the real servers' message where it is known.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     status: StatusCode,
     body: Value,
     headers: Vec<(HeaderName, String)>,
 }
 
-impl Refusal {
+impl ApiError {
     /// Of a data server, an `AppView`, the video service.
     pub(super) fn xrpc(status: StatusCode, error: &str, message: impl Into<String>) -> Self {
         Self { status, body: json!({ "error": error, "message": message.into() }), headers: Vec::new() }
@@ -66,7 +66,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body)).into_response();
         for (name, value) in self.headers {

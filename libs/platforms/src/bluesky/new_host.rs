@@ -18,13 +18,13 @@ use crate::http_clients::HttpClients;
 /// The timeout of the look-up, which runs next to a refresh and never delays it longer.
 const LOOK_UP: Duration = Duration::from_secs(10);
 
-pub(super) struct Moved {
+pub(super) struct NewHost {
     pub(super) server: Url,
     /// Whether the grant stays valid on the new server.
     pub(super) grant_goes_on: bool,
 }
 
-impl Moved {
+impl NewHost {
     /// `None` if the account has not moved since it was connected, or cannot be looked up.
     pub(super) async fn find(http: &HttpClients, directory: &Directory, session: &Session) -> Option<Self> {
         timeout(LOOK_UP, Self::look_up(http, directory, session)).await.ok().flatten()
@@ -45,7 +45,7 @@ impl Moved {
         Some(Self { server, grant_goes_on })
     }
 
-    pub(super) fn words(&self) -> String {
+    pub(super) fn message(&self) -> String {
         format!("the account moved to the server {}", host_of(&self.server))
     }
 }

@@ -10,7 +10,7 @@ use crate::fake::oauth::Fault;
 
 /// What a call answers that is not carried out.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     status: StatusCode,
     /// `None`: an empty one, which is what X's edge sends.
     body: Option<Value>,
@@ -18,7 +18,7 @@ pub(super) struct Refusal {
     reset: Option<DateTime<Utc>>,
 }
 
-impl Refusal {
+impl ApiError {
     pub(super) fn with(status: StatusCode, body: Value) -> Self {
         Self { status, body: Some(body), reset: None }
     }
@@ -70,7 +70,7 @@ impl Refusal {
 }
 
 /// What is wrong with the token of a call.
-impl From<Fault> for Refusal {
+impl From<Fault> for ApiError {
     fn from(error: Fault) -> Self {
         match error {
             Fault::UnknownToken | Fault::RevokedToken | Fault::ExpiredToken => {
@@ -81,7 +81,7 @@ impl From<Fault> for Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let Self { status, body, reset } = self;
         let Some(body) = body else { return status.into_response() };

@@ -6,21 +6,21 @@ use chrono::{DateTime, Utc};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::fake::limits::Standing;
+use crate::fake::limits::LimitUsage;
 
 /// What a call answers where it does not do what it was to do.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     status: StatusCode,
     body: Value,
     headers: Vec<(&'static str, String)>,
 }
 
-pub(super) async fn not_found() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, 0, "404: Not Found")
+pub(super) async fn not_found() -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, 0, "404: Not Found")
 }
 
-impl Refusal {
+impl ApiError {
     pub(super) fn new(status: StatusCode, code: u32, message: &str) -> Self {
         Self { status, body: json!({ "message": message, "code": code }), headers: Vec::new() }
     }
@@ -64,25 +64,25 @@ impl Refusal {
     }
 
     /// Adds the rate limit headers.
-    pub(super) fn with(mut self, standing: &Standing, now: DateTime<Utc>) -> Self {
-        self.headers.extend(rate_headers(standing, now));
+    pub(super) fn with(mut self, usage: &LimitUsage, now: DateTime<Utc>) -> Self {
+        self.headers.extend(rate_headers(usage, now));
         self
     }
 }
 
 /// How far a limit is used up, as each answer says it.
-pub(super) fn rate_headers(standing: &Standing, now: DateTime<Utc>) -> Vec<(&'static str, String)> {
-    let millis = standing.resets_at.timestamp_millis();
+pub(super) fn rate_headers(usage: &LimitUsage, now: DateTime<Utc>) -> Vec<(&'static str, String)> {
+    let millis = usage.resets_at.timestamp_millis();
     vec![
-        ("x-ratelimit-limit", standing.max.to_string()),
-        ("x-ratelimit-remaining", standing.remaining.to_string()),
+        ("x-ratelimit-limit", usage.max.to_string()),
+        ("x-ratelimit-remaining", usage.remaining.to_string()),
         ("x-ratelimit-reset", format!("{}.{:03}", millis / 1_000, millis % 1_000)),
-        ("x-ratelimit-reset-after", format!("{:.3}", (standing.resets_at - now).as_seconds_f64())),
+        ("x-ratelimit-reset-after", format!("{:.3}", (usage.resets_at - now).as_seconds_f64())),
         ("x-ratelimit-bucket", "abcd1234".to_owned()),
     ]
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body)).into_response();
         for (name, value) in self.headers {

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 /// What a call answers that is not carried out.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     status: StatusCode,
     body: Value,
 }
 
-impl Refusal {
+impl ApiError {
     pub(super) fn new(status: u16, code: &str, message: &str) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self { status, body: json!({ "errcode": code, "error": message }) }
@@ -50,7 +50,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let wait = self.body["retry_after_ms"].as_i64();
         let mut response = (self.status, Json(self.body)).into_response();

@@ -8,7 +8,7 @@ use url::{Host, Url};
 
 /// Base URL of a deployment's API; ends in `/api/v1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Base(Url);
+pub struct BaseUrl(Url);
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidBaseUrl {
@@ -22,7 +22,7 @@ pub enum InvalidBaseUrl {
 
 const API: &str = "/api/v1";
 
-impl Base {
+impl BaseUrl {
     /// Parses an origin, with or without `/api/v1`.
     pub fn parse(raw: &str) -> Result<Self, InvalidBaseUrl> {
         let mut url = Url::parse(raw.trim()).map_err(|_| InvalidBaseUrl::NotUrl(raw.to_owned()))?;
@@ -68,7 +68,7 @@ impl Base {
     }
 }
 
-impl fmt::Display for Base {
+impl fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0.as_str())
     }
@@ -81,25 +81,25 @@ mod tests {
     #[test]
     fn base_url_is_parsed_with_or_without_the_api_path() {
         for raw in ["http://localhost:3000", "http://localhost:3000/", " http://localhost:3000/api/v1/ "] {
-            let base = Base::parse(raw).unwrap();
+            let base = BaseUrl::parse(raw).unwrap();
             assert_eq!(base.to_string(), "http://localhost:3000/api/v1");
             assert_eq!(base.origin(), "http://localhost:3000");
         }
         for raw in ["localhost", "ftp://social.example", "https://social.example/?a=b", "https://social.example/docs"] {
-            assert!(Base::parse(raw).is_err(), "{raw}");
+            assert!(BaseUrl::parse(raw).is_err(), "{raw}");
         }
     }
 
     #[test]
     fn path_segments_are_encoded() {
-        let base = Base::parse("https://social.example").unwrap();
+        let base = BaseUrl::parse("https://social.example").unwrap();
         let url = base.join(&["connections", "1/2", "choices", "a?b"]);
         assert_eq!(url.as_str(), "https://social.example/api/v1/connections/1%2F2/choices/a%3Fb");
     }
 
     #[test]
     fn only_https_and_loopback_keep_secrets() {
-        let keeps = |raw| Base::parse(raw).unwrap().is_secure();
+        let keeps = |raw| BaseUrl::parse(raw).unwrap().is_secure();
         assert!(keeps("https://social.example") && keeps("http://localhost:1") && keeps("http://[::1]:1"));
         assert!(!keeps("http://social.example") && !keeps("http://localhost.example"));
     }

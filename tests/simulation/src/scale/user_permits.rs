@@ -1,16 +1,16 @@
-//! The environments that each user holds. As `libs/publishing/src/places.rs`.
+//! The permits that each user holds, like `publishing::concurrency_limiter`.
 
 use publishing::ConcurrencyLimits;
 
 use super::Ms;
 
-/// A place that was taken longer ago is not expected back soon.
+/// A permit that was taken longer ago is not expected back soon.
 const SLOW_MS: Ms = 1_000;
 
 /// A call that takes longer is counted in any case.
 pub(super) const COUNTED_AFTER_MS: Ms = 3_000;
 
-/// How long a delivery waits for a place that fast calls hold.
+/// How long a delivery waits for a permit that fast calls hold.
 pub(super) const WAITS_MS: Ms = 3_000;
 
 /// An environment that makes calls for a user.
@@ -27,20 +27,20 @@ struct Permit {
 pub(super) enum Acquisition {
     /// It is begun, and counted only when it is slow.
     Uncounted,
-    /// It shares the place that its environment holds.
+    /// It shares the permit that its environment holds.
     Shared,
-    /// It has taken a place, which was written.
-    Taken,
+    /// It has taken a permit, which was written.
+    Acquired,
     /// Permits may be released soon.
     Wait,
     /// All are held by slow calls.
     None,
 }
 
-/// The places of every user.
-pub(super) struct Places(Vec<Vec<Permit>>);
+/// The permits of every user.
+pub(super) struct UserPermits(Vec<Vec<Permit>>);
 
-impl Places {
+impl UserPermits {
     pub(super) fn new(users: u32) -> Self {
         Self((0..users).map(|_| Vec::new()).collect())
     }
@@ -49,7 +49,7 @@ impl Places {
         self.0[user as usize].iter().filter(move |it| it.batch != batch && it.known <= now)
     }
 
-    /// Whether all places are held by slow calls.
+    /// Whether all permits are held by slow calls.
     pub(super) fn is_held_by_slow_calls(&self, user: u32, batch: u32, limits: ConcurrencyLimits, now: Ms) -> bool {
         limits.permits() <= self.others(user, batch, now).count()
             && self.others(user, batch, now).all(|it| it.began + SLOW_MS <= now)
@@ -71,7 +71,7 @@ impl Places {
         }
         match needs_permit {
             false => Acquisition::Uncounted,
-            true if self.add(user, batch, (now, now)) => Acquisition::Taken,
+            true if self.add(user, batch, (now, now)) => Acquisition::Acquired,
             true => Acquisition::Shared,
         }
     }

@@ -2,7 +2,7 @@
 
 /// An account page, to which the others link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum AccountPage {
     /// Sign-ins, and devices with access.
     Access,
     Connections,
@@ -10,7 +10,7 @@ pub enum Part {
     Webhooks,
 }
 
-impl Part {
+impl AccountPage {
     /// In the order of the navigation.
     pub const ALL: [Self; 4] = [Self::Posts, Self::Connections, Self::Webhooks, Self::Access];
 

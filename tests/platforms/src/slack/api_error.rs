@@ -10,13 +10,13 @@ use crate::fake::oauth::Fault;
 /// What a call answers that is not carried out: 200 with a code, but for limits and
 /// outages.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     status: StatusCode,
     body: Value,
     retry_after: Option<i64>,
 }
 
-impl Refusal {
+impl ApiError {
     pub(super) fn new(code: &str) -> Self {
         Self { status: StatusCode::OK, body: json!({ "ok": false, "error": code }), retry_after: None }
     }
@@ -45,7 +45,7 @@ impl Refusal {
 }
 
 /// In the format of the Web API, also for token calls.
-impl From<Fault> for Refusal {
+impl From<Fault> for ApiError {
     fn from(error: Fault) -> Self {
         Self::new(match &error {
             Fault::UnknownToken => "invalid_auth",
@@ -64,7 +64,7 @@ impl From<Fault> for Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.body)).into_response();
         if let Some(seconds) = self.retry_after {

@@ -9,12 +9,12 @@ use crate::fake::oauth::Fault;
 
 /// What a call answers that is not carried out.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     status: StatusCode,
     body: Value,
 }
 
-impl Refusal {
+impl ApiError {
     pub(super) fn with(status: StatusCode, body: Value) -> Self {
         Self { status, body }
     }
@@ -71,7 +71,7 @@ impl Refusal {
 }
 
 /// What is wrong with the token of a call.
-impl From<Fault> for Refusal {
+impl From<Fault> for ApiError {
     fn from(error: Fault) -> Self {
         match error {
             Fault::UnknownToken => Self::new(401, 65_600, "INVALID_ACCESS_TOKEN", "Invalid access token"),
@@ -89,7 +89,7 @@ impl From<Fault> for Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         match self.body {
             // Of a proxy, a CDN or a firewall.

@@ -8,12 +8,12 @@ use serde_json::json;
 use super::Containers;
 use crate::caller::Caller;
 use crate::kit::{CallError, Effect, ErrorKind, ErrorTable};
-use crate::meta::graph::Answered;
+use crate::meta::graph::WithUsage;
 use crate::meta::id::GraphId;
 use crate::response;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum ContainerStatus {
     /// It is being processed, or awaits bytes.
     Working,
     Ready,
@@ -23,19 +23,19 @@ pub(super) enum Standing {
         why: String,
     },
     /// It failed; another one may succeed.
-    Lost(Lost),
+    Lost(FailedContainer),
 }
 
 /// A container that failed, or could not be created, for a temporary reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lost {
+pub(super) struct FailedContainer {
     /// For the user.
     pub(super) why: String,
-    pub(super) cause: Cause,
+    pub(super) cause: FailureCause,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
+pub(super) enum FailureCause {
     /// Meta could not fetch the file, or gives no reason. Neither says anything about the post.
     Fetch,
     /// Meta requires a pause of this duration.
@@ -43,16 +43,16 @@ pub(super) enum Cause {
     Other,
 }
 
-impl Lost {
+impl FailedContainer {
     /// A container that cannot be used.
     pub(super) fn other(reason: impl Into<String>) -> Self {
-        Self { why: reason.into(), cause: Cause::Other }
+        Self { why: reason.into(), cause: FailureCause::Other }
     }
 }
 
 /// A container as Meta reports it.
-pub(super) struct Report {
-    pub(super) standing: Standing,
+pub(super) struct ContainerReport {
+    pub(super) status: ContainerStatus,
     /// How many bytes of its file have arrived; `None` if all have, or if none are expected.
     pub(super) arrived: Option<u64>,
 }
@@ -86,7 +86,7 @@ struct UploadingPhase {
 const NOT_FETCHED: &[&str] = &["FAILED_DOWNLOADING_VIDEO", "UNKNOWN"];
 
 impl StatusResponse {
-    fn standing(self, errors: &ErrorTable, now: DateTime<Utc>) -> Standing {
+    fn status(self, errors: &ErrorTable, now: DateTime<Utc>) -> ContainerStatus {
         let is_of_threads = self.status_code.is_none();
         let (state, reason) = match self.status_code {
             Some(state) => (Some(state), self.status),
@@ -94,30 +94,30 @@ impl StatusResponse {
         };
         let reason = reason.map(|it| response::shown(&it)).filter(|it| !it.is_empty());
         match state.as_deref() {
-            Some("FINISHED") => Standing::Ready,
-            Some("PUBLISHED") => Standing::Public,
-            Some("EXPIRED") => Standing::Lost(Lost::other("it expired after a day")),
+            Some("FINISHED") => ContainerStatus::Ready,
+            Some("PUBLISHED") => ContainerStatus::Public,
+            Some("EXPIRED") => ContainerStatus::Lost(FailedContainer::other("it expired after a day")),
             Some("ERROR") if is_of_threads => failed_on_threads(reason),
             Some("ERROR") => failed_on_instagram(errors, reason, now),
-            _ => Standing::Working,
+            _ => ContainerStatus::Working,
         }
     }
 }
 
-fn fetch_failed(reason: Option<String>) -> Standing {
+fn fetch_failed(reason: Option<String>) -> ContainerStatus {
     let reason = reason.unwrap_or_else(|| "it gave no reason".to_owned());
-    Standing::Lost(Lost { why: reason, cause: Cause::Fetch })
+    ContainerStatus::Lost(FailedContainer { why: reason, cause: FailureCause::Fetch })
 }
 
-fn failed_on_threads(reason: Option<String>) -> Standing {
+fn failed_on_threads(reason: Option<String>) -> ContainerStatus {
     match reason {
-        Some(reason) if !NOT_FETCHED.contains(&reason.as_str()) => Standing::Refused { why: reason },
+        Some(reason) if !NOT_FETCHED.contains(&reason.as_str()) => ContainerStatus::Refused { why: reason },
         reason => fetch_failed(reason),
     }
 }
 
 /// The sentence contains a subcode, whose meaning is in the error table.
-fn failed_on_instagram(errors: &ErrorTable, reason: Option<String>, now: DateTime<Utc>) -> Standing {
+fn failed_on_instagram(errors: &ErrorTable, reason: Option<String>, now: DateTime<Utc>) -> ContainerStatus {
     let Some(reason) = reason else { return fetch_failed(None) };
     let mut numbers = reason.split(|it: char| !it.is_ascii_digit());
     let Some(subcode) = numbers.find(|it| it.len() == 7 && it.starts_with("2207")) else {
@@ -126,25 +126,25 @@ fn failed_on_instagram(errors: &ErrorTable, reason: Option<String>, now: DateTim
     let body = json!({ "error": { "error_subcode": subcode, "message": reason } }).to_string();
     let error = errors.classify(Effect::Private, StatusCode::BAD_REQUEST, &HeaderMap::new(), body.as_bytes(), now);
     let cause = match (error.kind, error.retry_at) {
-        (ErrorKind::InvalidPost | ErrorKind::Forbidden, _) => return Standing::Refused { why: reason },
-        (ErrorKind::FetchFailed, _) => Cause::Fetch,
-        (_, Some(at)) => Cause::Pause(at - now),
-        (_, None) => Cause::Other,
+        (ErrorKind::InvalidPost | ErrorKind::Forbidden, _) => return ContainerStatus::Refused { why: reason },
+        (ErrorKind::FetchFailed, _) => FailureCause::Fetch,
+        (_, Some(at)) => FailureCause::Pause(at - now),
+        (_, None) => FailureCause::Other,
     };
-    Standing::Lost(Lost { why: reason, cause })
+    ContainerStatus::Lost(FailedContainer { why: reason, cause })
 }
 
 /// Reads the status of a container, and how much of its file has arrived if bytes are sent.
-pub(super) async fn ask(
+pub(super) async fn read_status(
     platform: &impl Containers,
     caller: Caller<'_>,
     container: &GraphId,
     needs_upload: bool,
-) -> Result<Answered<Report>, CallError> {
-    let fields = platform.calls().standing;
+) -> Result<WithUsage<ContainerReport>, CallError> {
+    let fields = platform.calls().status;
     let fields = if needs_upload { format!("{fields},video_status") } else { fields.to_owned() };
     let path = format!("/{container}");
-    let Answered { body, usage } =
+    let WithUsage { body, usage } =
         platform.graph().get::<StatusResponse>(caller, &path, &[("fields", &fields)]).await?;
     let bytes_received = match &body.video_status {
         _ if !needs_upload => None,
@@ -152,8 +152,8 @@ pub(super) async fn ask(
         Some(VideoStatus { uploading_phase: it }) => Some(it.bytes_transferred),
         None => Some(0),
     };
-    Ok(Answered {
-        body: Report { standing: body.standing(platform.graph().errors(), caller.now), arrived: bytes_received },
+    Ok(WithUsage {
+        body: ContainerReport { status: body.status(platform.graph().errors(), caller.now), arrived: bytes_received },
         usage,
     })
 }
@@ -168,45 +168,45 @@ mod tests {
 
     static ERRORS: ErrorTable = errors::table("Instagram");
 
-    fn standing(response: Value) -> Standing {
-        serde_json::from_value::<StatusResponse>(response).unwrap().standing(&ERRORS, noon())
+    fn status(response: Value) -> ContainerStatus {
+        serde_json::from_value::<StatusResponse>(response).unwrap().status(&ERRORS, noon())
     }
 
     #[test]
     fn status_is_read_on_both_platforms() {
         for (response, expected) in [
-            (json!({"status_code": "IN_PROGRESS", "status": "In Progress: ..."}), Standing::Working),
-            (json!({"status_code": "FINISHED", "status": "Finished: ..."}), Standing::Ready),
-            (json!({"status_code": "PUBLISHED"}), Standing::Public),
-            (json!({"status": "IN_PROGRESS"}), Standing::Working),
-            (json!({"status": "FINISHED"}), Standing::Ready),
-            (json!({"status": "PUBLISHED", "id": "7"}), Standing::Public),
-            (json!({"id": "7"}), Standing::Working),
+            (json!({"status_code": "IN_PROGRESS", "status": "In Progress: ..."}), ContainerStatus::Working),
+            (json!({"status_code": "FINISHED", "status": "Finished: ..."}), ContainerStatus::Ready),
+            (json!({"status_code": "PUBLISHED"}), ContainerStatus::Public),
+            (json!({"status": "IN_PROGRESS"}), ContainerStatus::Working),
+            (json!({"status": "FINISHED"}), ContainerStatus::Ready),
+            (json!({"status": "PUBLISHED", "id": "7"}), ContainerStatus::Public),
+            (json!({"id": "7"}), ContainerStatus::Working),
         ] {
-            assert_eq!(standing(response.clone()), expected, "{response}");
+            assert_eq!(status(response.clone()), expected, "{response}");
         }
     }
 
     #[test]
     fn only_documented_errors_refuse_the_file() {
-        let lost = |response| match standing(response) {
-            Standing::Lost(lost) => Some(lost.cause),
-            Standing::Refused { .. } => None,
+        let lost = |response| match status(response) {
+            ContainerStatus::Lost(lost) => Some(lost.cause),
+            ContainerStatus::Refused { .. } => None,
             other => panic!("{other:?}"),
         };
         let instagram = |number| json!({"status_code": "ERROR", "status": format!("Error: failed with code {number}")});
-        assert_eq!(lost(instagram(2_207_052)), Some(Cause::Fetch));
-        assert_eq!(lost(instagram(2_207_053)), Some(Cause::Other));
-        assert_eq!(lost(instagram(2_207_001)), Some(Cause::Pause(TimeDelta::hours(2))));
+        assert_eq!(lost(instagram(2_207_052)), Some(FailureCause::Fetch));
+        assert_eq!(lost(instagram(2_207_053)), Some(FailureCause::Other));
+        assert_eq!(lost(instagram(2_207_001)), Some(FailureCause::Pause(TimeDelta::hours(2))));
         assert_eq!(lost(instagram(2_207_026)), None);
-        assert_eq!(lost(json!({"status_code": "ERROR"})), Some(Cause::Fetch));
-        assert_eq!(lost(json!({"status_code": "ERROR", "status": "Error: unknown"})), Some(Cause::Fetch));
-        assert_eq!(lost(json!({"status_code": "EXPIRED"})), Some(Cause::Other));
+        assert_eq!(lost(json!({"status_code": "ERROR"})), Some(FailureCause::Fetch));
+        assert_eq!(lost(json!({"status_code": "ERROR", "status": "Error: unknown"})), Some(FailureCause::Fetch));
+        assert_eq!(lost(json!({"status_code": "EXPIRED"})), Some(FailureCause::Other));
         let threads = |message| json!({"status": "ERROR", "error_message": message});
-        assert_eq!(lost(threads("FAILED_DOWNLOADING_VIDEO")), Some(Cause::Fetch));
-        assert_eq!(lost(threads("UNKNOWN")), Some(Cause::Fetch));
-        assert_eq!(lost(json!({"status": "ERROR"})), Some(Cause::Fetch));
+        assert_eq!(lost(threads("FAILED_DOWNLOADING_VIDEO")), Some(FailureCause::Fetch));
+        assert_eq!(lost(threads("UNKNOWN")), Some(FailureCause::Fetch));
+        assert_eq!(lost(json!({"status": "ERROR"})), Some(FailureCause::Fetch));
         assert_eq!(lost(threads("INVALID_ASPEC_RATIO")), None);
-        assert_eq!(lost(json!({"status": "EXPIRED"})), Some(Cause::Other));
+        assert_eq!(lost(json!({"status": "EXPIRED"})), Some(FailureCause::Other));
     }
 }

@@ -53,7 +53,7 @@ impl CredentialService {
         let opened = self.given(account, credentials.clone(), record.clone()).await?;
         let connection = &account.connection;
         let now = self.clock.now();
-        let read = platform.about(&connection.profile, &opened.credentials, now);
+        let read = platform.account_details(&connection.profile, &opened.credentials, now);
         match tokio::time::timeout(ASKED, read).await {
             Ok(Ok(Some(AccountDetails { profile, rules }))) => {
                 let profile = profile.sanitized();
@@ -101,7 +101,9 @@ mod tests {
     /// An account whose credentials never expire, or expire at that time, and are checked now; with
     /// the results of its reads.
     async fn harness(ends_at: Option<DateTime<Utc>>, results: &[AccountInfoResult]) -> PublishingHarness {
-        let harness = PublishingHarness::with(1, FakePlatform { renewal: RefreshPolicy::Rotating, ..FakePlatform::default() }).await;
+        let harness =
+            PublishingHarness::with(1, FakePlatform { renewal: RefreshPolicy::Rotating, ..FakePlatform::default() })
+                .await;
         harness.reconnect(0, PublishingHarness::credentials(ends_at), Some(noon())).await;
         let connection = harness.connection(0).await.connection;
         harness.fake.about.lock().unwrap().extend(results.iter().map(|it| it(&connection)));

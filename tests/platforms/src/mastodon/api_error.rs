@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use crate::fake::oauth::Fault;
 
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum ApiError {
     /// The API's JSON.
     Json(StatusCode, Value),
     /// A page for people.
     Page(StatusCode, String),
 }
 
-impl Refusal {
+impl ApiError {
     /// The API's `{"error": …}`.
     pub(crate) fn new(status: StatusCode, error: impl Into<String>) -> Self {
         Self::Json(status, json!({"error": error.into()}))
@@ -48,7 +48,7 @@ impl Refusal {
 }
 
 /// What is wrong with a request about tokens, in Mastodon's words.
-impl From<&Fault> for Refusal {
+impl From<&Fault> for ApiError {
     fn from(error: &Fault) -> Self {
         let message = match error {
             Fault::UnknownToken => return Self::new(error.status(), "The access token is invalid"),
@@ -65,13 +65,13 @@ impl From<&Fault> for Refusal {
             Fault::InvalidGrant(_) => "The provided authorization grant is invalid, expired, revoked, does not match the \
                                        redirection URI used in the authorization request, or was issued to another client."
                 .to_owned(),
-            other => other.words(),
+            other => other.message(),
         };
         Self::oauth(error.status(), error.code(), &message)
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         match self {
             Self::Json(status, body) => (status, Json(body)).into_response(),

@@ -1,6 +1,6 @@
 /// Why a URL may not be called. The message is shown to the user who provided the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum EgressError {
     /// The URL has no host.
     #[error("the URL has no host; use one such as https://example.com/path")]
     NotAUrl,

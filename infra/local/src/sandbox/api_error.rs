@@ -9,11 +9,11 @@ use axum::{Extension, Json};
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use super::record_calls::Said;
+use super::record_calls::ResponseSummary;
 
 /// An API call that was not done, and why.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum SandboxApiError {
     /// The token is unknown, expired or revoked.
     InvalidToken,
     /// The grant does not cover this.
@@ -38,7 +38,7 @@ pub(super) enum Refusal {
     Broken,
 }
 
-impl Refusal {
+impl SandboxApiError {
     pub(super) fn content(error: &'static str, message: impl Into<String>) -> Self {
         Self::Content { error, message: message.into() }
     }
@@ -51,7 +51,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for SandboxApiError {
     fn into_response(self) -> Response {
         use StatusCode as S;
         match self {
@@ -93,10 +93,10 @@ impl IntoResponse for Refusal {
 }
 
 /// The body of the answer, and the same words for the list of calls.
-type Body = (Extension<Said>, Json<Value>);
+type Body = (Extension<ResponseSummary>, Json<Value>);
 
 fn body(error: &str, message: &str) -> Body {
-    (Extension(Said(message.to_owned())), Json(json!({ "error": error, "message": message })))
+    (Extension(ResponseSummary(message.to_owned())), Json(json!({ "error": error, "message": message })))
 }
 
 fn too_many_requests(wait_seconds: Option<u64>, body: Body) -> Response {
@@ -104,20 +104,20 @@ fn too_many_requests(wait_seconds: Option<u64>, body: Body) -> Response {
     (StatusCode::TOO_MANY_REQUESTS, wait, body).into_response()
 }
 
-impl From<io::Error> for Refusal {
+impl From<io::Error> for SandboxApiError {
     fn from(error: io::Error) -> Self {
         tracing::error!(%error, "the sandbox could not store something");
         Self::Internal
     }
 }
 
-impl From<JsonRejection> for Refusal {
+impl From<JsonRejection> for SandboxApiError {
     fn from(rejection: JsonRejection) -> Self {
         Self::Malformed { status: rejection.status(), message: rejection.body_text() }
     }
 }
 
-impl From<QueryRejection> for Refusal {
+impl From<QueryRejection> for SandboxApiError {
     fn from(rejection: QueryRejection) -> Self {
         Self::Malformed { status: rejection.status(), message: rejection.body_text() }
     }
@@ -153,7 +153,7 @@ impl IntoResponse for TokenError {
                 "tokens cannot be refreshed now; try again later".into(),
             ),
         };
-        let summary = Extension(Said(description.clone()));
+        let summary = Extension(ResponseSummary(description.clone()));
         let body = Json(json!({ "error": error, "error_description": description }));
         (status, [(header::CACHE_CONTROL, "no-store")], summary, body).into_response()
     }

@@ -8,7 +8,7 @@ use super::{Broken, History, Kind};
 
 /// Every post or target that ended has at least one event.
 pub(super) fn every_outcome_has_an_event(history: &History<'_>) -> Vec<Broken> {
-    let event_ids: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
+    let event_ids: BTreeSet<&str> = history.published_events.iter().map(super::PublishedEvent::id).collect();
     let mut ends = BTreeSet::new();
     let mut seen = BTreeMap::new();
     for version in history.journal.all_versions() {
@@ -38,7 +38,7 @@ pub(super) fn every_outcome_has_an_event(history: &History<'_>) -> Vec<Broken> {
 
 /// Every connection that began to need reconnection has an event.
 pub(super) fn every_lost_grant_has_an_event(history: &History<'_>) -> Vec<Broken> {
-    let event_ids: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
+    let event_ids: BTreeSet<&str> = history.published_events.iter().map(super::PublishedEvent::id).collect();
     let lost = history
         .journal
         .lost_grants()
@@ -49,7 +49,7 @@ pub(super) fn every_lost_grant_has_an_event(history: &History<'_>) -> Vec<Broken
 
 /// Every scheduling of a post, first or repeated, has an event, and no other post has one.
 pub(super) fn every_scheduling_has_exactly_one_event(history: &History<'_>) -> Vec<Broken> {
-    let event_ids: BTreeSet<&str> = history.told.iter().map(super::Told::id).collect();
+    let event_ids: BTreeSet<&str> = history.published_events.iter().map(super::PublishedEvent::id).collect();
     let mut scheduled = BTreeMap::new();
     let mut seen = BTreeMap::new();
     for version in history.journal.all_versions() {
@@ -75,7 +75,7 @@ pub(super) fn every_connect_and_disconnect_has_an_event(history: &History<'_>) -
     let (made, removed) = history.journal.created_and_deleted_connections();
     let mut broken = Vec::new();
     for (kind, connections) in [("connection.created", made), ("connection.deleted", removed)] {
-        let events = history.told.iter().filter(|it| it.event.detail_type == kind);
+        let events = history.published_events.iter().filter(|it| it.event.detail_type == kind);
         let events: BTreeSet<_> = events.filter_map(|it| it.event.detail["connection_id"].as_u64()).collect();
         let expected: BTreeSet<_> = connections.iter().map(|it| it.get()).collect();
         let differs = expected.symmetric_difference(&events);
@@ -87,7 +87,7 @@ pub(super) fn every_connect_and_disconnect_has_an_event(history: &History<'_>) -
 /// No event reports a publication that did not happen.
 pub(super) fn every_event_matches_a_change(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
-    for event in history.told.iter().filter(|it| it.event.detail_type == "target.published") {
+    for event in history.published_events.iter().filter(|it| it.event.detail_type == "target.published") {
         let id = &event.event.detail["platform_post_id"];
         let is_public = history.timeline.public.iter().any(|it| *id == it.id && it.at <= event.at);
         if !is_public {

@@ -13,7 +13,7 @@ use crate::{
 
 /// Includes the request, for error messages.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct HttpResponse {
     /// Method and URL.
     pub request: String,
     pub method: Method,
@@ -24,7 +24,7 @@ pub struct Answer {
     pub took: Duration,
 }
 
-impl Answer {
+impl HttpResponse {
     /// An error that quotes the request and this response.
     pub fn test_error(&self, message: &str) -> TestError {
         TestError::new(format!(

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// `{"code", "message", "data": {"status"}}`
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ApiError {
     status: u16,
     code: &'static str,
     message: String,
@@ -15,7 +15,7 @@ pub(super) struct Refusal {
     header: Option<(&'static str, u64)>,
 }
 
-impl Refusal {
+impl ApiError {
     pub(super) fn new(status: u16, code: &'static str, message: &str) -> Self {
         Self { status, code, message: message.to_owned(), further: Vec::new(), header: None }
     }
@@ -80,7 +80,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut data = json!({ "status": self.status });
         for (name, value) in self.further {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::fake::wire::browser;
 
 /// A homeserver, and a user of it.
-pub struct Asked<'a> {
+pub struct MatrixServer<'a> {
     /// Where it is, without a slash at the end.
     pub base_url: &'a str,
     /// The user's id.
@@ -17,12 +17,12 @@ pub struct Asked<'a> {
     pub room: &'a str,
 }
 
-struct Answer {
+struct MatrixResponse {
     status: u16,
     body: Value,
 }
 
-impl Asked<'_> {
+impl MatrixServer<'_> {
     /// Everything that it answers otherwise than the specification says.
     #[expect(clippy::too_many_lines, reason = "a list of requests and what they answer")]
     pub async fn differences(&self) -> Vec<String> {
@@ -66,13 +66,13 @@ impl Asked<'_> {
             (Method::PUT, &format!("{room}/send/m.room.message/q2"), token, json!("no object"), 400, "M_BAD_JSON"),
             (Method::PUT, &format!("{room}/send/m.room.message/q3"), token, large, 413, "M_TOO_LARGE"),
         ] {
-            let Answer { status: found, body } = self.ask(method.clone(), path, token, &body).await;
+            let MatrixResponse { status: found, body } = self.request(method.clone(), path, token, &body).await;
             expect_equal(&format!("{method} {path}"), json!([found, body["errcode"]]), json!([status, code]));
         }
 
         let send = async |transaction: &str, token: &str, words: &str| {
             let path = format!("{room}/send/m.room.message/{transaction}");
-            self.ask(Method::PUT, &path, token, &text_message(words)).await.body["event_id"].clone()
+            self.request(Method::PUT, &path, token, &text_message(words)).await.body["event_id"].clone()
         };
         let first = send("once", token, "said once").await;
         expect_equal("the same transaction, other words", send("once", token, "said twice").await, first.clone());
@@ -81,7 +81,7 @@ impl Asked<'_> {
         let others = other["access_token"].as_str().unwrap_or_default();
         let id = async |token: &str| {
             let page =
-                self.ask(Method::GET, &format!("{room}/messages?dir=b&limit=100"), token, &Value::Null).await.body;
+                self.request(Method::GET, &format!("{room}/messages?dir=b&limit=100"), token, &Value::Null).await.body;
             let of_first = page["chunk"].as_array().into_iter().flatten().find(|it| it["event_id"] == first);
             of_first.map(|it| it["unsigned"]["transaction_id"].clone())
         };
@@ -89,7 +89,7 @@ impl Asked<'_> {
         expect_equal("the transaction, as another device reads it", json!(id(others).await), json!(Some(Value::Null)));
 
         let renew = async |token: &Value| {
-            self.ask(Method::POST, "/_matrix/client/v3/refresh", "", &json!({ "refresh_token": token })).await
+            self.request(Method::POST, "/_matrix/client/v3/refresh", "", &json!({ "refresh_token": token })).await
         };
         let renewed = renew(&device["refresh_token"]).await.body;
         let again = renew(&device["refresh_token"]).await;
@@ -112,21 +112,21 @@ impl Asked<'_> {
             json!(false),
         );
 
-        let joined = self.ask(Method::GET, "/_matrix/client/v3/joined_rooms", newest, &Value::Null).await.body;
+        let joined = self.request(Method::GET, "/_matrix/client/v3/joined_rooms", newest, &Value::Null).await.body;
         let is_listed = joined["joined_rooms"].as_array().is_some_and(|it| it.iter().any(|it| it == self.room));
         expect_equal("the rooms that a user has joined", json!(is_listed), json!(true));
         for (format, field, value) in [("event", "type", json!("m.room.create")), ("content", "sender", Value::Null)] {
             let path = format!("{room}/state/m.room.create?format={format}");
-            let state = self.ask(Method::GET, &path, newest, &Value::Null).await.body;
+            let state = self.request(Method::GET, &path, newest, &Value::Null).await.body;
             expect_equal(&format!("{field} of state as {format}"), state[field].clone(), value);
         }
 
-        let limit = self.ask(Method::GET, "/_matrix/client/v1/media/config", newest, &Value::Null).await.body;
+        let limit = self.request(Method::GET, "/_matrix/client/v1/media/config", newest, &Value::Null).await.body;
         expect_equal("a limit of files", json!(limit["m.upload.size"].is_u64()), json!(true));
         for token in [newest, others] {
-            let out = self.ask(Method::POST, "/_matrix/client/v3/logout", token, &json!({})).await.status;
+            let out = self.request(Method::POST, "/_matrix/client/v3/logout", token, &json!({})).await.status;
             expect_equal("logging out", json!(out), json!(200));
-            let after = self.ask(Method::GET, "/_matrix/client/v3/account/whoami", token, &Value::Null).await;
+            let after = self.request(Method::GET, "/_matrix/client/v3/account/whoami", token, &Value::Null).await;
             expect_equal(
                 "a device that is logged out",
                 json!([after.status, after.body["errcode"]]),
@@ -141,10 +141,10 @@ impl Asked<'_> {
             "type": "m.login.password", "identifier": { "type": "m.id.user", "user": self.user },
             "password": self.password, "refresh_token": true,
         });
-        self.ask(Method::POST, "/_matrix/client/v3/login", "", &body).await.body
+        self.request(Method::POST, "/_matrix/client/v3/login", "", &body).await.body
     }
 
-    async fn ask(&self, method: Method, path: &str, token: &str, body: &Value) -> Answer {
+    async fn request(&self, method: Method, path: &str, token: &str, body: &Value) -> MatrixResponse {
         let mut request = browser().request(method, format!("{}{path}", self.base_url));
         if !token.is_empty() {
             request = request.bearer_auth(token);
@@ -152,9 +152,9 @@ impl Asked<'_> {
         if !body.is_null() {
             request = request.json(body);
         }
-        let answer = request.send().await.expect("a homeserver answers");
-        let status = answer.status().as_u16();
-        Answer { status, body: answer.json().await.expect("every answer is JSON") }
+        let response = request.send().await.expect("a homeserver answers");
+        let status = response.status().as_u16();
+        MatrixResponse { status, body: response.json().await.expect("every answer is JSON") }
     }
 }
 
