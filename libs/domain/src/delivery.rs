@@ -131,10 +131,41 @@ pub struct Delivery {
     /// Why the post is not public yet, for the user. It promises no further step, because the reason
     /// of a failure repeats it; [`Delivery::waiting_message`] adds the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
+    pub note: Option<Note>,
     /// Random id of the last write, the condition of the next one: of two concurrent writers, one
     /// fails.
     pub write_id: u64,
+}
+
+/// A text for the user of a post that waits. Decisions use the kind, never the text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    #[serde(default, skip_serializing_if = "MessageKind::is_retry")]
+    pub kind: MessageKind,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageKind {
+    /// The next step needs nothing from the user.
+    #[default]
+    Retry,
+    /// The user has to connect the account again.
+    Reconnect,
+}
+
+impl Note {
+    pub(crate) const fn retry(text: String) -> Self {
+        Self { kind: MessageKind::Retry, text }
+    }
+}
+
+impl MessageKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_retry(&self) -> bool {
+        *self == Self::Retry
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -259,11 +290,16 @@ impl Delivery {
 
     /// The note and what happens next, for the user of a post that is not public yet.
     pub(crate) fn waiting_message(&self) -> Option<String> {
-        let note = self.note.as_deref()?;
-        Some(if self.intent.is_some() {
-            format!("{note} We look the post up, for up to a day, before anything is sent again.")
-        } else {
-            format!("{note} We will try again, for up to {} hours after the scheduled time.", self.retry_hours())
+        let Note { kind, text } = self.note.as_ref()?;
+        let hours = self.retry_hours();
+        Some(match (&self.intent, kind) {
+            (Some(_), _) => format!("{text} We look the post up, for up to a day, before anything is sent again."),
+            (None, MessageKind::Retry) => {
+                format!("{text} We will try again, for up to {hours} hours after the scheduled time.")
+            }
+            (None, MessageKind::Reconnect) => {
+                format!("{text} The post waits for the account for up to {hours} hours after the scheduled time.")
+            }
         })
     }
 

@@ -192,7 +192,7 @@ impl Publishing {
             Err(error) => {
                 let error = match delivery.intent {
                     Some(_) => for_unknown_outcome(error, None, &record.connection),
-                    None => keep_first_reason(error, delivery.note.as_deref(), &record.connection),
+                    None => keep_first_reason(error, delivery.note.as_ref(), &record.connection),
                 };
                 let after = delivery.clone().skip_publish(error, now, random_u32());
                 return self.keep(&context, after, now).await;

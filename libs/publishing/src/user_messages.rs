@@ -3,7 +3,7 @@
 //! fails repeats the last of them: `Delivery::waiting_message` adds the step.
 
 use domain::connection::Connection;
-use domain::delivery::{AttemptError, Resolution};
+use domain::delivery::{AttemptError, MessageKind, Note, Resolution};
 
 /// The kind of call that failed.
 #[derive(Clone, Copy, Debug)]
@@ -92,11 +92,11 @@ pub(crate) fn reconnection_needed(connection: &Connection, platform_message: Opt
 }
 
 /// The error when the credentials cannot be used, as a text for the user. If the delivery already
-/// waits for reconnection, an earlier note that contains the reason of the platform is kept.
-pub(crate) fn keep_first_reason(error: AttemptError, note: Option<&str>, connection: &Connection) -> AttemptError {
+/// waits for reconnection, its note is kept, because it contains the reason of the platform.
+pub(crate) fn keep_first_reason(error: AttemptError, note: Option<&Note>, connection: &Connection) -> AttemptError {
     match (error, note) {
-        (AttemptError::Unauthorized { .. }, Some(note)) if note.starts_with(&not_accepted(connection)) => {
-            AttemptError::Unauthorized { reason: note.to_owned() }
+        (AttemptError::Unauthorized { .. }, Some(Note { kind: MessageKind::Reconnect, text })) => {
+            AttemptError::Unauthorized { reason: text.clone() }
         }
         (error, _) => with_user_message(error, Phase::Preparation, connection),
     }

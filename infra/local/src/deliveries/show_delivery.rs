@@ -125,7 +125,7 @@ fn facts(delivery: &Delivery) -> Vec<(&'static str, String)> {
         facts.push(("Lease expires", time(ends)));
     }
     if delivery.state == DeliveryState::Waiting {
-        facts.extend(delivery.note.clone().map(|it| ("Last message", it)));
+        facts.extend(delivery.note.clone().map(|it| ("Last message", it.text)));
         facts.push(("Next step", time(delivery.next_step_at)));
     }
     facts

@@ -84,7 +84,7 @@ pub(super) fn open(intent: &Intent) -> String {
 
 /// Why the delivery is not published yet.
 fn note(delivery: &Delivery) -> String {
-    sentence(delivery.note.as_deref().unwrap_or("no reason is recorded"))
+    sentence(delivery.note.as_ref().map_or("no reason is recorded", |it| &it.text))
 }
 
 /// With one full stop at its end.

@@ -5,8 +5,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{
     AttemptError, CANDIDATE_WAIT, Candidate, Delivery, EXTENDED_RETRY_WINDOW, FIRST_LOOK_UP_WAIT, FIRST_POSTPONEMENT,
     FIRST_RECONNECTION_CHECK, FIRST_RETRY_WAIT, FOLLOW_UP_WINDOW, FailureClass, Intent, LEASE_DURATION, LookUpPolicy,
-    MAX_POSTPONEMENT, MAX_PREPARATION_PAUSE, MAX_RECONNECTION_CHECK, MAX_RETRY_WAIT, PUBLISH_CALL_DELAY, Published,
-    Resolution, State,
+    MAX_POSTPONEMENT, MAX_PREPARATION_PAUSE, MAX_RECONNECTION_CHECK, MAX_RETRY_WAIT, MessageKind, Note,
+    PUBLISH_CALL_DELAY, Published, Resolution, State,
 };
 
 /// How often the wait between two look-ups doubles: up to 512 s.
@@ -109,7 +109,7 @@ impl Delivery {
                 self.intent = None;
                 let waited = now - self.publish_at;
                 let wait = (waited / 10).clamp(FIRST_RECONNECTION_CHECK, MAX_RECONNECTION_CHECK);
-                self.retry(now + wait, reason, now)
+                self.retry(now + wait, reason, now).needs_reconnection()
             }
             Err(AttemptError::PreparationExpired { reason }) => {
                 self.intent = None;
@@ -249,7 +249,7 @@ impl Delivery {
     /// Ends the delivery after its retry window.
     #[must_use]
     pub fn give_up(self) -> Self {
-        let last = self.note.clone().unwrap_or_else(|| "No attempt was made.".to_owned());
+        let last = self.note.as_ref().map_or("No attempt was made.", |it| &it.text);
         let hours = self.retry_hours();
         let reason = format!(
             "Not published within {hours} hours of the scheduled time. {last} Reschedule the post to try again."
@@ -314,18 +314,26 @@ impl Delivery {
     fn retry(self, at: DateTime<Utc>, reason: String, now: DateTime<Utc>) -> Self {
         let gives_up_at = self.gives_up_at();
         if gives_up_at <= now {
-            let noted = Self { note: Some(reason), ..self };
+            let noted = Self { note: Some(Note::retry(reason)), ..self };
             return noted.give_up();
         }
         // A wait beyond the retry window would only delay its end.
         self.wait_until(at.min(gives_up_at), Some(reason))
     }
 
+    /// Marks the note as one that asks the user to connect the account again.
+    fn needs_reconnection(mut self) -> Self {
+        if let Some(note) = &mut self.note {
+            note.kind = MessageKind::Reconnect;
+        }
+        self
+    }
+
     pub(super) fn wait_until(mut self, at: DateTime<Utc>, note: Option<String>) -> Self {
         self.next_step_at = at;
         self.due_at = Some(at);
         self.lease_expires_at = None;
-        self.note = note.or(self.note);
+        self.note = note.map(Note::retry).or(self.note);
         self
     }
 

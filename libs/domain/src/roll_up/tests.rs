@@ -62,14 +62,21 @@ fn waiting_post_with_known_outcomes_can_be_changed() {
     let publishing = post.rolled_up(std::slice::from_ref(&calling), noon());
     assert_eq!((publishing.status, publishing.targets[0].status), (PostStatus::Publishing, TargetStatus::Publishing));
     let reason = || "Nothing went out.".to_owned();
-    for error in
-        [AttemptError::Unauthorized { reason: reason() }, AttemptError::RetryLater { retry_at: None, reason: reason() }]
-    {
+    for (error, next_step) in [
+        (
+            AttemptError::Unauthorized { reason: reason() },
+            "The post waits for the account for up to 24 hours after the scheduled time.",
+        ),
+        (
+            AttemptError::RetryLater { retry_at: None, reason: reason() },
+            "We will try again, for up to 24 hours after the scheduled time.",
+        ),
+    ] {
         let rolled_up = publishing.rolled_up(&[calling.clone().record_publish(Err(error), noon(), 0)], noon());
 
         assert_eq!((rolled_up.status, rolled_up.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
-        let message = "Nothing went out. We will try again, for up to 24 hours after the scheduled time.";
-        assert_eq!(rolled_up.targets[0].error_message.as_deref(), Some(message));
+        let message = format!("Nothing went out. {next_step}");
+        assert_eq!(rolled_up.targets[0].error_message.as_ref(), Some(&message));
         rolled_up.check_deletable().unwrap();
         let back = Changes { scheduled_at: Some(None), ..Changes::default() };
         let draft = rolled_up.change(back, vec![], &accounts(&connections), &ids(), noon()).unwrap();

@@ -18,8 +18,8 @@ async fn post_with_revoked_grant_is_published_after_reconnection() {
     let message = waiting.targets[0].error_message.clone().unwrap();
     assert_eq!(
         message,
-        "Sandbox no longer accepts this connection: revoked. Connect the account again. We will try again, for up to \
-         24 hours after the scheduled time.",
+        "Sandbox no longer accepts this connection: revoked. Connect the account again. The post waits for the \
+         account for up to 24 hours after the scheduled time.",
         "the platform's own words stay"
     );
     assert_eq!(harness.fake.calls(), 1, "nothing is tried with a grant that is gone");
