@@ -413,3 +413,40 @@ impl TryFrom<AccountChoice> for Account {
         Ok(Self { profile, scopes, rules, grant, credentials })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::testing::noon;
+    use platforms::Credentials;
+    use secrecy::ExposeSecret;
+
+    use super::{Account, AccountChoice};
+    use crate::testing::{Harness, account};
+
+    #[test]
+    fn account_waiting_for_its_choice_keeps_its_own_token() {
+        let mut waiting = account("7", noon());
+        waiting.credentials = Credentials { own_token: Some("page-token".into()), ..waiting.credentials };
+
+        let chosen = Account::try_from(AccountChoice::from(waiting)).unwrap();
+
+        assert_eq!(chosen.credentials.own_token.unwrap().expose_secret(), "page-token");
+        assert_eq!(chosen.credentials.access_token.expose_secret(), "access-7");
+    }
+
+    #[tokio::test]
+    async fn token_that_cannot_be_refreshed_shows_when_it_ends() {
+        let harness = Harness::new().await;
+        let begun = harness.begin("plain").await;
+        harness.callback(&begun, "7,8~refreshable").await;
+        harness.send(&begun, "all=1").await;
+
+        let connections = harness.get("/api/v1/connections").await.body["data"].clone();
+        for connection in connections.as_array().unwrap() {
+            let details = harness.get(&format!("/api/v1/connections/{}", connection["id"])).await.body;
+            let entries = details["meta"].as_array().unwrap();
+            let ends_at = &entries.iter().find(|it| it["name"] == "token_expires_at").unwrap()["value"];
+            assert_eq!(ends_at.is_null(), connection["username"] == "user8", "{details}");
+        }
+    }
+}

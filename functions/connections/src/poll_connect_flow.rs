@@ -88,13 +88,15 @@ pub(crate) async fn poll_connect_flow(
     } else {
         loaded.flow
     };
-    let status = match (connect_flow.state, connect_flow.connection_id) {
-        (FlowState::Completed, Some(id)) => {
-            let record = app.api.store.connection(caller.user, id).await?;
+    let status = match connect_flow.state {
+        FlowState::Completed => {
+            let record = match connect_flow.connection_id {
+                Some(id) => app.api.store.connection(caller.user, id).await?,
+                None => None,
+            };
             ConnectFlowStatus::Completed { connection: record.map(|it| ConnectionView::from(&it.connection)) }
         }
-        (FlowState::Completed, None) => ConnectFlowStatus::Completed { connection: None },
-        (FlowState::Failed, _) => ConnectFlowStatus::Failed,
+        FlowState::Failed => ConnectFlowStatus::Failed,
         _ if connect_flow.is_open(now) => {
             let left_ms = (connect_flow.expires_at - now).num_milliseconds();
             ConnectFlowStatus::Pending { expires_in: (left_ms + 999) / 1000 }

@@ -158,6 +158,17 @@ async fn second_guest_cannot_take_over() {
 }
 
 #[tokio::test]
+async fn form_of_another_guests_page_is_rejected() {
+    let harness = Harness::with_guests().await;
+    let begun = harness.begin("plain").await;
+    let (first, _) = guest(&harness, &begun).await;
+    let (second, _) = guest(&harness, &begun).await;
+
+    let forged = Browser { csrf: second.csrf, ..first };
+    assert_eq!(harness.send_in(&forged, &begun, "").await.status, 403);
+}
+
+#[tokio::test]
 async fn named_server_that_learns_the_link_cannot_take_over() {
     let harness = Harness::with_guests().await;
     // The server learns it when the person is sent to it, or when it is asked

@@ -11,7 +11,7 @@ use domain::rules::Rules;
 use platforms::{
     Account, Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, Choice, ChoicesRequest, Connect,
     ConnectError, Credentials, DeauthorizationCallback, DependencyError, Field, FieldValues, Instructions,
-    InvalidCallback, PendingApproval, Platform, RefreshError,
+    InvalidCallback, PendingApproval, Platform, RefreshError, RefreshPolicy,
 };
 use secrecy::ExposeSecret;
 
@@ -103,6 +103,10 @@ impl Platform for TestPlatform {
     /// Accounts whose token contains `named` have a host that the user named.
     fn host(&self, credentials: &Credentials) -> Option<String> {
         credentials.access_token.expose_secret().ends_with("~named").then(|| "named.example".to_owned())
+    }
+
+    fn refresh_policy(&self) -> RefreshPolicy {
+        RefreshPolicy::Rotating
     }
 
     async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshError> {
@@ -223,8 +227,9 @@ impl Connect for TestPlatform {
     }
 }
 
-/// Parses `7`, `7~anything` or, for a grant of several accounts, `7@grant`.
-fn account(code: &str, now: DateTime<Utc>) -> Account {
+/// Parses `7`, `7~anything` or, for a grant of several accounts, `7@grant`. Only an account with
+/// `~refreshable` has a refresh token.
+pub(crate) fn account(code: &str, now: DateTime<Utc>) -> Account {
     let id = code.split(['~', '@']).next().unwrap_or_default();
     Account {
         profile: AccountInfo {
@@ -239,6 +244,7 @@ fn account(code: &str, now: DateTime<Utc>) -> Account {
         grant: code.split_once('@').map(|(_, it)| it.to_owned()),
         credentials: Credentials {
             expires_at: Some(now + TimeDelta::hours(1)),
+            refresh_token: code.ends_with("~refreshable").then(|| "refresh".into()),
             ..Credentials::new(format!("access-{code}").into())
         },
     }
