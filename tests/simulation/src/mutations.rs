@@ -53,7 +53,7 @@ const PROFILE: &str = "quick";
 const SEEDS: &str = "2000";
 
 /// The files and folders that a copy needs to be built.
-const COPIED: [&str; 12] = [
+const COPIED: [&str; 11] = [
     "Cargo.toml",
     "Cargo.lock",
     ".cargo",
@@ -61,7 +61,6 @@ const COPIED: [&str; 12] = [
     "infra",
     "libs",
     "tests/hello",
-    "tests/platforms",
     "tests/simulation",
     "tests/steps",
     "tests/src",

@@ -67,3 +67,26 @@ fn top_level_has_the_expected_entries() {
         ]
     );
 }
+
+#[test]
+fn no_product_depends_on_a_package_below_tests() {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(ROOT)
+        .output()
+        .expect("cargo describes the packages");
+    assert!(metadata.status.success(), "{}", String::from_utf8_lossy(&metadata.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let tests = fs::canonicalize(Path::new(ROOT).join("tests")).unwrap();
+    let is_test = |path: &serde_json::Value| path.as_str().is_some_and(|it| Path::new(it).starts_with(&tests));
+    let packages = metadata["packages"].as_array().unwrap();
+
+    let products = packages.iter().filter(|it| !is_test(&it["manifest_path"]));
+    let wrong: Vec<_> = products
+        .flat_map(|it| it["dependencies"].as_array().unwrap().iter().map(move |dependency| (it, dependency)))
+        .filter(|(_, dependency)| dependency["kind"].is_null() && is_test(&dependency["path"]))
+        .map(|(package, dependency)| format!("{} on {}", package["name"], dependency["name"]))
+        .collect();
+
+    assert_eq!(wrong, Vec::<String>::new());
+}
