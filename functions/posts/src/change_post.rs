@@ -7,35 +7,10 @@ use domain::id::PostId;
 use domain::post::Authority;
 use http::StatusCode;
 use publishing::{ChangePost, Changed};
-use serde::Deserialize;
-use utoipa::ToSchema;
 
-use crate::create_post::{MediumBody, PlatformBody, PostTime};
 use crate::if_match::Condition;
-use crate::post_view::{PostView, respond};
+use crate::post_view::respond;
 use crate::{App, drafts_only_error, failed, reading, revision_required_error};
-
-/// The fields to change. A field that you leave out does not change.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = PostChanges, example = json!({"scheduled_at": "2026-11-21T09:30:00Z"}))]
-#[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
-pub(crate) struct ChangesBody {
-    /// The text for every account without a text of its own. All texts of a post together (this one,
-    /// and those of its `platforms`, options and alt texts) can have at most 300,000 bytes of UTF-8;
-    /// the error names the largest text of the request.
-    #[schema(max_length = 65_000, min_length = 1, pattern = r"\S", nullable = false)]
-    content: Option<String>,
-    /// The accounts, as the complete list. An entry for an account that the post already has keeps
-    /// its id.
-    #[schema(max_items = 30)]
-    platforms: Option<Vec<PlatformBody>>,
-    /// The new time; `null` changes the post back to a draft.
-    scheduled_at: Option<PostTime>,
-    /// The files, as the complete list.
-    #[schema(max_items = 30)]
-    media: Option<Vec<MediumBody>>,
-}
 
 #[utoipa::path(
     patch,
@@ -49,9 +24,9 @@ pub(crate) struct ChangesBody {
         ("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
         ("If-Match" = Option<String>, Header, description = "Changes the post only if its `etag` is this one, or one of a list. Required to schedule a draft that was written with a token that has `posts:draft` but not `posts:write`.", example = "\"1\""),
     ),
-    request_body(content = ChangesBody),
+    request_body(content = contract::PostChanges),
     responses(
-        (status = 200, description = "The changed post", body = PostView, headers(("etag" = String, description = "The `revision` in quotation marks, for `If-Match`"))),
+        (status = 200, description = "The changed post", body = contract::Post, headers(("etag" = String, description = "The `revision` in quotation marks, for `If-Match`"))),
         Refused,
         Missing,
         Stale,

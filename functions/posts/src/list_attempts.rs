@@ -3,74 +3,27 @@ use api::scope_guard::PostsRead;
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::Json;
 use axum::extract::State;
+use contract::{AttemptList, PageMeta, Timestamp};
 use domain::attempt::Attempt;
 use domain::id::PostId;
 use domain::listing::Listing;
-use domain::schedule::show;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::App;
-use crate::list_posts::{DEFAULT_PER_PAGE, PageMeta, number};
+use crate::list_posts::{DEFAULT_PER_PAGE, number};
 
 const PARAMETERS: &[&str] = &["per_page", "page"];
 
-/// A page of attempts.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct AttemptList {
-    /// The attempts of this page, newest first.
-    data: Vec<AttemptView>,
-    /// Which page this is, and how many there are.
-    meta: PageMeta,
-}
-
-/// One call to a platform.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Attempt)]
-struct AttemptView {
-    /// When the call began.
-    #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z")]
-    at: String,
-    /// The id of the connection.
-    #[schema(example = 1_234_567_001)]
-    connected_account_id: u64,
-    /// The platform of the account.
-    #[schema(example = "sandbox")]
-    provider: String,
-    /// What was published, as an index: 0 is the post.
-    #[schema(example = 0)]
-    segment: u16,
-    /// `prepare` (uploads and other calls before the time of the post), `publish`, `look_up` (whether
-    /// an earlier call published the post) or `comment` (what follows the publication).
-    #[schema(example = "publish")]
-    step: &'static str,
-    /// `accepted`; `refused`; `retry_later` (nothing became public, and the service tries again);
-    /// `unknown` (whether the post is public); for `look_up` also `found` and `not_found`.
-    #[schema(example = "accepted")]
-    outcome: &'static str,
-    /// The HTTP status of the platform's last response; null if there was none.
-    #[schema(example = 201)]
-    http_status: Option<u16>,
-    /// What went wrong; null after a success.
-    message: Option<String>,
-    /// How long the call took, in milliseconds.
-    #[schema(example = 321)]
-    duration_ms: u64,
-}
-
-impl From<&Attempt> for AttemptView {
-    fn from(attempt: &Attempt) -> Self {
-        Self {
-            at: show(attempt.at),
-            connected_account_id: attempt.connection_id.get(),
-            provider: attempt.provider.clone(),
-            segment: attempt.segment,
-            step: attempt.step.as_str(),
-            outcome: attempt.outcome.as_str(),
-            http_status: attempt.http_status,
-            message: attempt.message.clone(),
-            duration_ms: attempt.duration_ms,
-        }
+fn attempt_view(attempt: &Attempt) -> contract::Attempt {
+    contract::Attempt {
+        at: Timestamp(attempt.at),
+        connected_account_id: attempt.connection_id.get(),
+        provider: attempt.provider.clone(),
+        segment: attempt.segment,
+        step: attempt.step.as_str().to_owned(),
+        outcome: attempt.outcome.as_str().to_owned(),
+        http_status: attempt.http_status,
+        message: attempt.message.clone(),
+        duration_ms: attempt.duration_ms,
     }
 }
 
@@ -112,7 +65,7 @@ pub(crate) async fn list_attempts(
     let total = u64::try_from(attempts.len()).unwrap_or(u64::MAX);
     let skipped = usize::try_from((page - 1) * per_page).unwrap_or(usize::MAX);
     let shown = attempts.iter().skip(skipped).take(usize::try_from(per_page).unwrap_or(usize::MAX));
-    let data = shown.map(AttemptView::from).collect();
+    let data = shown.map(attempt_view).collect();
     let meta = PageMeta { current_page: page, last_page: total.div_ceil(per_page).max(1), per_page, total };
     Ok(Json(AttemptList { data, meta }))
 }

@@ -3,43 +3,16 @@ use api::scope_guard::PostsRead;
 use api::{ApiResult, Caller, FieldValue, Fields, Params};
 use axum::Json;
 use axum::extract::State;
+use contract::{PageMeta, PostList};
 use domain::listing::{Direction, Listing, SortField};
 use domain::post::PostStatus;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::App;
-use crate::post_view::PostView;
+use crate::post_view::view;
 
 const PARAMETERS: &[&str] = &["status", "per_page", "page", "sort", "direction"];
 
 pub(crate) const DEFAULT_PER_PAGE: u64 = 15;
-
-/// A page of posts.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct PostList {
-    /// The posts of this page.
-    data: Vec<PostView>,
-    /// The position of this page, and the number of posts.
-    meta: PageMeta,
-}
-
-/// The position of a page.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct PageMeta {
-    /// The requested page.
-    #[schema(example = 1)]
-    pub(crate) current_page: u64,
-    /// The number of the last page, at least 1.
-    #[schema(example = 1)]
-    pub(crate) last_page: u64,
-    /// The requested number of entries on a page.
-    #[schema(example = 15)]
-    pub(crate) per_page: u64,
-    /// The number of entries on all pages.
-    #[schema(example = 2)]
-    pub(crate) total: u64,
-}
 
 #[utoipa::path(
     get,
@@ -73,7 +46,7 @@ pub(crate) async fn list_posts(
 
     let mut data = Vec::with_capacity(page.posts.len());
     for post in &page.posts {
-        data.push(PostView::load(&app, post).await);
+        data.push(view(&app, post).await);
     }
     let meta = PageMeta {
         current_page: listing.page,

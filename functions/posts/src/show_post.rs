@@ -7,7 +7,7 @@ use domain::id::PostId;
 use http::StatusCode;
 
 use crate::App;
-use crate::post_view::{PostView, respond};
+use crate::post_view::respond;
 
 #[utoipa::path(
     get,
@@ -19,7 +19,7 @@ use crate::post_view::{PostView, respond};
     security(("token" = [])),
     params(("post" = u64, Path, description = "The post's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
     responses(
-        (status = 200, description = "The post", body = PostView, headers(("etag" = String, description = "The `revision` in quotation marks, for `If-Match`"))),
+        (status = 200, description = "The post", body = contract::Post, headers(("etag" = String, description = "The `revision` in quotation marks, for `If-Match`"))),
         Refused,
         Missing,
         Invalid,

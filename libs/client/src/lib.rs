@@ -12,27 +12,27 @@
 
 mod base_url;
 mod call;
-mod contract;
 mod error;
 mod key;
 mod operations;
 mod response;
 mod retry_policy;
-mod timestamp;
 mod upload;
 
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 
+/// The types of requests and responses. Fields that a later version of the service adds are in
+/// [`ApiResponse::json`].
+pub use contract::*;
+
 pub use self::base_url::{BaseUrl, InvalidBaseUrl};
-pub use self::contract::*;
 pub use self::error::{Error, ErrorResponse};
 pub use self::key::{IdempotencyKey, InvalidIdempotencyKey};
 pub use self::operations::{ListAttempts, ListConnections, ListDeliveries, ListPosts};
 pub use self::response::ApiResponse;
 pub use self::retry_policy::RetryPolicy;
-pub use self::timestamp::{PostTime, Timestamp};
 
 use self::call::Call;
 

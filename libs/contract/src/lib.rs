@@ -1,13 +1,13 @@
-//! The types of requests and responses, as in the OpenAPI document. A test compares each type with
-//! its schema, in both directions.
+//! The requests and responses of the API, once: the server, the OpenAPI document and the client use
+//! these types. Doc comments are descriptions of the document.
 //!
-//! Fields that a later version of the service adds are ignored here; they are in
-//! [`ApiResponse::json`](crate::ApiResponse::json).
+//! A client ignores the fields that a later version of the service adds.
 
 mod access;
 mod connections;
 mod media;
 mod posts;
+mod timestamp;
 mod webhooks;
 
 use serde::{Deserialize, Deserializer, Serializer};
@@ -22,6 +22,7 @@ pub use self::posts::{
     Attempt, AttemptList, Creator, DescribedMedia, NewPost, NewPostMedia, NewPostPlatform, PageMeta, Post, PostChanges,
     PostList, PostMedia, PostPlatform, PostStatus, TargetStatus, Validation, Warning,
 };
+pub use self::timestamp::{PostTime, Timestamp};
 pub use self::webhooks::{
     DeliveryStatus, NewWebhook, Webhook, WebhookAttempt, WebhookChanges, WebhookDeliveriesMeta, WebhookDelivery,
     WebhookDeliveryList, WebhookKey, WebhookList, WebhookStatus, WebhookWithSecret,

@@ -4,6 +4,8 @@ use std::fmt;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 /// Parsed with any offset, written in UTC with milliseconds: `2026-11-21T09:30:00.000Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
@@ -69,3 +71,35 @@ impl From<DateTime<Utc>> for PostTime {
         Self::At(Timestamp(at))
     }
 }
+
+/// The forms of a [`PostTime`], for its schema.
+#[derive(ToSchema)]
+#[schema(description = "The time of a post.")]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+enum PostTimeForm {
+    At(#[schema(inline)] AtForm),
+    Now(#[schema(inline)] NowForm),
+}
+
+/// A date and a time with an offset (RFC 3339).
+#[derive(ToSchema)]
+#[schema(format = DateTime)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct AtForm(String);
+
+/// Publish now. A repeated request with the same `idempotency-key` is still the same request.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum NowForm {
+    Now,
+}
+
+impl PartialSchema for PostTime {
+    fn schema() -> RefOr<Schema> {
+        PostTimeForm::schema()
+    }
+}
+
+impl ToSchema for PostTime {}

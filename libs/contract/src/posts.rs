@@ -1,0 +1,358 @@
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::present;
+use crate::{PostTime, Timestamp};
+
+/// A post.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Post {
+    /// The id of the post.
+    #[schema(example = 1_234_567_890)]
+    pub id: u64,
+    /// Increases with each change by the user. In quotation marks, it is the `etag` of the post.
+    #[schema(example = 1)]
+    pub revision: u64,
+    /// The text for every account without a text of its own.
+    #[schema(example = "Hello from the harbour")]
+    pub content: String,
+    /// `draft`, `scheduled`, `publishing`, `published` or `failed`.
+    #[schema(value_type = String, example = "scheduled")]
+    pub status: PostStatus,
+    /// When the post is published; null for drafts.
+    #[schema(value_type = Option<String>, format = DateTime, example = "2026-11-21T09:30:00.000Z")]
+    pub scheduled_at: Option<Timestamp>,
+    /// When the post was created.
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T09:00:00.000Z")]
+    pub created_at: Timestamp,
+    /// When the post or its status last changed.
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T09:00:00.000Z")]
+    pub updated_at: Timestamp,
+    /// The user who wrote the post.
+    pub creator: Creator,
+    /// The accounts that the post is for, with its status on each.
+    pub platforms: Vec<PostPlatform>,
+    /// The images and videos for every account without files of its own.
+    pub media: Vec<PostMedia>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PostStatus {
+    /// Has no time.
+    Draft,
+    /// Waits for its time.
+    Scheduled,
+    /// Is being published.
+    Publishing,
+    /// Is public on every account.
+    Published,
+    /// Has ended, and is not public on every account.
+    Failed,
+    /// A status that a later version of the service returns.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl PostStatus {
+    /// The value in the API.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Draft => "draft",
+            Self::Scheduled => "scheduled",
+            Self::Publishing => "publishing",
+            Self::Published => "published",
+            Self::Failed => "failed",
+            Self::Other(it) => it,
+        }
+    }
+}
+
+/// The user who wrote a post.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Creator {
+    /// The id of the user.
+    #[schema(example = 1_234_567_000)]
+    pub id: u64,
+    /// The name of the user when the post was created.
+    #[schema(example = "Demo User")]
+    pub name: String,
+}
+
+/// One account that a post is for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PostPlatform {
+    /// The id of this entry. It does not change with the post.
+    #[schema(example = 1_234_567_891)]
+    pub id: u64,
+    /// The id of the connection.
+    #[schema(example = 1_234_567_001)]
+    pub connected_account_id: u64,
+    /// The platform of the account.
+    #[schema(example = "sandbox")]
+    pub provider: String,
+    /// The username of the account; null if its platform has none.
+    #[schema(example = "harbour")]
+    pub username: Option<String>,
+    /// The text that this account uses.
+    #[schema(example = "Hello from the harbour")]
+    pub content: String,
+    /// The files for this account, instead of those of the post; absent if it uses those of the post.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub media: Option<Vec<PostMedia>>,
+    /// Options of the account's platform.
+    #[schema(value_type = BTreeMap<String, Value>, example = json!({ "language": "en" }))]
+    pub options: Map<String, Value>,
+    /// `pending`, `publishing`, `published` or `failed`.
+    #[schema(value_type = String, example = "pending")]
+    pub status: TargetStatus,
+    /// When the post became public on this account; null if it is not.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub published_at: Option<Timestamp>,
+    /// The id that the platform gave the post; null until it is public.
+    pub platform_post_id: Option<String>,
+    /// The URL of the public post; null if it is unknown.
+    #[schema(example = "https://mastodon.example/@harbour/112233")]
+    pub platform_post_url: Option<String>,
+    /// Why the post is not public on this account, and what to do; null if there is nothing to report.
+    pub error_message: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetStatus {
+    /// Nothing was published yet.
+    Pending,
+    /// Is being published.
+    Publishing,
+    /// Is public.
+    Published,
+    /// Has ended and is not known to be public.
+    Failed,
+    /// A status that a later version of the service returns.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl TargetStatus {
+    /// The value in the API.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Pending => "pending",
+            Self::Publishing => "publishing",
+            Self::Published => "published",
+            Self::Failed => "failed",
+            Self::Other(it) => it,
+        }
+    }
+}
+
+/// An image or video of a post.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PostMedia {
+    /// The id of the file.
+    #[schema(example = 1_234_567_002)]
+    pub id: u64,
+    /// A link to the file, valid for at least an hour.
+    pub url: String,
+    /// `image` or `video`.
+    #[schema(example = "image")]
+    pub file_type: String,
+    /// The MIME type of the file.
+    #[schema(example = "image/jpeg")]
+    pub mime_type: String,
+    /// The alt text of the file in this post; null if it has none.
+    #[schema(example = "A boat at the pier")]
+    pub alt_text: Option<String>,
+}
+
+/// One call to a platform.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Attempt {
+    /// When the call began.
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T09:30:00.000Z")]
+    pub at: Timestamp,
+    /// The id of the connection.
+    #[schema(example = 1_234_567_001)]
+    pub connected_account_id: u64,
+    /// The platform of the account.
+    #[schema(example = "sandbox")]
+    pub provider: String,
+    /// What was published, as an index: 0 is the post.
+    #[schema(example = 0)]
+    pub segment: u16,
+    /// `prepare` (uploads and other calls before the time of the post), `publish`, `look_up` (whether
+    /// an earlier call published the post) or `comment` (what follows the publication).
+    #[schema(example = "publish")]
+    pub step: String,
+    /// `accepted`; `refused`; `retry_later` (nothing became public, and the service tries again);
+    /// `unknown` (whether the post is public); for `look_up` also `found` and `not_found`.
+    #[schema(example = "accepted")]
+    pub outcome: String,
+    /// The HTTP status of the platform's last response; null if there was none.
+    #[schema(example = 201)]
+    pub http_status: Option<u16>,
+    /// What went wrong; null after a success.
+    pub message: Option<String>,
+    /// How long the call took, in milliseconds.
+    #[schema(example = 321)]
+    pub duration_ms: u64,
+}
+
+/// A page of attempts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AttemptList {
+    /// The attempts of this page, newest first.
+    pub data: Vec<Attempt>,
+    /// Which page this is, and how many there are.
+    pub meta: PageMeta,
+}
+
+/// A page of posts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PostList {
+    /// The posts of this page.
+    pub data: Vec<Post>,
+    /// The position of this page, and the number of posts.
+    pub meta: PageMeta,
+}
+
+/// The position of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PageMeta {
+    /// The requested page.
+    #[schema(example = 1)]
+    pub current_page: u64,
+    /// The number of the last page, at least 1.
+    #[schema(example = 1)]
+    pub last_page: u64,
+    /// The requested number of entries on a page.
+    #[schema(example = 15)]
+    pub per_page: u64,
+    /// The number of entries on all pages.
+    #[schema(example = 2)]
+    pub total: u64,
+}
+
+/// A new post.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "content": "Hello from the harbour",
+    "platforms": [{ "connected_account_id": 1_234_567_001 }],
+    "scheduled_at": "2026-11-21T09:30:00Z",
+    "media": ["media/1234567000/1234567002.jpg"]
+}))]
+pub struct NewPost {
+    /// The text for every account without a text of its own. All texts of a post together (this one,
+    /// and those of its `platforms`, options and alt texts) can have at most 300,000 bytes of UTF-8;
+    /// the error names the largest text of the request.
+    #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
+    pub content: String,
+    /// The accounts to publish to, each once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 30)]
+    pub platforms: Option<Vec<NewPostPlatform>>,
+    /// When to publish. Without it, the post is a draft. A time in the past five minutes means now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduled_at: Option<PostTime>,
+    /// The `path` of each file that `POST /media` returned, each once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 30)]
+    pub media: Option<Vec<NewPostMedia>>,
+}
+
+/// One account to publish to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewPostPlatform {
+    /// The id of a connection.
+    #[schema(minimum = 1, maximum = 9_007_199_254_740_991_i64)]
+    pub connected_account_id: u64,
+    /// A text for this account only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
+    pub content: Option<String>,
+    /// The files for this account, instead of those of the post. All lists of a request together can
+    /// have at most 300 entries and name at most 60 different files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 30)]
+    pub media: Option<Vec<NewPostMedia>>,
+    /// Options of this account's platform, such as `visibility`, `content_warning` or `language`.
+    /// An unknown option is an error; values are checked when the post is scheduled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<BTreeMap<String, Value>>, example = json!({ "language": "en" }))]
+    pub options: Option<Map<String, Value>>,
+}
+
+/// A file of the post: its path alone, or with an alt text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum NewPostMedia {
+    /// The path that `POST /media` returned.
+    Path(String),
+    /// The path with an alt text.
+    Described(DescribedMedia),
+}
+
+/// A file with its alt text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({ "path": "media/1234567000/1234567002.jpg", "alt_text": "A boat at the pier" }))]
+pub struct DescribedMedia {
+    /// The path that `POST /media` returned.
+    pub path: String,
+    /// The alt text, for people who cannot see the file. It is never generated and never cut: one
+    /// that is too long for a platform is an error when the post is scheduled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable, min_length = 1, max_length = 10_000, pattern = r"\S")]
+    pub alt_text: Option<String>,
+}
+
+/// The fields to change. A field that you leave out does not change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"scheduled_at": "2026-11-21T09:30:00Z"}))]
+pub struct PostChanges {
+    /// The text for every account without a text of its own. All texts of a post together (this one,
+    /// and those of its `platforms`, options and alt texts) can have at most 300,000 bytes of UTF-8;
+    /// the error names the largest text of the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 65_000, min_length = 1, pattern = r"\S", nullable = false)]
+    pub content: Option<String>,
+    /// The accounts, as the complete list. An entry for an account that the post already has keeps
+    /// its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 30)]
+    pub platforms: Option<Vec<NewPostPlatform>>,
+    /// The new time; `null` changes the post back to a draft.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<PostTime>)]
+    pub scheduled_at: Option<Option<PostTime>>,
+    /// The files, as the complete list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 30)]
+    pub media: Option<Vec<NewPostMedia>>,
+}
+
+/// The result of the check: the post can be scheduled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Validation {
+    /// What you may want to change before you schedule the post.
+    pub warnings: Vec<Warning>,
+}
+
+/// A problem that does not prevent publishing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Warning {
+    /// The path of the field in the body.
+    #[schema(example = "media.0.alt_text")]
+    pub field: String,
+    /// The warning, and what to do about it.
+    #[schema(
+        example = "media.0.alt_text is missing: people who use a screen reader on Mastodon will not know what the file shows; describe it"
+    )]
+    pub message: String,
+}
