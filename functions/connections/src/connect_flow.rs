@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use storage::{
     ConnectFlow, Connected, Connecting, ConnectionRecord, FlowState, MAX_CONNECTED, NewCredentials,
-    connect_flow_context, credentials_context, grant_context, grant_name,
+    connect_flow_context, grant_context, grant_name, own_secret_context,
 };
 
 use crate::App;
@@ -342,7 +342,7 @@ impl App {
             }
             let own = match &credentials.own_token {
                 Some(own) => {
-                    let context = credentials_context(user, id, platform.name());
+                    let context = own_secret_context(user, id, platform.name());
                     Some(self.sealer.seal(own.expose_secret().as_bytes(), &context).await?)
                 }
                 None => None,
@@ -384,7 +384,7 @@ impl App {
 fn is_covered(account: &Account, accounts: &[&Account], found: &HashMap<String, ConnectionRecord>) -> bool {
     let Some(found) = found.get(&account.profile.account_id) else { return false };
     let name_at_platform = |it: &&Account| grant_name(&found.connection.provider, it.grant_name());
-    accounts.iter().any(|it| found.grant_name() == Some(&name_at_platform(it)))
+    accounts.iter().any(|it| found.grant_name == name_at_platform(it))
 }
 
 impl AccountChoice {

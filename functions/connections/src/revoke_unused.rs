@@ -44,7 +44,6 @@ impl App {
                 renewed_at: None,
                 refresh_at: None,
                 connections: [].into(),
-                beside: None,
             });
         }
         let stored = store.grants_by_name(user, records.iter().map(|it| it.grant_name.as_str())).await?;

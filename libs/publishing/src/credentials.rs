@@ -4,7 +4,6 @@
 mod account_info;
 mod due;
 mod ended_there;
-mod moved;
 mod renew;
 #[cfg(test)]
 mod tests;
@@ -20,9 +19,7 @@ use domain::delivery::AttemptError;
 use domain::event::Event;
 use platforms::{Credentials, Platform, UnreadableCredentials};
 use secrecy::ExposeSecret;
-use storage::{
-    ConnectionRecord, CredentialsLocation, CredentialsRecord, LostGrant, Store, credentials_context, grant_context,
-};
+use storage::{ConnectionRecord, CredentialsRecord, LostGrant, Store, own_secret_context};
 
 use crate::PublishingError;
 use crate::user_messages::reconnection_needed;
@@ -174,7 +171,7 @@ impl CredentialService {
         let connection = &account.connection;
         let old = self.open(used).await?;
         let was_just_refreshed = was_refreshed_recently(used, self.clock.now());
-        let is_own = account.has_own_secret();
+        let is_own = account.own.is_some();
         if is_own || was_just_refreshed || !platform.refresh_policy().can_refresh(&old) {
             tracing::info!(reason, connection_id = %connection.connection_id, "platform rejected credentials");
             let is_lost = if is_own { self.mark_account_lost(account, used).await? } else { self.lose(used).await? };
@@ -190,7 +187,6 @@ impl CredentialService {
     /// Returns false if the credentials changed since they were read: the platform refused the old
     /// ones, which proves nothing about the new ones.
     async fn lose(&self, lost: &CredentialsRecord) -> Result<bool, PublishingError> {
-        let Some(lost) = self.settled(lost).await? else { return Ok(false) };
         let found = self.store.credentials(lost.user_id, &lost.grant_name).await?;
         let Some(found) = found.filter(|it| it.generation == lost.generation) else { return Ok(false) };
         if found.is_gone {
@@ -251,14 +247,14 @@ impl CredentialService {
         credentials: Credentials,
         record: CredentialsRecord,
     ) -> Result<OpenCredentials, PublishingError> {
-        let own = match &account.kept {
-            CredentialsLocation::Grant { own: Some(own), .. } => {
+        let own = match &account.own {
+            Some(own) => {
                 let connection = &account.connection;
-                let context = credentials_context(connection.user_id, connection.connection_id, &connection.provider);
+                let context = own_secret_context(connection.user_id, connection.connection_id, &connection.provider);
                 let plain = self.sealer.open(own, &context).await?;
                 Some(String::from_utf8(plain).map_err(|_| UnreadableCredentials)?.into())
             }
-            CredentialsLocation::Grant { own: None, .. } | CredentialsLocation::Connection(_) => None,
+            None => None,
         };
         Ok(OpenCredentials { credentials: Credentials { own_token: own, ..credentials }, record })
     }
@@ -271,8 +267,7 @@ impl CredentialService {
     /// Seals credentials for the record of a grant.
     async fn seal(&self, record: &CredentialsRecord, credentials: &Credentials) -> Result<Vec<u8>, PublishingError> {
         let plain = credentials.to_bytes();
-        let context = grant_context(record.user_id, &record.grant_name);
-        Ok(self.sealer.seal(plain.expose_secret().as_bytes(), &context).await?)
+        Ok(self.sealer.seal(plain.expose_secret().as_bytes(), &record.context()).await?)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use cloud::seal::Sealer;
 use platforms::{Connect, Credentials, Registry};
-use storage::{CredentialsLocation, CredentialsRecord, StorageError, Store};
+use storage::{CredentialsRecord, StorageError, Store};
 
 /// The timeout of the platform. The client waits for it.
 const REVOCATION: Duration = Duration::from_secs(5);
@@ -52,13 +52,7 @@ async fn is_needed_by_others(
     record: &CredentialsRecord,
     credentials: &Credentials,
 ) -> Result<bool, StorageError> {
-    let mut others = store.other_users_records(record).await?;
-    // Connections from before grants had records of their own.
-    for other in store.other_users_connections(record.user_id, &record.grant_name).await? {
-        if let CredentialsLocation::Connection(sealed) = &other.kept {
-            others.push(CredentialsRecord::beside(&other.connection, sealed));
-        }
-    }
+    let others = store.other_users_records(record).await?;
     for other in others.iter().filter(|it| !it.is_gone) {
         match open(sealer, other).await {
             Some(other_credentials) if !platform.revokes_all() && !other_credentials.shares_token_with(credentials) => {

@@ -7,7 +7,6 @@
 mod connect;
 mod disconnect;
 mod marks;
-mod moved;
 #[cfg(test)]
 mod tests;
 
@@ -24,49 +23,19 @@ pub use connect::{Connected, Connecting, MAX_CONNECTED};
 pub use disconnect::Disconnected;
 pub use marks::LostGrant;
 
-/// A connection and where its credentials are stored.
+/// A connection and its secrets. The credentials are in the record of the grant.
 #[derive(Clone, Debug)]
 pub struct ConnectionRecord {
     pub connection: Connection,
-    pub kept: CredentialsLocation,
-}
-
-/// Where the credentials of a connection are stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CredentialsLocation {
-    /// In the record of the grant.
-    Grant {
-        /// See [`crate::grant_name`].
-        grant_name: String,
-        /// A secret for this account only, sealed for [`crate::credentials_context`].
-        own: Option<Vec<u8>>,
-    },
-    /// Legacy location: on the item of the connection, sealed for
-    /// [`crate::credentials_context`].
-    Connection(Vec<u8>),
-}
-
-impl ConnectionRecord {
-    /// Whether the connection has a secret of its own, in addition to that of the grant.
-    pub fn has_own_secret(&self) -> bool {
-        matches!(&self.kept, CredentialsLocation::Grant { own: Some(_), .. })
-    }
-
-    /// `None` for credentials in the legacy location.
-    pub fn grant_name(&self) -> Option<&str> {
-        match &self.kept {
-            CredentialsLocation::Grant { grant_name, .. } => Some(grant_name),
-            CredentialsLocation::Connection(_) => None,
-        }
-    }
+    /// See [`crate::grant_name`].
+    pub grant_name: String,
+    /// A secret for this account only, in addition to that of the grant, sealed for
+    /// [`crate::own_secret_context`].
+    pub own: Option<Vec<u8>>,
 }
 
 impl Store {
     pub async fn connection(&self, user: UserId, id: ConnectionId) -> Result<Option<ConnectionRecord>, StorageError> {
-        self.connection_item(user, id).await?.map(read).transpose()
-    }
-
-    async fn connection_item(&self, user: UserId, id: ConnectionId) -> Result<Option<Item>, StorageError> {
         let found = self
             .client
             .get_item()
@@ -75,7 +44,7 @@ impl Store {
             .consistent_read(true)
             .send()
             .await?;
-        Ok(found.item)
+        found.item.map(read).transpose()
     }
 
     /// A user's connections, oldest first.
@@ -97,35 +66,6 @@ impl Store {
         Ok(found)
     }
 
-    /// The connections of other users to the same account. Read consistently, but found with an
-    /// index that may lag behind.
-    pub async fn other_users_connections(
-        &self,
-        user: UserId,
-        account: &str,
-    ) -> Result<Vec<ConnectionRecord>, StorageError> {
-        let mut entries = self
-            .client
-            .query()
-            .table_name(self.table(Table::Connections))
-            .index_name("by_account")
-            .key_condition_expression("#account = :account")
-            .expression_attribute_names("#account", "account")
-            .expression_attribute_values(":account", s(account))
-            .into_paginator()
-            .items()
-            .send();
-        let mut keys = Vec::new();
-        while let Some(mut entry) = entries.next().await.transpose()? {
-            entry.remove("account");
-            if entry.get("user_id") != Some(&n(user)) {
-                keys.push((Table::Connections, entry));
-            }
-        }
-        let found = self.batch_get(keys).await?.remove(&Table::Connections).unwrap_or_default();
-        found.into_iter().map(read).collect()
-    }
-
     pub(crate) fn update_connection(&self, user: UserId, id: ConnectionId) -> UpdateItemFluentBuilder {
         self.client.update_item().table_name(self.table(Table::Connections)).set_key(Some(connection_key(user, id)))
     }
@@ -140,13 +80,9 @@ fn marker(user: UserId, provider: &str, account_id: &str) -> Item {
 }
 
 pub(crate) fn read(mut item: Item) -> Result<ConnectionRecord, StorageError> {
-    let location = match (item.remove("grant_name"), item.remove("credentials")) {
-        (Some(AttributeValue::S(grant_name)), _) => {
-            let own = item.remove("own").and_then(|it| it.as_b().ok().map(|it| it.clone().into_inner()));
-            CredentialsLocation::Grant { grant_name, own }
-        }
-        (_, Some(AttributeValue::B(sealed))) => CredentialsLocation::Connection(sealed.into_inner()),
-        _ => return Err(StorageError::Request("connection without credentials".to_owned())),
+    let Some(AttributeValue::S(grant_name)) = item.remove("grant_name") else {
+        return Err(StorageError::Request("connection without a grant".to_owned()));
     };
-    Ok(ConnectionRecord { connection: from_item(item)?, kept: location })
+    let own = item.remove("own").and_then(|it| it.as_b().ok().map(|it| it.clone().into_inner()));
+    Ok(ConnectionRecord { connection: from_item(item)?, grant_name, own })
 }

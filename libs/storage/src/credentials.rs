@@ -13,7 +13,6 @@ use std::collections::{BTreeSet, HashMap};
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem, Update};
 use chrono::{DateTime, Utc};
-use domain::connection::Connection;
 use domain::id::{ConnectionId, UserId};
 use domain::sealing::{SealContext, SecretKind};
 use serde::{Deserialize, Serialize};
@@ -26,7 +25,7 @@ use crate::schema::Table;
 
 pub use crate::change::REFRESH_SHARDS;
 pub use refresh::{RefreshClaim, RefreshKey, RefreshPage, Refreshed};
-pub(crate) use refresh::{is_due, number, send_update};
+pub(crate) use refresh::send_update;
 
 /// The encrypted credentials of one grant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,9 +56,6 @@ pub struct CredentialsRecord {
     /// The connections that use this grant, at least one.
     #[serde(skip)]
     pub connections: BTreeSet<ConnectionId>,
-    /// Legacy location: the credentials are still stored on the item of this connection.
-    #[serde(skip)]
-    pub beside: Option<ConnectionId>,
 }
 
 /// Credentials that a connect flow obtained.
@@ -87,8 +83,8 @@ pub fn grant_name(provider: &str, name: &str) -> String {
     format!("{provider}/{name}")
 }
 
-/// The context of a connection's own secret, and of credentials in the legacy location.
-pub fn credentials_context(user: UserId, connection: ConnectionId, provider: &str) -> SealContext {
+/// The context of a connection's own secret.
+pub fn own_secret_context(user: UserId, connection: ConnectionId, provider: &str) -> SealContext {
     SealContext::new(SecretKind::Grant, format_args!("user:{user}/connection:{connection}/{provider}"))
 }
 
@@ -99,27 +95,7 @@ pub fn grant_context(user: UserId, grant_name: &str) -> SealContext {
 
 impl CredentialsRecord {
     pub fn context(&self) -> SealContext {
-        match self.beside {
-            Some(connection) => credentials_context(self.user_id, connection, &self.provider),
-            None => grant_context(self.user_id, &self.grant_name),
-        }
-    }
-
-    /// Credentials in the legacy location.
-    pub fn beside(connection: &Connection, sealed: &[u8]) -> Self {
-        Self {
-            user_id: connection.user_id,
-            grant_name: connection.account(),
-            provider: connection.provider.clone(),
-            sealed: sealed.to_vec(),
-            generation: connection.generation,
-            is_gone: connection.needs_reconnection,
-            token_expires_at: connection.token_expires_at,
-            renewed_at: connection.renewed_at,
-            refresh_at: None,
-            connections: [connection.connection_id].into(),
-            beside: Some(connection.connection_id),
-        }
+        grant_context(self.user_id, &self.grant_name)
     }
 }
 

@@ -9,7 +9,6 @@ use domain::id::UserId;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::Store;
-use crate::connections::{self, ConnectionRecord, CredentialsLocation, connection_key};
 use crate::credentials::{self, CredentialsRecord, credentials_key};
 use crate::error::StorageError;
 use crate::item::{Item, n, s};
@@ -68,38 +67,24 @@ impl Store {
         }
     }
 
-    /// All credentials of a user, including those in the legacy location.
     pub async fn all_credentials(&self, user: UserId) -> Result<Vec<CredentialsRecord>, StorageError> {
         let (mut records, mut start) = (Vec::new(), None);
-        for table in [Table::Credentials, Table::Connections] {
-            loop {
-                let page = self.partition(table, user, start).await?;
-                for item in page.items.unwrap_or_default() {
-                    if table == Table::Credentials {
-                        records.push(credentials::read(item)?);
-                    } else if let ConnectionRecord { connection, kept: CredentialsLocation::Connection(sealed) } =
-                        connections::read(item)?
-                    {
-                        records.push(CredentialsRecord::beside(&connection, &sealed));
-                    }
-                }
-                start = page.last_evaluated_key;
-                if start.is_none() {
-                    break;
-                }
+        loop {
+            let page = self.partition(Table::Credentials, user, start).await?;
+            for item in page.items.unwrap_or_default() {
+                records.push(credentials::read(item)?);
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(records);
             }
         }
-        Ok(records)
     }
 
-    /// Deletes credentials even if connections use them. Credentials in the legacy location are
-    /// deleted with their connection.
+    /// Deletes credentials even if connections use them.
     pub async fn erase_credentials(&self, record: &CredentialsRecord) -> Result<(), StorageError> {
-        let (table, key) = match record.beside {
-            Some(id) => (Table::Connections, connection_key(record.user_id, id)),
-            None => (Table::Credentials, credentials_key(record.user_id, &record.grant_name)),
-        };
-        self.client.delete_item().table_name(self.table(table)).set_key(Some(key)).send().await?;
+        let key = credentials_key(record.user_id, &record.grant_name);
+        self.client.delete_item().table_name(self.table(Table::Credentials)).set_key(Some(key)).send().await?;
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 //! | users | `user_id` | |
 //! | grants | hash of a token, device code, session or identity | `by_user`: a user's tokens; TTL |
 //! | limits | subject, minute; minute 0 for counters without a minute | TTL |
-//! | connections | `user_id`, `connection_id` | `by_account`: all users who connected an account; `refresh`: credentials in the legacy location |
+//! | connections | `user_id`, `connection_id` | the grant; a sealed secret of the account, if it has its own |
 //! | credentials | `user_id`, name of the grant | sealed; the connections that use them; `refresh`: by the time of the next refresh or check; `by_grant`: all users with the same grant |
 //! | `connect_flows` | hash of a state token | TTL; also deletions, by the hash of their code, and markers of connected accounts |
 //! | media | `user_id`, `media_id` | `unused`: uploads that no post uses |

@@ -98,10 +98,7 @@ impl Table {
             table: Self::Connections,
             hash: n("user_id"),
             range: Some(n("connection_id")),
-            indexes: &[
-                index("refresh", s("refresh_shard"), n("refresh_at"), Projection::Keys),
-                index("by_account", s("account"), n("connection_id"), Projection::Keys),
-            ],
+            indexes: &[],
             ttl: None,
         },
         TableSchema { table: Self::ConnectFlows, hash: s("connect_flow"), range: None, indexes: &[], ttl: TTL },

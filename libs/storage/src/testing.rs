@@ -9,8 +9,6 @@ use aws_sdk_dynamodb::config::interceptors::BeforeTransmitInterceptorContextRef;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, ConfigBag, Credentials, Intercept, Region, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
-use aws_sdk_dynamodb::primitives::Blob;
-use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
 use domain::event::Event;
@@ -22,7 +20,6 @@ use dynoxide::Database;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::change::Change;
 use crate::connect_flows::{ConnectFlow, FlowState};
 use crate::connections::{Connected, Connecting};
 use crate::credentials::NewCredentials;
@@ -161,25 +158,6 @@ pub fn granted(connection: &Connection, sealed: &[u8], refresh_at: Option<DateTi
         is_gone: false,
         refresh_at,
     }
-}
-
-/// Connects an account with credentials in the legacy location, its own item.
-#[expect(clippy::expect_used, reason = "a test cannot continue without its account")]
-pub async fn connect_legacy(store: &Store, connection: &Connection, sealed: &[u8], refresh_at: Option<DateTime<Utc>>) {
-    connect(store, connection, sealed, None).await;
-    let (user, id) = (connection.user_id, connection.connection_id);
-    let mut change = Change::default();
-    change.set("generation", n(connection.generation));
-    change.set("credentials", AttributeValue::B(Blob::new(sealed)));
-    change.refresh_at(user, refresh_at);
-    change.remove(["grant_name"]);
-    let update = store
-        .update_connection(user, id)
-        .update_expression(change.expression())
-        .set_expression_attribute_names(Some(change.names))
-        .set_expression_attribute_values(Some(change.values));
-    update.send().await.expect("a store");
-    store.erase(Table::Credentials, user).await.expect("a store");
 }
 
 /// Puts an unreadable item into a shard of the outbox.

@@ -106,7 +106,6 @@ pub async fn upkeep_refreshes_and_removes(stack: &Stack, deployment: &Deployment
     let credentials = stack.name("CredentialsTable")?;
     let grant_key = find_grant_key(stack, &connection_key).await?;
     set_number(stack, credentials, &grant_key, "refresh_at", moment::now().timestamp_millis()).await?;
-    restore_old_index_entry(stack, &connection_key).await?;
     let thirty_days_ago = (moment::now() - chrono::TimeDelta::days(30)).timestamp_millis();
     set_number(stack, media, &media_key, "unused_since", thirty_days_ago).await?;
 
@@ -350,23 +349,6 @@ fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
 async fn find_grant_key(stack: &Stack, connection_key: &Value) -> Result<Value> {
     let connection = item(stack, stack.name("ConnectionsTable")?, connection_key).await?;
     Ok(json!({ "user_id": connection["user_id"], "grant_name": connection["grant_name"] }))
-}
-
-/// Stores the connection in the index of refreshes, as it was before grants had records of their
-/// own.
-async fn restore_old_index_entry(stack: &Stack, connection_key: &Value) -> Result {
-    let change = json!({
-        "TableName": stack.name("ConnectionsTable")?,
-        "Key": connection_key,
-        "UpdateExpression": "SET refresh_shard = :shard, refresh_at = :at",
-        "ConditionExpression": "attribute_exists(connection_id)",
-        "ExpressionAttributeValues": {
-            ":shard": { "S": "0" },
-            ":at": { "N": moment::now().timestamp_millis().to_string() },
-        },
-    });
-    stack.root().call("DynamoDB_20120810.UpdateItem", &change).await?;
-    Ok(())
 }
 
 async fn set_number(stack: &Stack, table: &str, key: &Value, name: &str, number: i64) -> Result {

@@ -85,7 +85,6 @@ impl CredentialService {
     ///
     /// # Errors If a part of the index could not be read. The other parts were processed.
     pub async fn refresh_due(&self, platforms: &Registry<dyn Platform>) -> Result<usize, PublishingError> {
-        let moved = self.move_due().await;
         let began_at = self.clock.now();
         let unreachable = Some(UnreachableCounts::default());
         let mut round =
@@ -98,7 +97,7 @@ impl CredentialService {
         round.read_all_account_info().await;
         match first.error {
             Some(error) => Err(error.into()),
-            None => moved.map(|()| first.renewed + second.renewed),
+            None => Ok(first.renewed + second.renewed),
         }
     }
 

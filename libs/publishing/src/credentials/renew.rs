@@ -81,12 +81,11 @@ impl CredentialService {
         old: &Credentials,
         refresh_reason: RefreshReason,
     ) -> Result<Renewed, PublishingError> {
-        let Some(record) = self.settled(record).await? else { return Ok(Renewed::Elsewhere) };
         // A refresh token works only once. Credentials that cannot be sealed would be lost, so
         // sealing is tested with the old ones first.
-        self.seal(&record, old).await?;
+        self.seal(record, old).await?;
         let now = self.clock.now();
-        if self.store.claim_refresh(&record, now).await? == RefreshClaim::Held {
+        if self.store.claim_refresh(record, now).await? == RefreshClaim::Held {
             return Ok(Renewed::Elsewhere);
         }
         match platform.refresh(old, now).await {
@@ -96,7 +95,7 @@ impl CredentialService {
                 // If they are not stored, the user reconnected the account meanwhile, and the
                 // credentials of that are as good.
                 let Some(stored) =
-                    self.store_refreshed(&record, (platform.refresh_policy(), refresh_reason), &new, now).await?
+                    self.store_refreshed(record, (platform.refresh_policy(), refresh_reason), &new, now).await?
                 else {
                     return Ok(Renewed::Elsewhere);
                 };
@@ -105,14 +104,14 @@ impl CredentialService {
             }
             Err(RefreshError::Gone(reason)) => {
                 tracing::info!(reason, grant = record.grant_name, "grant was lost");
-                Ok(if self.lose(&record).await? { Renewed::Gone(reason) } else { Renewed::Elsewhere })
+                Ok(if self.lose(record).await? { Renewed::Gone(reason) } else { Renewed::Elsewhere })
             }
             Err(refusal @ RefreshError::Unreachable(_)) => {
                 let again_at = match refresh_reason {
                     RefreshReason::AccountCheck => Some(now + retry_wait(platform.refresh_policy(), old, now)),
                     RefreshReason::Need => record.refresh_at,
                 };
-                if let Err(error) = self.store.postpone_refresh(&record, again_at).await {
+                if let Err(error) = self.store.postpone_refresh(record, again_at).await {
                     // Another worker may refresh when the lease expires.
                     tracing::warn!(%error, grant = record.grant_name, "failed refresh was not rescheduled");
                 }
@@ -197,8 +196,7 @@ impl CredentialService {
             if account.connection.needs_reconnection || found.is_gone {
                 return Ok(Err(reconnection_needed(connection, None)));
             }
-            let is_moved = record.beside.is_some() && found.renewed_at == record.renewed_at;
-            if found.generation != record.generation && !is_moved {
+            if found.generation != record.generation {
                 return self.given(&account, self.open(&found).await?, found).await.map(Ok);
             }
         }

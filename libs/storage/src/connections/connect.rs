@@ -31,7 +31,7 @@ pub struct Connecting {
     pub connection: Connection,
     /// Its grant, one of the `credentials` of [`Store::connect`].
     pub grant_name: String,
-    /// A secret for this account only, sealed for [`crate::credentials_context`].
+    /// A secret for this account only, sealed for [`crate::own_secret_context`].
     pub own: Option<Vec<u8>>,
     /// The existing connection, as it was read.
     pub found: Option<ConnectionRecord>,
@@ -148,8 +148,8 @@ impl Store {
         for account in accounts {
             let id = account.connection.connection_id;
             add(&mut joining, &account.grant_name, id);
-            let old_grant = account.found.as_ref().and_then(ConnectionRecord::grant_name);
-            if let Some(other) = old_grant.filter(|it| *it != account.grant_name) {
+            let old_grant = account.found.as_ref().map(|it| &it.grant_name);
+            if let Some(other) = old_grant.filter(|it| **it != account.grant_name) {
                 add(&mut leaving, other, id);
             }
         }
@@ -167,7 +167,6 @@ impl Store {
     fn new_connection(&self, account: &Connecting, generation: u64) -> Result<[TransactWriteItem; 2], StorageError> {
         let connection = &account.connection;
         let mut item = to_item(&Connection { generation, ..connection.clone() })?;
-        item.insert("account".to_owned(), s(connection.account()));
         item.insert("grant_name".to_owned(), s(&account.grant_name));
         if let Some(own) = &account.own {
             item.insert("own".to_owned(), AttributeValue::B(Blob::new(own.clone())));
@@ -201,30 +200,21 @@ impl Store {
             let value = item.remove(name).ok_or_else(|| StorageError::Request(format!("connection without {name}")))?;
             change.set(name, value);
         }
-        change.set("account", s(connection.account()));
         change.set("grant_name", s(&account.grant_name));
         change.set("generation", n(generation));
         change.set("needs_reconnection", AttributeValue::Bool(false));
         change.set_or_remove("own", account.own.clone().map(|it| AttributeValue::B(Blob::new(it))));
         change.set_or_remove("token_expires_at", connection.token_expires_at.map(at));
         change.set_or_remove("renewed_at", connection.renewed_at.map(at));
-        change.remove(["alone", "credentials"]);
-        // Removes a connection with credentials in the legacy location from the index.
-        change.refresh_at(connection.user_id, None);
-        let (has_old_grant, old_grant) = match found.grant_name() {
-            Some(name) => ("grant_name = :was", Some(s(name))),
-            None => ("attribute_not_exists(grant_name)", None),
-        };
-        let mut update = Update::builder()
+        change.remove(["alone"]);
+        let update = Update::builder()
             .table_name(self.table(Table::Connections))
             .set_key(Some(connection_key(connection.user_id, connection.connection_id)))
-            .condition_expression(format!("attribute_exists(connection_id) AND {has_old_grant}"))
+            .condition_expression("grant_name = :was")
             .update_expression(change.expression())
             .set_expression_attribute_names(Some(change.names))
-            .set_expression_attribute_values(Some(change.values));
-        if let Some(old_grant) = old_grant {
-            update = update.expression_attribute_values(":was", old_grant);
-        }
+            .set_expression_attribute_values(Some(change.values))
+            .expression_attribute_values(":was", s(&found.grant_name));
         let update = update.build().map_err(StorageError::build)?;
         Ok(TransactWriteItem::builder().update(update).build())
     }

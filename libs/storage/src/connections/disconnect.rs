@@ -6,7 +6,7 @@ use domain::connection::Connection;
 use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
 
-use super::{CredentialsLocation, connection_key, marker};
+use super::{connection_key, marker};
 use crate::Store;
 use crate::conflict::RetryPolicy;
 use crate::credentials::CredentialsRecord;
@@ -65,7 +65,7 @@ impl Store {
             )));
             let event = self.outbox_action(&Event::disconnected(connection, now))?;
             let mut writes = vec![item_delete(delete)?, item_delete(unmark)?, event];
-            if let (Some(credentials), CredentialsLocation::Grant { .. }) = (&credentials, &record.kept) {
+            if let Some(credentials) = &credentials {
                 writes.push(self.released(credentials, &[id].into())?);
             }
             if self.transact(writes).await? == TransactionOutcome::Done {

@@ -6,7 +6,7 @@ use domain::connection::{AccountInfo, Connection};
 use domain::id::ConnectionId;
 use domain::rules::Rules;
 
-use super::{ConnectionRecord, CredentialsLocation};
+use super::ConnectionRecord;
 use crate::Store;
 use crate::change::Change;
 use crate::credentials::{CredentialsRecord, send_update};
@@ -47,23 +47,18 @@ impl Store {
         send_update(update).await
     }
 
-    /// The credentials of a connection, in either location; `None` if they are gone.
+    /// The credentials of a connection; `None` if they are gone.
     pub async fn connection_credentials(
         &self,
         record: &ConnectionRecord,
     ) -> Result<Option<CredentialsRecord>, StorageError> {
-        match &record.kept {
-            CredentialsLocation::Connection(sealed) => Ok(Some(CredentialsRecord::beside(&record.connection, sealed))),
-            CredentialsLocation::Grant { grant_name, .. } => {
-                self.credentials(record.connection.user_id, grant_name).await
-            }
-        }
+        self.credentials(record.connection.user_id, &record.grant_name).await
     }
 
     /// The connections that currently use this grant.
     pub async fn grant_connections(&self, record: &CredentialsRecord) -> Result<Vec<ConnectionRecord>, StorageError> {
         let found = self.connection_records(record.user_id, record.connections.iter().copied()).await?;
-        Ok(found.into_iter().filter(|it| it.grant_name() == Some(&record.grant_name)).collect())
+        Ok(found.into_iter().filter(|it| it.grant_name == record.grant_name).collect())
     }
 
     /// Marks that the user must reconnect an account, because the platform does not accept these

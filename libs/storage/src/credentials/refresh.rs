@@ -54,7 +54,7 @@ pub struct RefreshPage {
 
 /// Position in the `refresh` index.
 #[derive(Clone, Debug)]
-pub struct RefreshKey(pub(crate) Item);
+pub struct RefreshKey(Item);
 
 impl Store {
     /// Grants of one of [`crate::REFRESH_SHARDS`] shards that are due by `until`, at most `limit`,
@@ -66,25 +66,10 @@ impl Store {
         page: Option<RefreshKey>,
         limit: i32,
     ) -> Result<RefreshPage, StorageError> {
-        let (items, next) = self.to_refresh(Table::Credentials, shard, until, page, limit).await?;
-        let names = items
-            .iter()
-            .filter_map(|it| Some((UserId::new(number(it, "user_id")?)?, it.get("grant_name")?.as_s().ok()?.clone())));
-        Ok(RefreshPage { entries: names.collect(), next })
-    }
-
-    pub(crate) async fn to_refresh(
-        &self,
-        table: Table,
-        shard: u32,
-        until: DateTime<Utc>,
-        page: Option<RefreshKey>,
-        limit: i32,
-    ) -> Result<(Vec<Item>, Option<RefreshKey>), StorageError> {
         let found = self
             .client
             .query()
-            .table_name(self.table(table))
+            .table_name(self.table(Table::Credentials))
             .index_name("refresh")
             .key_condition_expression("refresh_shard = :shard AND refresh_at <= :until")
             .expression_attribute_values(":shard", s(shard.to_string()))
@@ -93,7 +78,11 @@ impl Store {
             .limit(limit)
             .send()
             .await?;
-        Ok((found.items.unwrap_or_default(), found.last_evaluated_key.map(RefreshKey)))
+        let names = found
+            .items()
+            .iter()
+            .filter_map(|it| Some((UserId::new(number(it, "user_id")?)?, it.get("grant_name")?.as_s().ok()?.clone())));
+        Ok(RefreshPage { entries: names.collect(), next: found.last_evaluated_key.map(RefreshKey) })
     }
 
     /// A grant from the index, read from the table; `None` if it was refreshed or postponed since,
@@ -210,12 +199,12 @@ impl Store {
     }
 }
 
-/// Whether an item of a `refresh` index is still due by `until`.
-pub(crate) fn is_due(item: &Item, until: DateTime<Utc>) -> bool {
+/// Whether an item of the `refresh` index is still due by `until`.
+fn is_due(item: &Item, until: DateTime<Utc>) -> bool {
     number(item, "refresh_at").is_some_and(|at: i64| at <= until.timestamp_millis())
 }
 
-pub(crate) fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
+fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
     item.get(name)?.as_n().ok()?.parse().ok()
 }
 

@@ -80,7 +80,7 @@ async fn repeated_claim_request_keeps_the_lease() {
 #[tokio::test]
 async fn update_that_conflicts_with_a_transaction_is_retried() {
     const CONFLICT: &str = r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionConflictException"}"#;
-    let record = CredentialsRecord::beside(&a_connection(&a_user()), b"sealed");
+    let (_, record) = connect_account(&store().await).await;
     let claim = async |conflicts| refusing(conflicts, CONFLICT).await.claim_refresh(&record, noon()).await;
 
     assert_eq!(claim(1).await.unwrap(), RefreshClaim::Ours);

@@ -1,10 +1,9 @@
-//! A grant that covers several accounts, and credentials from before grants had records of their
-//! own.
+//! A grant that covers several accounts.
 
 use domain::connection::Connection;
 use domain::testing::a_connection;
-use storage::testing::{a_connect_flow, connect_legacy};
-use storage::{Connecting, CredentialsLocation, NewCredentials, credentials_context, grant_context};
+use storage::testing::a_connect_flow;
+use storage::{Connecting, NewCredentials, grant_context, own_secret_context};
 
 use super::*;
 
@@ -22,7 +21,7 @@ async fn harness(renewals: impl IntoIterator<Item = RefreshFault>) -> Publishing
         let mut connection = a_connection(&harness.user);
         connection.connection_id = harness.publishing.ids.fresh();
         connection.profile.account_id = index.to_string();
-        let context = credentials_context(connection.user_id, connection.connection_id, "sandbox");
+        let context = own_secret_context(connection.user_id, connection.connection_id, "sandbox");
         let own = harness.sealer.seal(b"own secret", &context).await.unwrap();
         harness.accounts.push(connection.clone());
         let own = (index == 2).then_some(own);
@@ -114,74 +113,4 @@ async fn rejected_own_secret_loses_only_that_account() {
     assert_eq!((lost(&harness).await, renewed(&harness)), ([false, false, true], 0));
     assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 1);
     assert_eq!(lost(&harness).await, [false, false, true], "the grant was renewed, which does not help it");
-}
-
-/// An account that was connected before grants had records of their own, with credentials that
-/// expire in half a minute.
-async fn rig_with_legacy_credentials(renewals: impl IntoIterator<Item = RefreshFault>) -> PublishingHarness {
-    let platform = FakePlatform { renewal: Model::Rotating, ..FakePlatform::default() };
-    platform.renewals.lock().unwrap().extend(renewals);
-    let mut harness = PublishingHarness::with(0, platform).await;
-    let mut connection = a_connection(&harness.user);
-    connection.token_expires_at = Some(later(30));
-    let credentials = PublishingHarness::credentials(connection.token_expires_at);
-    let context = credentials_context(connection.user_id, connection.connection_id, "sandbox");
-    let sealed = harness.sealer.seal(credentials.to_bytes().expose_secret().as_bytes(), &context).await.unwrap();
-    connect_legacy(&harness.store, &connection, &sealed, Some(noon())).await;
-    harness.accounts.push(connection);
-    harness
-}
-
-#[tokio::test]
-async fn valid_legacy_credentials_are_used_in_place() {
-    let harness = rig_with_legacy_credentials([]).await;
-    harness.store.remove_from_refresh_index(&harness.accounts[0]).await.unwrap();
-    let mut record = harness.connection(0).await;
-    assert!(matches!(record.kept, CredentialsLocation::Connection(_)));
-    record.connection.needs_reconnection = false;
-    let platform = harness.renewable.get("sandbox").unwrap();
-
-    let given = harness
-        .publishing
-        .credential_service()
-        .credentials(platform, &record, noon() - TimeDelta::minutes(5))
-        .await
-        .unwrap()
-        .unwrap();
-
-    assert_eq!((token(&given.credentials), renewed(&harness)), ("first", 0));
-}
-
-#[tokio::test]
-async fn legacy_credentials_move_when_they_are_refreshed() {
-    let harness = rig_with_legacy_credentials([RefreshFault::Rotated]).await;
-
-    let given = given(&harness, &harness.connection(0).await).await.unwrap();
-
-    assert_eq!(token(&given), "token1");
-    assert_eq!(harness.connection(0).await.grant_name(), Some("sandbox/1"));
-    assert_eq!(token(&harness.stored_credentials(0).await), "token1");
-}
-
-#[tokio::test]
-async fn due_legacy_credentials_are_moved_and_refreshed_in_one_round() {
-    let harness = rig_with_legacy_credentials([RefreshFault::Rotated]).await;
-
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 1);
-
-    assert_eq!(harness.connection(0).await.grant_name(), Some("sandbox/1"));
-    assert_eq!(token(&harness.stored_credentials(0).await), "token1");
-}
-
-#[tokio::test]
-async fn lost_legacy_grant_needs_reconnection() {
-    let harness = rig_with_legacy_credentials([RefreshFault::Gone]).await;
-    let post = harness.schedule("Hello", noon()).await;
-
-    harness.live(later(60)).await;
-
-    assert!(harness.connection(0).await.connection.needs_reconnection);
-    assert_eq!(harness.events.types(), ["post.scheduled", "connection.needs_reconnection"]);
-    harness.reconnect(0, PublishingHarness::credentials(None), None).await;
-    goes_out(&harness, &post, later(1200)).await;
 }

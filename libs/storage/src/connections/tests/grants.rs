@@ -1,8 +1,6 @@
-//! Grants that cover several accounts, and credentials that move to them.
+//! Grants that cover several accounts.
 
 use super::*;
-use crate::testing::connect_legacy;
-use crate::write_outcome::WriteOutcome;
 
 /// Accounts with these ids, all of the same grant.
 fn accounts_of_grant(user: &User, ids: &[&str], grant: &str) -> Vec<Connecting> {
@@ -118,47 +116,4 @@ async fn older_generation_does_not_change_a_connection() {
     );
     connected(&store, &user, &[&account], b"again").await;
     assert!(!needs().await);
-}
-
-#[tokio::test]
-async fn legacy_credentials_are_read_and_moved() {
-    let (store, user) = (store().await, a_user());
-    let connection = Connection { pending: 3, ..a_connection(&user) };
-    connect_legacy(&store, &connection, b"beside", Some(noon())).await;
-    let account = account_of_grant(connection.clone(), None);
-    let read = record(&store, &account).await;
-    assert_eq!(read.kept, CredentialsLocation::Connection(b"beside".to_vec()));
-    assert_eq!(grant(&store, &account).await.beside, Some(connection.connection_id));
-    let due = async || {
-        let mut found = Vec::new();
-        for shard in 0..crate::REFRESH_SHARDS {
-            found.extend(store.connections_to_refresh(shard, noon(), None, 9).await.unwrap().0);
-        }
-        found
-    };
-    assert_eq!(due().await, [(user.user_id, connection.connection_id)]);
-
-    let moved = granted(&connection, b"moved", Some(noon()));
-    assert_eq!(store.move_credentials(&read, &moved, noon()).await.unwrap(), WriteOutcome::Applied);
-    assert_eq!(store.move_credentials(&read, &moved, noon()).await.unwrap(), WriteOutcome::Conflict, "once");
-
-    let (record, grant) = (record(&store, &account).await, grant(&store, &account).await);
-    assert_eq!((grant.sealed.as_slice(), grant.beside), (b"moved".as_slice(), None));
-    assert_eq!(record.connection, Connection { generation: grant.generation, ..connection });
-    assert!(due().await.is_empty());
-}
-
-#[tokio::test]
-async fn legacy_credentials_are_deleted_or_replaced_by_a_new_grant() {
-    let (store, user) = (store().await, a_user());
-    let account = an_account(&user);
-    connect_legacy(&store, &account.connection, b"beside", None).await;
-    let ended = disconnect(&store, &account).await.unwrap();
-    assert_eq!((ended.sealed.as_slice(), ended.beside), (b"beside".as_slice(), Some(account.connection.connection_id)));
-
-    connect_legacy(&store, &account.connection, b"beside", Some(noon())).await;
-    assert_eq!(connected(&store, &user, &[&account], b"newer").await, done());
-    assert_eq!(grant(&store, &account).await.sealed, b"newer");
-    let id = account.connection.connection_id;
-    assert!(store.connection_to_refresh(user.user_id, id, noon()).await.unwrap().is_none());
 }
