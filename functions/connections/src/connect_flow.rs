@@ -53,10 +53,8 @@ pub(crate) struct AccountChoice {
     pub(crate) is_selected: bool,
     scopes: Vec<String>,
     rules: Rules,
-    #[serde(default)]
     grant: Option<String>,
     credentials: String,
-    #[serde(default)]
     own: Option<String>,
 }
 

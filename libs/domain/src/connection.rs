@@ -18,7 +18,6 @@ pub struct Connection {
     /// The scopes of the grant.
     pub scopes: Vec<String>,
     /// Whether the user must reconnect the account before it can publish.
-    #[serde(default)]
     pub needs_reconnection: bool,
     /// When the credentials expire and only the user can replace them; `None` when they do not
     /// expire, or are refreshed automatically.
@@ -33,7 +32,6 @@ pub struct Connection {
     pub created_at: DateTime<Utc>,
     /// Targets of scheduled and publishing posts that use this connection. It cannot be
     /// disconnected while there are any.
-    #[serde(default)]
     pub pending: u32,
     /// The platform's rules for posts from this account.
     pub rules: Rules,

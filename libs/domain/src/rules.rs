@@ -37,7 +37,7 @@ pub struct Rules {
     /// The name that users know.
     pub title: String,
     /// Each kind of rule at most once, in the order in which they are shown.
-    #[serde(default, deserialize_with = "known")]
+    #[serde(deserialize_with = "known")]
     pub rules: Vec<Rule>,
     /// Further rules that apply where an option has one of some values.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known")]

@@ -42,7 +42,6 @@ pub struct CredentialsRecord {
     /// and authorized again is distinguished too.
     pub generation: u64,
     /// The platform reported that the grant has ended.
-    #[serde(default)]
     pub is_gone: bool,
     /// When the credentials expire; `None` if they do not.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option")]

@@ -286,7 +286,7 @@ async fn well_known_file_secret(deployments: &AttackTargets) -> Result<String> {
     let path = user.upload("image/png", &picture::png(4, 4, [0, 0, 0])).await?;
     let url = format!("{}/social-publishing-media/{path}", deployment.origin());
     let status = signed(&Method::GET, &url, "s3", ("local", "local-secret"), None, "")?.send().await?.status();
-    ensure!(status == StatusCode::FORBIDDEN, "with the secret of earlier versions: {status}");
+    ensure!(status == StatusCode::FORBIDDEN, "with a well-known secret: {status}");
     let status = deployment.http().get(&url).send().await?.status();
     ensure!(status == StatusCode::FORBIDDEN, "without a signature: {status}");
     Ok("403, and without a signature likewise".to_owned())

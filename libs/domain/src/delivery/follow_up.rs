@@ -25,7 +25,6 @@ pub struct FollowUps {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
     /// How often the current step of the first follow-up is known to have had no effect.
-    #[serde(default)]
     pub attempts: u32,
     /// Start of a call for the first follow-up whose outcome is not known.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]

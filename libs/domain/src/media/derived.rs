@@ -9,14 +9,11 @@ use super::{MediaPath, MimeType, Pixels, Ratio};
 use crate::id::UserId;
 
 /// What a platform accepts of an image.
-///
-/// Requests of an older version, which have the first two fields only, are still read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PictureBounds {
     pub max_bytes: u64,
     /// The longest side, in pixels.
     pub max_side: u32,
-    #[serde(default, skip_serializing_if = "PictureTypes::are_usual")]
     pub types: PictureTypes,
     /// The aspect ratios beyond which white borders are added; `None` adds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,11 +21,10 @@ pub struct PictureBounds {
 }
 
 /// The type of a derived image.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PictureTypes {
     /// JPEG, or PNG where that is better.
-    #[default]
     JpegOrPng,
     /// JPEG only; transparent areas become white.
     Jpeg,
@@ -72,13 +68,6 @@ impl PictureBounds {
     /// The size of an image with its borders.
     pub fn canvas(&self, pixels: Pixels) -> Pixels {
         self.borders.map_or(pixels, |it| it.with_borders(pixels))
-    }
-}
-
-impl PictureTypes {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
-    fn are_usual(&self) -> bool {
-        *self == Self::default()
     }
 }
 
@@ -140,7 +129,6 @@ impl PictureRequest {
     pub fn answered_at(&self) -> DerivedPath {
         let PictureBounds { max_bytes, max_side, types, borders } = self.bounds;
         let mut hash_input = format!("{EDITION}\n{}\n{max_bytes}\n{max_side}", self.file);
-        // Included only where it differs from the default, so that older results are found.
         if types == PictureTypes::Jpeg {
             hash_input.push_str("\njpeg");
         }
@@ -192,7 +180,7 @@ mod tests {
     fn request_deserializes_back() {
         let plain = request("media/7/42.webp", 1, 2);
         let sent = serde_json::to_string(&plain).unwrap();
-        assert_eq!(sent, r#"{"file":"media/7/42.webp","bounds":{"max_bytes":1,"max_side":2}}"#);
+        assert_eq!(sent, r#"{"file":"media/7/42.webp","bounds":{"max_bytes":1,"max_side":2,"types":"jpeg_or_png"}}"#);
         assert_eq!(serde_json::from_str::<PictureRequest>(&sent).unwrap(), plain);
 
         let with_options = PictureRequest { bounds: plain.bounds.jpeg().with_borders(BORDERS), ..plain };
@@ -201,19 +189,16 @@ mod tests {
         assert_eq!(serde_json::from_str::<PictureRequest>(&sent).unwrap(), with_options);
     }
 
-    /// Images that were made by an earlier version are used.
     #[test]
-    fn derived_key_of_an_older_request_is_unchanged() {
-        let older = request("media/7/42.png", 1_000_000, 4_000);
-        let hash = Sha256::digest("1\nmedia/7/42.png\n1000000\n4000");
-        assert_eq!(older.answered_at().hash, hash[..16]);
-        let bounds = older.bounds;
+    fn derived_key_depends_on_type_and_borders() {
+        let plain = request("media/7/42.png", 1_000_000, 4_000);
+        let bounds = plain.bounds;
         let wider = Borders { max: Ratio::hundredths(200), ..BORDERS };
         let others = [bounds.jpeg(), bounds.with_borders(BORDERS), bounds.jpeg().with_borders(BORDERS)];
         let paths: std::collections::BTreeSet<_> = [bounds, bounds.with_borders(wider)]
             .into_iter()
             .chain(others)
-            .map(|bounds| PictureRequest { bounds, ..older }.answered_at().to_string())
+            .map(|bounds| PictureRequest { bounds, ..plain }.answered_at().to_string())
             .collect();
         assert_eq!(paths.len(), 5);
     }

@@ -47,7 +47,6 @@ pub struct Target {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureClass>,
     /// Whether it is counted among its connection's pending targets.
-    #[serde(default)]
     pub marked: bool,
     /// The charge to its user's budget; `None` if its platform has no budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,16 +14,12 @@ pub struct Counting {
     pub unit: Unit,
     /// The units of a link that starts with `http` or `https`, whatever its length; `None` where
     /// links count as written.
-    #[serde(default)]
     pub url_length: Option<u32>,
     /// Whether links count as displayed, which is shortened, and not as written.
-    #[serde(default)]
     pub short_links: bool,
     /// Whether `@user@host` counts as `@user`.
-    #[serde(default)]
     pub short_mentions: bool,
     /// Whether the option `content_warning` counts as well.
-    #[serde(default)]
     pub warnings: bool,
 }
 

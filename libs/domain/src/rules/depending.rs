@@ -25,7 +25,6 @@ pub struct OptionCondition {
     pub is: Vec<OptionValue>,
     /// Whether the rules also apply where the option is absent, because its default is one of the
     /// values.
-    #[serde(default)]
     pub or_absent: bool,
 }
 

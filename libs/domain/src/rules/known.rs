@@ -1,4 +1,4 @@
-//! Reading rules that another version of this program stored.
+//! Reading rules that a newer version of this program stored.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
@@ -12,8 +12,8 @@ enum StoredRule<T> {
 
 /// Skips stored entries that this version does not know.
 ///
-/// A connection may have been stored by an older version of this program, or by a newer one that
-/// was rolled back. A rule that is not checked here is still enforced by the platform itself.
+/// A connection may have been stored by a newer version that was rolled back. A rule that is not
+/// checked here is still enforced by the platform itself.
 pub(super) fn known<'de, D: Deserializer<'de>, T: Deserialize<'de>>(stored: D) -> Result<Vec<T>, D::Error> {
     let stored = Vec::<StoredRule<T>>::deserialize(stored)?;
     let known = stored.into_iter().filter_map(|it| match it {

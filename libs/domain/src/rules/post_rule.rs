@@ -58,7 +58,6 @@ pub enum PostRule {
     MaxLinks {
         max: u32,
         /// An option whose link counts as well.
-        #[serde(default)]
         option: Option<String>,
     },
     /// Options that this account requires, unlike other accounts of the platform.

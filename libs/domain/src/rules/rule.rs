@@ -23,7 +23,6 @@ pub enum Rule {
     MaxTextBytes {
         max: u32,
         /// Whether links count as displayed, which is shortened, and not as written.
-        #[serde(default)]
         short_links: bool,
     },
     /// The limit of the option `content_warning`.

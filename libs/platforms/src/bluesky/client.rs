@@ -60,7 +60,6 @@ const EVERYTHING: &str = "scope=everything";
 pub(super) struct Client {
     /// The URL of our document.
     pub(super) id: String,
-    #[serde(default)]
     extent: ScopeSet,
     /// `None` for a client at loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -35,7 +35,6 @@ pub(super) struct App {
     pub(super) scopes: String,
     /// Whether the server issues tokens for any code. Then an invalid code does not show whether
     /// the server knows the app, and is not tried again.
-    #[serde(default)]
     pub(super) any_code: bool,
 }
 
@@ -68,10 +67,8 @@ pub(super) struct Memory {
     /// The rules of the server.
     pub(super) rules: Rules,
     /// The domain of the server's accounts as the server states it, if that is not its own name.
-    #[serde(default)]
     pub(super) domain: Option<Server>,
     /// The issuer that the server promises to send with its response (RFC 9207).
-    #[serde(default)]
     pub(super) issuer: Option<String>,
 }
 

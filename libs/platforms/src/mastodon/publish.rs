@@ -61,7 +61,7 @@ impl Publish for Mastodon {
         if progress.media.len() != request.media.len() {
             return Err(AttemptError::PreparationExpired { reason: "not all files are uploaded".to_owned() });
         }
-        // An earlier version prepared it, which did not read the listing.
+        // The account was reconnected after the preparation, and its server has other software now.
         if progress.before.is_none() && !grant.software.keeps_keys() {
             return Err(AttemptError::PreparationExpired {
                 reason: "the account's earlier posts were not read".to_owned(),
