@@ -3,10 +3,10 @@
 use api::{ApiError, ApiResult};
 use bytes::{Bytes, BytesMut};
 use cloud::bucket::PutError;
-use cloud::fetch::{FetchError, FetchedBody};
 use domain::id::UserId;
-use domain::media::{MimeType, SNIFF_BYTES};
+use domain::media::{MimeType, SNIFF_BYTES, human_size};
 use domain::validation_errors::ValidationErrors;
+use egress::fetch::{FetchError, FetchedBody};
 use futures::StreamExt;
 use storage::{MarkMediaOutcome, Medium};
 
@@ -77,11 +77,30 @@ async fn start(body: &mut FetchedBody) -> Result<Bytes, FetchError> {
 }
 
 fn fetch_error(error: &FetchError) -> ApiError {
-    source_url_error(&error.to_string())
+    match error {
+        FetchError::TooLarge { max_bytes } => {
+            source_url_error(&format!("the file is larger than {}", human_size(*max_bytes)))
+        }
+        error => source_url_error(&error.to_string()),
+    }
 }
 
 fn source_url_error(reason: &str) -> ApiError {
     let mut errors = ValidationErrors::new();
     errors.add("source_url", format!("could not be fetched: {reason}"));
     ApiError::Invalid(errors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn size_limit_is_stated_with_a_unit() {
+        let error = fetch_error(&FetchError::TooLarge { max_bytes: 20 << 20 });
+
+        let ApiError::Invalid(errors) = error else { panic!("{error:?}") };
+        let stated = format!("{errors:?}");
+        assert!(stated.contains("could not be fetched: the file is larger than 20 MiB"), "{stated}");
+    }
 }

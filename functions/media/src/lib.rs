@@ -16,9 +16,9 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::get;
 use cloud::bucket::Bucket;
-use cloud::fetch::Fetcher;
 use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
+use egress::fetch::Fetcher;
 
 /// What the handlers need. Created once per process.
 #[derive(Clone)]

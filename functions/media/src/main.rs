@@ -1,7 +1,8 @@
 use api::Api;
 use cloud::bucket::Bucket;
-use cloud::fetch::{AddressPolicy, FETCH_TIMEOUT, Fetcher};
 use domain::media::MAX_FETCHED_PICTURE_BYTES;
+use egress::AddressPolicy;
+use egress::fetch::{FETCH_TIMEOUT, Fetcher};
 use media::config::Config;
 use media::{App, router};
 use storage::Table;

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use api::Api;
 use async_trait::async_trait;
-use cloud::fetch::AddressPolicy;
 use cloud::queue::QueueError;
 use cloud::seal::Sealer;
 use cloud::webhook_queue::{WebhookDeliveryMessage, WebhookQueue};
 use domain::clock::Clock;
 use domain::id::{UserId, WebhookId};
+use egress::AddressPolicy;
 use storage::Store;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

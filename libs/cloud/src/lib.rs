@@ -1,13 +1,12 @@
 //! Everything of the cloud except DynamoDB: SDK clients, settings, the media bucket, queues, the
-//! event bus, metrics, the audit trail, encryption of credentials, operators' secrets, and
-//! fetching from users' URLs. A function starts with [`aws`].
+//! event bus, metrics, the audit trail, encryption of credentials, and operators' secrets. A function starts
+//! with [`aws`].
 
 pub mod audit;
 pub mod aws;
 pub mod bucket;
 mod error_chain;
 pub mod events;
-pub mod fetch;
 pub mod metrics;
 pub mod pictures;
 pub mod queue;

@@ -1,4 +1,4 @@
-//! HTTP clients for hosts that users name; see [`Egress`].
+//! HTTP clients for hosts that users name, see [`Egress`], and files from there, see [`fetch`].
 //!
 //! Prevents server-side request forgery: a user must not reach what only the service can reach
 //! (the Lambda Runtime API on loopback, metadata services, private networks). Every URL and
@@ -7,6 +7,7 @@
 mod address;
 mod clients;
 mod error;
+pub mod fetch;
 mod resolver;
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 use std::error::Error;
 use std::time::Duration;
 
-use domain::media::human_size;
-use egress::{Egress, EgressError};
+use crate::{Egress, EgressError};
 
-/// Why a file was not fetched. The message is shown to the user who provided the URL.
+/// Why a file was not fetched. The message is shown to the user who provided the URL; of a file
+/// that is [too large](Self::TooLarge), the caller may state the limit in a larger unit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     #[error("the URL is invalid")]
@@ -36,7 +36,7 @@ pub enum FetchError {
     #[error("too many redirects")]
     TooManyRedirects,
     /// By `Content-Length`, or by the number of bytes received.
-    #[error("the file is larger than {}", human_size(*max_bytes))]
+    #[error("the file is larger than {max_bytes} bytes")]
     TooLarge { max_bytes: u64 },
     /// The deadline passed before the last byte.
     #[error("the download took longer than {} seconds", timeout.as_secs_f64())]

@@ -1,4 +1,4 @@
-//! Fetches files from URLs that users provide. [`egress`] checks the URL and address of every
+//! Fetches files from URLs that users provide. [`Egress`] checks the URL and address of every
 //! redirect, so that a user cannot reach what only the service can reach.
 
 mod body;
@@ -9,8 +9,6 @@ mod tests;
 
 use std::time::Duration;
 
-pub use egress::AddressPolicy;
-use egress::{Egress, Schemes};
 use http::header::LOCATION;
 use reqwest::{Client, ClientBuilder, Response};
 use url::Url;
@@ -18,6 +16,7 @@ use url::Url;
 pub use self::body::FetchedBody;
 use self::deadline::Deadline;
 pub use self::error::FetchError;
+use crate::{AddressPolicy, Egress, Schemes};
 
 /// Timeout of a fetch, from the first DNS look-up to the last byte.
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(25);

@@ -357,7 +357,7 @@ fn messages_are_clauses_for_the_user() {
     let texts = [
         (FetchError::NotPublic, "the address of the URL is not public"),
         (FetchError::Status(404), "the server returned 404"),
-        (FetchError::TooLarge { max_bytes: 20 << 20 }, "the file is larger than 20 MiB"),
+        (FetchError::TooLarge { max_bytes: 1_000 }, "the file is larger than 1000 bytes"),
         (FetchError::TooManyRedirects, "too many redirects"),
         (FetchError::Timeout { timeout: FETCH_TIMEOUT }, "the download took longer than 25 seconds"),
     ];
