@@ -12,6 +12,7 @@ pub mod file_server;
 pub mod harness;
 pub mod html;
 pub mod http_response;
+pub mod idle_cost;
 pub mod lambda;
 pub mod lossy_proxy;
 pub mod matrix_server;

@@ -1,6 +1,7 @@
-//! The store cost of a delivery's steps: the real code runs, and the database reports the
-//! consumption of each request.
+//! The store cost of a delivery's steps and of scheduled runs that find nothing: the real code
+//! runs, and the database reports the consumption of each request.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -11,7 +12,7 @@ use domain::testing::{seed_randomness, text};
 use publishing::{CreatePost, Created, PublishingError};
 use tokio::runtime::Builder;
 
-use crate::deployment::Deployment;
+use crate::deployment::{Deployment, TICK};
 use crate::faults::FaultPlan;
 use crate::scale::{Deliver, Operation, PartitionBy, Profile};
 use crate::scenario::{AccountPlan, UserPlan};
@@ -37,6 +38,58 @@ impl Profile {
         seed_randomness(None);
         profile
     }
+}
+
+/// What one run of a scheduled function consumes when there is nothing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdleRun {
+    pub function: &'static str,
+    pub read_units: f64,
+    pub write_units: f64,
+    pub tables: BTreeSet<String>,
+}
+
+impl IdleRun {
+    /// A run of each scheduled function, on tables without users.
+    ///
+    /// # Panics
+    /// When a run fails.
+    pub fn measured(due_shards: u32) -> Vec<Self> {
+        seed_randomness(Some(1));
+        fastrand::seed(1);
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
+        let runs = runtime.block_on(measure_idle(due_shards));
+        seed_randomness(None);
+        runs
+    }
+
+    fn new(function: &'static str, requests: &[Vec<Charge>]) -> Self {
+        let charges = || requests.iter().flatten();
+        let table = |it: &Charge| it.place.split('/').next().unwrap_or_default().to_owned();
+        Self {
+            function,
+            read_units: charges().map(|it| it.read_units).sum(),
+            write_units: charges().map(|it| it.write_units).sum(),
+            tables: charges().map(table).collect(),
+        }
+    }
+}
+
+async fn measure_idle(due_shards: u32) -> Vec<IdleRun> {
+    let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::hours(3)));
+    let deployment = Deployment::new(&world, SimulatedPlatforms::new(Arc::clone(&world), &[]), due_shards);
+    let publishing = deployment.started();
+    publisher::tick(&publishing).await.expect("nothing goes wrong here");
+
+    // The first tick has no earlier one whose progress it could read.
+    world.sleep_until(world.now() + TICK).await;
+    let webhooks = deployment.webhooks.app(&publishing);
+    let platforms = deployment.platforms.renewable();
+    vec![
+        IdleRun::new("publisher", &metered(&deployment, publisher::tick(&publishing)).await),
+        IdleRun::new("upkeep", &metered(&deployment, upkeep::round(&publishing, &platforms)).await),
+        IdleRun::new("webhooks", &metered(&deployment, webhooks.tick()).await),
+    ]
 }
 
 /// A deployment without faults, and a user with one account.

@@ -42,6 +42,7 @@ mod users;
 mod webhooks;
 mod world;
 
+pub use costs::IdleRun;
 pub use crash_matrix::{CrashMatrix, crash_matrix, side_by_side};
 pub use faults::{FaultPlan, Kill, KillTime};
 pub use lateness::lateness;

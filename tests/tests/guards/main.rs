@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
 mod circles;
+mod cost;
 mod decoders;
 mod document;
 mod edge;

@@ -1,0 +1,36 @@
+//! The list prices.
+
+use super::Usage;
+
+/// A list price, in US dollars.
+#[derive(Debug)]
+pub struct Price {
+    /// How the row of the table in `docs/deploying.md` begins to which it belongs.
+    pub row: &'static str,
+    pub unit: &'static str,
+    pub dollars: f64,
+    /// Units for this price.
+    pub per: f64,
+    /// Units a month that are free in every account, without an end.
+    pub free: f64,
+    /// The page that lists it.
+    pub source: &'static str,
+    pub(super) used: fn(&Usage) -> f64,
+}
+
+/// Prices of us-east-1, as published in the first half of 2026 on the page that each row names.
+#[rustfmt::skip]
+pub(super) const PRICES: [Price; 12] = [
+    Price { row: "KMS", unit: "keys", dollars: 1.00, per: 1.0, free: 0.0, source: "aws.amazon.com/kms/pricing", used: |it| it.keys },
+    Price { row: "KMS", unit: "requests", dollars: 0.03, per: 1e4, free: 20_000.0, source: "aws.amazon.com/kms/pricing", used: |it| it.key_requests },
+    Price { row: "Secrets Manager", unit: "secrets", dollars: 0.40, per: 1.0, free: 0.0, source: "aws.amazon.com/secrets-manager/pricing", used: |it| it.secrets },
+    Price { row: "alarms", unit: "alarms", dollars: 0.10, per: 1.0, free: 10.0, source: "aws.amazon.com/cloudwatch/pricing", used: |it| it.alarms },
+    Price { row: "the dashboard", unit: "dashboards", dollars: 3.00, per: 1.0, free: 3.0, source: "aws.amazon.com/cloudwatch/pricing", used: |it| it.dashboards },
+    Price { row: "SQS", unit: "requests", dollars: 0.40, per: 1e6, free: 1e6, source: "aws.amazon.com/sqs/pricing", used: |it| it.queue_requests },
+    Price { row: "DynamoDB", unit: "write units", dollars: 0.625, per: 1e6, free: 0.0, source: "aws.amazon.com/dynamodb/pricing/on-demand", used: |it| it.write_units },
+    Price { row: "DynamoDB", unit: "read units", dollars: 0.125, per: 1e6, free: 0.0, source: "aws.amazon.com/dynamodb/pricing/on-demand", used: |it| it.read_units },
+    Price { row: "Scheduler", unit: "runs", dollars: 1.00, per: 1e6, free: 14e6, source: "aws.amazon.com/eventbridge/pricing", used: |it| it.runs },
+    Price { row: "Lambda", unit: "invocations", dollars: 0.20, per: 1e6, free: 1e6, source: "aws.amazon.com/lambda/pricing", used: |it| it.runs },
+    Price { row: "Lambda", unit: "GB-s", dollars: 13.3334, per: 1e6, free: 400_000.0, source: "aws.amazon.com/lambda/pricing", used: |it| it.gb_seconds },
+    Price { row: "logs", unit: "GB", dollars: 0.50, per: 1.0, free: 5.0, source: "aws.amazon.com/cloudwatch/pricing", used: |it| it.log_gb },
+];
