@@ -58,13 +58,16 @@ pub(crate) struct AccountChoice {
     own: Option<String>,
 }
 
-pub(crate) enum Authorized {
+/// How the authorization at the platform started.
+pub(crate) enum AuthorizeOutcome {
     /// The user goes to the platform's page. `sealed` is stored until the callback.
     Redirect { url: String, sealed: Vec<u8> },
     /// The user approves in an app or on another device. `sealed` is stored until then.
     WaitForApproval { sealed: Vec<u8> },
     /// The platform returned accounts without a page.
     Accounts(Vec<Account>),
+    /// The platform did not start the authorization.
+    Failed(ConnectError),
 }
 
 pub(crate) struct LoadedFlow {
@@ -102,7 +105,7 @@ impl App {
         platform: &dyn Connect,
         state_token: &SecretString,
         field_values: &FieldValues,
-    ) -> Result<Result<Authorized, ConnectError>, ConnectionsError> {
+    ) -> Result<AuthorizeOutcome, ConnectionsError> {
         let pkce = Pkce::random();
         let request = AuthorizationRequest {
             state: state_token.clone(),
@@ -115,8 +118,8 @@ impl App {
             Ok(AuthorizeStep::WaitForApproval { instructions, memory: adapter_state }) => {
                 (None, Some(instructions), adapter_state)
             }
-            Ok(AuthorizeStep::Accounts(accounts)) => return Ok(Ok(Authorized::Accounts(accounts))),
-            Err(error) => return Ok(Err(error)),
+            Ok(AuthorizeStep::Accounts(accounts)) => return Ok(AuthorizeOutcome::Accounts(accounts)),
+            Err(error) => return Ok(AuthorizeOutcome::Failed(error)),
         };
         let pending = PendingAuthorization {
             verifier: pkce.verifier.expose_secret().to_owned(),
@@ -125,10 +128,10 @@ impl App {
             instructions,
         };
         let sealed = self.seal(&token::hash(state_token.expose_secret()), &pending).await?;
-        Ok(Ok(match url {
-            Some(url) => Authorized::Redirect { url, sealed },
-            None => Authorized::WaitForApproval { sealed },
-        }))
+        Ok(match url {
+            Some(url) => AuthorizeOutcome::Redirect { url, sealed },
+            None => AuthorizeOutcome::WaitForApproval { sealed },
+        })
     }
 
     pub(crate) async fn pending_authorization(

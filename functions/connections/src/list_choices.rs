@@ -11,8 +11,8 @@ use chrono::{DateTime, Utc};
 use domain::connection::Connection;
 use domain::delivery::AttemptError;
 use domain::id::ConnectionId;
-use platforms::{Choice, ChoicesRequest, Credentials, DependencyError};
-use publishing::{PublishingError, StoredCredentials};
+use platforms::{Choice, ChoicesRequest, DependencyError};
+use publishing::{CallCredentials, PublishingError, StoredCredentials};
 use serde::Serialize;
 use storage::ConnectionRecord;
 use tokio::time::timeout;
@@ -116,21 +116,17 @@ pub(crate) async fn list_choices(
     }
 
     let stored = app.credential_service().stored(&record).await.map_err(|it| credentials_error(&it, id))?;
-    let stored = match stored {
-        Ok(stored) => stored,
-        Err(AttemptError::Unauthorized { .. }) => return Err(lost_grant()),
-        Err(error) => return Err(list_error(connection, &error, app.api.clock.now())),
-    };
+    let stored = stored.ok_or_else(lost_grant)?;
     let host = platform.host(stored.credentials());
     let listed = async {
         let now = app.api.clock.now();
-        let credentials = match credentials(&app, &record, stored).await.map_err(|it| credentials_error(&it, id))? {
-            Ok(credentials) => credentials,
-            Err(AttemptError::Unauthorized { .. }) => return Err(lost_grant()),
-            Err(error) => return Err(list_error(connection, &error, now)),
+        let opened = match credentials(&app, &record, stored).await.map_err(|it| credentials_error(&it, id))? {
+            CallCredentials::Open(opened) => opened,
+            CallCredentials::Unavailable(AttemptError::Unauthorized { .. }) => return Err(lost_grant()),
+            CallCredentials::Unavailable(error) => return Err(list_error(connection, &error, now)),
         };
-        let request =
-            ChoicesRequest { option: &option, query: query.as_deref(), connection, credentials: &credentials };
+        let credentials = &opened.credentials;
+        let request = ChoicesRequest { option: &option, query: query.as_deref(), connection, credentials };
         match timeout(LISTED_WITHIN, platform.choices(&request, now)).await {
             Ok(Ok(listed)) => Ok(listed),
             Ok(Err(error)) => {
@@ -162,17 +158,17 @@ async fn credentials(
     app: &App,
     record: &ConnectionRecord,
     stored: StoredCredentials,
-) -> Result<Result<Credentials, AttemptError>, PublishingError> {
+) -> Result<CallCredentials, PublishingError> {
     let (app, record) = (app.clone(), record.clone());
     let task = tokio::spawn(async move {
         let Some(platform) = app.platforms.get(&record.connection.provider) else {
-            return Ok(Err(DependencyError.into()));
+            return Ok(CallCredentials::Unavailable(DependencyError.into()));
         };
         app.credential_service().credentials_for_read(platform, &record, stored).await
     });
     task.await.unwrap_or_else(|error| {
         tracing::error!(%error, "credentials were not looked for to the end");
-        Ok(Err(DependencyError.into()))
+        Ok(CallCredentials::Unavailable(DependencyError.into()))
     })
 }
 

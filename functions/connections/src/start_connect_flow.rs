@@ -16,7 +16,7 @@ use storage::{ConnectFlow, FlowState};
 use utoipa::ToSchema;
 
 use crate::App;
-use crate::connect_flow::Authorized;
+use crate::connect_flow::AuthorizeOutcome;
 use crate::error::ConnectionsError;
 use crate::participant::Guests;
 
@@ -137,17 +137,17 @@ async fn first_page(
 ) -> Result<(String, FlowState, Option<Vec<u8>>), ConnectionsError> {
     if platform.fields().is_empty() && app.guests == Guests::Denied {
         match app.authorize(platform, state_token, &FieldValues::new()).await? {
-            Ok(Authorized::Redirect { url, sealed }) => return Ok((url, FlowState::AwaitingCallback, Some(sealed))),
-            Ok(Authorized::WaitForApproval { sealed }) => {
+            AuthorizeOutcome::Redirect { url, sealed } => return Ok((url, FlowState::AwaitingCallback, Some(sealed))),
+            AuthorizeOutcome::WaitForApproval { sealed } => {
                 return Ok((app.page_url(state_token), FlowState::AwaitingApproval, Some(sealed)));
             }
-            Ok(Authorized::Accounts(_)) => {
+            AuthorizeOutcome::Accounts(_) => {
                 tracing::error!(
                     platform = platform.name(),
                     "a platform returned an account before it had field values"
                 );
             }
-            Err(error) => {
+            AuthorizeOutcome::Failed(error) => {
                 tracing::warn!(%error, platform = platform.name(), "a connect flow could not start at the platform");
             }
         }

@@ -12,7 +12,7 @@ use storage::{FlowState, MAX_CONNECTED};
 
 use crate::App;
 use crate::access_error::FlowAccessError;
-use crate::connect_flow::{AccountChoice, Authorized};
+use crate::connect_flow::{AccountChoice, AuthorizeOutcome};
 use crate::participant::{EntryPoint, FlowVisit, Visitor};
 use crate::show_connect_flow::{TypedValues, action};
 
@@ -121,19 +121,19 @@ async fn authorize(
     let (loaded, owner, store) = (&visit.loaded, visit.participant.flow_owner(), &app.api.store);
     let flow_page = Redirect::to(&action(loaded)).into_response();
     let error = match app.authorize(platform, &loaded.state_token, &values).await? {
-        Ok(Authorized::Redirect { url, sealed }) => {
+        AuthorizeOutcome::Redirect { url, sealed } => {
             let now = app.api.clock.now();
             let is_stored =
                 store.await_callback(&loaded.hash, FlowState::AwaitingCallback, Some(sealed), &owner, now).await?;
             return if is_stored { visit.redirect(platform, &url) } else { Ok(flow_page) };
         }
-        Ok(Authorized::WaitForApproval { sealed }) => {
+        AuthorizeOutcome::WaitForApproval { sealed } => {
             store
                 .await_callback(&loaded.hash, FlowState::AwaitingApproval, Some(sealed), &owner, app.api.clock.now())
                 .await?;
             return Ok(flow_page);
         }
-        Ok(Authorized::Accounts(accounts)) => {
+        AuthorizeOutcome::Accounts(accounts) => {
             let now = app.api.clock.now();
             if store.await_callback(&loaded.hash, FlowState::Completing, None, &owner, now).await?
                 && let Err(error) = app.complete_flow(loaded, platform, accounts).await
@@ -144,7 +144,7 @@ async fn authorize(
             }
             return Ok(flow_page);
         }
-        Err(error) => error,
+        AuthorizeOutcome::Failed(error) => error,
     };
     let mut typed = TypedValues { values: std::mem::take(&mut form), ..TypedValues::default() };
     let sentence = error.to_string();

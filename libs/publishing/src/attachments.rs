@@ -19,6 +19,12 @@ const MAX_PARTS: usize = 8;
 /// Number of files checked in the bucket concurrently.
 const CONCURRENCY: usize = 8;
 
+/// Result of the check of one file.
+enum CheckedFile {
+    Usable(Attachment),
+    Unusable(UnusableFile),
+}
+
 enum UnusableFile {
     Unknown,
     NotUploaded,
@@ -60,17 +66,21 @@ impl Publishing {
         let known = known.iter().filter(|it| it.user_id == user && named.iter().any(|named| named.path == it.path()));
         let checks: Vec<_> = known
             .cloned()
-            .map(|it| async move { Ok::<_, PublishingError>((it.path(), self.attach_one(it).await?)) })
+            .map(|it| async move { Ok::<_, PublishingError>((it.path(), self.check_file(&it).await?)) })
             .collect();
         let checked: HashMap<_, _> = futures::stream::iter(checks).buffered(CONCURRENCY).try_collect().await?;
         for named in named {
             match checked.get(&named.path) {
-                Some(Ok(_)) => {}
-                Some(Err(unusable)) => errors.add(&named.field, unusable),
+                Some(CheckedFile::Usable(_)) => {}
+                Some(CheckedFile::Unusable(unusable)) => errors.add(&named.field, unusable),
                 None => errors.add(&named.field, UnusableFile::Unknown),
             }
         }
-        Ok(checked.into_values().filter_map(Result::ok).collect())
+        let usable = checked.into_values().filter_map(|it| match it {
+            CheckedFile::Usable(attachment) => Some(attachment),
+            CheckedFile::Unusable(_) => None,
+        });
+        Ok(usable.collect())
     }
 
     /// Marks the files of a post as used, before the post is written. A file that was removed
@@ -99,31 +109,28 @@ impl Publishing {
         Ok(errors)
     }
 
-    async fn attach_one(&self, medium: Medium) -> Result<Result<Attachment, UnusableFile>, PublishingError> {
-        let (size_bytes, facts) = match (medium.size_bytes, medium.facts) {
-            (Some(size_bytes), Some(facts)) => (size_bytes, facts),
-            _ => match self.verify(&medium).await? {
-                Ok(found) => found,
-                Err(unusable) => return Ok(Err(unusable)),
-            },
-        };
-        let Medium { media_id, mime_type, .. } = medium;
-        Ok(Ok(Attachment { media_id, mime_type, size_bytes, alt_text: None, facts: Some(facts) }))
+    async fn check_file(&self, medium: &Medium) -> Result<CheckedFile, PublishingError> {
+        match (medium.size_bytes, medium.facts) {
+            (Some(size_bytes), Some(facts)) => Ok(CheckedFile::Usable(attachment(medium, size_bytes, facts))),
+            _ => self.verify(medium).await,
+        }
     }
 
-    async fn verify(&self, medium: &Medium) -> Result<Result<(u64, Facts), UnusableFile>, PublishingError> {
+    /// Checks a file in the bucket.
+    async fn verify(&self, medium: &Medium) -> Result<CheckedFile, PublishingError> {
         let object = self.bucket.head(&medium.path().to_string(), PART_BYTES).await?;
-        let Some(object) = object else { return Ok(Err(UnusableFile::NotUploaded)) };
+        let Some(object) = object else { return Ok(CheckedFile::Unusable(UnusableFile::NotUploaded)) };
         let max = self.media_limits.max_bytes(medium.mime_type, false);
         if max < object.size_bytes {
             self.discard_unusable(medium).await;
-            return Ok(Err(UnusableFile::TooLarge { max, size: object.size_bytes }));
+            return Ok(CheckedFile::Unusable(UnusableFile::TooLarge { max, size: object.size_bytes }));
         }
         if !medium.mime_type.matches(&object.first_bytes) {
-            return Ok(Err(UnusableFile::OtherType { declared: medium.mime_type }));
+            return Ok(CheckedFile::Unusable(UnusableFile::OtherType { declared: medium.mime_type }));
         }
         let parts = Parts::new(object.size_bytes, object.first_bytes.into());
-        Ok(Ok((object.size_bytes, self.facts(medium, parts).await?)))
+        let facts = self.facts(medium, parts).await?;
+        Ok(CheckedFile::Usable(attachment(medium, object.size_bytes, facts)))
     }
 
     /// Reads the facts of a file from its parts.
@@ -142,6 +149,11 @@ impl Publishing {
         }
         Ok(parts.known_facts(medium.mime_type))
     }
+}
+
+fn attachment(medium: &Medium, size_bytes: u64, facts: Facts) -> Attachment {
+    let (media_id, mime_type) = (medium.media_id, medium.mime_type);
+    Attachment { media_id, mime_type, size_bytes, alt_text: None, facts: Some(facts) }
 }
 
 /// Ids of the records that a request needs, each once.

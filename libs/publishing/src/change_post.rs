@@ -53,6 +53,13 @@ pub enum Changed {
     Invalid(ValidationErrors),
 }
 
+/// Decision on a change, before anything is written.
+enum ChangeDecision {
+    /// The new version of the post.
+    Accepted(Box<Post>),
+    Refused(Changed),
+}
+
 impl Publishing {
     /// Changes a post that was read. Concurrent changes of one post are applied one after the
     /// other.
@@ -90,9 +97,9 @@ impl Publishing {
                 errors.extend(request.faults.clone());
                 return Ok(Changed::Invalid(errors));
             }
-            let after = match self.changed(&before, &request, reserved, now).await? {
-                Ok(after) => after,
-                Err(refusal) => return Ok(refusal),
+            let after = match self.decide_change(&before, &request, reserved, now).await? {
+                ChangeDecision::Accepted(after) => after,
+                ChangeDecision::Refused(reason) => return Ok(reason),
             };
             self.release_uploads(&before, Some(&after), now).await?;
             let deliveries = self.new_deliveries(&after, now);
@@ -118,7 +125,7 @@ impl Publishing {
                         tracing::warn!(%error, post_id = %after.post_id, "files of a published post still count towards the storage limit");
                     }
                     futures::join!(self.hint(&deliveries, now), self.publish_event(event));
-                    return Ok(Changed::Done(Box::new(after)));
+                    return Ok(Changed::Done(after));
                 }
                 Some(PostWritten::TooMany) => return Ok(Changed::Invalid(too_many())),
                 // A delivery is being sent. The roll-up writes that to the post, and the next
@@ -190,23 +197,24 @@ impl Publishing {
         self.await_next_try(retries).await
     }
 
-    async fn changed(
+    /// Decides on a change. The files that it reserves are in `reserved`.
+    async fn decide_change(
         &self,
         before: &Post,
         request: &ChangePost,
         reserved: &mut Vec<MediaId>,
         now: DateTime<Utc>,
-    ) -> Result<Result<Post, Changed>, PublishingError> {
+    ) -> Result<ChangeDecision, PublishingError> {
         let added = added(before, request);
         let named = connection_ids(before, request);
         let context = self.store.load_post_context(before.user_id, named, ids(&added), None, now).await?;
-        let Some(user) = &context.user else { return Ok(Err(Changed::NotThere)) };
+        let Some(user) = &context.user else { return Ok(ChangeDecision::Refused(Changed::NotThere)) };
         let plan = self.plans.named(user.plan.as_deref());
         if let (Some(max), Some(Some(_)), false) =
             (plan.max_scheduled_posts, request.scheduled_at, before.status.is_pending())
             && u64::from(max) <= context.counts.scheduled
         {
-            return Ok(Err(Changed::NotInPlan(plan_limit_message(max))));
+            return Ok(ChangeDecision::Refused(Changed::NotInPlan(plan_limit_message(max))));
         }
 
         let mut errors = request.faults.clone();
@@ -230,15 +238,18 @@ impl Publishing {
         };
         let after = match before.change(changes, attachments.clone(), &context.accounts, &self.ids, now) {
             Ok(after) => after,
-            Err(errors) => return Ok(Err(Changed::Invalid(errors))),
+            Err(errors) => return Ok(ChangeDecision::Refused(Changed::Invalid(errors))),
         };
         let after = after.charged(&context.accounts, &self.budgets, now);
         if let Some(message) = self.check_budget(Some(before), &after, &context.accounts).await? {
-            return Ok(Err(Changed::NotInPlan(message)));
+            return Ok(ChangeDecision::Refused(Changed::NotInPlan(message)));
         }
         *reserved = ids(&added).into_iter().collect();
         let missing = self.reserve_uploads(&added, &context.media, &attachments).await?;
-        Ok(if missing.is_empty() { Ok(after) } else { Err(Changed::Invalid(missing)) })
+        if !missing.is_empty() {
+            return Ok(ChangeDecision::Refused(Changed::Invalid(missing)));
+        }
+        Ok(ChangeDecision::Accepted(Box::new(after)))
     }
 }
 

@@ -27,25 +27,6 @@ impl recognition::Claims for Claims<'_> {
 }
 
 impl Publishing {
-    /// Claims the post that a publish call returned. If another delivery claimed it, the platform
-    /// created none: it returns the existing post when it receives the same text again.
-    pub(crate) async fn claim_published(
-        &self,
-        delivery: &Delivery,
-        platform: &dyn Publish,
-        record: &ConnectionRecord,
-        published: Published,
-    ) -> Result<Result<Published, AttemptError>, PublishingError> {
-        if self.claim(delivery, platform, record, &published).await? == Claim::Ours {
-            return Ok(Ok(published));
-        }
-        let reason = format!(
-            "{} did not create a new post: it returned one that existed already ({}). Edit the text and reschedule the post.",
-            record.connection.rules.title, published.platform_post_id
-        );
-        Ok(Err(AttemptError::Refused { reason }))
-    }
-
     /// Claims the post that a look-up found. A candidate counts only after it has been public for
     /// long enough.
     pub(crate) async fn claim_resolved(
@@ -70,7 +51,8 @@ impl Publishing {
         })
     }
 
-    async fn claim(
+    /// Claims the post that a publish call returned or a look-up found.
+    pub(crate) async fn claim(
         &self,
         delivery: &Delivery,
         platform: &dyn Publish,
@@ -83,4 +65,14 @@ impl Publishing {
         let id = &published.platform_post_id;
         Ok(self.store.claim_post(&record.connection, id, delivery, self.clock.now()).await?)
     }
+}
+
+/// The error of a publish call that returned the post of another delivery. Some platforms create no
+/// post when they receive the same text again, and return the existing one.
+pub(crate) fn existing_post_error(connection: &Connection, published: &Published) -> AttemptError {
+    let reason = format!(
+        "{} did not create a new post: it returned one that existed already ({}). Edit the text and reschedule the post.",
+        connection.rules.title, published.platform_post_id
+    );
+    AttemptError::Refused { reason }
 }

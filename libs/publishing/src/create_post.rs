@@ -54,6 +54,12 @@ pub enum NotCreated {
     Invalid(ValidationErrors),
 }
 
+/// Decision on a request for a new post, before anything is written.
+pub(crate) enum PostDecision {
+    Accepted(Box<Post>),
+    Refused(NotCreated),
+}
+
 impl Publishing {
     /// Creates a draft, or a scheduled post if it has a time.
     pub async fn create_post(&self, user: UserId, request: CreatePost) -> Result<Created, PublishingError> {
@@ -81,9 +87,9 @@ impl Publishing {
             if let (Some(stored_response), Some(key)) = (&context.kept, &request.key) {
                 return replay(stored_response, key);
             }
-            let post = match self.new_post(&request, &context, now).await? {
-                Ok(post) => post,
-                Err(refusal) => return Ok(Created::Refused(refusal)),
+            let post = match self.decide_post(&request, &context, now).await? {
+                PostDecision::Accepted(post) => post,
+                PostDecision::Refused(reason) => return Ok(Created::Refused(reason)),
             };
             *reserved = ids(&files).into_iter().collect();
             let attachments: Vec<_> = post.files().cloned().collect();
@@ -107,7 +113,7 @@ impl Publishing {
             match self.try_write_post(&write, now).await? {
                 Some(PostWritten::Done) => {
                     futures::join!(self.hint(&deliveries, now), self.publish_event(event));
-                    return Ok(Created::New(Box::new(post)));
+                    return Ok(Created::New(post));
                 }
                 Some(PostWritten::TooMany) => return Ok(Created::Refused(NotCreated::Invalid(too_many()))),
                 // The id was taken, an account was disconnected, the rest of a budget was used, or an
@@ -124,18 +130,18 @@ impl Publishing {
         }
     }
 
-    pub(crate) async fn new_post(
+    pub(crate) async fn decide_post(
         &self,
         request: &CreatePost,
         context: &PostContext,
         now: DateTime<Utc>,
-    ) -> Result<Result<Post, NotCreated>, PublishingError> {
-        let Some(user) = &context.user else { return Ok(Err(NotCreated::NoUser)) };
+    ) -> Result<PostDecision, PublishingError> {
+        let Some(user) = &context.user else { return Ok(PostDecision::Refused(NotCreated::NoUser)) };
         let plan = self.plans.named(user.plan.as_deref());
         if let (Some(max), Some(_)) = (plan.max_scheduled_posts, request.scheduled_at)
             && u64::from(max) <= context.counts.scheduled
         {
-            return Ok(Err(NotCreated::NotInPlan(plan_limit_message(max))));
+            return Ok(PostDecision::Refused(NotCreated::NotInPlan(plan_limit_message(max))));
         }
 
         let mut errors = request.faults.clone();
@@ -153,12 +159,12 @@ impl Publishing {
         let created = Post::create(new, &files, user, &context.accounts, &self.ids, now);
         let post = match created {
             Ok(post) => post.charged(&context.accounts, &self.budgets, now),
-            Err(errors) => return Ok(Err(NotCreated::Invalid(errors))),
+            Err(errors) => return Ok(PostDecision::Refused(NotCreated::Invalid(errors))),
         };
         let write_id: UniqueNumber = self.ids.fresh();
         Ok(match self.check_budget(None, &post, &context.accounts).await? {
-            Some(message) => Err(NotCreated::NotInPlan(message)),
-            None => Ok(Post { write_id: write_id.get(), ..post }),
+            Some(message) => PostDecision::Refused(NotCreated::NotInPlan(message)),
+            None => PostDecision::Accepted(Box::new(Post { write_id: write_id.get(), ..post })),
         })
     }
 }

@@ -38,11 +38,26 @@ const ON_PROBATION: TimeDelta = TimeDelta::minutes(10);
 /// Number of events that one call puts on the bus.
 const EVENTS_AT_ONCE: usize = 10;
 
+/// Result of opening the credentials of an account for a call.
+#[derive(Debug)]
+pub enum CallCredentials {
+    /// Valid for the call.
+    Open(Box<OpenCredentials>),
+    /// The call cannot be made now, with this error.
+    Unavailable(AttemptError),
+}
+
+impl From<OpenCredentials> for CallCredentials {
+    fn from(opened: OpenCredentials) -> Self {
+        Self::Open(Box::new(opened))
+    }
+}
+
 /// Credentials for a call, and the record that contains them.
 #[derive(Debug)]
-pub(crate) struct OpenCredentials {
+pub struct OpenCredentials {
     /// With the secret of the account, if it has its own.
-    pub(crate) credentials: Credentials,
+    pub credentials: Credentials,
     /// As read, or as just written.
     pub(crate) record: CredentialsRecord,
 }
@@ -72,31 +87,27 @@ pub struct CredentialService {
 }
 
 impl CredentialService {
-    /// The stored credentials of an account, or the reason why it has none now. Calls no platform.
-    pub async fn stored(
-        &self,
-        account: &ConnectionRecord,
-    ) -> Result<Result<StoredCredentials, AttemptError>, PublishingError> {
+    /// The stored credentials of an account; `None` if its user has to connect it again. Calls no
+    /// platform.
+    pub async fn stored(&self, account: &ConnectionRecord) -> Result<Option<StoredCredentials>, PublishingError> {
         if account.connection.needs_reconnection {
-            return Ok(Err(reconnection_needed(&account.connection, None)));
+            return Ok(None);
         }
         let Some(record) = self.store.connection_credentials(account).await?.filter(|it| !it.is_gone) else {
-            return Ok(Err(reconnection_needed(&account.connection, None)));
+            return Ok(None);
         };
         let credentials = self.open(&record).await?;
-        Ok(Ok(StoredCredentials { record, credentials }))
+        Ok(Some(StoredCredentials { record, credentials }))
     }
 
-    /// The credentials of an account for a read that a client waits for, or the reason why it has
-    /// none now.
+    /// The credentials of an account for a read that a client waits for.
     pub async fn credentials_for_read(
         &self,
         platform: &dyn Platform,
         account: &ConnectionRecord,
         stored: StoredCredentials,
-    ) -> Result<Result<Credentials, AttemptError>, PublishingError> {
-        let opened = self.ensure_valid(platform, account, stored, self.clock.now()).await?;
-        Ok(opened.map(|it| it.credentials))
+    ) -> Result<CallCredentials, PublishingError> {
+        self.ensure_valid(platform, account, stored, self.clock.now()).await
     }
 
     /// Credentials that are valid for a call at `at`, refreshed if necessary.
@@ -105,10 +116,10 @@ impl CredentialService {
         platform: &dyn Platform,
         account: &ConnectionRecord,
         at: DateTime<Utc>,
-    ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
+    ) -> Result<CallCredentials, PublishingError> {
         match self.stored(account).await? {
-            Ok(stored) => self.ensure_valid(platform, account, stored, at).await,
-            Err(error) => Ok(Err(error)),
+            Some(stored) => self.ensure_valid(platform, account, stored, at).await,
+            None => Ok(CallCredentials::Unavailable(reconnection_needed(&account.connection, None))),
         }
     }
 
@@ -118,23 +129,27 @@ impl CredentialService {
         account: &ConnectionRecord,
         stored: StoredCredentials,
         at: DateTime<Utc>,
-    ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
+    ) -> Result<CallCredentials, PublishingError> {
         let StoredCredentials { record, credentials: old } = stored;
         let Some(ends_at) = old.expires_at.filter(|it| *it < at + TOO_SHORT) else {
-            return self.given(account, old, record).await.map(Ok);
+            return Ok(self.given(account, old, record).await?.into());
         };
         if !platform.refresh_policy().can_refresh(&old) {
             return match at < ends_at {
-                true => self.given(account, old, record).await.map(Ok),
-                false if self.lose(&record).await? => Ok(Err(reconnection_needed(&account.connection, None))),
+                true => Ok(self.given(account, old, record).await?.into()),
+                false if self.lose(&record).await? => {
+                    Ok(CallCredentials::Unavailable(reconnection_needed(&account.connection, None)))
+                }
                 false => self.await_refresh(account, &record).await,
             };
         }
         match self.renewed(platform, account, &record, &old).await? {
             // Another worker holds the refresh and may have died, or the platform was unreachable.
             // The old credentials are valid for this call, so the post is on time.
-            Err(AttemptError::RetryLater { .. }) if self.clock.now() + ENOUGH_FOR_A_CALL <= ends_at => {
-                self.given(account, old, record).await.map(Ok)
+            CallCredentials::Unavailable(AttemptError::RetryLater { .. })
+                if self.clock.now() + ENOUGH_FOR_A_CALL <= ends_at =>
+            {
+                Ok(self.given(account, old, record).await?.into())
             }
             ended => Ok(ended),
         }
@@ -177,7 +192,10 @@ impl CredentialService {
             let is_lost = if is_own { self.mark_account_lost(account, used).await? } else { self.lose(used).await? };
             return Ok(is_lost.then(|| reconnection_needed(connection, Some(reason))));
         }
-        Ok(self.renewed(platform, account, used, &old).await?.err())
+        Ok(match self.renewed(platform, account, used, &old).await? {
+            CallCredentials::Open(_) => None,
+            CallCredentials::Unavailable(error) => Some(error),
+        })
     }
 
     /// Emits an event for each connection of the grant, then marks the connections, then the grant.

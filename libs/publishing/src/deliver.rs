@@ -10,16 +10,16 @@ use chrono::{DateTime, TimeDelta, Utc};
 use cloud::metrics;
 use cloud::queue::{DeliveryMessage, Outgoing};
 use domain::attempt::{Attempt, AttemptStep};
-use domain::delivery::{AttemptError, Delivery, NextStep, PUBLISH_CALL_DELAY, Resolution, State};
+use domain::delivery::{AttemptError, Claim, Delivery, NextStep, PUBLISH_CALL_DELAY, Resolution, State};
 use domain::post::Post;
 use domain::token::{random_u32, random_u64};
 use platforms::{Publish, PublishRequest, Registry, Step, with_last_call};
 use storage::{ConnectionRecord, CredentialsRecord, LimitSubject, LoadedDelivery, WriteOutcome};
 
 use self::follow_up::follow_up_names;
-use crate::claims::Claims;
+use crate::claims::{Claims, existing_post_error};
 use crate::concurrency_limiter::HostPermit;
-use crate::credentials::OpenCredentials;
+use crate::credentials::CallCredentials;
 use crate::files::Files;
 use crate::user_messages::{
     Phase, for_unknown_outcome, keep_first_reason, not_connected, resolution_with_user_message, with_user_message,
@@ -168,7 +168,7 @@ impl Publishing {
         next: NextStep,
         context: AttemptContext<'_>,
         platform: Option<&dyn Publish>,
-        account: Option<(ConnectionRecord, Option<Result<OpenCredentials, AttemptError>>)>,
+        account: Option<(ConnectionRecord, Option<CallCredentials>)>,
     ) -> Result<Continue, PublishingError> {
         let AttemptContext { delivery, post, .. } = &context;
         let now = self.clock.now();
@@ -182,14 +182,16 @@ impl Publishing {
             let after = delivery.clone().skip_publish(error, now, random_u32());
             return self.keep(&context, after, now).await;
         };
-        let opened = match early_credentials {
-            Some(opened) => opened,
+        let credentials = match early_credentials {
+            Some(credentials) => credentials,
             None => self.credential_service().credentials(platform, &record, now).await?,
         };
-        let opened = match opened {
-            Ok(opened) => opened,
-            Err(error) if next == NextStep::FollowUp => return self.follow_up_not_called(&context, &error, now).await,
-            Err(error) => {
+        let opened = match credentials {
+            CallCredentials::Open(opened) => opened,
+            CallCredentials::Unavailable(error) if next == NextStep::FollowUp => {
+                return self.follow_up_not_called(&context, &error, now).await;
+            }
+            CallCredentials::Unavailable(error) => {
                 let error = match delivery.intent {
                     Some(_) => for_unknown_outcome(error, None, &record.connection),
                     None => keep_first_reason(error, delivery.note.as_ref(), &record.connection),
@@ -311,7 +313,10 @@ impl Publishing {
                 let error = self.check_lost_grant(&context, platform, record, error).await;
                 Err(with_user_message(error, Phase::Publish, &record.connection))
             }
-            Ok(published) => self.claim_published(&context.delivery, platform, record, published).await?,
+            Ok(published) => match self.claim(&context.delivery, platform, record, &published).await? {
+                Claim::Ours => Ok(published),
+                Claim::Others => Err(existing_post_error(&record.connection, &published)),
+            },
         };
         let context = context.attempted(AttemptStep::Publish, (request.now, now), &attempt, last_call);
         let delivery = &context.delivery;

@@ -56,7 +56,7 @@ use crate::waiting::sleep_until;
 pub use change_post::{ChangePost, Changed};
 pub use concurrency_limiter::{ConcurrencyLimiter, ConcurrencyLimits, HeldPermits, Permit};
 pub use create_post::{CreatePost, Created, NotCreated};
-pub use credentials::{CredentialService, StoredCredentials};
+pub use credentials::{CallCredentials, CredentialService, OpenCredentials, StoredCredentials};
 pub use deliver::BEGIN_WITHIN;
 pub use erase_user::Erased;
 pub use error::PublishingError;

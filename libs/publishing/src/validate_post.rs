@@ -7,7 +7,7 @@ use domain::post::{Accounts, Post};
 use domain::rules::{PostRule, Rule};
 
 use crate::attachments::ids;
-use crate::create_post::{CreatePost, NotCreated};
+use crate::create_post::{CreatePost, NotCreated, PostDecision};
 use crate::{Publishing, PublishingError};
 
 #[derive(Debug)]
@@ -34,9 +34,9 @@ impl Publishing {
         let request = CreatePost { scheduled_at: request.scheduled_at.or(Some(now)), key: None, ..request };
         let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
         let context = self.store.load_post_context(user, connections, ids(&request.files()), None, now).await?;
-        let post = match self.new_post(&request, &context, now).await? {
-            Ok(post) => post,
-            Err(refusal) => return Ok(PostValidated::Refused(refusal)),
+        let post = match self.decide_post(&request, &context, now).await? {
+            PostDecision::Accepted(post) => post,
+            PostDecision::Refused(reason) => return Ok(PostValidated::Refused(reason)),
         };
         Ok(PostValidated::Fine(warnings(&post, &request, &context.accounts)))
     }

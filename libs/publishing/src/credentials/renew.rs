@@ -5,7 +5,7 @@ use domain::delivery::AttemptError;
 use platforms::{Credentials, Platform, RefreshError, RefreshPolicy};
 use storage::{ConnectionRecord, CredentialsRecord, RefreshClaim, Refreshed};
 
-use super::OpenCredentials;
+use super::CallCredentials;
 use crate::user_messages::reconnection_needed;
 use crate::waiting::sleep_until;
 use crate::{CredentialService, PublishingError};
@@ -60,11 +60,13 @@ impl CredentialService {
         account: &ConnectionRecord,
         record: &CredentialsRecord,
         old: &Credentials,
-    ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
+    ) -> Result<CallCredentials, PublishingError> {
         match self.renew(platform, record, old, RefreshReason::Need).await? {
-            Renewed::Now(new) => self.given(account, new.0, new.1).await.map(Ok),
-            Renewed::Gone(message) => Ok(Err(reconnection_needed(&account.connection, Some(&message)))),
-            Renewed::NotNow(error) => Ok(Err(error)),
+            Renewed::Now(new) => Ok(self.given(account, new.0, new.1).await?.into()),
+            Renewed::Gone(message) => {
+                Ok(CallCredentials::Unavailable(reconnection_needed(&account.connection, Some(&message))))
+            }
+            Renewed::NotNow(error) => Ok(CallCredentials::Unavailable(error)),
             Renewed::Elsewhere => self.await_refresh(account, record).await,
         }
     }
@@ -183,7 +185,7 @@ impl CredentialService {
         &self,
         account: &ConnectionRecord,
         record: &CredentialsRecord,
-    ) -> Result<Result<OpenCredentials, AttemptError>, PublishingError> {
+    ) -> Result<CallCredentials, PublishingError> {
         let connection = &account.connection;
         for check in 0..LOOKS {
             if check != 0 {
@@ -194,14 +196,14 @@ impl CredentialService {
             };
             let Some(found) = self.store.connection_credentials(&account).await? else { break };
             if account.connection.needs_reconnection || found.is_gone {
-                return Ok(Err(reconnection_needed(connection, None)));
+                return Ok(CallCredentials::Unavailable(reconnection_needed(connection, None)));
             }
             if found.generation != record.generation {
-                return self.given(&account, self.open(&found).await?, found).await.map(Ok);
+                return Ok(self.given(&account, self.open(&found).await?, found).await?.into());
             }
         }
         let reason = "the credentials of the account are being refreshed".to_owned();
-        Ok(Err(AttemptError::RetryLater { retry_at: None, reason }))
+        Ok(CallCredentials::Unavailable(AttemptError::RetryLater { retry_at: None, reason }))
     }
 }
 

@@ -35,7 +35,10 @@ async fn given(harness: &PublishingHarness, record: &ConnectionRecord) -> Result
     let platform = harness.renewable.get("sandbox").unwrap();
     let opened =
         harness.publishing.credential_service().credentials(platform, record, harness.clock.now()).await.unwrap();
-    opened.map(|it| it.credentials)
+    match opened {
+        CallCredentials::Open(opened) => Ok(opened.credentials),
+        CallCredentials::Unavailable(error) => Err(error),
+    }
 }
 
 fn token(credentials: &Credentials) -> &str {
