@@ -13,7 +13,7 @@ use domain::user::User;
 use http::StatusCode;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
-use storage::{DeviceGrant, DeviceGrantState, TokenGrant, WriteOutcome};
+use storage::{DeviceGrant, DeviceGrantState, TokenGrant, WriteOutcome, WriteRetries};
 use utoipa::ToSchema;
 
 /// For this long, an expired code returns `expired_token`; after that, the code is unknown.
@@ -101,9 +101,10 @@ pub(crate) async fn exchange_device_code(
     let hash = token::hash(&fields.finish(device_code)?);
 
     // The exchange is a conditional write. It fails when the request was
-    // approved, denied or exchanged after it was read, and the next turn reads
-    // it anew.
-    for _ in 0..3 {
+    // approved, denied or exchanged after it was read, and the next attempt
+    // reads it again.
+    let mut retries = WriteRetries::without_waits(3);
+    loop {
         let device = api.store.device(&hash).await?.ok_or_else(invalid_device_code)?;
         let owner = approving_user(&device, api.clock.now())?;
         if let Some((token, user)) = exchange(&api, &hash, &device, owner).await? {
@@ -111,8 +112,8 @@ pub(crate) async fn exchange_device_code(
             audit::Entry::new(Event::TokenIssued).user(owner).token(&hash).address(visitor.ip).write();
             return Ok(Json(body(&token, user)));
         }
+        retries.next_attempt().await.map_err(|_| ApiError::Unavailable)?;
     }
-    Err(ApiError::Unavailable)
 }
 
 /// The user who approved the request, or the error that says why there is no

@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use storage::{CreateUserOutcome, Identity};
+use storage::{CreateUserOutcome, Identity, WriteRetries};
 use subtle::ConstantTimeEq;
 
 use crate::App;
@@ -184,7 +184,8 @@ async fn find_or_create_user(app: &App, oidc_user: &IssuerUser) -> PageResult<Us
     let identity = Identity { issuer: app.oidc.issuer().to_owned(), subject: oidc_user.subject.clone() };
     // If a new user signs in twice at once, one of the conditional writes fails, and the next attempt
     // finds the user that the other one created.
-    for _ in 0..3 {
+    let mut retries = WriteRetries::without_waits(3);
+    loop {
         if let Some(user) = find_user(api, &identity, oidc_user).await? {
             return Ok(user);
         }
@@ -193,8 +194,8 @@ async fn find_or_create_user(app: &App, oidc_user: &IssuerUser) -> PageResult<Us
             tracing::info!(user_id = user.user_id.get(), "a user signed in for the first time");
             return Ok(user);
         }
+        retries.next_attempt().await?;
     }
-    Err(storage::StorageError::Contended.into())
 }
 
 /// Finds the user and updates the name and the e-mail address.

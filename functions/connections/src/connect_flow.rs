@@ -19,7 +19,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use storage::{
-    ConnectFlow, Connected, Connecting, ConnectionRecord, FlowState, MAX_CONNECTED, NewCredentials,
+    ConnectFlow, Connected, Connecting, ConnectionRecord, FlowState, MAX_CONNECTED, NewCredentials, WriteRetries,
     connect_flow_context, grant_context, grant_name, own_secret_context,
 };
 
@@ -30,7 +30,7 @@ use crate::timeouts::{SUBMIT_TIMEOUT, within};
 
 /// Attempts of the conditional write of an account, which conflicts when another connect flow writes
 /// that account.
-const MAX_ATTEMPTS: usize = 5;
+const MAX_ATTEMPTS: u32 = 5;
 
 /// Sealed and stored while the user is on the platform's page.
 #[derive(Serialize, Deserialize)]
@@ -222,7 +222,8 @@ impl App {
         let store = &self.api.store;
         let user = loaded.flow.user_id;
         let ids = || accounts.iter().chain(others).map(|it| it.profile.account_id.as_str());
-        for _ in 0..MAX_ATTEMPTS {
+        let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
+        loop {
             let found = store.connected_accounts(user, platform.name(), ids()).await?;
             let limit = self.plan_limit(user).await?;
             let (mut fitting, left_out) = fit_plan(accounts, &found, limit);
@@ -249,10 +250,9 @@ impl App {
                     return Ok(());
                 }
                 Connected::Closed => return self.revoke_unused(loaded, platform, accounts).await,
-                Connected::Overtaken => {}
+                Connected::Overtaken => retries.next_attempt().await?,
             }
         }
-        Err(storage::StorageError::Contended.into())
     }
 
     async fn record_connected(&self, loaded: &LoadedFlow, connecting: &[Connecting], now: DateTime<Utc>) {

@@ -9,14 +9,14 @@ use cloud::audit;
 use domain::id::{UserId, WebhookId};
 use domain::webhook::{EndpointUrl, EventKind};
 use serde::Deserialize;
-use storage::{EndpointRecord, StorageError, WriteOutcome};
+use storage::{EndpointRecord, StorageError, WriteOutcome, WriteRetries};
 use utoipa::ToSchema;
 
 use crate::view::WebhookView;
 use crate::{App, reading};
 
 /// Attempts of one change while concurrent requests change the endpoint.
-pub(crate) const TRIES: usize = 8;
+pub(crate) const MAX_ATTEMPTS: u32 = 8;
 
 /// Fields to change. Omitted fields keep their value.
 #[derive(Deserialize, ToSchema)]
@@ -90,7 +90,8 @@ impl App {
         changes: &Changes,
     ) -> Result<Option<EndpointRecord>, StorageError> {
         let store = &self.api.store;
-        for _ in 0..TRIES {
+        let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
+        loop {
             let Some(record) = store.webhook(user, webhook).await? else { return Ok(None) };
             let before = record.endpoint;
             let Changes { url, events, disabled } = changes;
@@ -99,7 +100,7 @@ impl App {
             if store.replace_webhook(&before, &record, None).await? == WriteOutcome::Applied {
                 return Ok(Some(record));
             }
+            retries.next_attempt().await?;
         }
-        Err(StorageError::Contended)
     }
 }

@@ -7,10 +7,10 @@ use axum::Json;
 use axum::extract::State;
 use domain::webhook::{MessageId, WebhookDeliveryId};
 use http::StatusCode;
-use storage::{StorageError, WriteOutcome};
+use storage::{WriteOutcome, WriteRetries};
 
 use crate::App;
-use crate::change_webhook::TRIES;
+use crate::change_webhook::MAX_ATTEMPTS;
 use crate::test_webhook::check_accepts;
 use crate::view::DeliveryView;
 
@@ -42,7 +42,8 @@ pub(crate) async fn redeliver(
     let store = &app.api.store;
     let mut found = store.webhook_delivery_and_endpoint(&name).await?;
     let mut body = Some(incoming);
-    for _ in 0..TRIES {
+    let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
+    loop {
         let (Some(delivery), Some(record)) = found else { return Err(ApiError::NotFound) };
         let now = app.api.clock.now();
         if !delivery.is_kept(now) {
@@ -58,6 +59,6 @@ pub(crate) async fn redeliver(
             return Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&redelivery))));
         }
         found = store.webhook_delivery_and_endpoint(&name).await?;
+        retries.next_attempt().await?;
     }
-    Err(StorageError::Contended.into())
 }

@@ -8,10 +8,10 @@ use axum::extract::State;
 use cloud::audit;
 use domain::id::WebhookId;
 use domain::webhook::WebhookSecret;
-use storage::{EndpointRecord, StorageError, WriteOutcome};
+use storage::{EndpointRecord, WriteOutcome, WriteRetries};
 
 use crate::App;
-use crate::change_webhook::TRIES;
+use crate::change_webhook::MAX_ATTEMPTS;
 use crate::view::WithSecret;
 
 #[utoipa::path(
@@ -37,7 +37,8 @@ pub(crate) async fn rotate_secret(
 
     let secret = WebhookSecret::random();
     let sealed = app.seal(&record.endpoint, &secret).await?;
-    for _ in 0..TRIES {
+    let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
+    loop {
         let before = record.endpoint;
         let now = app.api.clock.now();
         // Only the secret changes.
@@ -48,6 +49,6 @@ pub(crate) async fn rotate_secret(
             return Ok(Json(WithSecret::new(&record, &secret, now)));
         }
         record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+        retries.next_attempt().await?;
     }
-    Err(StorageError::Contended.into())
 }

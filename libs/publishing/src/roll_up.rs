@@ -6,19 +6,20 @@ use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::id::{PostId, UserId};
 use domain::post::{Post, TargetStatus};
-use storage::{DeliveryWrite, PostWrite, PostWritten};
+use storage::{DeliveryWrite, PostWrite, PostWritten, WriteRetries};
 
 use crate::{Publishing, PublishingError};
 
 /// How often a roll-up that conflicts with other writes of the post is tried before it is left to
 /// the sweep.
-const TRIES: usize = 8;
+const MAX_ATTEMPTS: u32 = 8;
 
 impl Publishing {
     pub async fn roll_up(&self, user: UserId, post: PostId) -> Result<(), PublishingError> {
         // An error would mean that the semaphore is closed, which never happens.
         let _permit = self.roll_ups.0.acquire().await;
-        for _ in 0..TRIES {
+        let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
+        loop {
             // The deliveries are read last: a worker that changes one afterwards rolls the post up
             // again. If they were read first, they could be older than the post.
             let Some(before) = self.store.post(user, post).await? else { return Ok(()) };
@@ -45,8 +46,8 @@ impl Publishing {
                 PostWritten::Done => return Ok(()),
                 conflict => tracing::info!(?conflict, post_id = %post, "roll-up conflicted with another change"),
             }
+            retries.next_attempt().await.map_err(|_| PublishingError::Contended)?;
         }
-        Err(PublishingError::Contended)
     }
 }
 

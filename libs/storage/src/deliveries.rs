@@ -9,7 +9,6 @@ use domain::id::{ConnectionId, PostId, TargetId, UserId};
 use domain::post::Post;
 
 use crate::Store;
-use crate::conflict::RetryPolicy;
 use crate::connections::ConnectionRecord;
 use crate::error::StorageError;
 use crate::in_flight_calls::{InFlightCalls, LimitSubject, in_flight_calls_key};
@@ -17,6 +16,7 @@ use crate::item::{Item, at, attributes, from_item, n, s, to_item};
 use crate::posts::post_key;
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
+use crate::write_retries::WriteRetries;
 
 /// Condition: the delivery is unchanged since it was read.
 ///
@@ -121,11 +121,11 @@ impl Store {
             .expression_attribute_values(":write_id", n(before.write_id))
             .expression_attribute_values(":revision", n(before.revision))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let mut retries = RetryPolicy::default();
+        let mut retries = WriteRetries::with_backoff();
         loop {
             return match put.clone().send().await {
                 Err(error) if was_already_applied(&error, after) => Ok(WriteOutcome::Applied),
-                Err(error) if is_transaction_conflict(&error) && retries.wait().await => continue,
+                Err(error) if is_transaction_conflict(&error) && retries.next_attempt().await.is_ok() => continue,
                 written => WriteOutcome::from_write(written),
             };
         }

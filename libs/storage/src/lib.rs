@@ -29,7 +29,6 @@ mod batch;
 mod budgets;
 mod change;
 mod claims;
-mod conflict;
 mod connect_flows;
 mod connections;
 mod credentials;
@@ -55,6 +54,7 @@ mod vault;
 mod webhook_deliveries;
 mod webhooks;
 mod write_outcome;
+mod write_retries;
 
 use aws_sdk_dynamodb::Client;
 
@@ -77,6 +77,7 @@ pub use vault::*;
 pub use webhook_deliveries::*;
 pub use webhooks::{CreatedBy, EndpointAdded, EndpointRecord, webhook_context};
 pub use write_outcome::WriteOutcome;
+pub use write_retries::WriteRetries;
 
 /// Default number of partitions of the due index: enough for 8,000 planned deliveries a second at
 /// DynamoDB's 1,000 writes per second and partition.

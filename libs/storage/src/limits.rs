@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, ttl};
 use crate::write_outcome::{WriteOutcome, if_applied};
+use crate::write_retries::WriteRetries;
 use crate::{Store, Table};
 
 /// The requests of a subject in one minute, including the one just counted.
@@ -73,17 +74,18 @@ impl Store {
         now: DateTime<Utc>,
     ) -> Result<Entries, StorageError> {
         // The two writes have opposite conditions, so one of them succeeds, unless a window ends or
-        // is opened between them. Then the next iteration succeeds; a third is needed only if that
+        // is opened between them. Then the next attempt succeeds; a third is needed only if that
         // happens twice.
-        for _ in 0..3 {
+        let mut retries = WriteRetries::without_waits(3);
+        loop {
             if let Some(entries) = self.count_in_open_window(subject, now).await? {
                 return Ok(entries);
             }
             if let Some(entries) = self.open_window(subject, now + window, now).await? {
                 return Ok(entries);
             }
+            retries.next_attempt().await?;
         }
-        Err(StorageError::Contended)
     }
 
     /// Uncounts an entry of the window that ends at `window_ends`. Changes nothing if another window

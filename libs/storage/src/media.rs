@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::StorageError;
 use crate::item::{Item, attributes, from_item, n, s, to_item};
 use crate::transaction::TransactionOutcome;
+use crate::write_retries::WriteRetries;
 use crate::{Store, Table};
 
 pub use self::room::Room;
@@ -121,7 +122,7 @@ pub enum MediaRemoval {
 }
 
 /// Attempts of a write that conflicts with another write of the same file.
-const TRIES: usize = 5;
+const MAX_ATTEMPTS: u32 = 5;
 
 impl Store {
     /// Stores a new file, if it is within the user's quota.
@@ -188,7 +189,8 @@ impl Store {
         facts: Option<Facts>,
     ) -> Result<MarkMediaOutcome, StorageError> {
         let mut read = medium.clone();
-        for _ in 0..TRIES {
+        let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
+        loop {
             let held_update = if read.held_bytes.is_some() { ", held_bytes = :size" } else { "" };
             let (index_change, is_moved) = match (facts, read.unused_since) {
                 (Some(_), _) => (", facts = :facts REMOVE unused_shard, unused_since", false),
@@ -216,8 +218,8 @@ impl Store {
                 Some(current) if !current.doomed => read = current,
                 _ => return Ok(MarkMediaOutcome::Gone),
             }
+            retries.next_attempt().await?;
         }
-        Err(StorageError::Contended)
     }
 }
 

@@ -4,9 +4,9 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::TransactWriteItem;
 
 use crate::Store;
-use crate::conflict::RetryPolicy;
 use crate::error::StorageError;
 use crate::write_outcome::WriteOutcome;
+use crate::write_retries::WriteRetries;
 
 /// Result of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Store {
     /// Writes everything or nothing. A conflict with another transaction (usually on a user's counts)
     /// is retried, because it does not mean that a condition failed.
     pub(crate) async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<TransactionOutcome, StorageError> {
-        let mut retries = RetryPolicy::default();
+        let mut retries = WriteRetries::with_backoff();
         loop {
             let sent = self.client.transact_write_items().set_transact_items(Some(writes.clone())).send().await;
             let Err(error) = sent else { return Ok(TransactionOutcome::Done) };
@@ -46,9 +46,7 @@ impl Store {
             if failed("TransactionConflict").is_none() && failed("ThrottlingError").is_none() {
                 return Err(error.into());
             }
-            if !retries.wait().await {
-                return Err(StorageError::Contended);
-            }
+            retries.next_attempt().await?;
         }
     }
 }

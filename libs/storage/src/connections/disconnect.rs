@@ -8,12 +8,12 @@ use domain::id::{ConnectionId, UserId};
 
 use super::{connection_key, marker};
 use crate::Store;
-use crate::conflict::RetryPolicy;
 use crate::credentials::CredentialsRecord;
 use crate::error::StorageError;
 use crate::item::n;
 use crate::schema::Table;
 use crate::transaction::TransactionOutcome;
+use crate::write_retries::WriteRetries;
 
 /// Result of [`Store::delete_connection`].
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ impl Store {
         id: ConnectionId,
         now: DateTime<Utc>,
     ) -> Result<Disconnected, StorageError> {
-        let mut retries = RetryPolicy::default();
+        let mut retries = WriteRetries::with_backoff();
         loop {
             let Some(record) = self.connection(user, id).await? else { return Ok(Disconnected::NotThere) };
             if record.connection.pending != 0 {
@@ -73,9 +73,7 @@ impl Store {
                 return Ok(Disconnected::Deleted { connection: Box::new(record.connection), ended });
             }
             // Something changed since it was read: read again.
-            if !retries.wait().await {
-                return Err(StorageError::Contended);
-            }
+            retries.next_attempt().await?;
         }
     }
 }

@@ -10,11 +10,11 @@ use domain::token::random_u64;
 use super::{CredentialsRecord, credentials_key, read};
 use crate::Store;
 use crate::change::Change;
-use crate::conflict::{RetryPolicy, is_transaction_conflict};
 use crate::error::StorageError;
 use crate::item::{Item, at, n, s};
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
+use crate::write_retries::{WriteRetries, is_transaction_conflict};
 
 /// How long one worker may take to refresh credentials. Longer than any adapter's call, so that
 /// two workers never use the same rotating refresh token.
@@ -213,10 +213,10 @@ fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
 /// Retries conflicts with transactions, which write connections and credentials too: a post that is
 /// being scheduled counts itself on its connections.
 pub(crate) async fn send_update(update: UpdateItemFluentBuilder) -> Result<bool, StorageError> {
-    let mut retries = RetryPolicy::default();
+    let mut retries = WriteRetries::with_backoff();
     loop {
         match update.clone().send().await {
-            Err(error) if is_transaction_conflict(&error) && retries.wait().await => {}
+            Err(error) if is_transaction_conflict(&error) && retries.next_attempt().await.is_ok() => {}
             written => return Ok(WriteOutcome::from_write(written)?.is_applied()),
         }
     }

@@ -5,10 +5,11 @@ use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use chrono::{DateTime, Utc};
 use domain::id::{MediaId, UserId};
 
-use super::{Medium, TRIES, difference, medium_key};
+use super::{MAX_ATTEMPTS, Medium, difference, medium_key};
 use crate::error::StorageError;
 use crate::item::{Item, attributes, from_item, n};
 use crate::transaction::TransactionOutcome;
+use crate::write_retries::WriteRetries;
 use crate::{Store, Table};
 
 /// The most writes in one transaction of DynamoDB.
@@ -141,7 +142,8 @@ impl Store {
     /// Records that these files are part of a published post: they are never removed, and no longer
     /// occupy quota.
     pub async fn mark_media_published(&self, user: UserId, ids: &[MediaId]) -> Result<(), StorageError> {
-        for _ in 0..TRIES {
+        let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
+        loop {
             let media = self.media(user, ids).await?;
             let holding: Vec<_> = media.iter().filter(|it| it.held_bytes.is_some()).collect();
             if holding.is_empty() {
@@ -161,8 +163,8 @@ impl Store {
             if self.transact(writes).await? == TransactionOutcome::Done {
                 return Ok(());
             }
+            retries.next_attempt().await?;
         }
-        Err(StorageError::Contended)
     }
 }
 

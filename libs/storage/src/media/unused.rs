@@ -8,12 +8,13 @@ use domain::id::{MediaId, UserId};
 use domain::media::{MediaPath, MimeType};
 use serde::Deserialize;
 
-use super::{MediaRemoval, TRIES, UNUSED_SHARDS, difference, medium_key, shard_name};
-use crate::conflict::{RetryPolicy, is_transaction_conflict};
+use super::{MAX_ATTEMPTS, MediaRemoval, UNUSED_SHARDS, difference, medium_key, shard_name};
+use crate::credentials::send_update;
 use crate::error::StorageError;
 use crate::item::{at, from_item, n, s};
 use crate::transaction::TransactionOutcome;
 use crate::write_outcome::WriteOutcome;
+use crate::write_retries::WriteRetries;
 use crate::{Store, Table};
 
 /// An entry of the index `unused`.
@@ -129,13 +130,7 @@ impl Store {
                 .update_expression("SET unused_since = :now, unused_shard = :shard")
                 .expression_attribute_values(":now", at(now))
                 .expression_attribute_values(":shard", s(shard_name(true, id.get() % UNUSED_SHARDS)));
-            let mut retries = RetryPolicy::default();
-            loop {
-                match update.clone().send().await {
-                    Err(error) if is_transaction_conflict(&error) && retries.wait().await => {}
-                    updated => return WriteOutcome::from_write(updated).map(drop),
-                }
-            }
+            send_update(update).await.map(drop)
         });
         futures::future::try_join_all(releases).await.map(drop)
     }
@@ -198,7 +193,8 @@ impl Store {
     /// Deletes the record of an unused file that is already deleted from the bucket, and releases the
     /// quota that it occupied.
     pub async fn delete_media_record(&self, path: MediaPath) -> Result<(), StorageError> {
-        for _ in 0..TRIES {
+        let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
+        loop {
             let Some(medium) = self.media(path.user(), &[path.media()]).await?.pop() else { return Ok(()) };
             if medium.unused_since.is_none() {
                 return Ok(());
@@ -222,7 +218,7 @@ impl Store {
             if self.transact(writes).await? == TransactionOutcome::Done {
                 return Ok(());
             }
+            retries.next_attempt().await?;
         }
-        Err(StorageError::Contended)
     }
 }
