@@ -13,6 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::{Ids, UserId};
+use domain::random::Random;
 use domain::testing::noon;
 use domain::token;
 use domain::user::User;
@@ -75,8 +76,9 @@ pub(crate) async fn harness_with_sign_up(sign_up: SignUp) -> Service {
     let clock = Clock::manual(noon());
     let api = Api {
         store: storage::testing::store().await,
-        ids: Ids::new(clock.clone()),
+        ids: Ids::new(clock.clone(), Random::Os),
         clock: clock.clone(),
+        random: Random::Os,
         limits: RateLimits { requests_per_minute: 1000, ..RateLimits::default() },
         origin: "https://social.example".to_owned(),
         token_lifetime: TokenLifetime::default(),

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use cloud::audit;
 use domain::event::Event;
-use domain::token::{self, random_u64};
+use domain::token;
 use platforms::{DeauthorizationCallback, InvalidCallback};
 use publishing::{PublishingError, publish_event};
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,7 @@ pub(crate) async fn delete_data(
         app.delete_connections_of_grant(record, &mut deletion).await?;
     }
     // Letters and digits only, because people read and type it.
-    let code = format!("{:016x}{:016x}", random_u64(), random_u64());
+    let code = token::random_hex();
     app.api.store.put_deletion(&token::hash(&code), &deletion).await?;
     let url = format!("{}/connect/delete-data/{}?code={code}", app.api.origin, deletion.provider);
     Ok(Json(DeletionResponse { url, confirmation_code: code }))

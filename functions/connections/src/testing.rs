@@ -17,6 +17,7 @@ use domain::clock::Clock;
 use domain::event::Event;
 use domain::id::{ConnectionId, Ids};
 use domain::options::{OptionKind, OptionSpec, PlatformOptions};
+use domain::random::Random;
 use domain::scope::Scopes;
 use domain::testing::{a_user, noon};
 use domain::user::User;
@@ -92,8 +93,9 @@ impl Harness {
         let clock = Clock::manual(noon());
         let api = Api {
             store: storage::testing::store().await,
-            ids: Ids::new(clock.clone()),
+            ids: Ids::new(clock.clone(), Random::Os),
             clock: clock.clone(),
+            random: Random::Os,
             limits: RateLimits::default(),
             origin: "https://social.example".to_owned(),
             token_lifetime: domain::access_token::TokenLifetime::default(),

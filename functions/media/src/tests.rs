@@ -18,6 +18,7 @@ use domain::media::{
     FileAddress, FileKey, MediaLimits, MediaPath, MimeType, PictureBounds, PictureRequest, PublicFile,
 };
 use domain::plan::Plans;
+use domain::random::Random;
 use domain::scope::{Scope, Scopes};
 use domain::testing::{a_user, noon};
 use domain::user::User;
@@ -62,8 +63,9 @@ impl Harness {
         let clock = Clock::manual(noon());
         let api = Api {
             store: storage::testing::store().await,
-            ids: Ids::new(clock.clone()),
+            ids: Ids::new(clock.clone(), Random::Os),
             clock,
+            random: Random::Os,
             limits: RateLimits::default(),
             origin: "https://social.example".to_owned(),
             token_lifetime: domain::access_token::TokenLifetime::default(),

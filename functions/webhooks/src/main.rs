@@ -32,7 +32,7 @@ async fn main() -> Result<(), Error> {
         egress,
         queue: Arc::new(SqsWebhookQueue::new(aws_sdk_sqs::Client::new(&aws), config.queue_url, api.clock.clone())),
         events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(&aws), config.event_bus)),
-        held_permits: HeldPermits::default(),
+        held_permits: HeldPermits::new(api.random.clone()),
         api: api.clone(),
     };
     aws::warm_up(api.store.warm_up(Table::Grants)).await;

@@ -1,7 +1,6 @@
 //! One attempt of a webhook delivery: lease it, call the endpoint, store the response.
 
 use cloud::webhook_queue::WebhookDeliveryMessage;
-use domain::token::random_u32;
 use domain::webhook::{PLANNED_AHEAD, WebhookDelivery, WebhookDeliveryId, WebhookDeliveryStatus};
 use storage::{EndpointRecord, WebhookTickWork, WriteOutcome};
 
@@ -40,7 +39,7 @@ impl App {
         };
         let call = self.call_with(permits, &record.endpoint, self.calls.call(request.clone()));
         let response = Box::pin(call).await;
-        let after = leased.record_response(&response, request.at, self.api.clock.now(), random_u32());
+        let after = leased.record_response(&response, request.at, self.api.clock.now(), self.api.random.u32());
         // Stored before the delivery ends: if this worker dies in between, the next one finds
         // the delivery waiting, and the endpoint disabled if its response disabled it.
         let is_last = after.state == WebhookDeliveryStatus::Failed;
@@ -67,7 +66,7 @@ impl App {
 
     /// Reschedules a delivery whose call got no permit. No attempt is counted.
     async fn postpone(&self, delivery: &WebhookDelivery) -> Result<(), WebhooksError> {
-        let later = delivery.postponed(self.api.clock.now(), random_u32());
+        let later = delivery.postponed(self.api.clock.now(), self.api.random.u32());
         if self.api.store.replace_webhook_delivery(delivery, &later).await? == WriteOutcome::Applied {
             self.hint(&later).await?;
         }

@@ -17,6 +17,7 @@ use domain::access_token::{AccessToken, TokenLifetime};
 use domain::clock::Clock;
 use domain::event::Event;
 use domain::id::{Ids, WebhookId};
+use domain::random::Random;
 use domain::scope::{Scope, Scopes};
 use domain::testing::a_user;
 use domain::user::User;
@@ -96,8 +97,9 @@ impl Harness {
 
         let api = Api {
             store: storage::testing::store().await,
-            ids: Ids::new(clock.clone()),
+            ids: Ids::new(clock.clone(), Random::Os),
             clock: clock.clone(),
+            random: Random::Os,
             limits: RateLimits::default(),
             origin: "https://social.example".to_owned(),
             token_lifetime: TokenLifetime::default(),
@@ -122,7 +124,7 @@ impl Harness {
             egress,
             queue: Arc::new(sent.clone()),
             events: Arc::new(sent.clone()),
-            held_permits: HeldPermits::default(),
+            held_permits: HeldPermits::new(Random::Os),
             api: api.clone(),
         };
         let router = api::finish(crate::router(app.clone()), api);

@@ -10,6 +10,7 @@ use aws_config::SdkConfig;
 use aws_sdk_dynamodb::{Client, config};
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use domain::clock::Clock;
+use domain::random::Random;
 use dynoxide::Database;
 use storage::{DEFAULT_DUE_SHARDS, Store, Table};
 use tokio::net::TcpListener;
@@ -72,13 +73,13 @@ pub(crate) struct Stores {
 impl Stores {
     /// The store for everything that is not logged.
     pub(crate) fn shared(&self) -> Store {
-        Store::new(self.client(&self.config), PREFIX, DEFAULT_DUE_SHARDS)
+        Store::new(self.client(&self.config), PREFIX, DEFAULT_DUE_SHARDS, Random::Os)
     }
 
     /// The store for one function, whose calls go to the log if there is one.
     pub(crate) fn for_function(&self, function: &'static str, log: Option<&CallLog>) -> Store {
         let config = call_log::config_for(function, log, &self.config, &self.secret);
-        Store::new(self.client(&config), PREFIX, DEFAULT_DUE_SHARDS)
+        Store::new(self.client(&config), PREFIX, DEFAULT_DUE_SHARDS, Random::Os)
     }
 
     /// Answers functions in other processes, by these names of ours.

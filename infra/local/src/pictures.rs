@@ -13,7 +13,7 @@ use cloud::pictures::Pictures;
 use cloud::queue::QueueError;
 use domain::id::UserId;
 use domain::media::PictureRequest;
-use domain::token::random_u64;
+use domain::token::random_hex;
 use tokio::sync::Notify;
 
 use crate::s3;
@@ -68,7 +68,7 @@ impl RequestQueue {
 #[async_trait]
 impl Pictures for LocalPictures {
     async fn request_picture(&self, request: &PictureRequest) -> Result<(), QueueError> {
-        let message = format!("{:016x}", random_u64());
+        let message = random_hex();
         self.enqueue(QueuedRequest { request: *request, coming: MessageReceipt { message, received: 1 } });
         Ok(())
     }

@@ -20,6 +20,7 @@ use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
+use domain::random::Random;
 use domain::token::random_token;
 use domain::user::User;
 use egress::AddressPolicy;
@@ -214,7 +215,7 @@ impl Stack {
         let Addresses { origin, outside, hosts, secret } = addresses;
         let effective_origin = outside.unwrap_or(origin).to_owned();
         let clock = Clock::System;
-        let ids = Ids::new(clock.clone());
+        let ids = Ids::new(clock.clone(), Random::Os);
         let meter = options.meter.then(Meter::new);
         let history = data.map(|it| History::open(&it.join("deliveries.jsonl"))).transpose()?.unwrap_or_default();
         let log = options.log_calls.as_deref().map(CallLog::create).transpose()?;
@@ -258,13 +259,14 @@ impl Stack {
             queue,
             events: Arc::new(bus.clone()),
             clock: clock.clone(),
+            random: Random::Os,
             ids,
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
             budgets,
             roll_ups: RollUpLimiter::default(),
             concurrency_limits: ConcurrencyLimits::default(),
-            held_permits: publishing::HeldPermits::default(),
+            held_permits: publishing::HeldPermits::new(Random::Os),
         };
         let delivering = Publishing { store: stores.for_function("delivery", log.as_ref()), ..publishing.clone() };
         let api_of = |function| Api { store: stores.for_function(function, log.as_ref()), ..api.clone() };
@@ -375,6 +377,7 @@ fn api_at(
     Api {
         store: store.clone(),
         clock: clock.clone(),
+        random: Random::Os,
         ids: ids.clone(),
         limits: rate_limits(options),
         origin: origin.to_owned(),

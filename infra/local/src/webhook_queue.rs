@@ -68,7 +68,7 @@ pub(crate) fn start(api: &Api, store: Store, sealer: Arc<dyn Sealer>, bus: &Loca
         egress,
         queue,
         events: Arc::new(bus.clone()),
-        held_permits: publishing::HeldPermits::default(),
+        held_permits: publishing::HeldPermits::new(api.random.clone()),
         api,
     };
     bus.connect(app.clone());

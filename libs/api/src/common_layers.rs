@@ -83,6 +83,6 @@ pub(crate) async fn identified(State(layers): State<Arc<CommonLayers>>, mut requ
 
 impl RequestId {
     fn random() -> Self {
-        Self(format!("{:032x}", u128::from_le_bytes(token::random_bytes())))
+        Self(token::random_hex())
     }
 }

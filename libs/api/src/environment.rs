@@ -6,6 +6,7 @@ use cloud::settings::{SettingsError, optional, parsed, required};
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
+use domain::random::Random;
 use storage::{DEFAULT_DUE_SHARDS, Store};
 use url::Url;
 
@@ -25,11 +26,12 @@ impl Api {
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
         let dynamodb = aws_sdk_dynamodb::Client::new(aws);
         let due_shards = at_least_one("DUE_SHARDS", DEFAULT_DUE_SHARDS)?;
-        let clock = Clock::System;
+        let (clock, random) = (Clock::System, Random::Os);
         Ok(Self {
-            store: Store::new(dynamodb, required("TABLE_PREFIX")?, due_shards),
-            ids: Ids::new(clock.clone()),
+            store: Store::new(dynamodb, required("TABLE_PREFIX")?, due_shards, random.clone()),
+            ids: Ids::new(clock.clone(), random.clone()),
             clock,
+            random,
             limits: RateLimits::from_env()?,
             origin: origin(&required("ORIGIN")?)?,
             token_lifetime: TokenLifetime {

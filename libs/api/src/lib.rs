@@ -29,6 +29,7 @@ pub mod session;
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
+use domain::random::Random;
 use storage::Store;
 
 #[doc(hidden)]
@@ -54,6 +55,7 @@ pub use session::SignedIn;
 pub struct Api {
     pub store: Store,
     pub clock: Clock,
+    pub random: Random,
     pub ids: Ids,
     /// Requests per minute, and concurrent calls.
     pub limits: RateLimits,

@@ -8,7 +8,6 @@
 
 use chrono::TimeDelta;
 use domain::id::UserId;
-use domain::token::random_u64;
 use storage::{LimitSubject, StorageError};
 
 use crate::Api;
@@ -54,7 +53,7 @@ impl Api {
         let host: String = host.trim_end_matches('.').to_ascii_lowercase().chars().take(MAX_HOST).collect();
         let (user_subject, host_subject) =
             (LimitSubject::requests_of_user(user), LimitSubject::requests_to_host(&host));
-        let holder = format!("{:016x}", random_u64());
+        let holder = format!("{:016x}", self.random.u64());
         // Boxed, because futures of the SDK are large. The permit of the user comes first: a flood
         // of one user must not take the permits of the host.
         if !Box::pin(self.take_permit(&user_subject, &holder, self.limits.calls_per_user)).await? {
@@ -81,7 +80,11 @@ impl Api {
             if max <= in_flight.others(holder, now) {
                 return Ok(false);
             }
-            if self.store.acquire_permit_for(LEASE, subject, &in_flight, holder, now, random_u64()).await?.is_applied()
+            if self
+                .store
+                .acquire_permit_for(LEASE, subject, &in_flight, holder, now, self.random.u64())
+                .await?
+                .is_applied()
             {
                 return Ok(true);
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::token::random_u32;
+use crate::random::Random;
 
 /// In milliseconds.
 const SHORTEST: u32 = 5;
@@ -18,26 +18,27 @@ pub fn waits(tries: u32) -> Range<u32> {
 }
 
 /// A random wait from [`waits`], so that writers that collided do not collide again.
-pub fn wait(attempts: u32) -> TimeDelta {
+pub fn wait(attempts: u32, random: &Random) -> TimeDelta {
     let waits = waits(attempts);
-    TimeDelta::milliseconds((waits.start + random_u32() % (waits.end - waits.start)).into())
+    TimeDelta::milliseconds((waits.start + random.u32() % (waits.end - waits.start)).into())
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Backoff {
     gives_up_at: DateTime<Utc>,
     tries: u32,
+    random: Random,
 }
 
 impl Backoff {
     /// Attempts end at this time.
-    pub fn until(gives_up_at: DateTime<Utc>) -> Self {
-        Self { gives_up_at, tries: 0 }
+    pub fn until(gives_up_at: DateTime<Utc>, random: Random) -> Self {
+        Self { gives_up_at, tries: 0, random }
     }
 
     /// When to try again after a lost race; `None` when that would be too late.
     pub fn next(&mut self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        let next = now + wait(self.tries);
+        let next = now + wait(self.tries, &self.random);
         self.tries += 1;
         (next < self.gives_up_at).then_some(next)
     }
@@ -46,30 +47,28 @@ impl Backoff {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_rng::seed_randomness;
     use crate::testing::noon;
 
     #[test]
     fn waits_grow_to_a_third_of_a_second_and_are_never_zero() {
         for tries in 0..100 {
             let longest = [15, 25, 45, 85, 165, 325][usize::try_from(tries.min(5)).unwrap()];
-            let wait = wait(tries).num_milliseconds();
+            let wait = wait(tries, &Random::Os).num_milliseconds();
             assert!((5..longest).contains(&wait), "{wait} ms after {tries} tries");
         }
     }
 
     #[test]
     fn writers_that_collided_wait_differently() {
-        seed_randomness(7);
-        let waits = || (0..20).map(wait).collect::<Vec<_>>();
+        let random = Random::seeded(7);
+        let waits = || (0..20).map(|tries| wait(tries, &random)).collect::<Vec<_>>();
         assert_ne!(waits(), waits());
-        seed_randomness(None);
     }
 
     #[test]
     fn backoff_ends_before_its_deadline() {
-        let (mut backoff, mut now, end) =
-            (Backoff::until(noon() + TimeDelta::seconds(10)), noon(), noon() + TimeDelta::seconds(10));
+        let (mut now, end) = (noon(), noon() + TimeDelta::seconds(10));
+        let mut backoff = Backoff::until(end, Random::Os);
         let mut tries = 0;
         while let Some(next) = backoff.next(now) {
             assert!(now < next && next < end);

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
+use crate::random::Random;
 
 /// From here on, JavaScript cannot represent every integer.
 const END: u64 = 1 << 53;
@@ -96,17 +97,18 @@ fn parse(text: &str) -> Option<u64> {
 #[derive(Clone, Debug)]
 pub struct Ids {
     clock: Clock,
+    random: Random,
     last: Arc<AtomicU64>,
 }
 
 impl Ids {
-    pub fn new(clock: Clock) -> Self {
-        Self { clock, last: Arc::new(AtomicU64::new(0)) }
+    pub fn new(clock: Clock, random: Random) -> Self {
+        Self { clock, random, last: Arc::new(AtomicU64::new(0)) }
     }
 
     /// An id above every earlier one of this process.
     pub fn fresh<T: From<UniqueNumber>>(&self) -> T {
-        let tail = u64::from(crate::token::random_u32()) & ((1 << TAIL_BITS) - 1);
+        let tail = u64::from(self.random.u32()) & ((1 << TAIL_BITS) - 1);
         let candidate = ((millis(self.clock.now()) << TAIL_BITS) | tail).clamp(1, END - 1);
         let mut last = self.last.load(Ordering::SeqCst);
         loop {
@@ -136,7 +138,7 @@ mod tests {
 
     #[test]
     fn first_id_of_a_time_is_below_all_later_ids() {
-        let made: MediaId = Ids::new(Clock::manual(noon())).fresh();
+        let made: MediaId = Ids::new(Clock::manual(noon()), Random::Os).fresh();
         assert!(MediaId::first_at(noon()) <= made);
         assert!(made < MediaId::first_at(noon() + chrono::TimeDelta::milliseconds(1)));
         assert_eq!(MediaId::first_at(DateTime::UNIX_EPOCH).get(), 1);
@@ -144,7 +146,7 @@ mod tests {
 
     #[test]
     fn ids_grow_even_within_one_millisecond() {
-        let ids = Ids::new(Clock::manual(noon()));
+        let ids = Ids::new(Clock::manual(noon()), Random::Os);
         let made: Vec<PostId> = (0..10_000).map(|_| ids.fresh()).collect();
         assert!(made.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(made.iter().all(|it| it.get() < END));

@@ -20,6 +20,7 @@ pub mod oauth;
 pub mod options;
 pub mod plan;
 pub mod post;
+pub mod random;
 pub mod rich_text;
 mod roll_up;
 pub mod rules;
@@ -27,8 +28,6 @@ pub mod schedule;
 pub mod scope;
 pub mod sealing;
 pub mod suggestion;
-#[cfg(any(test, feature = "testing"))]
-mod test_rng;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod text;

@@ -10,9 +10,9 @@ use crate::delivery::{Delivery, State};
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId, WebhookId};
 use crate::media::{Attachment, MimeType};
 use crate::post::{Accounts, Authority, NewPost, NewTarget, Post};
+use crate::random::Random;
 use crate::rules::{Counting, Rule, Rules};
 use crate::schedule::show;
-pub use crate::test_rng::seed_randomness;
 use crate::text::PostText;
 use crate::user::User;
 use crate::validation_errors::ValidationErrors;
@@ -20,7 +20,7 @@ use crate::webhook::{EndpointUrl, EventKind, WebhookDelivery, WebhookEndpoint, W
 
 /// The only source of ids for all builders: two sources, each with its own clock, could return the
 /// same id.
-static FRESH: LazyLock<Ids> = LazyLock::new(|| Ids::new(Clock::System));
+static FRESH: LazyLock<Ids> = LazyLock::new(|| Ids::new(Clock::System, Random::Os));
 
 /// The time in tests.
 pub fn noon() -> DateTime<Utc> {
@@ -29,7 +29,7 @@ pub fn noon() -> DateTime<Utc> {
 
 /// Ids of a clock that stands at noon.
 pub fn ids() -> Ids {
-    Ids::new(Clock::manual(noon()))
+    Ids::new(Clock::manual(noon()), Random::Os)
 }
 
 pub fn a_user() -> User {

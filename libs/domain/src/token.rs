@@ -1,4 +1,7 @@
-//! Random tokens, the only source of randomness, and hashes of tokens.
+//! Random tokens and hashes of tokens.
+//!
+//! Secrets always come from the operating system: no test and no feature can make them predictable.
+//! Random numbers that a test has to repeat come from [`crate::random`].
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,23 +14,14 @@ use sha2::{Digest, Sha256};
 /// When the operating system has no randomness: nothing safe can be done without it.
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    #[cfg(any(test, feature = "testing"))]
-    if crate::test_rng::fill_seeded(&mut bytes) {
-        return bytes;
-    }
     #[expect(clippy::expect_used, reason = "no token may be made without randomness")]
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     bytes
 }
 
-/// For jitter and the tail of an id.
-pub fn random_u32() -> u32 {
-    u32::from_le_bytes(random_bytes())
-}
-
-/// Large enough that two draws are never equal in practice.
-pub fn random_u64() -> u64 {
-    u64::from_le_bytes(random_bytes())
+/// 128 random bits in 32 hexadecimal digits.
+pub fn random_hex() -> String {
+    format!("{:032x}", u128::from_le_bytes(random_bytes()))
 }
 
 /// 256 random bits, in characters that are safe in URLs.
@@ -103,7 +97,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::test_rng::seed_randomness;
 
     #[test]
     fn user_code_is_parsed_in_any_common_spelling() {
@@ -119,24 +112,5 @@ mod tests {
         fn parsing_never_panics(text in ".{0,80}") {
             let _ = UserCode::parse(&text);
         }
-    }
-
-    #[test]
-    fn seeded_randomness_repeats_until_the_seed_is_removed() {
-        let draw = || (random_u32(), random_bytes::<19>());
-
-        seed_randomness(7);
-        let first = [draw(), draw()];
-        seed_randomness(7);
-        let again = [draw(), draw()];
-        seed_randomness(8);
-        let other = draw();
-        seed_randomness(None);
-        let unseeded = draw();
-
-        assert_eq!(first, again);
-        assert_ne!(first[0], first[1]);
-        assert_ne!(first[0], other);
-        assert!(!first.contains(&unseeded));
     }
 }

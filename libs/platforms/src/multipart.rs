@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use domain::media::MimeType;
-use domain::token::random_u64;
+use domain::token::random_hex;
 use futures::channel::mpsc;
 use futures::future::{Either, select};
 use futures::{SinkExt, StreamExt, TryStreamExt, stream};
@@ -68,12 +68,7 @@ pub(crate) async fn answered<T>(sending: impl Future<Output = T>, feeding: impl 
 
 impl Form {
     pub(crate) fn new() -> Self {
-        Self {
-            boundary: format!("{:016x}{:016x}", random_u64(), random_u64()),
-            parts: Vec::new(),
-            length: 0,
-            unread: ReadFailure::default(),
-        }
+        Self { boundary: random_hex(), parts: Vec::new(), length: 0, unread: ReadFailure::default() }
     }
 
     /// Adds a field. `name` is trusted.

@@ -19,7 +19,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::backoff::Backoff;
 use domain::clock::Clock;
 use domain::delivery::LEASE_DURATION;
-use domain::token::random_u64;
+use domain::random::Random;
 use storage::{InFlightCalls, LimitSubject, StorageError, Store};
 
 use crate::Publishing;
@@ -79,6 +79,7 @@ impl ConcurrencyLimits {
 pub struct HeldPermits {
     environment: Arc<str>,
     held: Arc<Mutex<HashMap<LimitSubject, Arc<HeldPermit>>>>,
+    random: Random,
 }
 
 /// A permit of this process, shared by its calls.
@@ -101,13 +102,12 @@ struct StoredPermit {
     is_counted: bool,
 }
 
-impl Default for HeldPermits {
-    fn default() -> Self {
-        Self { environment: format!("{:016x}", random_u64()).into(), held: Arc::default() }
-    }
-}
-
 impl HeldPermits {
+    /// No permits yet, of an environment with a random name.
+    pub fn new(random: Random) -> Self {
+        Self { environment: format!("{:016x}", random.u64()).into(), held: Arc::default(), random }
+    }
+
     /// A share that is not counted yet.
     fn subject_permit(&self, subject: &LimitSubject) -> StoredPermit {
         let held = Arc::clone(self.all().entry(subject.clone()).or_default());
@@ -127,7 +127,7 @@ impl HeldPermits {
         let mut reacquire_at = held.until.lock().await;
         let is_held = 0 < held.calls.load(Ordering::SeqCst) && now < *reacquire_at;
         if !is_held
-            && !store.acquire_permit(subject, in_flight, &self.environment, now, random_u64()).await?.is_applied()
+            && !store.acquire_permit(subject, in_flight, &self.environment, now, self.random.u64()).await?.is_applied()
         {
             return Ok(None);
         }
@@ -150,7 +150,7 @@ impl HeldPermits {
         let held = Arc::clone(&permit.held);
         let mut reacquire_at = held.until.lock().await;
         if held.calls.load(Ordering::SeqCst) == 0 {
-            store.record_permit(subject, &self.environment, began_at, random_u64()).await?;
+            store.record_permit(subject, &self.environment, began_at, self.random.u64()).await?;
             *reacquire_at = began_at + LEASE_DURATION / 4;
         }
         permit.count();
@@ -235,7 +235,7 @@ impl ConcurrencyLimiter<'_> {
         needs_permit: bool,
     ) -> Result<Option<Permit>, StorageError> {
         let mut in_flight = in_flight;
-        let mut backoff = Backoff::until(self.clock.now() + PERMIT_WAIT);
+        let mut backoff = Backoff::until(self.clock.now() + PERMIT_WAIT, self.held_permits.random.clone());
         loop {
             let now = self.clock.now();
             if in_flight.others(&self.held_permits.environment, now) < max_permits {
@@ -261,7 +261,7 @@ impl ConcurrencyLimiter<'_> {
         subject: LimitSubject,
         in_flight: &InFlightCalls,
     ) -> Result<Option<Permit>, StorageError> {
-        let (alone, now) = (HeldPermits::default(), self.clock.now());
+        let (alone, now) = (HeldPermits::new(self.held_permits.random.clone()), self.clock.now());
         if 0 < in_flight.others(&alone.environment, now) {
             return Ok(None);
         }

@@ -12,7 +12,6 @@ use cloud::queue::{DeliveryMessage, Outgoing};
 use domain::attempt::{Attempt, AttemptStep};
 use domain::delivery::{AttemptError, Claim, Delivery, NextStep, PUBLISH_CALL_DELAY, Resolution, State};
 use domain::post::Post;
-use domain::token::{random_u32, random_u64};
 use platforms::{Publish, PublishRequest, Registry, Step, with_last_call};
 use storage::{ConnectionRecord, CredentialsRecord, LimitSubject, LoadedDelivery, WriteOutcome};
 
@@ -179,7 +178,7 @@ impl Publishing {
                 return self.drop_follow_ups(&context, now).await;
             }
             let error = not_connected(delivery.intent.is_some());
-            let after = delivery.clone().skip_publish(error, now, random_u32());
+            let after = delivery.clone().skip_publish(error, now, self.random.u32());
             return self.keep(&context, after, now).await;
         };
         let credentials = match early_credentials {
@@ -196,7 +195,7 @@ impl Publishing {
                     Some(_) => for_unknown_outcome(error, None, &record.connection),
                     None => keep_first_reason(error, delivery.note.as_ref(), &record.connection),
                 };
-                let after = delivery.clone().skip_publish(error, now, random_u32());
+                let after = delivery.clone().skip_publish(error, now, self.random.u32());
                 return self.keep(&context, after, now).await;
             }
         };
@@ -214,7 +213,7 @@ impl Publishing {
             NextStep::FollowUp => delivery.clone().begin_follow_up(now),
             _ => delivery.clone().lease(now),
         };
-        let leased = leased.with_write_id(random_u64());
+        let leased = leased.with_write_id(self.random.u64());
         if self.store.replace_delivery(delivery, &leased).await? == WriteOutcome::Conflict {
             self.release_host_permit(host_permit).await;
             return Ok(Continue::Done);
@@ -278,7 +277,7 @@ impl Publishing {
         let after = match prepared {
             Ok(Step::Ready { progress }) => delivery.record_preparation(progress, None),
             Ok(Step::Again { progress, at }) => delivery.record_preparation(Some(progress), Some(at)),
-            Err(error) => delivery.fail_preparation(error, now, random_u32()),
+            Err(error) => delivery.fail_preparation(error, now, self.random.u32()),
         };
         self.keep(&context, after, now).await
     }
@@ -298,7 +297,7 @@ impl Publishing {
             // The next worker must not find an open intent and assume that the post was lost while
             // this call runs.
             let slow = AttemptError::RetryLater { retry_at: None, reason: "Our database was slow.".to_owned() };
-            let after = delivery.clone().record_publish(Err(slow), request.now, random_u32());
+            let after = delivery.clone().record_publish(Err(slow), request.now, self.random.u32());
             return self.keep(&context, after, request.now).await;
         }
         let timed_out =
@@ -332,7 +331,7 @@ impl Publishing {
         );
         let after = delivery
             .clone()
-            .record_publish(attempt, now, random_u32())
+            .record_publish(attempt, now, self.random.u32())
             .with_follow_ups(follow_up_names(platform, request), now);
         self.keep(&context, after, now).await
     }
@@ -368,7 +367,8 @@ impl Publishing {
         };
         let context = context.looked_up((request.now, ended_at), &resolution, last_call);
         let now = self.clock.now();
-        let after = context.delivery.clone().record_look_up(resolution, platform.look_up_policy(), now, random_u32());
+        let after =
+            context.delivery.clone().record_look_up(resolution, platform.look_up_policy(), now, self.random.u32());
         let after = after.with_follow_ups(follow_up_names(platform, request), now);
         if let State::Published(_) = after.state {
             tracing::info!(
@@ -388,7 +388,7 @@ impl Publishing {
         now: DateTime<Utc>,
     ) -> Result<Continue, PublishingError> {
         let AttemptContext { delivery: before, roll_up_at, needs_permit, attempt, .. } = before;
-        let after = after.with_write_id(random_u64());
+        let after = after.with_write_id(self.random.u64());
         let after = match roll_up_at {
             Some(at) => after.defer_roll_up(*at),
             None => after,
@@ -431,7 +431,7 @@ impl Publishing {
     /// because many deliveries are rescheduled at the same time.
     async fn reschedule_for_permit(&self, context: &AttemptContext<'_>) -> Result<Continue, PublishingError> {
         let now = self.clock.now();
-        let after = context.delivery.clone().reschedule(now, random_u32()).with_write_id(random_u64());
+        let after = context.delivery.clone().reschedule(now, self.random.u32()).with_write_id(self.random.u64());
         if self.store.replace_delivery(&context.delivery, &after).await? == WriteOutcome::Applied {
             tracing::info!(user_id = %after.user_id, post_id = %after.post_id, "delivery rescheduled: too many calls in flight");
             self.hint(std::slice::from_ref(&after), now).await;

@@ -12,6 +12,7 @@ use cloud::settings::{SettingsError, json, optional, parsed, required};
 use domain::budget::Budgets;
 use domain::clock::Clock;
 use domain::id::Ids;
+use domain::random::Random;
 use platforms::LeadTimesByPlatform;
 use storage::{DEFAULT_DUE_SHARDS, Store};
 
@@ -23,7 +24,7 @@ impl Publishing {
     /// delivery function sets `pictures` and `file_addresses`, and only the posts function sets
     /// `budgets`.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
-        let clock = Clock::System;
+        let (clock, random) = (Clock::System, Random::Os);
         let bucket = BucketSettings {
             name: required("MEDIA_BUCKET")?,
             endpoint: optional("MEDIA_ENDPOINT"),
@@ -35,6 +36,7 @@ impl Publishing {
                 aws_sdk_dynamodb::Client::new(aws),
                 required("TABLE_PREFIX")?,
                 parsed("DUE_SHARDS", DEFAULT_DUE_SHARDS)?,
+                random.clone(),
             ),
             leads: LeadTimesByPlatform::default(),
             vocabulary: platforms::vocabulary(),
@@ -44,7 +46,7 @@ impl Publishing {
             sealer: Envelope::new(keys, clock.clone()),
             queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
             events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?)),
-            ids: Ids::new(clock.clone()),
+            ids: Ids::new(clock.clone(), random.clone()),
             clock,
             media_limits: json("MEDIA_LIMITS")?,
             plans: json("PLANS")?,
@@ -53,7 +55,8 @@ impl Publishing {
             concurrency_limits: ConcurrencyLimits {
                 environments: parsed("DELIVERY_CONCURRENCY", ConcurrencyLimits::default().environments)?,
             },
-            held_permits: HeldPermits::default(),
+            held_permits: HeldPermits::new(random.clone()),
+            random,
         })
     }
 }

@@ -47,6 +47,7 @@ use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::options::PlatformOptions;
 use domain::plan::Plans;
+use domain::random::Random;
 use platforms::LeadTimesByPlatform;
 use storage::{PostWrite, PostWritten, StorageError, Store};
 use tokio::sync::Semaphore;
@@ -90,6 +91,7 @@ pub struct Publishing {
     pub queue: Arc<dyn Queue>,
     pub events: Arc<dyn EventBus>,
     pub clock: Clock,
+    pub random: Random,
     pub ids: Ids,
     /// The size limits of media files.
     pub media_limits: MediaLimits,
@@ -118,7 +120,7 @@ impl Default for RollUpLimiter {
 impl Publishing {
     /// The retries of a client's write.
     fn write_retries(&self) -> Backoff {
-        Backoff::until(self.clock.now() + WRITE_RETRY_WINDOW)
+        Backoff::until(self.clock.now() + WRITE_RETRY_WINDOW, self.random.clone())
     }
 
     /// Waits for the next try of a write that conflicted; an error if it would be too late.

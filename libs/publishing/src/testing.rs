@@ -24,6 +24,7 @@ use domain::media::MediaLimits;
 use domain::options::PlatformOptions;
 use domain::plan::Plans;
 use domain::post::{NewTarget, Post};
+use domain::random::Random;
 use domain::testing::{a_connection, a_user, noon, text};
 use domain::user::User;
 use platforms::{Credentials, LeadTimes, LeadTimesByPlatform, Platform, Publish, Registry};
@@ -150,13 +151,14 @@ impl PublishingHarness {
             queue: queue.clone(),
             events: events.clone(),
             clock: clock.clone(),
-            ids: Ids::new(clock.clone()),
+            random: Random::Os,
+            ids: Ids::new(clock.clone(), Random::Os),
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
             budgets: Budgets::default(),
             roll_ups: RollUpLimiter::default(),
             concurrency_limits: ConcurrencyLimits::default(),
-            held_permits: HeldPermits::default(),
+            held_permits: HeldPermits::new(Random::Os),
         };
         let user = a_user();
         join(&store, &user).await;

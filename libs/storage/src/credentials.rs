@@ -25,7 +25,6 @@ use crate::schema::Table;
 
 pub use crate::change::REFRESH_SHARDS;
 pub use refresh::{RefreshClaim, RefreshKey, RefreshPage, Refreshed};
-pub(crate) use refresh::send_update;
 
 /// The encrypted credentials of one grant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

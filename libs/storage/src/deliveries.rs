@@ -121,7 +121,7 @@ impl Store {
             .expression_attribute_values(":write_id", n(before.write_id))
             .expression_attribute_values(":revision", n(before.revision))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        let mut retries = WriteRetries::with_backoff();
+        let mut retries = WriteRetries::with_backoff(&self.random);
         loop {
             return match put.clone().send().await {
                 Err(error) if was_already_applied(&error, after) => Ok(WriteOutcome::Applied),

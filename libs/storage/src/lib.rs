@@ -57,6 +57,7 @@ mod write_outcome;
 mod write_retries;
 
 use aws_sdk_dynamodb::Client;
+use domain::random::Random;
 
 pub use connect_flows::*;
 pub use connections::*;
@@ -89,13 +90,14 @@ pub struct Store {
     client: Client,
     prefix: String,
     due_shards: u32,
+    random: Random,
 }
 
 impl Store {
     /// Table names start with `prefix` and a dash. `due_shards` is the number of partitions of the
     /// due index, at least 1.
-    pub fn new(client: Client, prefix: impl Into<String>, due_shards: u32) -> Self {
-        Self { client, prefix: prefix.into(), due_shards: due_shards.max(1) }
+    pub fn new(client: Client, prefix: impl Into<String>, due_shards: u32, random: Random) -> Self {
+        Self { client, prefix: prefix.into(), due_shards: due_shards.max(1), random }
     }
 
     pub fn due_shards(&self) -> u32 {

@@ -13,7 +13,7 @@ use chrono::{DateTime, Utc};
 use domain::connection::Connection;
 use domain::event::Event;
 use domain::id::UserId;
-use domain::token::random_u32;
+use domain::random::Random;
 use domain::user::User;
 use dynoxide::Database;
 #[cfg(test)]
@@ -39,7 +39,7 @@ pub async fn store() -> Store {
     for table in Table::ALL {
         table.create(&client, "test").await.expect("a table");
     }
-    Store::new(client, "test", 4)
+    Store::new(client, "test", 4, Random::Os)
 }
 
 /// A store with the same tables that loses the next `losses` updates, and repeats no request.
@@ -89,7 +89,7 @@ pub(crate) async fn refusing(refusals: usize, response: &'static str) -> Store {
             socket.write_all(format!("{head}{body}").as_bytes()).await.expect("an open connection");
         }
     });
-    Store::new(client_for(address), "test", 1)
+    Store::new(client_for(address), "test", 1, Random::Os)
 }
 
 /// Signs a user in for the first time.
@@ -131,7 +131,7 @@ pub async fn connect(
     let now = connection.created_at;
     let (account, provider) = (&connection.profile.account_id, &connection.provider);
     let connect_flow = a_connect_flow(connection.user_id, provider, now);
-    let state = format!("{}-{}", connection.connection_id, random_u32());
+    let state = format!("{}-{}", connection.connection_id, store.random.u64());
     store.begin_connect_flow(&state, &connect_flow).await.expect("a store");
     let accounts = [account.as_str()];
     let found = store.connected_accounts(connection.user_id, provider, accounts).await.expect("a store");

@@ -31,7 +31,7 @@ impl Store {
     /// Writes everything or nothing. A conflict with another transaction (usually on a user's counts)
     /// is retried, because it does not mean that a condition failed.
     pub(crate) async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<TransactionOutcome, StorageError> {
-        let mut retries = WriteRetries::with_backoff();
+        let mut retries = WriteRetries::with_backoff(&self.random);
         loop {
             let sent = self.client.transact_write_items().set_transact_items(Some(writes.clone())).send().await;
             let Err(error) = sent else { return Ok(TransactionOutcome::Done) };

@@ -3,6 +3,7 @@
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use domain::backoff;
+use domain::random::Random;
 
 use crate::error::StorageError;
 
@@ -15,20 +16,21 @@ const MAX_CONFLICTS: u32 = 10;
 pub struct WriteRetries {
     attempts: u32,
     max_attempts: u32,
-    has_waits: bool,
+    /// Of the waits; `None` without waits.
+    random: Option<Random>,
 }
 
 impl WriteRetries {
     /// For a write whose condition failed because an item changed since it was read. The caller
     /// reads the item again, and needs no wait: the other write is complete.
     pub fn without_waits(max_attempts: u32) -> Self {
-        Self { attempts: 0, max_attempts, has_waits: false }
+        Self { attempts: 0, max_attempts, random: None }
     }
 
     /// For a write that conflicts with a transaction on the same item. `DynamoDB` refuses such a
     /// write, and the SDK does not retry it. The transaction ends within milliseconds.
-    pub(crate) fn with_backoff() -> Self {
-        Self { attempts: 0, max_attempts: MAX_CONFLICTS, has_waits: true }
+    pub(crate) fn with_backoff(random: &Random) -> Self {
+        Self { attempts: 0, max_attempts: MAX_CONFLICTS, random: Some(random.clone()) }
     }
 
     /// Waits for the next attempt after one that conflicted.
@@ -39,8 +41,8 @@ impl WriteRetries {
         if self.max_attempts <= self.attempts {
             return Err(StorageError::Contended);
         }
-        if self.has_waits {
-            tokio::time::sleep(backoff::wait(self.attempts - 1).to_std().unwrap_or_default()).await;
+        if let Some(random) = &self.random {
+            tokio::time::sleep(backoff::wait(self.attempts - 1, random).to_std().unwrap_or_default()).await;
         }
         Ok(())
     }

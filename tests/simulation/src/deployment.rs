@@ -78,7 +78,7 @@ pub(crate) struct Deployment {
 impl Deployment {
     /// An empty deployment. `due_shards` is the number of partitions of the due index.
     pub(crate) fn new(world: &Arc<SimulatedWorld>, platforms: SimulatedPlatforms, due_shards: u32) -> Arc<Self> {
-        let clock = world.clock();
+        let (clock, random) = (world.clock(), world.random.clone());
         let (store, journal) = store(world, due_shards);
         let queue = Arc::new(SimulatedQueue::new(Arc::clone(world)));
         let webhooks = Webhooks::new(Arc::clone(world));
@@ -97,25 +97,26 @@ impl Deployment {
             sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
             queue: queue.clone(),
             events: bus.clone(),
-            ids: Ids::new(clock.clone()),
+            ids: Ids::new(clock.clone(), random.clone()),
             clock,
             media_limits: MediaLimits::default(),
             plans: Plans::default(),
             budgets: Budgets::default(),
             roll_ups: RollUpLimiter::default(),
             concurrency_limits: ConcurrencyLimits { environments },
-            held_permits: HeldPermits::default(),
+            held_permits: HeldPermits::new(random.clone()),
+            random,
         };
         Arc::new(Self { world: Arc::clone(world), platforms, queue, bus, webhooks, journal, publishing, collects })
     }
 
     /// The initial state of a new process of a function.
     pub(crate) fn started(&self) -> Publishing {
-        let ids = Ids::new(self.publishing.clock.clone());
+        let Publishing { clock, random, .. } = &self.publishing;
         Publishing {
-            ids,
+            ids: Ids::new(clock.clone(), random.clone()),
             roll_ups: RollUpLimiter::default(),
-            held_permits: HeldPermits::default(),
+            held_permits: HeldPermits::new(random.clone()),
             ..self.publishing.clone()
         }
     }

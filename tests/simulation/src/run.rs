@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use domain::testing::seed_randomness;
 use tokio::runtime::Builder;
 
 use crate::deployment::{Deployment, prepare_thread};
@@ -24,17 +23,14 @@ const LONGEST: TimeDelta = TimeDelta::hours(27);
 pub fn run(seed: u64, scenario: &Scenario) -> Report {
     let logs = Logs::default();
     let _listening = tracing::subscriber::set_default(logs.clone());
-    // Objects that this thread creates only once draw random numbers, too; created here, they
-    // cannot disturb the run.
+    // The SDK draws from its generator for objects that this thread creates only once, too; created
+    // here, they cannot disturb the run.
     prepare_thread();
-    seed_randomness(seed);
     // The SDK draws from this generator: the jitter of its back-off, and its idempotency tokens for
     // transactions.
     fastrand::seed(seed);
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
-    let report = runtime.block_on(play(seed, scenario, &logs));
-    seed_randomness(None);
-    report
+    runtime.block_on(play(seed, scenario, &logs))
 }
 
 async fn play(seed: u64, scenario: &Scenario, logs: &Logs) -> Report {

@@ -79,7 +79,7 @@ pub(crate) fn store(world: &Arc<SimulatedWorld>, due_shards: u32) -> (Store, Arc
         .time_source(wire.clone())
         .http_client(wire)
         .build();
-    (Store::new(Client::from_conf(config), PREFIX, due_shards), journal)
+    (Store::new(Client::from_conf(config), PREFIX, due_shards, world.random.clone()), journal)
 }
 
 /// Receives the SDK's requests.

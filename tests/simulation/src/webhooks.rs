@@ -76,10 +76,11 @@ impl Webhooks {
 
     /// The function as a new process starts it.
     pub(crate) fn app(self: &Arc<Self>, publishing: &Publishing) -> App {
-        let Publishing { store, clock, ids, sealer, events, .. } = publishing.clone();
+        let Publishing { store, clock, random, ids, sealer, events, .. } = publishing.clone();
         let api = Api {
             store: store.clone(),
             clock,
+            random,
             ids,
             limits: RateLimits::default(),
             origin: "https://social.example".to_owned(),

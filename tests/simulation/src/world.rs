@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
+use domain::random::Random;
 use tokio::time::Instant;
 
 use crate::faults::{FaultPlan, FaultProbabilities, Kill, KillTime};
@@ -72,6 +73,8 @@ pub(crate) struct SimulatedWorld {
     /// The number of the one tick that is missed.
     missed_tick: Option<u32>,
     dice: Mutex<fastrand::Rng>,
+    /// The random numbers of the code under test.
+    pub(crate) random: Random,
     trace: Mutex<Trace>,
     calls: AtomicU64,
     faults: AtomicU64,
@@ -101,6 +104,7 @@ impl SimulatedWorld {
             kills,
             missed_tick,
             dice: Mutex::new(dice),
+            random: Random::seeded(seed),
             trace: Mutex::default(),
             calls: AtomicU64::new(0),
             faults: AtomicU64::new(0),

@@ -8,6 +8,7 @@ mod cost;
 mod decoders;
 mod document;
 mod edge;
+mod features;
 mod hardening;
 mod options;
 mod places;

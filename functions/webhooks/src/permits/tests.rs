@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use domain::id::UserId;
+use domain::random::Random;
 use domain::testing::a_user;
 use domain::webhook::{EndpointUrl, WebhookDeliveryId};
 use publishing::HeldPermits;
@@ -104,7 +105,7 @@ async fn slow_endpoints_of_one_user_delay_another_user_at_most_5_seconds() {
 
     let began = harness.clock.now();
     for _ in 0..ENVIRONMENTS {
-        let (app, queue) = (App { held_permits: HeldPermits::default(), ..app.clone() }, queue.clone());
+        let (app, queue) = (App { held_permits: HeldPermits::new(Random::Os), ..app.clone() }, queue.clone());
         tokio::spawn(async move {
             loop {
                 let batch: Vec<_> = {

@@ -149,5 +149,5 @@ fn mime_type(headers: &HeaderMap) -> Option<String> {
 
 /// Cannot be guessed, so that nobody sees a file before it is in a post.
 fn new_id() -> String {
-    format!("{:032x}", u128::from_le_bytes(token::random_bytes()))
+    token::random_hex()
 }

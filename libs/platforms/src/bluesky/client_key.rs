@@ -29,7 +29,7 @@ struct Keys {
 
 impl NamedKey {
     fn generate() -> Result<Self, DependencyError> {
-        let kid = format!("{:016x}", domain::token::random_u64());
+        let kid = format!("{:016x}", u64::from_le_bytes(domain::token::random_bytes()));
         Ok(Self { kid, key: SigningKey::generate()? })
     }
 

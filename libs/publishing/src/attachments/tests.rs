@@ -4,6 +4,7 @@ use cloud::testing::TestBucket;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::MimeType;
+use domain::random::Random;
 use domain::testing::{noon, text};
 use storage::{AddMediaOutcome, Room};
 
@@ -13,7 +14,7 @@ use crate::{CreatePost, Created, NotCreated};
 
 /// A verified file that no post uses.
 async fn an_upload(harness: &PublishingHarness) -> Medium {
-    let id = Ids::new(Clock::System).fresh();
+    let id = Ids::new(Clock::System, Random::Os).fresh();
     let expected = Medium::expected(harness.user.user_id, id, MimeType::Png, noon());
     let medium = Medium { size_bytes: Some(100), facts: Some(Facts::default()), ..expected };
     assert_eq!(
@@ -73,7 +74,7 @@ async fn rig_with(s3: &TestBucket) -> PublishingHarness {
 
 /// A file that the user has just uploaded.
 async fn uploaded(harness: &PublishingHarness, mime_type: MimeType, content: &'static [u8]) -> Medium {
-    let id = Ids::new(Clock::System).fresh();
+    let id = Ids::new(Clock::System, Random::Os).fresh();
     let medium = Medium::expected(harness.user.user_id, id, mime_type, noon());
     assert_eq!(
         harness.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(),

@@ -9,12 +9,12 @@ use crate::testing::{FakePlatform, PublishFault, PublishingHarness, later};
 
 /// The deployment as another of its environments sees it.
 fn another(harness: &PublishingHarness) -> Publishing {
-    Publishing { held_permits: HeldPermits::default(), ..harness.publishing.clone() }
+    Publishing { held_permits: HeldPermits::new(Random::Os), ..harness.publishing.clone() }
 }
 
 async fn record_permits(harness: &PublishingHarness, subject: &LimitSubject, count: usize, began_at: DateTime<Utc>) {
     for index in 0..count {
-        harness.store.record_permit(subject, &format!("other{index}"), began_at, random_u64()).await.unwrap();
+        harness.store.record_permit(subject, &format!("other{index}"), began_at, Random::Os.u64()).await.unwrap();
     }
 }
 

@@ -4,7 +4,6 @@ use chrono::{DateTime, Utc};
 use cloud::metrics;
 use domain::attempt::AttemptStep;
 use domain::delivery::{AttemptError, Delivery, FollowUps, State};
-use domain::token::random_u32;
 use platforms::{FollowUp, Followed, Publish, PublishRequest, with_last_call};
 use storage::ConnectionRecord;
 
@@ -49,8 +48,8 @@ impl Publishing {
         let error_kind_name = result.as_ref().err().map(error_kind);
         let after = match result {
             Ok(Followed::Again { progress, at }) => delivery.clone().continue_follow_up(progress, at),
-            Ok(Followed::Done) => delivery.clone().record_follow_up(Ok(()), now, random_u32()),
-            Err(error) => delivery.clone().record_follow_up(Err(&error), now, random_u32()),
+            Ok(Followed::Done) => delivery.clone().record_follow_up(Ok(()), now, self.random.u32()),
+            Err(error) => delivery.clone().record_follow_up(Err(&error), now, self.random.u32()),
         };
         if let Some(error_kind_name) = error_kind_name {
             log_missed(delivery, &after, error_kind_name);
@@ -65,7 +64,7 @@ impl Publishing {
         error: &AttemptError,
         now: DateTime<Utc>,
     ) -> Result<Continue, PublishingError> {
-        let after = context.delivery.clone().record_follow_up(Err(error), now, random_u32());
+        let after = context.delivery.clone().record_follow_up(Err(error), now, self.random.u32());
         log_missed(&context.delivery, &after, error_kind(error));
         self.keep(context, after, now).await
     }

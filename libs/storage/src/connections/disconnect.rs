@@ -42,7 +42,7 @@ impl Store {
         id: ConnectionId,
         now: DateTime<Utc>,
     ) -> Result<Disconnected, StorageError> {
-        let mut retries = WriteRetries::with_backoff();
+        let mut retries = WriteRetries::with_backoff(&self.random);
         loop {
             let Some(record) = self.connection(user, id).await? else { return Ok(Disconnected::NotThere) };
             if record.connection.pending != 0 {

@@ -9,7 +9,7 @@ use domain::rules::Rules;
 use super::ConnectionRecord;
 use crate::Store;
 use crate::change::Change;
-use crate::credentials::{CredentialsRecord, send_update};
+use crate::credentials::CredentialsRecord;
 use crate::error::StorageError;
 use crate::item::{at, n, s, to_item};
 
@@ -44,7 +44,7 @@ impl Store {
             .set_expression_attribute_names(Some(change.names))
             .set_expression_attribute_values(Some(change.values))
             .expression_attribute_values(":generation", n(connection.generation));
-        send_update(update).await
+        self.send_update(update).await
     }
 
     /// The credentials of a connection; `None` if they are gone.
@@ -78,7 +78,7 @@ impl Store {
             .expression_attribute_values(":generation", n(credentials.generation))
             .expression_attribute_values(":no", AttributeValue::Bool(false))
             .expression_attribute_values(":yes", AttributeValue::Bool(true));
-        send_update(update).await
+        self.send_update(update).await
     }
 
     /// Stores on a connection that its grant was refreshed. If the account's own secret was lost,
@@ -101,6 +101,6 @@ impl Store {
             .set_expression_attribute_names(Some(change.names))
             .set_expression_attribute_values(Some(change.values))
             .expression_attribute_values(":grant", s(&credentials.grant_name));
-        send_update(update).await
+        self.send_update(update).await
     }
 }

@@ -3,6 +3,7 @@ mod grants;
 use chrono::TimeDelta;
 use domain::connection::Connection;
 use domain::id::Ids;
+use domain::random::Random;
 use domain::testing::{a_connection, a_user, noon};
 use domain::user::User;
 
@@ -47,7 +48,7 @@ fn a_connect_flow(user: &User, state: FlowState) -> ConnectFlow {
 
 /// Connects accounts through a new connect flow.
 async fn connected(store: &Store, user: &User, accounts: &[&Connecting], sealed: &[u8]) -> Connected {
-    let hash = domain::token::random_u32().to_string();
+    let hash = Random::Os.u64().to_string();
     store.begin_connect_flow(&hash, &a_connect_flow(user, FlowState::Completing)).await.unwrap();
     let ids = accounts.iter().map(|it| it.connection.profile.account_id.as_str());
     let mut found = store.connected_accounts(user.user_id, "sandbox", ids).await.unwrap();
@@ -154,7 +155,7 @@ async fn concurrent_first_connects_create_one_connection() {
     let (store, user) = (store().await, a_user());
     let (one, other) = (an_account(&user), an_account(&user));
     let connect = async |account: &Connecting| {
-        let hash = domain::token::random_u32().to_string();
+        let hash = Random::Os.u64().to_string();
         store.begin_connect_flow(&hash, &a_connect_flow(&user, FlowState::Completing)).await.unwrap();
         let granted = [credentials(account, b"sealed")];
         store.connect(&hash, std::slice::from_ref(account), &granted, None, noon()).await.unwrap()
@@ -292,7 +293,7 @@ async fn reconnecting_clears_renewed_at() {
 #[tokio::test]
 async fn connections_are_listed_oldest_first() {
     let (store, user) = (store().await, a_user());
-    let ids = Ids::new(domain::clock::Clock::System);
+    let ids = Ids::new(domain::clock::Clock::System, Random::Os);
     let mut made = Vec::new();
     for number in 0..5 {
         let mut connection = a_connection(&user);

@@ -5,7 +5,6 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::id::UserId;
-use domain::token::random_u64;
 
 use super::{CredentialsRecord, credentials_key, read};
 use crate::Store;
@@ -104,7 +103,7 @@ impl Store {
         record: &CredentialsRecord,
         now: DateTime<Utc>,
     ) -> Result<RefreshClaim, StorageError> {
-        self.claim_refresh_as(random_u64(), record, now).await
+        self.claim_refresh_as(self.random.u64(), record, now).await
     }
 
     /// When a response is lost, the SDK repeats the request and finds the lease of its first
@@ -127,7 +126,7 @@ impl Store {
             .expression_attribute_values(":now", at(now))
             .expression_attribute_values(":holder", n(holder))
             .expression_attribute_values(":ends", at(now + REFRESH_LEASE));
-        Ok(if send_update(update).await? { RefreshClaim::Ours } else { RefreshClaim::Held })
+        Ok(if self.send_update(update).await? { RefreshClaim::Ours } else { RefreshClaim::Held })
     }
 
     /// Stores refreshed credentials; returns their generation, or `None` if the stored credentials
@@ -156,7 +155,7 @@ impl Store {
             .set_expression_attribute_names(Some(change.names))
             .set_expression_attribute_values(Some(change.values))
             .expression_attribute_values(":before", n(record.generation));
-        Ok(send_update(update).await?.then_some(generation))
+        Ok(self.send_update(update).await?.then_some(generation))
     }
 
     /// Ends the lease without new credentials; they are due again at `refresh_at`, or never.
@@ -177,7 +176,7 @@ impl Store {
         if !change.names.is_empty() {
             update = update.set_expression_attribute_names(Some(change.names));
         }
-        send_update(update).await
+        self.send_update(update).await
     }
 
     /// Records that the platform ended the grant. Call this last, after marking each connection.
@@ -190,12 +189,26 @@ impl Store {
             .update_expression("SET is_gone = :yes REMOVE refresh_shard, refresh_at, refresh_lease, refresh_holder")
             .expression_attribute_values(":generation", n(record.generation))
             .expression_attribute_values(":yes", AttributeValue::Bool(true));
-        send_update(update).await
+        self.send_update(update).await
     }
 
     fn update_credentials(&self, record: &CredentialsRecord) -> UpdateItemFluentBuilder {
         let key = credentials_key(record.user_id, &record.grant_name);
         self.client.update_item().table_name(self.table(Table::Credentials)).set_key(Some(key))
+    }
+
+    /// Sends an update; returns whether its condition held.
+    ///
+    /// Retries conflicts with transactions, which write connections and credentials too: a post
+    /// that is being scheduled counts itself on its connections.
+    pub(crate) async fn send_update(&self, update: UpdateItemFluentBuilder) -> Result<bool, StorageError> {
+        let mut retries = WriteRetries::with_backoff(&self.random);
+        loop {
+            match update.clone().send().await {
+                Err(error) if is_transaction_conflict(&error) && retries.next_attempt().await.is_ok() => {}
+                written => return Ok(WriteOutcome::from_write(written)?.is_applied()),
+            }
+        }
     }
 }
 
@@ -206,18 +219,4 @@ fn is_due(item: &Item, until: DateTime<Utc>) -> bool {
 
 fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T> {
     item.get(name)?.as_n().ok()?.parse().ok()
-}
-
-/// Sends an update; returns whether its condition held.
-///
-/// Retries conflicts with transactions, which write connections and credentials too: a post that is
-/// being scheduled counts itself on its connections.
-pub(crate) async fn send_update(update: UpdateItemFluentBuilder) -> Result<bool, StorageError> {
-    let mut retries = WriteRetries::with_backoff();
-    loop {
-        match update.clone().send().await {
-            Err(error) if is_transaction_conflict(&error) && retries.next_attempt().await.is_ok() => {}
-            written => return Ok(WriteOutcome::from_write(written)?.is_applied()),
-        }
-    }
 }

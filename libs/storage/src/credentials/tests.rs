@@ -124,7 +124,7 @@ async fn reauthorized_grant_is_distinguished_from_the_revoked_one() {
 #[tokio::test]
 async fn refresh_index_is_read_in_pages() {
     let (store, user) = (store().await, a_user());
-    let ids = Ids::new(domain::clock::Clock::System);
+    let ids = Ids::new(domain::clock::Clock::System, domain::random::Random::Os);
     let mut made = Vec::new();
     for number in 0..12 {
         let mut connection = a_connection(&user);

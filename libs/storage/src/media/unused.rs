@@ -130,7 +130,7 @@ impl Store {
                 .update_expression("SET unused_since = :now, unused_shard = :shard")
                 .expression_attribute_values(":now", at(now))
                 .expression_attribute_values(":shard", s(shard_name(true, id.get() % UNUSED_SHARDS)));
-            send_update(update).await.map(drop)
+            self.send_update(update).await.map(drop)
         });
         futures::future::try_join_all(releases).await.map(drop)
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::token::random_u64;
 use platforms::{Credentials, RefreshPolicy};
 use secrecy::ExposeSecret;
 
@@ -121,7 +120,7 @@ impl Grants {
     }
 
     fn token(&mut self, kind: &str, grant: usize, ends_at: Option<DateTime<Utc>>) -> String {
-        let text = format!("{MARK}-{kind}-{}", random_u64());
+        let text = format!("{MARK}-{kind}-{}", self.tokens.len());
         self.tokens.insert(text.clone(), Token { grant, ends_at, spent: false });
         text
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use domain::connection::{AccountInfo, Connection};
 use domain::event::Event;
-use domain::token::random_u64;
 use publishing::PublishingError;
 use secrecy::ExposeSecret;
 use storage::{ConnectFlow, Connected, Connecting, Disconnected, FlowState, NewCredentials, grant_context, grant_name};
@@ -41,7 +40,7 @@ impl Account {
         let publishing = users.deployment.started();
         let (store, user, provider) = (&publishing.store, users.user.user_id, self.spec.name);
         let now = publishing.clock.now();
-        let state = random_u64().to_string();
+        let state = publishing.random.u64().to_string();
         store.begin_connect_flow(&state, &self.connect_flow(users, now)).await?;
         let credentials = users.deployment.platforms.authorize(self.spec, &self.id);
         let name = grant_name(provider, &self.id);
