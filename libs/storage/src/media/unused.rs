@@ -9,7 +9,6 @@ use domain::media::{MediaPath, MimeType};
 use serde::Deserialize;
 
 use super::{MAX_ATTEMPTS, MediaRemoval, UNUSED_SHARDS, difference, medium_key, shard_name};
-use crate::credentials::send_update;
 use crate::error::StorageError;
 use crate::item::{at, from_item, n, s};
 use crate::transaction::TransactionOutcome;
