@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::json;
 use tests::template::{FUNCTIONS, ROOT, Template};
 
-use crate::Names;
+use crate::{Names, read};
 
 #[test]
 fn every_function_has_folder_resource_and_event() {
@@ -29,6 +29,22 @@ fn every_function_has_folder_resource_and_event() {
         // Built from the top, cargo would enable features that only tests need.
         assert_eq!(template.function(name)["Properties"]["CodeUri"], format!("functions/{name}"));
     }
+}
+
+#[test]
+fn contents_of_the_template_list_its_sections() {
+    let text = read("template.yaml");
+
+    let entries = text.lines().filter_map(|line| line.strip_prefix("#   "));
+    let listed: Vec<_> = entries.filter_map(|line| line.trim_start().split("  ").next()).collect();
+    let sections = text.lines().filter_map(|line| {
+        let is_key = !line.starts_with([' ', '#']);
+        line.strip_prefix("  # ==== ").or_else(|| line.strip_suffix(':').filter(|_| is_key))
+    });
+    let sections: Vec<_> = sections.collect();
+
+    assert!(sections.contains(&"Resources"));
+    assert_eq!(listed, sections);
 }
 
 #[test]
