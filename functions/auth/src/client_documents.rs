@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 16 * 1024;
 const MAX_REDIRECTS: usize = 50;
 
 /// A user waits, and the gateway waits for at most 30 seconds.
-const TIME_OUT: Duration = Duration::from_secs(8);
+const DOCUMENT_TIMEOUT: Duration = Duration::from_secs(8);
 
 const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION"));
 
@@ -75,7 +75,7 @@ impl ClientDocuments {
     /// Fetches the document at this client id.
     pub(crate) async fn read(&self, id: &ClientId) -> Result<ClientDocument, ClientDocumentError> {
         let client = self.0.client(id.url(), Schemes::Encrypted).map_err(ClientDocumentError::Refused)?;
-        let call = client.get(id.url().clone()).header(ACCEPT, "application/json").timeout(TIME_OUT).send();
+        let call = client.get(id.url().clone()).header(ACCEPT, "application/json").timeout(DOCUMENT_TIMEOUT).send();
         let response = call.await.map_err(|error| {
             tracing::info!(
                 error = &error as &dyn std::error::Error,

@@ -1,12 +1,11 @@
-//! This function's environment variables, in addition to those of every HTTP function
-//! (`api::Api::from_env`).
+//! This function's environment variables, in addition to those of every HTTP function.
 
 use aws_config::SdkConfig;
-use cloud::settings::{SettingsError, optional, required};
+use cloud::config::{ConfigError, optional, required};
 use url::Url;
 
 use crate::oidc::is_private;
-use crate::{ClientSecret, OidcSettings, SignUp};
+use crate::{ClientSecret, OidcConfig, SignUp};
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -14,7 +13,7 @@ pub struct Config {
     /// not under its own URL, `OIDC_CLIENT_ID`, and `OIDC_SECRET`, the name or
     /// ARN of the secret with our client secret, unless the client is a public
     /// one.
-    pub oidc: OidcSettings,
+    pub oidc: OidcConfig,
     /// `SIGN_UP_ALLOWED`: e-mail addresses and domains, separated by commas.
     /// When it is empty, everyone may sign up.
     pub sign_up: SignUp,
@@ -22,9 +21,9 @@ pub struct Config {
 
 impl Config {
     /// The error names a missing variable.
-    pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
+    pub fn from_env(aws: &SdkConfig) -> Result<Self, ConfigError> {
         Ok(Self {
-            oidc: OidcSettings {
+            oidc: OidcConfig {
                 issuer: address("OIDC_ISSUER", required("OIDC_ISSUER")?)?,
                 discovery: optional("OIDC_DISCOVERY").map(|it| address("OIDC_DISCOVERY", it)).transpose()?,
                 client_id: required("OIDC_CLIENT_ID")?,
@@ -37,12 +36,12 @@ impl Config {
 
 /// The issuer's URL. It needs TLS, because an attacker who changes its responses could sign in as any
 /// user.
-fn address(name: &'static str, raw: String) -> Result<String, SettingsError> {
+fn address(name: &'static str, raw: String) -> Result<String, ConfigError> {
     if Url::parse(&raw).is_ok_and(|it| is_private(&it)) {
         return Ok(raw);
     }
     let reason = "must be a URL with https; http only at a loopback address".to_owned();
-    Err(SettingsError::Invalid { name, reason })
+    Err(ConfigError::Invalid { name, reason })
 }
 
 #[cfg(test)]

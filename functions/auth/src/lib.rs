@@ -38,7 +38,7 @@ use axum::extract::FromRef;
 use axum::routing::{get, post};
 
 pub use client_documents::ClientDocuments;
-pub use oidc::{ClientSecret, Oidc, OidcSettings};
+pub use oidc::{ClientSecret, Oidc, OidcConfig};
 pub use sign_up::SignUp;
 
 /// What the handlers need, the same for every request.

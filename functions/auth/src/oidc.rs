@@ -27,7 +27,7 @@ pub use client_secret::ClientSecret;
 
 /// How this service is known to the issuer.
 #[derive(Clone, Debug)]
-pub struct OidcSettings {
+pub struct OidcConfig {
     /// The issuer's URL, exactly as the issuer writes it.
     pub issuer: String,
     /// Where the issuer's discovery document is, when it is not under the
@@ -42,7 +42,7 @@ pub struct OidcSettings {
 
 #[derive(Clone, Debug)]
 pub struct Oidc {
-    settings: OidcSettings,
+    config: OidcConfig,
     redirect_uri: String,
     /// Where the issuer redirects to after signing out.
     start_page: String,
@@ -79,7 +79,7 @@ struct TokenResponse {
 const KEPT: TimeDelta = TimeDelta::hours(1);
 
 /// Time limit of one call to the issuer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ISSUER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The path of the redirect URI.
 pub(crate) const CALLBACK: &str = "/sign-in/callback";
@@ -104,25 +104,25 @@ pub enum OidcError {
 }
 
 impl Oidc {
-    pub fn new(settings: OidcSettings, origin: &str) -> Self {
+    pub fn new(config: OidcConfig, origin: &str) -> Self {
         let redirect_uri = format!("{origin}{CALLBACK}");
         let start_page = format!("{origin}/");
-        Self { settings, redirect_uri, start_page, http: Arc::default(), discovered: Arc::default() }
+        Self { config, redirect_uri, start_page, http: Arc::default(), discovered: Arc::default() }
     }
 
     fn http(&self) -> Result<&Client, reqwest::Error> {
         if let Some(client) = self.http.get() {
             return Ok(client);
         }
-        let client = Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(PATIENCE).build()?;
-        // If another request has created a client in the meantime, that one is used; its settings are
+        let client = Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(ISSUER_TIMEOUT).build()?;
+        // If another request has created a client in the meantime, that one is used; its configuration is
         // equal.
         Ok(self.http.get_or_init(|| client))
     }
 
     /// The issuer's URL; issuer and subject together identify a user.
     pub(crate) fn issuer(&self) -> &str {
-        &self.settings.issuer
+        &self.config.issuer
     }
 
     /// The URL of the issuer's sign-in page.
@@ -131,7 +131,7 @@ impl Oidc {
         let mut url = provider.authorization_endpoint;
         url.query_pairs_mut()
             .append_pair("response_type", "code")
-            .append_pair("client_id", &self.settings.client_id)
+            .append_pair("client_id", &self.config.client_id)
             .append_pair("redirect_uri", &self.redirect_uri)
             .append_pair("scope", "openid email profile")
             .append_pair("state", &attempt.state())
@@ -147,7 +147,7 @@ impl Oidc {
         let provider = self.provider(now).await?;
         Ok(provider.end_session_endpoint.map(|mut url| {
             url.query_pairs_mut()
-                .append_pair("client_id", &self.settings.client_id)
+                .append_pair("client_id", &self.config.client_id)
                 .append_pair("post_logout_redirect_uri", &self.start_page)
                 .append_pair("logout_uri", &self.start_page);
             url
@@ -170,23 +170,23 @@ impl Oidc {
             ("code_verifier", verifier.expose_secret()),
         ];
         let mut request = self.http()?.post(provider.token_endpoint.clone());
-        let secret = match &self.settings.client_secret {
+        let secret = match &self.config.client_secret {
             Some(secret) => Some(secret.get().await?),
             None => None,
         };
         match &secret {
             Some(secret) if provider.supports_basic_auth() => {
-                request = basic(request, &self.settings.client_id, secret);
+                request = basic(request, &self.config.client_id, secret);
             }
             Some(secret) => {
-                form.push(("client_id", &self.settings.client_id));
+                form.push(("client_id", &self.config.client_id));
                 form.push(("client_secret", secret.expose_secret()));
             }
-            None => form.push(("client_id", &self.settings.client_id)),
+            None => form.push(("client_id", &self.config.client_id)),
         }
         let response = request.form(&form).send().await?;
         if response.status() == StatusCode::UNAUTHORIZED
-            && let Some(secret) = &self.settings.client_secret
+            && let Some(secret) = &self.config.client_secret
         {
             secret.refused().await;
         }
@@ -195,7 +195,7 @@ impl Oidc {
         }
         let tokens: TokenResponse = response.json().await?;
         let claims = Claims::read(tokens.id_token.expose_secret())?;
-        claims.check(&provider.issuer, &self.settings.client_id, &attempt.nonce(), now)?;
+        claims.check(&provider.issuer, &self.config.client_id, &attempt.nonce(), now)?;
         claims.person()
     }
 
@@ -205,10 +205,10 @@ impl Oidc {
         {
             return Ok(cached.provider.clone());
         }
-        let base = self.settings.discovery.as_ref().unwrap_or(&self.settings.issuer);
+        let base = self.config.discovery.as_ref().unwrap_or(&self.config.issuer);
         let url = format!("{}/.well-known/openid-configuration", base.trim_end_matches('/'));
         let provider: Provider = self.http()?.get(url).send().await?.error_for_status()?.json().await?;
-        provider.check(&self.settings.issuer)?;
+        provider.check(&self.config.issuer)?;
         *self.discovered.write().await = Some(CachedMetadata { provider: provider.clone(), at: now });
         Ok(provider)
     }

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use storage::{DeviceGrantState, Identity, Store};
 use tower::ServiceExt;
 
-use crate::{App, ClientDocuments, ClientSecret, Oidc, OidcSettings, SignUp};
+use crate::{App, ClientDocuments, ClientSecret, Oidc, OidcConfig, SignUp};
 
 pub(crate) struct Service {
     pub(crate) api: Api,
@@ -85,13 +85,13 @@ pub(crate) async fn harness_with_sign_up(sign_up: SignUp) -> Service {
         allowed_origins: Vec::new(),
         proxies: vec![TrustedProxy::mcp("secret of mcp".into())],
     };
-    let settings = OidcSettings {
+    let config = OidcConfig {
         issuer: ISSUER.to_owned(),
         discovery: Some(issuer(clock.clone()).await),
         client_id: "client".to_owned(),
         client_secret: Some(ClientSecret::Given("secret".into())),
     };
-    let oidc = Oidc::new(settings, &api.origin);
+    let oidc = Oidc::new(config, &api.origin);
     let client_address = program().await;
     let clients = ClientDocuments::new(AddressPolicy::Also(vec![client_address]));
     let router = api::finish(crate::router(App { api: api.clone(), oidc, clients, sign_up }), api.clone());

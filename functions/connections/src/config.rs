@@ -1,11 +1,10 @@
-//! This function's environment variables.
+//! This function's environment variables, in addition to those of every HTTP function.
 
-use cloud::settings::{SettingsError, json, parsed, required};
+use cloud::config::{ConfigError, json, parsed, required};
 use domain::plan::Plans;
 
 use crate::Guests;
 
-/// The settings of this function, in addition to those of every HTTP function.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `KMS_KEY_ID`: the key that credentials are sealed under.
@@ -20,7 +19,7 @@ pub struct Config {
 }
 
 impl Config {
-    pub fn from_env() -> Result<Self, SettingsError> {
+    pub fn from_env() -> Result<Self, ConfigError> {
         Ok(Self {
             kms_key_id: required("KMS_KEY_ID")?,
             event_bus: required("EVENT_BUS")?,

@@ -1,9 +1,10 @@
-use cloud::settings::{SettingsError, optional, parsed, required};
+//! This function's environment variables, in addition to those of every function that publishes.
+
+use cloud::config::{ConfigError, optional, parsed, required};
 use domain::media::FileKey;
 use platforms::{Publish, Registry};
 use publishing::FileAddresses;
 
-/// The settings of this function, next to those of every function that publishes.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `PICTURES_QUEUE_URL`: the queue of the pictures function.
@@ -14,13 +15,13 @@ pub struct Config {
 }
 
 impl Config {
-    pub fn from_env() -> Result<Self, SettingsError> {
+    pub fn from_env() -> Result<Self, ConfigError> {
         Ok(Self { pictures_queue_url: required("PICTURES_QUEUE_URL")?, file_addresses: file_addresses()? })
     }
 
     /// An error if an enabled platform fetches files and no URL can be given: each of its posts
     /// with an image would wait in vain.
-    pub fn check(&self, platforms: &Registry<dyn Publish>) -> Result<(), SettingsError> {
+    pub fn check(&self, platforms: &Registry<dyn Publish>) -> Result<(), ConfigError> {
         let platform_names = platforms.names_fetching_files();
         if self.file_addresses.is_some() || platform_names.is_empty() {
             return Ok(());
@@ -31,16 +32,16 @@ impl Config {
             platform_names.join(", "),
             FileKey::MIN_LENGTH
         );
-        Err(SettingsError::Invalid { name: "FILE_SECRET", reason })
+        Err(ConfigError::Invalid { name: "FILE_SECRET", reason })
     }
 }
 
-fn file_addresses() -> Result<Option<FileAddresses>, SettingsError> {
+fn file_addresses() -> Result<Option<FileAddresses>, ConfigError> {
     let Some(secret) = optional("FILE_SECRET") else { return Ok(None) };
     let key = FileKey::new(&secret);
     Ok(Some(FileAddresses {
         origin: required("ORIGIN")?.trim_end_matches('/').to_owned(),
-        key: key.map_err(|it| SettingsError::Invalid { name: "FILE_SECRET", reason: it.to_string() })?,
+        key: key.map_err(|it| ConfigError::Invalid { name: "FILE_SECRET", reason: it.to_string() })?,
         serves_videos: parsed("EDGE_SERVES_FILES", false)?,
     }))
 }

@@ -1,7 +1,7 @@
 //! This function's environment variables.
 
 use api::{CommonLayers, RateLimits, TrustedProxy};
-use cloud::settings::{SettingsError, optional, required};
+use cloud::config::{ConfigError, optional, required};
 use domain::clock::Clock;
 
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct Config {
 
 impl Config {
     /// The error names a missing variable.
-    pub fn from_env() -> Result<Self, SettingsError> {
+    pub fn from_env() -> Result<Self, ConfigError> {
         let allowed = optional("ALLOWED_ORIGINS").unwrap_or_default();
         let origin = required("ORIGIN")?.trim_end_matches('/').to_owned();
         let front = CommonLayers {
@@ -33,7 +33,7 @@ impl Config {
         Ok(Self {
             origin,
             api_origin: required("API_ORIGIN")?,
-            proof: TrustedProxy::mcp_from_env()?.ok_or(SettingsError::Missing("MCP_SECRET"))?,
+            proof: TrustedProxy::mcp_from_env()?.ok_or(ConfigError::Missing("MCP_SECRET"))?,
             front,
             allowed_origins: allowed.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect(),
         })

@@ -99,8 +99,7 @@ pub enum AppError {
 }
 
 impl App {
-    pub fn new(settings: Config) -> Result<Self, AppError> {
-        let Config { origin, api_origin, proof, front, allowed_origins } = settings;
+    pub fn new(Config { origin, api_origin, proof, front, allowed_origins }: Config) -> Result<Self, AppError> {
         let base = BaseUrl::parse(&api_origin)?;
         let metadata = format!("Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
         let config = StreamableHttpServerConfig::default()

@@ -1,14 +1,15 @@
-use cloud::bucket::BucketSettings;
-use cloud::settings::{SettingsError, json, optional, required};
+//! This function's environment variables, in addition to those of every HTTP function.
+
+use cloud::bucket::BucketConfig;
+use cloud::config::{ConfigError, json, optional, required};
 use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
 
-/// The settings of this function, next to those of every function that serves HTTP.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `MEDIA_BUCKET`; for object storage outside AWS also `MEDIA_ENDPOINT`, and
     /// `MEDIA_PUBLIC_ENDPOINT` if users reach it at another URL.
-    pub bucket: BucketSettings,
+    pub bucket: BucketConfig,
     /// `MEDIA_LIMITS`: the largest files in bytes, as JSON.
     pub limits: MediaLimits,
     /// `PLANS`: the plans by name, as JSON.
@@ -18,9 +19,9 @@ pub struct Config {
 }
 
 impl Config {
-    pub fn from_env() -> Result<Self, SettingsError> {
+    pub fn from_env() -> Result<Self, ConfigError> {
         Ok(Self {
-            bucket: BucketSettings {
+            bucket: BucketConfig {
                 name: required("MEDIA_BUCKET")?,
                 endpoint: optional("MEDIA_ENDPOINT"),
                 public_endpoint: optional("MEDIA_PUBLIC_ENDPOINT"),
@@ -30,7 +31,7 @@ impl Config {
             file_key: optional("FILE_SECRET")
                 .map(|it| FileKey::new(&it))
                 .transpose()
-                .map_err(|it| SettingsError::Invalid { name: "FILE_SECRET", reason: it.to_string() })?,
+                .map_err(|it| ConfigError::Invalid { name: "FILE_SECRET", reason: it.to_string() })?,
         })
     }
 }

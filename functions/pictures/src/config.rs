@@ -1,16 +1,18 @@
-use cloud::bucket::BucketSettings;
-use cloud::settings::{SettingsError, optional, required};
+//! This function's environment variables.
+
+use cloud::bucket::BucketConfig;
+use cloud::config::{ConfigError, optional, required};
 
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `MEDIA_BUCKET`; for object storage outside AWS also `MEDIA_ENDPOINT`.
-    pub bucket: BucketSettings,
+    pub bucket: BucketConfig,
 }
 
 impl Config {
-    pub fn from_env() -> Result<Self, SettingsError> {
+    pub fn from_env() -> Result<Self, ConfigError> {
         // This function creates no links, so the endpoint for users is not needed.
         let (name, endpoint) = (required("MEDIA_BUCKET")?, optional("MEDIA_ENDPOINT"));
-        Ok(Self { bucket: BucketSettings { name, endpoint, public_endpoint: None } })
+        Ok(Self { bucket: BucketConfig { name, endpoint, public_endpoint: None } })
     }
 }

@@ -1,7 +1,8 @@
-use cloud::settings::{SettingsError, json};
+//! This function's environment variables, in addition to those of every function that publishes.
+
+use cloud::config::{ConfigError, json};
 use domain::budget::Budgets;
 
-/// The settings of this function, next to those of every function that publishes.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// From `PLATFORMS` (JSON): what the posts of a user may cost.
@@ -9,10 +10,10 @@ pub struct Config {
 }
 
 impl Config {
-    pub fn from_env() -> Result<Self, SettingsError> {
+    pub fn from_env() -> Result<Self, ConfigError> {
         let budgets = platforms::budgets(&json("PLATFORMS")?);
         let invalid =
-            |error: platforms::SetupError| SettingsError::Invalid { name: "PLATFORMS", reason: error.to_string() };
+            |error: platforms::SetupError| ConfigError::Invalid { name: "PLATFORMS", reason: error.to_string() };
         Ok(Self { budgets: budgets.map_err(invalid)? })
     }
 }

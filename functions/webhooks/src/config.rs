@@ -1,8 +1,7 @@
-//! This function's environment variables.
+//! This function's environment variables, in addition to those of every HTTP function.
 
-use cloud::settings::{SettingsError, required};
+use cloud::config::{ConfigError, required};
 
-/// The settings of this function. Those of every HTTP function are read by [`api::Api::from_env`].
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `KMS_KEY_ID`: the key that encrypts webhook secrets.
@@ -14,7 +13,7 @@ pub struct Config {
 }
 
 impl Config {
-    pub fn from_env() -> Result<Self, SettingsError> {
+    pub fn from_env() -> Result<Self, ConfigError> {
         Ok(Self {
             kms_key_id: required("KMS_KEY_ID")?,
             event_bus: required("EVENT_BUS")?,

@@ -76,7 +76,7 @@ mod tests {
     use std::time::Duration;
 
     use axum::body::Body;
-    use cloud::bucket::{Bucket, BucketSettings};
+    use cloud::bucket::{Bucket, BucketConfig};
     use http::Request;
     use http_body_util::BodyExt;
     use tower::ServiceExt;
@@ -88,8 +88,8 @@ mod tests {
     async fn race(puts: usize) -> (Vec<StatusCode>, Vec<u8>) {
         let (folder, secret) = (tempfile::tempdir().unwrap(), Secret::random());
         let store = router(folder.path(), &secret).unwrap();
-        let settings = BucketSettings { name: BUCKET.to_owned(), ..BucketSettings::default() };
-        let bucket = Bucket::new(&config("http://localhost:3000", &secret), &settings);
+        let bucket_config = BucketConfig { name: BUCKET.to_owned(), ..BucketConfig::default() };
+        let bucket = Bucket::new(&config("http://localhost:3000", &secret), &bucket_config);
         let put = bucket.presigned_put("media/7/42.png", "image/png", None, Duration::from_mins(1)).await.unwrap();
         let sent = (0..puts).map(async |number| {
             let mut request = Request::put(&put.url).header("host", "localhost:3000");

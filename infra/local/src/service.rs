@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{Api, ClientIp, CommonLayers, RateLimits, TrustedProxy};
-use auth::{ClientDocuments, ClientSecret, Oidc, OidcSettings, SignUp};
+use auth::{ClientDocuments, ClientSecret, Oidc, OidcConfig, SignUp};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state, map_request};
 use axum::response::Response;
-use cloud::bucket::{Bucket, BucketSettings};
+use cloud::bucket::{Bucket, BucketConfig};
 use cloud::seal::{Envelope, LocalKeys};
 use connections::StoredVault;
 use domain::access_token::TokenLifetime;
@@ -225,9 +225,9 @@ impl Stack {
         let bus = LocalEvents::default();
         let queue = LocalQueue::new(clock.clone());
         let lanes = queue.lanes();
-        let settings = bucket_settings(origin, outside);
+        let bucket_config = bucket_config(origin, outside);
         let files = clients::config(origin, secret);
-        let bucket = Bucket::new(&files, &settings);
+        let bucket = Bucket::new(&files, &bucket_config);
         let policy = address_policy(options, &fakes);
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
         let settings_of_platforms = options.platform_settings(origin, fakes.settings())?;
@@ -283,7 +283,7 @@ impl Stack {
             }))
             .merge(media::router(media_app(
                 api_of("media"),
-                Bucket::new(&call_log::config_for("media", log.as_ref(), &files, secret), &settings),
+                Bucket::new(&call_log::config_for("media", log.as_ref(), &files, secret), &bucket_config),
                 policy,
                 file_key,
             )))
@@ -390,14 +390,14 @@ fn api_at(
 fn auth_app(api: &Api, origin: &str, policy: AddressPolicy) -> auth::App {
     auth::App {
         api: api.clone(),
-        oidc: Oidc::new(oidc_settings(origin), &api.origin),
+        oidc: Oidc::new(oidc_config(origin), &api.origin),
         clients: ClientDocuments::new(policy),
         sign_up: SignUp::parse(""),
     }
 }
 
-fn bucket_settings(origin: &str, outside: Option<&str>) -> BucketSettings {
-    BucketSettings {
+fn bucket_config(origin: &str, outside: Option<&str>) -> BucketConfig {
+    BucketConfig {
         name: s3::BUCKET.to_owned(),
         endpoint: Some(origin.to_owned()),
         // Platforms fetch files by links, and users upload by links.
@@ -414,8 +414,8 @@ fn rate_limits(options: &Options) -> RateLimits {
     }
 }
 
-fn oidc_settings(origin: &str) -> OidcSettings {
-    OidcSettings {
+fn oidc_config(origin: &str) -> OidcConfig {
+    OidcConfig {
         issuer: issuer::url(origin),
         discovery: None,
         client_id: issuer::CLIENT_ID.to_owned(),

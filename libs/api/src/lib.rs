@@ -7,8 +7,8 @@
 
 mod caller;
 mod common_layers;
+mod config;
 mod cors;
-mod environment;
 mod error;
 mod fields;
 mod json;

@@ -1,6 +1,6 @@
 //! Rate limits, and the subject that a request is counted for.
 
-mod environment;
+mod config;
 pub(crate) mod memory;
 
 use std::convert::Infallible;

@@ -1,6 +1,6 @@
 //! A proxy in front of the service whose header with the client address is trusted.
 
-mod environment;
+mod config;
 
 use std::net::{IpAddr, SocketAddr};
 

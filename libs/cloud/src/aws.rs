@@ -15,9 +15,9 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
+use crate::config::{ConfigError, optional, required};
 use crate::metrics::{EmbeddedMetrics, TARGET};
 use crate::sdk_http;
-use crate::settings::{SettingsError, optional, required};
 
 /// Timeout of one attempt of a call. Without it, the SDK would wait forever for a lost response,
 /// and a due post with it.
@@ -32,7 +32,7 @@ const OPERATION_TIMEOUT: Duration = Duration::from_secs(10);
 ///
 /// The SDK's own loader would also look for profiles and query metadata services, which a
 /// function does not have.
-pub fn config() -> Result<SdkConfig, SettingsError> {
+pub fn config() -> Result<SdkConfig, ConfigError> {
     install_tls();
     let credentials = Credentials::new(
         required("AWS_ACCESS_KEY_ID")?,

@@ -30,7 +30,7 @@ pub use self::parts::PutError;
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BucketSettings {
+pub struct BucketConfig {
     pub name: String,
     /// The URL of an S3-compatible store other than AWS; the bucket is then part of the path.
     pub endpoint: Option<String>,
@@ -83,7 +83,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    pub fn new(sdk: &SdkConfig, settings: &BucketSettings) -> Self {
+    pub fn new(sdk: &SdkConfig, config: &BucketConfig) -> Self {
         let client = |endpoint: Option<&String>| {
             let mut builder = Builder::from(sdk)
                 // By default, a presigned upload would require a checksum of bytes that only
@@ -95,11 +95,11 @@ impl Bucket {
             builder.set_endpoint_url(endpoint.cloned().or_else(|| sdk.endpoint_url().map(str::to_owned)));
             Client::from_conf(builder.build())
         };
-        let endpoint = settings.endpoint.as_ref();
+        let endpoint = config.endpoint.as_ref();
         Self {
             client: client(endpoint),
-            links: client(settings.public_endpoint.as_ref().or(endpoint)),
-            name: settings.name.clone(),
+            links: client(config.public_endpoint.as_ref().or(endpoint)),
+            name: config.name.clone(),
         }
     }
 

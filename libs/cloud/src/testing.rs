@@ -9,7 +9,7 @@ use s3s_fs::FileSystem;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-use crate::bucket::{Bucket, BucketSettings};
+use crate::bucket::{Bucket, BucketConfig};
 use crate::sdk_http;
 
 #[derive(Debug)]
@@ -42,9 +42,8 @@ impl TestBucket {
             .credentials_provider(SharedCredentialsProvider::new(Credentials::new("test", "test", None, None, "test")))
             .http_client(sdk_http::http_client())
             .build();
-        let settings =
-            BucketSettings { name: NAME.to_owned(), endpoint: Some(endpoint.clone()), public_endpoint: None };
-        Self { bucket: Bucket::new(&sdk, &settings), folder, endpoint }
+        let config = BucketConfig { name: NAME.to_owned(), endpoint: Some(endpoint.clone()), public_endpoint: None };
+        Self { bucket: Bucket::new(&sdk, &config), folder, endpoint }
     }
 
     /// The files of the store: objects, and parts of unfinished uploads.

@@ -2,6 +2,6 @@
 //! that calls platforms.
 
 mod app_secret;
-mod environment;
+mod config;
 
-pub use environment::platforms;
+pub use config::platforms;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use aws_config::{BehaviorVersion, SdkConfig};
 use chrono::{DateTime, TimeDelta, Utc};
-use cloud::bucket::{Bucket, BucketSettings};
+use cloud::bucket::{Bucket, BucketConfig};
 use cloud::events::{EventBus, EventError};
 use cloud::pictures::NoPictureQueue;
 use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
@@ -144,7 +144,7 @@ impl PublishingHarness {
             store: store.clone(),
             leads: leads(&platform),
             vocabulary: PlatformOptions::default(),
-            bucket: Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() }),
+            bucket: Bucket::new(&sdk, &BucketConfig { name: "none".to_owned(), ..BucketConfig::default() }),
             pictures: Arc::new(NoPictureQueue),
             file_addresses: None,
             sealer: Arc::clone(&sealer),

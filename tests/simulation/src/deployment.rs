@@ -7,7 +7,7 @@ use std::time::Duration;
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use chrono::{DateTime, TimeDelta, Utc};
-use cloud::bucket::{Bucket, BucketSettings};
+use cloud::bucket::{Bucket, BucketConfig};
 use cloud::pictures::NoPictureQueue;
 use cloud::queue::DeliveryMessage;
 use cloud::seal::{DataKey, Envelope, LocalKeys};
@@ -53,7 +53,7 @@ thread_local! {
     /// and never uses it.
     static BUCKET: Bucket = {
         let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest()).build();
-        Bucket::new(&sdk, &BucketSettings { name: "none".to_owned(), ..BucketSettings::default() })
+        Bucket::new(&sdk, &BucketConfig { name: "none".to_owned(), ..BucketConfig::default() })
     };
 }
 

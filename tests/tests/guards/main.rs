@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
 mod circles;
+mod config;
 mod cost;
 mod decoders;
 mod document;
@@ -14,7 +15,6 @@ mod options;
 mod places;
 mod roles;
 mod routes;
-mod settings;
 mod tables;
 mod times;
 

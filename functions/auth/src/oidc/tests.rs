@@ -74,13 +74,13 @@ impl Issuer {
 
     /// A client of it that expects [`ISSUER`].
     fn client(&self, secret: Option<&str>) -> Oidc {
-        let settings = OidcSettings {
+        let config = OidcConfig {
             issuer: ISSUER.to_owned(),
             discovery: Some(format!("{}/", self.url)),
             client_id: "cli:ent".to_owned(),
             client_secret: secret.map(|it| ClientSecret::Given(it.into())),
         };
-        Oidc::new(settings, "https://social.example")
+        Oidc::new(config, "https://social.example")
     }
 
     fn discoveries(&self) -> usize {

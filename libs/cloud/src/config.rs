@@ -1,11 +1,11 @@
-//! Reads the environment variables of a function. Errors name the variable, so that an operator
+//! Reads environment variables, for the `config.rs` of functions and libraries. Errors name the variable, so that an operator
 //! knows what to change.
 
 use std::fmt;
 use std::str::FromStr;
 
 #[derive(thiserror::Error)]
-pub enum SettingsError {
+pub enum ConfigError {
     #[error("the environment variable {0} is not set")]
     Missing(&'static str),
     #[error("the environment variable {name} is not valid: {reason}")]
@@ -13,14 +13,14 @@ pub enum SettingsError {
 }
 
 /// Prints the message, because a `main` that returns an error prints its `Debug`.
-impl fmt::Debug for SettingsError {
+impl fmt::Debug for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-pub fn required(name: &'static str) -> Result<String, SettingsError> {
-    optional(name).ok_or(SettingsError::Missing(name))
+pub fn required(name: &'static str) -> Result<String, ConfigError> {
+    optional(name).ok_or(ConfigError::Missing(name))
 }
 
 /// `None` if the variable is missing or empty.
@@ -28,23 +28,23 @@ pub fn optional(name: &'static str) -> Option<String> {
     std::env::var(name).ok().filter(|it| !it.is_empty())
 }
 
-pub fn parsed<T>(name: &'static str, default: T) -> Result<T, SettingsError>
+pub fn parsed<T>(name: &'static str, default: T) -> Result<T, ConfigError>
 where
     T: FromStr,
     T::Err: std::fmt::Display,
 {
     optional(name).map_or(Ok(default), |raw| {
-        raw.parse().map_err(|error: T::Err| SettingsError::Invalid { name, reason: error.to_string() })
+        raw.parse().map_err(|error: T::Err| ConfigError::Invalid { name, reason: error.to_string() })
     })
 }
 
 /// Parses a JSON variable; `T::default()` if it is missing.
-pub fn json<T>(name: &'static str) -> Result<T, SettingsError>
+pub fn json<T>(name: &'static str) -> Result<T, ConfigError>
 where
     T: serde::de::DeserializeOwned + Default,
 {
     optional(name).map_or_else(
         || Ok(T::default()),
-        |raw| serde_json::from_str(&raw).map_err(|error| SettingsError::Invalid { name, reason: error.to_string() }),
+        |raw| serde_json::from_str(&raw).map_err(|error| ConfigError::Invalid { name, reason: error.to_string() }),
     )
 }

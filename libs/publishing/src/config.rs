@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use aws_config::SdkConfig;
-use cloud::bucket::{Bucket, BucketSettings};
+use cloud::bucket::{Bucket, BucketConfig};
+use cloud::config::{ConfigError, json, optional, parsed, required};
 use cloud::events::EventBridge;
 use cloud::pictures::NoPictureQueue;
 use cloud::queue::SqsQueue;
 use cloud::seal::{Envelope, KmsKeys};
-use cloud::settings::{SettingsError, json, optional, parsed, required};
 use domain::budget::Budgets;
 use domain::clock::Clock;
 use domain::id::Ids;
@@ -23,9 +23,9 @@ impl Publishing {
     /// `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS` (JSON) and `DELIVERY_CONCURRENCY`. Only the
     /// delivery function sets `pictures` and `file_addresses`, and only the posts function sets
     /// `budgets`.
-    pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
+    pub fn from_env(aws: &SdkConfig) -> Result<Self, ConfigError> {
         let (clock, random) = (Clock::System, Random::Os);
-        let bucket = BucketSettings {
+        let bucket = BucketConfig {
             name: required("MEDIA_BUCKET")?,
             endpoint: optional("MEDIA_ENDPOINT"),
             public_endpoint: optional("MEDIA_PUBLIC_ENDPOINT"),

@@ -35,18 +35,18 @@ fn variables_read(function: &str) -> Names {
         names.extend(variables(&read(own)));
     }
     if source.contains("Api::from_env") {
-        names.extend(variables(&read("libs/api/src/environment.rs")));
+        names.extend(variables(&read("libs/api/src/config.rs")));
     }
-    for (settings, file) in [("RateLimits", "limit"), ("TrustedProxy", "proxy")] {
-        if source.contains("Api::from_env") || source.contains(&format!("{settings}::from_env")) {
-            names.extend(variables(&read(format!("libs/api/src/{file}/environment.rs"))));
+    for (owner, file) in [("RateLimits", "limit"), ("TrustedProxy", "proxy")] {
+        if source.contains("Api::from_env") || source.contains(&format!("{owner}::from_env")) {
+            names.extend(variables(&read(format!("libs/api/src/{file}/config.rs"))));
         }
     }
     if source.contains("Publishing::from_env") {
-        names.extend(variables(&read("libs/publishing/src/environment.rs")));
+        names.extend(variables(&read("libs/publishing/src/config.rs")));
     }
     if source.contains("platform_config::platforms(") {
-        names.extend(variables(&read("libs/platform_config/src/environment.rs")));
+        names.extend(variables(&read("libs/platform_config/src/config.rs")));
     }
     names
 }
@@ -62,16 +62,13 @@ fn environment_is_read_only_in_config_modules() {
     let files = ["functions", "libs"].into_iter().flat_map(rust_files);
     let readers = files.filter(|it| {
         let source = read(it);
-        ["env::var", "try_from_env", "cloud::settings::"].iter().any(|it| source.contains(it))
+        ["env::var", "try_from_env", "cloud::config::"].iter().any(|it| source.contains(it))
     });
     let strangers: Vec<_> = readers
-        .filter(|it| {
-            let name = it.file_name().unwrap();
-            let is_for_settings = name == "config.rs" || name == "environment.rs";
-            !is_for_settings && !it.starts_with(Path::new(ROOT).join("libs/cloud/src"))
-        })
+        .filter(|it| it.file_name().unwrap() != "config.rs")
+        .filter(|it| !it.starts_with(Path::new(ROOT).join("libs/cloud/src")))
         .collect();
-    assert!(strangers.is_empty(), "settings are read in {strangers:?}");
+    assert!(strangers.is_empty(), "the environment is read in {strangers:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use aws_config::SdkConfig;
 use chrono::TimeDelta;
-use cloud::settings::{SettingsError, optional, parsed, required};
+use cloud::config::{ConfigError, optional, parsed, required};
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
@@ -23,7 +23,7 @@ impl Api {
     /// `TOKEN_MAX_DAYS`, `ALLOWED_ORIGINS` (comma list), and the variables of
     /// [`RateLimits::from_env`], [`TrustedProxy::from_env`] and
     /// [`TrustedProxy::mcp_from_env`].
-    pub fn from_env(aws: &SdkConfig) -> Result<Self, SettingsError> {
+    pub fn from_env(aws: &SdkConfig) -> Result<Self, ConfigError> {
         let dynamodb = aws_sdk_dynamodb::Client::new(aws);
         let due_shards = at_least_one("DUE_SHARDS", DEFAULT_DUE_SHARDS)?;
         let (clock, random) = (Clock::System, Random::Os);
@@ -44,18 +44,18 @@ impl Api {
     }
 }
 
-pub(crate) fn at_least_one(name: &'static str, default: u32) -> Result<u32, SettingsError> {
+pub(crate) fn at_least_one(name: &'static str, default: u32) -> Result<u32, ConfigError> {
     match parsed(name, default)? {
-        0 => Err(SettingsError::Invalid { name, reason: "must be at least 1".to_owned() }),
+        0 => Err(ConfigError::Invalid { name, reason: "must be at least 1".to_owned() }),
         number => Ok(number),
     }
 }
 
-fn origin(raw: &str) -> Result<String, SettingsError> {
+fn origin(raw: &str) -> Result<String, ConfigError> {
     let origin = raw.trim_end_matches('/');
     match Url::parse(raw) {
         Ok(url) if url.origin().ascii_serialization() == origin => Ok(origin.to_owned()),
-        _ => Err(SettingsError::Invalid {
+        _ => Err(ConfigError::Invalid {
             name: "ORIGIN",
             reason: "must be a scheme, a host and nothing after it, such as https://social.example".to_owned(),
         }),

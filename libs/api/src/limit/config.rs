@@ -1,12 +1,14 @@
-use cloud::settings::SettingsError;
+//! The environment variables of the rate limits.
+
+use cloud::config::ConfigError;
 
 use super::RateLimits;
-use crate::environment::at_least_one;
+use crate::config::at_least_one;
 
 impl RateLimits {
     /// Reads `REQUESTS_PER_MINUTE`, `MEDIA_PER_MINUTE`, `CALLS_PER_USER` and
     /// `CALLS_PER_HOST`.
-    pub fn from_env() -> Result<Self, SettingsError> {
+    pub fn from_env() -> Result<Self, ConfigError> {
         let default = Self::default();
         Ok(Self {
             requests_per_minute: at_least_one("REQUESTS_PER_MINUTE", default.requests_per_minute)?,

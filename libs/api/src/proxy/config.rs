@@ -1,4 +1,6 @@
-use cloud::settings::{SettingsError, optional};
+//! The environment variables of the proxies that the service trusts.
+
+use cloud::config::{ConfigError, optional};
 use domain::oauth::Resource;
 use secrecy::SecretString;
 
@@ -10,7 +12,7 @@ const SHORTEST_SECRET: usize = 32;
 impl TrustedProxy {
     /// The proxy in front of the service, from `TRUSTED_PROXY_HEADER` and `TRUSTED_PROXY_SECRET`:
     /// both or none.
-    pub fn from_env() -> Result<Option<Self>, SettingsError> {
+    pub fn from_env() -> Result<Option<Self>, ConfigError> {
         match (optional("TRUSTED_PROXY_HEADER"), optional("TRUSTED_PROXY_SECRET")) {
             (None, None) => Ok(None),
             (Some(header), Some(secret)) => {
@@ -25,19 +27,19 @@ impl TrustedProxy {
     }
 
     /// The function `mcp`, which calls the API for assistants, from `MCP_SECRET`.
-    pub fn mcp_from_env() -> Result<Option<Self>, SettingsError> {
+    pub fn mcp_from_env() -> Result<Option<Self>, ConfigError> {
         let Some(secret) = optional("MCP_SECRET") else { return Ok(None) };
         Ok(Some(Self::mcp(parse_secret("MCP_SECRET", secret)?)))
     }
 }
 
-fn parse_secret(name: &'static str, secret: String) -> Result<SecretString, SettingsError> {
+fn parse_secret(name: &'static str, secret: String) -> Result<SecretString, ConfigError> {
     if secret.len() < SHORTEST_SECRET {
         return invalid(name, format!("must have at least {SHORTEST_SECRET} characters"));
     }
     Ok(secret.into())
 }
 
-fn invalid<T>(name: &'static str, reason: String) -> Result<T, SettingsError> {
-    Err(SettingsError::Invalid { name, reason })
+fn invalid<T>(name: &'static str, reason: String) -> Result<T, ConfigError> {
+    Err(ConfigError::Invalid { name, reason })
 }

@@ -1,7 +1,9 @@
+//! The environment variables of every function that calls platforms.
+
 use std::sync::Arc;
 
 use aws_config::SdkConfig;
-use cloud::settings::{SettingsError, json, required};
+use cloud::config::{ConfigError, json, required};
 use egress::AddressPolicy;
 use platforms::{AppSource, Capability, Registry, Setup, Vault};
 
@@ -9,9 +11,9 @@ use crate::app_secret::AppSecret;
 
 /// The platforms that the environment variable `PLATFORMS` (JSON) enables. The app credentials
 /// of a platform, if it needs any, are in the secret `<PLATFORM_SECRETS>/<platform name>`.
-pub fn platforms<P: Capability + ?Sized>(aws: &SdkConfig, vault: Arc<dyn Vault>) -> Result<Registry<P>, SettingsError> {
+pub fn platforms<P: Capability + ?Sized>(aws: &SdkConfig, vault: Arc<dyn Vault>) -> Result<Registry<P>, ConfigError> {
     let (aws, secrets) = (aws.clone(), required("PLATFORM_SECRETS")?);
     let app = move |name: &str| -> Arc<dyn AppSource> { Arc::new(AppSecret::new(&aws, format!("{secrets}/{name}"))) };
     let setup = Setup::new(json("PLATFORMS")?, app, vault, AddressPolicy::PublicOnly);
-    Registry::new(&setup).map_err(|error| SettingsError::Invalid { name: "PLATFORMS", reason: error.to_string() })
+    Registry::new(&setup).map_err(|error| ConfigError::Invalid { name: "PLATFORMS", reason: error.to_string() })
 }
