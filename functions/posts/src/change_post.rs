@@ -1,16 +1,20 @@
+//! `PATCH /posts/{post}`: changes a post.
+
 use api::openapi::{BadBody, Missing, POSTS, Refused, Stale};
 use api::scope_guard::PostsDraft;
-use api::{ApiError, ApiResult, Caller, ErrorBody, FieldValue, Id, RequestBody};
+use api::{ApiError, ApiResult, Caller, ErrorBody, Id, RequestBody};
 use axum::extract::State;
 use axum::response::Response;
 use domain::id::PostId;
 use domain::post::Authority;
 use http::StatusCode;
-use publishing::{ChangePost, Changed};
+use publishing::Changed;
 
+use crate::App;
+use crate::error::PostsError;
 use crate::if_match::Condition;
-use crate::post_view::respond;
-use crate::{App, drafts_only_error, failed, reading, revision_required_error};
+use crate::request;
+use crate::response::respond;
 
 #[utoipa::path(
     patch,
@@ -43,48 +47,20 @@ pub(crate) async fn change_post(
 ) -> ApiResult<Response> {
     let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
     condition.check(&post)?;
-    let mut fields = incoming.fields(reading::FIELDS)?;
-    if fields.is_given("scheduled_at") && !Authority::from_scopes(&caller.scopes).schedules() {
-        return Err(drafts_only_error());
+    let fields = incoming.fields(request::FIELDS)?;
+    let authority = Authority::from_scopes(&caller.scopes);
+    if fields.is_given("scheduled_at") && !authority.schedules() {
+        return Err(PostsError::DraftsOnly.into());
     }
-    let text = match reading::content(&mut fields) {
-        FieldValue::Null => {
-            fields.add("content", "may not be null; leave it out to keep the text");
-            None
-        }
-        given => given.value(),
-    };
-    let mut targets = reading::platforms(&mut fields);
-    let media = match reading::media(&mut fields) {
-        FieldValue::Value(media) => Some(media),
-        FieldValue::Null => Some(Vec::new()),
-        FieldValue::Absent | FieldValue::Invalid => None,
-    };
-    let scheduled_at = match reading::scheduled_at(&mut fields, app.api.clock.now()) {
-        FieldValue::Value(at) => Some(Some(at)),
-        FieldValue::Null => Some(None),
-        FieldValue::Absent | FieldValue::Invalid => None,
-    };
-    let (request_media, request_targets) =
-        (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
-    reading::check_file_limits(&mut fields, request_media, request_targets);
-    let request = ChangePost {
-        text,
-        targets,
-        scheduled_at,
-        media,
-        faults: std::mem::take(fields.faults()),
-        authority: Authority::from_scopes(&caller.scopes),
-        if_match: condition.0,
-    };
+    let request = request::changes(fields, authority, condition.0, app.api.clock.now());
 
-    let changed = app.publishing.change_post(post, request).await.map_err(failed)?;
+    let changed = app.publishing.change_post(post, request).await.map_err(PostsError::from)?;
     let post = match changed {
         Changed::Done(post) => *post,
         Changed::NotThere => return Err(ApiError::NotFound),
         Changed::Stale => return Err(ApiError::PreconditionFailed),
-        Changed::NeedsRevision => return Err(revision_required_error()),
-        Changed::DraftsOnly => return Err(drafts_only_error()),
+        Changed::NeedsRevision => return Err(PostsError::RevisionRequired.into()),
+        Changed::DraftsOnly => return Err(PostsError::DraftsOnly.into()),
         Changed::NotInPlan(why) => return Err(caller.plan_error(why)),
         Changed::Invalid(faults) => return Err(faults.into()),
     };

@@ -1,3 +1,5 @@
+//! `DELETE /posts/{post}`: deletes a post.
+
 use api::openapi::{Invalid, Missing, POSTS, Refused, Stale};
 use api::scope_guard::PostsDraft;
 use api::{ApiError, ApiResult, Caller, Id, Params};
@@ -7,8 +9,9 @@ use domain::post::Authority;
 use http::StatusCode;
 use publishing::Changed;
 
+use crate::App;
+use crate::error::PostsError;
 use crate::if_match::Condition;
-use crate::{App, drafts_only_error, failed, revision_required_error};
 
 #[utoipa::path(
     delete,
@@ -41,12 +44,12 @@ pub(crate) async fn delete_post(
     condition.check(&post)?;
     params.none()?;
     let authority = Authority::from_scopes(&caller.scopes);
-    match app.publishing.delete_post(post, authority, condition.0.as_ref()).await.map_err(failed)? {
+    match app.publishing.delete_post(post, authority, condition.0.as_ref()).await.map_err(PostsError::from)? {
         Changed::Done(_) => Ok(StatusCode::NO_CONTENT),
         Changed::NotThere => Err(ApiError::NotFound),
         Changed::Stale => Err(ApiError::PreconditionFailed),
-        Changed::NeedsRevision => Err(revision_required_error()),
-        Changed::DraftsOnly => Err(drafts_only_error()),
+        Changed::NeedsRevision => Err(PostsError::RevisionRequired.into()),
+        Changed::DraftsOnly => Err(PostsError::DraftsOnly.into()),
         Changed::NotInPlan(why) => Err(caller.plan_error(why)),
         Changed::Invalid(faults) => Err(faults.into()),
     }

@@ -1,3 +1,5 @@
+//! The header `If-Match`: the revisions that a request may change.
+
 use std::convert::Infallible;
 
 use api::{ApiError, ApiResult};

@@ -1,31 +1,19 @@
+//! `GET /posts/{post}/attempts`: lists the calls to platforms for a post.
+
 use api::openapi::{Invalid, Missing, POSTS, Refused};
 use api::scope_guard::PostsRead;
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::Json;
 use axum::extract::State;
-use contract::{AttemptList, PageMeta, Timestamp};
-use domain::attempt::Attempt;
+use contract::{AttemptList, PageMeta};
 use domain::id::PostId;
 use domain::listing::Listing;
 
 use crate::App;
 use crate::list_posts::{DEFAULT_PER_PAGE, number};
+use crate::response::attempt_view;
 
 const PARAMETERS: &[&str] = &["per_page", "page"];
-
-fn attempt_view(attempt: &Attempt) -> contract::Attempt {
-    contract::Attempt {
-        at: Timestamp(attempt.at),
-        connected_account_id: attempt.connection_id.get(),
-        provider: attempt.provider.clone(),
-        segment: attempt.segment,
-        step: attempt.step.as_str().to_owned(),
-        outcome: attempt.outcome.as_str().to_owned(),
-        http_status: attempt.http_status,
-        message: attempt.message.clone(),
-        duration_ms: attempt.duration_ms,
-    }
-}
 
 #[utoipa::path(
     get,

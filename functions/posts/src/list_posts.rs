@@ -1,3 +1,5 @@
+//! `GET /posts`: lists posts by page.
+
 use api::openapi::{Invalid, POSTS, Refused};
 use api::scope_guard::PostsRead;
 use api::{ApiResult, Caller, FieldValue, Fields, Params};
@@ -8,7 +10,7 @@ use domain::listing::{Direction, Listing, SortField};
 use domain::post::PostStatus;
 
 use crate::App;
-use crate::post_view::view;
+use crate::response::view;
 
 const PARAMETERS: &[&str] = &["status", "per_page", "page", "sort", "direction"];
 

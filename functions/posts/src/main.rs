@@ -1,3 +1,5 @@
+//! The posts function on Lambda.
+
 use api::Api;
 use posts::config::Config;
 use posts::{App, router};

@@ -9,11 +9,11 @@ use cloud::audit;
 use domain::id::PostId;
 use domain::post::{IfMatch, Post, PostStatus};
 use http::StatusCode;
-use publishing::{ChangePost, Changed, PublishingError};
+use publishing::{ChangePost, Changed};
 use serde::Deserialize;
-use storage::StorageError;
 
 use crate::App;
+use crate::error::PostsError;
 
 #[derive(Deserialize)]
 pub(crate) struct PostForm {
@@ -53,7 +53,7 @@ pub(crate) async fn try_again(
     // The page may be old. It must not publish a post that was scheduled for another day since, or
     // one that failed again and may be public.
     if post.status != PostStatus::Failed {
-        return Err(stale_page());
+        return Err(PostsError::Stale.into());
     }
     let change = ChangePost {
         scheduled_at: Some(Some(app.api.clock.now())),
@@ -71,8 +71,8 @@ pub(crate) async fn found(app: &App, session: &SignedIn, csrf: &str, post: &str)
 
 /// The post of the signed-in user.
 pub(crate) async fn find(app: &App, session: &SignedIn, post: &str) -> PageResult<Post> {
-    let id = PostId::parse(post).ok_or_else(not_found_page)?;
-    app.api.store.post(session.user, id).await?.ok_or_else(not_found_page)
+    let id = PostId::parse(post).ok_or(PostsError::NotFound)?;
+    app.api.store.post(session.user, id).await?.ok_or_else(|| PostsError::NotFound.into())
 }
 
 /// Changes a post as a form requests.
@@ -83,12 +83,12 @@ pub(crate) async fn changed(
     post: Post,
     change: ChangePost,
 ) -> PageResult<()> {
-    match app.publishing.change_post(post, change).await.map_err(error_page)? {
+    match app.publishing.change_post(post, change).await.map_err(PostsError::from)? {
         Changed::Done(_) => Ok(()),
         // A signed-in user may write all posts of the account.
-        Changed::NotThere | Changed::DraftsOnly => Err(not_found_page()),
+        Changed::NotThere | Changed::DraftsOnly => Err(PostsError::NotFound.into()),
         // A form that schedules a draft names its revision.
-        Changed::Stale | Changed::NeedsRevision => Err(stale_page()),
+        Changed::Stale | Changed::NeedsRevision => Err(PostsError::Stale.into()),
         Changed::NotInPlan(why) => {
             let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);
             entry.why(&why).write();
@@ -96,7 +96,7 @@ pub(crate) async fn changed(
         }
         Changed::Invalid(faults) => {
             let sentences: Vec<_> = faults.iter().map(|(field, message)| to_sentence(field, message)).collect();
-            Err(refused("Nothing was changed", &sentences.join(" ")))
+            Err(unchanged_page("Nothing was changed", &sentences.join(" ")))
         }
     }
 }
@@ -120,35 +120,8 @@ const HERE: &str = "/account/posts";
 const BACK: &str = "Go to your posts";
 
 /// The page for a form that changed nothing.
-pub(crate) fn refused(title: &str, text: &str) -> PageError {
+pub(crate) fn unchanged_page(title: &str, text: &str) -> PageError {
     PageError::new(StatusCode::UNPROCESSABLE_ENTITY, title, text).with_link(HERE, BACK)
-}
-
-fn stale_page() -> PageError {
-    let text = "The post was changed after you opened the page, so nothing was done. Check the post, then try again.";
-    refused("The post was changed", text)
-}
-
-fn not_found_page() -> PageError {
-    PageError::new(StatusCode::NOT_FOUND, "Post not found", "The post was deleted, or it belongs to another user.")
-        .with_link(HERE, BACK)
-}
-
-fn error_page(error: PublishingError) -> PageError {
-    match error {
-        PublishingError::Contended | PublishingError::Storage(StorageError::Contended) => PageError::new(
-            StatusCode::CONFLICT,
-            "The post is being changed",
-            "Another request is changing the post. Nothing was changed. Try again.",
-        )
-        .with_link(HERE, BACK),
-        PublishingError::Storage(error) => error.into(),
-        error => {
-            tracing::error!(%error, "publishing failed during a form request");
-            let text = "Something failed on our side. Check the post before you try again.";
-            PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text).with_link(HERE, BACK)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ use publishing::ChangePost;
 use serde::Deserialize;
 
 use crate::App;
-use crate::post_view::links;
-use crate::posts_forms::{changed, find, found, refused};
+use crate::posts_forms::{changed, find, found, unchanged_page};
+use crate::response::links;
 
 /// The formats in which browsers send a `datetime-local` field.
 const LOCAL_TIMES: [&str; 3] = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%.f"];
@@ -102,11 +102,11 @@ pub(crate) async fn schedule(
     let at = match form.when {
         PublishTime::Now => now,
         PublishTime::At => parse_time(&form.at, now).map_err(|error| match error {
-            InvalidSchedule::NotAnInstant | InvalidSchedule::NotATime => refused(
+            InvalidSchedule::NotAnInstant | InvalidSchedule::NotATime => unchanged_page(
                 "Enter a date and a time",
                 "Nothing was scheduled. Enter a date and a time, or publish the post now.",
             ),
-            error => refused("Nothing was changed", &format!("The time {error}.")),
+            error => unchanged_page("Nothing was changed", &format!("The time {error}.")),
         })?,
     };
     let change = ChangePost {
@@ -123,7 +123,7 @@ fn check_draft(post: &Post) -> PageResult<()> {
         return Ok(());
     }
     let text = format!("The post is {}, and only a draft can be scheduled here.", post.status.as_str());
-    Err(refused("This post is not a draft", &text))
+    Err(unchanged_page("This post is not a draft", &text))
 }
 
 /// Parses the value of a `datetime-local` field, which has no offset, as UTC.

@@ -1,3 +1,5 @@
+//! `GET /posts/{post}`: shows a post.
+
 use api::openapi::{Invalid, Missing, POSTS, Refused};
 use api::scope_guard::PostsRead;
 use api::{ApiError, ApiResult, Caller, Id, Params};
@@ -7,7 +9,7 @@ use domain::id::PostId;
 use http::StatusCode;
 
 use crate::App;
-use crate::post_view::respond;
+use crate::response::respond;
 
 #[utoipa::path(
     get,

@@ -1,3 +1,5 @@
+//! `POST /posts/validate`: checks a post, and stores nothing.
+
 use api::openapi::{BadBody, POSTS, Refused};
 use api::scope_guard::PostsDraft;
 use api::{ApiResult, Caller, RequestBody};
@@ -5,10 +7,12 @@ use axum::Json;
 use axum::extract::State;
 use contract::Validation;
 use domain::post::Authority;
-use publishing::{PostValidated, Warning};
+use publishing::{NotCreated, PostValidated};
 
-use crate::create_post::{read, refused};
-use crate::{App, failed, reading};
+use crate::App;
+use crate::error::PostsError;
+use crate::request;
+use crate::response::warning_view;
 
 #[utoipa::path(
     post,
@@ -27,16 +31,12 @@ pub(crate) async fn validate_post(
     incoming: RequestBody,
 ) -> ApiResult<Json<Validation>> {
     let authority = Authority::from_scopes(&caller.scopes);
-    let request = read(incoming.fields(reading::FIELDS)?, authority, app.api.clock.now());
-    match app.publishing.validate_post(caller.user, request).await.map_err(failed)? {
+    let request = request::new_post(incoming.fields(request::FIELDS)?, authority, app.api.clock.now());
+    match app.publishing.validate_post(caller.user, request).await.map_err(PostsError::from)? {
         PostValidated::Fine(warnings) => {
             Ok(Json(Validation { warnings: warnings.into_iter().map(warning_view).collect() }))
         }
-        PostValidated::Refused(refusal) => Err(refused(refusal, &caller)),
+        PostValidated::Refused(NotCreated::NotInPlan(why)) => Err(caller.plan_error(why)),
+        PostValidated::Refused(why) => Err(PostsError::NotCreated(why).into()),
     }
-}
-
-fn warning_view(Warning { field, message }: Warning) -> contract::Warning {
-    let message = format!("{field} {message}");
-    contract::Warning { field, message }
 }

@@ -1,17 +1,23 @@
-//! Parses the fields that creating and changing a post have in common. Parsing continues after an
+//! Request bodies of the post routes, and the parsing of their fields. Parsing continues after an
 //! error, so that one response reports all of them.
 
 use std::collections::BTreeSet;
 
 use api::{FieldValue, Fields};
 use chrono::{DateTime, Utc};
-use domain::id::ConnectionId;
+use domain::id::{ConnectionId, UserId};
+use domain::idempotency::IdempotencyKey;
 use domain::media::{AltText, MediaPath};
 use domain::options::{MAX_OPTIONS, OptionValue, RequestedOptions};
-use domain::post::{MAX_ENTRIES, MAX_FILES, MAX_MEDIA, MAX_TARGETS, MediaReference, NewTarget};
+use domain::post::{Authority, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_MEDIA, MAX_TARGETS, MediaReference, NewTarget};
 use domain::schedule::parse_schedule;
 use domain::text::PostText;
+use domain::token;
+use domain::validation_errors::ValidationErrors;
+use http::HeaderMap;
+use publishing::{ChangePost, CreatePost};
 use serde_json::Value;
+use storage::IdempotentRequest;
 
 pub(crate) const FIELDS: &[&str] = &["content", "scheduled_at", "platforms", "media"];
 
@@ -22,6 +28,86 @@ const MAX_OPTION_CHARS: usize = 10_000;
 
 /// The most entries of an option that is a list.
 const MAX_OPTION_ENTRIES: usize = 100;
+
+/// A new post, with all errors.
+pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<Utc>) -> CreatePost {
+    let text = match content(&mut fields) {
+        FieldValue::Absent | FieldValue::Null => {
+            fields.add("content", "is required");
+            None
+        }
+        given => given.value(),
+    };
+    let mut targets = platforms(&mut fields).unwrap_or_default();
+    let media = media(&mut fields).value().unwrap_or_default();
+    check_file_limits(&mut fields, &media, &mut targets);
+    CreatePost {
+        text,
+        targets,
+        scheduled_at: scheduled_at(&mut fields, now).value(),
+        media,
+        faults: std::mem::take(fields.faults()),
+        key: None,
+        authority,
+    }
+}
+
+/// Changes of a post, with all errors.
+pub(crate) fn changes(
+    mut fields: Fields,
+    authority: Authority,
+    if_match: Option<IfMatch>,
+    now: DateTime<Utc>,
+) -> ChangePost {
+    let text = match content(&mut fields) {
+        FieldValue::Null => {
+            fields.add("content", "may not be null; leave it out to keep the text");
+            None
+        }
+        given => given.value(),
+    };
+    let mut targets = platforms(&mut fields);
+    let media = match media(&mut fields) {
+        FieldValue::Value(media) => Some(media),
+        FieldValue::Null => Some(Vec::new()),
+        FieldValue::Absent | FieldValue::Invalid => None,
+    };
+    let scheduled_at = match scheduled_at(&mut fields, now) {
+        FieldValue::Value(at) => Some(Some(at)),
+        FieldValue::Null => Some(None),
+        FieldValue::Absent | FieldValue::Invalid => None,
+    };
+    let (request_media, request_targets) =
+        (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
+    check_file_limits(&mut fields, request_media, request_targets);
+    ChangePost { text, targets, scheduled_at, media, faults: std::mem::take(fields.faults()), authority, if_match }
+}
+
+pub(crate) fn parse_idempotency_key(
+    headers: &HeaderMap,
+    user: UserId,
+    body: &[u8],
+    errors: &mut ValidationErrors,
+) -> Option<IdempotentRequest> {
+    let mut values = headers.get_all("idempotency-key").iter();
+    let header = values.next()?;
+    if values.next().is_some() {
+        errors.add("idempotency-key", "may be sent only once");
+        return None;
+    }
+    match IdempotencyKey::parse(header.as_bytes()) {
+        Ok(key) => Some(IdempotentRequest {
+            user,
+            route: "POST /posts",
+            key,
+            body_hash: token::hash(&String::from_utf8_lossy(body)),
+        }),
+        Err(error) => {
+            errors.add("idempotency-key", error);
+            None
+        }
+    }
+}
 
 /// `content`, if it is present and valid.
 pub(crate) fn content(fields: &mut Fields) -> FieldValue<PostText> {

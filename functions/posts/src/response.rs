@@ -1,4 +1,4 @@
-//! The response with a post.
+//! Responses of the post routes.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -8,13 +8,14 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use cloud::bucket::Bucket;
 use contract::Timestamp;
+use domain::attempt::Attempt;
 use domain::id::{MediaId, UserId};
 use domain::media::{Attachment, MediaPath};
 use domain::options::{OptionValue, Options};
 use domain::post::{Post, PostStatus, Target, TargetStatus};
 use http::StatusCode;
 use http::header::ETAG;
-
+use publishing::Warning;
 use serde_json::{Map, Value};
 
 use crate::App;
@@ -118,4 +119,23 @@ fn option_view(value: &OptionValue) -> Value {
         OptionValue::Text(text) => text.as_str().into(),
         OptionValue::List(texts) => texts.as_slice().into(),
     }
+}
+
+pub(crate) fn attempt_view(attempt: &Attempt) -> contract::Attempt {
+    contract::Attempt {
+        at: Timestamp(attempt.at),
+        connected_account_id: attempt.connection_id.get(),
+        provider: attempt.provider.clone(),
+        segment: attempt.segment,
+        step: attempt.step.as_str().to_owned(),
+        outcome: attempt.outcome.as_str().to_owned(),
+        http_status: attempt.http_status,
+        message: attempt.message.clone(),
+        duration_ms: attempt.duration_ms,
+    }
+}
+
+pub(crate) fn warning_view(Warning { field, message }: Warning) -> contract::Warning {
+    let message = format!("{field} {message}");
+    contract::Warning { field, message }
 }

@@ -1,0 +1,101 @@
+//! Why this function did not do what a request asked, for clients and for pages.
+
+use api::ApiError;
+use api::page::PageError;
+use domain::validation_errors::ValidationErrors;
+use http::StatusCode;
+use publishing::{NotCreated, PublishingError};
+use storage::StorageError;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PostsError {
+    /// The post does not exist, or belongs to another user.
+    #[error("post not found")]
+    NotFound,
+    /// The post was changed since the revision that the request names.
+    #[error("the post was changed")]
+    Stale,
+    /// The caller may only write drafts.
+    #[error("the token can only write drafts")]
+    DraftsOnly,
+    /// A request without `If-Match` schedules a draft that was written by a drafts-only token.
+    #[error("the revision of the draft is required")]
+    RevisionRequired,
+    #[error("post not created: {0:?}")]
+    NotCreated(NotCreated),
+    #[error(transparent)]
+    Publishing(#[from] PublishingError),
+}
+
+impl From<PostsError> for ApiError {
+    fn from(error: PostsError) -> Self {
+        match error {
+            PostsError::NotFound => Self::NotFound,
+            PostsError::Stale => Self::PreconditionFailed,
+            PostsError::DraftsOnly => Self::Forbidden(
+                "The token can only write drafts (posts:draft). Leave out scheduled_at and ask the user to schedule the draft on \
+                 /account/posts, or get a token with the scope posts:write."
+                    .to_owned(),
+            ),
+            PostsError::RevisionRequired => Self::PreconditionRequired(
+                "This draft was written with a token for drafts, so it may have changed since you saw it. Read the post, then schedule \
+                 it with its etag in If-Match, or ask the user to schedule it on /account/posts."
+                    .to_owned(),
+            ),
+            PostsError::NotCreated(reason) => match reason {
+                NotCreated::KeyReused => ValidationErrors::one(
+                    "idempotency-key",
+                    "was used for another request; check whether the post of that request exists before you send a new key",
+                )
+                .into(),
+                NotCreated::NotInPlan(reason) => Self::Forbidden(reason),
+                NotCreated::NoUser => Self::Unauthenticated,
+                NotCreated::Invalid(faults) => faults.into(),
+            },
+            // The client's other requests conflicted for as long as this one could wait.
+            PostsError::Publishing(
+                PublishingError::Contended | PublishingError::Storage(StorageError::Contended),
+            ) => Self::TooMany { wait: 1 },
+            PostsError::Publishing(PublishingError::Storage(error)) => error.into(),
+            PostsError::Publishing(PublishingError::Bucket(error)) => {
+                tracing::error!(%error, "media bucket failed during a request");
+                Self::Unavailable
+            }
+            PostsError::Publishing(error) => {
+                tracing::error!(%error, "publishing failed during a request");
+                Self::Internal
+            }
+        }
+    }
+}
+
+/// Every page has a link to the user's posts.
+impl From<PostsError> for PageError {
+    fn from(error: PostsError) -> Self {
+        let page = match error {
+            PostsError::NotFound | PostsError::DraftsOnly => {
+                let text = "The post was deleted, or it belongs to another user.";
+                Self::new(StatusCode::NOT_FOUND, "Post not found", text)
+            }
+            PostsError::Stale | PostsError::RevisionRequired => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "The post was changed",
+                "The post was changed after you opened the page, so nothing was done. Check the post, then try again.",
+            ),
+            PostsError::Publishing(PublishingError::Contended | PublishingError::Storage(StorageError::Contended)) => {
+                Self::new(
+                    StatusCode::CONFLICT,
+                    "The post is being changed",
+                    "Another request is changing the post. Nothing was changed. Try again.",
+                )
+            }
+            PostsError::Publishing(PublishingError::Storage(error)) => return error.into(),
+            PostsError::NotCreated(_) | PostsError::Publishing(_) => {
+                tracing::error!(%error, "publishing failed during a form request");
+                let text = "Something failed on our side. Check the post before you try again.";
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text)
+            }
+        };
+        page.with_link("/account/posts", "Go to your posts")
+    }
+}
