@@ -1,4 +1,4 @@
-//! `PATCH /webhooks/{webhook}`.
+//! `PATCH /webhooks/{webhook}`: changes an endpoint.
 
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
@@ -8,32 +8,14 @@ use axum::extract::State;
 use cloud::audit;
 use domain::id::{UserId, WebhookId};
 use domain::webhook::{EndpointUrl, EventKind};
-use serde::Deserialize;
 use storage::{EndpointRecord, StorageError, WriteOutcome, WriteRetries};
-use utoipa::ToSchema;
 
-use crate::view::WebhookView;
-use crate::{App, reading};
+use crate::App;
+use crate::request::{self, ChangesBody};
+use crate::response::WebhookView;
 
 /// Attempts of one change while concurrent requests change the endpoint.
 pub(crate) const MAX_ATTEMPTS: u32 = 8;
-
-/// Fields to change. Omitted fields keep their value.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = WebhookChanges, example = json!({ "disabled": false }))]
-#[expect(dead_code, reason = "read field by field; this is its description")]
-pub(crate) struct ChangesBody {
-    /// A new URL. The webhook is `unverified` until it responds to a test with 2xx.
-    #[schema(format = "uri", max_length = 2048, nullable = false)]
-    url: Option<String>,
-    /// The event types to send, as the complete list; an empty list or `null` means all events.
-    #[schema(max_items = 10)]
-    events: Option<Vec<String>>,
-    /// `true` stops all events. `false` enables the webhook again, even after it was disabled because of failures.
-    #[schema(nullable = false)]
-    disabled: Option<bool>,
-}
 
 #[utoipa::path(
     patch,
@@ -55,16 +37,16 @@ pub(crate) async fn change_webhook(
 ) -> ApiResult<Json<WebhookView>> {
     let webhook_before = app.api.store.webhook(caller.user, webhook).await?;
     webhook_before.ok_or(ApiError::NotFound)?;
-    let mut fields = incoming.fields(reading::CHANGES)?;
-    let url = match reading::url(&app, &mut fields) {
+    let mut fields = incoming.fields(request::CHANGES)?;
+    let url = match request::url(&app, &mut fields) {
         FieldValue::Null => {
             fields.add("url", "may not be null; omit it to keep the URL");
             None
         }
         given => given.value(),
     };
-    let events = reading::events(&mut fields).value();
-    let disabled = reading::disabled(&mut fields);
+    let events = request::events(&mut fields).value();
+    let disabled = request::disabled(&mut fields);
     fields.finish(())?;
 
     let changed = app.change(caller.user, webhook, &Changes { url, events, disabled }).await?;

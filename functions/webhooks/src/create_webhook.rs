@@ -1,4 +1,4 @@
-//! `POST /webhooks`.
+//! `POST /webhooks`: adds an endpoint.
 
 use api::openapi::{BadBody, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
@@ -10,30 +10,12 @@ use domain::id::UserId;
 use domain::validation_errors::ValidationErrors;
 use domain::webhook::{Creator, EndpointUrl, EventKind, MAX_ENDPOINTS, WebhookEndpoint, WebhookSecret, WebhookSecrets};
 use http::StatusCode;
-use serde::Deserialize;
 use storage::{EndpointAdded, EndpointRecord};
-use utoipa::ToSchema;
 
+use crate::App;
 use crate::error::WebhooksError;
-use crate::view::WithSecret;
-use crate::{App, reading};
-
-/// A new webhook: which events are sent, and to which URL.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = NewWebhook, example = json!({
-    "url": "https://example.com/webhooks",
-    "events": ["post.published", "post.failed"]
-}))]
-#[expect(dead_code, reason = "read field by field; this is its description")]
-pub(crate) struct NewWebhookBody {
-    /// An https URL that is reachable from the internet. It receives a POST for each event.
-    #[schema(format = "uri", max_length = 2048)]
-    url: String,
-    /// The event types to send, each once. Omitted, `null` or empty means all events.
-    #[schema(max_items = 10)]
-    events: Option<Vec<String>>,
-}
+use crate::request::{self, NewWebhookBody};
+use crate::response::WithSecret;
 
 #[utoipa::path(
     post,
@@ -52,8 +34,8 @@ pub(crate) async fn create_webhook(
     token: HeldToken,
     incoming: RequestBody,
 ) -> ApiResult<(StatusCode, Json<WithSecret>)> {
-    let mut fields = incoming.fields(reading::FIELDS)?;
-    let url = match reading::url(&app, &mut fields) {
+    let mut fields = incoming.fields(request::FIELDS)?;
+    let url = match request::url(&app, &mut fields) {
         FieldValue::Value(url) => Some(url),
         FieldValue::Invalid => None,
         FieldValue::Absent | FieldValue::Null => {
@@ -61,7 +43,7 @@ pub(crate) async fn create_webhook(
             None
         }
     };
-    let events = reading::events(&mut fields).value().unwrap_or_default();
+    let events = request::events(&mut fields).value().unwrap_or_default();
     let Some(url) = fields.finish(url)? else { return Err(ValidationErrors::one("url", "is required").into()) };
 
     let HeldToken { id, grant } = token;

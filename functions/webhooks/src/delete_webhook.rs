@@ -1,4 +1,4 @@
-//! `DELETE /webhooks/{webhook}`.
+//! `DELETE /webhooks/{webhook}`: deletes an endpoint.
 
 use api::openapi::{Invalid, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;

@@ -8,6 +8,10 @@ use storage::StorageError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum WebhooksError {
+    #[error("unreadable message: {0}")]
+    Message(#[from] serde_json::Error),
+    #[error("handling the message panicked")]
+    Panicked,
     #[error(transparent)]
     Storage(#[from] StorageError),
     #[error(transparent)]

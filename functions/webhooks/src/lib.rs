@@ -17,9 +17,10 @@ mod list_deliveries;
 mod list_webhooks;
 mod permits;
 mod queue;
-mod reading;
 mod record_response;
 mod redeliver;
+mod request;
+mod response;
 mod rotate_secret;
 mod secrets;
 mod send;
@@ -30,7 +31,6 @@ mod test_webhook;
 #[cfg(test)]
 mod testing;
 mod tick;
-mod view;
 mod webhooks_forms;
 mod webhooks_page;
 

@@ -1,4 +1,4 @@
-//! `GET /webhooks/{webhook}/deliveries`.
+//! `GET /webhooks/{webhook}/deliveries`: lists the deliveries to an endpoint.
 
 use api::openapi::{Invalid, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
@@ -8,32 +8,12 @@ use axum::extract::State;
 use chrono::DateTime;
 use domain::id::WebhookId;
 use domain::webhook::MessageId;
-use serde::Serialize;
 use storage::WebhookDeliveryCursor;
-use utoipa::ToSchema;
 
 use crate::App;
-use crate::view::DeliveryView;
+use crate::response::{DeliveriesMeta, DeliveryView, WebhookDeliveryList};
 
 const DEFAULT_PER_PAGE: u32 = 15;
-
-/// A page of deliveries of a webhook.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct WebhookDeliveryList {
-    /// Newest first.
-    data: Vec<DeliveryView>,
-    /// The position of the next page.
-    meta: DeliveriesMeta,
-}
-
-/// The position of the next page.
-#[derive(Serialize, ToSchema)]
-#[schema(as = WebhookDeliveriesMeta)]
-struct DeliveriesMeta {
-    /// The value of `before` for the next page; null on the last page.
-    #[schema(example = "1795253400000-evt_2jmj7l5rSw0yVb_vlWAYkK_YBwk2jmj7l5rSw0yVb_v")]
-    next: Option<String>,
-}
 
 #[utoipa::path(
     get,

@@ -1,22 +1,13 @@
-//! `GET /webhooks`.
+//! `GET /webhooks`: lists the endpoints.
 
 use api::openapi::{Invalid, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
 use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::App;
-use crate::view::WebhookView;
-
-/// A user's webhooks.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct WebhookList {
-    /// Oldest first.
-    data: Vec<WebhookView>,
-}
+use crate::response::{WebhookList, WebhookView};
 
 #[utoipa::path(
     get,

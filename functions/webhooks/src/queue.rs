@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::App;
+use crate::error::WebhooksError;
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
@@ -38,8 +39,8 @@ pub async fn take(app: &App, event: SqsEvent) -> SqsBatchResponse {
 async fn handle_message(app: &App, record: SqsMessage) -> Option<BatchItemFailure> {
     let handling = async {
         let body = record.body.unwrap_or_default();
-        match serde_json::from_str(&body).map_err(|it| it.to_string())? {
-            QueueMessage::Delivery(name) => app.send(&name).await.map_err(|it| it.to_string()),
+        match serde_json::from_str(&body)? {
+            QueueMessage::Delivery(name) => app.send(&name).await,
             QueueMessage::Event { kind, detail, resources } => match EventKind::parse(&kind) {
                 Some(kind) => {
                     let event = Event { detail_type: kind.as_str(), detail };
@@ -48,7 +49,7 @@ async fn handle_message(app: &App, record: SqsMessage) -> Option<BatchItemFailur
                     } else {
                         app.fan_out(&event).await
                     };
-                    fanned_out.map_err(|it| it.to_string())
+                    fanned_out
                 }
                 // An event type of another version of the service, to which no endpoint subscribes.
                 None => Ok(()),
@@ -59,10 +60,10 @@ async fn handle_message(app: &App, record: SqsMessage) -> Option<BatchItemFailur
     let error = match AssertUnwindSafe(handling).catch_unwind().await {
         Ok(Ok(())) => return None,
         Ok(Err(error)) => error,
-        Err(_) => "panicked".to_owned(),
+        Err(_) => WebhooksError::Panicked,
     };
     let message_id = record.message_id.unwrap_or_default();
-    tracing::error!(error, message_id, "webhook queue message failed");
+    tracing::error!(%error, message_id, "webhook queue message failed");
     let mut item = BatchItemFailure::default();
     item.item_identifier = message_id;
     Some(item)

@@ -1,4 +1,4 @@
-//! `POST /webhooks/{webhook}/deliveries/{delivery}/redeliver`.
+//! `POST /webhooks/{webhook}/deliveries/{delivery}/redeliver`: sends an event again.
 
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
@@ -11,8 +11,8 @@ use storage::{WriteOutcome, WriteRetries};
 
 use crate::App;
 use crate::change_webhook::MAX_ATTEMPTS;
+use crate::response::DeliveryView;
 use crate::test_webhook::check_accepts;
-use crate::view::DeliveryView;
 
 #[utoipa::path(
     post,

@@ -1,4 +1,4 @@
-//! Webhooks and their deliveries in API responses.
+//! Responses of the webhook routes.
 
 use chrono::{DateTime, Utc};
 use domain::schedule::show;
@@ -103,6 +103,39 @@ struct AttemptView {
     /// The duration of the attempt in milliseconds.
     #[schema(example = 120)]
     took_ms: u64,
+}
+
+/// A user's webhooks.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WebhookList {
+    /// Oldest first.
+    pub(crate) data: Vec<WebhookView>,
+}
+
+/// A page of deliveries of a webhook.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WebhookDeliveryList {
+    /// Newest first.
+    pub(crate) data: Vec<DeliveryView>,
+    /// The position of the next page.
+    pub(crate) meta: DeliveriesMeta,
+}
+
+/// The position of the next page.
+#[derive(Serialize, ToSchema)]
+#[schema(as = WebhookDeliveriesMeta)]
+pub(crate) struct DeliveriesMeta {
+    /// The value of `before` for the next page; null on the last page.
+    #[schema(example = "1795253400000-evt_2jmj7l5rSw0yVb_vlWAYkK_YBwk2jmj7l5rSw0yVb_v")]
+    pub(crate) next: Option<String>,
+}
+
+/// The public half of the key that signs the messages of all webhooks.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WebhookKey {
+    /// An ed25519 public key in base64. It verifies the signature that begins with `v1a`.
+    #[schema(example = "whpk_nk1kFZbYIKOQKCRKMLVRrzQGfTi4o4VUjkOjCp0Hw6Y=")]
+    pub(crate) public_key: String,
 }
 
 impl WebhookView {

@@ -1,4 +1,4 @@
-//! `POST /webhooks/{webhook}/rotate`.
+//! `POST /webhooks/{webhook}/rotate`: replaces the secret of an endpoint.
 
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
@@ -12,7 +12,7 @@ use storage::{EndpointRecord, WriteOutcome, WriteRetries};
 
 use crate::App;
 use crate::change_webhook::MAX_ATTEMPTS;
-use crate::view::WithSecret;
+use crate::response::WithSecret;
 
 #[utoipa::path(
     post,

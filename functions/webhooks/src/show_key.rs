@@ -1,21 +1,12 @@
-//! `GET /webhooks/key`.
+//! `GET /webhooks/key`: shows the public key of the deployment.
 
 use api::openapi::{Invalid, Limited, WEBHOOKS};
 use api::{ApiResult, Params, Visitor};
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::App;
-
-/// The public half of the key that signs the messages of all webhooks.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct WebhookKey {
-    /// An ed25519 public key in base64. It verifies the signature that begins with `v1a`.
-    #[schema(example = "whpk_nk1kFZbYIKOQKCRKMLVRrzQGfTi4o4VUjkOjCp0Hw6Y=")]
-    public_key: String,
-}
+use crate::response::WebhookKey;
 
 #[utoipa::path(
     get,

@@ -1,4 +1,4 @@
-//! `GET /webhooks/{webhook}`.
+//! `GET /webhooks/{webhook}`: shows an endpoint.
 
 use api::openapi::{Invalid, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
@@ -8,7 +8,7 @@ use axum::extract::State;
 use domain::id::WebhookId;
 
 use crate::App;
-use crate::view::WebhookView;
+use crate::response::WebhookView;
 
 #[utoipa::path(
     get,

@@ -1,4 +1,4 @@
-//! `POST /webhooks/{webhook}/test`.
+//! `POST /webhooks/{webhook}/test`: sends a test event.
 
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
@@ -14,7 +14,7 @@ use serde_json::json;
 use storage::StorageError;
 
 use crate::App;
-use crate::view::DeliveryView;
+use crate::response::DeliveryView;
 
 #[utoipa::path(
     post,
