@@ -1,3 +1,5 @@
+//! `POST /media`: returns where to upload a file, or fetches it.
+
 use std::time::Duration;
 
 use api::openapi::{BadBody, MEDIA, Refused};
@@ -6,13 +8,13 @@ use api::{ApiError, ApiResult, Caller, RequestBody};
 use axum::extract::State;
 use domain::id::UserId;
 use domain::media::{MediaPath, MimeType, human_size};
-use domain::validation_errors::ValidationErrors;
 use http::HeaderMap;
 use storage::{AddMediaOutcome, Medium, Room};
 use tracing::Instrument;
 use url::Position;
 
 use crate::App;
+use crate::error::MediaError;
 use crate::request::{CreateMedium, CreateMediumBody};
 use crate::response::{FetchedView, MediumView, PresignedView, ReplayableResponse};
 
@@ -47,7 +49,7 @@ const EXPECTED_FOR: Duration = Duration::from_hours(25);
         (status = 201, description = "Where to upload the file, or the file that was fetched", body = MediumView,
             headers(("idempotent-replayed" = String, description = "`true` if this is the response of an earlier request"))),
         (status = 409, description = "The first request with this idempotency key is still in progress",
-            body = api::ErrorBody, example = json!({ "message": crate::idempotent::RUNNING })),
+            body = api::ErrorBody, example = json!({ "message": crate::error::RUNNING })),
         BadBody,
         Refused,
     ),
@@ -64,10 +66,7 @@ pub(crate) async fn create_medium(
     // A handler is dropped when its client disconnects, which would leave half a file and a claimed
     // idempotency key. So the work runs in a task of its own, to its end.
     let response = async move { app.create_once(caller.user, request, key).await };
-    tokio::spawn(response.in_current_span()).await.map_err(|error| {
-        tracing::error!(%error, "creating a media file panicked");
-        ApiError::Internal
-    })?
+    Ok(tokio::spawn(response.in_current_span()).await.map_err(MediaError::from)??)
 }
 
 impl App {
@@ -82,7 +81,7 @@ impl App {
         Err(caller.plan_error("Your plan does not include images and videos (media). Post without them, or ask the operator for another plan.".to_owned()))
     }
 
-    pub(crate) async fn create(&self, user: UserId, request: &CreateMedium) -> ApiResult<MediumView> {
+    pub(crate) async fn create(&self, user: UserId, request: &CreateMedium) -> Result<MediumView, MediaError> {
         match &request.source_url {
             Some(url) => {
                 let host = &url[Position::BeforeHost..Position::AfterPort];
@@ -93,18 +92,14 @@ impl App {
         }
     }
 
-    async fn presign(&self, user: UserId, request: &CreateMedium) -> ApiResult<PresignedView> {
+    async fn presign(&self, user: UserId, request: &CreateMedium) -> Result<PresignedView, MediaError> {
         let (bytes, field) = match request.size {
             Some(size) => (size, "size"),
             None => (self.limits.max_bytes(request.mime_type, false), "mime_type"),
         };
         let medium = self.reserve_medium(user, request.mime_type, bytes, field).await?;
         let path = medium.path().to_string();
-        let put = self
-            .bucket
-            .presigned_put(&path, request.mime_type.as_str(), request.size, LINKS_LAST)
-            .await
-            .map_err(|it| unavailable(&it))?;
+        let put = self.bucket.presigned_put(&path, request.mime_type.as_str(), request.size, LINKS_LAST).await?;
         Ok(PresignedView { upload_url: put.url, upload_headers: put.headers, path, expires_in: LINKS_LAST.as_secs() })
     }
 
@@ -117,7 +112,7 @@ impl App {
         mime_type: MimeType,
         bytes: u64,
         field: &'static str,
-    ) -> ApiResult<Medium> {
+    ) -> Result<Medium, MediaError> {
         let limit = Room { bytes: self.limits.user_bytes, files: self.limits.user_files };
         let mut has_counted_arrived = false;
         for _ in 0..TRIES {
@@ -130,19 +125,19 @@ impl App {
                     has_counted_arrived = true;
                 }
                 AddMediaOutcome::NoRoom => {
-                    return Err(ApiError::Invalid(ValidationErrors::one(field, self.storage_limit_message())));
+                    return Err(MediaError::StorageLimit { field, message: self.storage_limit_message() });
                 }
             }
         }
-        Err(ApiError::Unavailable)
+        Err(MediaError::NoFreeId)
     }
 
     /// Replaces the reserved size of each upload that has arrived by its real size.
-    async fn count_arrived(&self, user: UserId) -> ApiResult<()> {
+    async fn count_arrived(&self, user: UserId) -> Result<(), MediaError> {
         let expected = self.api.store.pending_uploads(user, self.api.clock.now() - EXPECTED_FOR).await?;
         // Not the oldest: keys are sorted as text.
         let Some(first) = expected.iter().map(|it| it.path().to_string()).min() else { return Ok(()) };
-        let sizes = self.bucket.sizes(&MediaPath::folder(user), &first).await.map_err(|it| unavailable(&it))?;
+        let sizes = self.bucket.sizes(&MediaPath::folder(user), &first).await?;
         let arrived = expected.into_iter().filter_map(|it| {
             let size = *sizes.get(&it.path().to_string())?;
             (it.held_bytes != Some(size)).then_some((it, size))
@@ -159,15 +154,9 @@ impl App {
         )
     }
 
-    pub(crate) async fn fetched(&self, medium: &Medium, size_bytes: u64) -> ApiResult<FetchedView> {
+    pub(crate) async fn fetched(&self, medium: &Medium, size_bytes: u64) -> Result<FetchedView, MediaError> {
         let path = medium.path().to_string();
-        let url = self.bucket.presigned_get(&path, LINKS_LAST).await.map_err(|it| unavailable(&it))?;
+        let url = self.bucket.presigned_get(&path, LINKS_LAST).await?;
         Ok(FetchedView { path, url, mime_type: medium.mime_type.as_str().to_owned(), size: size_bytes })
     }
-}
-
-/// The error for a failed call of the bucket. The client may retry.
-pub(crate) fn unavailable(error: &cloud::bucket::BucketError) -> ApiError {
-    tracing::error!(%error, "media bucket failed during a request");
-    ApiError::Unavailable
 }

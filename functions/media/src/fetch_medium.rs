@@ -1,29 +1,24 @@
 //! Streams a file from a URL into the bucket. An unusable file is deleted again.
 
-use api::{ApiError, ApiResult};
 use bytes::{Bytes, BytesMut};
 use cloud::bucket::PutError;
 use domain::id::UserId;
-use domain::media::{MimeType, SNIFF_BYTES, human_size};
-use domain::validation_errors::ValidationErrors;
+use domain::media::{MimeType, SNIFF_BYTES};
 use egress::fetch::{FetchError, FetchedBody};
 use futures::StreamExt;
 use storage::{MarkMediaOutcome, Medium};
 
 use crate::App;
-use crate::create_medium::unavailable;
+use crate::error::MediaError;
 use crate::response::FetchedView;
 
 impl App {
-    pub(crate) async fn fetch(&self, user: UserId, mime_type: MimeType, url: &str) -> ApiResult<FetchedView> {
+    pub(crate) async fn fetch(&self, user: UserId, mime_type: MimeType, url: &str) -> Result<FetchedView, MediaError> {
         let max_bytes = self.limits.max_bytes(mime_type, true);
-        let mut body = self.fetcher.open(url, max_bytes).await.map_err(|it| fetch_error(&it))?;
-        let start = start(&mut body).await.map_err(|it| fetch_error(&it))?;
+        let mut body = self.fetcher.open(url, max_bytes).await?;
+        let start = start(&mut body).await?;
         if !mime_type.matches(&start) {
-            return Err(source_url_error(&format!(
-                "the file is not of type {}; send its real mime_type",
-                mime_type.as_str()
-            )));
+            return Err(MediaError::WrongType(mime_type));
         }
 
         let medium = self.reserve_medium(user, mime_type, max_bytes, "mime_type").await?;
@@ -36,17 +31,17 @@ impl App {
         }
     }
 
-    async fn keep(&self, medium: &Medium, start: Bytes, rest: FetchedBody) -> ApiResult<FetchedView> {
+    async fn keep(&self, medium: &Medium, start: Bytes, rest: FetchedBody) -> Result<FetchedView, MediaError> {
         let path = medium.path().to_string();
         let bytes = futures::stream::once(async { Ok(start) }).chain(rest.into_stream());
         let put = self.bucket.put(&path, medium.mime_type.as_str(), bytes).await;
         let size_bytes = put.map_err(|error| match error {
-            PutError::Source(error) => fetch_error(&error),
-            PutError::Bucket(error) => unavailable(&error),
+            PutError::Source(error) => MediaError::from(error),
+            PutError::Bucket(error) => error.into(),
         })?;
         match self.api.store.mark_media_verified(medium, size_bytes).await? {
             MarkMediaOutcome::Kept => self.fetched(medium, size_bytes).await,
-            MarkMediaOutcome::Gone => Err(ApiError::Unavailable),
+            MarkMediaOutcome::Gone => Err(MediaError::Removed),
         }
     }
 
@@ -74,33 +69,4 @@ async fn start(body: &mut FetchedBody) -> Result<Bytes, FetchError> {
         }
     }
     Ok(start.freeze())
-}
-
-fn fetch_error(error: &FetchError) -> ApiError {
-    match error {
-        FetchError::TooLarge { max_bytes } => {
-            source_url_error(&format!("the file is larger than {}", human_size(*max_bytes)))
-        }
-        error => source_url_error(&error.to_string()),
-    }
-}
-
-fn source_url_error(reason: &str) -> ApiError {
-    let mut errors = ValidationErrors::new();
-    errors.add("source_url", format!("could not be fetched: {reason}"));
-    ApiError::Invalid(errors)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn size_limit_is_stated_with_a_unit() {
-        let error = fetch_error(&FetchError::TooLarge { max_bytes: 20 << 20 });
-
-        let ApiError::Invalid(errors) = error else { panic!("{error:?}") };
-        let stated = format!("{errors:?}");
-        assert!(stated.contains("could not be fetched: the file is larger than 20 MiB"), "{stated}");
-    }
 }

@@ -1,21 +1,16 @@
 //! One response for each idempotency key. A fetch takes long, so the key is claimed before the work
 //! begins. It is released if the request fails.
 
-use api::{ApiError, ApiResult};
 use domain::id::UserId;
 use domain::idempotency::IdempotencyKey;
-use domain::validation_errors::ValidationErrors;
 use storage::{ClaimedKey, KeyClaim};
 
 use crate::App;
+use crate::error::MediaError;
 use crate::request::CreateMedium;
 use crate::response::ReplayableResponse;
 
 const ROUTE: &str = "POST /media";
-
-/// The message for a second request with the same key while the first one runs.
-pub(crate) const RUNNING: &str =
-    "The first request with this idempotency-key is still in progress. Try again in a few seconds.";
 
 impl App {
     pub(crate) async fn create_once(
@@ -23,7 +18,7 @@ impl App {
         user: UserId,
         request: CreateMedium,
         key: Option<IdempotencyKey>,
-    ) -> ApiResult<ReplayableResponse> {
+    ) -> Result<ReplayableResponse, MediaError> {
         let Some(key) = key else {
             return self.respond(user, &request).await;
         };
@@ -35,25 +30,19 @@ impl App {
                 response
             }
             KeyClaim::Done(stored) => Ok(ReplayableResponse::replayed(stored.response)),
-            KeyClaim::Running => Err(ApiError::Conflict(RUNNING.to_owned())),
-            KeyClaim::OtherBody => {
-                let errors = ValidationErrors::one("idempotency-key", "was used for another request; send a new key");
-                Err(ApiError::Invalid(errors))
-            }
+            KeyClaim::Running => Err(MediaError::KeyInProgress),
+            KeyClaim::OtherBody => Err(MediaError::KeyReused),
         }
     }
 
-    async fn respond(&self, user: UserId, request: &CreateMedium) -> ApiResult<ReplayableResponse> {
+    async fn respond(&self, user: UserId, request: &CreateMedium) -> Result<ReplayableResponse, MediaError> {
         let view = self.create(user, request).await?;
-        ReplayableResponse::new(&view).map_err(|error| {
-            tracing::error!(%error, "response could not be serialized");
-            ApiError::Internal
-        })
+        Ok(ReplayableResponse::new(&view)?)
     }
 
     /// Stores the response under the key, or releases the key. If that fails, the request still
     /// gets its response: the file does not change any more, and the claim expires.
-    async fn settle(&self, claimed: ClaimedKey, response: &ApiResult<ReplayableResponse>) {
+    async fn settle(&self, claimed: ClaimedKey, response: &Result<ReplayableResponse, MediaError>) {
         let outcome = match response {
             Ok(response) => self.api.store.complete_idempotency(claimed, response.json().to_owned()).await,
             Err(_) => self.api.store.release_idempotency(claimed).await,

@@ -3,6 +3,7 @@
 
 pub mod config;
 mod create_medium;
+mod error;
 mod fetch_medium;
 mod idempotent;
 mod request;

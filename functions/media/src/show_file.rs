@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use api::{ApiError, ApiResult};
+use api::ApiError;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -14,7 +14,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 
 use crate::App;
-use crate::create_medium::unavailable;
+use crate::error::MediaError;
 
 /// A file that is opened as a page cannot run scripts.
 const POLICY: &str = "sandbox; default-src 'none'";
@@ -31,24 +31,24 @@ enum RequestedRange {
 pub(crate) async fn show_file(State(app): State<App>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let response = app.file(&method, &uri, headers.get(RANGE)).await;
     // An unknown URL may become valid in a moment.
-    response.unwrap_or_else(|error| ([(CACHE_CONTROL, "no-store")], error).into_response())
+    response.unwrap_or_else(|error| ([(CACHE_CONTROL, "no-store")], ApiError::from(error)).into_response())
 }
 
 impl App {
     /// A forged URL, an expired one, and one without a file have the same response. The first two
     /// cost no call of a store.
-    async fn file(&self, method: &Method, uri: &Uri, range: Option<&HeaderValue>) -> ApiResult<Response> {
+    async fn file(&self, method: &Method, uri: &Uri, range: Option<&HeaderValue>) -> Result<Response, MediaError> {
         let now = self.api.clock.now();
         // The path as sent: a decoded one would have several spellings.
-        let path = uri.path_and_query().ok_or(ApiError::NotFound)?.as_str();
+        let path = uri.path_and_query().ok_or(MediaError::NotFound)?.as_str();
         let address = self.file_key.as_ref().and_then(|key| FileAddress::verify(path, key, now));
-        let address = address.ok_or(ApiError::NotFound)?;
+        let address = address.ok_or(MediaError::NotFound)?;
         let key = address.file.bucket_key();
-        let metadata = self.bucket.head(&key, 1).await.map_err(|it| unavailable(&it))?;
-        let size = metadata.ok_or(ApiError::NotFound)?.size_bytes;
+        let metadata = self.bucket.head(&key, 1).await?;
+        let size = metadata.ok_or(MediaError::NotFound)?.size_bytes;
         if self.max_file_bytes < size {
             tracing::warn!(size, "file is too large for a function to serve");
-            return Err(ApiError::NotFound);
+            return Err(MediaError::NotFound);
         }
 
         let (status, part) = match parse_range(range, size) {
@@ -73,12 +73,12 @@ impl App {
         let body = if method == Method::HEAD {
             Body::empty()
         } else {
-            let chunks = self.bucket.open_range(&key, part).await.map_err(|it| unavailable(&it))?;
-            Body::from_stream(chunks.ok_or(ApiError::NotFound)?)
+            let chunks = self.bucket.open_range(&key, part).await?;
+            Body::from_stream(chunks.ok_or(MediaError::NotFound)?)
         };
         let mut response = (status, body).into_response();
         for (name, value) in headers {
-            response.headers_mut().insert(name, HeaderValue::try_from(value).map_err(|_| ApiError::Internal)?);
+            response.headers_mut().insert(name, HeaderValue::try_from(value)?);
         }
         Ok(response)
     }

@@ -35,6 +35,7 @@ use tokio::net::TcpListener;
 use tower::ServiceExt;
 
 use crate::App;
+use crate::error::MediaError;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR and the rest of a picture";
 
@@ -359,7 +360,7 @@ async fn storage_limit_counts_the_real_size_of_fetched_files() {
     assert!(reserve(MAX_BYTES + 1).await.is_err(), "too many bytes");
     let fetched = service.app.fetch(user, MimeType::Png, &format!("{}/harbour.png", service.web)).await.unwrap();
     assert!(reserve(MAX_BYTES - fetched.size).await.is_ok(), "a fetched file holds its size alone");
-    assert!(matches!(reserve(0).await, Err(api::ApiError::Invalid(_))), "too many files");
+    assert!(matches!(reserve(0).await, Err(MediaError::StorageLimit { .. })), "too many files");
 }
 
 #[tokio::test]
