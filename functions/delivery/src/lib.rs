@@ -2,6 +2,7 @@
 //! `libs/publishing`.
 
 pub mod config;
+mod error;
 
 use std::panic::AssertUnwindSafe;
 
@@ -10,6 +11,8 @@ use cloud::queue::DeliveryMessage;
 use futures::FutureExt;
 use platforms::{Publish, Registry};
 use publishing::Publishing;
+
+use self::error::DeliveryError;
 
 /// Handles the messages of a batch concurrently and returns those that failed, so that the queue
 /// delivers only these again. An unreadable message fails each time, until the queue moves it to
@@ -29,25 +32,25 @@ async fn deliver_one(
 ) -> Option<BatchItemFailure> {
     let body = record.body.unwrap_or_default();
     let delivery = async {
-        let message: DeliveryMessage = serde_json::from_str(&body).map_err(|it| it.to_string())?;
-        publishing.deliver(platforms, message).await.map_err(|it| it.to_string())
+        let message: DeliveryMessage = serde_json::from_str(&body)?;
+        Ok(publishing.deliver(platforms, message).await?)
     };
-    catch_failure(record.message_id.unwrap_or_default(), delivery).await
+    catch_error(record.message_id.unwrap_or_default(), delivery).await
 }
 
 /// Runs one delivery so that its panic does not end the others: a batch contains deliveries of
 /// several users. The queue delivers the message again, and the next worker continues from the
 /// stored state.
-async fn catch_failure(
+async fn catch_error(
     message_id: String,
-    delivery: impl Future<Output = Result<(), String>>,
+    delivery: impl Future<Output = Result<(), DeliveryError>>,
 ) -> Option<BatchItemFailure> {
-    let failure = match AssertUnwindSafe(delivery).catch_unwind().await {
+    let error = match AssertUnwindSafe(delivery).catch_unwind().await {
         Ok(Ok(())) => return None,
-        Ok(Err(failure)) => failure,
-        Err(_) => "it panicked".to_owned(),
+        Ok(Err(error)) => error,
+        Err(_) => DeliveryError::Panicked,
     };
-    tracing::error!(failure, message_id, "a delivery was cut off");
+    tracing::error!(%error, message_id, "a delivery was cut off");
     let mut item = BatchItemFailure::default();
     item.item_identifier = message_id;
     Some(item)
@@ -56,6 +59,8 @@ async fn catch_failure(
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
+
+    use publishing::PublishingError;
 
     use super::*;
 
@@ -66,10 +71,10 @@ mod tests {
             tokio::task::yield_now().await;
             assert!(number != 3, "this one panics");
             delivered.fetch_add(1, Ordering::SeqCst);
-            if number == 7 { Err("the store is away".to_owned()) } else { Ok(()) }
+            if number == 7 { Err(PublishingError::Contended.into()) } else { Ok(()) }
         };
 
-        let batch = (1..=10).map(|number| catch_failure(number.to_string(), deliver(number)));
+        let batch = (1..=10).map(|number| catch_error(number.to_string(), deliver(number)));
         let failed = futures::future::join_all(batch).await;
 
         let again: Vec<_> = failed.into_iter().flatten().map(|it| it.item_identifier).collect();

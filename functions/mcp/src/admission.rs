@@ -1,22 +1,19 @@
 //! Admission of a request: the API counts it and verifies its token first.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::time::Duration;
 
 use api::{ApiError, ClientIp};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::header::{AUTHORIZATION, CACHE_CONTROL, InvalidHeaderValue, RETRY_AFTER};
+use http::header::{AUTHORIZATION, CACHE_CONTROL, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
-use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::App;
-
-/// Time limit for verifying a token.
-const VERIFIED_WITHIN: Duration = Duration::from_secs(8);
+use crate::error::McpError;
+use crate::timeouts::VERIFY_TIMEOUT;
 
 /// Rate limit headers, forwarded from the API.
 const FIGURES: [&str; 3] = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
@@ -46,15 +43,6 @@ pub(crate) struct Caller {
     pub(crate) headers: HeaderMap,
 }
 
-/// Why a token could not be verified.
-#[derive(Debug, Error)]
-enum VerifyError {
-    #[error("the proof is not a valid header value")]
-    Proof(#[from] InvalidHeaderValue),
-    #[error("the API does not respond")]
-    NoAnswer(#[from] reqwest::Error),
-}
-
 /// Verifies the token at the API and forwards the rate limit headers. Without a valid token, the API
 /// counts the request for the caller's IP address.
 pub(crate) async fn admit(State(app): State<App>, mut request: Request, next: Next) -> Response {
@@ -80,17 +68,13 @@ impl App {
         }
     }
 
-    async fn call_api(
-        &self,
-        token: Option<SecretString>,
-        address: IpAddr,
-    ) -> Result<(Verdict, HeaderMap), VerifyError> {
-        let headers = self.proof.forwarding_headers(address)?;
+    async fn call_api(&self, token: Option<SecretString>, address: IpAddr) -> Result<(Verdict, HeaderMap), McpError> {
+        let headers = self.proof.forwarding_headers(address).map_err(McpError::Proof)?;
         let mut request = self.http()?.get(format!("{}/user", self.base)).headers(headers.clone());
         if let Some(token) = &token {
             request = request.bearer_auth(token.expose_secret());
         }
-        let response = request.timeout(VERIFIED_WITHIN.min(self.within)).send().await?;
+        let response = request.timeout(VERIFY_TIMEOUT.min(self.within)).send().await?;
         let header = |name: &'static str| Some((name.parse().ok()?, response.headers().get(name)?.clone()));
         let rate_limit = FIGURES.iter().filter_map(|it| header(it)).collect();
         let verdict = match (response.status(), token) {

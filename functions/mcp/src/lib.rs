@@ -10,8 +10,10 @@
 
 mod admission;
 pub mod config;
+mod error;
 #[cfg(test)]
 mod tests;
+mod timeouts;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -23,30 +25,24 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Extension, Json, Router};
-use client::{BaseUrl, Client, InvalidBaseUrl, RetryPolicy};
+use client::{BaseUrl, Client, RetryPolicy};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use thiserror::Error;
 use tokio::time::timeout_at;
 use tools::Server;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use self::admission::{Admission, Caller, Verdict, admit};
 use self::config::Config;
+pub use self::error::McpError;
+pub use self::timeouts::CALL_TIMEOUT;
+use self::timeouts::{CONNECT_TIMEOUT, MESSAGE_TIMEOUT};
 
 /// In bytes. Larger than the largest body that the API accepts.
 const MAX_BYTES: usize = 300 * 1024;
-
-/// Time limit of one API call. The API fetches a file within 25 s; the gateway waits for 30 s.
-pub const LONGEST: Duration = Duration::from_secs(26);
-
-/// Time limit of all API calls for one message.
-const LONGEST_TOGETHER: Duration = Duration::from_secs(28);
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Longest error text of the protocol's library, in bytes.
 const MAX_ERROR: usize = 16 * 1024;
@@ -88,18 +84,8 @@ pub struct App {
     within: Duration,
 }
 
-/// Invalid configuration.
-#[derive(Debug, Error)]
-pub enum AppError {
-    #[error("the API origin is not usable: {0}")]
-    Origin(#[from] InvalidBaseUrl),
-    /// Not a valid header value.
-    #[error("the origin is not a valid header value: {0}")]
-    Header(#[from] http::header::InvalidHeaderValue),
-}
-
 impl App {
-    pub fn new(Config { origin, api_origin, proof, front, allowed_origins }: Config) -> Result<Self, AppError> {
+    pub fn new(Config { origin, api_origin, proof, front, allowed_origins }: Config) -> Result<Self, McpError> {
         let base = BaseUrl::parse(&api_origin)?;
         let metadata = format!("Bearer resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
         let config = StreamableHttpServerConfig::default()
@@ -111,9 +97,9 @@ impl App {
             .disable_allowed_hosts()
             .with_allowed_origins(allowed_origins.iter().map(String::as_str).chain([origin.as_str()]).map(with_port))
             .enforce_origin_validation();
-        let challenge = HeaderValue::try_from(metadata)?;
+        let challenge = HeaderValue::try_from(metadata).map_err(McpError::Origin)?;
         let cors = cors(&allowed_origins);
-        Ok(Self { http: Arc::default(), base, proof, front, challenge, config, cors, within: LONGEST_TOGETHER })
+        Ok(Self { http: Arc::default(), base, proof, front, challenge, config, cors, within: MESSAGE_TIMEOUT })
     }
 
     fn http(&self) -> reqwest::Result<&reqwest::Client> {
@@ -171,7 +157,7 @@ async fn call(
     // The SDK forwards a request's headers and does not need this one.
     request.headers_mut().remove(AUTHORIZATION);
     let Ok(http) = app.http() else { return ApiError::Internal.into_response() };
-    let retry_policy = RetryPolicy { timeout: LONGEST, ..RetryPolicy::NONE };
+    let retry_policy = RetryPolicy { timeout: CALL_TIMEOUT, ..RetryPolicy::NONE };
     let client =
         Client::new(http.clone(), app.base.clone(), Some(token)).with_headers(headers).with_retry_policy(retry_policy);
     let server = Server::new(client);

@@ -5,13 +5,15 @@
 //! them.
 
 pub mod config;
+mod error;
 mod fitting;
 
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
-use cloud::bucket::{Bucket, BucketError};
+use cloud::bucket::Bucket;
 use cloud::pictures::PictureResult;
 use domain::media::{PictureRequest, human_size};
 
+pub use self::error::PicturesError;
 use self::fitting::fitted;
 
 /// The largest file that is read. The limit of uploads may be higher, but decoding has to fit into
@@ -30,15 +32,10 @@ pub struct MessageReceipt {
     pub received: u32,
 }
 
-/// An invalid message: the queue delivers it again, and finally moves it to the dead-letter queue.
-#[derive(Debug, thiserror::Error)]
-#[error("unreadable message: {0}")]
-pub struct Unreadable(String);
-
 /// Handles the requests of a batch, which has one message.
 ///
 /// If our store fails, the request is dropped, and the requester sends it again.
-pub async fn handle(bucket: &Bucket, event: SqsEvent) -> Result<(), Unreadable> {
+pub async fn handle(bucket: &Bucket, event: SqsEvent) -> Result<(), PicturesError> {
     for message in event.records {
         let request = request(&message)?;
         if let Err(error) = fit(bucket, &request, &coming(&message)).await {
@@ -48,9 +45,9 @@ pub async fn handle(bucket: &Bucket, event: SqsEvent) -> Result<(), Unreadable> 
     Ok(())
 }
 
-fn request(message: &SqsMessage) -> Result<PictureRequest, Unreadable> {
+fn request(message: &SqsMessage) -> Result<PictureRequest, PicturesError> {
     let body = message.body.as_deref().unwrap_or_default();
-    serde_json::from_str(body).map_err(|it| Unreadable(it.to_string()))
+    Ok(serde_json::from_str(body)?)
 }
 
 fn coming(message: &SqsMessage) -> MessageReceipt {
@@ -62,7 +59,7 @@ fn coming(message: &SqsMessage) -> MessageReceipt {
 }
 
 /// Makes sure that a request has its result.
-pub async fn fit(bucket: &Bucket, request: &PictureRequest, receipt: &MessageReceipt) -> Result<(), BucketError> {
+pub async fn fit(bucket: &Bucket, request: &PictureRequest, receipt: &MessageReceipt) -> Result<(), PicturesError> {
     // Several accounts may request the same result. The role may not list the bucket, so that an
     // attacker who controls this function learns no names of files; therefore a result that does
     // not exist yet is an error.
@@ -79,7 +76,7 @@ pub async fn fit(bucket: &Bucket, request: &PictureRequest, receipt: &MessageRec
         record_attempts(bucket, request, receipt, attempts + 1).await?;
         resize_file(bucket, request).await?
     };
-    bucket.put_picture(request, result).await
+    Ok(bucket.put_picture(request, result).await?)
 }
 
 /// How often this message was started before: each time, the process ended without a result. The
@@ -99,8 +96,9 @@ async fn record_attempts(
     request: &PictureRequest,
     receipt: &MessageReceipt,
     attempts: u32,
-) -> Result<(), BucketError> {
-    bucket.put_whole(&attempts_key(request, receipt), "text/plain", attempts.to_string().into()).await.map(drop)
+) -> Result<(), PicturesError> {
+    bucket.put_whole(&attempts_key(request, receipt), "text/plain", attempts.to_string().into()).await?;
+    Ok(())
 }
 
 /// Next to the result, and kept as long: several messages may request the same file at once.
@@ -108,7 +106,7 @@ fn attempts_key(request: &PictureRequest, receipt: &MessageReceipt) -> String {
     format!("{}.{}", request.answered_at(), receipt.message)
 }
 
-async fn resize_file(bucket: &Bucket, request: &PictureRequest) -> Result<PictureResult, BucketError> {
+async fn resize_file(bucket: &Bucket, request: &PictureRequest) -> Result<PictureResult, PicturesError> {
     let refused = |reason: String| PictureResult::Refused { reason };
     let path = request.file.to_string();
     let deleted = || refused("the file no longer exists; upload it again".to_owned());

@@ -1,3 +1,5 @@
+//! The pictures function on Lambda, invoked by its queue.
+
 use aws_lambda_events::sqs::SqsEvent;
 use cloud::bucket::Bucket;
 use lambda_runtime::{Error, LambdaEvent, service_fn};

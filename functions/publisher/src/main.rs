@@ -1,3 +1,5 @@
+//! The publisher function on Lambda, invoked by a schedule.
+
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use publishing::Publishing;
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! The upkeep function on Lambda, invoked by a schedule or by the operator.
+
 use std::sync::Arc;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};

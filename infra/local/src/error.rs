@@ -60,7 +60,7 @@ pub enum LocalError {
     Setup(#[from] platforms::SetupError),
     /// The tools of assistants cannot be offered.
     #[error(transparent)]
-    Assistants(#[from] mcp::AppError),
+    Assistants(#[from] mcp::McpError),
     /// The demo user could not be made.
     #[error("another process is creating the demo user; use another --data folder")]
     Demo,
