@@ -1,93 +1,23 @@
-//! `POST /auth/device/code`: a device asks for access.
+//! `POST /auth/device/code`: starts the device flow.
 
 use api::openapi::{AUTHENTICATION, BadBody, Limited};
-use api::{Api, ApiError, ApiResult, FieldValue, Fields, RequestBody, Visitor};
+use api::{Api, ApiError, ApiResult, RequestBody, Visitor};
 use axum::Json;
 use axum::extract::State;
 use chrono::TimeDelta;
-use domain::name::ClientName;
-use domain::scope::{Scope, Scopes};
 use domain::token::{self, UserCode};
 use http::StatusCode;
 use secrecy::ExposeSecret;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use storage::{DeviceGrant, DeviceGrantState, WriteOutcome};
-use utoipa::ToSchema;
+
+use crate::request::{DeviceCodeRequest, parse_device_code_request};
+use crate::response::DeviceAuthorization;
 
 /// How long the device code and the user code are valid.
 const LIFETIME: TimeDelta = TimeDelta::seconds(900);
 
 /// How long a client waits between two polls, in seconds.
 const INTERVAL: u32 = 5;
-
-/// The access that a client requests.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "describes the body, which is read field by field")]
-pub(crate) struct DeviceCodeRequest {
-    /// The scopes of the token. Absent, null or empty: all scopes.
-    #[schema(nullable, max_items = 8, example = json!(["posts:read", "posts:write"]))]
-    scopes: Option<Vec<ScopeName>>,
-    /// The client's name, which the user sees on the consent page: at most 60 characters, not counting white space
-    /// around the name.
-    // As `domain::name::ClientName` reads it.
-    #[schema(
-        nullable,
-        min_length = 1,
-        pattern = r"^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*[^\x00- \x7f-\xa0\u061c\u1680\u2000-\u200a\u200e\u200f\u2028-\u202f\u205f\u2066-\u2069\u3000]([^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]{0,58}[^\x00- \x7f-\xa0\u061c\u1680\u2000-\u200a\u200e\u200f\u2028-\u202f\u205f\u2066-\u2069\u3000])?[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*$",
-        example = "Planner on my laptop"
-    )]
-    client_name: Option<String>,
-}
-
-/// One permission.
-// The values are read by `domain::scope`; this describes them.
-#[derive(Deserialize, ToSchema)]
-#[schema(as = Scope)]
-enum ScopeName {
-    #[schema(rename = "user:read")]
-    UserRead,
-    #[schema(rename = "connections:read")]
-    ConnectionsRead,
-    #[schema(rename = "connections:write")]
-    ConnectionsWrite,
-    #[schema(rename = "posts:read")]
-    PostsRead,
-    #[schema(rename = "posts:write")]
-    PostsWrite,
-    #[schema(rename = "posts:draft")]
-    PostsDraft,
-    #[schema(rename = "media:write")]
-    MediaWrite,
-    #[schema(rename = "webhooks:write")]
-    WebhooksWrite,
-}
-
-/// The codes of a device flow.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = DeviceAuthorization)]
-pub(crate) struct DeviceAuthorization {
-    /// Secret: keep it in the client, and exchange it for the token.
-    #[schema(example = "vB8nQ2mXw0yJ4kT7rL5pS9dF1gH3cZ6aE0uI2oP4qWs")]
-    device_code: String,
-    /// The code that the user enters.
-    #[schema(example = "WDJB-MJHT")]
-    user_code: String,
-    /// The page on which the user enters the code.
-    #[schema(example = "https://social.example/device")]
-    verification_uri: String,
-    /// Like `verification_uri`, with the code filled in.
-    #[schema(example = "https://social.example/device?user_code=WDJB-MJHT")]
-    verification_uri_complete: String,
-    /// Seconds until the codes expire.
-    #[schema(example = 900)]
-    expires_in: u32,
-    /// Seconds to wait between two polls.
-    #[schema(example = 5)]
-    interval: u32,
-}
 
 /// Start the device flow
 ///
@@ -110,7 +40,7 @@ pub(crate) async fn create_device_code(
     visitor: Visitor,
     incoming: RequestBody,
 ) -> ApiResult<(StatusCode, Json<DeviceAuthorization>)> {
-    let (scopes, client_name) = parse(incoming.optional_fields(&["scopes", "client_name"])?)?;
+    let (scopes, client_name) = parse_device_code_request(incoming.optional_fields(&["scopes", "client_name"])?)?;
     let now = api.clock.now();
     let device = DeviceGrant {
         scopes,
@@ -135,27 +65,6 @@ pub(crate) async fn create_device_code(
         interval: INTERVAL,
     };
     Ok((StatusCode::CREATED, Json(body)))
-}
-
-fn parse(mut fields: Fields) -> ApiResult<(Scopes, Option<ClientName>)> {
-    let mut requested = Vec::new();
-    if let FieldValue::Value(values) = fields.bounded_list("scopes", Scope::ALL.len()) {
-        for (index, value) in values.into_iter().enumerate() {
-            let field = format!("scopes.{index}");
-            match value {
-                Value::String(raw) => match Scope::parse(&raw) {
-                    Some(scope) => requested.push(scope),
-                    None => fields.add(&field, format!("must be one of {}", Scope::ALL.map(Scope::as_str).join(", "))),
-                },
-                _ => fields.add(&field, "must be a string"),
-            }
-        }
-    }
-    let client_name = fields
-        .text("client_name")
-        .value()
-        .and_then(|raw| ClientName::parse(&raw).inspect_err(|error| fields.add("client_name", error)).ok());
-    fields.finish((Scopes::from_requested(&requested), client_name))
 }
 
 /// Stores the request under an unused user code.

@@ -1,7 +1,7 @@
 //! The documentation: the `OpenAPI` document, and a page made from it.
 
+mod page;
 mod schema;
-mod view;
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
-use view::DocsPage;
+use self::page::DocsPage;
 
 /// Returns the `OpenAPI` document.
 pub(crate) async fn openapi(_: Visitor, params: Params) -> ApiResult<impl IntoResponse> {

@@ -10,51 +10,15 @@ use domain::access_token::AccessToken;
 use domain::id::UserId;
 use domain::token;
 use domain::user::User;
-use http::StatusCode;
 use secrecy::ExposeSecret;
-use serde::{Deserialize, Serialize};
 use storage::{DeviceGrant, DeviceGrantState, TokenGrant, WriteOutcome, WriteRetries};
-use utoipa::ToSchema;
+
+use crate::error::AuthError;
+use crate::request::TokenRequest;
+use crate::response::{AccessTokenView, TokenUser};
 
 /// For this long, an expired code returns `expired_token`; after that, the code is unknown.
 const REMEMBERED: TimeDelta = TimeDelta::days(1);
-
-/// The code to exchange.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "describes the body, which is read field by field")]
-pub(crate) struct TokenRequest {
-    /// The `device_code` that `POST /auth/device/code` returned.
-    #[schema(example = "vB8nQ2mXw0yJ4kT7rL5pS9dF1gH3cZ6aE0uI2oP4qWs")]
-    device_code: String,
-}
-
-/// A token, shown once.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct AccessTokenBody {
-    /// Send it as `Authorization: Bearer <token>`.
-    #[schema(example = "sp_0aK4vTq8wXz2mN6pR1sD5fG9hJ3kL7bV0cX4zQ8wE2rT6yU1iO5pA9sD3fG7hJ0kL")]
-    access_token: String,
-    /// Always `Bearer`.
-    #[schema(example = "Bearer")]
-    token_type: &'static str,
-    /// The user who approved the access.
-    user: TokenUser,
-}
-
-/// The user whose data a token gives access to.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct TokenUser {
-    /// The id of the user: a number, as a string.
-    #[schema(example = "373117280772096")]
-    id: String,
-    /// The name from the sign-in provider.
-    #[schema(example = "Test User")]
-    name: String,
-    /// The e-mail address from the sign-in provider.
-    #[schema(example = "user@example.com")]
-    email: String,
-}
 
 /// Exchange a device code for an access token
 ///
@@ -69,7 +33,7 @@ pub(crate) struct TokenUser {
     responses(
         Limited,
         BadBody,
-        (status = 200, description = "The token and its user", body = AccessTokenBody),
+        (status = 200, description = "The token and its user", body = AccessTokenView),
         (status = 400, description = "The user has not decided yet or denied the request, the code is expired or unknown, or the body is not JSON", body = ErrorBody, examples(
             ("authorization_pending" = (value = json!({
                 "error": "authorization_pending",
@@ -95,7 +59,7 @@ pub(crate) async fn exchange_device_code(
     State(api): State<Api>,
     visitor: Visitor,
     incoming: RequestBody,
-) -> ApiResult<Json<AccessTokenBody>> {
+) -> ApiResult<Json<AccessTokenView>> {
     let mut fields = incoming.fields(&["device_code"])?;
     let device_code = fields.required_text("device_code").unwrap_or_default();
     let hash = token::hash(&fields.finish(device_code)?);
@@ -105,7 +69,7 @@ pub(crate) async fn exchange_device_code(
     // reads it again.
     let mut retries = WriteRetries::without_waits(3);
     loop {
-        let device = api.store.device(&hash).await?.ok_or_else(invalid_device_code)?;
+        let device = api.store.device(&hash).await?.ok_or(AuthError::InvalidDeviceCode)?;
         let owner = approving_user(&device, api.clock.now())?;
         if let Some((token, user)) = exchange(&api, &hash, &device, owner).await? {
             let hash = token.hash();
@@ -118,23 +82,18 @@ pub(crate) async fn exchange_device_code(
 
 /// The user who approved the request, or the error that says why there is no
 /// token.
-fn approving_user(device: &DeviceGrant, now: DateTime<Utc>) -> ApiResult<UserId> {
+fn approving_user(device: &DeviceGrant, now: DateTime<Utc>) -> Result<UserId, AuthError> {
     if device.state == DeviceGrantState::Redeemed || device.expires_at + REMEMBERED <= now {
-        return Err(invalid_device_code());
+        return Err(AuthError::InvalidDeviceCode);
     }
     if device.expires_at <= now {
-        return Err(oauth_error(
-            "expired_token",
-            "The device code has expired. Start again with POST /auth/device/code.",
-        ));
+        return Err(AuthError::ExpiredDeviceCode);
     }
     match (device.state, device.user_id) {
         (DeviceGrantState::Approved, Some(user)) => Ok(user),
-        (DeviceGrantState::Denied, _) => Err(oauth_error("access_denied", "The user denied the request.")),
-        (DeviceGrantState::Pending, _) => {
-            Err(oauth_error("authorization_pending", "The user has not decided yet. Try again in 5 seconds."))
-        }
-        (DeviceGrantState::Approved | DeviceGrantState::Redeemed, _) => Err(invalid_device_code()),
+        (DeviceGrantState::Denied, _) => Err(AuthError::AccessDenied),
+        (DeviceGrantState::Pending, _) => Err(AuthError::AuthorizationPending),
+        (DeviceGrantState::Approved | DeviceGrantState::Redeemed, _) => Err(AuthError::InvalidDeviceCode),
     }
 }
 
@@ -143,7 +102,7 @@ async fn exchange(
     device_hash: &str,
     device: &DeviceGrant,
     owner: UserId,
-) -> ApiResult<Option<(AccessToken, User)>> {
+) -> Result<Option<(AccessToken, User)>, AuthError> {
     let now = api.clock.now();
     let token = AccessToken::mint(owner);
     let hash = token.hash();
@@ -154,7 +113,7 @@ async fn exchange(
     };
     // Nobody has the token yet, so a mark without one opens nothing.
     let user =
-        api.store.mark_token(owner, &hash, device.created_at, expires_at).await?.ok_or_else(invalid_device_code)?;
+        api.store.mark_token(owner, &hash, device.created_at, expires_at).await?.ok_or(AuthError::InvalidDeviceCode)?;
     if api.store.exchange_device(device_hash, &hash, &grant).await? == WriteOutcome::Applied {
         return Ok(Some((token, user)));
     }
@@ -162,23 +121,12 @@ async fn exchange(
     Ok(None)
 }
 
-fn body(token: &AccessToken, user: User) -> AccessTokenBody {
-    AccessTokenBody {
+fn body(token: &AccessToken, user: User) -> AccessTokenView {
+    AccessTokenView {
         access_token: token.secret().expose_secret().to_owned(),
         token_type: "Bearer",
         user: TokenUser { id: user.user_id.to_string(), name: user.name, email: user.email },
     }
-}
-
-fn invalid_device_code() -> ApiError {
-    oauth_error(
-        "invalid_device_code",
-        "The device code is unknown or was already exchanged. Start again with POST /auth/device/code.",
-    )
-}
-
-fn oauth_error(error: &'static str, description: &str) -> ApiError {
-    ApiError::OAuth { status: StatusCode::BAD_REQUEST, error, description: description.to_owned() }
 }
 
 #[cfg(test)]

@@ -1,16 +1,13 @@
-//! How a client obtains a token, and a person signs in: the device flow, the
-//! authorization code of OAuth, the OpenID Connect sign-in, the pages around
-//! them, and the documentation.
+//! Clients obtain tokens and users sign in: the device flow, the authorization code flow of OAuth, the
+//! OpenID Connect sign-in, their pages, and the documentation.
 //!
-//! A client asks for codes (`create_device_code`); its user signs in
-//! (`sign_in`, `oidc`), enters the user code and approves (`approve_device`,
-//! `entries`); the client exchanges its device code for a token
-//! (`exchange_device_code`). On `account` the user sees and revokes tokens.
+//! The device flow: a client requests codes (`create_device_code`); its user signs in (`sign_in`,
+//! `oidc`), enters the user code and approves (`approve_device`, `entries`); the client exchanges its
+//! device code for a token (`exchange_device_code`). On `account` the user sees and revokes tokens.
 //!
-//! A program that can open the person's browser learns where to go
-//! (`metadata`), sends them there (`authorize`) and exchanges the code that it
-//! is answered with (`exchange_authorization_code`). Its id is the address of a
-//! document in which it describes itself (`client_documents`).
+//! The authorization code flow: an app reads the URLs of the endpoints (`metadata`), redirects the
+//! browser (`authorize`), and exchanges the code from the callback (`exchange_authorization_code`). Its
+//! client id is the URL of its metadata document (`client_documents`).
 
 mod account;
 mod approval;
@@ -21,10 +18,13 @@ pub mod config;
 mod create_device_code;
 mod docs;
 mod entries;
+mod error;
 mod exchange_authorization_code;
 mod exchange_device_code;
 mod metadata;
 pub mod oidc;
+mod request;
+mod response;
 mod show_user;
 mod sign_in;
 mod sign_up;

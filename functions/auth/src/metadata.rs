@@ -1,4 +1,5 @@
-//! What programs find out about this service before they ask for access.
+//! Metadata of the authorization server and of the protected resources, which clients read before they
+//! request access.
 
 use api::Api;
 use axum::Json;

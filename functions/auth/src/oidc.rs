@@ -1,10 +1,9 @@
 //! Signing in at an OpenID Connect issuer: authorization code, PKCE, nonce.
 //!
-//! The ID token comes straight from the issuer's token endpoint, over TLS (or
-//! loopback, which nobody else hears). `OpenID` Connect Core 1.0, section
-//! 3.1.3.7, item 6, lets the TLS check of that server replace the check of the
-//! token's signature; that is why no keys are fetched here. The claims `iss`,
-//! `aud`, `azp`, `exp` and `nonce` are checked.
+//! The ID token comes directly from the issuer's token endpoint, over TLS or loopback. `OpenID` Connect
+//! Core 1.0, section 3.1.3.7, item 6, permits the TLS check of that server instead of a check of the
+//! token's signature, so no keys are fetched here. The claims `iss`, `aud`, `azp`, `exp` and `nonce` are
+//! checked.
 
 mod attempt;
 mod claims;

@@ -6,29 +6,8 @@ use api::{Api, ApiError, ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
 use domain::schedule;
-use serde::Serialize;
-use utoipa::ToSchema;
 
-/// The user and the scopes of the token.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = User)]
-pub(crate) struct UserView {
-    /// The id of the user: a number, as a string.
-    #[schema(example = "373117280772096")]
-    id: String,
-    /// The name from the sign-in provider.
-    #[schema(example = "Test User")]
-    name: String,
-    /// The e-mail address from the sign-in provider.
-    #[schema(example = "user@example.com")]
-    email: String,
-    /// When the user first signed in.
-    #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z")]
-    created_at: String,
-    /// The scopes of the token.
-    #[schema(example = json!(["user:read", "posts:write"]))]
-    scopes: Vec<&'static str>,
-}
+use crate::response::UserView;
 
 /// Show the user of the token
 ///

@@ -1,4 +1,4 @@
-//! Signing in and out.
+//! `/sign-in` and `/sign-out`: starts and ends the session of a browser.
 
 use api::page::{Page, PageError, PageForm, PageQuery, PageResult};
 use api::session::{cleared_cookie, cookie, local_path, set_cookie, sign_in as sign_in_address, sign_in_again_path};

@@ -1,4 +1,4 @@
-//! Who may sign up.
+//! The list of e-mail addresses and domains that may sign up.
 
 use crate::oidc::IssuerUser;
 

@@ -1,4 +1,4 @@
-//! The `OpenAPI` document as the page shows it.
+//! The page with the documentation, made from the `OpenAPI` document.
 
 use askama::Template;
 use serde_json::Value;
