@@ -14,9 +14,9 @@ use platforms::{Approval, Connect, ConnectError};
 use storage::{FlowState, WriteOutcome};
 
 use crate::App;
-use crate::access_error::FlowAccessError;
 use crate::connect_flow::LoadedFlow;
 use crate::error::ConnectionsError;
+use crate::flow_access_error::FlowAccessError;
 use crate::participant::FlowVisit;
 use crate::recipient::Recipient;
 use crate::show_connect_flow::{action, with_refresh};

@@ -147,7 +147,7 @@ impl App {
     }
 
     pub(crate) async fn instructions(&self, loaded: &LoadedFlow) -> Result<Instructions, ConnectionsError> {
-        self.pending_authorization(loaded).await?.instructions.ok_or(ConnectionsError::Memory)
+        self.pending_authorization(loaded).await?.instructions.ok_or(ConnectionsError::UnreadableState)
     }
 
     pub(crate) fn callback(
@@ -370,14 +370,14 @@ impl App {
     }
 
     async fn seal<T: Serialize>(&self, hash: &str, state: &T) -> Result<Vec<u8>, ConnectionsError> {
-        let plain = serde_json::to_vec(state).map_err(|_| ConnectionsError::Memory)?;
+        let plain = serde_json::to_vec(state).map_err(|_| ConnectionsError::UnreadableState)?;
         Ok(self.sealer.seal(&plain, &connect_flow_context(hash)).await?)
     }
 
     async fn open<T: DeserializeOwned>(&self, loaded: &LoadedFlow) -> Result<T, ConnectionsError> {
-        let sealed = loaded.flow.sealed.as_ref().ok_or(ConnectionsError::Memory)?;
+        let sealed = loaded.flow.sealed.as_ref().ok_or(ConnectionsError::UnreadableState)?;
         let plain = self.sealer.open(sealed, &connect_flow_context(&loaded.hash)).await?;
-        serde_json::from_slice(&plain).map_err(|_| ConnectionsError::Memory)
+        serde_json::from_slice(&plain).map_err(|_| ConnectionsError::UnreadableState)
     }
 }
 
@@ -409,7 +409,8 @@ impl TryFrom<AccountChoice> for Account {
 
     fn try_from(choice: AccountChoice) -> Result<Self, ConnectionsError> {
         let AccountChoice { profile, scopes, rules, grant, credentials, own, .. } = choice;
-        let credentials = Credentials::from_bytes(credentials.as_bytes()).map_err(|_| ConnectionsError::Memory)?;
+        let credentials =
+            Credentials::from_bytes(credentials.as_bytes()).map_err(|_| ConnectionsError::UnreadableState)?;
         let credentials = Credentials { own_token: own.map(Into::into), ..credentials };
         Ok(Self { profile, scopes, rules, grant, credentials })
     }

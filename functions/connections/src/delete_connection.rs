@@ -1,4 +1,4 @@
-//! `DELETE /connections/{connection}`
+//! `DELETE /connections/{connection}`: disconnects an account.
 
 use std::net::IpAddr;
 

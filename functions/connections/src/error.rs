@@ -1,10 +1,21 @@
-//! Errors of this service in a connect flow or a disconnection.
+//! Errors of this function, and their responses to clients, pages and adapters.
 
 use api::ApiError;
 use api::page::PageError;
 use axum::http::StatusCode;
+use chrono::{DateTime, Utc};
 use cloud::seal::SealError;
+use domain::delivery::AttemptError;
+use domain::id::ConnectionId;
+use platforms::DependencyError;
+use publishing::PublishingError;
 use storage::StorageError;
+
+/// Seconds until the next request to a platform that did not respond.
+const AGAIN_AFTER: u64 = 30;
+
+/// The longest `Retry-After`, in seconds. A platform may name any.
+const LONGEST_WAIT: i64 = 24 * 60 * 60;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectionsError {
@@ -14,18 +25,91 @@ pub(crate) enum ConnectionsError {
     Seal(#[from] SealError),
     /// Sealed state is not in the form that this version writes.
     #[error("sealed state of a connect flow is unreadable")]
-    Memory,
+    UnreadableState,
+    #[error("platform {name} unsupported")]
+    UnsupportedPlatform { name: String, enabled: Vec<&'static str> },
+    #[error("connect flow not found")]
+    UnknownFlow,
+    #[error("connect flow expired")]
+    ExpiredFlow,
+    /// The platform, by its title, no longer accepts the grant.
+    #[error("grant at {title} lost")]
+    LostGrant { title: String },
+    /// The credentials could not be read.
+    #[error("credentials of connection {connection_id}: {source}")]
+    Credentials { connection_id: ConnectionId, source: PublishingError },
+    /// The platform, by its title, listed no values. `wait` is in seconds.
+    #[error("{title} {reason}")]
+    NotListed { title: String, reason: &'static str, wait: u64 },
+}
+
+impl ConnectionsError {
+    /// The platform did not list the values of an option.
+    pub(crate) fn not_listed(title: &str, error: &AttemptError, now: DateTime<Utc>) -> Self {
+        let (reason, wait) = match error {
+            AttemptError::RetryLater { retry_at, .. } => {
+                let wait = retry_at.map(|it| (it - now).num_seconds().clamp(1, LONGEST_WAIT).unsigned_abs());
+                ("cannot list the values at the moment", wait.unwrap_or(AGAIN_AFTER))
+            }
+            AttemptError::Unauthorized { .. } => ("does not accept this connection at the moment", AGAIN_AFTER),
+            _ => ("did not list the values", AGAIN_AFTER),
+        };
+        Self::NotListed { title: title.to_owned(), reason, wait }
+    }
+
+    /// The platform did not list the values of an option within its time limit.
+    pub(crate) fn timed_out(title: &str) -> Self {
+        Self::NotListed { title: title.to_owned(), reason: "did not respond in time", wait: AGAIN_AFTER }
+    }
 }
 
 impl From<ConnectionsError> for ApiError {
     fn from(error: ConnectionsError) -> Self {
+        let oauth = |status, error, description| Self::OAuth { status, error, description };
         match error {
             ConnectionsError::Storage(error) => error.into(),
-            ConnectionsError::Seal(_) | ConnectionsError::Memory => {
+            ConnectionsError::Seal(_) | ConnectionsError::UnreadableState => {
                 tracing::error!(%error, "a connect flow failed");
                 Self::Internal
             }
+            ConnectionsError::UnsupportedPlatform { name, enabled } => {
+                let description = unsupported_platform(&name, &enabled);
+                oauth(StatusCode::UNPROCESSABLE_ENTITY, "unsupported_platform", description)
+            }
+            ConnectionsError::UnknownFlow => {
+                let description = "This connection request does not exist. Start a new one.".to_owned();
+                oauth(StatusCode::NOT_FOUND, "not_found", description)
+            }
+            ConnectionsError::ExpiredFlow => {
+                let description = "The connection request has expired. Start a new one.".to_owned();
+                oauth(StatusCode::GONE, "expired", description)
+            }
+            ConnectionsError::LostGrant { title } => {
+                Self::Conflict(format!("{title} no longer accepts this connection. Reconnect the account"))
+            }
+            ConnectionsError::Credentials { connection_id, source } => {
+                tracing::error!(error = %source, %connection_id, "there are no credentials to list choices with");
+                Self::Internal
+            }
+            ConnectionsError::NotListed { title, reason, wait } => {
+                Self::Later { message: format!("{title} {reason}. Try again in {wait} s"), wait }
+            }
         }
+    }
+}
+
+fn unsupported_platform(name: &str, enabled: &[&str]) -> String {
+    let usable = if enabled.is_empty() {
+        "No platform is set up in this deployment. Ask the operator to add one.".to_owned()
+    } else {
+        format!("Use one of: {}.", enabled.join(", "))
+    };
+    match platforms::platform_infos().iter().find(|it| it.name == name) {
+        Some(known) => format!(
+            "{} is not set up in this deployment. Ask the operator to add it, as docs/platforms/{name}.md describes. {usable}",
+            known.title
+        ),
+        None => format!("There is no platform \"{}\". {usable}", name.chars().take(50).collect::<String>()),
     }
 }
 
@@ -33,11 +117,19 @@ impl From<ConnectionsError> for PageError {
     fn from(error: ConnectionsError) -> Self {
         match error {
             ConnectionsError::Storage(error) => error.into(),
-            ConnectionsError::Seal(_) | ConnectionsError::Memory => {
+            error => {
                 tracing::error!(%error, "a connect flow failed");
                 let text = "Start over in the app or on the page that you came from.";
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong on our side", text)
             }
         }
+    }
+}
+
+/// For adapters, which store secrets in the vault.
+impl From<ConnectionsError> for DependencyError {
+    fn from(error: ConnectionsError) -> Self {
+        tracing::error!(%error, "the vault could not be used");
+        Self
     }
 }

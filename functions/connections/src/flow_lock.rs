@@ -7,13 +7,9 @@ use futures::future::BoxFuture;
 use storage::FlowLock;
 
 use crate::App;
-use crate::access_error::FlowAccessError;
+use crate::flow_access_error::FlowAccessError;
 use crate::participant::FlowVisit;
 use crate::show_connect_flow::action;
-use crate::timeouts::CALLBACK_TIMEOUT;
-
-/// The longest that a request for a connect flow works.
-pub const LONGEST: std::time::Duration = CALLBACK_TIMEOUT;
 
 /// Releases the lock of a process that was stopped while it worked.
 const LEASE: TimeDelta = TimeDelta::seconds(30);
@@ -65,13 +61,16 @@ impl App {
 mod tests {
     use super::*;
     use crate::testing::Harness;
-    use crate::timeouts::SUBMIT_TIMEOUT;
+    use crate::timeouts::{CALLBACK_TIMEOUT, SUBMIT_TIMEOUT};
 
     #[test]
     fn time_limits_leave_time_to_store_the_result() {
         assert!(SUBMIT_TIMEOUT < CALLBACK_TIMEOUT);
-        assert!(LONGEST.as_secs() < 27, "the function is stopped after 29");
-        assert!(LONGEST.as_secs() < LEASE.num_seconds().unsigned_abs(), "a process that still works holds the flow");
+        assert!(CALLBACK_TIMEOUT.as_secs() < 27, "the function is stopped after 29");
+        assert!(
+            CALLBACK_TIMEOUT.as_secs() < LEASE.num_seconds().unsigned_abs(),
+            "a process that still works holds the flow"
+        );
     }
 
     #[tokio::test]

@@ -11,15 +11,14 @@
 //! `receive_deauthorization` handles notifications from platforms; `account_page` and
 //! `account_forms` are the page of connections and its buttons.
 
-mod access_error;
 mod account_forms;
 mod account_page;
 mod approval;
 pub mod config;
 mod connect_flow;
-mod connection_view;
 mod delete_connection;
 mod error;
+mod flow_access_error;
 mod flow_lock;
 mod list_choices;
 mod list_connections;
@@ -30,8 +29,8 @@ mod poll_connect_flow;
 mod receive_callback;
 mod receive_deauthorization;
 mod recipient;
+mod response;
 mod revoke_unused;
-mod rule_view;
 mod show_client_document;
 mod show_connect_flow;
 mod show_connection;
@@ -55,9 +54,9 @@ use domain::plan::Plans;
 use platforms::{Connect, Registry};
 use publishing::CredentialService;
 
-pub use flow_lock::LONGEST;
 pub use participant::Guests;
 pub use stored_vault::StoredVault;
+pub use timeouts::CALLBACK_TIMEOUT;
 
 /// State of the handlers, shared by every request.
 #[derive(Clone)]

@@ -1,54 +1,24 @@
-//! `GET /connections/{connection}/choices/{option}`
-
-use std::time::Duration;
+//! `GET /connections/{connection}/choices/{option}`: lists the values of an option for an account.
 
 use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
 use api::scope_guard::ConnectionsRead;
 use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments, path_id};
 use axum::Json;
 use axum::extract::State;
-use chrono::{DateTime, Utc};
-use domain::connection::Connection;
 use domain::delivery::AttemptError;
 use domain::id::ConnectionId;
 use platforms::{Choice, ChoicesRequest, DependencyError};
 use publishing::{CallCredentials, PublishingError, StoredCredentials};
-use serde::Serialize;
 use storage::ConnectionRecord;
 use tokio::time::timeout;
-use utoipa::ToSchema;
 
 use crate::App;
-
-const LISTED_WITHIN: Duration = Duration::from_secs(12);
-
-/// Seconds until the next request to a platform that did not respond.
-const AGAIN_AFTER: u64 = 30;
-
-/// The longest `Retry-After`, in seconds. A platform may name any.
-const LONGEST_WAIT: i64 = 24 * 60 * 60;
+use crate::error::ConnectionsError;
+use crate::response::{ChoiceList, ChoiceView};
+use crate::timeouts::CHOICES_TIMEOUT;
 
 /// In characters.
 const MAX_QUERY: usize = 200;
-
-/// The values that an option accepts.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ChoiceList {
-    /// In the platform's order, at most 1,000.
-    data: Vec<ChoiceView>,
-}
-
-/// A value of an option.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Choice)]
-struct ChoiceView {
-    /// Send this as the value of the option.
-    #[schema(example = "tides")]
-    value: String,
-    /// Show this to the user.
-    #[schema(example = "Tides and weather")]
-    label: String,
-}
 
 /// Lists the values that an option accepts for this account, as the platform returns them now.
 #[utoipa::path(
@@ -107,44 +77,38 @@ pub(crate) async fn list_choices(
         fields.add("query", format_args!("may have at most {MAX_QUERY} characters"));
     }
     fields.finish(())?;
-    let lost_grant = || {
-        let title = &connection.rules.title;
-        ApiError::Conflict(format!("{title} no longer accepts this connection. Reconnect the account"))
-    };
+    let title = &connection.rules.title;
+    let lost_grant = || ConnectionsError::LostGrant { title: title.clone() };
+    let no_credentials = |source| ConnectionsError::Credentials { connection_id: id, source };
     if connection.needs_reconnection {
-        return Err(lost_grant());
+        return Err(lost_grant().into());
     }
 
-    let stored = app.credential_service().stored(&record).await.map_err(|it| credentials_error(&it, id))?;
+    let stored = app.credential_service().stored(&record).await.map_err(no_credentials)?;
     let stored = stored.ok_or_else(lost_grant)?;
     let host = platform.host(stored.credentials());
     let listed = async {
         let now = app.api.clock.now();
-        let opened = match credentials(&app, &record, stored).await.map_err(|it| credentials_error(&it, id))? {
+        let opened = match credentials(&app, &record, stored).await.map_err(no_credentials)? {
             CallCredentials::Open(opened) => opened,
             CallCredentials::Unavailable(AttemptError::Unauthorized { .. }) => return Err(lost_grant()),
-            CallCredentials::Unavailable(error) => return Err(list_error(connection, &error, now)),
+            CallCredentials::Unavailable(error) => return Err(ConnectionsError::not_listed(title, &error, now)),
         };
         let credentials = &opened.credentials;
         let request = ChoicesRequest { option: &option, query: query.as_deref(), connection, credentials };
-        match timeout(LISTED_WITHIN, platform.choices(&request, now)).await {
+        match timeout(CHOICES_TIMEOUT, platform.choices(&request, now)).await {
             Ok(Ok(listed)) => Ok(listed),
             Ok(Err(error)) => {
                 tracing::info!(?error, connection_id = %id, option, "choices were not listed");
-                Err(list_error(connection, &error, now))
+                Err(ConnectionsError::not_listed(title, &error, now))
             }
-            Err(_) => Err(retry_later(connection, AGAIN_AFTER, "did not respond in time")),
+            Err(_) => Err(ConnectionsError::timed_out(title)),
         }
     };
     let listed = app.api.with_permit(caller.user, host.as_deref(), listed).await??;
     let matches = |it: &Choice| query.as_ref().is_none_or(|query| is_match(it, query));
     let data = listed.into_iter().filter(matches).map(|Choice { value, label }| ChoiceView { value, label });
     Ok(Json(ChoiceList { data: data.collect() }))
-}
-
-fn credentials_error(error: &PublishingError, id: ConnectionId) -> ApiError {
-    tracing::error!(%error, connection_id = %id, "there are no credentials to list choices with");
-    ApiError::Internal
 }
 
 fn is_match(choice: &Choice, query: &str) -> bool {
@@ -170,23 +134,6 @@ async fn credentials(
         tracing::error!(%error, "credentials were not looked for to the end");
         Ok(CallCredentials::Unavailable(DependencyError.into()))
     })
-}
-
-fn list_error(connection: &Connection, error: &AttemptError, now: DateTime<Utc>) -> ApiError {
-    match error {
-        AttemptError::RetryLater { retry_at, .. } => {
-            let wait = retry_at.map(|it| (it - now).num_seconds().clamp(1, LONGEST_WAIT).unsigned_abs());
-            retry_later(connection, wait.unwrap_or(AGAIN_AFTER), "cannot list the values at the moment")
-        }
-        AttemptError::Unauthorized { .. } => {
-            retry_later(connection, AGAIN_AFTER, "does not accept this connection at the moment")
-        }
-        _ => retry_later(connection, AGAIN_AFTER, "did not list the values"),
-    }
-}
-
-fn retry_later(connection: &Connection, wait: u64, reason: &str) -> ApiError {
-    ApiError::Later { message: format!("{} {reason}. Try again in {wait} s", connection.rules.title), wait }
 }
 
 #[cfg(test)]

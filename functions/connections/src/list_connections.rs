@@ -1,27 +1,18 @@
-//! `GET /connections`
+//! `GET /connections`: lists the connected accounts.
 
 use api::openapi::{CONNECTIONS, Invalid, Refused};
 use api::scope_guard::ConnectionsRead;
 use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::App;
-use crate::connection_view::ConnectionView;
+use crate::response::{ConnectionList, ConnectionView};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StatusFilter {
     Active,
     NeedsReconnection,
-}
-
-/// The user's connections.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ConnectionList {
-    /// Oldest first.
-    data: Vec<ConnectionView>,
 }
 
 /// Lists the connected accounts, oldest first.

@@ -20,8 +20,8 @@ use secrecy::{ExposeSecret, SecretString};
 use storage::{ConnectFlow, FlowOwner, FlowState};
 
 use crate::App;
-use crate::access_error::FlowAccessError;
 use crate::connect_flow::LoadedFlow;
+use crate::flow_access_error::FlowAccessError;
 use crate::recipient::Recipient;
 
 /// Whether unauthenticated visitors may continue a user's connect flow.

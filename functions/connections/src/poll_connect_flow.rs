@@ -1,39 +1,15 @@
-//! `GET /connections/connect/{platform}/status/{stateToken}`
+//! `GET /connections/connect/{platform}/status/{stateToken}`: shows the status of a connect flow.
 
 use api::openapi::{CONNECTIONS, Invalid, Refused};
 use api::scope_guard::ConnectionsWrite;
-use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments};
+use api::{ApiResult, Caller, ErrorBody, Params, Segments};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
-use serde::Serialize;
 use storage::{ConnectFlow, FlowState};
-use utoipa::ToSchema;
 
 use crate::App;
-use crate::connection_view::ConnectionView;
-
-/// The status of a connection request.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "status", rename_all = "snake_case")]
-#[schema(as = ConnectionRequestStatus)]
-pub(crate) enum ConnectFlowStatus {
-    /// The user has not finished yet.
-    Pending {
-        /// Seconds until the request expires.
-        #[schema(example = 412)]
-        expires_in: i64,
-    },
-    /// No account was connected. The page that the user sees says why.
-    Failed,
-    /// At least one account is connected.
-    Completed {
-        /// The connection, or the first one if the user connected several accounts; null if it was
-        /// disconnected since.
-        #[schema(required)]
-        connection: Option<ConnectionView>,
-    },
-}
+use crate::error::ConnectionsError;
+use crate::response::{ConnectFlowStatus, ConnectionView};
 
 /// Returns the status of a connection request.
 #[utoipa::path(
@@ -80,11 +56,11 @@ pub(crate) async fn poll_connect_flow(
     let now = app.api.clock.now();
     let is_ours = |it: &ConnectFlow| it.user_id == caller.user && it.provider == platform;
     let loaded = app.load_flow(state_token.clone(), caller.ip, now).await?;
-    let loaded = loaded.filter(|it| is_ours(&it.flow)).ok_or_else(not_found)?;
+    let loaded = loaded.filter(|it| is_ours(&it.flow)).ok_or(ConnectionsError::UnknownFlow)?;
     params.none()?;
     let connect_flow = if app.check_approval(&loaded).await? {
         let reloaded = app.load_flow(state_token, caller.ip, now).await?;
-        reloaded.map(|it| it.flow).filter(is_ours).ok_or_else(not_found)?
+        reloaded.map(|it| it.flow).filter(is_ours).ok_or(ConnectionsError::UnknownFlow)?
     } else {
         loaded.flow
     };
@@ -101,25 +77,9 @@ pub(crate) async fn poll_connect_flow(
             let left_ms = (connect_flow.expires_at - now).num_milliseconds();
             ConnectFlowStatus::Pending { expires_in: (left_ms + 999) / 1000 }
         }
-        _ => return Err(expired()),
+        _ => return Err(ConnectionsError::ExpiredFlow.into()),
     };
     Ok(Json(status))
-}
-
-fn not_found() -> ApiError {
-    ApiError::OAuth {
-        status: StatusCode::NOT_FOUND,
-        error: "not_found",
-        description: "This connection request does not exist. Start a new one.".to_owned(),
-    }
-}
-
-fn expired() -> ApiError {
-    ApiError::OAuth {
-        status: StatusCode::GONE,
-        error: "expired",
-        description: "The connection request has expired. Start a new one.".to_owned(),
-    }
 }
 
 #[cfg(test)]

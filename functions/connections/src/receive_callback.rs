@@ -14,9 +14,9 @@ use storage::FlowState;
 use url::{Host, Url};
 
 use crate::App;
-use crate::access_error::FlowAccessError;
 use crate::connect_flow::{LoadedFlow, PendingAuthorization};
 use crate::error::ConnectionsError;
+use crate::flow_access_error::FlowAccessError;
 use crate::participant::{EntryPoint, Visitor};
 use crate::show_connect_flow::action;
 use crate::timeouts::{CALLBACK_TIMEOUT, within};

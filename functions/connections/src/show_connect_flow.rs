@@ -16,9 +16,9 @@ use storage::{FlowState, MAX_CONNECTED};
 use url::Url;
 
 use crate::App;
-use crate::access_error::FlowAccessError;
 use crate::connect_flow::{AccountChoice, LoadedFlow};
 use crate::error::ConnectionsError;
+use crate::flow_access_error::FlowAccessError;
 use crate::participant::{EntryPoint, FlowVisit, Visitor};
 use crate::plan_limit::account_name;
 use crate::recipient::Recipient;
@@ -250,9 +250,9 @@ pub(crate) fn redirect_page(
     recipient: &Recipient,
     url: &str,
 ) -> Result<(Page, HeaderValue), PageError> {
-    let refresh = HeaderValue::try_from(format!("0; url={url}")).map_err(|_| ConnectionsError::Memory)?;
+    let refresh = HeaderValue::try_from(format!("0; url={url}")).map_err(|_| ConnectionsError::UnreadableState)?;
     let title = platform.rules().title;
-    let parsed = Url::parse(url).map_err(|_| ConnectionsError::Memory)?;
+    let parsed = Url::parse(url).map_err(|_| ConnectionsError::UnreadableState)?;
     let host = parsed.host_str().unwrap_or(&title);
     let page = RedirectPage { title: &title, recipient, url, host };
     Ok((Page::render(format!("Continue to {title}"), &page)?, refresh))

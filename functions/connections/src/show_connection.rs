@@ -1,4 +1,4 @@
-//! `GET /connections/{connection}`
+//! `GET /connections/{connection}`: shows a connected account.
 
 use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
 use api::scope_guard::ConnectionsRead;
@@ -8,7 +8,7 @@ use axum::extract::State;
 use domain::id::ConnectionId;
 
 use crate::App;
-use crate::connection_view::ConnectionDetails;
+use crate::response::ConnectionDetails;
 
 /// Shows one connected account, with its grant and its platform's limits.
 #[utoipa::path(

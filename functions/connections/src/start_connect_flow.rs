@@ -1,8 +1,8 @@
-//! `POST /connections/connect/{platform}`
+//! `POST /connections/connect/{platform}`: starts a connect flow.
 
 use api::openapi::{CONNECTIONS, Refused};
 use api::scope_guard::ConnectionsWrite;
-use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments};
+use api::{ApiResult, Caller, ErrorBody, Params, Segments};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -11,37 +11,16 @@ use domain::id::UserId;
 use domain::token;
 use platforms::{Connect, FieldValues};
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
 use storage::{ConnectFlow, FlowState};
-use utoipa::ToSchema;
 
 use crate::App;
 use crate::connect_flow::AuthorizeOutcome;
 use crate::error::ConnectionsError;
 use crate::participant::Guests;
+use crate::response::ConnectFlowStarted;
 
 /// From the start to the platform's callback.
 const LIFETIME: TimeDelta = TimeDelta::seconds(600);
-
-/// A connection request that has started.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ConnectionRequest)]
-pub(crate) struct ConnectFlowStarted {
-    /// Identifies this request.
-    #[schema(example = "m1x6Cq0nVvXkY2iGqfS0l3d5u0b1vZsJmX3l8k9wQzE")]
-    state_token: String,
-    /// Send the user to this page.
-    #[schema(example = "https://sandbox.example/oauth/authorize?state=m1x6Cq0nVvXkY2iGqfS0l3d5u0b1vZsJmX3l8k9wQzE")]
-    authorization_url: String,
-    /// Seconds until the request expires.
-    #[schema(example = 600)]
-    expires_in: i64,
-    /// Poll this URL for the status of the request.
-    #[schema(
-        example = "https://social.example/api/v1/connections/connect/sandbox/status/m1x6Cq0nVvXkY2iGqfS0l3d5u0b1vZsJmX3l8k9wQzE"
-    )]
-    poll_url: String,
-}
 
 /// Starts to connect an account. Send the user to `authorization_url`, then poll `poll_url` until
 /// the request has ended.
@@ -74,7 +53,10 @@ pub(crate) async fn start_connect_flow(
     State(app): State<App>,
 ) -> ApiResult<(StatusCode, Json<ConnectFlowStarted>)> {
     params.none()?;
-    let platform = app.platforms.get(&name).ok_or_else(|| unsupported(&app, &name))?;
+    let platform = app.platforms.get(&name).ok_or_else(|| {
+        let enabled = app.platforms.names();
+        ConnectionsError::UnsupportedPlatform { name, enabled }
+    })?;
     let (state_token, authorization_url) = match app.start_flow(caller.user, platform).await? {
         StartedFlow::Started { state_token, page } => (state_token.expose_secret().to_owned(), page),
         StartedFlow::OverPlan(reason) => return Err(caller.plan_error(reason)),
@@ -153,27 +135,6 @@ async fn first_page(
         }
     }
     Ok((app.page_url(state_token), FlowState::CollectingInput, None))
-}
-
-fn unsupported(app: &App, name: &str) -> ApiError {
-    let shown: String = name.chars().take(50).collect();
-    let usable = match app.platforms.names() {
-        names if names.is_empty() => {
-            "No platform is set up in this deployment. Ask the operator to add one.".to_owned()
-        }
-        names => format!("Use one of: {}.", names.join(", ")),
-    };
-    ApiError::OAuth {
-        status: StatusCode::UNPROCESSABLE_ENTITY,
-        error: "unsupported_platform",
-        description: match platforms::platform_infos().iter().find(|it| it.name == name) {
-            Some(known) => format!(
-                "{} is not set up in this deployment. Ask the operator to add it, as docs/platforms/{name}.md describes. {usable}",
-                known.title
-            ),
-            None => format!("There is no platform \"{shown}\". {usable}"),
-        },
-    }
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ impl StoredVault {
     async fn open(&self, key: &VaultKey) -> Result<Option<VaultSecret>, ConnectionsError> {
         let Some(entry) = self.store.vault_entry(key).await? else { return Ok(None) };
         let plain = self.sealer.open(&entry.sealed, &key.context()).await?;
-        let value = String::from_utf8(plain).map_err(|_| ConnectionsError::Memory)?;
+        let value = String::from_utf8(plain).map_err(|_| ConnectionsError::UnreadableState)?;
         let revision = entry.revision;
         self.extend(key, entry).await?;
         Ok(Some(VaultSecret { value: value.into(), revision }))
@@ -68,7 +68,7 @@ impl StoredVault {
 #[async_trait]
 impl Vault for StoredVault {
     async fn find(&self, name: &str) -> Result<Option<VaultSecret>, DependencyError> {
-        self.open(&VaultKey::platform(name)).await.map_err(|it| unavailable(&it))
+        Ok(self.open(&VaultKey::platform(name)).await?)
     }
 
     async fn keep(
@@ -79,16 +79,8 @@ impl Vault for StoredVault {
         retention: Retention,
     ) -> Result<VaultSecret, DependencyError> {
         let revision = replaced.map_or(0, |it| it.revision) + 1;
-        self.put(&VaultKey::platform(name), value, revision, retention)
-            .await
-            .map_err(|it| unavailable(&it))?
-            .ok_or(DependencyError)
+        self.put(&VaultKey::platform(name), value, revision, retention).await?.ok_or(DependencyError)
     }
-}
-
-fn unavailable(error: &ConnectionsError) -> DependencyError {
-    tracing::error!(%error, "the vault could not be used");
-    DependencyError
 }
 
 #[cfg(test)]

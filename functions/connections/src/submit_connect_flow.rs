@@ -11,8 +11,8 @@ use secrecy::ExposeSecret;
 use storage::{FlowState, MAX_CONNECTED};
 
 use crate::App;
-use crate::access_error::FlowAccessError;
 use crate::connect_flow::{AccountChoice, AuthorizeOutcome};
+use crate::flow_access_error::FlowAccessError;
 use crate::participant::{EntryPoint, FlowVisit, Visitor};
 use crate::show_connect_flow::{TypedValues, action};
 

@@ -10,7 +10,10 @@ pub(crate) const SUBMIT_TIMEOUT: Duration = Duration::from_secs(18);
 
 /// For the exchange of a callback's code, which can be exchanged once. It is well below the 29
 /// seconds after which the function is stopped.
-pub(crate) const CALLBACK_TIMEOUT: Duration = Duration::from_secs(23);
+pub const CALLBACK_TIMEOUT: Duration = Duration::from_secs(23);
+
+/// For the list of an option's values.
+pub(crate) const CHOICES_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// The platform's response, or `Unreachable` after this time.
 pub(crate) async fn within<T>(

@@ -1,4 +1,4 @@
-//! A connection as clients see it.
+//! Responses with a connection.
 
 use domain::connection::Connection;
 use domain::rules::Rule;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::rule_view::{WhenView, YES, is_shown, rule_value, unit_name};
+use super::rule::{WhenView, YES, is_shown, rule_value, unit_name};
 
 /// An account on a platform that the user connected.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]

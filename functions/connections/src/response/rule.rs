@@ -1,7 +1,7 @@
-//! The rules of a platform, as clients see them.
+//! The rules of a platform or an account in responses.
 
 use domain::options::OptionValue;
-use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Unit};
+use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules, Unit};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -21,6 +21,38 @@ pub(crate) struct WhenView {
     is: Vec<OptionValue>,
     /// and, if true, also to entries without the option.
     or_absent: bool,
+}
+
+/// A rule of a platform for posts.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PlatformRule)]
+pub(crate) struct RuleView {
+    /// The name of the rule.
+    #[schema(example = "max_text")]
+    name: &'static str,
+    /// A number or a list of strings; `yes` for a rule without a value.
+    #[schema(value_type = Value, example = json!(500))]
+    value: Value,
+    /// Unit of a number; null for other values.
+    #[schema(example = "graphemes")]
+    unit: Option<&'static str>,
+    /// The condition under which the rule applies; absent when it always applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    when: Option<WhenView>,
+}
+
+impl RuleView {
+    /// Unconditional rules come first.
+    pub(crate) fn all(rules: &Rules) -> Vec<Self> {
+        let conditional = rules.depending.iter().flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
+        let unconditional = rules.rules.iter().map(|it| (it, None));
+        unconditional.chain(conditional).filter(|(it, _)| is_shown(it)).map(|(it, when)| Self::new(it, when)).collect()
+    }
+
+    fn new(rule: &Rule, when: Option<&OptionCondition>) -> Self {
+        Self { name: rule.id(), value: rule_value(rule), unit: rule_unit(rule), when: when.map(WhenView::new) }
+    }
 }
 
 impl WhenView {
@@ -132,5 +164,23 @@ pub(crate) fn unit_name(counting: &Counting) -> &'static str {
         Unit::Utf16 => "utf16_units",
         Unit::Weighted => "weighted",
         Unit::EmojiBytes => "emoji_bytes",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_rules_that_limit_a_post_are_listed() {
+        let fitted = || Rule::OfFiles(FileRule::FittedImageSide { max: 4096 });
+        let rules = Rules::new("Example", [Rule::max_media(4), fitted()]).with_rules_when(
+            OptionCondition::option("kind", ["reel"]),
+            [fitted(), Rule::OfPost(PostRule::TextNotShown)],
+        );
+
+        let names: Vec<_> = RuleView::all(&rules).into_iter().map(|it| it.name).collect();
+
+        assert_eq!(names, ["max_media", "text_not_shown"]);
     }
 }
