@@ -1,3 +1,5 @@
+//! A response with its value and its JSON.
+
 use std::ops::Deref;
 
 use serde::de::DeserializeOwned;

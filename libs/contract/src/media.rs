@@ -1,4 +1,4 @@
-//! Uploads.
+//! Uploads of media files.
 
 use std::collections::BTreeMap;
 

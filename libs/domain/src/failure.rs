@@ -1,4 +1,4 @@
-//! Classes of failures, for programs.
+//! Why a delivery failed, as a value for the consumers of events.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a secret is encrypted for.
+//! The context to which an encrypted secret is bound.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Users.
+//! Users, who own connections and posts.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! Why a URL may not be called, with messages for the user who provided it.
+
 /// Why a URL may not be called. The message is shown to the user who provided the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EgressError {

@@ -1,3 +1,5 @@
+//! Creates posts: drafts, and scheduled posts with their deliveries.
+
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};

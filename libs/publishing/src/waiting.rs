@@ -1,3 +1,5 @@
+//! Waits for a time of the clock.
+
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
 

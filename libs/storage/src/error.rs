@@ -1,3 +1,5 @@
+//! The error of this crate.
+
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 /// DynamoDB failed, or an item is unreadable. Expected results are no errors: a missing item is

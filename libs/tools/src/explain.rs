@@ -1,4 +1,4 @@
-//! What a refusal means, why a post is not public, and what to do next.
+//! The tool that explains an error of the API or of a post, and names the next step.
 
 use client::{Client, Connection, ListConnections, PostPlatform, PostStatus, TargetStatus};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The tools that change nothing.
+//! The tools that only read: they list platforms, connections and posts.
 
 use client::{Client, ListConnections, ListPosts, Post, PostStatus, TargetStatus};
 use serde_json::{Value, json};

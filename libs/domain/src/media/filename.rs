@@ -1,3 +1,5 @@
+//! The user's name of a file.
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -1,3 +1,5 @@
+//! Client ids: URLs of metadata documents.
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

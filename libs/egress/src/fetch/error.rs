@@ -1,3 +1,5 @@
+//! Errors of fetching a file, with messages for the user who provided the URL.
+
 use std::error::Error;
 use std::time::Duration;
 

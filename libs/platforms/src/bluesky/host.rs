@@ -1,3 +1,5 @@
+//! Hosts of servers.
+
 use url::{Position, Url};
 
 pub(super) fn host_of(server: &Url) -> &str {

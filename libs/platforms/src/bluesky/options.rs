@@ -1,3 +1,5 @@
+//! The options of posts.
+
 use domain::options::{AddressForm, OptionKind, OptionSpec};
 
 use super::post_address::PostAddress;

@@ -1,3 +1,5 @@
+//! The body of the publish call.
+
 use domain::media::{AltText, FileType};
 use serde_json::{Value, json};
 

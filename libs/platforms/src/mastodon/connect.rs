@@ -1,3 +1,5 @@
+//! Connecting an account: on the page of the server that the user names.
+
 use chrono::{DateTime, Utc};
 use domain::delivery::AttemptError;
 use domain::rules::Rules;

@@ -1,3 +1,5 @@
+//! Connecting an account: on its homeserver's page, or with a password or an access token.
+
 use chrono::{DateTime, Utc};
 use domain::connection::AccountInfo;
 use secrecy::{ExposeSecret, SecretString};

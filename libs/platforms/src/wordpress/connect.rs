@@ -1,3 +1,5 @@
+//! Connecting an account: on its site's page, or with an application password.
+
 use chrono::{DateTime, Utc};
 use domain::connection::AccountInfo;
 use domain::delivery::AttemptError;

@@ -1,3 +1,5 @@
+//! Finds cashtags, such as `$ABC`.
+
 use domain::rich_text::can_start_after;
 
 use super::facet::{Facet, Feature};

@@ -1,3 +1,5 @@
+//! A facet, and where it leads.
+
 use std::ops::Range;
 
 use crate::bluesky::names::Handle;

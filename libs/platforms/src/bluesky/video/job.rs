@@ -1,3 +1,5 @@
+//! Jobs of the video service, from the upload to the transcoded file.
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
 use http::Method;
