@@ -44,12 +44,11 @@ async fn handle_message(app: &App, record: SqsMessage) -> Option<BatchItemFailur
             QueueMessage::Event { kind, detail, resources } => match EventKind::parse(&kind) {
                 Some(kind) => {
                     let event = Event { detail_type: kind.as_str(), detail };
-                    let fanned_out = if resources.iter().any(|it| it == IN_OUTBOX) {
+                    if resources.iter().any(|it| it == IN_OUTBOX) {
                         app.fan_out_from_outbox(&event).await
                     } else {
                         app.fan_out(&event).await
-                    };
-                    fanned_out
+                    }
                 }
                 // An event type of another version of the service, to which no endpoint subscribes.
                 None => Ok(()),
