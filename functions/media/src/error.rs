@@ -56,9 +56,10 @@ impl From<MediaError> for ApiError {
         let invalid = |field, message: String| Self::Invalid(ValidationErrors::one(field, message));
         match error {
             MediaError::NotFound => Self::NotFound,
-            MediaError::Fetch(FetchError::TooLarge { max_bytes }) => {
-                invalid("source_url", format!("could not be fetched: the file is larger than {}", human_size(max_bytes)))
-            }
+            MediaError::Fetch(FetchError::TooLarge { max_bytes }) => invalid(
+                "source_url",
+                format!("could not be fetched: the file is larger than {}", human_size(max_bytes)),
+            ),
             MediaError::Fetch(_) | MediaError::WrongType(_) => invalid("source_url", error.to_string()),
             MediaError::StorageLimit { field, message } => invalid(field, message),
             MediaError::KeyInProgress => Self::Conflict(RUNNING.to_owned()),

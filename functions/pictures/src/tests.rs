@@ -114,7 +114,9 @@ async fn message_that_was_never_started_may_be_redelivered_often() {
 #[tokio::test]
 async fn invalid_message_fails() {
     let store = TestBucket::start().await;
-    for body in ["", "not a request", "{}", r#"{"file":"../7/42.png","bounds":{"max_bytes":1,"max_side":1,"types":"jpeg"}}"#] {
+    for body in
+        ["", "not a request", "{}", r#"{"file":"../7/42.png","bounds":{"max_bytes":1,"max_side":1,"types":"jpeg"}}"#]
+    {
         assert!(handle(&store.bucket, message(body.to_owned(), 1)).await.is_err(), "{body}");
     }
     assert_eq!(store.files(), Vec::<String>::new());

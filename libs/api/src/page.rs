@@ -31,7 +31,7 @@ pub struct Page {
     title: String,
     body: String,
     csrf: Option<String>,
-    account_page: Option<AccountPage>,
+    navigation: Option<AccountPage>,
     is_wide: bool,
     shows_avatars: bool,
 }
@@ -42,7 +42,7 @@ struct Layout<'a> {
     title: &'a str,
     body: &'a str,
     csrf: Option<&'a str>,
-    account_page: Option<AccountPage>,
+    navigation: Option<AccountPage>,
     is_wide: bool,
 }
 
@@ -59,7 +59,7 @@ impl Page {
             title: title.into(),
             body: body_html,
             csrf: None,
-            account_page: None,
+            navigation: None,
             is_wide: false,
             shows_avatars: false,
         }
@@ -77,8 +77,8 @@ impl Page {
     }
 
     /// Adds the navigation of the account pages.
-    pub fn with_account_navigation(mut self, account_page: AccountPage) -> Self {
-        self.account_page = Some(account_page);
+    pub fn with_account_navigation(mut self, navigation: AccountPage) -> Self {
+        self.navigation = Some(navigation);
         self
     }
 
@@ -109,7 +109,7 @@ impl IntoResponse for Page {
             title: &self.title,
             body: &self.body,
             csrf: self.csrf.as_deref(),
-            account_page: self.account_page,
+            navigation: self.navigation,
             is_wide: self.is_wide,
         };
         match layout.render() {
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn user_text_is_escaped() {
         let page = Page::render("<b>", &Greeting { name: "<script>" }).unwrap();
-        let layout = Layout { title: &page.title, body: &page.body, csrf: None, account_page: None, is_wide: false };
+        let layout = Layout { title: &page.title, body: &page.body, csrf: None, navigation: None, is_wide: false };
         let html = layout.render().unwrap();
         assert!(!html.contains("<script") && !html.contains("<b>"), "{html}");
     }

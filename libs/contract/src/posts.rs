@@ -1,3 +1,5 @@
+//! Posts, their targets, and their attempts.
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;

@@ -42,7 +42,7 @@ impl Random {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+/// `SplitMix64` (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 #[cfg(any(test, feature = "testing"))]
 fn next(state: &AtomicU64) -> u64 {
     const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -52,12 +52,9 @@ impl IdleRun {
     /// # Panics
     /// When a run fails.
     pub fn measured(due_shards: u32) -> Vec<Self> {
-        seed_randomness(Some(1));
         fastrand::seed(1);
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
-        let runs = runtime.block_on(measure_idle(due_shards));
-        seed_randomness(None);
-        runs
+        runtime.block_on(measure_idle(due_shards))
     }
 
     fn new(function: &'static str, requests: &[Vec<Charge>]) -> Self {

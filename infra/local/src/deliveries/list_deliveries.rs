@@ -64,7 +64,7 @@ async fn row(deliveries: &Deliveries, record: &Record, fakes: &PublicPosts) -> R
     let verdict = deliveries.verdict(record, fakes);
     let attempts = verdict.delivery.as_ref().filter(|it| it.is_prepared).map_or(0, |it| it.attempts);
     let (result, tone) = verdict.text(deliveries.clock.now());
-    Row { said: result, tone, reference: record.reference.to_string(), text: text, account, attempts, verdict }
+    Row { said: result, tone, reference: record.reference.to_string(), text, account, attempts, verdict }
 }
 
 /// The post of a delivery; `None` when it was deleted.

@@ -53,7 +53,7 @@ pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(ref
     };
     let (result, tone) = verdict.text(deliveries.clock.now());
     pages::show(&DeliveryPage {
-        text: text,
+        text,
         account,
         chain: matches!(verdict.seen, PlatformView::Sandbox(_)).then(|| chain(&calls, verdict.posts().len())),
         standing: standing(&deliveries, record.as_ref()).await,

@@ -110,7 +110,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
         let setup = Setup::new(settings, app, vault, AddressPolicy::Also(addresses));
         let (connecting, publishing) = (Registry::new(&setup).unwrap(), Registry::new(&setup).unwrap());
         Self {
-            fake: fake,
+            fake,
             clock,
             connector: connecting,
             publisher: publishing,

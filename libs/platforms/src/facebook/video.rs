@@ -64,7 +64,7 @@ enum UploadMethod {
 }
 
 #[derive(Deserialize)]
-struct UploadSession {
+struct VideoStart {
     video_id: GraphId,
     upload_session_id: Option<String>,
     upload_url: Option<Url>,
@@ -150,8 +150,8 @@ async fn start_upload(
     let is_chunked = matches!(form, Form::Video(_));
     let fields: &[(&str, &str)] = if is_chunked { &[start, ("file_size", &size)] } else { &[start] };
     let WithUsage { body: begun, .. } =
-        graph.post::<UploadSession>(Effect::Private, Caller::for_request(request), &path, fields, PART).await?;
-    let UploadSession { video_id: id, upload_session_id, upload_url, next } = begun;
+        graph.post::<VideoStart>(Effect::Private, Caller::for_request(request), &path, fields, PART).await?;
+    let VideoStart { video_id: id, upload_session_id, upload_url, next } = begun;
     let method = match (upload_session_id, upload_url) {
         (Some(session), _) if is_chunked => {
             let next = next.and_then(|it| it.read(file.size_bytes));

@@ -39,7 +39,7 @@ pub(super) struct Adapter {
 
 impl Adapter {
     pub(super) fn new(platforms: SimulatedPlatforms, spec: Spec) -> Self {
-        Self { platforms: platforms, spec }
+        Self { platforms, spec }
     }
 
     pub(super) fn call(&self, what: String, faults: &[(f64, PlatformFault)]) -> (Call, PlatformFault) {
