@@ -46,12 +46,7 @@ pub struct ScheduledRun {
 /// With the default of `DueShards`.
 pub const SCHEDULED_RUNS: [ScheduledRun; 3] = [
     ScheduledRun { function: "publisher", read_units: 13.0, write_units: 1.0, tables: &["deliveries", "outbox"] },
-    ScheduledRun {
-        function: "upkeep",
-        read_units: 8.0,
-        write_units: 0.0,
-        tables: &["connections", "credentials", "media"],
-    },
+    ScheduledRun { function: "upkeep", read_units: 6.0, write_units: 0.0, tables: &["credentials", "media"] },
     ScheduledRun { function: "webhooks", read_units: 4.0, write_units: 0.0, tables: &["webhook_deliveries"] },
 ];
 
@@ -124,7 +119,7 @@ pub struct Row {
 
 impl IdleCost {
     /// Fails for a resource or schedule whose cost is not known here.
-    pub fn of(template: &Template) -> Result<Self> {
+    pub fn from_template(template: &Template) -> Result<Self> {
         let usage = Usage::counted(template)?;
         Ok(Self { units: PRICES.iter().map(|it| (it, (it.used)(&usage))).collect() })
     }

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
 }
 
 fn print(options: &Options) -> Result {
-    let cost = IdleCost::of(&Template::read()?)?;
+    let cost = IdleCost::from_template(&Template::read()?)?;
     say(&format!("{:<18} {:>9} {:>9}", "", "a month", "with free"));
     for row in cost.rows() {
         say(&format!("{:<18} {:>9.2} {:>9.2}", row.name, row.dollars, row.dollars_beyond_free));

@@ -7,7 +7,7 @@ use tests::template::Template;
 use crate::{Names, read};
 
 fn rows() -> Vec<Row> {
-    IdleCost::of(&Template::read().unwrap()).unwrap().rows()
+    IdleCost::from_template(&Template::read().unwrap()).unwrap().rows()
 }
 
 /// An amount as the table shows it.
@@ -49,7 +49,7 @@ fn readme_and_guide_quote_the_computed_total() {
 
 #[test]
 fn guide_states_the_computed_usage() {
-    let cost = IdleCost::of(&Template::read().unwrap()).unwrap();
+    let cost = IdleCost::from_template(&Template::read().unwrap()).unwrap();
     let units = |row: &str, unit: &str| {
         let found = cost.units().iter().find(|(price, _)| (price.row, price.unit) == (row, unit));
         with_separators(found.unwrap().1)
