@@ -130,6 +130,7 @@ fn parse_document(id: &ClientId, body: &[u8]) -> Result<ClientDocument, ClientDo
 #[cfg(test)]
 mod tests {
     use axum::Router;
+    use axum::http::HeaderMap;
     use axum::response::Redirect;
     use axum::routing::get;
     use serde_json::{Value, json};
@@ -190,6 +191,8 @@ mod tests {
         document["token_endpoint_auth_methods_supported"] = json!(["none", "private_key_jwt"]);
 
         assert!(read(&document).is_ok());
+        document["token_endpoint_auth_methods_supported"] = json!(["private_key_jwt"]);
+        assert_eq!(read(&document), Err(ClientDocumentError::Confidential));
     }
 
     /// A document of this size in bytes.
@@ -210,6 +213,7 @@ mod tests {
         let router = Router::new()
             .route("/own", get(move || async { own }))
             .route("/moved", get(|| async { Redirect::temporary("/own") }))
+            .route("/agent", get(async |headers: HeaderMap| headers["user-agent"].to_str().unwrap().to_owned()))
             .route("/full", get(async move || padded(&full, 16_384)))
             .route("/large", get(async move || padded(&large, 16_385)));
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -221,6 +225,7 @@ mod tests {
         assert!(documents.read(&id("/full")).await.is_ok(), "16 KiB are read");
         assert_eq!(documents.read(&id("/large")).await, Err(ClientDocumentError::TooLarge));
         assert_eq!(documents.read(&id("/none")).await, Err(ClientDocumentError::Status(404)));
+        assert_eq!(documents.read(&id("/agent")).await, Err(ClientDocumentError::Unreadable), "the client has a name");
         let public = ClientDocuments::new(AddressPolicy::PublicOnly);
         assert!(matches!(public.read(&id("/own")).await, Err(ClientDocumentError::Refused(_))));
         let private = ClientId::parse("https://192.168.0.1/client.json").unwrap();

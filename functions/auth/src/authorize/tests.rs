@@ -66,13 +66,18 @@ async fn decide(service: &Service, asking: &TestClient, session: &str, decision:
 }
 
 async fn decide_at(service: &Service, address: &str, session: &str, decision: &str) -> Url {
+    let done = decision_page(service, address, session, decision).await;
+    Url::parse(done.header("refresh").strip_prefix("0; url=").unwrap()).unwrap()
+}
+
+async fn decision_page(service: &Service, address: &str, session: &str, decision: &str) -> TestResponse {
     let page = service.page(address, session).await;
     assert_eq!(page.status, 200, "{}", page.text);
     let (csrf, request) = (service.csrf(session).await, request_token(&page));
     let form = [("csrf", csrf.as_str()), ("request", request.as_str()), ("decision", decision)];
     let done = service.submit("/oauth/authorize", session, &form).await;
     assert_eq!(done.status, 200, "{}", done.text);
-    Url::parse(done.header("refresh").strip_prefix("0; url=").unwrap()).unwrap()
+    done
 }
 
 fn parameter(url: &Url, name: &str) -> Option<String> {
@@ -124,6 +129,10 @@ async fn user_can_limit_an_app_to_drafts_or_deny_it() {
     let denied = decide(&service, &asking, &session, "deny").await;
     assert_eq!(parameter(&denied, "error").as_deref(), Some("access_denied"));
     assert_eq!((parameter(&denied, "code"), parameter(&denied, "state").as_deref()), (None, Some("s t")));
+    for (decision, title) in [("approve", "Access approved"), ("deny", "Access denied")] {
+        let page = decision_page(&service, &asking.address(&[]), &session, decision).await;
+        assert!(page.text.contains(&format!("<title>{title}")), "{}", page.text);
+    }
 }
 
 #[tokio::test]

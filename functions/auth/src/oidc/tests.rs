@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use axum::extract::{Form, State};
+use axum::response::Redirect;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine;
@@ -186,6 +187,21 @@ async fn client_authenticates_by_the_issuers_method() {
             "a public client names itself only: {methods:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn issuer_that_redirects_is_not_followed() {
+    let issuer = Issuer::start(ISSUER, None).await;
+    let target = format!("{}/.well-known/openid-configuration", issuer.url);
+    let router = Router::new().fallback(get(|| async move { Redirect::temporary(&target) }));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let moved = Issuer { url: format!("http://{}", listener.local_addr().unwrap()), ..issuer };
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let client = moved.client(None);
+
+    assert_eq!(client.issuer(), ISSUER);
+    assert!(client.authorization_url(&Attempt::new(), noon()).await.is_err());
+    assert_eq!(moved.discoveries(), 0);
 }
 
 #[tokio::test]
