@@ -134,12 +134,12 @@ const GO_TO_SOCIAL: Differences = Differences {
     counting: Counting::CodePoints,
     warnings: Warnings::Plain,
     max_characters: 5000,
-    // Told to clients, and not applied.
+    // Listed for clients, but not enforced.
     told_url_characters: 25,
     max_media: Some(6),
     mixes_media: true,
     second_upload: SecondUpload::WithoutUrl,
-    // Told as the greatest number that there is.
+    // Listed as the largest number of its type.
     matrix_limit: None,
     image_limit: 40 * MIB,
     video_limit: 40 * MIB,
@@ -199,7 +199,7 @@ const PIXELFED: Differences = Differences {
     needs_media: true,
     mixes_media: true,
     second_upload: SecondUpload::Absent,
-    // Told, and not looked at.
+    // Listed, but not checked.
     matrix_limit: None,
     image_limit: 15_000_000,
     video_limit: 15_000_000,

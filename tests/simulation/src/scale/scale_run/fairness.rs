@@ -1,5 +1,5 @@
 //! Leave to call: a user whose calls hold a share of the environments waits. As
-//! `libs/publishing/src/places.rs`.
+//! `libs/publishing/src/concurrency_limiter.rs`.
 
 use super::ScaleRun;
 use crate::scale::Ms;
