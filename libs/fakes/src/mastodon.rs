@@ -1,6 +1,6 @@
-//! Mastodon, and servers that speak its API.
+//! Mastodon, and servers that implement its API.
 //!
-//! What the documentation leaves open is as in Mastodon's source.
+//! Where the documentation is silent, the fake follows Mastodon's source.
 
 mod account;
 mod api_error;
@@ -39,7 +39,7 @@ use self::instance::Instance;
 pub use self::website::{AccountDiscovery, Website};
 use crate::fake::{self, echo, request_log, wire};
 
-/// A server with one account. Its person is signed in.
+/// A server with one account, whose user is signed in.
 ///
 /// `F` is the flavor that the conformance suite starts.
 pub struct Server<F = Stock> {
@@ -49,7 +49,7 @@ pub struct Server<F = Stock> {
 }
 
 impl Server {
-    /// Starts one, empty, on a free port. It tells the time by `clock`.
+    /// Starts an empty server on a free port, with the time of `clock`.
     pub async fn start_as(flavor: Flavor, clock: Clock) -> Self {
         Self::begin(flavor, clock).await
     }
@@ -64,23 +64,23 @@ impl<F> Server<F> {
         Self { here: instance, address, flavor: PhantomData }
     }
 
-    /// Where it is, without a slash at the end.
+    /// Without a trailing slash.
     pub fn base_url(&self) -> &str {
         self.here.base_url()
     }
 
-    /// The account's owner publishes something, with a program of their own.
+    /// The account's owner publishes a status with another app.
     pub fn publish_by_hand(&self, text: &str) {
         let now = self.here.clock.now();
         self.here.memory().add_status_by_hand(text, now);
     }
 
-    /// The account's own setting for statuses that say nothing else.
+    /// Sets the account's default visibility for new statuses.
     pub fn set_default_visibility(&self, visibility: &'static str) {
         self.here.memory().visibility = Some(visibility);
     }
 
-    /// From now on it does not say what the account has set.
+    /// Omits the account's default visibility from responses.
     pub fn hides_visibility(&self) {
         self.here.memory().hides_visibility = true;
     }
@@ -93,36 +93,33 @@ impl<F> Server<F> {
         Some((status.visibility.clone(), status.spoiler_text.clone(), status.sensitive, status.language.clone()))
     }
 
-    /// The access tokens that it gave.
+    /// The access tokens that the server issued.
     pub fn access_tokens(&self) -> Vec<String> {
         self.here.memory().oauth.grants.iter().map(|it| it.access_token.clone()).collect()
     }
 
-    /// Removes all apps and what they were granted, as servers before
-    /// Mastodon 4.3 do with apps that they think nobody uses.
+    /// Removes all apps and their grants, as servers before Mastodon 4.3 do with apps that appear unused.
     pub fn forget_apps(&self) {
         self.here.memory().oauth.forget();
     }
 
-    /// From now on it promises to name itself like this when it answers, and
-    /// does (RFC 9207).
+    /// Announces this issuer in the metadata, and sends it in authorization responses (RFC 9207).
     pub fn promise_issuer(&self, issuer: &str) {
         self.here.memory().issuer = Some(issuer.to_owned());
     }
 
-    /// From now on the description of each file has so many characters at least, as
-    /// `GoToSocial` can be set up.
+    /// Requires at least this many characters in the description of each file, which is a setting
+    /// of `GoToSocial`.
     pub fn require_descriptions(&self, min_characters: usize) {
         self.here.memory().least_description = min_characters;
     }
 
-    /// From now on its accounts are named by this domain.
+    /// Sets the domain in the account's address.
     pub fn is_named(&self, domain: &str) {
         self.here.memory().domain = Some(domain.to_owned());
     }
 
-    /// How many times a video that is uploaded from now on is asked for in vain
-    /// before it is ready; 2 unless this is called.
+    /// Number of polls before a video that is uploaded later is ready; the default is 2.
     pub fn polls_until_ready(&self, polls: usize) {
         self.here.memory().polls_until_ready = polls;
     }
@@ -148,7 +145,7 @@ fn router(instance: &Arc<Instance>) -> Router {
         .route("/api/v1/statuses/{id}", get(statuses::show))
         .route("/api/v1/statuses/{id}/source", get(statuses::source))
         .fallback(|| async { ApiError::new(StatusCode::NOT_FOUND, "Not Found") })
-        // What is too large is refused in `front`.
+        // `front` refuses bodies that are too large.
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(Arc::clone(instance), front::limit));
     fake::front::wrap(server, Arc::clone(instance))

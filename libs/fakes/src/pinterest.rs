@@ -1,7 +1,8 @@
 //! Pinterest: one account with two boards, and an app with Standard access.
 //!
-//! Made from the official description of the API v5 (5.23), independently of the adapter: fields that it does not list
-//! are refused. Not imitated: sections of boards, prices of calls, the sandbox, pictures as covers, lengths of videos.
+//! Source: the official description of the API v5 (5.23), independently of the adapter. Fields that
+//! it does not list are refused. Not simulated: board sections, prices of calls, the sandbox,
+//! images as covers, video lengths.
 
 mod fake_platform;
 mod pins;
@@ -26,18 +27,18 @@ use crate::fake::oauth::{self, Authorizes, Client, Fault, Grant, Pkce, Refresh, 
 use crate::fake::request_log::RequestLog;
 use crate::fake::server;
 
-/// The account's username, by which the person chooses it.
+/// The username by which the user chooses the account.
 pub const USERNAME: &str = "keeper_ada";
 
 /// A public board of the account.
 pub const BOARD: &str = "549755885175";
 
-/// A board for advertisements, which accepts no pins of people.
+/// A board for advertisements, which accepts no pins of users.
 const ADS_BOARD: &str = "549755885176";
 
 const RULES: Rules = Rules {
     clients: &[Client::Basic],
-    // The documents do not know challenges.
+    // The documentation does not mention PKCE.
     pkce: Pkce::Unknown,
     scopes: &["boards:read", "boards:write", "pins:read", "pins:write", "user_accounts:read"],
     separator: ',',
@@ -49,7 +50,6 @@ const RULES: Rules = Rules {
 
 pub struct Pinterest {
     fake: Arc<Fake>,
-    /// What arrived.
     pub request_log: RequestLog,
 }
 
@@ -60,15 +60,15 @@ struct Memory {
     /// Oldest first.
     pins: Vec<Pin>,
     media: BTreeMap<String, Media>,
-    /// Whether videos cannot be processed from now on.
+    /// Whether processing of videos fails.
     spoils: bool,
-    /// Where files are uploaded, if not here; another host than the API's in reality.
+    /// Base URL of uploads, if not the fake's. Pinterest's upload host is not its API host.
     storage: Option<String>,
     last_id: u64,
 }
 
 impl Pinterest {
-    /// Starts one on a free port. It tells the time by `clock`.
+    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let routes = oauth::routes::<Fake>("/oauth/", "/v5/oauth/token", None)
             .route("/v5/user_account", get(user_account))
@@ -84,17 +84,17 @@ impl Pinterest {
         Self { request_log: fake.request_log.clone(), fake }
     }
 
-    /// The next call to a path that begins like this is answered with this.
+    /// The next call to a path with this prefix gets this response.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
         self.fake.injected_faults().refuse(path, status, body);
     }
 
-    /// Upload URLs lead here from now on.
+    /// Sets the base URL of uploads.
     pub fn set_upload_base_url(&self, url: &str) {
         self.fake.memory().storage = Some(url.to_owned());
     }
 
-    /// The latest pin as its request stated it.
+    /// The request body of the latest pin.
     pub fn latest_request(&self) -> Value {
         self.fake.memory().pins.last().map(|it| it.request.clone()).unwrap_or_default()
     }
@@ -114,7 +114,7 @@ impl Fake {
 }
 
 impl Memory {
-    /// An id that nothing else has.
+    /// A unique id.
     fn next_id(&mut self) -> String {
         self.last_id += 1;
         self.last_id.to_string()
@@ -126,7 +126,7 @@ type ApiResult = Result<Json<Value>, ApiError>;
 type Created = Result<(StatusCode, Json<Value>), ApiError>;
 type Paging = Query<BTreeMap<String, String>>;
 
-/// The description has no list of codes.
+/// The API description has no list of codes.
 fn refusal(status: u16, code: u32, message: &str) -> ApiError {
     (StatusCode::from_u16(status).unwrap(), Json(json!({ "code": code, "message": message })))
 }
@@ -145,7 +145,7 @@ async fn user_account(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> ApiR
     })))
 }
 
-/// `GET /v5/boards`, one board per page, so that a client has to follow the bookmark.
+/// `GET /v5/boards`, with one board per page, so that a client must follow the bookmark.
 async fn boards(State(fake): State<Arc<Fake>>, Query(query): Paging, headers: HeaderMap) -> ApiResult {
     fake.accept(&headers, "/v5/boards", &["boards:read"])?;
     let boards = [(ADS_BOARD, "Campaign", true), (BOARD, "Boats", false)].map(|(id, name, is_ads_only)| {
@@ -155,7 +155,7 @@ async fn boards(State(fake): State<Arc<Fake>>, Query(query): Paging, headers: He
     page(&query, 1, &boards)
 }
 
-/// A page of a list, of so many items at most. The bookmark of the next one is where it begins.
+/// A page of a list. The bookmark is the position of the next page.
 fn page(query: &BTreeMap<String, String>, max_items: usize, all: &[Value]) -> ApiResult {
     let number = |name: &str, default: usize| query.get(name).map_or(Some(default), |it| it.parse().ok());
     let size = number("page_size", 25).filter(|it| (1..=250).contains(it));
@@ -179,7 +179,7 @@ impl Authorizes for Fake {
         tokens
     }
 
-    /// As clients report it.
+    /// As clients report these errors.
     fn refusal(&self, fault: Fault) -> Response {
         match fault {
             Fault::InvalidGrant(_) => refusal(401, 283, "The authorization grant is invalid"),

@@ -1,8 +1,7 @@
-//! Slack: one workspace with some channels, and the app that it grants a bot.
+//! Slack: one workspace with some channels, and an app with a bot.
 //!
-//! Made from the documentation of the Web API. Arguments that a method does not have
-//! are refused, which the real one does only for some. Whether the app has token
-//! rotation switched on is the type's parameter.
+//! Source: the documentation of the Web API. Unknown arguments are refused, which Slack does only
+//! for some. The type parameter is whether the app has token rotation.
 
 mod access;
 mod api_error;
@@ -29,30 +28,29 @@ use crate::fake::limits::Limits;
 use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
 use crate::fake::server;
 
-/// The public channel to which the app is invited when it is installed.
+/// The public channel to which the user invites the app during installation.
 pub const CHANNEL: &str = "C0LIGHTHOUSE";
 
-/// A private one, to which it is invited, too.
+/// A private channel to which the user also invites the app.
 pub const PRIVATE: &str = "G0KEEPERSONLY";
 
-/// A public one to which it is not.
+/// A public channel without the app.
 pub const ELSEWHERE: &str = "C0ELSEWHERE";
 
 pub const ARCHIVED: &str = "C0OLDLANTERN";
 
-/// The name of the workspace, as the person chooses it.
+/// The name by which the user chooses the workspace.
 const TEAM: &str = "Lighthouse";
 
 const TEAM_ID: &str = "T0LIGHTHOUSE";
 
-/// Its address.
 const TEAM_URL: &str = "https://lighthouse.slack.com/";
 
-/// Every scope that the app may ask for.
+/// Every scope that the app may request.
 const SCOPES: &[&str] =
     &["chat:write", "files:read", "files:write", "channels:read", "channels:history", "groups:read", "groups:history"];
 
-/// What the documentation says of its OAuth.
+/// The OAuth rules according to the documentation.
 const RULES: Rules = Rules {
     clients: &[Client::Basic, Client::Body],
     // PKCE is for apps that opt in: "pkce_not_allowed".
@@ -65,17 +63,16 @@ const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
-/// Whether an app has token rotation switched on.
+/// Whether an app has token rotation.
 pub trait Rotation: Send + Sync + 'static {
-    /// Whether it has.
     const ON: bool;
 }
 
-/// Tokens that do not expire; a user who installs the app again receives an equal one.
+/// Tokens that do not expire; a user who installs the app again receives the same one.
 #[derive(Clone, Copy, Debug)]
 pub enum Reusable {}
 
-/// Tokens of 12 hours, each with one that is exchanged for the next.
+/// Tokens that expire after 12 hours, each with a refresh token.
 #[derive(Clone, Copy, Debug)]
 pub enum TokenRotation {}
 
@@ -95,45 +92,45 @@ pub struct Slack<R = Reusable> {
 type Fake = server::FakeServer<Memory>;
 
 struct Memory {
-    /// Where uploads go.
+    /// Base URL of uploads.
     base_url: String,
-    /// Whether the app is in the channels that people invite it to.
+    /// Whether the app is in the channels to which users invite it.
     is_invited: bool,
-    /// Everything in all channels, oldest first.
+    /// Messages of all channels, oldest first.
     messages: Vec<Message>,
     files: BTreeMap<String, File>,
     limits: Limits,
-    /// What the next call of a method is answered.
+    /// Error code of the next call, by method.
     refusals: BTreeMap<String, String>,
     said_of_tokens: BTreeMap<String, Value>,
-    /// The most items of a page.
+    /// Maximum page size.
     page: usize,
-    /// How many more public channels there are, to which the app is invited.
+    /// Number of further public channels with the app.
     further_channels: usize,
     /// How many of the next shares are accepted and never appear.
     dropped_shares: usize,
-    /// How often somebody was called by a message.
+    /// Number of mentions in messages.
     calls_people: usize,
-    /// Numbers everything that is made.
+    /// Source of ids.
     made: u64,
 }
 
-/// What people see in a channel.
+/// A message as users see it.
 #[derive(Clone, Debug)]
 struct Message {
     channel: String,
     ts: String,
     at: DateTime<Utc>,
-    /// As it was sent.
+    /// The unchanged text of the request.
     text: String,
     metadata: Option<Value>,
-    /// The ids of what it shows.
+    /// Ids of the attached files.
     files: Vec<String>,
     unfurls: (Option<bool>, Option<bool>),
 }
 
 impl<R: Rotation> Slack<R> {
-    /// Starts one on a free port. It tells the time by `clock`.
+    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let (access_lives, refresh) =
             if R::ON { (Some(TimeDelta::hours(12)), Refresh::Rotating) } else { (None, Refresh::None) };
@@ -155,7 +152,7 @@ impl<R: Rotation> Slack<R> {
             .route("/api/oauth.v2.access", post(access::give))
             .route("/api/{method}", any(method::respond))
             .route("/upload/v1/{ticket}", post(files::arrive))
-            // What is too large is refused in `files`.
+            // `files` refuses bodies that are too large.
             .layer(DefaultBodyLimit::disable());
         let rules = Rules { access_lives, refresh, ..RULES };
         let fake = Fake::serve("slack", clock, rules, memory, routes).await;
@@ -165,69 +162,69 @@ impl<R: Rotation> Slack<R> {
 }
 
 impl<R> Slack<R> {
-    /// The next call of this method is not carried out, with this code.
+    /// The next call of this method fails with this code.
     pub fn refuses(&self, method: &str, code: &str) {
         self.fake.memory().refusals.insert(method.to_owned(), code.to_owned());
     }
 
-    /// From now on answers with tokens say this as well.
+    /// Adds this field to token responses.
     pub fn add_to_token_response(&self, name: &str, value: Value) {
         self.fake.memory().said_of_tokens.insert(name.to_owned(), value);
     }
 
-    /// What was granted so far is this scope alone.
+    /// Replaces the scopes of all grants by this one.
     pub fn set_scope(&self, scope: &str) {
         for grant in &mut self.fake.oauth().grants {
             grant.scopes = vec![scope.to_owned()];
         }
     }
 
-    /// Somebody removes the app from the channels.
+    /// A user removes the app from the channels.
     pub fn remove_from_channels(&self) {
         self.fake.memory().is_invited = false;
     }
 
-    /// From now on a page has so many items at most.
+    /// Limits pages to this many items.
     pub fn has_pages_of(&self, items: usize) {
         self.fake.memory().page = items;
     }
 
-    /// The app is invited to so many further channels.
+    /// Adds this many channels with the app.
     pub fn add_channels(&self, count: usize) {
         self.fake.memory().further_channels = count;
     }
 
-    /// The next shares are accepted, and never appear in the channel.
+    /// The next shares are accepted and never appear in the channel.
     pub fn drop_shares(&self, count: usize) {
         self.fake.memory().dropped_shares = count;
     }
 
-    /// Somebody deletes every file in Slack.
+    /// A user deletes every file in Slack.
     pub fn delete_files(&self) {
         self.fake.memory().files.values_mut().for_each(files::File::delete);
     }
 
-    /// How many files there are, shared or not.
+    /// Number of files that are not deleted, shared or not.
     pub fn files(&self) -> usize {
         self.fake.memory().files.values().filter(|it| !it.is_deleted()).count()
     }
 
-    /// Forgets files that were uploaded and not shared.
+    /// Deletes uploads that were not shared.
     pub fn forgets_uploads(&self) {
         self.fake.memory().files.retain(|_, it| it.is_shared());
     }
 
-    /// How often somebody was called by a message.
+    /// Number of mentions in messages.
     pub fn calls_people(&self) -> usize {
         self.fake.memory().calls_people
     }
 
-    /// What the latest message said of previews: of pages, and of pictures.
+    /// The latest message's preview options: links, media.
     pub fn latest_unfurls(&self) -> (Option<bool>, Option<bool>) {
         self.fake.memory().messages.last().map(|it| it.unfurls).unwrap_or_default()
     }
 
-    /// Other members write so many messages in the channel now.
+    /// Other members write this many messages in the channel.
     pub fn chats(&self, count: usize) {
         let now = self.fake.clock.now();
         let mut memory = self.fake.memory();
@@ -238,13 +235,13 @@ impl<R> Slack<R> {
 }
 
 impl Memory {
-    /// A number that nothing else has.
+    /// A unique number.
     fn next(&mut self) -> u64 {
         self.made += 1;
         self.made
     }
 
-    /// A new message; its time, which no other has.
+    /// Adds a message. Returns its `ts`, which is unique.
     fn say(
         &mut self,
         channel: &str,

@@ -1,8 +1,8 @@
-//! Telegram's Bot API: one bot, and one channel in which it may post.
+//! Telegram's Bot API: one bot, and one channel in which the bot may post.
 //!
-//! Made from the Bot API's documentation (10.1). Descriptions of errors are those of the
-//! server's own code (tdlib/telegram-bot-api, `Client.cpp`) and of `TDLib`. Fields that a
-//! call does not have are refused, which the real one does not do.
+//! Source: the Bot API's documentation (10.1). Error descriptions are from the server's code
+//! (tdlib/telegram-bot-api, `Client.cpp`) and from `TDLib`. Unknown fields are refused, which
+//! Telegram does not do.
 
 mod api_error;
 mod call;
@@ -23,22 +23,20 @@ use crate::fake::limits::Limits;
 use crate::fake::oauth::Rules;
 use crate::fake::server;
 
-/// The token of the bot.
 pub const TOKEN: &str = "123456789:AAF-lighthouse_keepers_know_35_letter";
 
-/// The public name of the channel.
+/// The username of the channel.
 pub const CHANNEL: &str = "lighthouse_news";
 
-/// Its number.
+/// The chat id of the channel.
 pub const CHAT: i64 = -1_001_234_567_890;
 
-/// The id of a basic group, which the channel may be replaced by.
+/// The chat id of a basic group, which may replace the channel.
 pub const GROUP: i64 = -4_567_890;
 
-/// The number of the bot.
+/// The user id of the bot.
 const BOT: i64 = 123_456_789;
 
-/// The Bot API.
 pub struct Telegram {
     fake: Arc<Fake>,
 }
@@ -52,19 +50,19 @@ struct Memory {
     limits: Limits,
     /// Whether the bot was removed from the channel.
     is_kicked: bool,
-    /// Whether `@BotFather` gave the bot another token.
+    /// Whether `@BotFather` issued another token.
     is_revoked: bool,
-    /// Whether the chat is a basic group, in place of the channel.
+    /// Whether the chat is a basic group instead of the channel.
     is_group: bool,
-    /// The id of the supergroup that the group became, where it did.
+    /// The id of the supergroup to which the group migrated.
     moved_to: Option<i64>,
-    /// What every call that sends something is refused with.
+    /// Error description of every send call.
     refusal: Option<String>,
-    /// The kind of files that the chat does not permit, such as `photos`.
+    /// The kind of files that the chat forbids, such as `photos`.
     forbidden: Option<&'static str>,
 }
 
-/// What people see in the channel: a message, or those of an album as one.
+/// A message of the channel; an album is one message.
 #[derive(Clone, Debug)]
 struct Message {
     id: i64,
@@ -74,17 +72,17 @@ struct Message {
 }
 
 impl Telegram {
-    /// Starts one on a free port. It tells the time by `clock`.
+    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let routes = Router::new()
             .route("/{bot}/{method}", post(call::respond))
             .fallback(call::not_found)
-            // What is too large is refused in `send`.
+            // `send` refuses bodies that are too large.
             .layer(DefaultBodyLimit::disable());
         Self { fake: Fake::serve("telegram", clock, Rules::STANDARD, Memory::default(), routes).await }
     }
 
-    /// The chat is a basic group, which has no name.
+    /// Makes the chat a basic group, which has no username.
     pub fn make_group(&self) {
         self.fake.memory().is_group = true;
     }
@@ -94,46 +92,44 @@ impl Telegram {
         self.fake.memory().moved_to = Some(chat);
     }
 
-    /// From now on the bot may send nothing, for this reason: 400 with this description.
-    /// `None` permits it again.
+    /// Send calls fail with 400 and this description. `None` ends this.
     pub fn refuses(&self, description: Option<&str>) {
         self.fake.memory().refusal = description.map(str::to_owned);
     }
 
-    /// From now on the chat does not permit files of this kind: `photos` or `videos`.
+    /// The chat forbids files of this kind: `photos` or `videos`.
     pub fn forbid_files(&self, kind: &'static str) {
         self.fake.memory().forbidden = Some(kind);
     }
 
-    /// How many calls have named the chat by the id that it had before it moved.
+    /// Number of calls with the chat id from before the migration.
     pub fn calls_to_old_id(&self) -> usize {
         self.fake.memory().calls_to_old_id
     }
 
-    /// `@BotFather` gives the bot another token.
+    /// `@BotFather` issues another token.
     pub fn revoke_token(&self) {
         self.fake.memory().is_revoked = true;
     }
 
-    /// The names of the fields of the latest message, except its text and
-    /// files.
+    /// The field names of the latest message, except its text and files.
     pub fn latest_fields(&self) -> Vec<String> {
         self.fake.memory().messages.last().map(|it| it.fields.clone()).unwrap_or_default()
     }
 }
 
 impl Memory {
-    /// The id of the chat before it moved.
+    /// The chat id before the migration.
     fn original_chat_id(&self) -> i64 {
         if self.is_group { GROUP } else { CHAT }
     }
 
-    /// The id of the chat now.
+    /// The current chat id.
     fn id(&self) -> i64 {
         self.moved_to.unwrap_or_else(|| self.original_chat_id())
     }
 
-    /// The chat as `getChat` shows it by this id.
+    /// The response of `getChat` for this id.
     fn chat(&self, id: i64) -> Value {
         let kind = match (self.is_group, id == self.original_chat_id()) {
             (false, _) => "channel",

@@ -1,10 +1,9 @@
 //! Threads: one profile, and an app.
 //!
-//! Made from the documentation of the Threads API, and from what clients report where it
-//! is silent: which codes refusals have. Parameters and fields that a call does not have
-//! are refused, and so are those that the documents have and that nothing here imitates:
-//! replies, quotes, GIFs, text attachments, spoilers, places, ghost posts. What is not
-//! imitated: links that are found without a scheme or `www`.
+//! Source: the documentation of the Threads API, and client reports where it is silent, as about
+//! error codes. Unknown parameters and fields are refused, and so are documented ones that the fake
+//! does not simulate: replies, quotes, GIFs, text attachments, spoilers, locations, ghost posts.
+//! Links without a scheme or `www` are not detected.
 
 mod access;
 mod fake_platform;
@@ -32,13 +31,13 @@ use crate::meta::error::GraphError;
 use crate::meta::usage::{self, Usage};
 use crate::meta::{Ids, long_lived};
 
-/// The profile's name, by which the person chooses it.
+/// The username by which the user chooses the profile.
 pub const USERNAME: &str = "keeper.ada";
 
-/// Its id: beyond what a floating-point number holds.
+/// The profile's id: too large for a floating-point number.
 pub const ID: &str = "24561234567890123";
 
-/// What the documentation says of its OAuth.
+/// The OAuth rules according to the documentation.
 const RULES: Rules = Rules {
     clients: &[Client::Body],
     pkce: Pkce::Unknown,
@@ -52,9 +51,8 @@ const RULES: Rules = Rules {
 
 pub struct Threads {
     fake: Arc<Fake>,
-    /// How much was called, as answers say it.
+    /// The API usage that responses report.
     pub usage: Usage,
-    /// What arrived.
     pub request_log: RequestLog,
 }
 
@@ -62,29 +60,29 @@ type Fake = server::FakeServer<Memory>;
 
 struct Memory {
     containers: Containers<Content>,
-    /// Everything that was published, oldest first.
+    /// Oldest first.
     posts: Vec<Post>,
     ids: Ids,
-    /// How long the work takes on text, a picture and a video.
+    /// Processing times of text, an image and a video.
     work: [TimeDelta; 3],
-    /// Hosts from which nothing is fetched.
+    /// Hosts from which the fake fetches no files.
     refused_hosts: Vec<String>,
-    /// The addresses from which files were fetched, in order.
+    /// The URLs of fetched files, in order.
     fetched: Vec<String>,
-    /// Whether the profile is not to be seen with its token any more.
+    /// Whether the token cannot read the profile.
     is_hidden: bool,
-    /// Why containers come to nothing from now on.
+    /// Error of all new containers.
     fault: Option<&'static str>,
-    /// How long after its publication a post is listed.
+    /// Delay after publication before a post is listed.
     listed_after: TimeDelta,
-    /// How many posts may be published within a day.
+    /// Maximum posts per day.
     quota: usize,
-    /// What the next calls answer to paths that end like this.
+    /// Errors of the next calls, by suffix of the path.
     refusals: Vec<(&'static str, GraphError)>,
 }
 
 impl Threads {
-    /// Starts one on a free port. It tells the time by `clock`.
+    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let memory = Memory {
             containers: Containers::default(),
@@ -113,53 +111,51 @@ impl Threads {
         Self { request_log: fake.request_log.clone(), fake, usage }
     }
 
-    /// What stands in front of it.
+    /// The injected faults of the intermediary.
     pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
         self.fake.injected_faults()
     }
 
-    /// The next call to a path that ends like this is answered with this.
+    /// The next call to a path with this suffix fails with this error.
     pub fn refuses(&self, path: &'static str, error: GraphError) {
         self.fake.memory().refusals.push((path, error));
     }
 
-    /// The work on each container takes so long from now on.
+    /// Sets the processing time of every container.
     pub fn works_for(&self, time: TimeDelta) {
         self.fake.memory().work = [time; 3];
     }
 
-    /// Containers that are made from now on come to nothing in the end, in these words;
-    /// with `None`, they come to something again.
+    /// New containers fail with this message after processing; `None` ends this.
     pub fn fail_containers(&self, message: Option<&'static str>) {
         self.fake.memory().fault = message;
     }
 
-    /// Nothing is fetched from these hosts from now on, and they are not called.
+    /// Fetches no files from these hosts.
     pub fn refuses_hosts(&self, hosts: &[&str]) {
         self.fake.memory().refused_hosts = hosts.iter().map(|it| (*it).to_owned()).collect();
     }
 
-    /// The profile is not to be seen with its token any more, although that lives.
+    /// Denies the token access to the profile, although the token is valid.
     pub fn hide_profile(&self) {
         self.fake.memory().is_hidden = true;
     }
 
-    /// Forgets every container that is not public.
+    /// Deletes every container that is not public.
     pub fn forgets_containers(&self) {
         self.fake.memory().containers.forget();
     }
 
-    /// How many containers there are.
     pub fn containers(&self) -> usize {
         self.fake.memory().containers.count()
     }
 
-    /// Posts are listed so long after their publication from now on.
+    /// Sets the delay after publication before a post is listed.
     pub fn lists_after(&self, time: TimeDelta) {
         self.fake.memory().listed_after = time;
     }
 
-    /// So many posts may be published within a day.
+    /// Sets the maximum posts per day.
     pub fn permits(&self, quota: usize) {
         self.fake.memory().quota = quota;
     }
@@ -169,7 +165,7 @@ impl Threads {
         self.fake.memory().posts.last().map(|it| it.content.said.clone()).unwrap_or_default()
     }
 
-    /// When the latest access token ends, in seconds since 1970.
+    /// Expiry of the latest access token, in seconds since 1970.
     pub fn ends_at(&self) -> Option<i64> {
         Some(self.fake.oauth().grants.last()?.expires_at?.timestamp())
     }

@@ -1,8 +1,7 @@
-//! WordPress: one site, and one person with an account there who is signed in.
+//! WordPress: one site, and one signed-in user with an account there.
 //!
-//! Made from the source of WordPress 6.5, and held against a site of it. It is
-//! stricter where that helps to find mistakes: fields that it does not know, terms
-//! that are not there, and content that is not written in blocks are refused.
+//! Source: WordPress 6.5, with the results compared to a real site. The fake is stricter where that
+//! finds errors: it refuses unknown fields, missing terms, and content that is not in blocks.
 
 mod api_error;
 mod authorize;
@@ -29,14 +28,14 @@ use crate::fake::oauth::Rules;
 use crate::fake::request_log::RequestLog;
 use crate::fake::server;
 
-/// The person's name there.
+/// The user's login name.
 pub const USER: &str = "keeper";
 
-/// An application password that the person made by hand.
+/// An application password that the user created by hand.
 pub const TYPED: &str = "hand MADE 1234 pass WORD 6789";
 
-/// A site. `PLAIN` ones stand below a path of their host, have no addresses of their
-/// own for their API, and name it in their pages instead of in a header.
+/// A site. With `PLAIN`, the site is below a path of its host, has plain permalinks also for its
+/// API, and links the API in its pages instead of in a header.
 pub struct Wordpress<const PLAIN: bool = false> {
     fake: Arc<Fake>,
 }
@@ -48,7 +47,7 @@ struct SiteKind {
 type Fake = server::FakeServer<Memory, SiteKind>;
 
 impl<const PLAIN: bool> Wordpress<PLAIN> {
-    /// Starts one on a free port. It tells the time by `clock`.
+    /// Starts a site on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let routes = Router::new().fallback(routes::respond).layer(DefaultBodyLimit::disable());
         let (kind, memory) = (SiteKind { is_plain: PLAIN }, Memory::new(TYPED));
@@ -56,64 +55,60 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
         Self { fake }
     }
 
-    /// The address of its front page.
+    /// The URL of the front page.
     pub fn home(&self) -> String {
         self.fake.home()
     }
 
-    /// What arrived.
     pub fn request_log(&self) -> &RequestLog {
         &self.fake.request_log
     }
 
-    /// What stands in front of it.
+    /// The injected faults of the intermediary.
     pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
         self.fake.injected_faults()
     }
 
-    /// It says that the page for application passwords is that of the site at this address.
+    /// Refers to the page for application passwords of the site at this address.
     pub fn set_approval_page(&self, home: &str) {
         self.fake.memory().leads_to = Some((Detour::Named, authorization_page_url(home)));
     }
 
-    /// PHP ends in the middle of the next upload, while it makes the sizes of the picture.
+    /// PHP crashes in the next upload, while it creates the image sizes.
     pub fn dies_making_sizes(&self) {
         self.fake.memory().dies_making_sizes = true;
     }
 
-    /// How many pictures in its library have all their sizes.
+    /// Number of images in the library that have all sizes.
     pub fn sized(&self) -> usize {
         self.fake.memory().media.iter().filter(|it| it.has_sizes).count()
     }
 
-    /// The person has this role from now on: `editor`, `author`, `contributor` or
-    /// `subscriber`.
+    /// Sets the user's role: `editor`, `author`, `contributor` or `subscriber`.
     pub fn set_role(&self, role: &str) {
         self.fake.memory().role = Role::named(role);
     }
 
-    /// It is odd in this way from now on.
+    /// Enables a quirk.
     pub fn is_odd(&self, oddity: SiteQuirk) {
         self.fake.memory().oddities.push(oddity);
     }
 
-    /// It takes files of so many bytes at most from now on.
+    /// Sets the maximum size of a file.
     pub fn set_max_file_bytes(&self, bytes: usize) {
         self.fake.memory().max_file = bytes;
     }
 
-    /// Makes a category.
     pub fn add_category(&self, name: &str) {
         self.fake.memory().add_term("categories", name);
     }
 
-    /// Somebody deletes all drafts for good.
+    /// Another user deletes all drafts permanently.
     pub fn delete_drafts(&self) {
         self.fake.memory().posts.retain(|it| it.status != "draft");
     }
 
-    /// What of its latest post readers and editors see: title and content as they are
-    /// kept, excerpt, status, slug.
+    /// The latest post: raw title and content, excerpt, status, slug.
     pub fn latest(&self) -> Option<[String; 5]> {
         let memory = self.fake.memory();
         let it = memory.posts.last()?;
@@ -129,31 +124,31 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
         named.map(|it| it.name.clone()).collect()
     }
 
-    /// How many posts of any status there are, and how many files in its library.
+    /// Number of posts of any status, and of files in the library.
     pub fn keeps(&self) -> (usize, usize) {
         let memory = self.fake.memory();
         (memory.posts.len(), memory.media.len())
     }
 
-    /// How many pages of files everybody sees.
+    /// Number of public attachment pages.
     pub fn count_public_file_pages(&self) -> usize {
         let memory = self.fake.memory();
         memory.media.iter().filter(|it| memory.is_seen(it.parent)).count()
     }
 
-    /// The words that its library has for each file.
+    /// The alternative text of each file in the library.
     pub fn described(&self) -> Vec<String> {
         self.fake.memory().media.iter().map(|it| it.alt_text.clone()).collect()
     }
 
-    /// The names of its application passwords.
+    /// The names of the application passwords.
     pub fn passwords(&self) -> Vec<String> {
         self.fake.memory().passwords.iter().map(|it| it.name.clone()).collect()
     }
 }
 
 impl Fake {
-    /// The path that the site stands below.
+    /// The path of the site.
     fn base(&self) -> &'static str {
         if self.kind.is_plain { "/blog" } else { "" }
     }
@@ -167,7 +162,7 @@ impl Fake {
         authorization_page_url(&self.home())
     }
 
-    /// Where its API is.
+    /// The URL of the API.
     fn root(&self) -> String {
         let home = self.home();
         if self.kind.is_plain { format!("{home}/index.php?rest_route=/") } else { format!("{home}/wp-json/") }

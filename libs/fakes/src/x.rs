@@ -1,8 +1,7 @@
 //! X: one account, and an app that pays for its calls.
 //!
-//! Made from the documentation of the API v2 and its OpenAPI file. Fields and parameters that
-//! a call does not have are refused. What is not imitated: that the same words are taken
-//! again after a while, and prices.
+//! Source: the documentation of the API v2 and its OpenAPI file. Unknown fields and parameters are
+//! refused. Not simulated: prices, and that X accepts a duplicate text after a while.
 
 mod access;
 mod api_error;
@@ -30,12 +29,12 @@ use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
 use crate::fake::request_log::RequestLog;
 use crate::fake::server;
 
-/// The account's handle, by which the person chooses it.
+/// The handle by which the user chooses the account.
 pub const HANDLE: &str = "keeper_ada";
 
 pub const ID: &str = "2244994945";
 
-/// What the documentation says of its OAuth.
+/// The OAuth rules according to the documentation.
 const RULES: Rules = Rules {
     clients: &[Client::Basic],
     pkce: Pkce::Required,
@@ -49,11 +48,10 @@ const RULES: Rules = Rules {
 
 pub struct X {
     fake: Arc<Fake>,
-    /// What arrived.
     pub request_log: RequestLog,
 }
 
-/// How fields of posts are called: X renames "tweet" to "post".
+/// Spelling of field names: X renames "tweet" to "post".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spelling {
     Tweet,
@@ -61,7 +59,7 @@ enum Spelling {
 }
 
 impl Spelling {
-    /// The parameter that lists fields.
+    /// The query parameter that selects fields.
     fn parameter(self) -> &'static str {
         match self {
             Self::Tweet => "tweet.fields",
@@ -82,28 +80,27 @@ type Fake = server::FakeServer<Memory>;
 
 struct Memory {
     subscription: &'static str,
-    /// Everything that was posted, oldest first.
+    /// Oldest first.
     tweets: Vec<Tweet>,
     files: BTreeMap<String, File>,
-    /// Whether no file can be processed.
+    /// Whether processing of files fails.
     spoils: bool,
-    /// Whether posts name their files otherwise than uploads do.
+    /// Whether media keys in posts differ from those of uploads.
     renames: bool,
-    /// How fields of posts are called.
     spelling: Spelling,
-    /// Whether `subscription_type` is none of the fields of an account.
+    /// Whether accounts lack the field `subscription_type`.
     hides_subscription: bool,
-    /// How long after its creation a post is in lists.
+    /// Delay after creation before a post is listed.
     listed_after: TimeDelta,
     limits: Limits,
-    /// Posts that were read, which are paid.
+    /// Number of posts read, which are billed.
     read: usize,
-    /// Numbers everything that is made.
+    /// Source of ids.
     made: u64,
 }
 
 impl X {
-    /// Starts one on a free port. It tells the time by `clock`.
+    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let memory = Memory {
             subscription: "None",
@@ -132,68 +129,67 @@ impl X {
         Self { request_log: fake.request_log.clone(), fake }
     }
 
-    /// The next call to a path that begins like this is answered with this.
+    /// The next call to a path with this prefix gets this response.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
         self.fake.injected_faults().refuse(path, status, body);
     }
 
-    /// The id and the secret of another app, such as the account's owner may have.
+    /// Client id and secret of another app, such as one of the account's owner.
     pub fn register_other_app(&self) -> (String, String) {
         let app = self.fake.oauth().register(&format!("{ORIGIN}/connect/callback/x"));
         (app.client_id, app.client_secret)
     }
 
-    /// Its owner gives every app but the operator's another secret.
+    /// Changes the secrets of all apps except the operator's.
     pub fn change_secrets(&self) {
         for app in self.fake.oauth().apps.iter_mut().filter(|it| it.client_id != self.fake.app.client_id) {
             app.client_secret = oauth::secret();
         }
     }
 
-    /// The apps to which something is granted.
+    /// The client ids of apps with a grant.
     pub fn granted_client_ids(&self) -> Vec<String> {
         let oauth = self.fake.oauth();
         oauth.grants.iter().filter(|it| !it.revoked).map(|it| it.client_id.clone()).collect()
     }
 
-    /// The account pays X from now on: `Premium`, and so on.
+    /// Sets the account's subscription: `Premium`, and so on.
     pub fn set_subscription(&self, to: &'static str) {
         self.fake.memory().subscription = to;
     }
 
-    /// What is uploaded and not shown is forgotten.
+    /// Deletes uploads that are in no post.
     pub fn forgets_uploads(&self) {
         self.fake.memory().files.retain(|_, it| it.is_shown);
     }
 
-    /// No file can be processed from now on.
+    /// Processing of files fails.
     pub fn fail_files(&self) {
         self.fake.memory().spoils = true;
     }
 
-    /// Posts name their files otherwise than uploads do, from now on: nothing in the
-    /// documents says that they do not.
+    /// Media keys in posts differ from those of uploads: the documentation does not say that they
+    /// are equal.
     pub fn rename_files(&self) {
         self.fake.memory().renames = true;
     }
 
-    /// Fields of posts are called as in the API description since July 2026, not as in the
-    /// guides.
+    /// Field names are those of the API description since July 2026, not those of the guides.
     pub fn rename_fields(&self) {
         self.fake.memory().spelling = Spelling::Post;
     }
 
-    /// `subscription_type` is refused, as some plans are reported to do.
+    /// Refuses `subscription_type`, as some plans are reported to do.
     pub fn hides_subscription(&self) {
         self.fake.memory().hides_subscription = true;
     }
 
-    /// Posts are in lists so long after their creation.
+    /// Sets the delay after creation before a post is listed.
     pub fn lists_after(&self, delay: TimeDelta) {
         self.fake.memory().listed_after = delay;
     }
 
-    /// How many posts were read so far, each of which is paid.
+    /// Number of posts read, each of which is billed.
     pub fn posts_read(&self) -> usize {
         self.fake.memory().read
     }
@@ -205,7 +201,7 @@ impl X {
 }
 
 impl Memory {
-    /// A number that nothing else has.
+    /// A unique number.
     fn next(&mut self) -> u64 {
         self.made += 1;
         self.made

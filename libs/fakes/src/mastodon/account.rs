@@ -1,4 +1,4 @@
-//! The one account, and who may act for it.
+//! The one account, and access to it.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,9 +9,7 @@ use serde_json::{Value, json};
 use super::api_error::ApiError;
 use super::instance::{Instance, InstanceState, Memory};
 
-/// Its id on this server.
 pub(crate) const ID: &str = "109348293842938471";
-/// Its name on this server.
 pub(crate) const USERNAME: &str = "keeper";
 
 /// `GET /api/v1/accounts/verify_credentials`
@@ -30,7 +28,7 @@ pub(crate) async fn verify_credentials(
     Ok(Json(account))
 }
 
-/// As everybody sees it.
+/// The account's public JSON.
 pub(crate) fn view(instance: &Instance) -> Value {
     let base = instance.base_url();
     json!({

@@ -1,4 +1,4 @@
-//! The answers by which the server refuses a request.
+//! Error responses.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -11,7 +11,7 @@ use crate::fake::oauth::Fault;
 pub(crate) enum ApiError {
     /// The API's JSON.
     Json(StatusCode, Value),
-    /// A page for people.
+    /// An HTML page.
     Page(StatusCode, String),
 }
 
@@ -26,28 +26,28 @@ impl ApiError {
         Self::unprocessable(format!("Validation failed: {}", what.as_ref()))
     }
 
-    /// 422 in these words.
+    /// 422 with this message.
     pub(crate) fn unprocessable(error: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, error)
     }
 
-    /// Of OAuth: `{"error": …, "error_description": …}`.
+    /// An OAuth error: `{"error": …, "error_description": …}`.
     pub(crate) fn oauth(status: StatusCode, error: &str, description: &str) -> Self {
         Self::Json(status, json!({"error": error, "error_description": description}))
     }
 
-    /// There is no such thing, or it is not yours to see.
+    /// Also for things that the caller may not see.
     pub(crate) fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "Record not found")
     }
 
-    /// A page for people.
+    /// An HTML page.
     pub(crate) fn page(status: StatusCode, says: impl Into<String>) -> Self {
         Self::Page(status, says.into())
     }
 }
 
-/// What is wrong with a request about tokens, in Mastodon's words.
+/// An error of the token endpoint, with Mastodon's message.
 impl From<&Fault> for ApiError {
     fn from(error: &Fault) -> Self {
         let message = match error {

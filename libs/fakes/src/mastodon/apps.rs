@@ -46,7 +46,7 @@ pub(crate) async fn register(State(instance): InstanceState, params: Params) -> 
     Ok(Json(view))
 }
 
-/// The redirect URIs: one string of lines, or a list where the server knows lists.
+/// The redirect URIs: one string with one URI per line, or a list if the server accepts lists.
 fn redirect_uris(params: &Params, lists: bool) -> Result<Vec<String>, ApiError> {
     let mut uris = if lists { params.list("redirect_uris") } else { Vec::new() };
     uris.extend(params.text("redirect_uris").iter().flat_map(|it| it.split_whitespace()).map(str::to_owned));

@@ -1,4 +1,4 @@
-//! The page on which the person decides.
+//! The consent page.
 
 use axum::extract::{RawQuery, State};
 use axum::response::{Html, IntoResponse, Response};
@@ -12,7 +12,7 @@ use super::instance::InstanceState;
 use crate::fake::oauth::{Fault, redirect_to_honest_page};
 use crate::fake::params::Params;
 
-/// `GET /oauth/authorize`: the page, or what is wrong with the request.
+/// `GET /oauth/authorize`: the consent page, or an error page for an invalid request.
 pub(crate) async fn page(
     State(instance): InstanceState,
     RawQuery(query): RawQuery,
@@ -32,7 +32,7 @@ pub(crate) async fn page(
     Ok(Html(asked.map_err(|it| error_page(&it))?.page("mastodon", &[account::USERNAME])).into_response())
 }
 
-/// `POST /oauth/authorize`: the person agrees, or declines.
+/// `POST /oauth/authorize`: the user approves or denies.
 pub(crate) async fn decide(
     State(instance): InstanceState,
     RawQuery(query): RawQuery,
@@ -52,7 +52,7 @@ pub(crate) async fn decide(
     Ok((StatusCode::FOUND, [(header::LOCATION, String::from(target))]).into_response())
 }
 
-/// A page that says what is wrong.
+/// A page that shows the error.
 fn error_page(error: &Fault) -> ApiError {
     ApiError::page(error.status(), error.message())
 }

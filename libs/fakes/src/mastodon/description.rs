@@ -1,4 +1,4 @@
-//! How the server describes itself.
+//! The server's description of itself.
 
 use axum::Json;
 use axum::extract::State;
@@ -29,7 +29,7 @@ pub(crate) async fn second(State(server): InstanceState) -> Result<Json<Value>, 
         instance.insert("source_url".to_owned(), json!(source_url));
     }
     let mut instance = Value::from(instance);
-    // The first version of the call never says it.
+    // Version 1 of the call never returns the limit.
     if differences.tells_description_limit {
         instance["configuration"]["media_attachments"]["description_limit"] = json!(differences.description_limit);
     }

@@ -1,11 +1,11 @@
-//! What a server sees in a text: URLs, mentions, hashtags.
+//! Finds the entities of a text: URLs, mentions, hashtags.
 //!
-//! The rules are those of Mastodon's extractor, except that any last label of
-//! letters is a top-level domain; Mastodon has a list of them.
+//! The rules are those of Mastodon's extractor, except that any last label of letters is a
+//! top-level domain; Mastodon has a list of them.
 
 use std::ops::Range;
 
-/// A piece of a text that becomes a link.
+/// A part of a text that becomes a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Entity {
     /// `https://…`
@@ -21,7 +21,7 @@ pub(crate) enum Entity {
     Hashtag,
 }
 
-/// All of them in order; they do not overlap.
+/// The entities of a text, in order and without overlaps.
 pub(crate) fn entities(text: &str) -> Vec<(Range<usize>, Entity)> {
     let mut found = Vec::new();
     let mut before = None;
@@ -40,7 +40,7 @@ pub(crate) fn entities(text: &str) -> Vec<(Range<usize>, Entity)> {
     found
 }
 
-/// The text as it is counted: 23 characters for a URL, no host in a mention.
+/// The text in its counted form: a URL has 23 characters, and a mention has no host.
 pub(crate) fn shortened(text: &str) -> String {
     let mut short = String::new();
     let mut last = 0;
@@ -107,7 +107,7 @@ fn parse_url(rest: &str) -> Option<usize> {
     Some(end)
 }
 
-/// How much of this is a path: it ends neither in punctuation nor inside of parentheses.
+/// Length of the path at the start of `rest`. A path ends neither in punctuation nor inside parentheses.
 fn path_length(rest: &str) -> usize {
     let mut open = Vec::new();
     let mut end = rest.len();
@@ -143,7 +143,7 @@ fn parse_mention(rest: &str) -> Option<(usize, Entity)> {
     Some((length, Entity::Mention { username: username.to_owned(), host: host.map(str::to_owned) }))
 }
 
-/// Words with dots and hyphens between them, not at the end.
+/// Words joined by dots and hyphens, which are not at the end.
 fn dotted_prefix(rest: &str, is_word: impl Fn(char) -> bool) -> &str {
     if !rest.starts_with(&is_word) {
         return "";

@@ -1,4 +1,4 @@
-//! The server as the conformance suite sees it.
+//! `FakePlatform` for the conformance suite.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -44,8 +44,9 @@ impl<F: FlavorType> FakePlatform for Server<F> {
         Some(self.form_values())
     }
 
-    /// The honest server names itself (RFC 9207). Where a server does not, its answer says nothing of who gave it: the
-    /// hostile server has registered our redirect URI there.
+    /// The honest server sends its issuer (RFC 9207). Where a server does not, the issuer of the
+    /// authorization response is unknown: the hostile server has registered our redirect URI at the
+    /// honest one.
     fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool {
         if detour == Detour::Named && !self.here.differences.metadata {
             return false;
@@ -71,8 +72,8 @@ impl<F: FlavorType> FakePlatform for Server<F> {
         self.here.injected_faults().order(call, fault, count);
     }
 
-    /// A renewal can only fail where access tokens end. With a page and 413, the web server
-    /// of the instance itself refuses a file that is too large.
+    /// A refresh can fail only where access tokens expire. An upload is not tested with a 413 page
+    /// of an intermediary: the instance's own web server refuses a large file in this way.
     fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
         (call != Call::Refresh || self.here.differences.token_lifetime.is_some())
             && (call, fault) != (Call::Upload, InjectedFault::Intermediary { status: 413 })
@@ -91,12 +92,12 @@ impl<F: FlavorType> FakePlatform for Server<F> {
         self.here.memory().oauth.revoke_all();
     }
 
-    /// Does nothing where access tokens do not end.
+    /// Does nothing where access tokens do not expire.
     fn end_access_tokens(&self) {
         self.here.memory().oauth.end_access_tokens(self.here.clock.now());
     }
 
-    /// Pleroma says by words alone that a grant is gone, and snac says nothing.
+    /// Only the message of Pleroma's error shows that a grant is gone, and snac sends no message.
     fn translate_refusals(&self) -> bool {
         self.here.injected_faults().translate();
         self.here.differences.says_why && !self.here.differences.hides_why_tokens_fail

@@ -1,4 +1,4 @@
-//! Where an account is, and who answers that question.
+//! Account discovery.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -25,7 +25,7 @@ pub(crate) async fn host_meta(State(instance): InstanceState) -> Response {
     host_descriptor(instance.base_url())
 }
 
-/// What is said of an account at the server at `base_url` (RFC 7033).
+/// The `WebFinger` response for an account on the server at `base_url` (RFC 7033).
 pub(super) fn descriptor(subject: &str, base_url: &str) -> Response {
     let page = format!("{base_url}/@{USERNAME}");
     let own = format!("{base_url}/users/{USERNAME}");
@@ -38,7 +38,7 @@ pub(super) fn descriptor(subject: &str, base_url: &str) -> Response {
     ([(header::CONTENT_TYPE, "application/jrd+json; charset=utf-8")], body.to_string()).into_response()
 }
 
-/// What is said of a host whose accounts are at the server at `base_url` (RFC 6415).
+/// The host-meta response for a host whose accounts are on the server at `base_url` (RFC 6415).
 pub(super) fn host_descriptor(base_url: &str) -> Response {
     let xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<XRD xmlns=\"http://docs.oasis-open.org/ns/xri/xrd-1.0\">\n  \

@@ -1,4 +1,4 @@
-//! How servers that speak Mastodon's API differ from each other.
+//! Differences between servers that implement Mastodon's API.
 
 mod differences;
 
@@ -8,27 +8,26 @@ pub(crate) use self::differences::{
     Counting, Differences, FileNames, InstanceApi, Reset, SecondUpload, Source, Warnings,
 };
 
-/// Which software, and how old.
+/// The software and its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavor {
-    /// Mastodon 4.7 as it is installed.
+    /// Mastodon 4.7 with its default settings.
     Mastodon,
-    /// Mastodon 4.2: before the metadata, PKCE and the scope `profile`.
+    /// Mastodon 4.2: before the OAuth metadata, PKCE and the scope `profile`.
     OldMastodon,
     /// `GoToSocial`.
     GoToSocial,
-    /// Pleroma, with coarse scopes and access tokens that end.
+    /// Pleroma, with coarse scopes and access tokens that expire.
     Pleroma,
-    /// Pixelfed, where every status needs a picture or video.
+    /// Pixelfed, where every status needs an image or video.
     Pixelfed,
-    /// snac, which knows no idempotency keys, rewrites the texts that it shows, gives
-    /// files new ids, and sends no date.
+    /// snac: no idempotency keys, rewrites the displayed texts, gives files new ids, and sends no date.
     Snac,
-    /// Mastodon 4.7 whose owner permits videos of 2 GiB.
+    /// Mastodon 4.7 with videos of up to 2 GiB.
     Roomy,
 }
 
-/// A flavor as a type, for the suite, which starts a server by its type alone.
+/// A flavor as a type, because the suite starts a server by its type alone.
 pub trait FlavorType: Send + Sync + 'static {
     const FLAVOR: Flavor;
 }
@@ -172,11 +171,11 @@ const PLEROMA: Differences = Differences {
     image_limit: 16_000_000,
     video_limit: 16_000_000,
     description_limit: 5000,
-    // Null on some forks, though it is documented nowhere on which.
+    // Some forks return null; which ones is not documented.
     status_url: false,
-    // A file without an id of its own is shown under one made from its address.
+    // A file without its own id is shown under an id made from its URL.
     files: FileNames::OtherIds,
-    // For the page it looks up the app only to tell which scopes it asks for.
+    // For the consent page, the server reads the app only to list the requested scopes.
     shows_page_to_all: true,
     ..MASTODON
 };
@@ -193,7 +192,7 @@ const PIXELFED: Differences = Differences {
     reuses_tokens: false,
     token_lifetime: Some(TimeDelta::days(356)),
     calls_dead_tokens_invalid_requests: true,
-    // Laravel counts code points, whatever they are part of.
+    // Laravel counts all code points, also those of URLs and mentions.
     counting: Counting::CodePoints,
     warnings: Warnings::Apart,
     needs_media: true,
@@ -203,15 +202,14 @@ const PIXELFED: Differences = Differences {
     matrix_limit: None,
     image_limit: 15_000_000,
     video_limit: 15_000_000,
-    // Told nowhere.
+    // Not listed in any response.
     description_limit: 1000,
     idempotency: false,
     source: Source::Untold,
     ..MASTODON
 };
 
-/// From the source of snac 2.94 and earlier ones (`mastoapi.c`, `format.c`), and
-/// from what a running one answers.
+/// From the source of snac up to 2.94 (`mastoapi.c`, `format.c`), and from responses of a running server.
 const SNAC: Differences = Differences {
     version: "4.0.0 (not true; really snac/2.94)",
     source_url: Some("https://codeberg.org/grunfink/snac2"),
@@ -222,12 +220,12 @@ const SNAC: Differences = Differences {
     pkce: false,
     reuses_tokens: false,
     counting: Counting::CodePoints,
-    // It takes 100,000, more than reaches it from this service.
+    // snac accepts 100,000, more than this service ever sends.
     max_characters: 10_000,
     mixes_media: true,
     second_upload: SecondUpload::WithoutUrl,
     description_limit: 1500,
-    // `POST /api/v1/statuses` has "public" where nothing is said; `source.privacy` is the account's own setting.
+    // `POST /api/v1/statuses` defaults to "public"; `source.privacy` is the account's own setting.
     applies_own_visibility: false,
     idempotency: false,
     limits_by_address: true,
@@ -239,8 +237,7 @@ const SNAC: Differences = Differences {
     pages: false,
     source: Source::CallAndText,
     rewrites: true,
-    // snac itself keeps the addresses. This one does not, because other software
-    // may not either.
+    // snac itself keeps the URLs. The fake does not, because other software may change them.
     files: FileNames::AllOther,
     removes_apps: true,
     takes_any_code: true,
@@ -265,7 +262,6 @@ const FINE_SCOPES: &[&str] = &[
 const COARSE_SCOPES: &[&str] = &["read", "write", "follow", "push"];
 
 impl Flavor {
-    /// What it does in its own way.
     pub(crate) fn differences(self) -> &'static Differences {
         match self {
             Self::Mastodon => &MASTODON,

@@ -1,5 +1,4 @@
-//! What a request passes before it reaches a handler: the proxy in front of the
-//! server, the troubles that a test has ordered, and rate limits.
+//! Middleware: the server's proxy, injected faults and rate limits.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -30,14 +29,14 @@ const fn limit_per(name: &'static str, max: u64, minutes: i64) -> Limit {
     Limit { name, max, period: TimeDelta::minutes(minutes), window_start: WindowStart::Clock }
 }
 
-/// Every request passes through here. Answers get the date of the test's clock.
+/// The middleware of every request. Responses get the date of the test's clock.
 pub(crate) async fn pass(State(instance): InstanceState, request: Request, next: Next) -> Response {
     let mut response = match read_request(&instance, request).await {
         Ok(request) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };
     let is_refusal = !response.status().is_success() && !response.status().is_redirection();
-    // A page is an intermediary's: snac has none for refusals.
+    // A page comes from an intermediary: snac has no error pages.
     let is_page =
         response.headers().get(header::CONTENT_TYPE).is_some_and(|it| it.as_bytes().starts_with(b"text/html"));
     if !instance.differences.says_why && is_refusal && !is_page {
@@ -54,14 +53,13 @@ pub(crate) async fn pass(State(instance): InstanceState, request: Request, next:
     response
 }
 
-/// Reads the whole request, as the proxy in front of a server does, and refuses what
-/// is too large for it.
+/// Reads the whole request, as a server's proxy does, and refuses bodies that are too large.
 async fn read_request(instance: &Instance, request: Request) -> Result<Request, ApiError> {
     let (head, body) = request.into_parts();
     let limit = instance.differences.video_limit.max(instance.differences.image_limit);
     let length = head.headers.get(header::CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
-    // Read to the end, because a client that is still writing when the connection
-    // is closed would not see the answer.
+    // Read to the end, because a client that is still writing when the connection closes does not
+    // see the response.
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     if length.is_some_and(|it| limit < it) {
         return Err(ApiError::page(StatusCode::PAYLOAD_TOO_LARGE, "413 Request Entity Too Large"));
@@ -72,7 +70,7 @@ async fn read_request(instance: &Instance, request: Request) -> Result<Request, 
 impl FaultInjection for Instance {
     const TRANSLATED: &'static [&'static str] = &["/error", "/error_description"];
 
-    /// Exchange and renewal differ only in their parameters.
+    /// An exchange and a refresh differ only in their parameters.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path: Vec<&str> = head.uri.path().split('/').skip(1).collect();
         match (&head.method, path.as_slice()) {
@@ -115,7 +113,7 @@ impl FaultInjection for Instance {
                 with_server_message(self, refused_content(call)).into_response()
             }
             InjectedFault::Refused => refused_content(call).into_response(),
-            // What an uncaught error in the server looks like.
+            // The response after an uncaught error in the server.
             _ => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error").into_response(),
         }
     }
@@ -139,7 +137,7 @@ fn refused_content(call: Call) -> ApiError {
     }
 }
 
-/// Applies the rate limits of the API, and tells them in the answer.
+/// Applies the rate limits of the API, and adds their headers to the response.
 pub(crate) async fn limit(State(instance): InstanceState, request: Request, next: Next) -> Response {
     if !request.uri().path().starts_with("/api/") {
         return next.run(request).await;
@@ -153,7 +151,7 @@ pub(crate) async fn limit(State(instance): InstanceState, request: Request, next
     response
 }
 
-/// The limit that this request comes nearest to.
+/// The usage of the limit that has the fewest calls left.
 fn count(instance: &Instance, request: &Request) -> LimitUsage {
     let now = instance.clock.now();
     let mut memory = instance.memory();

@@ -1,11 +1,11 @@
-//! A text as a server shows it.
+//! HTML of a displayed text.
 
 use super::account;
 use super::entities::{Entity, entities};
 
-/// A text as HTML: paragraphs, and links out of everything that is one.
+/// The text as HTML: paragraphs, and a link for each entity.
 ///
-/// All accounts of other servers are known here, and the one of this server.
+/// All remote accounts are known, and the one local account.
 pub(crate) fn content(text: &str, base_url: &str) -> String {
     let text = text.trim().replace("\r\n", "\n").replace('\r', "\n");
     if text.is_empty() {
@@ -22,7 +22,7 @@ pub(crate) fn content(text: &str, base_url: &str) -> String {
     paragraphs(&html)
 }
 
-/// A single line break stays one, several begin a new paragraph.
+/// A single line break is kept; several begin a new paragraph.
 fn paragraphs(html: &str) -> String {
     let paragraphs = html.split("\n\n").map(|it| it.trim_matches('\n')).filter(|it| !it.is_empty());
     let paragraphs: Vec<String> = paragraphs.map(|it| format!("<p>{}</p>", it.replace('\n', "<br />"))).collect();
@@ -56,7 +56,7 @@ fn link(piece: &str, entity: &Entity, base_url: &str) -> String {
     }
 }
 
-/// A link that shows 30 characters. The scheme and the rest are there, but hidden.
+/// A link that shows 30 characters; the scheme and the rest are hidden.
 fn url(url: &str) -> String {
     const SHOWN: usize = 30;
 

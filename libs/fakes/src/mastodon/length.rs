@@ -1,4 +1,4 @@
-//! How long a text is to a server.
+//! Length of a text by a server's rules.
 
 use bstr::ByteSlice;
 use unicode_segmentation::UnicodeSegmentation;
@@ -6,7 +6,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::entities::shortened;
 use super::flavor::Counting;
 
-/// The characters of a status and its warning, as they are counted there.
+/// Characters of a status and its content warning.
 pub(crate) fn length(counting: Counting, status: &str, spoiler: &str) -> usize {
     match counting {
         Counting::Mastodon => UnicodeSegmentation::graphemes(&*combine(spoiler, &shortened(status)), true).count(),
@@ -20,8 +20,7 @@ fn combine(spoiler: &str, status: &str) -> String {
     format!("{spoiler}{status}")
 }
 
-/// Grapheme clusters by the rules before Unicode 15.1, which the tables of `bstr`
-/// follow: no cluster joins consonants.
+/// Grapheme clusters before Unicode 15.1, like the tables of `bstr`: no cluster joins consonants.
 fn count_graphemes_before_unicode_15_1(text: &str) -> usize {
     text.as_bytes().graphemes().count()
 }

@@ -1,4 +1,4 @@
-//! Files: uploading them, and waiting until they are ready.
+//! Uploads, and polling until the files are ready.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::instance::media::Medium;
 use super::instance::{Instance, InstanceState, Memory};
 use crate::fake::params::{essence, parts};
 
-/// What servers accept. Sound is left out: nobody here has any.
+/// The accepted types. Audio is left out, because no test uploads any.
 pub(crate) const TYPES: [&str; 11] = [
     "image/jpeg",
     "image/png",
@@ -33,7 +33,7 @@ pub(crate) const TYPES: [&str; 11] = [
     "video/ogg",
 ];
 
-/// `POST /api/v1/media`: what comes back is ready.
+/// `POST /api/v1/media`: the returned file is ready.
 pub(crate) async fn upload_v1(State(instance): InstanceState, request: Request) -> Result<Json<Value>, ApiError> {
     let medium = read_upload(&instance, request).await?;
     let view = medium.view(instance.base_url());
@@ -41,7 +41,7 @@ pub(crate) async fn upload_v1(State(instance): InstanceState, request: Request) 
     Ok(Json(view))
 }
 
-/// `POST /api/v2/media`: what is large is worked on afterwards.
+/// `POST /api/v2/media`: a large file is processed later.
 pub(crate) async fn upload(State(instance): InstanceState, request: Request) -> Result<Response, ApiError> {
     if instance.differences.second_upload == SecondUpload::Absent {
         return Err(ApiError::not_found());
@@ -84,12 +84,12 @@ pub(crate) async fn show(
     Ok((status, Json(view)).into_response())
 }
 
-/// The file with this id, while it waits for its status.
+/// The file with this id, if no status uses it yet.
 pub(crate) fn find<'a>(memory: &'a mut Memory, id: &str, now: DateTime<Utc>) -> Option<&'a mut Medium> {
     memory.media.iter_mut().find(|it| it.id.to_string() == id && it.is_free(now))
 }
 
-/// Reads the form with the file, and refuses what is not as it has to be.
+/// Reads the form with the file, and refuses invalid ones.
 async fn read_upload(instance: &Arc<Instance>, request: Request) -> Result<Medium, ApiError> {
     authorize(&instance.memory(), request.headers(), &["write", "write:media"], instance.clock.now())?;
     if !request.headers().contains_key(header::CONTENT_LENGTH) {
@@ -139,13 +139,12 @@ fn check_file(instance: &Instance, mime_type: &str, bytes: &Bytes) -> Result<(),
     Ok(())
 }
 
-/// How many pixels a PNG says that it has; 0 of any other file.
+/// Number of pixels in the header of a PNG; 0 for any other file.
 fn pixels(mime_type: &str, bytes: &Bytes) -> u64 {
     let side = |at: usize| bytes.get(at..at + 4).and_then(|it| it.try_into().ok()).map_or(0, u32::from_be_bytes);
     if mime_type == "image/png" { u64::from(side(16)) * u64::from(side(20)) } else { 0 }
 }
 
-/// The form of an upload.
 #[derive(Default)]
 struct Form {
     file: Option<(String, Bytes)>,
@@ -153,7 +152,7 @@ struct Form {
 }
 
 impl Form {
-    /// A form of another type has no file in it, and a part without a filename is none.
+    /// A form of another content type has no file, and a part without a filename is not a file.
     async fn read(request: Request) -> Result<Self, ApiError> {
         let mut form = Self::default();
         if essence(request.headers()) != "multipart/form-data" {

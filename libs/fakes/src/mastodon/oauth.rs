@@ -1,5 +1,4 @@
-//! OAuth between servers, where Mastodon and the others do something in their own
-//! way.
+//! OAuth calls in which Mastodon and the other servers differ.
 
 use axum::Json;
 use axum::extract::State;
@@ -56,7 +55,7 @@ pub(crate) async fn token(
     Ok(view(&instance, &memory.oauth.rules, &memory.oauth.grants[at]))
 }
 
-/// Where the grant stands among all that a call for tokens is about.
+/// Index of the grant that a token request is about.
 fn grant(instance: &Instance, oauth: &mut OAuth, headers: &HeaderMap, params: &Params) -> Result<usize, Fault> {
     let (now, differences) = (instance.clock.now(), instance.differences);
     let missing = |name: &str| Fault::Missing(name.to_owned());
@@ -114,12 +113,11 @@ pub(crate) fn with_server_message(instance: &Instance, refusal: ApiError) -> Api
     }
 }
 
-/// The refusal of a revocation.
 pub(crate) fn revocation_denied() -> ApiError {
     ApiError::oauth(StatusCode::FORBIDDEN, "unauthorized_client", "You are not authorized to revoke this token")
 }
 
-/// What Pixelfed says of an invalid refresh token.
+/// Pixelfed's error for an invalid refresh token.
 fn refresh_refusal(instance: &Instance, params: &Params, error: &Fault) -> ApiError {
     let is_renewal = params.text("grant_type").as_deref() == Some("refresh_token");
     if instance.differences.calls_dead_tokens_invalid_requests && is_renewal && matches!(error, Fault::InvalidGrant(_))

@@ -1,13 +1,12 @@
-//! A text as it is shown by a server that applies markup and smileys. It follows
-//! the source of snac (`format.c`), though not exactly, because nothing may rely on
-//! the details.
+//! The displayed text of a server that applies markup and smileys. This follows the source of snac
+//! (`format.c`), though not exactly, because adapters must not rely on the details.
 
 use serde_json::{Value, json};
 
 const SMILEYS: [(&str, &str); 6] =
     [("<3", "❤️"), (";-)", "😉"), (":-)", "🙂"), (":-(", "🙁"), (":beer:", "🍺"), (":shrug:", "🤷")];
 
-/// As HTML.
+/// The text as HTML.
 pub(crate) fn rewritten(text: &str) -> String {
     let text = text.trim();
     let mut html = String::new();
@@ -28,8 +27,7 @@ pub(crate) fn rewritten(text: &str) -> String {
     html
 }
 
-/// Puts what stands between two of the same signs into a tag, and leaves the signs
-/// out.
+/// Encloses the text between two equal markers in a tag, and removes the markers.
 fn apply_markup(line: &str) -> String {
     let mut line = line.to_owned();
     for (sign, tag) in [("**", "b"), ("*", "i"), ("__", "u"), ("~~", "s"), ("`", "code")] {
@@ -42,7 +40,7 @@ fn apply_markup(line: &str) -> String {
     line
 }
 
-/// A file for every address of a picture in the text.
+/// A file for every image URL in the text.
 pub(crate) fn find_linked_pictures(text: &str) -> Vec<Value> {
     let is_picture = |it: &&str| {
         let extension = it.rsplit_once('.').map(|(_, it)| it.to_ascii_lowercase());

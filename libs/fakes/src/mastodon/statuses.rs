@@ -1,4 +1,4 @@
-//! Statuses: writing one, and reading what there is.
+//! Statuses: publishing and reading.
 
 use axum::Json;
 use axum::extract::{OriginalUri, Path, State};
@@ -18,14 +18,13 @@ use super::length::length;
 use super::rewritten::{find_linked_pictures, rewritten};
 use crate::fake::params::Params;
 
-/// How long an `Idempotency-Key` is remembered.
 const KEY_LIFETIME: TimeDelta = TimeDelta::hours(1);
-/// How many statuses are shown at once when nobody says how many.
+/// Default page size.
 const PAGE: usize = 20;
-/// The most that are shown at once.
+/// Maximum page size.
 const MAX_PAGE: usize = 40;
 
-/// The most characters of a warning that does not count as text.
+/// Maximum characters of a content warning that does not count as text.
 const MAX_WARNING: usize = 140;
 
 const VISIBILITIES: [&str; 4] = ["public", "unlisted", "private", "direct"];
@@ -68,7 +67,7 @@ pub(crate) async fn publish(
     Ok(Json(answer))
 }
 
-/// The text of a new status.
+/// Validates the parameters of a new status.
 fn read(instance: &Instance, params: &Params, default: Option<&str>, now: DateTime<Utc>) -> Result<Status, ApiError> {
     let text = params.text("status").unwrap_or_default();
     let mut spoiler_text = params.text("spoiler_text").unwrap_or_default();
@@ -78,7 +77,7 @@ fn read(instance: &Instance, params: &Params, default: Option<&str>, now: DateTi
         return Err(ApiError::invalid("Visibility is not included in the list"));
     }
     let max = instance.differences.max_characters;
-    // White space around a text is not kept, and does not count.
+    // The server trims the text, and does not count the white space.
     let counted = if instance.differences.warnings == Warnings::Apart { "" } else { spoiler_text.trim() };
     if max < length(instance.differences.counting, text.trim(), counted) {
         return Err(ApiError::invalid(format!("Text character limit of {max} exceeded")));
@@ -95,7 +94,7 @@ fn read(instance: &Instance, params: &Params, default: Option<&str>, now: DateTi
     Ok(Status { id: 0, text, spoiler_text, visibility, sensitive, language, created_at: now, media: Vec::new() })
 }
 
-/// The files that a new status names.
+/// The files of a new status.
 fn check_media(
     instance: &Instance,
     memory: &Memory,
@@ -155,9 +154,9 @@ pub(crate) async fn list_by_account(
     let number = |name: &str| params.text(name).and_then(|it| it.parse::<u64>().ok());
     let (max_id, min_id) = (number("max_id"), number("min_id"));
     let since_id = number("since_id").or(min_id);
-    // No status here is pinned, is a reply or is a boost.
+    // No status of the fake is pinned, a reply or a boost.
     let is_pinned = params.text("pinned").as_deref() == Some("true");
-    // snac lists what everybody sees in public, also for its owner.
+    // snac lists only public statuses, also for the owner.
     let lists_all = is_own && !instance.differences.rewrites;
     let is_listed =
         |it: &Status| if instance.differences.rewrites { it.visibility == "public" } else { it.is_public() };
@@ -216,8 +215,8 @@ pub(crate) async fn source(
 
 const READING: &[&str] = &["read", "read:statuses"];
 
-/// Whether the reader is the account itself. Public statuses can be read without a
-/// token, but a token that the server knows has to be valid and to cover reading.
+/// Whether the reader is the account itself. Public statuses can be read without a token, but a
+/// token that the server knows must be valid and have a read scope.
 fn is_own_reader(instance: &Instance, memory: &Memory, headers: &HeaderMap) -> Result<bool, ApiError> {
     let is_own = memory.oauth.find_by_bearer(headers).is_some();
     if is_own {

@@ -1,4 +1,4 @@
-//! The server is as strict as it says, asked by a plain client.
+//! Tests of the fake with a plain HTTP client.
 
 mod front;
 mod media;
@@ -25,7 +25,7 @@ const VERIFIER: &str = "a-verifier-of-more-than-forty-three-characters";
 const PNG: &[u8] = b"\x89PNG\r\n\x1A\n and more";
 const MP4: &[u8] = b"\0\0\0\x18ftypisom and more";
 
-/// A server, its clock, and an app that the person knows.
+/// A server, its clock, and a registered app.
 struct Visit {
     server: Server,
     clock: Clock,
@@ -34,7 +34,7 @@ struct Visit {
 }
 
 impl Visit {
-    /// At a server that the app is not connected with.
+    /// The app has no grant.
     async fn stranger(flavor: Flavor, scopes: &str) -> Self {
         let clock = Clock::manual(noon());
         let server = Server::start_as(flavor, clock.clone()).await;
@@ -44,7 +44,7 @@ impl Visit {
         Self { server, clock, app: app.json().await.unwrap(), token: String::new() }
     }
 
-    /// At a server that the app is connected with.
+    /// The app has a grant.
     async fn start_connected(flavor: Flavor, scopes: &str) -> Self {
         let mut harness = Self::stranger(flavor, scopes).await;
         harness.token = harness.tokens(scopes).await["access_token"].as_str().unwrap().to_owned();
@@ -79,7 +79,7 @@ impl Visit {
         query["code"].clone()
     }
 
-    /// The form of an exchange, with something else in it.
+    /// The form of a code exchange, with these changes.
     fn form(&self, code: &str, change: &[(&str, &str)]) -> BTreeMap<String, String> {
         let mut form = BTreeMap::from([
             ("grant_type".to_owned(), "authorization_code".to_owned()),

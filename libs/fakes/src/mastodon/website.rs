@@ -1,4 +1,4 @@
-//! The website of a domain that names accounts, while their server is elsewhere.
+//! The website of a domain in account addresses, whose server has another host.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -11,20 +11,20 @@ use http::{StatusCode, header};
 use super::finger::{descriptor, host_descriptor};
 use crate::fake::wire;
 
-/// How a website tells where its accounts are.
+/// How a website refers to the server of its accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountDiscovery {
-    /// It redirects `WebFinger`, as Mastodon's documentation advises.
+    /// Redirects `WebFinger`, as Mastodon's documentation advises.
     WebFinger,
-    /// It redirects host-meta alone.
+    /// Redirects host-meta only.
     HostMeta,
-    /// It answers `WebFinger` itself, out of a file.
+    /// Answers `WebFinger` from a file.
     WebFingerFile,
-    /// It answers host-meta itself, out of a file.
+    /// Answers host-meta from a file.
     HostMetaFile,
 }
 
-/// A website. It has a page for people at every other address.
+/// A website. All other paths return an HTML page.
 pub struct Website {
     address: SocketAddr,
     way: SharedRedirect,
@@ -33,19 +33,18 @@ pub struct Website {
 type SharedRedirect = Arc<Mutex<Option<(AccountDiscovery, String)>>>;
 
 impl Website {
-    /// Starts one that tells of no server.
+    /// Starts a website that refers to no server.
     pub async fn start() -> Self {
         let redirect = SharedRedirect::default();
         let router = Router::new().fallback(respond).with_state(Arc::clone(&redirect));
         Self { address: wire::serve(router).await, way: redirect }
     }
 
-    /// From now on it tells that its accounts are at this address.
+    /// Refers to the server at this address.
     pub fn leads_to(&self, method: AccountDiscovery, base_url: &str) {
         *self.way.lock().expect("no handler panicked") = Some((method, base_url.to_owned()));
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

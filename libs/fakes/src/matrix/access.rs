@@ -18,7 +18,7 @@ use crate::fake::oauth::secret;
 use crate::fake::params::essence;
 use crate::fake::wire::browser;
 
-/// How long a login token lives, which is used once: as long as Synapse's.
+/// Lifetime of a login token, which is used once. The same as Synapse's.
 const LOGIN_TOKEN_LIVES: TimeDelta = TimeDelta::minutes(2);
 
 type JsonResult = Result<Json<Value>, ApiError>;
@@ -40,7 +40,7 @@ pub(super) async fn well_known(State(fake): State<Arc<Fake>>) -> Response {
     }
 }
 
-/// A room version with moved readers.
+/// The target of a redirected `/.well-known/matrix/client`.
 pub(super) async fn redirected_well_known(State(fake): State<Arc<Fake>>) -> Response {
     match fake.memory().well_known.clone() {
         Some(body) => Json(body).into_response(),
@@ -68,7 +68,7 @@ pub(super) fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Val
     }
 }
 
-/// Refuses fields that a call does not have.
+/// Refuses fields that are unknown to a call.
 pub(super) fn check_fields(fields: &Map<String, Value>, known: &[&str]) -> Result<(), ApiError> {
     match fields.keys().find(|it| !known.contains(&it.as_str())) {
         None => Ok(()),
@@ -135,7 +135,7 @@ pub(super) async fn flows(State(fake): State<Arc<Fake>>) -> JsonResult {
     Ok(Json(json!({ "flows": password.into_iter().chain(page).collect::<Vec<_>>() })))
 }
 
-/// `GET /_matrix/client/v3/login/sso/redirect`: the user is signed in there, and agrees.
+/// `GET /_matrix/client/v3/login/sso/redirect`: a signed-in user approves.
 pub(super) async fn sign_in(
     State(fake): State<Arc<Fake>>,
     Query(query): Query<Vec<(String, String)>>,
@@ -163,8 +163,8 @@ pub(super) async fn sign_in(
     Ok((StatusCode::FOUND, [(header::LOCATION, back.to_string())]).into_response())
 }
 
-/// A user who is signed in there opens the page, which may lead to that of another homeserver. Returns where they are
-/// sent.
+/// A signed-in user opens the page, which may redirect to another homeserver's page. Returns the
+/// final redirect URL.
 pub(super) async fn sign_in_at(url: &str) -> Url {
     let mut url = Url::parse(url).expect("the page is a URL");
     while url.query_pairs().all(|it| it.0 != "loginToken") {

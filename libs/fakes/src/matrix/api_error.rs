@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use serde_json::{Value, json};
 
-/// What a call answers that is not carried out.
+/// An error response.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
@@ -36,7 +36,7 @@ impl ApiError {
         refusal
     }
 
-    /// "The account is locked": its tokens stay good for when it is not any more.
+    /// "The account is locked": its tokens work again once the account is unlocked.
     pub(super) fn locked() -> Self {
         let mut refusal = Self::new(401, "M_USER_LOCKED", "This account has been locked");
         refusal.body["soft_logout"] = true.into();

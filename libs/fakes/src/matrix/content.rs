@@ -1,16 +1,15 @@
-//! What a message may be: `m.room.message` of these kinds.
+//! Validates `m.room.message` contents of the supported message types.
 
 use serde_json::{Map, Value};
 
 use super::Memory;
 use super::api_error::ApiError;
 
-/// "The complete event MUST NOT be larger than 65536 bytes": so much of it is what a
-/// server adds, in a busy room.
+/// "The complete event MUST NOT be larger than 65536 bytes". A server adds this many bytes in a busy room.
 const OF_THE_SERVER: usize = 4_000;
 
-/// Refuses what is no message, or refers to what is not there. Names of fields that the
-/// specification does not have begin with somebody's domain, so that there is a dot in them.
+/// Refuses invalid messages and unknown references. A field outside the specification starts with a
+/// domain, so its name contains a dot.
 pub(super) fn check(memory: &Memory, content: &Map<String, Value>) -> Result<(), ApiError> {
     let bad = |why: &str| Err(ApiError::bad(why));
     let text = |name: &str| content.get(name).and_then(Value::as_str);
@@ -39,7 +38,7 @@ pub(super) fn check(memory: &Memory, content: &Map<String, Value>) -> Result<(),
     if text("formatted_body").is_some_and(|it| !is_html(it)) {
         return bad("formatted_body has a tag that clients do not show");
     }
-    // Without it, names in a text call people, as they did before version 1.7.
+    // Without `m.mentions`, names in a text notify users, as they did before version 1.7.
     if !content.get("m.mentions").is_some_and(Value::is_object) {
         return bad("there is no m.mentions");
     }
@@ -65,7 +64,7 @@ pub(super) fn check(memory: &Memory, content: &Map<String, Value>) -> Result<(),
     Ok(())
 }
 
-/// Whether it has no other tags than links and breaks, each of them whole.
+/// Whether the only tags are complete links and line breaks.
 fn is_html(html: &str) -> bool {
     let tags = html.split('<').skip(1).map(|it| it.split_once('>').map(|(tag, _)| tag));
     let is_link = |tag: &str| {

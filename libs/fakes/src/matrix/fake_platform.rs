@@ -1,4 +1,4 @@
-//! The homeserver as the conformance suite sees it.
+//! `FakePlatform` for the conformance suite.
 
 use async_trait::async_trait;
 use domain::media::MimeType;
@@ -32,7 +32,7 @@ impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
         (!OAUTH).then(|| self.form_values())
     }
 
-    /// Users can sign in on its page from now on.
+    /// Enables sign-in on the homeserver's page.
     fn form_values_naming_server(&self) -> Option<FieldValues> {
         self.enable_page();
         Some(self.form_values().into_iter().filter(|(name, _)| name != "password").collect())
@@ -67,8 +67,9 @@ impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
         self.fake.memory().end_access_tokens(now);
     }
 
-    /// The old page leads on in either way. The honest authorization server names itself (RFC 9207). Where one does
-    /// not, its answer says nothing of who gave it: the hostile homeserver has registered our redirect URI there.
+    /// The old page redirects for both detours. The honest authorization server sends its issuer
+    /// (RFC 9207). Where one does not, the issuer of the authorization response is unknown: the
+    /// hostile homeserver has registered our redirect URI at the honest one.
     fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool {
         honest.enable_page();
         honest.names_itself();
@@ -85,8 +86,7 @@ impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
         self.says(text);
     }
 
-    /// The messages of a post are identified by the prefix of their transactions, and are
-    /// one post here.
+    /// Messages whose transaction ids have the same prefix are one post.
     fn public_posts(&self) -> Vec<PublicPost> {
         let memory = self.fake.memory();
         let mut posts: Vec<(String, PublicPost)> = Vec::new();
@@ -116,8 +116,8 @@ impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
     }
 }
 
-/// The file of a message. The caption of the first one is the text of the post; that of
-/// a further one says what it shows, unless it is the name of the file.
+/// The file of a message. The first file's caption is the text of the post; that of a further file
+/// is its alternative text, unless it is the filename.
 fn medium(memory: &Memory, event: &Event, is_first: bool) -> Option<PublicMedium> {
     let content = &event.content;
     let file = memory.files.get(content["url"].as_str()?)?;

@@ -1,4 +1,4 @@
-//! Calls in trouble.
+//! Injected faults.
 
 use axum::response::{IntoResponse, Response};
 use http::Method;

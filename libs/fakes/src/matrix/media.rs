@@ -12,7 +12,6 @@ use super::api_error::ApiError;
 use super::{Fake, MAX_FILE_BYTES};
 use crate::fake::params::essence;
 
-/// An uploaded file.
 pub(super) struct File {
     pub(super) mime_type: String,
     pub(super) bytes: Bytes,
@@ -36,7 +35,7 @@ pub(super) async fn upload(
     if query.iter().any(|(name, _)| name != "filename") {
         return Err(ApiError::parameter("there is no such parameter"));
     }
-    // Synapse wants to know the length before.
+    // Synapse requires the length in advance.
     if !headers.contains_key(header::CONTENT_LENGTH) {
         return Err(ApiError::new(400, "M_UNKNOWN", "Request must specify a Content-Length"));
     }

@@ -1,4 +1,4 @@
-//! What is said in rooms.
+//! Sending and listing messages.
 
 use std::sync::Arc;
 
@@ -14,12 +14,10 @@ use super::rooms::enter;
 use super::{Fake, Membership, SILENT, USER, access, content};
 use crate::fake::limits::{Limit, WindowStart};
 
-/// How long a transaction is remembered: as long as the server does that forgets
-/// soonest.
+/// How long transaction ids are remembered: as long as on the server with the shortest memory.
 const REMEMBERED: TimeDelta = TimeDelta::minutes(30);
 
-/// As Synapse is installed: ten at once, and one in five seconds, which is counted here
-/// in a simpler way.
+/// Synapse's default: ten at once, and one in five seconds. The fake counts in a simpler way.
 const PER_USER: Limit =
     Limit { name: "messages", max: 10, period: TimeDelta::seconds(50), window_start: WindowStart::FirstRequest };
 
@@ -109,7 +107,7 @@ pub(super) async fn list(
         event
     });
     let mut response = json!({ "start": format!("behind-{from}"), "chunk": chunk.collect::<Vec<_>>() });
-    // Synapse leaves it out only where it has read no event, so that the last page is an empty one.
+    // Synapse omits `end` only if it has read no event, so that the last page is empty.
     if from < of_room.len() {
         response["end"] = format!("behind-{}", of_room.len().min(from + limit)).into();
     }

@@ -1,5 +1,5 @@
-//! OAuth 2.0, as Matrix Authentication Service 1.20 has it with `allow_insecure_uris`, without which no client at
-//! loopback is a web client.
+//! OAuth 2.0, as in Matrix Authentication Service 1.20 with `allow_insecure_uris`, without which no
+//! client at loopback is a web client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use super::{Fake, USER};
 use crate::fake::oauth::{self, App, Authorizes, Client, Fault, Pkce, Refresh, Rules, redirect_to_honest_page, secret};
 use crate::fake::params::Params;
 
-/// The scopes that a device needs. There are others, such as `openid`, which nobody has to know.
+/// The scopes that a device needs. Others, such as `openid`, are optional.
 const API: &str = "urn:matrix:client:api:*";
 const DEVICE: &str = "urn:matrix:client:device:";
 
 pub(super) const RULES: Rules = Rules {
     clients: &[Client::Public],
-    // The specification demands it of clients; the real service leaves it to them.
+    // The specification requires PKCE; the real service does not.
     pkce: Pkce::Required,
     scopes: &[API, "urn:matrix:client:device:{id}"],
     page: &[("response_mode", "query")],
@@ -37,14 +37,15 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
-/// What signs people in by OAuth 2.0, where that is there.
+/// The OAuth 2.0 authorization server, if the homeserver has one.
 #[derive(Default)]
 pub(super) struct AuthorizationServer {
     pub(super) is_there: bool,
-    /// Whether it names itself when it sends people back. Matrix Authentication Service does not.
+    /// Whether the server sends its issuer in authorization responses. Matrix Authentication
+    /// Service does not.
     pub(super) names_itself: bool,
     pub(super) registers_nobody: bool,
-    /// The ids of its clients, by what they said of themselves.
+    /// Client ids by client metadata.
     pub(super) clients: BTreeMap<String, String>,
 }
 
@@ -93,7 +94,7 @@ pub(super) async fn metadata(State(fake): State<Arc<Fake>>) -> Result<Json<Value
     Ok(Json(metadata))
 }
 
-/// `POST` to the registration endpoint (RFC 7591): who says the same has the same id.
+/// `POST` to the registration endpoint (RFC 7591). Equal metadata gets the same id.
 pub(super) async fn register(State(fake): State<Arc<Fake>>, headers: HeaderMap, body: Bytes) -> Response {
     let refused = |code: &str, words: &str| {
         (StatusCode::BAD_REQUEST, Json(json!({ "error": code, "error_description": words }))).into_response()
@@ -127,7 +128,7 @@ pub(super) async fn register(State(fake): State<Arc<Fake>>, headers: HeaderMap, 
     (StatusCode::CREATED, Json(registered)).into_response()
 }
 
-/// What its policy refuses: a client without an address, or with redirect URIs elsewhere.
+/// Refuses clients without a URI, or with redirect URIs on another host.
 fn check_client_metadata(client: &Map<String, Value>) -> Result<(), (&'static str, String)> {
     const KNOWN: [&str; 7] = [
         "client_name",
@@ -208,7 +209,7 @@ pub(super) async fn token(
     })))
 }
 
-/// A device for a code, with the id for which the client asked.
+/// Exchanges a code for a device with the requested id.
 fn exchange(fake: &Fake, app: &App, params: &Params) -> Result<Pair, Fault> {
     let now = fake.clock.now();
     let code = params.text("code").unwrap_or_default();

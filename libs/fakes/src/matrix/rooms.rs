@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use super::api_error::ApiError;
 use super::{ENCRYPTED, Fake, ROOM, SILENT, USER};
 
-/// The beginning of the names of further rooms.
+/// Prefix of the ids of further rooms.
 const CROWD: &str = "!crowd-";
 
-/// The state of a room that the user has joined, by kinds; `None` of another.
+/// The state events of a joined room, by type; `None` for any other room.
 fn find_state(room: &str) -> Option<Vec<(&'static str, Value)>> {
     let number = room.strip_prefix(CROWD).and_then(|it| it.parse::<usize>().ok());
     let create = ("m.room.create", json!({ "room_version": "11" }));
     let levels = |users: Value, events_default: i64| {
-        // As Synapse makes a room.
+        // Synapse's default for a new room.
         let events = json!({
             "m.room.name": 50, "m.room.power_levels": 100, "m.room.history_visibility": 100, "m.room.canonical_alias": 50,
             "m.room.avatar": 50, "m.room.tombstone": 100, "m.room.server_acl": 100, "m.room.encryption": 100,
@@ -49,7 +49,6 @@ fn find_state(room: &str) -> Option<Vec<(&'static str, Value)>> {
     }
 }
 
-/// The rooms that the user has joined.
 fn joined_rooms(extra_rooms: usize) -> Vec<String> {
     let extra_rooms = (0..extra_rooms).map(|number| format!("{CROWD}{number}"));
     [ROOM, ENCRYPTED, SILENT].map(str::to_owned).into_iter().chain(extra_rooms).collect()
@@ -62,7 +61,7 @@ pub(super) async fn joined(State(fake): State<Arc<Fake>>, headers: HeaderMap) ->
     Ok(Json(json!({ "joined_rooms": joined_rooms(memory.crowd) })))
 }
 
-/// Refuses who has not joined.
+/// Refuses rooms that the user has not joined.
 pub(super) fn enter(room: &str) -> Result<Vec<(&'static str, Value)>, ApiError> {
     find_state(room).ok_or_else(|| ApiError::forbidden(&format!("User {USER} not in room {room}")))
 }

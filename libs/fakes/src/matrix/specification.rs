@@ -1,19 +1,18 @@
-//! Questions to a homeserver, and what the specification has it answer: the fake and
-//! a real homeserver are asked the same.
+//! Requests to a homeserver with the responses that the specification requires. The fake and a real
+//! homeserver get the same requests.
 
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::fake::wire::browser;
 
-/// A homeserver, and a user of it.
+/// A homeserver and its user.
 pub struct MatrixServer<'a> {
-    /// Where it is, without a slash at the end.
+    /// Without a trailing slash.
     pub base_url: &'a str,
-    /// The user's id.
     pub user: &'a str,
     pub password: &'a str,
-    /// A room that they have joined, which is not encrypted.
+    /// A room that the user has joined, without encryption.
     pub room: &'a str,
 }
 
@@ -23,7 +22,7 @@ struct MatrixResponse {
 }
 
 impl MatrixServer<'_> {
-    /// Everything that it answers otherwise than the specification says.
+    /// All responses that differ from the specification.
     #[expect(clippy::too_many_lines, reason = "a list of requests and what they answer")]
     pub async fn differences(&self) -> Vec<String> {
         let mut differences = Vec::new();
@@ -158,7 +157,7 @@ impl MatrixServer<'_> {
     }
 }
 
-/// A message that any homeserver takes.
+/// A message that any homeserver accepts.
 fn text_message(body: &str) -> Value {
     json!({ "msgtype": "m.text", "body": body, "m.mentions": {} })
 }

@@ -8,27 +8,27 @@ use super::{Membership, Memory};
 use crate::fake::oauth::secret;
 use crate::fake::params::bearer;
 
-/// How long an access token lives for who can renew it.
+/// Lifetime of an access token with a refresh token.
 const LIVES: TimeDelta = TimeDelta::minutes(5);
 
-/// A device of the user, with every pair of tokens that it was given.
+/// A device of the user, with all its token pairs.
 pub(super) struct Device {
     pub(super) id: String,
     pub(super) name: Option<String>,
     pairs: Vec<Pair>,
-    /// Where it came of OAuth 2.0.
+    /// `None` for a device from the older sign-in.
     pub(super) session: Option<Session>,
     is_out: bool,
 }
 
-/// Whose it is, and what it came of.
+/// The OAuth 2.0 client of a device, and the code that created the device.
 pub(super) struct Session {
     pub(super) client_id: String,
     pub(super) code: String,
     pub(super) made_at: DateTime<Utc>,
 }
 
-/// An access token, and what renews it.
+/// An access token and its refresh token.
 #[derive(Clone)]
 pub(super) struct Pair {
     pub(super) access: String,
@@ -57,13 +57,13 @@ impl Device {
 }
 
 impl Memory {
-    /// Makes a device.
+    /// Adds a device.
     pub(super) fn log_in(&mut self, renewable: bool, now: DateTime<Utc>) -> Pair {
         let id = format!("DEVICE{}", self.next());
         self.add_device(id, None, renewable, now)
     }
 
-    /// Makes a device with this id.
+    /// Adds a device with this id.
     pub(super) fn add_device(
         &mut self,
         id: String,
@@ -76,7 +76,7 @@ impl Memory {
         pair
     }
 
-    /// The device of a call.
+    /// The device of a request's access token.
     pub(super) fn device(&mut self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<&mut Device, ApiError> {
         let missing = || ApiError::new(401, "M_MISSING_TOKEN", "Missing access token");
         let token = bearer(headers).ok_or_else(missing)?;
@@ -95,7 +95,8 @@ impl Memory {
         Err(ApiError::unknown_token(false))
     }
 
-    /// A new pair for a refresh token of a device that `client` may renew: a client of OAuth 2.0, or none.
+    /// A new pair for a refresh token. `client` is the OAuth 2.0 client that owns the device, or
+    /// `None` for the older sign-in.
     pub(super) fn renew(&mut self, refresh: &str, client: Option<&str>, now: DateTime<Utc>) -> Result<Pair, ApiError> {
         let is_its = |it: &&mut Device| it.session.as_ref().map(|it| it.client_id.as_str()) == client;
         for device in self.devices.iter_mut().filter(|it| !it.is_out).filter(is_its) {
@@ -109,8 +110,8 @@ impl Memory {
             }
             device.mark_used(at);
             if client.is_some() {
-                // Matrix Authentication Service ends what it gave for the same refresh token before, and the access
-                // token next to it.
+                // Matrix Authentication Service ends the earlier tokens for the same refresh token,
+                // and the access token next to it.
                 device.pairs[at].ends_at = Some(now);
                 for unused in device.pairs.iter_mut().skip(at + 1) {
                     unused.is_spent = true;
@@ -123,13 +124,13 @@ impl Memory {
         Err(ApiError::unknown_token(false))
     }
 
-    /// Ends the device of a call.
+    /// Ends the device of a request's access token.
     pub(super) fn log_out(&mut self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<(), ApiError> {
         self.device(headers, now)?.is_out = true;
         Ok(())
     }
 
-    /// Ends the device of a token, where `client` has it. False where another client has it.
+    /// Ends the device of a token. Returns false if another client owns the device.
     pub(super) fn end_session(&mut self, token: &str, client: &str) -> bool {
         let has = |it: &Device| {
             !it.is_out
@@ -144,7 +145,8 @@ impl Memory {
         is_its
     }
 
-    /// Somebody brings a code again. Matrix Authentication Service ends its session, but for the first 20 seconds.
+    /// A client uses a code again. Matrix Authentication Service ends the code's session, except in
+    /// the first 20 seconds.
     pub(super) fn revoke_by_reused_code(&mut self, code: &str, now: DateTime<Utc>) {
         let is_of = |it: &Device| {
             it.session.as_ref().is_some_and(|it| it.code == code && it.made_at + TimeDelta::seconds(20) < now)
@@ -154,27 +156,26 @@ impl Memory {
         }
     }
 
-    /// Every token that it gave.
+    /// All issued tokens.
     pub(super) fn tokens(&self) -> Vec<String> {
         let pairs = self.devices.iter().flat_map(|it| &it.pairs);
         pairs.flat_map(|it| [Some(it.access.clone()), it.refresh.clone()]).flatten().collect()
     }
 
-    /// The user logs all devices out.
+    /// The user logs out all devices.
     pub(super) fn log_all_out(&mut self) {
         for device in &mut self.devices {
             device.is_out = true;
         }
     }
 
-    /// Access tokens end at once.
+    /// All access tokens expire now.
     pub(super) fn end_access_tokens(&mut self, now: DateTime<Utc>) {
         for pair in self.devices.iter_mut().flat_map(|it| &mut it.pairs) {
             pair.ends_at = Some(now);
         }
     }
 
-    /// Devices that are not logged out.
     pub(super) fn count_logged_in(&self) -> usize {
         self.devices.iter().filter(|it| !it.is_out).count()
     }

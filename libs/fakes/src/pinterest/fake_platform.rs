@@ -1,4 +1,4 @@
-//! The API as the conformance suite sees it.
+//! `FakePlatform` for the conformance suite.
 
 use domain::options::{OptionValue, Options};
 use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
@@ -14,7 +14,7 @@ impl FakePlatform for Pinterest {
         [("board".to_owned(), OptionValue::Text(BOARD.to_owned()))].into_iter().collect()
     }
 
-    /// There is no call for it.
+    /// Pinterest has no call for it.
     fn revokes_grants(&self) -> bool {
         false
     }
@@ -29,7 +29,7 @@ impl FakePlatform for Pinterest {
     }
 }
 
-/// A pin has one alternative text, that of its video or first picture.
+/// A pin has one alternative text, for its video or first image.
 fn public_post(pin: &Pin) -> PublicPost {
     let media = pin.files.iter().enumerate().map(|(index, (mime_type, bytes))| PublicMedium {
         mime_type: *mime_type,

@@ -17,12 +17,12 @@ use super::{ApiError, ApiResult, BOARD, Created, Fake, Memory, Paging, USERNAME,
 use crate::fake::params::{essence, parts};
 use crate::meta::fetched::fetch;
 
-/// How long a video is processed.
+/// Processing time of a video.
 const PROCESSING: TimeDelta = TimeDelta::seconds(12);
 
 const MAX_IMAGE_BYTES: usize = 20_000_000;
 
-/// The fields of `PinCreate` in the description.
+/// The fields of `PinCreate` in the API description.
 const PIN_FIELDS: &str = "alt_text board_id board_section_id description dominant_color is_removable link media_source \
                           note parent_pin_id title";
 
@@ -39,7 +39,7 @@ pub(super) struct Pin {
 }
 
 impl Pin {
-    /// `created_at` has no zone. Empty texts are null.
+    /// `created_at` has no time zone. Empty texts are null.
     fn json(&self) -> Value {
         let text = |it: &str| if it.is_empty() { Value::Null } else { it.into() };
         json!({
@@ -54,9 +54,9 @@ impl Pin {
 /// A registered video.
 #[derive(Clone, Debug)]
 pub(super) struct Media {
-    /// The fields of the form that uploads it.
+    /// The fields of the upload form.
     parameters: BTreeMap<String, String>,
-    /// With the time of its upload.
+    /// Upload time, type and content.
     stored: Option<(DateTime<Utc>, MimeType, Vec<u8>)>,
 }
 
@@ -136,7 +136,7 @@ async fn files(here: &Fake, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, 
             }
             try_join_all(items.iter().map(|it| fetch_image(&it["url"]))).await
         }
-        // Of the three kinds of covers, a moment of the video alone.
+        // Of the three kinds of covers, only a frame of the video.
         Some("video_id") if allows(&["source_type", "media_id", "cover_image_key_frame_time"]) => {
             if !source["cover_image_key_frame_time"].is_u64() {
                 return Err(invalid("A cover image is required for a video."));
@@ -161,7 +161,7 @@ async fn fetch_image(url: &Value) -> Result<(MimeType, Vec<u8>), ApiError> {
     Ok((file.mime_type, file.bytes))
 }
 
-/// `GET /v5/boards/{board_id}/pins`, the newest first.
+/// `GET /v5/boards/{board_id}/pins`, newest first.
 pub(super) async fn list(
     State(fake): State<Arc<Fake>>,
     Path(board): Path<String>,
@@ -204,7 +204,7 @@ pub(super) async fn status(State(here): State<Arc<Fake>>, Path(id): Path<String>
     Ok(Json(json!({ "media_id": id, "media_type": "video", "status": status })))
 }
 
-/// The form POST of S3: every signed field, the file last, with a length and without a token.
+/// The form POST of S3: every signed field, the file last, with a content length and without a token.
 pub(super) async fn store(State(fake): State<Arc<Fake>>, request: Request) -> Response {
     let refused =
         |status: StatusCode, code: &str| (status, format!("<Error><Code>{code}</Code></Error>")).into_response();

@@ -1,4 +1,4 @@
-//! Installing the app, and its tokens.
+//! Installation of the app, and its tokens.
 
 use std::sync::Arc;
 
@@ -35,8 +35,7 @@ pub(super) async fn give(
     Ok(Json(response))
 }
 
-/// Where the grant stands among all. Without rotation, a workspace has one bot token,
-/// the user who installs the app.
+/// Index of the grant. Without rotation, a workspace has one bot token for each user who installs the app.
 fn find_or_add_grant(
     oauth: &mut OAuth,
     headers: &HeaderMap,
@@ -74,8 +73,7 @@ fn respond(grant: &Grant, now: DateTime<Utc>) -> Value {
     response
 }
 
-/// `auth.revoke`: the bot is deactivated, with all of its tokens, and taken out of all
-/// channels.
+/// `auth.revoke`: deactivates the bot with all its tokens, and removes it from all channels.
 pub(super) fn revoke(fake: &Fake) -> Value {
     fake.oauth().revoke_all();
     fake.memory().is_invited = false;

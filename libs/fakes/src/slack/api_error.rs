@@ -1,4 +1,4 @@
-//! Answers to calls that do not do what they were to do.
+//! Error responses.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use crate::fake::oauth::Fault;
 
-/// What a call answers that is not carried out: 200 with a code, but for limits and
-/// outages.
+/// An error response: 200 with a code, except for rate limits and outages.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
@@ -21,7 +20,7 @@ impl ApiError {
         Self { status: StatusCode::OK, body: json!({ "ok": false, "error": code }), retry_after: None }
     }
 
-    /// With the error message for developers.
+    /// With a message for developers.
     pub(super) fn arguments(what: &str) -> Self {
         let mut refusal = Self::new("invalid_arguments");
         refusal.body["response_metadata"] = json!({ "messages": [format!("[ERROR] {what}")] });

@@ -1,5 +1,4 @@
-//! A call of a bot, and what several methods ask of one: pages, and whether it may be
-//! in a channel.
+//! A call of a bot: pagination and channel access.
 
 use chrono::{DateTime, Utc};
 
@@ -7,7 +6,7 @@ use super::api_error::ApiError;
 use super::fields::Fields;
 use super::{ARCHIVED, CHANNEL, ELSEWHERE, Memory, PRIVATE};
 
-/// A call of a bot that may make it.
+/// An authorized call of a bot.
 pub(super) struct Call<'a> {
     pub(super) memory: &'a mut Memory,
     pub(super) scopes: &'a [String],
@@ -15,7 +14,8 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Which page is asked for, of so many items unless something is said.
+    /// The requested page. `default` is its size if the request has no `limit`; a limit must be
+    /// less than `below`.
     pub(super) fn page(&self, fields: &mut Fields, default: u64, below: u64) -> Result<Page, ApiError> {
         let limit = fields.number("limit")?.unwrap_or(default);
         if !(1..below).contains(&limit) {
@@ -31,12 +31,12 @@ impl Call<'_> {
         Ok(Page { at, limit: usize::try_from(limit).unwrap_or(usize::MAX).min(self.memory.page) })
     }
 
-    /// Whether the bot may post to this channel, and read there.
+    /// Checks that the bot may read the channel and post to it.
     pub(super) fn enter(&self, channel: &str) -> Result<(), ApiError> {
         match channel {
             CHANNEL | PRIVATE | ARCHIVED if self.memory.is_invited => Ok(()),
             CHANNEL | ELSEWHERE | ARCHIVED => Err(ApiError::new("not_in_channel")),
-            // A private channel is not shown to who is not in it.
+            // A private channel is visible only to its members.
             _ => Err(ApiError::new("channel_not_found")),
         }
     }
@@ -49,7 +49,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Its items, and where the next one begins: empty behind the last.
+    /// The items of the page, and the cursor of the next one: empty after the last page.
     pub(super) fn slice<T>(&self, all: Vec<T>) -> (Vec<T>, String) {
         let next = self.at + self.limit;
         let next = if next < all.len() { format!("next:{next}") } else { String::new() };

@@ -1,4 +1,4 @@
-//! Messages: posted, and read.
+//! Posting and reading messages.
 
 use std::fmt::Write;
 
@@ -11,8 +11,8 @@ use super::call::Call;
 use super::fields::Fields;
 use crate::fake::limits::{Limit, WindowStart};
 
-/// "Limit the number of characters in the text field to 4,000". The real one takes more,
-/// and then shows several messages, or cuts.
+/// "Limit the number of characters in the text field to 4,000". Slack accepts more, and then splits
+/// or truncates the text.
 const MAX_TEXT: usize = 4_000;
 
 /// "1 message per second per channel".
@@ -46,7 +46,7 @@ pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Api
     }))
 }
 
-/// Whether the bot may say this in the channel.
+/// Checks that the bot may post this text to the channel.
 pub(super) fn check_may_post(call: &Call<'_>, channel: &str, text: &str) -> Result<(), ApiError> {
     call.enter(channel)?;
     if channel == ARCHIVED {
@@ -61,7 +61,7 @@ pub(super) fn check_may_post(call: &Call<'_>, channel: &str, text: &str) -> Resu
     Ok(())
 }
 
-/// An event type, and what an app wants to say of it.
+/// Whether this is an event type with a payload.
 fn is_metadata(metadata: &Value) -> bool {
     let Some(object) = metadata.as_object() else { return false };
     let is_name = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
@@ -70,13 +70,12 @@ fn is_metadata(metadata: &Value) -> bool {
         && object.get("event_payload").is_some_and(Value::is_object)
 }
 
-/// How many commands of a text call people: `<!channel>`, `<@U…>`.
+/// Number of mentions in a text: `<!channel>`, `<@U…>`.
 pub(super) fn called(text: &str) -> usize {
     ["<!channel", "<!here", "<!everyone", "<!subteam", "<@"].iter().map(|it| text.matches(it).count()).sum()
 }
 
-/// A text as people see it: commands in angle brackets by their label, and what is
-/// written as entities.
+/// The displayed text: commands in angle brackets are replaced by their labels, and entities are decoded.
 pub(super) fn shown(text: &str) -> String {
     let (mut shown, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once('<') {

@@ -1,4 +1,4 @@
-//! The Web API as the conformance suite sees it.
+//! `FakePlatform` for the conformance suite.
 
 use domain::media::{FileType, MimeType};
 use domain::options::{OptionValue, Options};
@@ -18,7 +18,7 @@ impl<R: Rotation> FakePlatform for Slack<R> {
         mime_type.file_type() == FileType::Image
     }
 
-    /// "ok" says that the files are being shared.
+    /// "ok" only means that sharing has begun.
     fn confirms_files(&self) -> bool {
         false
     }

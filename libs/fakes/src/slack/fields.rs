@@ -1,4 +1,4 @@
-//! The arguments of a call: in the query, a form, or JSON.
+//! The arguments of a call: from the query, a form, or JSON.
 
 use axum::body::to_bytes;
 use axum::extract::Request;
@@ -9,11 +9,11 @@ use url::form_urlencoded;
 use super::api_error::ApiError;
 use crate::fake::params::essence;
 
-/// The arguments of a call. The reader of an argument chooses its type.
+/// The arguments of a call. The caller chooses the type of each.
 #[derive(Debug)]
 pub(super) struct Fields {
     values: Map<String, Value>,
-    /// Whether each has a type of its own; otherwise all are text.
+    /// Whether values are JSON; otherwise all are text.
     is_json: bool,
 }
 
@@ -44,7 +44,7 @@ impl Fields {
         self.is_json
     }
 
-    /// A text; none where it is empty.
+    /// A text; `None` if empty.
     pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, ApiError> {
         match self.values.remove(name) {
             None => Ok(None),
@@ -77,7 +77,7 @@ impl Fields {
         number.map(Some).ok_or_else(|| ApiError::arguments(&format!("must provide an integer [json-pointer:/{name}]")))
     }
 
-    /// An object or list, which stands in a form as text.
+    /// An object or list, which a form has as JSON text.
     pub(super) fn json(&mut self, name: &str) -> Result<Option<Value>, ApiError> {
         let value = match (self.values.remove(name), self.is_json) {
             (None, _) => return Ok(None),
@@ -88,7 +88,7 @@ impl Fields {
         value.map(Some).ok_or_else(|| ApiError::arguments(&format!("must provide JSON [json-pointer:/{name}]")))
     }
 
-    /// Refuses what is left.
+    /// Refuses unknown arguments.
     pub(super) fn end(self) -> Result<(), ApiError> {
         match self.values.keys().next() {
             None => Ok(()),

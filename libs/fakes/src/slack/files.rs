@@ -1,4 +1,4 @@
-//! Files: announced, uploaded to an address of their own, shared, and asked about.
+//! Files: announced, uploaded to a URL, shared, and looked up.
 
 use std::sync::Arc;
 
@@ -23,14 +23,13 @@ const MAX_BYTES: u64 = 1 << 30;
 /// "The limit of 1000 character".
 const MAX_DESCRIPTION: usize = 1_000;
 
-/// What Slack's own clients put into a message.
+/// The limit of Slack's own clients.
 const MAX_FILES: usize = 10;
 
-/// How long an upload's address is good for. The documents say no number.
+/// Lifetime of an upload URL. The documentation has no number.
 const TICKET_LIVES: TimeDelta = TimeDelta::minutes(30);
 
-/// How long files are looked through before the channel shows them, and `files.info`
-/// confirms it.
+/// Time of processing, before the channel shows files and `files.info` confirms the share.
 const TAKES: TimeDelta = TimeDelta::seconds(7);
 
 #[derive(Clone, Debug)]
@@ -41,7 +40,7 @@ pub(super) struct File {
     pub(super) description: Option<String>,
     ticket: String,
     announced_at: DateTime<Utc>,
-    /// Once it was uploaded.
+    /// `None` before the upload.
     pub(super) bytes: Option<Bytes>,
     shared: Option<Share>,
     is_deleted: bool,
@@ -51,27 +50,27 @@ pub(super) struct File {
 struct Share {
     channel: String,
     ts: String,
-    /// When it can be seen.
+    /// When the message becomes visible.
     at: DateTime<Utc>,
 }
 
 impl File {
-    /// Whether a message shows it, or will.
+    /// Whether a message has the file, also one that is not visible yet.
     pub(super) fn is_shared(&self) -> bool {
         self.shared.is_some()
     }
 
-    /// Somebody deletes it.
+    /// A user deletes the file.
     pub(super) fn delete(&mut self) {
         self.is_deleted = true;
     }
 
-    /// Whether it was deleted after it was shared.
+    /// Whether the file was deleted after it was shared.
     pub(super) fn is_deleted(&self) -> bool {
         self.is_deleted
     }
 
-    /// Whether it is a picture, by its first bytes.
+    /// Whether the first bytes are those of an image.
     fn is_image(&self) -> bool {
         let bytes = self.bytes.as_deref().unwrap_or_default();
         MimeType::sniff(bytes).is_some_and(|it| it.file_type() == FileType::Image)
@@ -106,7 +105,7 @@ pub(super) fn announce(call: &mut Call<'_>, mut fields: Fields) -> Result<Value,
     Ok(json!({ "ok": true, "upload_url": upload_url, "file_id": id }))
 }
 
-/// `POST /upload/v1/{ticket}`: the bytes as they are, once.
+/// `POST /upload/v1/{ticket}`: the raw bytes, once.
 pub(super) async fn arrive(State(fake): State<Arc<Fake>>, Path(ticket): Path<String>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let bad = |why: &'static str| (StatusCode::BAD_REQUEST, why).into_response();
@@ -126,7 +125,7 @@ pub(super) async fn arrive(State(fake): State<Arc<Fake>>, Path(ticket): Path<Str
     if length != Some(file.length) || body.len() as u64 != file.length {
         return bad("it has another size than was announced");
     }
-    // Of bytes, the type does not matter: Slack's own clients send several.
+    // The content type of raw bytes does not matter: Slack's own clients send several.
     if essence(&head.headers).starts_with("multipart/") {
         return bad("this is no form with a file");
     }
@@ -163,7 +162,8 @@ pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Ap
         ids.push(id.to_owned());
     }
     chat::check_may_post(call, &channel, comment.as_deref().unwrap_or("files"))?;
-    // What is described and no picture is never shown, without an error. This has been seen with other files as well.
+    // A file with alternative text that is not an image never appears, without an error. This also
+    // occurred with other files.
     let is_dropped =
         |id: &String| call.memory.files.get(id).is_some_and(|it| it.description.is_some() && !it.is_image());
     let is_lost = ids.iter().any(is_dropped) || 0 < call.memory.dropped_shares;
@@ -192,7 +192,7 @@ pub(super) fn info(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Api
     )
 }
 
-/// `files.delete`: a message whose files are all gone is gone, too, also one that would appear later.
+/// `files.delete`: also deletes a message without other files, even one that is not visible yet.
 pub(super) fn delete(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
     let id = fields.required("file")?;
     fields.end()?;
@@ -202,7 +202,7 @@ pub(super) fn delete(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, A
     Ok(json!({ "ok": true }))
 }
 
-/// A file that was shared: others are not known yet.
+/// A shared file: `files.info` does not know others.
 fn shared<'a>(memory: &'a mut Memory, id: &str) -> Result<&'a mut File, ApiError> {
     match memory.files.get_mut(id).filter(|it| it.is_shared()) {
         None => Err(ApiError::new("file_not_found")),
@@ -211,7 +211,7 @@ fn shared<'a>(memory: &'a mut Memory, id: &str) -> Result<&'a mut File, ApiError
     }
 }
 
-/// A file as calls show it: where it is shared, once it can be seen there.
+/// A file's JSON: `shares` is set once the message is visible.
 fn view(id: &str, file: &File, now: DateTime<Utc>) -> Value {
     let mut view = json!({
         "id": id, "name": file.name, "title": file.name, "size": file.length, "mode": "hosted", "shares": {},

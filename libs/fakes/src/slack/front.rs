@@ -1,4 +1,4 @@
-//! Calls in trouble.
+//! Injected faults.
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
@@ -11,11 +11,11 @@ use crate::fake::front::FaultInjection;
 use crate::fake::oauth::classify_token_call;
 
 impl FaultInjection for Fake {
-    /// Refusals are codes.
+    /// Errors are codes.
     const HAS_MESSAGES: bool = false;
 
-    /// The two calls for a file are distinguished, so that each meets every error: the
-    /// one that announces it stands for processing, which there is none of.
+    /// The two upload calls differ in kind, so that a test can fail either: the announcement counts
+    /// as processing, which Slack does not have.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path();
         match path.strip_prefix("/api/") {
@@ -41,7 +41,7 @@ impl FaultInjection for Fake {
             (Call::Exchange, InjectedFault::Refused) => ApiError::new("invalid_code").into_response(),
             (Call::Refresh, InjectedFault::Refused) => ApiError::new("invalid_refresh_token").into_response(),
             (_, InjectedFault::Refused) => ApiError::new("restricted_action").into_response(),
-            // With 200, as errors of the Web API are.
+            // With 200, like errors of the Web API.
             _ => ApiError::new("internal_error").into_response(),
         }
     }

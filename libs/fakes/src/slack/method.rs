@@ -1,4 +1,4 @@
-//! What every call of the Web API passes, and the methods that fit into a few lines.
+//! Routing and checks of all calls of the Web API, and the small methods.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{ARCHIVED, CHANNEL, Fake, PRIVATE, TEAM, TEAM_ID, TEAM_URL, access, c
 use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::params::bearer;
 
-/// A limit of the tiers: so many calls of a method in a minute.
+/// A tier's limit: calls of a method per minute.
 const fn limit_per_minute(name: &'static str, max: u64) -> Limit {
     Limit { name, max, period: TimeDelta::minutes(1), window_start: WindowStart::FirstRequest }
 }
@@ -22,15 +22,15 @@ const fn limit_per_minute(name: &'static str, max: u64) -> Limit {
 const TIER_3: Limit = limit_per_minute("tier 3", 50);
 const TIER_4: Limit = limit_per_minute("tier 4", 100);
 
-/// Of the methods with limits of their own; what they are, is not said for all.
+/// For methods with special limits, which are not documented for all.
 const SPECIAL: Limit = limit_per_minute("special", 600);
 
-/// A method: the scope that it needs, if any, and how often it may be called.
+/// The scope of a method, if any, and its rate limit.
 fn method_rule(method: &str) -> Option<(Option<&'static str>, Limit)> {
     Some(match method {
         "auth.test" => (None, SPECIAL),
         "auth.revoke" => (None, TIER_3),
-        // Private channels need another one, which is asked where they are.
+        // Private channels need another scope, which is checked for each channel.
         "users.conversations" => (Some("channels:read"), TIER_3),
         "conversations.history" => (Some("channels:history"), TIER_3),
         "chat.postMessage" => (Some("chat:write"), SPECIAL),
@@ -49,7 +49,7 @@ pub(super) async fn respond(
 ) -> Result<Json<Value>, ApiError> {
     let (scope, limit) = method_rule(&method).ok_or_else(|| ApiError::new("unknown_method"))?;
     let (mut fields, mut headers) = Fields::read(request).await?;
-    // A token may stand among the arguments of a form as well.
+    // A form may have the token as an argument.
     if let Some(token) = fields.text("token")? {
         if bearer(&headers).is_some() || fields.is_json() {
             return Err(ApiError::arguments("the token is said twice"));

@@ -1,11 +1,10 @@
-//! Answers to calls that do not do what they were to do.
+//! Error responses.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-/// What a call answers where it does not do what it was to do.
 #[derive(Debug)]
 pub(super) struct ApiError {
     code: u16,

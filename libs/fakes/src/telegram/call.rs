@@ -1,4 +1,4 @@
-//! Calls of a bot, and the form of answers.
+//! Calls of a bot, and the form of responses.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) async fn not_found() -> ApiError {
     ApiError::new(404, "Not Found")
 }
 
-/// Answers a call: `/bot{token}/{method}`.
+/// `/bot{token}/{method}`
 pub(super) async fn respond(
     State(fake): State<Arc<Fake>>,
     Path((bot, method)): Path<(String, String)>,
@@ -74,16 +74,16 @@ pub(super) async fn respond(
     Ok(Json(json!({ "ok": true, "result": result })))
 }
 
-/// What a call does with its chat (`AccessRights` in `Client.cpp`).
+/// Access of a call to its chat (`AccessRights` in `Client.cpp`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// A group that moved can still be read by its old id.
+    /// A migrated group can still be read by its old id.
     Read,
-    /// Sending, and everything about members.
+    /// Sending, and all calls about members.
     Write,
 }
 
-/// The chat that a call names, if the bot is in it.
+/// The chat of a call, if the bot is a member.
 fn chat(fake: &Fake, fields: &mut Fields, access: Access) -> Result<i64, ApiError> {
     let named = fields.take("chat_id").ok_or_else(|| ApiError::bad("chat_id is empty"))?;
     let mut memory = fake.memory();
@@ -102,7 +102,7 @@ fn chat(fake: &Fake, fields: &mut Fields, access: Access) -> Result<i64, ApiErro
     Ok(id)
 }
 
-// Many refusals have one code, and only their messages distinguish them: none is translated.
+// Many errors have the same code and differ only in their messages, so none is translated.
 impl FaultInjection for Fake {
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         match head.uri.path().rsplit('/').next().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! The Bot API as the conformance suite sees it.
+//! `FakePlatform` for the conformance suite.
 
 use async_trait::async_trait;
 use platforms::FieldValues;
@@ -55,7 +55,7 @@ impl FakePlatform for Telegram {
         memory.messages.iter().map(post).collect()
     }
 
-    /// Without the white space around it.
+    /// Without surrounding white space.
     fn displayed_text(&self, text: &str) -> String {
         text.trim().to_owned()
     }

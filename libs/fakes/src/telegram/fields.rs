@@ -1,4 +1,4 @@
-//! The fields of a call, as JSON or as a form with files.
+//! The fields of a call, from JSON or a form with files.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 use super::api_error::ApiError;
 use crate::fake::params::{essence, parts};
 
-/// The fields of a call.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     values: Map<String, Value>,
@@ -47,7 +46,7 @@ impl Fields {
         Ok(fields)
     }
 
-    /// A text; of a number its figures.
+    /// A text, or a number as text.
     pub(super) fn take(&mut self, name: &str) -> Option<String> {
         match self.values.remove(name)? {
             Value::String(text) => Some(text),
@@ -56,7 +55,7 @@ impl Fields {
         }
     }
 
-    /// JSON, which stands in a form as text.
+    /// JSON, which a form has as text.
     pub(super) fn take_json(&mut self, name: &str) -> Option<Value> {
         match self.values.remove(name)? {
             Value::String(text) => serde_json::from_str(&text).ok(),
@@ -68,7 +67,7 @@ impl Fields {
         self.files.remove(name)
     }
 
-    /// What is left.
+    /// The names of the remaining fields.
     pub(super) fn rest(self) -> Vec<String> {
         self.values.into_iter().map(|it| it.0).chain(self.files.into_keys()).collect()
     }

@@ -1,4 +1,4 @@
-//! Messages that are sent to a chat.
+//! Sending messages to a chat.
 
 use bytes::Bytes;
 use domain::media::MimeType;
@@ -15,7 +15,7 @@ const MAX_CAPTION: usize = 1024;
 const MAX_PHOTO_BYTES: usize = 10_000_000;
 const MAX_FILE_BYTES: usize = 50_000_000;
 
-/// Carries out a call that makes something public.
+/// Handles a call that publishes.
 pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<Value, ApiError> {
     let mut given = Vec::new();
     for name in ["disable_notification", "protect_content", "message_thread_id", "link_preview_options"] {
@@ -73,11 +73,12 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
     Ok(if method == "sendMediaGroup" { ids.map(shown).collect() } else { shown(id) })
 }
 
-/// The caption of an album, the files that are shown, and the first one that is not: its position and why. The
-/// answer does not say whether the other files are shown (`on_message_send_failed` in `Client.cpp`); here they are.
+/// The caption of an album, the displayed files, and the position and error of the first failed
+/// file. The response does not show whether the other files are displayed (`on_message_send_failed`
+/// in `Client.cpp`); the fake displays them.
 type Album = (String, Vec<PublicMedium>, Option<(usize, &'static str)>);
 
-/// At most 10 photos and videos, of which the first says what all show.
+/// At most 10 photos and videos. The first one's caption is that of the album.
 fn read_album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, ApiError> {
     let unparsed = |why: &str| ApiError::bad(&format!("can't parse InputMedia: {why}"));
     let entries = fields.take_json("media").ok_or_else(|| ApiError::bad("can't parse media JSON object"))?;
@@ -103,7 +104,7 @@ fn read_album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Api
         }
         check_sendable(kind, &bytes, forbidden)?;
         match process_file(kind, &bytes) {
-            // Telegram makes a document of it.
+            // Telegram makes it a document.
             Ok(PublicMedium { mime_type: MimeType::Quicktime, .. }) => {
                 return Err(ApiError::bad("can't use the media of the specified type in the album"));
             }
@@ -114,7 +115,7 @@ fn read_album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Api
     Ok((text, media, failed))
 }
 
-/// What is checked before anything is sent.
+/// Checks before the message is sent.
 fn check_sendable(kind: &str, bytes: &Bytes, forbidden: Option<&str>) -> Result<(), ApiError> {
     if MAX_FILE_BYTES < bytes.len() {
         return Err(ApiError::new(413, "Request Entity Too Large"));
@@ -131,7 +132,7 @@ fn check_sendable(kind: &str, bytes: &Bytes, forbidden: Option<&str>) -> Result<
     Ok(())
 }
 
-/// A file as Telegram's servers process it, known by its bytes, or why they do not.
+/// A file after processing by Telegram's servers, which detect its type from the bytes; or their error.
 fn process_file(kind: &str, bytes: &Bytes) -> Result<PublicMedium, &'static str> {
     let wrong = if kind == "photo" { "IMAGE_PROCESS_FAILED" } else { "VIDEO_CONTENT_TYPE_INVALID" };
     let mime_type = MimeType::sniff(bytes).ok_or(wrong)?;
@@ -152,7 +153,7 @@ fn process_file(kind: &str, bytes: &Bytes) -> Result<PublicMedium, &'static str>
     Ok(PublicMedium { mime_type, bytes: bytes.to_vec(), alt_text: None })
 }
 
-/// A text as it is shown: without its markup, and without white space around it.
+/// The displayed text: without markup and surrounding white space.
 fn parse_text(text: &str, mode: Option<&str>) -> Result<String, ApiError> {
     let shown = match mode {
         None => text.to_owned(),
@@ -163,7 +164,7 @@ fn parse_text(text: &str, mode: Option<&str>) -> Result<String, ApiError> {
     Ok(shown.trim().to_owned())
 }
 
-/// Errors as `parse_html` of `TDLib` writes them.
+/// Errors have the messages of `parse_html` in `TDLib`.
 fn strip_tags(text: &str) -> Result<String, ApiError> {
     const TAGS: [&str; 10] = ["b", "strong", "i", "em", "u", "s", "a", "code", "pre", "blockquote"];
     let unparsed = |why: String| ApiError::bad(&format!("can't parse entities: {why}"));
@@ -198,7 +199,7 @@ fn strip_tags(text: &str) -> Result<String, ApiError> {
     Ok(shown.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&"))
 }
 
-/// Counted in UTF-16, as all lengths and offsets of the Bot API.
+/// `max` is in UTF-16 code units, like all lengths and offsets of the Bot API.
 fn fits(text: String, max: usize, message: &str) -> Result<String, ApiError> {
     if text.encode_utf16().count() <= max { Ok(text) } else { Err(ApiError::bad(message)) }
 }

@@ -1,4 +1,4 @@
-//! Tokens, what every call is asked for, and the profile.
+//! Tokens, checks of all calls, and the profile.
 
 use std::sync::Arc;
 
@@ -18,23 +18,23 @@ use crate::meta::fields::Fields;
 use crate::meta::long_lived::LongLived;
 use crate::meta::select::Node;
 
-/// How Threads names what lengthens a token.
+/// The grant types for long-lived tokens.
 const TOKENS: LongLived = LongLived { exchange: "th_exchange_token", refresh: "th_refresh_token" };
 
-/// What can be asked of a profile.
+/// Fields of a profile.
 const PROFILE: Node = Node {
     kind: "ThreadsUser",
     fields: &["username", "name", "threads_profile_picture_url", "threads_biography", "is_verified"],
     unasked: &[],
 };
 
-/// What every call needs.
+/// Scopes of every call.
 pub(super) const BASIC: &[&str] = &["threads_basic"];
 
-/// What calls need that publish.
+/// Scopes of publish calls.
 pub(super) const PUBLISH: &[&str] = &["threads_basic", "threads_content_publish"];
 
-/// `POST /oauth/access_token`: a token of an hour for a code.
+/// `POST /oauth/access_token`: exchanges a code for a token of one hour.
 pub(super) async fn short(
     State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
@@ -54,12 +54,12 @@ pub(super) async fn short(
     Ok(Json(json!({ "access_token": grant.access_token, "user_id": user })))
 }
 
-/// `GET /access_token`: one of 60 days for it.
+/// `GET /access_token`: exchanges it for a token of 60 days.
 pub(super) async fn long(State(fake): State<Arc<Fake>>, fields: Fields) -> Result<Json<Value>, GraphError> {
     TOKENS.exchange(&mut fake.oauth(), fields, fake.clock.now())
 }
 
-/// `GET /refresh_access_token`: another one for that.
+/// `GET /refresh_access_token`: refreshes the token of 60 days.
 pub(super) async fn longer(State(fake): State<Arc<Fake>>, fields: Fields) -> Result<Json<Value>, GraphError> {
     TOKENS.refresh(&mut fake.oauth(), fields, fake.clock.now())
 }
@@ -80,7 +80,7 @@ pub(super) fn profile(mut fields: Fields) -> Result<Value, GraphError> {
 }
 
 impl Fake {
-    /// Accepts a call to a path that ends like this, whose token has these scopes.
+    /// Accepts a call to a path with this suffix if its token has these scopes.
     pub(super) fn accept(
         &self,
         headers: &HeaderMap,
@@ -96,7 +96,7 @@ impl Fake {
         }
     }
 
-    /// Like `accept`, for a call below the profile's id: other profiles are not visible.
+    /// Like `accept`, for a path that begins with the profile's id: other profiles are not visible.
     pub(super) fn authorize_for_profile(
         &self,
         headers: &HeaderMap,

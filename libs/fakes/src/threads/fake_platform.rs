@@ -1,4 +1,4 @@
-//! Threads as the conformance suite sees it.
+//! `FakePlatform` for the conformance suite.
 
 use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::fake::fake_platform::oauth_fake_platform;
 impl FakePlatform for Threads {
     oauth_fake_platform!("threads");
 
-    /// There is no call for it.
+    /// Threads has no call for it.
     fn revokes_grants(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Calls that fail as a test has ordered.
+//! Injected faults.
 
 use axum::response::{IntoResponse, Response};
 use http::Method;

@@ -1,4 +1,4 @@
-//! Containers are made: of text, of a file that is fetched, or of several of them.
+//! Creating containers: of text, of a fetched file, or of several files.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::meta::error::GraphError;
 use crate::meta::fetched::{Fetched, FileProblem, Limits, NotFetched, fetch_medium};
 use crate::meta::fields::Fields;
 
-/// What is in a container, and then in a post.
+/// Content of a container, and of the post made from it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     pub(super) text: String,
     pub(super) files: Vec<File>,
-    /// Its options.
+    /// The options.
     pub(super) said: Value,
-    /// Whether it is only a part of another one.
+    /// Whether the container is an item of a carousel.
     pub(super) is_item: bool,
 }
 
-/// A file as Threads has fetched it.
+/// A fetched file.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     pub(super) file: Fetched,
@@ -52,7 +52,7 @@ const VIDEOS: Limits = Limits {
     runs: (300_000, 1),
 };
 
-/// Who may answer.
+/// Who may reply.
 const REPLY_CONTROLS: &[&str] =
     &["everyone", "accounts_you_follow", "mentioned_only", "parent_post_author_only", "followers_only"];
 
@@ -97,7 +97,7 @@ fn read_text(mut fields: Fields) -> Result<Content, GraphError> {
     Ok(content)
 }
 
-/// The text of its status.
+/// The error in the container's status.
 fn video_error_code(wrong: FileProblem) -> &'static str {
     match wrong {
         FileProblem::Ratio => "INVALID_ASPEC_RATIO",
@@ -106,7 +106,7 @@ fn video_error_code(wrong: FileProblem) -> &'static str {
     }
 }
 
-/// "23-60 FPS", with what clocks of cameras differ by, and "Maximum columns: 1920".
+/// "23-60 FPS", with a tolerance for camera clocks, and "Maximum columns: 1920".
 fn find_video_error(facts: Facts) -> Option<&'static str> {
     let is_taken = |it: u32| (22_500..=60_500).contains(&it);
     if facts.milli_frames_per_second.is_some_and(|it| !is_taken(it)) {
@@ -115,7 +115,7 @@ fn find_video_error(facts: Facts) -> Option<&'static str> {
     facts.pixels.filter(|it| 1_920 < it.width).map(|_| "FAILED_PROCESSING_VIDEO")
 }
 
-/// The subcodes are those of Instagram, which the documents of Threads do not name.
+/// The subcodes are Instagram's; the documentation of Threads has none.
 fn image_error(wrong: FileProblem) -> GraphError {
     match wrong {
         FileProblem::Ratio => GraphError::new(36_003, "The aspect ratio is not supported.").subcode(2_207_009),
@@ -126,7 +126,7 @@ fn image_error(wrong: FileProblem) -> GraphError {
     }
 }
 
-/// What every post can say, but no part of one.
+/// The options of a post, which carousel items do not have.
 fn read_post_options(fields: &mut Fields, mut options: Value, files: Vec<File>) -> Result<Content, GraphError> {
     let text = fields.text("text").unwrap_or_default();
     if 500 < text::length(&text) {
@@ -148,7 +148,7 @@ fn read_post_options(fields: &mut Fields, mut options: Value, files: Vec<File>) 
 }
 
 impl Fake {
-    /// With why it comes to nothing, which shows later.
+    /// Returns the error that the container shows after processing.
     async fn read_file(&self, is_video: bool, mut fields: Fields) -> Result<(Content, Option<String>), GraphError> {
         let address = fields.want(if is_video { "video_url" } else { "image_url" })?;
         let words = fields.text("alt_text").filter(|it| !it.is_empty());
@@ -187,7 +187,7 @@ impl Fake {
         Ok((content, fault.map(str::to_owned)))
     }
 
-    /// A carousel of containers that are ready.
+    /// A carousel of processed containers.
     fn read_carousel(&self, mut fields: Fields) -> Result<Content, GraphError> {
         let children = fields.list("children")?.ok_or_else(|| GraphError::missing("children"))?;
         if !(2..=20).contains(&children.len()) {
@@ -209,7 +209,7 @@ impl Fake {
     }
 }
 
-/// What a call answers that names something that is not there, or not yet.
+/// The error for an id that does not exist, or not yet.
 pub(super) fn no_media() -> GraphError {
     let message = "The media with this id cannot be found.";
     GraphError::new(24, "The requested resource does not exist")

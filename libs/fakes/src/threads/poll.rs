@@ -4,9 +4,8 @@ use serde_json::Value;
 
 use crate::meta::error::GraphError;
 
-/// What people can choose: two to four answers of 1 to 25 characters, none of which is
-/// left out between two others. That two are the same is not ruled out in the documents;
-/// who could tell them apart?
+/// Checks the options: two to four of 1 to 25 characters, without gaps. The documentation does not
+/// forbid equal options; the fake does, because voters cannot distinguish them.
 pub(super) fn check(poll: &Value) -> Result<(), GraphError> {
     let refused = |words: &str| GraphError::param(&format!("Param poll_attachment {words}"));
     let object = poll.as_object().ok_or_else(|| refused("must be an object"))?;

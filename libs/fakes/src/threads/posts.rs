@@ -1,4 +1,4 @@
-//! Containers are published; what is public is listed.
+//! Publishing containers, and listing posts.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ pub(super) struct Post {
     at: DateTime<Utc>,
 }
 
-/// What can be asked of a container.
+/// Fields of a container.
 const CONTAINER: Node = Node { kind: "ThreadsContainer", fields: &["status", "error_message"], unasked: &[] };
 
-/// What can be asked of a post.
+/// Fields of a post.
 const MEDIA: Node = Node {
     kind: "ThreadsMedia",
     fields: &[
@@ -48,7 +48,7 @@ const MEDIA: Node = Node {
     unasked: &[],
 };
 
-/// What can be asked of limits.
+/// Fields of limits.
 const LIMITS: Node = Node { kind: "ThreadsPublishingLimit", fields: &["quota_usage", "config"], unasked: &[] };
 
 /// `POST /{threads-user-id}/threads_publish`
@@ -68,7 +68,7 @@ pub(super) async fn publish(
             .subcode(2_207_042)
             .for_people("Maximum posts reached", message));
     }
-    // One that is not ready, that failed, that is too old, or that is public already.
+    // Fails if the container is not processed, has failed, has expired, or is already public.
     let content = memory.containers.publish(&container, now).ok_or_else(no_media)?.map_err(|_| no_media())?;
     let content = content.clone();
     let id = memory.add(content, now);
@@ -153,7 +153,7 @@ fn post_json(Post { id, content, at }: &Post) -> Value {
         "permalink": format!("https://www.threads.com/@{USERNAME}/post/{shortcode}"),
         "owner": { "id": ID },
         "username": USERNAME,
-        // Whether white space around it is kept is not documented.
+        // It is not documented whether Threads keeps surrounding white space.
         "text": Some(content.text.trim()).filter(|it| !it.is_empty()),
         "timestamp": time(*at),
         "shortcode": shortcode,
@@ -165,7 +165,7 @@ fn post_json(Post { id, content, at }: &Post) -> Value {
 }
 
 impl Memory {
-    /// A new post; its id.
+    /// Adds a post. Returns its id.
     pub(super) fn add(&mut self, content: Content, at: DateTime<Utc>) -> String {
         let id = self.ids.fresh();
         self.posts.push(Post { id: id.clone(), content, at });

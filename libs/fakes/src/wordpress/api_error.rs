@@ -1,4 +1,4 @@
-//! Answers to calls that do not do what they were to do.
+//! Error responses.
 
 use axum::Json;
 use axum::response::{Html, IntoResponse, Response};
@@ -24,7 +24,7 @@ impl ApiError {
         Self::new(401, "rest_not_logged_in", "You are not currently logged in.")
     }
 
-    /// The account may not do it; or nobody may who is not signed in.
+    /// The account lacks the permission, or the caller is not signed in.
     pub(super) fn forbidden(is_signed_in: bool, code: &'static str, message: &str) -> Self {
         Self::new(if is_signed_in { 403 } else { 401 }, code, message)
     }
@@ -46,8 +46,7 @@ impl ApiError {
         refusal.with("params", json!({ parameter: why }))
     }
 
-    /// Drafts are asked for, which the account may not see, or nobody who is not
-    /// signed in (`sanitize_post_statuses`).
+    /// The account may not read drafts, or the caller is not signed in (`sanitize_post_statuses`).
     pub(super) fn forbidden_status(is_signed_in: bool) -> Self {
         let (status, why) = (if is_signed_in { 403 } else { 401 }, "Status is forbidden.");
         let details = json!({ "code": "rest_forbidden_status", "message": why, "data": { "status": status } });
@@ -72,7 +71,7 @@ impl ApiError {
         refusal.with("term_id", id.into())
     }
 
-    /// What PHP answers that has ended in the middle of it.
+    /// The response after a crash of PHP.
     pub(super) fn critical_error() -> Self {
         let message = "<p>There has been a critical error on this website.</p><p><a href=\"https://wordpress.org/\
                        documentation/article/faq-troubleshooting/\">Learn more.</a></p>";
@@ -95,7 +94,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// A page for people.
+/// An HTML page.
 pub(super) fn page(status: StatusCode, says: &str) -> Response {
     (status, Html(format!("<!DOCTYPE html>\n<html><body><p>{says}</p></body></html>\n"))).into_response()
 }

@@ -1,5 +1,4 @@
-//! The page on which the person makes an application password
-//! (`wp-admin/authorize-application.php`).
+//! The page on which the user creates an application password (`wp-admin/authorize-application.php`).
 
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use bytes::Bytes;
@@ -25,11 +24,10 @@ pub(super) fn respond(fake: &Fake, head: &Parts, body: &Bytes) -> Response {
     if head.method == Method::POST { decided(fake, &params) } else { show_page(fake, &params) }
 }
 
-/// The page itself.
 fn show_page(fake: &Fake, params: &Params) -> Response {
     let is_address = |name: &str| {
         let Some(raw) = params.text(name) else { return true };
-        // It may be http because the site is a local one.
+        // http is allowed because the site may be a local one.
         Url::parse(&raw).is_ok_and(|it| matches!(it.scheme(), "https" | "http") && it.has_host())
     };
     let is_uuid = |raw: &String| {
@@ -68,7 +66,7 @@ fn show_page(fake: &Fake, params: &Params) -> Response {
     Html(consent::page("wordpress", &form)).into_response()
 }
 
-/// What the person has decided.
+/// Handles the user's decision.
 fn decided(fake: &Fake, params: &Params) -> Response {
     let mut memory = fake.memory();
     let nonce = params.text("_wpnonce").unwrap_or_default();
@@ -95,7 +93,7 @@ fn decided(fake: &Fake, params: &Params) -> Response {
     Redirect::to(back.as_str()).into_response()
 }
 
-/// The person opens the page and presses a button. Returns where they are sent.
+/// The user opens the page and approves or denies. Returns the redirect URL.
 pub(super) async fn decide(url: &str, decision: Decision) -> Url {
     let browser = browser();
     let mut page = browser.get(url).send().await.expect("the page is there");

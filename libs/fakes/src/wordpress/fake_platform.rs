@@ -1,4 +1,4 @@
-//! A site as the conformance suite sees it.
+//! `FakePlatform` for the conformance suite.
 
 use async_trait::async_trait;
 use axum::response::{IntoResponse, Response};
@@ -43,7 +43,7 @@ impl<const PLAIN: bool> FakePlatform for Wordpress<PLAIN> {
         Some(self.form_values())
     }
 
-    /// The words for a video stay in the library: themes show none.
+    /// The alternative text of a video stays in the library: themes show none.
     fn has_alt_texts(&self, mime_type: MimeType) -> bool {
         mime_type.file_type() == FileType::Image
     }
@@ -52,8 +52,8 @@ impl<const PLAIN: bool> FakePlatform for Wordpress<PLAIN> {
         authorize::decide(url, decision).await
     }
 
-    /// Nothing is renewed. With a page and 413, the web server of the site itself refuses
-    /// a file that is too large.
+    /// WordPress has no refresh. A 413 page for an upload is the response of the site's own web
+    /// server, which refuses a large file.
     fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
         call != Call::Refresh && (call, fault) != (Call::Upload, InjectedFault::Intermediary { status: 413 })
     }
@@ -91,7 +91,7 @@ impl<const PLAIN: bool> FakePlatform for Wordpress<PLAIN> {
         memory.posts.iter().filter(|it| it.status == "publish").map(|it| public_post(&memory, it)).collect()
     }
 
-    /// In paragraphs, between which is one empty line.
+    /// Paragraphs, separated by one empty line.
     fn displayed_text(&self, text: &str) -> String {
         let lines: Vec<&str> = text.lines().collect();
         let paragraphs = lines.split(|it| it.trim().is_empty()).filter(|it| !it.is_empty());
@@ -108,14 +108,13 @@ impl<const PLAIN: bool> FakePlatform for Wordpress<PLAIN> {
         Some(links.flatten().collect())
     }
 
-    /// A password that nobody has used yet is none.
+    /// An unused password is not a grant.
     fn grant_count(&self) -> usize {
         self.fake.memory().passwords.iter().filter(|it| it.is_used).count()
     }
 }
 
-/// A post as people read it. A reader who finds the title again at the beginning of the text
-/// reads it once.
+/// The displayed post. A title that is repeated at the beginning of the text appears once.
 fn public_post(memory: &Memory, post: &Post) -> PublicPost {
     let (mut paragraphs, mut media) = (Vec::new(), Vec::new());
     let file = |id: u64, src: Option<String>, alt: String| {
@@ -143,8 +142,8 @@ fn public_post(memory: &Memory, post: &Post) -> PublicPost {
 impl FaultInjection for Fake {
     const TRANSLATED: &'static [&'static str] = &["/message"];
 
-    /// Drafts, and what is looked for before one is made, count as
-    /// [`Call::Process`]: the other calls before the public one.
+    /// Drafts, and the look-ups before them, count as [`Call::Process`], like all other calls
+    /// before the publish call.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let asked = RestRequest::read(self, head, Bytes::copy_from_slice(body))?;
         let route: Vec<&str> = asked.route.split('/').skip(2).collect();

@@ -1,6 +1,6 @@
-//! Reading the content of posts: blocks of the editor, and nothing else.
+//! Parses the content of posts: only blocks of the editor.
 
-/// What a block shows.
+/// The displayed content of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Block {
     Paragraph { text: String, links: Vec<String> },
@@ -8,7 +8,7 @@ pub(super) enum Block {
     Video { id: u64, src: String },
 }
 
-/// The blocks of a post; or what is wrong with them.
+/// The blocks of a post; or the error in them.
 pub(super) fn read(content: &str) -> Result<Vec<Block>, String> {
     let blocks = content.split("<!-- wp:").skip(1).map(parse_block);
     let is_in_blocks = content.is_empty() || content.starts_with("<!-- wp:");
@@ -64,17 +64,17 @@ fn parse_paragraph(html: &str) -> Option<Block> {
             rest = after;
         }
     }
-    // A shortcode would be run.
+    // WordPress would run a shortcode.
     let is_harmless = !html.contains(['[', '\n']) && !rest.contains('>');
     text.push_str(&plain(rest));
     is_harmless.then_some(Block::Paragraph { text, links })
 }
 
-/// Words with the characters that their references stand for.
+/// Text with decoded character references.
 pub(super) fn plain(html: &str) -> String {
     let named = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#91;", "["), ("&#13;", "\r"), ("&#10;", "\n")];
     let plain = named.iter().fold(html.to_owned(), |text, (name, letter)| text.replace(name, letter));
-    // Last, because what it stands for begins the others.
+    // Last, because the other references begin with `&`.
     plain.replace("&amp;", "&")
 }
 

@@ -13,7 +13,7 @@ use super::request::{Member, RestRequest};
 use super::site::{Medium, sanitize_title};
 use crate::fake::params::essence;
 
-/// What the form of an upload brings.
+/// The fields of an upload form.
 #[derive(Default)]
 struct Form {
     file: Option<(String, Bytes)>,
@@ -22,7 +22,7 @@ struct Form {
     alt_text: String,
 }
 
-/// `GET /wp/v2/media`: callers see the files of their drafts, too.
+/// `GET /wp/v2/media`: callers also see the files of their drafts.
 pub(super) fn list(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<Value, ApiError> {
     if asked.parameter("status").is_some_and(|it| it != "inherit") {
         return Err(ApiError::invalid("status", "Status is forbidden."));
@@ -53,7 +53,7 @@ pub(super) async fn upload(fake: &Fake, asked: &RestRequest, by: Option<&Member>
         let message = "The uploaded file exceeds the upload_max_filesize directive in php.ini.";
         return Err(ApiError::upload_error(message));
     }
-    // By its name, and by its content.
+    // Type by extension and by content.
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let mime_type = MimeType::ALL.into_iter().find(|it| it.extension() == extension && it.matches(&bytes));
     let Some(mime_type) = mime_type else {
@@ -71,7 +71,7 @@ pub(super) async fn upload(fake: &Fake, asked: &RestRequest, by: Option<&Member>
     if dies { Err(ApiError::critical_error().with_header("x-wp-upload-attachment-id", id)) } else { Ok(view) }
 }
 
-/// `POST /wp/v2/media/{id}/post-process` makes the sizes that are missing.
+/// `POST /wp/v2/media/{id}/post-process`: creates the missing sizes.
 pub(super) fn post_process(fake: &Fake, asked: &RestRequest, id: u64, by: Option<&Member>) -> Result<Value, ApiError> {
     if by.is_none() {
         return Err(ApiError::forbidden(false, "rest_cannot_edit", "Sorry, you are not allowed to edit this post."));
@@ -111,7 +111,7 @@ impl Form {
         let broken = |_| ApiError::new(400, "rest_upload_no_data", "No data supplied.");
         let mut request = Request::new(Body::from(asked.body.clone()));
         request.headers_mut().clone_from(&asked.headers);
-        // How large a file may be, the site decides.
+        // The site's own limit applies instead.
         DefaultBodyLimit::disable().apply(&mut request);
         let mut parts = Multipart::from_request(request, &()).await.expect("it says that it is a form");
         while let Some(part) = parts.next_field().await.map_err(broken)? {

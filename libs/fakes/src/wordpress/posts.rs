@@ -11,7 +11,7 @@ const FIELDS: &[&str] = &["status", "slug", "title", "content", "excerpt", "cate
 
 const STATUSES: [&str; 4] = ["publish", "private", "pending", "draft"];
 
-/// `GET /wp/v2/posts`: of drafts, only those of the caller.
+/// `GET /wp/v2/posts`: drafts only of the caller.
 pub(super) fn list(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<Value, ApiError> {
     let status = asked.parameter("status").unwrap_or("publish");
     if status != "publish" && !by.is_some_and(|it| it.role.can("edit_posts")) {
@@ -74,7 +74,7 @@ pub(super) fn update(fake: &Fake, asked: &RestRequest, id: u64, by: Option<&Memb
     Ok(view(fake, &memory.posts[at]))
 }
 
-/// `DELETE /wp/v2/posts/{id}`: its files stay, and belong to no post.
+/// `DELETE /wp/v2/posts/{id}`: the files stay, without a post.
 pub(super) fn delete(fake: &Fake, asked: &RestRequest, id: u64, by: Option<&Member>) -> Result<Value, ApiError> {
     let mut memory = fake.memory();
     let at = memory.posts.iter().position(|it| it.id == id).ok_or_else(ApiError::no_post)?;
@@ -140,7 +140,7 @@ fn apply_fields(
     Ok(())
 }
 
-/// What follows from the status: a slug of its own, and the date.
+/// Sets the unique slug and the date, which depend on the status.
 fn set_slug_and_date(fake: &Fake, memory: &Memory, post: &mut Post, before: Option<&str>) {
     let has_page = matches!(post.status.as_str(), "publish" | "private");
     if post.slug.is_empty() && has_page {

@@ -1,4 +1,4 @@
-//! A request of the API, wherever its parts stand.
+//! A request of the API, with its parts from the path, the query or the body.
 
 use std::collections::BTreeMap;
 
@@ -25,12 +25,12 @@ pub(super) struct RestRequest {
 #[derive(Clone)]
 pub(super) struct Member {
     pub(super) role: Role,
-    /// Of the application password.
+    /// Id of the application password.
     pub(super) uuid: String,
 }
 
 impl RestRequest {
-    /// The parts of a request of the API; `None` of any other page.
+    /// The parts of an API request; `None` for any other page.
     pub(super) fn read(fake: &Fake, head: &Parts, body: Bytes) -> Option<Self> {
         let path = head.uri.path().strip_prefix(fake.base())?;
         let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
@@ -44,7 +44,7 @@ impl RestRequest {
         Some(Self { method: head.method.clone(), route, query, headers: head.headers.clone(), body })
     }
 
-    /// Whose application password came along, if it is one.
+    /// The account of the request's application password, if it is valid.
     pub(super) fn member(&self, fake: &Fake) -> Option<Member> {
         let mut memory = fake.memory();
         let (user, password) = basic(&self.headers).filter(|_| !memory.is(SiteQuirk::StripsAuthorization))?;
@@ -61,7 +61,7 @@ impl RestRequest {
         self.query.get(name).map(String::as_str)
     }
 
-    /// The fields of a JSON body, all of which have to be among these.
+    /// The fields of a JSON body; unknown ones are refused.
     pub(super) fn fields(&self, known: &[&str]) -> Result<Map<String, Value>, ApiError> {
         let is_json = essence(&self.headers) == "application/json";
         let Some(Value::Object(fields)) = serde_json::from_slice(&self.body).ok().filter(|_| is_json) else {
@@ -73,7 +73,7 @@ impl RestRequest {
         }
     }
 
-    /// An answer, with the fields alone that were asked for.
+    /// The response with only the requested `_fields`.
     pub(super) fn shortened(&self, answer: Value) -> Value {
         let Some(wanted) = self.parameter("_fields") else { return answer };
         let shorten = |value: Value| match value {

@@ -1,4 +1,4 @@
-//! Which page or call a request is for.
+//! Routing of pages and API calls.
 
 use std::sync::Arc;
 
@@ -34,11 +34,11 @@ pub(super) async fn respond(State(fake): State<Arc<Fake>>, request: Request) -> 
     if fake.memory().is(SiteQuirk::PrintsAroundJson) { print_around(answer).await } else { answer }
 }
 
-/// An answer as real sites give it: PHP prints before it, and plugins behind it.
+/// Adds output to a response as real sites do: of PHP before the JSON, and of plugins after it.
 async fn print_around(answer: Response) -> Response {
     let (mut head, body) = answer.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    // What is printed first makes it a page.
+    // Output before the headers makes the response a page.
     head.headers.insert(CONTENT_TYPE, "text/html; charset=UTF-8".parse().expect("it is a header"));
     head.headers.remove(CONTENT_LENGTH);
     let before = "\u{feff}\u{feff}\n<br />\n<b>Deprecated</b>:  Return type of Feed::offsetGet($it) should either be compatible \
@@ -58,7 +58,7 @@ async fn call(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<(
         (&Method::GET, ["wp", "v2", "users", "me"]) => (OK, me(fake, asked, by)?),
         (&Method::GET, ["wp", "v2", "users", "me", "application-passwords", "introspect"]) => {
             let by = by.ok_or_else(ApiError::not_logged_in)?;
-            // Before version 5.7, this is a password whose id is `introspect`.
+            // Before version 5.7, the path means a password whose id is `introspect`.
             if fake.memory().is(SiteQuirk::LacksIntrospection) {
                 return Err(ApiError::no_password());
             }
@@ -111,7 +111,7 @@ fn index(fake: &Fake) -> Value {
     })
 }
 
-/// With `context=edit` alone an account says what it may do.
+/// The capabilities are only in responses with `context=edit`.
 fn me(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<Value, ApiError> {
     let Member { role, .. } = by.ok_or_else(ApiError::not_logged_in)?;
     let avatar = "https://secure.gravatar.com/avatar/0bc83cb571cd1c50ba6f3e8a78ef1346?s=96&d=mm&r=g";
@@ -131,7 +131,7 @@ fn me(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<Value, Ap
     Ok(me)
 }
 
-/// `last_used` is kept once a day at most, so it does not tell which of several was used last.
+/// `last_used` is written at most once a day, so it does not show which password was used last.
 fn passwords(fake: &Fake) -> Value {
     fake.memory().passwords.iter().map(password_json).collect()
 }
@@ -151,7 +151,7 @@ fn revoke_password(fake: &Fake, uuid: &str) -> Result<Value, ApiError> {
     Ok(json!({ "deleted": true, "previous": password_json(&previous) }))
 }
 
-/// Any other page of the site. Each names the API: in a header, or in its head.
+/// Any other page of the site. Each links the API in a header or in its HTML head.
 fn front_page(fake: &Fake, path: &str) -> Response {
     let is_here = path.starts_with(fake.base());
     let names_it = is_here && !fake.memory().is(SiteQuirk::HidesItsApi);

@@ -1,4 +1,4 @@
-//! What a site remembers.
+//! State of a site.
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -7,12 +7,12 @@ use platforms::conformance::fake_platform::Detour;
 
 use crate::fake::oauth::secret;
 
-/// The largest file, unless something else is said.
+/// Default maximum size of a file, in bytes.
 const MAX_FILE: usize = 64 << 20;
 
 pub(super) struct Memory {
     pub(super) passwords: Vec<Password>,
-    /// What the page for application passwords wants back.
+    /// Nonces of the page for application passwords.
     pub(super) nonces: Vec<String>,
     pub(super) posts: Vec<Post>,
     pub(super) media: Vec<Medium>,
@@ -21,37 +21,37 @@ pub(super) struct Memory {
     pub(super) max_file: usize,
     pub(super) dies_making_sizes: bool,
     pub(super) oddities: Vec<SiteQuirk>,
-    /// The page for application passwords of another site to which it leads its users.
+    /// The site whose page for application passwords a hostile site shows its users.
     pub(super) leads_to: Option<(Detour, String)>,
     last_id: u64,
 }
 
-/// What a site or its host does that others do not.
+/// An unusual behavior of a site or its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteQuirk {
-    /// Its host removes the `Authorization` header.
+    /// The host removes the `Authorization` header.
     StripsAuthorization,
-    /// It names its API nowhere.
+    /// The site links its API nowhere.
     HidesItsApi,
-    /// It has no application passwords.
+    /// The site has no application passwords.
     HasNoPasswords,
-    /// It is of version 5.6: a password cannot ask which one it is.
+    /// Version 5.6: no introspection of the password in use.
     LacksIntrospection,
-    /// `wp-config.php` begins with a byte-order mark, PHP shows notices, and a plugin that caches pages adds a
-    /// comment to everything.
+    /// `wp-config.php` begins with a byte-order mark, PHP shows notices, and a caching plugin adds
+    /// a comment to every response.
     PrintsAroundJson,
-    /// A plugin protects posts from being deleted.
+    /// A plugin protects posts from deletion.
     KeepsPosts,
-    /// A plugin makes everything that is published wait for a review.
+    /// A plugin makes every published post wait for a review.
     ReviewsEverything,
 }
 
 pub(super) struct Password {
     pub(super) uuid: String,
     pub(super) name: String,
-    /// Of the program that asked for it; empty where a person made it by hand.
+    /// Of the app that requested the password; empty if the user created it by hand.
     pub(super) app_id: String,
-    /// Letters and digits alone.
+    /// Letters and digits only.
     pub(super) secret: String,
     pub(super) is_used: bool,
 }
@@ -61,7 +61,7 @@ pub(super) struct Post {
     pub(super) id: u64,
     pub(super) slug: String,
     pub(super) status: String,
-    /// As HTML, like all words of a post.
+    /// As HTML, like all texts of a post.
     pub(super) title: String,
     pub(super) content: String,
     pub(super) excerpt: String,
@@ -79,7 +79,7 @@ pub(super) struct Medium {
     pub(super) bytes: Bytes,
     pub(super) alt_text: String,
     pub(super) source_url: String,
-    /// Whether it has the smaller pictures that themes show. Of a video, always.
+    /// Whether the smaller images for themes exist. Always true for a video.
     pub(super) has_sizes: bool,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Term {
     pub(super) name: String,
 }
 
-/// What the account may do.
+/// The capabilities of the account.
 #[derive(Clone, Copy)]
 pub(super) struct Role {
     pub(super) name: &'static str,
@@ -98,7 +98,7 @@ pub(super) struct Role {
 }
 
 impl Role {
-    /// As WordPress 6.5 is installed, without what those of editors on pages and on others' posts add.
+    /// The defaults of WordPress 6.5, without capabilities of editors for pages and others' posts.
     const ALL: [Self; 4] = [
         Self {
             name: "editor",
@@ -144,7 +144,7 @@ impl Role {
 }
 
 impl Memory {
-    /// That of a new site, where the person has made this application password.
+    /// A new site, where the user has created this application password.
     pub(super) fn new(password: &str) -> Self {
         let mut memory = Self {
             passwords: Vec::new(),
@@ -172,7 +172,7 @@ impl Memory {
 
     pub(super) fn add_term(&mut self, taxonomy: &str, name: &str) -> u64 {
         let id = self.next_id();
-        // `_wp_specialchars`, which leaves quotes as they are.
+        // `_wp_specialchars`, which keeps quotes.
         let name = name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         self.terms.push(Term { id, taxonomy: taxonomy.to_owned(), name });
         id
@@ -187,14 +187,14 @@ impl Memory {
         self.last_id
     }
 
-    /// Whether everybody sees the page of a file that belongs to this post: to none, or
-    /// to one that everybody sees (`check_read_permission`).
+    /// Whether the page of a file with this post is public: for no post, or for a public one
+    /// (`check_read_permission`).
     pub(super) fn is_seen(&self, parent: Option<u64>) -> bool {
         let Some(parent) = parent else { return true };
         self.posts.iter().any(|it| it.id == parent && it.status == "publish")
     }
 
-    /// The slug that something gets which wants this one (`wp_unique_post_slug`).
+    /// The wanted slug, or the next free one with a number (`wp_unique_post_slug`).
     pub(super) fn unique_slug(&self, wanted: &str, id: u64) -> String {
         let posts = self.posts.iter().map(|it| (it.id, &it.slug));
         let taken: Vec<_> = posts.chain(self.media.iter().map(|it| (it.id, &it.slug))).collect();
@@ -205,12 +205,12 @@ impl Memory {
     }
 }
 
-/// What WordPress compares of an application password.
+/// The characters of an application password that WordPress compares.
 pub(super) fn letters(password: &str) -> String {
     password.chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
-/// The slug of a title (`sanitize_title`), more or less.
+/// The slug of a title (approximately `sanitize_title`).
 pub(super) fn sanitize_title(title: &str) -> String {
     let words: String = title.to_lowercase().chars().map(|it| if it.is_alphanumeric() { it } else { ' ' }).collect();
     words.split_whitespace().collect::<Vec<_>>().join("-")

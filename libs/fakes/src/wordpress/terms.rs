@@ -7,7 +7,7 @@ use super::api_error::ApiError;
 use super::request::{Member, RestRequest};
 use super::site::Term;
 
-/// `GET /wp/v2/categories`. Words are looked for in names as they are kept, as HTML.
+/// `GET /wp/v2/categories`. The search is in the stored names, which are HTML.
 pub(super) fn list(fake: &Fake, asked: &RestRequest, taxonomy: &str) -> Value {
     let search = asked.parameter("search").unwrap_or_default().to_lowercase();
     let per_page = asked.parameter("per_page").and_then(|it| it.parse().ok()).unwrap_or(10);
@@ -16,8 +16,8 @@ pub(super) fn list(fake: &Fake, asked: &RestRequest, taxonomy: &str) -> Value {
     found.take(per_page).map(view).collect()
 }
 
-/// `POST /wp/v2/categories`: a role that may write posts may make tags, but only one
-/// that manages categories makes those.
+/// `POST /wp/v2/categories`: a role that may write posts may create tags; categories need a role
+/// that manages them.
 pub(super) fn create(fake: &Fake, asked: &RestRequest, taxonomy: &str, by: Option<&Member>) -> Result<Value, ApiError> {
     let needed = if taxonomy == "tags" { "edit_posts" } else { "manage_categories" };
     if !by.is_some_and(|it| it.role.can(needed)) {

@@ -1,4 +1,4 @@
-//! Tokens, what every call is asked for, and the account.
+//! Tokens, checks of all calls, and the account.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::oauth::{Authorizes, Fault, Grant, Rules};
 use crate::fake::params::bearer;
 
-/// A limit of a user: "/ 15 min".
+/// A limit per user: "/ 15 min".
 const fn limit(name: &'static str, max: u64) -> Limit {
     Limit { name, max, period: TimeDelta::minutes(15), window_start: WindowStart::FirstRequest }
 }
@@ -58,7 +58,7 @@ pub(super) async fn me(
 }
 
 impl Fake {
-    /// Accepts a call whose token has all of these scopes, and that is within this limit.
+    /// Accepts a call within this limit whose token has all of these scopes.
     pub(super) fn accept(
         &self,
         headers: &HeaderMap,
@@ -97,7 +97,7 @@ impl Authorizes for Fake {
         answer
     }
 
-    /// As clients report it.
+    /// As clients report these errors.
     fn refusal(&self, fault: Fault) -> Response {
         let (status, error, description) = match &fault {
             Fault::UnknownClient => {

@@ -1,4 +1,4 @@
-//! Answers to calls that do not do what they were to do.
+//! Error responses.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -8,13 +8,12 @@ use serde_json::{Value, json};
 
 use crate::fake::oauth::Fault;
 
-/// What a call answers that is not carried out.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
-    /// `None`: an empty one, which is what X's edge sends.
+    /// `None` for the empty body that X's edge sends.
     body: Option<Value>,
-    /// When the limit begins anew.
+    /// When the limit resets.
     reset: Option<DateTime<Utc>>,
 }
 
@@ -23,12 +22,12 @@ impl ApiError {
         Self { status, body: Some(body), reset: None }
     }
 
-    /// A body that is too large for X's edge.
+    /// The response of X's edge to a body that is too large.
     pub(super) fn too_large() -> Self {
         Self { status: StatusCode::PAYLOAD_TOO_LARGE, body: None, reset: None }
     }
 
-    /// A parameter of the query that X does not have, or that has a wrong value.
+    /// A query parameter that is unknown or has an invalid value.
     pub(super) fn parameter(name: &str, value: &str, message: &str) -> Self {
         let mut refusal = Self::invalid(message);
         if let Some(body) = &mut refusal.body {
@@ -37,7 +36,7 @@ impl ApiError {
         refusal
     }
 
-    /// A problem that has no type of its own.
+    /// A problem without a specific type.
     pub(super) fn new(status: u16, title: &str, detail: &str) -> Self {
         let body = json!({ "title": title, "detail": detail, "type": "about:blank", "status": status });
         Self::with(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body)
@@ -69,7 +68,7 @@ impl ApiError {
     }
 }
 
-/// What is wrong with the token of a call.
+/// A token error of a call.
 impl From<Fault> for ApiError {
     fn from(error: Fault) -> Self {
         match error {

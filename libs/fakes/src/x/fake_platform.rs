@@ -1,4 +1,4 @@
-//! The API as the conformance suite sees it.
+//! `FakePlatform` for the conformance suite.
 
 use domain::media::{FileType, MimeType};
 use platforms::conformance::fake_platform::{FakePlatform, PublicPost};
@@ -29,7 +29,7 @@ impl FakePlatform for X {
         memory.tweets.iter().map(|it| public_post(&memory, it)).collect()
     }
 
-    /// Without the white space around it.
+    /// Without surrounding white space.
     fn displayed_text(&self, text: &str) -> String {
         text.trim().to_owned()
     }

@@ -1,10 +1,8 @@
-//! The fields of a body.
-
 use serde_json::{Map, Value};
 
 use super::api_error::ApiError;
 
-/// The fields of a body, each to be taken once: `additionalProperties` is false.
+/// The fields of a body, each taken once: `additionalProperties` is false.
 pub(super) struct Fields(pub(super) Map<String, Value>);
 
 impl Fields {
@@ -23,7 +21,7 @@ impl Fields {
         }
     }
 
-    /// A text that has to be there.
+    /// A required text.
     pub(super) fn want(&mut self, name: &str) -> Result<String, ApiError> {
         self.text(name)?.ok_or_else(|| ApiError::invalid(&format!("$.{name}: is missing but it is required")))
     }
@@ -36,7 +34,7 @@ impl Fields {
         }
     }
 
-    /// Refuses what nobody took.
+    /// Refuses unknown fields.
     pub(super) fn end(self) -> Result<(), ApiError> {
         match self.0.keys().next() {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Calls that fail as a test has ordered.
+//! Injected faults.
 
 use axum::response::{IntoResponse, Response};
 use http::Method;
@@ -11,7 +11,7 @@ use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{Authorizes, Fault, classify_token_call};
 
 impl FaultInjection for Fake {
-    /// `detail` stays: it alone says that a post is a duplicate.
+    /// `detail` is not translated: only this text identifies a duplicate post.
     const TRANSLATED: &'static [&'static str] = &["/title", "/errors/0/message", "/error_description"];
 
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {

@@ -1,4 +1,4 @@
-//! Files: sent at once or in parts, worked on, described, and shown.
+//! Files: uploaded at once or in parts, processed, described, and shown.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,45 +18,44 @@ use super::fields::Fields;
 use super::{Fake, Memory};
 use crate::fake::params::{essence, parts};
 
-/// The largest picture, GIF and video: "5 MB", "15 MB", "512 MB". That a MB is more than a
-/// million bytes is not said.
+/// The largest image, GIF and video: "5 MB", "15 MB", "512 MB". The documentation does not define
+/// MB; one million bytes is the safe reading.
 const MAX_PICTURE: u64 = 5_000_000;
 const MAX_GIF: u64 = 15_000_000;
 const MAX_VIDEO: u64 = 512_000_000;
 
-/// The largest part that the guide and working clients send. Larger ones are unproven, and
-/// 5 MB were answered with 413.
+/// The largest part in the guide and in working clients. Larger parts are unproven, and 5 MB got 413.
 const MAX_PART: usize = 1 << 20;
 
-/// The longest video of an account that pays nothing, and the longest `tweet_video`.
+/// The longest video of an account without a subscription, and the longest `tweet_video`.
 const MAX_SECONDS: u32 = 140;
 
-/// How long what no post shows is kept.
+/// How long X keeps a file that is in no post.
 const KEPT: TimeDelta = TimeDelta::hours(24);
 
-/// How long GIFs and videos are worked on, and when to look again.
+/// Processing time of GIFs and videos, and the interval between polls.
 const TAKES: TimeDelta = TimeDelta::seconds(7);
 const LOOK_AFTER: TimeDelta = TimeDelta::seconds(3);
 
 const UNSUPPORTED: &str = "Unsupported video format";
 
-/// The most characters of a description.
+/// Maximum characters of a description.
 const MAX_ALT_TEXT: usize = 1_000;
 
 #[derive(Clone, Debug)]
 pub(super) struct File {
-    /// By what posts name it.
+    /// The media key.
     pub(super) key: String,
     category: Category,
     size: u64,
     parts: BTreeMap<u16, Bytes>,
-    /// When it can be shown, after its end was said.
+    /// When the file is ready; `None` before `finalize`.
     ready_at: Option<DateTime<Utc>>,
     ends_at: DateTime<Utc>,
-    /// Why it cannot be processed.
+    /// Why processing fails.
     spoiled: Option<&'static str>,
     pub(super) words: Option<String>,
-    /// Whether a post shows it.
+    /// Whether a post shows the file.
     pub(super) is_shown: bool,
 }
 
@@ -79,7 +78,7 @@ impl Category {
         }
     }
 
-    /// What the largest file is, and what files it has.
+    /// Whether the category accepts this type and size.
     fn takes(self, mime_type: &str, size: u64) -> bool {
         let (max, types): (_, &[&str]) = match self {
             Self::Picture => (MAX_PICTURE, &["image/jpeg", "image/png", "image/webp"]),
@@ -95,7 +94,7 @@ impl File {
         self.parts.values().flat_map(|it| it.to_vec()).collect()
     }
 
-    /// How long a video runs, as its movie header says: in whole seconds.
+    /// Duration in the video's movie header, in whole seconds.
     fn seconds(&self) -> u32 {
         let bytes = self.bytes();
         let Some(at) = bytes.windows(4).position(|it| it == b"mvhd") else { return 0 };
@@ -146,7 +145,7 @@ impl Form {
     }
 }
 
-/// `POST /2/media/upload`: a picture.
+/// `POST /2/media/upload`: an image.
 pub(super) async fn whole(State(fake): State<Arc<Fake>>, request: Request) -> Result<Json<Value>, ApiError> {
     fake.accept(&request.headers().clone(), "/2/media/upload", &["media.write"], MEDIA)?;
     let Form { fields, media } = Form::read(request).await?;
@@ -207,7 +206,7 @@ pub(super) async fn append(
         return Err(ApiError::invalid("The upload has ended"));
     }
     file.parts.insert(number, media);
-    // The description has a body, X's own playground and tests of clients have none.
+    // `append` has a body in the API description, but not in X's playground and in tests of clients.
     if number % 2 == 1 {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
@@ -322,7 +321,7 @@ impl Memory {
         file.ok_or_else(ApiError::not_found)
     }
 
-    /// A post shows these.
+    /// Marks the files as used by a post.
     pub(super) fn show(&mut self, ids: &[String], now: DateTime<Utc>) -> Result<(), ApiError> {
         let pays = self.subscription != "None";
         let mut categories = Vec::new();

@@ -1,4 +1,4 @@
-//! A text, as X counts it and as it tells it.
+//! Length and displayed form of a text.
 //!
 //! Source: `fundamentals/counting-characters`, and `twitter-text`, configuration v3.
 
@@ -6,10 +6,10 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 use serde_json::{Value, json};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// How long a link is, whatever it leads to.
+/// Length of any link.
 const LINK: usize = 23;
 
-/// Its length, in form C.
+/// Weighted length, after normalization to NFC.
 pub(super) fn weighted(text: &str) -> usize {
     let text = &ComposingNormalizerBorrowed::new_nfc().normalize(text);
     let mut length = 0;
@@ -36,7 +36,7 @@ fn is_emoji(cluster: &str) -> bool {
     cluster.chars().next().is_some_and(|it| 0x1_F000 <= u32::from(it)) || cluster.contains(['\u{fe0f}', '\u{20e3}'])
 }
 
-/// Where links are: with a scheme, or a domain of a few well-known ends.
+/// The positions of links: with a scheme, or with a well-known top-level domain.
 fn find_links(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -60,8 +60,8 @@ fn find_links(text: &str) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// The text as lists have it (normalized to NFC, shortened, escaped), and its links. A post with files ends with a link
-/// to them.
+/// The text in listings (normalized to NFC, shortened, escaped), and its links. A post with files
+/// ends with a link to them.
 pub(super) fn displayed(text: &str, media_keys: &[String], id: &str) -> (String, Value) {
     let text = &ComposingNormalizerBorrowed::new_nfc().normalize(text);
     let (mut shown, mut urls) = (String::new(), Vec::new());
@@ -71,7 +71,7 @@ pub(super) fn displayed(text: &str, media_keys: &[String], id: &str) -> (String,
         shown += &escape(&text[at..link.start]);
         shown += &short;
         let link_text = &text[link.clone()];
-        // A bare domain leads to its address by HTTP.
+        // A bare domain is a link with the scheme http.
         let has_scheme = link_text.to_ascii_lowercase().starts_with("http");
         let expanded = if has_scheme { link_text.to_owned() } else { format!("http://{link_text}") };
         urls.push(json!({ "url": short, "expanded_url": expanded }));
@@ -90,8 +90,8 @@ pub(super) fn displayed(text: &str, media_keys: &[String], id: &str) -> (String,
     (shown, json!(urls))
 }
 
-/// A text that is longer than 280 as lists have it: its beginning, and a link to all of it.
-/// `None` where it is not longer.
+/// The text of a long post (over 280) in listings: its beginning, and a link to the whole. `None`
+/// for other posts.
 pub(super) fn beginning(text: &str) -> Option<String> {
     if weighted(text) <= 280 {
         return None;

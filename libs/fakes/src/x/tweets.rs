@@ -1,4 +1,4 @@
-//! Posts: made, and listed.
+//! Creating and listing posts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,14 +16,13 @@ use super::fields::Fields;
 use super::{Fake, ID, Memory, Spelling, text};
 use crate::fake::params::essence;
 
-/// A post.
 #[derive(Clone, Debug)]
 pub(super) struct Tweet {
     pub(super) id: String,
     pub(super) text: String,
     /// The ids of its files.
     pub(super) media: Vec<String>,
-    /// Its options.
+    /// The options.
     pub(super) fields: Value,
     at: DateTime<Utc>,
 }
@@ -45,9 +44,9 @@ pub(super) async fn create(
     fields.end()?;
     let now = fake.clock.now();
     let mut memory = fake.memory();
-    // The description says that what is behind the API rejects a text that is absent.
+    // According to the API description, the backend rejects an absent text.
     let text = text.ok_or_else(|| ApiError::invalid("text is missing but it is required"))?;
-    // X cuts white space off.
+    // X trims the text.
     let text = text.trim().to_owned();
     if text.is_empty() && media.is_empty() {
         return Err(ApiError::invalid("text is empty"));
@@ -57,7 +56,7 @@ pub(super) async fn create(
         return Err(ApiError::new(400, "Invalid Request", "Your Tweet text is too long."));
     }
     memory.show(&media, now)?;
-    // Other files are another link at the end of the text.
+    // Other files add another link to the text, so it is no duplicate.
     if memory.tweets.iter().any(|it| it.text == text && it.media == media) {
         return Err(ApiError::forbidden("You are not allowed to create a Tweet with duplicate content."));
     }
@@ -66,7 +65,7 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(response)))
 }
 
-/// The files of a post.
+/// The media ids of a post.
 fn ids(media: Option<Fields>) -> Result<Vec<String>, ApiError> {
     let Some(mut media) = media else { return Ok(Vec::new()) };
     let ids = media.0.remove("media_ids").unwrap_or_default();
@@ -115,8 +114,8 @@ fn further(fields: &mut Fields, has_media: bool) -> Result<Value, ApiError> {
     Ok(further)
 }
 
-/// A poll: `CreatePostsPoll`. Two answers that are the same are not ruled out there; who
-/// could tell them apart?
+/// A poll: `CreatePostsPoll`. The API description does not forbid equal options; the fake does,
+/// because voters cannot distinguish them.
 fn read_poll(mut poll: Fields) -> Result<Value, ApiError> {
     let minutes = poll.0.remove("duration_minutes").and_then(|it| it.as_i64());
     let options: Vec<String> = poll
@@ -179,7 +178,7 @@ pub(super) async fn list(
     let listed_after = memory.listed_after;
     let is_listed = |it: &&Tweet| it.at + listed_after <= now && since.is_none_or(|since| since <= it.at);
     let posts: Vec<&Tweet> = memory.tweets.iter().rev().take(max).filter(is_listed).collect();
-    // A page has fewer posts than were asked for where some of them are left out.
+    // A page has fewer posts than requested if some are filtered out.
     let page = posts.iter().skip(begins).take(count);
     let is_left_out = |it: &Tweet| excludes_replies && it.text.starts_with('@');
     let data: Vec<_> =
@@ -192,7 +191,7 @@ pub(super) async fn list(
     Ok(Json(if data.is_empty() { json!({ "meta": meta }) } else { json!({ "data": data, "meta": meta }) }))
 }
 
-/// Tokens are opaque; this one is followed by where the page begins.
+/// Prefix of page tokens, which are opaque; the position follows.
 const TOKEN: &str = "7140dibdnow9c7btw";
 
 fn tweet_json(memory: &Memory, tweet: &Tweet, fields: &[&str], spelling: Spelling) -> Value {
@@ -220,7 +219,7 @@ fn tweet_json(memory: &Memory, tweet: &Tweet, fields: &[&str], spelling: Spellin
 }
 
 impl Memory {
-    /// A new post; its id.
+    /// Adds a post. Returns its id.
     pub(super) fn add(&mut self, text: &str, media: Vec<String>, fields: Value, at: DateTime<Utc>) -> String {
         let id = self.next().to_string();
         self.tweets.push(Tweet { id: id.clone(), text: text.to_owned(), media, fields, at });

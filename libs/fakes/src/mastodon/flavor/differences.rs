@@ -1,5 +1,3 @@
-//! The points in which servers differ.
-
 use chrono::TimeDelta;
 
 use crate::fake::oauth::{Client, Pkce, Refresh, Rules};
@@ -7,94 +5,90 @@ use crate::fake::oauth::{Client, Pkce, Refresh, Rules};
 /// Everything in which a flavor may differ from the others.
 #[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
 pub(crate) struct Differences {
-    /// What the instance says it runs.
+    /// The version that the instance reports.
     pub(crate) version: &'static str,
-    /// The URL of its source, if the instance has one.
+    /// The URL of the instance's source code.
     pub(crate) source_url: Option<&'static str>,
-    /// How the instance describes itself.
+    /// The calls that describe the instance.
     pub(crate) instance: InstanceApi,
-    /// Whether there is `/.well-known/oauth-authorization-server`.
+    /// Whether `/.well-known/oauth-authorization-server` exists.
     pub(crate) metadata: bool,
-    /// The scopes that a person can be asked for.
+    /// The scopes that a client may request.
     pub(crate) scopes: &'static [&'static str],
-    /// Whether an app with other scopes is refused at once, or only its requests.
+    /// Whether registration refuses an app with unsupported scopes, or only authorization refuses them.
     pub(crate) checks_scopes_of_apps: bool,
     /// Whether `redirect_uris` may be a list.
     pub(crate) lists_of_redirect_uris: bool,
-    /// Whether a PKCE challenge is looked at.
+    /// Whether the server checks PKCE challenges.
     pub(crate) pkce: bool,
-    /// Whether the same app gets the token again that it already has.
+    /// Whether the same app receives its existing token again.
     pub(crate) reuses_tokens: bool,
-    /// Whether an invalid refresh token is refused as an `invalid_request`.
+    /// Whether the error for an invalid refresh token is `invalid_request`.
     pub(crate) calls_dead_tokens_invalid_requests: bool,
-    /// How long an access token is valid, where it comes with a refresh token.
+    /// Lifetime of access tokens that come with a refresh token.
     pub(crate) token_lifetime: Option<TimeDelta>,
-    /// Whether the refusal of a call for tokens says no more than "Invalid
-    /// credentials".
+    /// Whether the error of the token endpoint is only "Invalid credentials".
     pub(crate) hides_why_tokens_fail: bool,
-    /// What counts as a character.
     pub(crate) counting: Counting,
-    /// The treatment of a content warning.
     pub(crate) warnings: Warnings,
-    /// The most characters of a status.
+    /// Maximum length of a status.
     pub(crate) max_characters: usize,
-    /// What the instance says that a URL counts, which is not always true.
+    /// Characters per URL in the instance's description, which is not always true.
     pub(crate) told_url_characters: usize,
-    /// The most files of a status.
+    /// Maximum number of files of a status.
     pub(crate) max_media: Option<usize>,
-    /// Whether a status without a file is refused.
+    /// Whether the server refuses a status without a file.
     pub(crate) needs_media: bool,
-    /// Whether a video may stand beside something else.
+    /// Whether a status may have a video together with other files.
     pub(crate) mixes_media: bool,
-    /// What `POST /api/v2/media` does.
+    /// Behavior of `POST /api/v2/media`.
     pub(crate) second_upload: SecondUpload,
-    /// The most pixels of a picture, where it looks at them.
+    /// Maximum pixels of an image; `None` if the server does not check.
     pub(crate) matrix_limit: Option<u64>,
-    /// A picture has fewer bytes than this.
+    /// An image has fewer bytes than this.
     pub(crate) image_limit: usize,
     /// A video has fewer bytes than this.
     pub(crate) video_limit: usize,
-    /// The most characters of a description.
+    /// Maximum characters of a description.
     pub(crate) description_limit: usize,
-    /// Whether `/api/v2/instance` states the limit of a description.
+    /// Whether `/api/v2/instance` lists the limit of a description.
     pub(crate) tells_description_limit: bool,
-    /// Whether a status without a visibility has the one that the account has set; otherwise it is public.
+    /// Whether a status without a visibility gets the account's default; otherwise the status is public.
     pub(crate) applies_own_visibility: bool,
-    /// Whether `Idempotency-Key` is looked at.
+    /// Whether the server honors `Idempotency-Key`.
     pub(crate) idempotency: bool,
-    /// How `X-RateLimit-Reset` is written.
+    /// Format of `X-RateLimit-Reset`.
     pub(crate) reset: Reset,
-    /// Whether requests are limited by address alone, not by token and account.
+    /// Whether rate limits are per address only, not per token and account.
     pub(crate) limits_by_address: bool,
     /// Whether a status has a `url` in addition to `uri`.
     pub(crate) status_url: bool,
-    /// Whether an error has a body.
+    /// Whether an error response has a body.
     pub(crate) says_why: bool,
-    /// Whether answers say what the time is.
+    /// Whether responses have a `Date` header.
     pub(crate) tells_date: bool,
-    /// Whether statuses are made at whole seconds.
+    /// Whether `created_at` is in whole seconds.
     pub(crate) whole_seconds: bool,
-    /// Whether a listing goes on after `max_id`; otherwise it begins again.
+    /// Whether listings support `max_id`; otherwise they start from the beginning.
     pub(crate) pages: bool,
-    /// The field that has the source text of a status.
+    /// Where the source text of a status is returned.
     pub(crate) source: Source,
-    /// Whether markup in a text is applied, smileys become emoji, and the address of
-    /// a picture is shown as a file.
+    /// Whether the server applies markup, replaces smileys by emoji, and shows a linked image as a file.
     pub(crate) rewrites: bool,
-    /// Under which names a status shows its files.
+    /// The ids and URLs of a status's files.
     pub(crate) files: FileNames,
-    /// Whether a person who comes from an unknown app sees the page all the same.
+    /// Whether the consent page is shown for an unknown app or missing parameters.
     pub(crate) shows_page_to_all: bool,
-    /// Whether an app is removed when it gives a token back.
+    /// Whether the server removes an app that revokes a token.
     pub(crate) removes_apps: bool,
-    /// Whether tokens are given for any code, also an invalid one.
+    /// Whether the server issues tokens for any code, also an invalid one.
     pub(crate) takes_any_code: bool,
-    /// Whether the answer with the tokens leaves out their scopes.
+    /// Whether the token response omits the scopes.
     pub(crate) hides_scopes: bool,
 }
 
 impl Differences {
-    /// What the documents say of its OAuth.
+    /// The OAuth rules according to the documentation.
     pub(crate) fn oauth(&self) -> Rules {
         Rules {
             clients: &[Client::Basic, Client::Body],
@@ -109,41 +103,39 @@ impl Differences {
     }
 }
 
-/// The treatment of a content warning.
+/// Treatment of a content warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Warnings {
-    /// It counts as text, and marks the status as sensitive.
+    /// The warning counts as text, and marks the status as sensitive.
     Marking,
-    /// It counts as text.
+    /// The warning counts as text.
     Plain,
-    /// It has a limit of its own, and is dropped of a status that is not marked as
-    /// sensitive.
+    /// The warning has its own limit, and is dropped from a status that is not marked as sensitive.
     Apart,
 }
 
-/// Under which names a status shows its files.
+/// The ids and URLs of a status's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileNames {
-    /// Those of their uploads.
+    /// Those of the uploads.
     Kept,
-    /// Other ids, at the addresses of the uploads.
+    /// Other ids, with the URLs of the uploads.
     OtherIds,
-    /// Other ids, and other addresses.
+    /// Other ids and other URLs.
     AllOther,
 }
 
-/// The field that has the source text of a status.
+/// Where the source text of a status is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// `/api/v1/statuses/{id}/source`
     Call,
     /// As on Mastodon, and in the `text` of every status.
     CallAndText,
-    /// Nowhere.
     Untold,
 }
 
-/// How an instance describes itself.
+/// The calls that describe an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InstanceApi {
     /// `/api/v2/instance` and `/api/v1/instance`, both with `configuration`.
@@ -154,37 +146,36 @@ pub(crate) enum InstanceApi {
     FirstWithLimits,
 }
 
-/// What counts as a character.
+/// Unit of text length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
-    /// Grapheme clusters; a URL is 23, a mention is without its host.
+    /// Grapheme clusters; a URL counts 23, and a mention counts without its host.
     Mastodon,
-    /// Graphemes by the rules before Unicode 15.1, which Ruby followed until 4.0.
+    /// Like `Mastodon`, with the clusters before Unicode 15.1, which Ruby used until 4.0.
     MastodonOnRuby3,
-    /// Grapheme clusters by those rules, whatever they are part of. Pleroma counts
-    /// as the Erlang below it does, and most are older.
+    /// All grapheme clusters before Unicode 15.1, also those of URLs and mentions. Pleroma counts
+    /// like its Erlang version, and most are older.
     Graphemes,
-    /// Unicode code points, whatever they are part of.
+    /// All Unicode code points, also those of URLs and mentions.
     CodePoints,
 }
 
-/// What the second version of uploading does.
+/// Behavior of version 2 of the upload call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SecondUpload {
     Absent,
-    /// Pictures are processed at once and answered with 200, other files later and
-    /// answered with 202.
+    /// Images are processed at once, with 200; other files are processed later, with 202.
     LargeLater,
-    /// Every file is processed at once and answered with 200, but without its URL.
+    /// Every file is processed at once, with 200 but without its URL.
     WithoutUrl,
-    /// Every file is processed at once, but answered with 202.
+    /// Every file is processed at once, but with 202.
     AlwaysAccepted,
 }
 
-/// How the end of a limit is written.
+/// Format of the time at which a rate limit resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reset {
-    /// A timestamp of ISO 8601.
+    /// An ISO 8601 timestamp.
     Timestamp,
     /// Seconds since 1970.
     UnixSeconds,

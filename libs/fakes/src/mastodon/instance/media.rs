@@ -1,13 +1,12 @@
-//! The files that a server remembers.
+//! Stored files.
 
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
-/// How long a file is kept that no status shows.
+/// How long the server keeps a file that is in no status.
 const UNATTACHED_LIFETIME: TimeDelta = TimeDelta::days(1);
 
-/// A file.
 #[derive(Clone)]
 pub(crate) struct Medium {
     pub(crate) id: u64,
@@ -15,30 +14,29 @@ pub(crate) struct Medium {
     pub(crate) bytes: Bytes,
     pub(crate) description: Option<String>,
     pub(crate) uploaded_at: DateTime<Utc>,
-    /// How many more times it is asked for in vain before it is ready.
+    /// Polls until the file is ready.
     pub(crate) polls_left: usize,
     pub(crate) failed: bool,
     pub(crate) attached: bool,
 }
 
 impl Medium {
-    /// Whether a status may still show it: no other does, and it is not too old.
+    /// Whether a status may use the file: no other status does, and the file is not too old.
     pub(crate) fn is_free(&self, now: DateTime<Utc>) -> bool {
         !self.attached && now < self.uploaded_at + UNATTACHED_LIFETIME
     }
 
-    /// Whether it is processed, so that a status may show it.
+    /// Whether the file is processed, so that a status may use it.
     pub(crate) fn is_ready(&self) -> bool {
         self.polls_left == 0 && !self.failed
     }
 
-    /// Whether it is a video, which stands alone in a status. Animated pictures need
-    /// not.
+    /// Whether the file is a video, which must be a status's only file. Animated images may have company.
     pub(crate) fn is_video(&self) -> bool {
         self.mime_type.starts_with("video/")
     }
 
-    /// As the API shows it.
+    /// The file's JSON.
     pub(crate) fn view(&self, base_url: &str) -> Value {
         let kind = match self.mime_type.as_str() {
             "image/gif" => "gifv",

@@ -1,4 +1,4 @@
-//! The statuses that a server remembers.
+//! Stored statuses.
 
 use chrono::{DateTime, Utc};
 
@@ -7,26 +7,25 @@ use super::Memory;
 #[derive(Clone)]
 pub(crate) struct Status {
     pub(crate) id: u64,
-    /// Exactly as it came.
+    /// The unchanged text of the request.
     pub(crate) text: String,
     pub(crate) spoiler_text: String,
     pub(crate) visibility: String,
     pub(crate) sensitive: bool,
     pub(crate) language: Option<String>,
     pub(crate) created_at: DateTime<Utc>,
-    /// In the order in which they were named.
+    /// In the order of the request.
     pub(crate) media: Vec<u64>,
 }
 
 impl Status {
-    /// Whether everybody can see it.
     pub(crate) fn is_public(&self) -> bool {
         ["public", "unlisted"].contains(&self.visibility.as_str())
     }
 }
 
 impl Memory {
-    /// Adds a public status without files, as another program would publish it.
+    /// Adds a public status without files, as another app would publish it.
     pub(crate) fn add_status_by_hand(&mut self, text: &str, now: DateTime<Utc>) {
         let id = self.next_id(now);
         self.statuses.push(Status {

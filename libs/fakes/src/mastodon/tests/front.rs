@@ -1,4 +1,4 @@
-//! Limits, and calls in trouble.
+//! Rate limits and injected faults.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::testing::noon;
@@ -47,7 +47,7 @@ async fn upload_limit_is_30_per_half_hour() {
 async fn app_limit_is_5_per_ten_minutes() {
     let harness = Visit::usual().await;
     let app = json!({"client_name": "Us", "redirect_uris": "https://us.example/callback", "scopes": "read"});
-    // The visit has registered one.
+    // The harness has registered one.
     for _ in 1..5 {
         assert_eq!(post_json(&harness.server, "/api/v1/apps", &app).await.status(), 200);
     }

@@ -1,4 +1,4 @@
-//! Apps, the page on which the person decides, codes and tokens.
+//! Apps, the consent page, codes and tokens.
 
 use std::collections::BTreeMap;
 
@@ -168,6 +168,6 @@ async fn pleroma_refreshes_each_token_once() {
     assert_eq!(error(harness.token(&stranger).await), refused(400, "Invalid credentials"));
     harness.token = renewed["access_token"].as_str().unwrap().to_owned();
     assert_eq!(harness.publish(&json!({"status": "hello"})).await.0, 200);
-    // The account's and the app's own.
+    // The account's token and the app's own.
     assert_eq!((harness.server.grant_count(), harness.server.call_count(Call::Refresh)), (2, 2));
 }

@@ -1,4 +1,4 @@
-//! Statuses, and how a server describes itself.
+//! Statuses, and the server's description of itself.
 
 use chrono::TimeDelta;
 use domain::clock::Clock;
