@@ -1,20 +1,20 @@
-//! What fakes for platforms have in common. What a platform does in its own way
-//! stays in its own module; what its documents leave to the RFCs, or what tests want
-//! of all of them, is here:
+//! What the fakes of all platforms share. The peculiarities of a platform are in its own module.
+//! What the platform's documentation leaves to the RFCs, and what tests need of every fake, is in
+//! these modules:
 //!
-//! - `here`: the state that handlers share, and how a fake starts
-//! - `consent`: the frame of the pages on which users decide
-//! - [`oauth`]: apps, the page with its accounts, codes, tokens, renewal, revocation
-//! - [`front`] and [`troubles`]: calls that fail as a test has ordered, also with pages of
+//! - `server`: the state that handlers share, and the start of a fake
+//! - `consent`: the frame of the consent pages
+//! - [`oauth`]: apps, the consent page with its accounts, codes, tokens, refresh, revocation
+//! - [`front`] and [`injected_faults`]: calls that fail as a test has ordered, also with pages of
 //!   intermediaries
-//! - [`uploads`]: files that arrive in parts and are worked on for a while
-//! - [`limits`]: so many requests in so much time
-//! - [`request_log`]: what arrived, for tests and on a page
-//! - [`exchanges`]: what was answered, for the comparison with recorded responses
-//! - `fake`: what fakes answer to the suite in the same way
-//! - [`params`], [`echo`], [`wire`]: requests and answers
+//! - [`uploads`]: files that arrive in parts and are processed for a while
+//! - [`limits`]: rate limits
+//! - [`request_log`]: the requests that arrived, for tests and on a page
+//! - [`exchanges`]: requests with their responses, for the comparison with recorded responses
+//! - [`fake_platform`]: the methods that fakes implement alike for the conformance suite
+//! - [`params`], [`echo`], [`wire`]: requests and responses
 //!
-//! Nothing here knows the service: what it refuses, it refuses by the documents.
+//! These modules do not know the service: a fake refuses a request for documented reasons only.
 
 pub(crate) mod consent;
 mod cut;

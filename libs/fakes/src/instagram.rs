@@ -1,11 +1,10 @@
-//! Instagram: a professional account, and an app, by Instagram's login or by Facebook's.
+//! Instagram: a professional account and an app, with Instagram's login or Facebook's.
 //!
-//! Made from the documentation of the Instagram Platform v26.0, and from what clients
-//! report where it is silent. Parameters and fields that a call does not have are refused,
-//! and so are those that the documents have and that nothing here imitates: products, trial
-//! reels, names of sounds, pictures of covers. Videos are taken as bytes by Facebook's login
-//! alone ("available only for apps that have implemented Facebook Login for Business"). What
-//! is not imitated: who accepts to be shown as an author, and reviews of apps.
+//! Sources: the documentation of the Instagram Platform v26.0, and reports of clients where it is
+//! silent. The fake refuses unknown parameters and fields, and also documented ones that it does
+//! not implement: products, trial reels, names of sounds, cover pictures. Only Facebook's login
+//! accepts the bytes of videos ("available only for apps that have implemented Facebook Login for
+//! Business"). Not implemented: the acceptance of collaborators, and app reviews.
 
 mod access;
 mod by_facebook;
@@ -36,13 +35,13 @@ use crate::meta::error::GraphError;
 use crate::meta::usage::{self, Usage};
 use crate::meta::{Ids, long_lived};
 
-/// The account's name, by which the person chooses it.
+/// The username of the account, by which the user chooses it.
 pub const HANDLE: &str = "keeper_ada";
 
-/// Its id: beyond what a floating-point number holds.
+/// The account's id, which exceeds the integers that a floating-point number represents exactly.
 pub const ID: &str = "17841405793187219";
 
-/// What the documentation says of Instagram's login.
+/// The documented rules of Instagram's login.
 const RULES: Rules = Rules {
     clients: &[Client::Body],
     pkce: Pkce::Unknown,
@@ -54,7 +53,7 @@ const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
-/// What it says of Facebook's.
+/// The documented rules of Facebook's login.
 const RULES_OF_FACEBOOK: Rules = Rules {
     scopes: &[
         "instagram_basic",
@@ -68,11 +67,10 @@ const RULES_OF_FACEBOOK: Rules = Rules {
     ..RULES
 };
 
-/// The id of a Page, the id and the name of the account that belongs to it, and what the
-/// person may do on it.
+/// The id of a Page, the id and the username of its account, and the user's tasks on the Page.
 pub type PageAndAccount<'a> = (&'a str, Option<(&'a str, &'a str)>, &'a [&'a str]);
 
-/// Which scopes calls need.
+/// The scopes that calls need.
 #[derive(Clone, Copy, Debug)]
 struct Scopes {
     read: &'static [&'static str],
@@ -92,12 +90,11 @@ const SCOPES_OF_FACEBOOK: Scopes = Scopes {
     comment: &["instagram_basic", "instagram_manage_comments", "pages_read_engagement"],
 };
 
-/// Instagram. With `BY_FACEBOOK`, people connect accounts by Facebook's login.
+/// The fake of Instagram. With `BY_FACEBOOK`, users connect accounts with Facebook's login.
 pub struct Instagram<const BY_FACEBOOK: bool = false> {
     fake: Arc<Fake>,
-    /// How much was called, as answers say it.
+    /// The usage that responses report.
     pub usage: Usage,
-    /// What arrived.
     pub request_log: RequestLog,
 }
 
@@ -106,33 +103,33 @@ type Fake = server::FakeServer<Memory>;
 struct Memory {
     by_facebook: bool,
     containers: Containers<Content>,
-    /// Everything that was published, oldest first.
+    /// All published posts, oldest first.
     posts: Vec<Post>,
     ids: Ids,
-    /// How long the work takes on a carousel, a picture and a video.
+    /// The processing time of a carousel, a picture and a video.
     work: [TimeDelta; 3],
-    /// Hosts from which nothing is fetched.
+    /// Hosts from which Instagram fetches nothing.
     refused_hosts: Vec<String>,
-    /// The addresses from which files were fetched, in order.
+    /// The URLs of fetched files, in order.
     fetched: Vec<String>,
-    /// After so many bytes the next upload breaks off.
+    /// The next upload breaks off after this many bytes.
     breaks_after: Option<usize>,
-    /// Whether the account is not to be seen with its token any more.
+    /// Whether the account is invisible to its token.
     is_hidden: bool,
-    /// The status of containers that are made from now on and fail; `None` if they do not fail.
+    /// The status of new containers, which fail; `None` if they do not fail.
     fault: Option<String>,
-    /// How long after its publication a post is listed.
+    /// The delay between the publication of a post and its listing.
     listed_after: TimeDelta,
     /// How many posts may be published within a day.
     quota: usize,
     account_type: &'static str,
-    /// Whether tokens come as the documents write it, in a list, or as clients see them.
+    /// Whether token responses are flat, as clients observe them, or have the documented list.
     is_flat: bool,
-    /// What the person leaves out of what is asked for.
+    /// The requested permissions that the user declines.
     declined: Vec<String>,
-    /// The Pages of the person, on Facebook.
+    /// The user's Pages on Facebook.
     pages: Vec<Page>,
-    /// What the next calls answer to paths that end like this.
+    /// The responses to the next calls, by the end of their paths.
     refusals: Vec<(&'static str, GraphError)>,
 }
 
@@ -161,7 +158,7 @@ impl Memory {
 }
 
 impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
-    /// Starts one on a free port. It tells the time by `clock`.
+    /// Starts a fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let (rules, routes) =
             if BY_FACEBOOK { (RULES_OF_FACEBOOK, by_facebook::routes()) } else { (RULES, access::routes()) };
@@ -171,106 +168,102 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
         Self { request_log: fake.request_log.clone(), fake, usage }
     }
 
-    /// What stands in front of it.
+    /// The intermediary in front of the fake.
     pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
         self.fake.injected_faults()
     }
 
-    /// The next call to a path that ends like this is answered with this.
+    /// Fails the next call to a path with this end.
     pub fn refuses(&self, path: &'static str, error: GraphError) {
         self.fake.memory().refusals.push((path, error));
     }
 
-    /// The work on each container takes so long from now on.
+    /// Sets the processing time of every container.
     pub fn works_for(&self, time: TimeDelta) {
         self.fake.memory().work = [time; 3];
     }
 
-    /// Containers that are made from now on come to nothing in the end, with this subcode;
-    /// with `None`, they come to something again.
+    /// New containers fail with this subcode; with `None`, they succeed again.
     pub fn fail_containers(&self, subcode: Option<u32>) {
         self.fake.memory().fault = subcode.map(making::failed);
     }
 
-    /// Like `spoils`, with this text as the status.
+    /// Like `fail_containers`, with this text as the status.
     pub fn fail_containers_with_message(&self, message: Option<&str>) {
         self.fake.memory().fault = message.map(str::to_owned);
     }
 
-    /// Nothing is fetched from these hosts from now on, and they are not called.
+    /// Instagram fetches nothing from these hosts, and does not call them.
     pub fn refuses_hosts(&self, hosts: &[&str]) {
         self.fake.memory().refused_hosts = hosts.iter().map(|it| (*it).to_owned()).collect();
     }
 
-    /// After so many bytes the next upload of a video breaks off.
+    /// The next upload of a video breaks off after this many bytes.
     pub fn breaks_uploads_after(&self, bytes: usize) {
         self.fake.memory().breaks_after = Some(bytes);
     }
 
-    /// The account is not to be seen with its token any more, although that lives.
+    /// The account becomes invisible to its token, which stays valid.
     pub fn hide_account(&self) {
         self.fake.memory().is_hidden = true;
     }
 
-    /// Forgets every container that is not public.
+    /// Forgets every container that is not published.
     pub fn forgets_containers(&self) {
         self.fake.memory().containers.forget();
     }
 
-    /// How many containers there are.
     pub fn containers(&self) -> usize {
         self.fake.memory().containers.count()
     }
 
-    /// Posts are listed so long after their publication from now on.
+    /// Posts are listed this long after their publication.
     pub fn lists_after(&self, time: TimeDelta) {
         self.fake.memory().listed_after = time;
     }
 
-    /// So many posts may be published within a day.
+    /// This many posts may be published within a day.
     pub fn permits(&self, quota: usize) {
         self.fake.memory().quota = quota;
     }
 
-    /// The account is of this type from now on, such as `Personal`.
+    /// Sets the type of the account, such as `Personal`.
     pub fn set_account_type(&self, account_type: &'static str) {
         self.fake.memory().account_type = account_type;
     }
 
-    /// Tokens come as clients see them, not as the documents write it.
+    /// Token responses are flat, as clients observe them, without the documented list.
     pub fn use_flat_token_response(&self) {
         self.fake.memory().is_flat = true;
     }
 
-    /// The person leaves these permissions out from now on.
+    /// The user declines these permissions from now on.
     pub fn declines(&self, permissions: &[&str]) {
         self.fake.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
     }
 
-    /// The Pages of the person on Facebook, each with the account that belongs to it and
-    /// with what they may do on it.
+    /// Sets the user's Pages on Facebook, each with its account and the user's tasks on it.
     pub fn has_pages(&self, pages: &[PageAndAccount<'_>]) {
         self.fake.memory().pages = pages.iter().map(|(id, account, tasks)| Page::new(id, *account, tasks)).collect();
     }
 
-    /// The account's owner makes a container in another way.
+    /// The owner of the account makes a container with another client.
     pub fn add_container_by_hand(&self) {
         let now = self.fake.clock.now();
         self.fake.memory().make(Content::default(), None, now);
     }
 
-    /// The type and options of the latest post.
     pub fn latest(&self) -> Value {
         self.fake.memory().posts.last().map(Post::described).unwrap_or_default()
     }
 
-    /// When the latest access token ends, in seconds since 1970.
+    /// When the latest access token expires, in seconds since 1970.
     pub fn ends_at(&self) -> Option<i64> {
         Some(self.fake.oauth().grants.last()?.expires_at?.timestamp())
     }
 }
 
-/// The calls that both logins permit.
+/// The routes that both logins share.
 fn api(server: Router<Arc<Fake>>) -> Router<Arc<Fake>> {
     server
         .route("/v26.0/{id}", get(posts::show))

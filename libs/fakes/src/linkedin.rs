@@ -1,8 +1,8 @@
-//! LinkedIn: one member, the pages for which they have roles, and an app.
+//! LinkedIn: a member, the Pages on which the member has roles, and an app.
 //!
-//! Made from the documentation of the Posts API, and from what clients report where it is
-//! silent. Fields that a call does not have are refused. What is not imitated: videos
-//! under 75 KB are taken, because the suite's are smaller.
+//! Sources: the documentation of the Posts API, and reports of clients where it is silent. The fake
+//! refuses unknown fields. Unlike LinkedIn, it accepts videos below 75 KB, because those of the
+//! suite are smaller.
 
 mod access;
 mod api_error;
@@ -33,27 +33,29 @@ use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
 use crate::fake::request_log::RequestLog;
 use crate::fake::server;
 
-/// The name of the member, as they choose themselves.
+/// The name that the member chose.
 const MEMBER: &str = "Ada Keeper";
 
-/// What the member is called by this app.
+/// The member's id for this app.
 pub const MEMBER_URN: &str = "urn:li:person:782bbtaQ";
 
-/// A page that the member administers.
+/// A Page that the member administers.
 pub const PAGE_URN: &str = "urn:li:organization:2414183";
 
-/// One for which the member writes.
+/// A Page on which the member is a content administrator.
 pub const SECOND_PAGE_URN: &str = "urn:li:organization:5515715";
 
-/// The version that calls may ask for.
+/// The version that the API supports.
 const VERSION: &str = "202608";
 const LATER_VERSION: &str = "202609";
 
-/// The scopes of an app with "Share on LinkedIn" and "Sign In with LinkedIn using OpenID Connect". Every app gets both.
+/// The scopes of an app with "Share on LinkedIn" and "Sign In with LinkedIn using OpenID Connect".
+/// Every app gets both products.
 const OPEN: &[&str] = &["openid", "profile", "email", "w_member_social"];
 
-/// The scopes of an app with "Community Management API". LinkedIn gives that product only to an app without any other,
-/// so there is no OpenID Connect (trypostit/trypost 73, gitroomhq/postiz-app 1658).
+/// The scopes of an app with "Community Management API". LinkedIn grants that product only to an
+/// app without other products, so there is no OpenID Connect (trypostit/trypost 73,
+/// gitroomhq/postiz-app 1658).
 const COMMUNITY: &[&str] = &[
     "r_basicprofile",
     "w_member_social",
@@ -65,8 +67,8 @@ const COMMUNITY: &[&str] = &[
     "r_organization_social_feed",
 ];
 
-/// The scopes of an app with "Advertising API" and the open products. There are none for comments (Microsoft Learn,
-/// "Increasing access").
+/// The scopes of an app with "Advertising API" and the open products. No scope covers comments
+/// (Microsoft Learn, "Increasing access").
 const ADVERTISING: &[&str] = &[
     "openid",
     "profile",
@@ -83,7 +85,7 @@ const ADVERTISING: &[&str] = &[
     "r_1st_connections_size",
 ];
 
-/// What the documentation says of its OAuth.
+/// The documented OAuth rules.
 const RULES: Rules = Rules {
     clients: &[Client::Body],
     pkce: Pkce::Unknown,
@@ -93,9 +95,9 @@ const RULES: Rules = Rules {
     ..Rules::STANDARD
 };
 
-/// An app as LinkedIn gives them out, and what its operator has set.
+/// The products of an app, and the operator's settings.
 pub trait Products: Send + Sync + 'static {
-    /// What the products of the app let it ask for.
+    /// The scopes that the app may request.
     const SCOPES: &'static [&'static str];
 
     /// The settings other than the URL.
@@ -103,7 +105,7 @@ pub trait Products: Send + Sync + 'static {
         json!({})
     }
 
-    /// Whether LinkedIn has approved the app: for pages, and with refresh tokens.
+    /// Whether LinkedIn has approved the app, which gives access to Pages and refresh tokens.
     fn has_pages() -> bool {
         Self::SCOPES.contains(&"w_organization_social")
     }
@@ -125,7 +127,7 @@ pub enum Community {}
 #[derive(Clone, Copy, Debug)]
 pub enum Advertising {}
 
-/// [`Community`], where the operator asks for OpenID Connect as well.
+/// [`Community`], where the operator also requests OpenID Connect.
 #[derive(Clone, Copy, Debug)]
 pub enum CommunityWithOpenId {}
 
@@ -175,7 +177,6 @@ impl Products for CommunityWithOpenId {
 
 pub struct LinkedIn<P = SelfServe> {
     fake: Arc<Fake>,
-    /// What arrived.
     pub request_log: RequestLog,
     products: PhantomData<P>,
 }
@@ -183,28 +184,28 @@ pub struct LinkedIn<P = SelfServe> {
 type Fake = server::FakeServer<Memory>;
 
 struct Memory {
-    /// Where uploads go.
+    /// The base URL of uploads.
     uploads_at: String,
     approved: bool,
-    /// The versions that calls may ask for.
+    /// The versions that the API supports.
     versions: Vec<&'static str>,
     roles: Vec<Role>,
-    /// Everything that was posted, oldest first.
+    /// All posts, oldest first.
     posts: Vec<Post>,
     files: BTreeMap<String, File>,
     /// Post, author and text of the comments.
     comments: Vec<(String, String, String)>,
-    /// How large the parts of a video are.
+    /// The size of the parts of a video, in bytes.
     part_bytes: u64,
-    /// Whether videos cannot be processed.
+    /// Whether the processing of videos fails.
     spoils: bool,
     limits: Limits,
-    /// Numbers everything that is made.
+    /// The number of objects made so far, which numbers the next one.
     made: u64,
 }
 
 impl<P: Products> LinkedIn<P> {
-    /// Starts one on a free port. It tells the time by `clock`.
+    /// Starts a fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let refresh = if P::has_pages() { Refresh::Reusable } else { Refresh::None };
         let memory = Memory {
@@ -241,55 +242,54 @@ impl<P: Products> LinkedIn<P> {
 }
 
 impl<P> LinkedIn<P> {
-    /// The next call to a path that begins like this is answered with this: JSON, or a string that is a page of HTML.
+    /// Fails the next call whose path starts with `path`. A string as `body` is a page of HTML.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
         self.fake.injected_faults().refuse(path, status, body);
     }
 
-    /// The version that was asked for so far has ended.
+    /// LinkedIn ends the supported version.
     pub fn end_version(&self) {
         self.fake.memory().versions = vec!["202709"];
     }
 
-    /// The member loses the roles for all pages.
+    /// The member loses all roles.
     pub fn remove_roles(&self) {
         self.fake.memory().roles.clear();
     }
 
-    /// Videos are cut into parts of so many bytes.
+    /// Sets the size of the parts of a video.
     pub fn cuts_into(&self, bytes: u64) {
         self.fake.memory().part_bytes = bytes;
     }
 
-    /// Files are to be uploaded to this server from now on.
+    /// Sets the base URL of uploads.
     pub fn set_upload_url(&self, base_url: &str) {
         base_url.clone_into(&mut self.fake.memory().uploads_at);
     }
 
-    /// The tokens given out so far do not cover this scope any more.
+    /// Removes this scope from all grants.
     pub fn remove_scope(&self, scope: &str) {
         for grant in &mut self.fake.oauth().grants {
             grant.scopes.retain(|it| it != scope);
         }
     }
 
-    /// No video can be processed from now on.
+    /// The processing of videos fails from now on.
     pub fn spoils_videos(&self) {
         self.fake.memory().spoils = true;
     }
 
-    /// Another user posts this for the same account, from LinkedIn's own site.
+    /// Publishes a post of this author from LinkedIn's own site.
     pub fn posts(&self, author: &str, text: &str) {
         let now = self.fake.clock.now();
         self.fake.memory().add(author, little::Read::plain(text), Value::Null, "PUBLIC", now);
     }
 
-    /// Who sees the latest post.
     pub fn latest_visibility(&self) -> Option<String> {
         self.fake.memory().posts.last().map(|it| it.visibility.clone())
     }
 
-    /// What else the latest post shows.
+    /// The content of the latest post other than its text.
     pub fn latest_content(&self) -> Value {
         self.fake.memory().posts.last().map(|it| it.content.clone()).unwrap_or_default()
     }
@@ -299,12 +299,11 @@ impl<P> LinkedIn<P> {
         self.fake.memory().comments.clone()
     }
 
-    /// The hashtags of the latest post.
     pub fn latest_hashtags(&self) -> Vec<String> {
         self.fake.memory().posts.last().map(|it| it.text.hashtags()).unwrap_or_default()
     }
 
-    /// The author writes the latest post anew.
+    /// The author edits the latest post.
     pub fn edit_latest(&self, text: &str) {
         if let Some(post) = self.fake.memory().posts.last_mut() {
             (post.text, post.is_edited) = (little::Read::plain(text), true);
@@ -313,7 +312,7 @@ impl<P> LinkedIn<P> {
 }
 
 impl Memory {
-    /// A number that nothing else has.
+    /// A unique number.
     fn next(&mut self) -> u64 {
         self.made += 1;
         self.made

@@ -1,7 +1,7 @@
-//! The page of a fake on which its user decides. It looks alike on all of them, names the platform, and says that it is
-//! a fake: the real page asks for the same, but in the design of the platform.
+//! The consent page of a fake. It has the same design on every fake, names the platform, and states
+//! that it is a fake. The real page requests the same consent in the design of the platform.
 
-/// `name` is the platform's in the registry, `content` the HTML of the form.
+/// `name` is the platform's name in the registry, `content` the HTML of the form.
 pub(crate) fn page(name: &str, content: &str) -> String {
     let title = platforms::platform_infos().iter().find(|it| it.name == name).map_or(name, |it| it.title);
     format!(
@@ -27,7 +27,7 @@ const STYLE: &str = "\
     button,input[type=submit]{font:inherit;min-height:2.75rem;padding:.25rem 1.25rem;margin:0 .75rem .75rem 0;\
     white-space:normal;cursor:pointer}";
 
-/// Text as a part of HTML.
+/// Escapes a text for HTML.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }

@@ -1,10 +1,10 @@
-//! Connections that are cut in place of a response.
+//! Connections that are closed in place of a response.
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 
 /// Marks a response that is not sent: the connection is closed instead.
-/// It stands in the response's extensions, or is a response of its own.
+/// Either an extension of the response, or the response itself.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the connection is cut on purpose")]
 pub struct Cut;

@@ -1,4 +1,4 @@
-//! Refusals that repeat the request.
+//! Error responses that repeat the request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +13,10 @@ use platforms::conformance::echo::with_request;
 
 use super::wire::Cut;
 
-/// Whether refusals repeat the request.
+/// Whether error responses repeat the request.
 pub type Echo = Arc<AtomicBool>;
 
-/// A server whose refusals may repeat the request.
+/// Makes error responses repeat the request while `echo` is set.
 pub fn wrap(router: Router, echo: &Echo) -> Router {
     router.layer(from_fn_with_state(Arc::clone(echo), echo_request))
 }
@@ -27,9 +27,9 @@ async fn echo_request(State(echo): State<Echo>, request: Request, next: Next) ->
     }
     let (head, body) = request.into_parts();
     let authorization = head.headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    // Some platforms want a token in the path.
+    // Some platforms expect a token in the path.
     let authorization = format!("{authorization} {}", head.uri.path());
-    // The client went away; nobody reads the answer.
+    // After a read error the client is gone, and the response is not read.
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let response = next.run(Request::from_parts(head, Body::from(body.clone()))).await;
     let is_refusal = response.status().is_client_error() || response.status().is_server_error();

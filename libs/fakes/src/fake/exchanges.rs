@@ -1,4 +1,5 @@
-//! What the fakes of one task answered, for tests that compare it with recorded responses.
+//! Requests to the fakes of one task with their responses, for the comparison with recorded
+//! responses.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,21 +17,20 @@ tokio::task_local! {
     static EXCHANGES: Exchanges;
 }
 
-/// A request, and its answer.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     /// Such as `POST /api/v1/statuses`, without a query.
     pub request: String,
-    /// The status of the answer.
     pub status: u16,
-    /// The body of the answer; `None` where it is no JSON.
+    /// The body of the response; `None` unless it is JSON.
     pub body: Option<Value>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Exchanges(Arc<Mutex<Vec<Exchange>>>);
 
-/// All exchanges with the fakes that `task` starts, in order. Cut connections are left out.
+/// All exchanges with the fakes that `task` starts, in order, without those whose connection was
+/// cut.
 pub async fn record_exchanges(task: impl Future<Output = ()>) -> Vec<Exchange> {
     let exchanges = Exchanges::default();
     EXCHANGES.scope(exchanges.clone(), task).await;
@@ -38,7 +38,7 @@ pub async fn record_exchanges(task: impl Future<Output = ()>) -> Vec<Exchange> {
     std::mem::take(&mut *recorded)
 }
 
-/// A server whose exchanges are kept if a test wants them.
+/// Records the exchanges of a server inside [`record_exchanges`].
 pub(super) fn wrap(router: Router) -> Router {
     match EXCHANGES.try_with(Clone::clone) {
         Ok(exchanges) => router.layer(from_fn_with_state(exchanges, record)),

@@ -6,7 +6,7 @@
 use domain::media::MimeType;
 use platforms::conformance::fake_platform::PublicMedium;
 
-/// Methods for every fake of the platform `$name`.
+/// The methods of every fake; `$name` is the platform's name in the registry.
 macro_rules! fake_platform {
     ($name:literal) => {
         fn start<'async_trait>(clock: domain::clock::Clock) -> futures::future::BoxFuture<'async_trait, Self>
@@ -51,7 +51,8 @@ macro_rules! fake_platform {
     };
 }
 
-/// Methods for a fake with an OAuth app, at which users type nothing before the platform's own page.
+/// The methods of a fake with an OAuth app whose users enter nothing before the platform's own
+/// page.
 macro_rules! oauth_fake_platform {
     ($name:literal) => {
         crate::fake::fake_platform::fake_platform!($name);
@@ -98,7 +99,7 @@ macro_rules! oauth_fake_platform {
 
 pub(crate) use {fake_platform, oauth_fake_platform};
 
-/// A file of a public post whose type only its bytes tell.
+/// A file of a public post. Its type is detected from its bytes.
 pub(crate) fn medium(bytes: Vec<u8>, alt_text: Option<String>) -> PublicMedium {
     let mime_type = MimeType::sniff(&bytes).expect("the service sends files of its own types");
     PublicMedium { mime_type, bytes, alt_text }

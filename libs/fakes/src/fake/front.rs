@@ -1,5 +1,5 @@
-//! What every request passes before a handler has it: it is read to its end, and
-//! fails if a test has ordered that.
+//! The layer in front of every handler: reads the request to its end, and makes it fail if a test
+//! has ordered that.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,42 +19,43 @@ use tokio::task::yield_now;
 use super::injected_faults::InjectedFaults;
 use super::wire::Cut;
 
-/// What the front has to know of a platform.
+/// How a platform takes part in fault injection.
 pub trait FaultInjection: AsRef<Mutex<InjectedFaults>> + Send + Sync + 'static {
-    /// JSON pointers to the messages of refusals that can be in another language: see [`InjectedFaults::translate`]. None where
-    /// refusals have no messages, or where only the message distinguishes two refusals.
+    /// JSON pointers to the messages of error responses that can be translated: see
+    /// [`InjectedFaults::translate`]. Empty where error responses have no messages, or where only
+    /// the message distinguishes two errors.
     const TRANSLATED: &'static [&'static str] = &[];
 
-    /// Whether refusals have messages, which may repeat the request.
+    /// Whether error responses have messages, which may repeat the request.
     const HAS_MESSAGES: bool = true;
 
-    /// What kind of call this is; `None` for those that never fail.
+    /// The kind of this call; `None` for calls that never fail.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call>;
 
-    /// Counts a call, and says how it is to fail: see [`InjectedFaults::meet`].
+    /// Counts a call. Returns its fault: see [`InjectedFaults::meet`].
     fn meet(&self, call: Call) -> Option<InjectedFault> {
         with_faults(self, |faults| faults.meet(call))
     }
 
-    /// The platform's own answer to a call that is not carried out: `Broken`,
-    /// `Unavailable`, `Limited` or `Unwanted`.
+    /// The platform's own response to a call with the fault `ServerError`, `Unavailable`,
+    /// `RateLimited` or `Refused`.
     fn respond(&self, call: Call, fault: InjectedFault) -> Response;
 
-    /// From now on, the file that this request asks for could not be processed.
+    /// Makes the processing of the file fail that this request refers to.
     fn inject_fault(&self, head: &Parts) {
         let _ = head;
     }
 }
 
-/// A server whose calls can be in trouble.
+/// Makes calls fail as a test has ordered.
 pub fn wrap<S: Clone + Send + Sync + 'static>(router: Router<S>, platform: Arc<impl FaultInjection>) -> Router<S> {
     router.layer(from_fn_with_state(platform, inject_fault))
 }
 
 async fn inject_fault<P: FaultInjection>(State(platform): State<Arc<P>>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
-    // Read whatever becomes of it: a client that still writes would not see the
-    // answer. Where it cannot be read, the client went away.
+    // Read the body in any case: a client that is still writing would not see the response. After a
+    // read error the client is gone.
     let Ok(body) = to_bytes(body, usize::MAX).await else { return Cut.into_response() };
     if let Some(status) = with_faults(&*platform, |faults| faults.blocks(&head)) {
         return page(status);
@@ -96,8 +97,8 @@ fn with_faults<P: FaultInjection + ?Sized, T>(platform: &P, use_faults: impl FnO
     use_faults(&mut platform.as_ref().lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// A page of an intermediary, as nginx and Cloudflare write it. The data for scripts that real pages carry may look like
-/// a response of a platform.
+/// A page of an intermediary, as nginx and Cloudflare write it. Real pages contain data for
+/// scripts, which may look like a response of a platform.
 fn page(status: u16) -> Response {
     let status = StatusCode::from_u16(status).expect("a test orders statuses that exist");
     let page = format!(
@@ -118,7 +119,7 @@ async fn cut_body(response: Response) -> Response {
     head.headers.insert(CONTENT_LENGTH, whole.len().into());
     let beginning = stream::iter([Ok(whole.slice(..whole.len() / 2))]);
     let end = stream::once(async {
-        // hyper sends what it has only when the body lets it wait.
+        // hyper sends its buffer only when the body is pending.
         yield_now().await;
         Err(Cut)
     });
@@ -134,7 +135,8 @@ fn empty_body(response: Response) -> Response {
     Response::from_parts(head, Body::empty())
 }
 
-/// A refusal with the messages at these JSON pointers in another language. Numbers and names stay.
+/// Replaces the messages at these JSON pointers of an error response by a translation. Numbers and
+/// names stay.
 async fn translated(response: Response, pointers: &[&str]) -> Response {
     let is_refusal = response.status().is_client_error() || response.status().is_server_error();
     if pointers.is_empty() || !is_refusal {

@@ -1,4 +1,4 @@
-//! The troubles that a test has ordered.
+//! The faults that a test has ordered.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct InjectedFaults {
     is_translated: bool,
 }
 
-/// Calls that an intermediary answers in place of the platform.
+/// Calls to which an intermediary responds in place of the platform.
 #[derive(Debug)]
 struct BlockedCalls {
     method: Method,
@@ -27,23 +27,24 @@ struct BlockedCalls {
 }
 
 impl InjectedFaults {
-    /// Makes the next calls of this kind fail, in place of what was ordered before.
+    /// Makes the next calls of this kind fail. Replaces an earlier order for this kind.
     pub fn order(&mut self, call: Call, fault: InjectedFault, count: usize) {
         self.pending.insert(call, (fault, count));
     }
 
-    /// An intermediary answers the next `times` calls of this method whose path contains `path` with a page of this
-    /// status, also calls that are of no kind of [`Call`]. They are not counted.
+    /// An intermediary responds to the next `count` calls of this method whose path contains `path`
+    /// with a page of this status, also to calls without a kind in [`Call`]. These calls are not
+    /// counted.
     pub fn block(&mut self, method: Method, path: &str, status: u16, count: usize) {
         self.blocked = Some(BlockedCalls { method, path: path.to_owned(), status, remaining: count });
     }
 
-    /// How many of the calls that are to be blocked have not arrived yet.
+    /// How many calls that are to be blocked have not arrived yet.
     pub fn left(&self) -> usize {
         self.blocked.as_ref().map_or(0, |it| it.remaining)
     }
 
-    /// The status with which an intermediary answers this call, if it does.
+    /// The status of the intermediary's response to this call; `None` if the call is not blocked.
     pub fn blocks(&mut self, head: &Parts) -> Option<u16> {
         let blocked = self.blocked.as_mut().filter(|it| 0 < it.remaining)?;
         let is_match = head.method == blocked.method && head.uri.path().contains(&blocked.path);
@@ -51,25 +52,25 @@ impl InjectedFaults {
         is_match.then_some(blocked.status)
     }
 
-    /// The platform itself refuses the next call to a path that begins like this, with this status and body. A handler
-    /// asks for it with `refusal`, once it has accepted the token.
+    /// The platform itself refuses the next call whose path starts with `path`, with this status
+    /// and body. A handler reads the order with `refusal` after it has accepted the token.
     pub fn refuse(&mut self, path: &str, status: u16, body: Value) {
         let status = StatusCode::from_u16(status).expect("a test orders statuses that exist");
         self.refusals.insert(path.to_owned(), (status, body));
     }
 
-    /// How a call to this path is refused, once.
+    /// The ordered refusal of a call to this path. Removes the order.
     pub fn refusal(&mut self, path: &str) -> Option<(StatusCode, Value)> {
         let ordered = self.refusals.keys().find(|it| path.starts_with(it.as_str())).cloned()?;
         self.refusals.remove(&ordered)
     }
 
-    /// From now on the messages of refusals are in another language.
+    /// From now on the messages of error responses are in another language.
     pub fn translate(&mut self) {
         self.is_translated = true;
     }
 
-    /// The JSON pointers whose messages are in another language: all of these, or none.
+    /// `pointers` if messages are translated, else none.
     pub fn translated(&self, pointers: &'static [&'static str]) -> &'static [&'static str] {
         if self.is_translated { pointers } else { &[] }
     }
@@ -79,7 +80,7 @@ impl InjectedFaults {
         self.calls.get(&call).copied().unwrap_or_default()
     }
 
-    /// Counts a call. Returns how it is to fail, if it is.
+    /// Counts a call. Returns the fault that is ordered for it.
     pub fn meet(&mut self, call: Call) -> Option<InjectedFault> {
         *self.calls.entry(call).or_default() += 1;
         let (fault, count) = self.pending.get_mut(&call).filter(|(_, count)| *count != 0)?;

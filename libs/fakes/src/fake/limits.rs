@@ -1,4 +1,4 @@
-//! How often a platform may be asked.
+//! Rate limits.
 
 use std::collections::BTreeMap;
 
@@ -6,44 +6,39 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
-    /// What is counted together.
+    /// Calls with the same name count toward the same limit.
     pub name: &'static str,
-    /// The most, in requests or points.
+    /// In requests or points.
     pub max: u64,
-    /// Within which time.
     pub period: TimeDelta,
     pub window_start: WindowStart,
 }
 
-/// When the time of a limit begins.
+/// When the window of a limit starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowStart {
-    /// By the clock: every five minutes, every hour.
+    /// At multiples of the period: every five minutes, every hour.
     Clock,
-    /// With the first request.
+    /// With the first request of the window.
     FirstRequest,
 }
 
-/// What was used of each limit.
+/// Used requests or points per limit.
 #[derive(Debug, Default)]
 pub struct Limits(BTreeMap<(&'static str, TimeDelta, String), (DateTime<Utc>, u64)>);
 
-/// How far a limit is used up.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitUsage {
     pub max: u64,
-    /// What is left.
     pub remaining: u64,
-    /// When it begins anew.
     pub resets_at: DateTime<Utc>,
-    /// Within which time.
     pub period: TimeDelta,
-    /// Whether this was too much.
+    /// Whether this call exceeded the limit.
     pub is_exceeded: bool,
 }
 
 impl Limits {
-    /// Counts what somebody uses.
+    /// Counts a call of `subject` as `points`.
     pub fn count(&mut self, limit: Limit, subject: &str, points: u64, now: DateTime<Utc>) -> LimitUsage {
         let Limit { name, max, period, window_start } = limit;
         let since = match window_start {
@@ -62,7 +57,7 @@ impl Limits {
 }
 
 impl LimitUsage {
-    /// A limit that is used up until then.
+    /// A limit that is exhausted until `resets_at`.
     pub const fn none_until(max: u64, period: TimeDelta, resets_at: DateTime<Utc>) -> Self {
         Self { max, remaining: 0, resets_at, period, is_exceeded: true }
     }

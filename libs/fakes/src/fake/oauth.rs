@@ -1,8 +1,7 @@
-//! An authorization server: apps, codes that are good once, and grants.
+//! An authorization server: apps, codes that are valid once, and grants.
 //!
-//! It is strict where the RFCs leave a choice: a redirect URI has to be the very one
-//! that was registered, a code that is brought a second time ends its grant, and so
-//! does a refresh token.
+//! It is strict where the RFCs leave a choice: a redirect URI has to equal the registered one, and
+//! a second use of a code or a refresh token ends its grant.
 
 mod exchange;
 mod fault;
@@ -24,69 +23,67 @@ pub use self::routes::{Authorizes, HasOAuth, page_at, press, routes, show};
 
 use super::params::{Params, basic, bearer};
 
-/// What a platform's documents say of its OAuth.
+/// The documented OAuth behavior of a platform.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// The parameter that names an app.
+    /// The name of the parameter with the client id.
     pub client_id: &'static str,
-    /// How an app may say who it is.
+    /// How an app may authenticate.
     pub clients: &'static [Client],
-    /// Whether codes are bound to a challenge.
+    /// Whether codes are bound to a PKCE challenge.
     pub pkce: Pkce,
-    /// The scopes that there are. `{id}` at the end stands for an id of the app's choice.
+    /// All scopes. A scope that ends with `{id}` matches any id that the app chooses.
     pub scopes: &'static [&'static str],
-    /// What stands between two of them.
+    /// Between two scopes.
     pub separator: char,
-    /// What is asked for when nothing is said; `None` where something has to be.
+    /// The scope of a request without one; `None` if the scope is required.
     pub default_scope: Option<&'static str>,
     /// Additional parameters that the page requires.
     pub page: &'static [(&'static str, &'static str)],
-    /// How long a code can be exchanged.
+    /// How long a code is valid.
     pub code_lives: TimeDelta,
-    /// How long an access token works; `None` where it does not end.
+    /// How long an access token is valid; `None` if it does not expire.
     pub access_lives: Option<TimeDelta>,
-    /// Whether there are refresh tokens.
     pub refresh: Refresh,
-    /// How long a refresh token can be exchanged, from when it was first given; `None` where it does not end.
+    /// How long a refresh token is valid, counted from its issue; `None` if it does not expire.
     pub refresh_lives: Option<TimeDelta>,
 }
 
-/// How an app says who it is.
+/// How an app authenticates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
     /// In the `Authorization` header.
     Basic,
     /// Among the parameters.
     Body,
-    /// By its id alone: it has no secret (RFC 6749, section 2.1).
+    /// By its id alone: a public client without a secret (RFC 6749, section 2.1).
     Public,
 }
 
-/// Whether codes are bound to a challenge, S256 alone.
+/// Whether codes are bound to a PKCE challenge; S256 is the only method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pkce {
-    /// A request without one is refused.
+    /// A request without a challenge is refused.
     Required,
-    /// Where there is one, its verifier has to come.
+    /// A code with a challenge requires its verifier.
     Possible,
-    /// Nothing is made of it.
+    /// The parameters are ignored.
     Ignored,
-    /// A request with one is refused: the documents know nothing of it.
+    /// A request with a challenge is refused: the documents have no such parameter.
     Unknown,
 }
 
-/// Whether there are refresh tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
     None,
-    /// One that is good for as long as its grant.
+    /// Valid as long as its grant.
     Reusable,
-    /// Each is good once, and the next one comes along.
+    /// Valid once; each refresh returns the next one.
     Rotating,
 }
 
 impl Rules {
-    /// RFC 6749 with PKCE; access tokens for an hour.
+    /// RFC 6749 with PKCE; access tokens are valid for an hour.
     pub const STANDARD: Self = Self {
         client_id: "client_id",
         clients: &[Client::Basic, Client::Body],
@@ -102,28 +99,25 @@ impl Rules {
     };
 }
 
-/// An app that somebody has registered.
+/// A registered app.
 #[derive(Clone, Debug)]
 pub struct App {
-    /// Names it.
     pub client_id: String,
-    /// Proves that it is that one.
     pub client_secret: String,
-    /// Where people may be sent back to.
     pub redirect_uris: Vec<String>,
-    /// What it may ask for.
+    /// The scopes that it may request.
     pub scopes: Vec<String>,
-    /// Whether it was removed. It can then only give tokens back.
+    /// Whether it was removed. A removed app can only revoke tokens.
     pub removed: bool,
 }
 
-/// The code by which an app learns that the person has agreed.
+/// An authorization code.
 #[derive(Clone, Debug)]
 pub struct Code {
     value: String,
     client_id: String,
     redirect_uri: String,
-    /// What was agreed to.
+    /// The scopes that the user granted.
     pub scopes: Vec<String>,
     pub account: String,
     challenge: Option<String>,
@@ -134,12 +128,10 @@ pub struct Code {
 /// An authorization server.
 #[derive(Debug)]
 pub struct OAuth {
-    /// What its documents say.
     pub rules: Rules,
-    /// The apps that it knows.
     pub apps: Vec<App>,
     codes: Vec<Code>,
-    /// What apps may do, also what they no longer may.
+    /// All grants, also revoked ones.
     pub grants: Vec<Grant>,
 }
 
@@ -148,7 +140,7 @@ impl OAuth {
         Self { rules, apps: Vec::new(), codes: Vec::new(), grants: Vec::new() }
     }
 
-    /// Registers an app that may ask for all scopes there are.
+    /// Registers an app that may request every scope.
     pub fn register(&mut self, redirect_uri: &str) -> App {
         let app = App {
             client_id: secret(),
@@ -161,21 +153,21 @@ impl OAuth {
         app
     }
 
-    /// From now on people may also be sent back here, by every app.
+    /// Every app may use this redirect URI from now on.
     pub fn permit(&mut self, redirect_uri: &str) {
         for app in &mut self.apps {
             app.redirect_uris.push(redirect_uri.to_owned());
         }
     }
 
-    /// Forgets all apps, and what they were granted.
+    /// Forgets all apps, codes and grants.
     pub fn forget(&mut self) {
         self.apps.clear();
         self.codes.clear();
         self.grants.clear();
     }
 
-    /// The app that a request proves to come from, removed ones too.
+    /// The app that a request authenticates, also a removed one.
     pub fn authenticated(&self, headers: &HeaderMap, params: &Params) -> Option<App> {
         let accepts = |client| self.rules.clients.contains(&client);
         if accepts(Client::Public) && params.text("client_secret").is_none() {
@@ -189,13 +181,13 @@ impl OAuth {
         self.apps.iter().find(|it| it.client_id == id && it.client_secret == secret).cloned()
     }
 
-    /// The grant of a request's token, which may have ended.
+    /// The grant of a request's access token, which may have expired or be revoked.
     pub fn find_by_bearer(&self, headers: &HeaderMap) -> Option<&Grant> {
         let token = bearer(headers)?;
         self.grants.iter().find(|it| it.access_token == token)
     }
 
-    /// Accepts a request with a living token that has any of these scopes.
+    /// Accepts a request with a valid access token that has any of these scopes.
     pub fn accept(&self, headers: &HeaderMap, any_of: &[&str], now: DateTime<Utc>) -> Result<&Grant, Fault> {
         let grant = self.find_by_bearer(headers).ok_or(Fault::UnknownToken)?;
         if grant.revoked {
@@ -210,30 +202,31 @@ impl OAuth {
         Ok(grant)
     }
 
-    /// Ends all access tokens. Their grants go on; those that do not end go on, too.
+    /// Expires all access tokens, except those that never expire. Their grants stay valid.
     pub fn end_access_tokens(&mut self, now: DateTime<Utc>) {
         for grant in &mut self.grants {
             grant.expires_at = grant.expires_at.map(|_| now);
         }
     }
 
-    /// The person takes all grants away.
+    /// The user revokes all grants.
     pub fn revoke_all(&mut self) {
         for grant in &mut self.grants {
             grant.revoked = true;
         }
     }
 
-    /// How many grants can still be used.
+    /// How many grants are not revoked.
     pub fn usable(&self) -> usize {
         self.grants.iter().filter(|it| !it.revoked).count()
     }
 }
 
-/// Whether a scope is one of these, of which those that end with `{id}` stand for many.
+/// Whether a scope is one of these; a known scope that ends with `{id}` matches every id.
 fn is_scope(known: &[impl AsRef<str>], scope: &str) -> bool {
     known.iter().map(AsRef::as_ref).any(|known| match known.strip_suffix("{id}") {
-        // As long as Matrix Authentication Service demands, of the unreserved characters of RFC 3986.
+        // The length that Matrix Authentication Service demands, in unreserved characters of RFC
+        // 3986.
         Some(prefix) => scope.strip_prefix(prefix).is_some_and(|id| {
             10 <= id.len() && id.bytes().all(|it| it.is_ascii_alphanumeric() || b"-._~".contains(&it))
         }),
@@ -241,12 +234,11 @@ fn is_scope(known: &[impl AsRef<str>], scope: &str) -> bool {
     })
 }
 
-/// A string that nobody else gives out.
 pub fn secret() -> String {
     random_token().expose_secret().to_owned()
 }
 
-/// What kind of call for tokens this is.
+/// The kind of a call to the token endpoint.
 pub fn classify_token_call(head: &Parts, body: &[u8]) -> Call {
     let params = Params::read("", &head.headers, body).unwrap_or_default();
     let is_refresh = params.text("grant_type").as_deref() == Some("refresh_token");

@@ -1,4 +1,4 @@
-//! The parameters of a request, wherever they stand.
+//! The parameters of a request, from its query and its body.
 
 use axum::Json;
 use axum::extract::{FromRequest, Multipart, Request};
@@ -10,17 +10,17 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
-/// The query, and a body that is a form or JSON; in any other type of body
-/// nothing is found.
+/// The parameters of the query, and of a body that is a form or JSON. Bodies of other types are
+/// ignored.
 #[derive(Clone, Debug, Default)]
 pub struct Params(Map<String, Value>);
 
-/// A body that is not what it says that it is.
+/// A body whose format differs from its content type.
 #[derive(Clone, Copy, Debug)]
 pub struct BadBody;
 
 impl Params {
-    /// Reads them. Fails when a JSON body is none.
+    /// Fails when a JSON body is not an object.
     pub fn read(query: &str, headers: &HeaderMap, body: &[u8]) -> Result<Self, BadBody> {
         let mut params = Self::default();
         params.add_form(query.as_bytes());
@@ -52,12 +52,12 @@ impl Params {
         }
     }
 
-    /// One value, unless it is missing, blank or a list.
+    /// The value of a parameter; `None` if it is missing, blank or a list.
     pub fn text(&self, name: &str) -> Option<String> {
         scalar_text(self.0.get(name)?).filter(|it| !it.trim().is_empty())
     }
 
-    /// The values of a list; none of anything else.
+    /// The values of a list; empty for any other value.
     pub fn list(&self, name: &str) -> Vec<String> {
         self.0
             .get(name)
@@ -85,27 +85,25 @@ impl IntoResponse for BadBody {
     }
 }
 
-/// A part of a form with files (RFC 7578).
+/// A part of a multipart form (RFC 7578).
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The name of the field.
     pub name: String,
-    /// Of a file alone.
+    /// `None` unless the part is a file.
     pub file_name: Option<String>,
-    /// As the part states it; empty where it does not.
+    /// As the part declares it; empty if it does not.
     pub mime_type: String,
-    /// What it contains.
     pub bytes: Bytes,
 }
 
 impl Part {
-    /// What it contains, as text.
+    /// The content as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 }
 
-/// The parts of a form with files, in order.
+/// The parts of a multipart form, in order.
 pub async fn parts(request: Request) -> Result<Vec<Part>, BadBody> {
     let mut form = Multipart::from_request(request, &()).await.map_err(|_| BadBody)?;
     let mut parts = Vec::new();
@@ -118,14 +116,14 @@ pub async fn parts(request: Request) -> Result<Vec<Part>, BadBody> {
     Ok(parts)
 }
 
-/// The type of the body without its parameters; empty when it is not said.
+/// The media type of the body without its parameters; empty without a `Content-Type`.
 pub fn essence(headers: &HeaderMap) -> String {
     let value = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The name and password of the `Authorization` header, each encoded as in a form
-/// (RFC 6749, section 2.3.1).
+/// The name and password of the `Authorization` header, each encoded like a form value (RFC 6749,
+/// section 2.3.1).
 pub fn basic(headers: &HeaderMap) -> Option<(String, String)> {
     let encoded = headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Basic ")?;
     let pair = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
@@ -137,7 +135,7 @@ pub fn basic(headers: &HeaderMap) -> Option<(String, String)> {
     Some((decoded(name)?, decoded(password)?))
 }
 
-/// The token of the `Authorization` header.
+/// The bearer token of the `Authorization` header.
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }

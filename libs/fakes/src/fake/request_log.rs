@@ -1,4 +1,4 @@
-//! What arrived at a platform, in order, for tests and for people who look.
+//! The requests that arrived at a fake, in order, for tests and for developers.
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,32 +14,31 @@ use url::form_urlencoded::byte_serialize;
 
 use super::wire::Cut;
 
-/// Where people can look.
+/// The path of the page that lists the requests.
 pub const PAGE: &str = "/_arrived";
 
-/// The most of a body that is kept, in bytes.
+/// Longer bodies are truncated, in bytes.
 const MAX_BODY_BYTES: usize = 4_000;
 
-/// A request and its result.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
     /// `POST /api/v1/statuses?x=y`
     pub request_line: String,
     pub headers: HeaderMap,
-    /// The beginning of the body, where it is text.
+    /// The beginning of the body if it is text, else empty.
     pub body: String,
-    /// How many bytes the body has.
+    /// The full size of the body.
     pub size_bytes: usize,
-    /// The status of the answer; `None` when the connection was cut.
+    /// The status of the response; `None` if the connection was cut.
     pub status: Option<u16>,
 }
 
-/// What arrived so far.
+/// The requests that arrived so far.
 #[derive(Clone, Debug, Default)]
 pub struct RequestLog(Arc<Mutex<Vec<RecordedRequest>>>);
 
 impl RequestLog {
-    /// All of it, in order.
+    /// All requests, in order.
     pub fn all(&self) -> Vec<RecordedRequest> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -49,7 +48,7 @@ impl RequestLog {
         self.all().into_iter().rfind(is_match)
     }
 
-    /// Whether this stands in a request, as it is or as in a form or an address.
+    /// Whether any request contains this text, as it is or URL-encoded.
     pub fn has(&self, text: &str) -> bool {
         let form_encoded: String = byte_serialize(text.as_bytes()).collect();
         let contains_text = |it: &str| it.contains(text) || it.contains(&form_encoded);
@@ -64,7 +63,7 @@ impl RequestLog {
         let mut page = "<!DOCTYPE html>\n<html><head><title>What arrived</title></head><body><table>".to_owned();
         for RecordedRequest { request_line: asked, headers, body, size_bytes: size, status } in self.all() {
             let header = |name| headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
-            // The kind of proof is of interest, the proof is not.
+            // Shows the scheme of the credentials, but not the credentials.
             let proof = header(header::AUTHORIZATION).split(' ').next().unwrap_or_default();
             let status = status.map_or_else(|| "cut".to_owned(), |it| it.to_string());
             let cells = [&asked, proof, header(header::CONTENT_TYPE), &size.to_string(), &body, &status];
@@ -75,7 +74,7 @@ impl RequestLog {
     }
 }
 
-/// A server that keeps what arrives, and shows it at [`PAGE`].
+/// Records the requests of a server, and lists them at [`PAGE`].
 pub fn wrap<S: Clone + Send + Sync + 'static>(router: Router<S>, request_log: &RequestLog) -> Router<S> {
     let page_log = request_log.clone();
     router

@@ -1,4 +1,4 @@
-//! The state that every fake has: its clock, its memory, the apps that it knows, and what a test has ordered.
+//! The state that every fake has: clock, memory, apps, and the faults that a test has ordered.
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -16,14 +16,14 @@ use super::oauth::{App, HasOAuth, OAuth, Rules};
 use super::request_log::{self, RequestLog};
 use super::wire;
 
-/// A fake with the memory `M`, as its handlers see it. `K` does not change after the start.
+/// A fake with the memory `M`, as its handlers access it. `K` does not change after the start.
 pub(crate) struct FakeServer<M, K = ()> {
-    /// The platform's name in the registry.
+    /// As in the registry.
     name: &'static str,
     pub(crate) kind: K,
     pub(crate) clock: Clock,
     pub(crate) address: SocketAddr,
-    /// The app of the service. Unused where the platform has no OAuth.
+    /// Our service's app. Unused where the platform has no OAuth.
     pub(crate) app: App,
     pub(crate) request_log: RequestLog,
     oauth: Mutex<OAuth>,
@@ -36,7 +36,8 @@ impl<M: Send + 'static> FakeServer<M>
 where
     Self: FaultInjection,
 {
-    /// Starts a fake on a free port. `name` is the platform's name in the registry, and so in the redirect URI.
+    /// Starts a fake on a free port. `name` is the platform's name in the registry, which is part
+    /// of the redirect URI.
     pub(crate) async fn serve(
         name: &'static str,
         clock: Clock,
@@ -52,7 +53,8 @@ impl<M: Send + 'static, K: Send + Sync + 'static> FakeServer<M, K>
 where
     Self: FaultInjection,
 {
-    /// Like `serve`, for a platform with variants, or with a layer of its own that calls in trouble pass as well.
+    /// Like `serve`, for a platform with variants, or with its own layer, which also processes
+    /// calls with injected faults.
     pub(crate) async fn serve_with(
         kind: K,
         name: &'static str,
@@ -83,13 +85,14 @@ where
         fake
     }
 
-    /// From now on refusals repeat the request. False where they have no messages.
+    /// From now on error responses repeat the request. Returns whether they have messages.
     pub(crate) fn enable_echo(&self) -> bool {
         self.echo.store(true, Ordering::Relaxed);
         Self::HAS_MESSAGES
     }
 
-    /// From now on the messages of refusals are in another language. False where no message may be.
+    /// From now on the messages of error responses are in another language. Returns whether any
+    /// message can be translated.
     pub(crate) fn translate_refusals(&self) -> bool {
         self.injected_faults().translate();
         !Self::TRANSLATED.is_empty()
@@ -110,7 +113,7 @@ impl<M, K> FakeServer<M, K> {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     pub(crate) fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }

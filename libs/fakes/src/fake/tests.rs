@@ -1,5 +1,5 @@
-//! A platform that does nothing in its own way, asked by a plain client: everything
-//! that the documents refuse is refused.
+//! A fake that only follows the shared rules refuses everything that the documents refuse. A plain
+//! client calls it.
 
 use std::sync::Arc;
 

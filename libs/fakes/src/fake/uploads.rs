@@ -1,23 +1,21 @@
-//! Files: uploaded at once or in parts, worked on for a while, and shown once.
+//! Files that are uploaded at once or in parts, processed for a while, and attached to one post.
 
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::oauth::secret;
 
-/// A file.
 #[derive(Clone, Debug)]
 pub struct Upload {
-    /// Its name.
     pub id: String,
     pub account: String,
-    /// As it was announced.
+    /// As announced.
     pub mime_type: String,
-    /// As it was announced.
+    /// As announced, in bytes.
     pub size: u64,
-    /// What has arrived.
+    /// The bytes that have arrived.
     pub bytes: Vec<u8>,
-    /// Whether a post shows it.
+    /// Whether a post has it as an attachment.
     pub attached: bool,
     state: UploadState,
 }
@@ -29,54 +27,51 @@ enum UploadState {
     Failed,
 }
 
-/// How far a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// Parts of it are missing.
+    /// Parts are missing.
     Arriving,
-    /// It is worked on.
     Processing,
-    /// A post may show it.
+    /// A post may attach it.
     Ready,
-    /// It could not be processed.
+    /// The processing failed.
     Failed,
 }
 
-/// What is wrong with a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartError {
-    /// There is no such file, or it is another account's.
+    /// The file does not exist, or belongs to another account.
     #[error("there is no such upload")]
     Unknown,
-    /// It does not begin where the last one ended.
+    /// The part does not begin where the last one ended.
     #[error("the part does not begin where the last one ended")]
     OutOfOrder,
-    /// It goes beyond the announced size.
+    /// The part exceeds the announced size.
     #[error("there is more than was announced")]
     TooLong,
     /// Parts are missing.
     #[error("there is less than was announced")]
     Incomplete,
-    /// It has ended already.
+    /// The upload is already complete.
     #[error("the upload has ended")]
     Ended,
 }
 
-/// The files that a platform remembers.
+/// The files of a platform.
 #[derive(Debug)]
 pub struct Uploads {
-    /// How long a file is worked on, from its last part on.
+    /// How long a file is processed after its last part.
     pub takes: TimeDelta,
     files: Vec<Upload>,
 }
 
 impl Uploads {
-    /// None yet; each will be worked on for this long.
+    /// No files; each will be processed for this long.
     pub const fn taking(processing_time: TimeDelta) -> Self {
         Self { takes: processing_time, files: Vec::new() }
     }
 
-    /// A file is announced. Returns its id.
+    /// Announces a file. Returns its id.
     pub fn begin(&mut self, account: &str, mime_type: &str, size: u64) -> String {
         let id = secret();
         self.files.push(Upload {
@@ -91,7 +86,8 @@ impl Uploads {
         id
     }
 
-    /// A part of it arrives. A part that has arrived before changes nothing.
+    /// Appends a part, which begins at the byte `from`. A part that has arrived before changes
+    /// nothing.
     pub fn append(&mut self, account: &str, id: &str, from: u64, part: &Bytes) -> Result<(), PartError> {
         let file = self.find(account, id).ok_or(PartError::Unknown)?;
         if file.state != UploadState::Arriving {
@@ -110,7 +106,7 @@ impl Uploads {
         Ok(())
     }
 
-    /// All of it is there, and is worked on from now on.
+    /// Ends the upload and starts the processing.
     pub fn finish(&mut self, account: &str, id: &str, now: DateTime<Utc>) -> Result<(), PartError> {
         let ready_at = now + self.takes;
         let file = self.find(account, id).ok_or(PartError::Unknown)?;
@@ -123,7 +119,7 @@ impl Uploads {
         Ok(())
     }
 
-    /// A file that arrives at once, and is worked on from now on. Returns its id.
+    /// Uploads a file at once and starts the processing. Returns its id.
     pub fn whole(&mut self, account: &str, mime_type: &str, bytes: &Bytes, now: DateTime<Utc>) -> String {
         let id = self.begin(account, mime_type, bytes.len() as u64);
         if let Some(file) = self.find(account, &id) {
@@ -135,7 +131,7 @@ impl Uploads {
         id
     }
 
-    /// How far a file is; `None` when there is none with this id.
+    /// `None` if the account has no file with this id.
     pub fn progress(&mut self, account: &str, id: &str, now: DateTime<Utc>) -> Option<Progress> {
         Some(match self.find(account, id)?.state {
             UploadState::Arriving => Progress::Arriving,
@@ -145,15 +141,15 @@ impl Uploads {
         })
     }
 
-    /// It could not be processed.
+    /// Makes the processing fail.
     pub fn fail(&mut self, account: &str, id: &str) {
         if let Some(file) = self.find(account, id) {
             file.state = UploadState::Failed;
         }
     }
 
-    /// A post shows it from now on. `None` when none may: it is not ready, shown
-    /// already, or another account's.
+    /// Attaches the file to a post. `None` if the file is not ready, is attached already, or
+    /// belongs to another account.
     pub fn attach(&mut self, account: &str, id: &str, now: DateTime<Utc>) -> Option<&Upload> {
         let is_ready = self.progress(account, id, now) == Some(Progress::Ready);
         let file = self.find(account, id).filter(|it| is_ready && !it.attached)?;
@@ -161,7 +157,7 @@ impl Uploads {
         Some(file)
     }
 
-    /// A file, of whatever account.
+    /// A file of any account.
     pub fn get(&self, id: &str) -> Option<&Upload> {
         self.files.iter().find(|it| it.id == id)
     }

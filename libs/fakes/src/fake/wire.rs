@@ -1,4 +1,4 @@
-//! Answers over HTTP/1.1, and connections that are cut instead.
+//! HTTP/1.1 servers whose connections may be cut in place of a response, and a client.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -16,35 +16,34 @@ use tower::ServiceExt;
 pub use super::cut::Cut;
 use super::exchanges;
 
-/// A client that opens only the given URLs: redirects are its
-/// user's to follow.
+/// A client that does not follow redirects.
 pub fn browser() -> reqwest::Client {
     // Another test of this process may have installed the same provider before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
-        // Nothing here speaks TLS, and to read the machine's certificates takes its time.
+        // No fake uses TLS, and reading the certificates of the machine takes time.
         .tls_certs_only([])
         .build()
         .expect("a client can be made")
 }
 
-/// Serves on a free port of loopback for as long as the runtime lives.
+/// Serves on a free port of the loopback interface until the runtime ends.
 pub async fn serve(router: Router) -> SocketAddr {
     let (listener, address) = listen().await;
     serve_on(listener, router);
     address
 }
 
-/// A free port of loopback, for a server that has to know its address before it serves.
+/// A free port of the loopback interface, for a server that needs its URL before it serves.
 pub async fn listen() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
     let address = listener.local_addr().expect("a bound socket has an address");
     (listener, address)
 }
 
-/// Like `serve`, on this port.
+/// Like `serve`, on this listener.
 pub fn serve_on(listener: TcpListener, router: Router) {
     let router = exchanges::wrap(router);
     tokio::spawn(async move {
@@ -54,24 +53,24 @@ pub fn serve_on(listener: TcpListener, router: Router) {
     });
 }
 
-/// Answers what comes over one connection, one request after the other.
+/// Handles the requests of one connection, one after the other.
 async fn serve_requests(stream: TcpStream, router: Router) {
-    // A small answer would otherwise wait for the client's acknowledgement.
+    // Without this, a small response waits for the client's acknowledgement.
     stream.set_nodelay(true).ok();
     let service = service_fn(|request: Request<Incoming>| {
         let router = router.clone();
         async move {
             let answered: Result<Response, Infallible> = router.oneshot(request).await;
             match answered {
-                // With an error for an answer, hyper drops the connection before the status line.
+                // After an error hyper closes the connection before it sends a status line.
                 Ok(response) if response.extensions().get::<Cut>().is_some() => Err(Cut),
                 Ok(response) => Ok(response),
                 Err(never) => match never {},
             }
         }
     });
-    // The result is left aside: it is an error whenever a client goes away or is cut
-    // off. A date is only sent where the fake does so, by the test's clock.
+    // The result is ignored: it is an error whenever the client disconnects or the connection is
+    // cut. A fake itself sends a date where it needs one, by the test's clock.
     http1::Builder::new().auto_date_header(false).serve_connection(TokioIo::new(stream), service).await.ok();
 }
 

@@ -1,4 +1,4 @@
-//! Tokens by Instagram's login, what every call is asked for, and the account.
+//! Tokens of Instagram's login, the checks of every call, and the account.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::meta::fields::Fields;
 use crate::meta::long_lived::LongLived;
 use crate::meta::select::Node;
 
-/// How Instagram names what lengthens a token.
+/// Instagram's grant types for long-lived tokens.
 const TOKENS: LongLived = LongLived { exchange: "ig_exchange_token", refresh: "ig_refresh_token" };
 
-/// What can be asked of an account. By its token its `id` is one for this app alone.
+/// The fields of an account. Requested by its token, the account has an app-scoped `id`.
 const USER: Node = Node {
     kind: "IGUser",
     fields: &[
@@ -40,10 +40,10 @@ const USER: Node = Node {
 
 pub(super) const PICTURE: &str = "https://scontent.cdninstagram.com/v/ada.jpg";
 
-/// The id of the account for this app alone, which no call takes.
+/// The app-scoped id of the account, which no call accepts.
 const OF_THE_APP: &str = "9876543210987";
 
-/// What is Instagram's login alone.
+/// The routes of Instagram's login only.
 pub(super) fn routes() -> Router<Arc<Fake>> {
     oauth::page_at::<Fake>("/oauth/authorize")
         .route("/oauth/access_token", post(issue_short_token))
@@ -51,7 +51,7 @@ pub(super) fn routes() -> Router<Arc<Fake>> {
         .route("/refresh_access_token", get(refresh_long_token))
 }
 
-/// `POST /oauth/access_token`: a token of an hour for a code.
+/// `POST /oauth/access_token`: exchanges a code for a token of one hour.
 async fn issue_short_token(
     State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
@@ -85,24 +85,24 @@ async fn issue_short_token(
     Ok(Json(json!({ "data": [object] })))
 }
 
-/// As this one address refuses.
+/// An error in the format that only `POST /oauth/access_token` has.
 fn login_error(message: &str) -> Response {
     let body = json!({ "error_type": "OAuthException", "code": 400, "error_message": message });
     (StatusCode::BAD_REQUEST, Json(body)).into_response()
 }
 
-/// `GET /access_token`: one of 60 days for it.
+/// `GET /access_token`: exchanges a short-lived token for a token of 60 days.
 async fn issue_long_token(State(fake): State<Arc<Fake>>, fields: Fields) -> Result<Json<Value>, GraphError> {
     TOKENS.exchange(&mut fake.oauth(), fields, fake.clock.now())
 }
 
-/// `GET /refresh_access_token`: another one for that.
+/// `GET /refresh_access_token`: refreshes a long-lived token.
 async fn refresh_long_token(State(fake): State<Arc<Fake>>, fields: Fields) -> Result<Json<Value>, GraphError> {
     TOKENS.refresh(&mut fake.oauth(), fields, fake.clock.now())
 }
 
 impl Fake {
-    /// The account, asked for by its id or by its token.
+    /// The account, requested by its id or by `me`.
     pub(super) fn account(&self, by: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let asked = fields.text("fields");
         fields.end()?;
@@ -121,7 +121,7 @@ impl Fake {
         USER.select(&all, asked.as_deref())
     }
 
-    /// Accepts a call to a path that ends like this, whose token has these scopes.
+    /// Accepts a call to `path` if its token has these scopes and no refusal is ordered for `path`.
     pub(super) fn accept(
         &self,
         headers: &HeaderMap,
@@ -142,7 +142,7 @@ impl Fake {
         }
     }
 
-    /// Like `accept`, for a call below the account's id: other accounts are not visible.
+    /// Like `accept`, for a call below the account's id. Other accounts are not visible.
     pub(super) fn authorize_for_account(
         &self,
         headers: &HeaderMap,

@@ -1,4 +1,4 @@
-//! Facebook's login: a person, their Pages, and the accounts that belong to these.
+//! Facebook's login: a user, their Pages, and the accounts of the Pages.
 
 use std::sync::Arc;
 
@@ -18,20 +18,20 @@ use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 use crate::meta::lists::Page as PageOfList;
 
-/// How long a token lives that was exchanged for one that lasts.
+/// How long a long-lived token is valid.
 const LASTS: TimeDelta = TimeDelta::days(60);
 
-/// The id by which the app alone knows the person.
+/// The app-scoped id of the user.
 const PERSON: &str = "10158000000000042";
 
 /// A Page of Facebook.
 #[derive(Clone, Debug)]
 pub(super) struct Page {
     id: String,
-    /// The id and the name of the account that belongs to it.
+    /// The id and the username of the Page's account.
     account: Option<(String, String)>,
     tasks: Vec<String>,
-    /// To act for it.
+    /// The access token of the Page.
     pub(super) token: String,
 }
 
@@ -46,10 +46,10 @@ impl Page {
         Self::new("108824017345866", Some((ID, HANDLE)), &["CREATE_CONTENT", "MANAGE"])
     }
 
-    /// The response to a call that asks for these fields.
+    /// The Page with these fields.
     fn to_json(&self, fields: &str) -> Result<Value, GraphError> {
         let mut object = json!({ "id": self.id });
-        // A list of fields of something else stands in brackets.
+        // The fields of a nested object are in braces.
         let (plain, inner) = match fields.split_once("instagram_business_account{") {
             Some((before, rest)) => {
                 let (inner, after) = rest.split_once('}').ok_or_else(|| GraphError::param("Syntax error"))?;
@@ -84,7 +84,7 @@ impl Page {
     }
 }
 
-/// What is Facebook's login alone.
+/// The routes of Facebook's login only.
 pub(super) fn routes() -> Router<Arc<Fake>> {
     oauth::page_at::<Fake>("/v26.0/dialog/oauth")
         .route("/v26.0/oauth/access_token", get(issue_token))
@@ -94,7 +94,7 @@ pub(super) fn routes() -> Router<Arc<Fake>> {
         .route("/v26.0/me/businesses", get(businesses))
 }
 
-/// `GET /oauth/access_token`: for a code, or for a token that ends soon.
+/// `GET /oauth/access_token`: exchanges a code or a short-lived token.
 async fn issue_token(
     State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
@@ -153,7 +153,7 @@ async fn permissions(
     Ok(Json(json!({ "data": data })))
 }
 
-/// `DELETE /me/permissions`: all that the person has granted to the app.
+/// `DELETE /me/permissions`: revokes all that the user has granted to the app.
 async fn end(State(fake): State<Arc<Fake>>, headers: HeaderMap, mut fields: Fields) -> Result<Json<Value>, GraphError> {
     fake.authorize_user(&headers, &mut fields, &[])?;
     fields.end()?;
@@ -174,7 +174,7 @@ async fn accounts(
     Ok(Json(page.respond(entries?, "https://graph.facebook.com/v26.0/me/accounts")))
 }
 
-/// `GET /me/businesses`: there are none.
+/// `GET /me/businesses`: an empty list.
 async fn businesses(
     State(fake): State<Arc<Fake>>,
     headers: HeaderMap,
@@ -188,14 +188,13 @@ async fn businesses(
 }
 
 impl Fake {
-    /// Accepts a call of the person.
+    /// Accepts a call with the user's token.
     fn authorize_user(&self, headers: &HeaderMap, fields: &mut Fields, scopes: &[&str]) -> Result<(), GraphError> {
         self.check_declined(scopes)?;
         accept(&self.oauth(), headers, fields, Proof::Required, scopes, self.clock.now()).map(drop)
     }
 
-    /// Accepts a call for the account: with the token of its Page, whose person has granted
-    /// these permissions.
+    /// Accepts a call with the token of the account's Page, if the user has granted these scopes.
     pub(super) fn accept_page(
         &self,
         headers: &HeaderMap,
@@ -225,7 +224,7 @@ impl Fake {
         }
     }
 
-    /// The person has another password: tokens of Pages end as well.
+    /// The user changes the password, which also ends the tokens of Pages.
     pub(super) fn change_password(&self, oauth: &mut OAuth, now: DateTime<Utc>) {
         oauth.end_access_tokens(now);
         for page in &mut self.memory().pages {

@@ -1,4 +1,4 @@
-//! Instagram as the conformance suite sees it.
+//! The conformance suite's access to Instagram.
 
 use domain::media::{Facts, FileType, MimeType};
 use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
@@ -26,7 +26,7 @@ impl<const BY_FACEBOOK: bool> FakePlatform for Instagram<BY_FACEBOOK> {
         mime_type.file_type() == FileType::Image
     }
 
-    /// Instagram's login has no call for it.
+    /// Instagram's login has no call for revocation.
     fn revokes_grants(&self) -> bool {
         BY_FACEBOOK
     }
@@ -35,7 +35,7 @@ impl<const BY_FACEBOOK: bool> FakePlatform for Instagram<BY_FACEBOOK> {
         self.fake.memory().fetched.clone()
     }
 
-    /// With a picture, without which nothing is posted.
+    /// With a picture: Instagram accepts no post without a file.
     fn publish_manual_post(&self, text: &str) {
         let bytes = sample(MimeType::Jpeg, 200).bytes;
         let fetched = Fetched { mime_type: MimeType::Jpeg, bytes, facts: Facts::default() };
@@ -60,7 +60,7 @@ fn public_post(post: &Post) -> PublicPost {
 }
 
 impl Post {
-    /// Its type and options.
+    /// The type and options of the post.
     pub(super) fn described(&self) -> Value {
         let kind = match self.content.kind {
             Kind::Reel => "reel",

@@ -1,4 +1,4 @@
-//! Containers are made: of a file that is fetched, or of several of them.
+//! The creation of containers, from a fetched file or from other containers.
 //!
 //! Source: `reference/ig-user/media`, `content-publishing`, `reference/error-codes`.
 
@@ -20,22 +20,21 @@ use crate::meta::error::GraphError;
 use crate::meta::fetched::{Fetched, FileProblem, Limits, NotFetched, fetch_medium};
 use crate::meta::fields::Fields;
 
-/// What is in a container, and then in a post.
+/// The content of a container, and later of the post.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     pub(super) kind: Kind,
     pub(super) caption: String,
     pub(super) files: Vec<File>,
-    /// Its options.
+    /// The options of the post.
     pub(super) said: Value,
-    /// Whom its one file shows.
+    /// The users tagged in its only file.
     pub(super) tags: Value,
 }
 
-/// What a container is to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A picture, or several files, in the feed.
+    /// A picture or a carousel in the feed.
     #[default]
     Post,
     Reel,
@@ -44,12 +43,11 @@ pub(super) enum Kind {
     Item,
 }
 
-/// A file as Instagram has fetched it.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     pub(super) fetched: Fetched,
     pub(super) words: Option<String>,
-    /// Whom it shows.
+    /// The users tagged in the file.
     pub(super) tags: Value,
 }
 
@@ -77,7 +75,7 @@ const REELS: Limits = Limits {
 /// "100 MB, 3 to 60 seconds"
 const STORY_VIDEOS: Limits = Limits { max_bytes: 100_000_000, runs: (60_000, 3_000), ..REELS };
 
-/// The most containers that an account makes within a day.
+/// How many containers an account may make within a day.
 const MOST: usize = 400;
 
 /// `POST /{ig-user-id}/media`
@@ -92,7 +90,7 @@ pub(super) async fn make(
     if MOST <= fake.memory().containers.count_since(now - TimeDelta::days(1)) {
         return Err(GraphError::limited(60));
     }
-    // By Instagram's login this parameter is ignored.
+    // Instagram's login ignores this parameter.
     let is_upload = fields.one_of("upload_type", &["resumable"])?.is_some() && fake.memory().by_facebook;
     let types = fields.one_of("media_type", &["IMAGE", "VIDEO", "REELS", "STORIES", "CAROUSEL"])?;
     let is_item = fields.flag("is_carousel_item")?.unwrap_or_default();
@@ -120,8 +118,8 @@ pub(super) async fn make(
     Ok(Json(json!({ "id": id })))
 }
 
-/// `POST https://rupload.facebook.com/ig-api-upload/v26.0/{ig-container-id}`: the bytes of a
-/// video from `offset` on.
+/// `POST https://rupload.facebook.com/ig-api-upload/v26.0/{ig-container-id}`: the bytes of a video
+/// from `offset` on.
 pub(super) async fn receive(
     State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
@@ -166,13 +164,13 @@ fn unknown_type() -> GraphError {
     GraphError::param("The media_type is unknown, or not one for this").subcode(2_207_023)
 }
 
-/// "23-60 FPS", with what clocks of cameras differ by, and "Maximum columns: 1920".
+/// "23-60 FPS", with the tolerance that clocks of cameras need, and "Maximum columns: 1920".
 fn is_supported_video(facts: Facts) -> bool {
     let is_taken = |it: u32| (22_500..=60_500).contains(&it);
     facts.milli_frames_per_second.is_none_or(is_taken) && facts.pixels.is_none_or(|it| it.width <= 1_920)
 }
 
-/// The `status` of a container that came to nothing.
+/// The `status` of a failed container.
 pub(super) fn failed(subcode: u32) -> String {
     format!("Error: Media upload has failed with error code {subcode}")
 }
@@ -195,7 +193,7 @@ fn alt_text(fields: &mut Fields) -> Result<Option<String>, GraphError> {
     Ok(text)
 }
 
-/// Of pictures it has to be said where somebody is, of stories it may be, of videos not.
+/// Coordinates of user tags: required (picture), optional (story), not accepted (video).
 fn tags(fields: &mut Fields, kind: Kind, is_video: bool) -> Result<Value, GraphError> {
     let Some(tags) = fields.json("user_tags")? else { return Ok(Value::Null) };
     let wrong = |words: &str| GraphError::param(words).subcode(2_207_035);
@@ -227,7 +225,7 @@ fn is_name(it: &str) -> bool {
     (1..=30).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'))
 }
 
-/// What every post can say, but neither a story nor a part of a carousel.
+/// Reads the options of posts and reels. Stories and carousel items have none of them.
 fn read_post_options(content: &mut Content, fields: &mut Fields) -> Result<(), GraphError> {
     content.caption = fields.text("caption").unwrap_or_default();
     if let Some(message) = text::fault(&content.caption) {
@@ -249,7 +247,7 @@ fn read_post_options(content: &mut Content, fields: &mut Fields) -> Result<(), G
 }
 
 impl Content {
-    /// A file of it, which was fetched or uploaded; with why it comes to nothing.
+    /// Adds a file that was fetched or uploaded. Returns the `status` if the container will fail.
     fn add(&mut self, file: Fetched, alt_text: Option<String>) -> Result<Option<String>, GraphError> {
         let is_video = file.mime_type.file_type() == FileType::Video;
         let limits = match (is_video, self.kind == Kind::Story) {
@@ -273,7 +271,7 @@ impl Content {
 }
 
 impl Fake {
-    /// With why it comes to nothing, which shows later. With `is_upload`, its bytes follow.
+    /// Also returns the `status` if processing will fail. With `is_upload`, the bytes follow later.
     async fn read_file(
         &self,
         kind: Kind,
@@ -346,7 +344,7 @@ impl Fake {
     }
 }
 
-/// What a call answers that names a container that is not there, or not any more.
+/// The error for a container that does not exist or has expired.
 pub(super) fn no_media() -> GraphError {
     let message = "The media with this id cannot be found.";
     GraphError::new(24, "The requested resource does not exist")
@@ -354,7 +352,7 @@ pub(super) fn no_media() -> GraphError {
         .for_people("Media Not Found", message)
 }
 
-/// Like `new`, for one that is still processed.
+/// Like `no_media`, for a container that is still processing.
 pub(super) fn not_ready() -> GraphError {
     let message = "The media is not ready for publishing, please wait for a moment";
     GraphError::new(9_007, "Media ID is not available").subcode(2_207_027).for_people("Media is not ready", message)

@@ -1,4 +1,4 @@
-//! Containers are published; what is public is listed, and commented on.
+//! Publishes containers; lists posts and stories; comments.
 
 use std::sync::Arc;
 
@@ -17,7 +17,6 @@ use crate::meta::lists::Page;
 use crate::meta::select::Node;
 use crate::meta::time;
 
-/// A post, a reel or a story.
 #[derive(Clone, Debug)]
 pub(super) struct Post {
     pub(super) id: String,
@@ -26,14 +25,14 @@ pub(super) struct Post {
     at: DateTime<Utc>,
 }
 
-/// What can be asked of a container.
+/// The fields of a container.
 const CONTAINER: Node = Node {
     kind: "IGContainer",
     fields: &["status", "status_code", "copyright_check_status", "video_status"],
     unasked: &[],
 };
 
-/// What can be asked of a post.
+/// The fields of a post.
 const MEDIA: Node = Node {
     kind: "IGMedia",
     fields: &[
@@ -52,11 +51,10 @@ const MEDIA: Node = Node {
     unasked: &[],
 };
 
-/// What can be asked of limits.
+/// The fields of the publishing limit.
 const LIMITS: Node =
     Node { kind: "IGContentPublishingLimit", fields: &["quota_usage", "config"], unasked: &["quota_usage"] };
 
-/// How long a story is shown.
 const STORY_LIVES: TimeDelta = TimeDelta::hours(24);
 
 /// `POST /{ig-user-id}/media_publish`
@@ -82,7 +80,7 @@ pub(super) async fn publish(
     }
     let content = match memory.containers.publish(&container, now) {
         Some(Err(LimitUsage::Working)) => return Err(not_ready()),
-        // One that is not there, that failed, that is too old, or that is public already.
+        // The container is missing, failed, expired, or published already.
         None | Some(Err(_)) => return Err(no_media()),
         Some(Ok(content)) => content.clone(),
     };
@@ -138,7 +136,7 @@ pub(super) async fn list(
     list_page(&fake, (&id, "media"), &headers, fields, |it, _| it.content.kind != Kind::Story)
 }
 
-/// `GET /{ig-user-id}/stories`: those of the last 24 hours.
+/// `GET /{ig-user-id}/stories`: the stories of the last 24 hours.
 pub(super) async fn stories(
     State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,
@@ -237,7 +235,7 @@ fn post_json(Post { id, content, comments, at }: &Post) -> Value {
 }
 
 impl Memory {
-    /// A new post; its id.
+    /// Adds a post. Returns its id.
     pub(super) fn add(&mut self, content: Content, at: DateTime<Utc>) -> String {
         let id = self.ids.fresh();
         self.posts.push(Post { id: id.clone(), content, comments: Vec::new(), at });

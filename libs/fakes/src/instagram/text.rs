@@ -1,9 +1,10 @@
-//! A caption, as Instagram counts it.
+//! The limits of a caption.
 //!
 //! Source: `reference/ig-user/media`: "Maximum 2200 characters, 30 hashtags, and 20 @ tags."
-//! Which characters are meant is not said; the strictest unit that is usual is taken.
+//! The documentation does not define a character. The fake counts UTF-16 units, the strictest of
+//! the usual units.
 
-/// Why a caption is not taken, if it is not.
+/// The error of an invalid caption.
 pub(super) fn fault(caption: &str) -> Option<&'static str> {
     if 2_200 < caption.encode_utf16().count() {
         return Some("The caption was too long. Max length 2200.");
@@ -14,7 +15,7 @@ pub(super) fn fault(caption: &str) -> Option<&'static str> {
     (20 < count_words_with_prefix('@', caption)).then_some("The caption has more than 20 @ tags.")
 }
 
-/// How many words begin with this mark, inside of other words it means nothing.
+/// How many words start with this mark. Inside a word, the mark has no meaning.
 fn count_words_with_prefix(mark: char, caption: &str) -> usize {
     let is_of_word = |it: char| it.is_alphanumeric() || it == '_';
     let mut before = ' ';

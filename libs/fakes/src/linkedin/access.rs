@@ -1,4 +1,4 @@
-//! Tokens, what every call is asked for, and the member.
+//! Tokens, the checks of every call, and the member.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::oauth::{Authorizes, Fault, Grant, Rules};
 use crate::fake::params::{Params, bearer};
 
-/// Calls of a member with "Share on LinkedIn". Of other products it is not said.
+/// The limit per member of "Share on LinkedIn". The documents state none for other products.
 const PER_MEMBER: Limit =
     Limit { name: "member", max: 150, period: TimeDelta::days(1), window_start: WindowStart::Clock };
 
-/// `GET /v2/userinfo`, which wants no version.
+/// `GET /v2/userinfo`, which requires no version.
 pub(super) async fn userinfo(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, ApiError> {
     fake.accept(&headers, "/v2/userinfo", &["openid"])?;
     Ok(Json(json!({
@@ -42,8 +42,8 @@ pub(super) async fn me(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Res
 }
 
 impl Fake {
-    /// The grant of a call's token, if it has any of these scopes, and may make another
-    /// call today.
+    /// The grant of a call's token, if it has any of these scopes and the member's limit is not
+    /// exceeded.
     pub(super) fn accept(&self, headers: &HeaderMap, path: &str, any_of: &[&str]) -> Result<Grant, ApiError> {
         if bearer(headers).is_none() {
             return Err(ApiError::new(401, 65_604, "EMPTY_ACCESS_TOKEN", "Empty oauth2 access token"));
@@ -57,7 +57,7 @@ impl Fake {
         self.refused(path).map_or(Ok(grant), Err)
     }
 
-    /// What was ordered for the next call to this path.
+    /// The ordered refusal of the next call to this path.
     pub(super) fn refused(&self, path: &str) -> Option<ApiError> {
         self.injected_faults().refusal(path).map(|(status, body)| ApiError::with(status, body))
     }
@@ -93,8 +93,9 @@ impl Authorizes for Fake {
         answer
     }
 
-    /// One scope that the app may not ask for ends the whole consent: the person is sent back without having been
-    /// asked. The quotation marks are escaped, as clients report it (cuongdevjs/reactjs-social-login 178).
+    /// One scope that the app may not request fails the whole consent: LinkedIn redirects the user
+    /// back without asking for consent. The quotation marks are escaped, as clients report
+    /// (cuongdevjs/reactjs-social-login 178).
     fn page_refusal(&self, params: &Params, fault: &Fault) -> Response {
         let text = |name: &str| params.text(name).unwrap_or_default();
         let (Fault::WrongScope, Ok(mut back)) = (fault, Url::parse(&text("redirect_uri"))) else {

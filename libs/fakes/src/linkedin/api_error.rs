@@ -1,4 +1,4 @@
-//! Answers to calls that do not do what they were to do.
+//! Error responses.
 
 use axum::Json;
 use axum::response::{Html, IntoResponse, Response};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::fake::oauth::Fault;
 
-/// What a call answers that is not carried out.
+/// An error response.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
@@ -30,7 +30,7 @@ impl ApiError {
         Self::new(400, 100, code, message)
     }
 
-    /// Protocol 2.0.0 gives colons in a path a meaning of their own, so those of a URN are encoded.
+    /// Protocol 2.0.0 reserves colons in a path, so a URN has to be URL-encoded.
     pub(super) fn check_encoded(path: &str) -> Result<(), Self> {
         if path.contains(':') {
             Err(Self::bad("ILLEGAL_ARGUMENT", "Syntax exception in path variables"))
@@ -43,7 +43,7 @@ impl ApiError {
         Self::new(403, 100, "ACCESS_DENIED", message)
     }
 
-    /// The token may not act for pages; `of_what` is `author` or `owner`.
+    /// The token may not act for Pages; `field` is `author` or `owner`.
     pub(super) fn no_organization_permission(field: &str) -> Self {
         let message = format!("Organization Or Events permissions must be used when using organization as {field}");
         Self::new(400, 100, "ILLEGAL_ARGUMENT", &message)
@@ -53,7 +53,7 @@ impl ApiError {
         Self::new(404, 0, "NOT_FOUND", "Could not find entity")
     }
 
-    /// Without a code of its own, as clients report it.
+    /// The error has no numeric service code, as clients report.
     pub(super) fn duplicate_of(urn: &str) -> Self {
         let message = format!("Content is a duplicate of {urn}");
         let error = json!({ "description": message, "code": "DUPLICATE_POST", "input": { "inputPath": {} } });
@@ -63,14 +63,14 @@ impl ApiError {
         )
     }
 
-    /// There is no word of when it ends.
+    /// The response does not contain the end of the limit.
     pub(super) fn too_many() -> Self {
         let message = "Resource level throttle MEMBER DAY limit for calls to this resource is reached.";
         Self::new(429, 101, "TOO_MANY_REQUESTS", message)
     }
 }
 
-/// What is wrong with the token of a call.
+/// The error for a rejected token.
 impl From<Fault> for ApiError {
     fn from(error: Fault) -> Self {
         match error {
@@ -92,7 +92,7 @@ impl From<Fault> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         match self.body {
-            // Of a proxy, a CDN or a firewall.
+            // The page of a proxy, a CDN or a firewall.
             Value::String(page) => (self.status, Html(page)).into_response(),
             body => (self.status, Json(body)).into_response(),
         }

@@ -12,11 +12,11 @@ use super::api_error::ApiError;
 use super::fields::Fields;
 use super::{Fake, MEMBER_URN};
 
-/// The longest comment.
+/// The maximum length of a comment.
 const MAX_TEXT: usize = 1_250;
 
-/// `POST /rest/socialActions/{urn}/comments`. Its text is plain: nothing in it cuts it
-/// off, and a backslash is shown.
+/// `POST /rest/socialActions/{urn}/comments`. The text is plain: no character truncates it, and a
+/// backslash is shown.
 pub(super) async fn create(
     State(fake): State<Arc<Fake>>,
     Path(urn): Path<String>,

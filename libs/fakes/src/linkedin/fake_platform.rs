@@ -1,4 +1,4 @@
-//! The API as the conformance suite sees it.
+//! The conformance suite's access to LinkedIn.
 
 use domain::media::{FileType, MimeType};
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
@@ -22,7 +22,7 @@ impl<P: Products> FakePlatform for LinkedIn<P> {
         mime_type.file_type() == FileType::Image
     }
 
-    /// What pages have posted.
+    /// LinkedIn lists only the posts of Pages.
     fn can_look_up(&self) -> bool {
         P::has_pages()
     }
@@ -31,8 +31,8 @@ impl<P: Products> FakePlatform for LinkedIn<P> {
         false
     }
 
-    /// It never says when it wants to be asked again, and its response to the publish call
-    /// has its id in a header and no body.
+    /// LinkedIn sends no `Retry-After`. Its response to the publish call has the id in a header and
+    /// no body.
     fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
         let is_other =
             matches!(fault, InjectedFault::RateLimited { .. } | InjectedFault::CutBody | InjectedFault::EmptyBody);

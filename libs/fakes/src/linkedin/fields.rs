@@ -1,10 +1,10 @@
-//! The fields of a body.
+//! The fields of a request body.
 
 use serde_json::{Map, Value};
 
 use super::api_error::ApiError;
 
-/// The fields of a body, each to be taken once.
+/// The fields of a body. Reading a field removes it.
 pub(super) struct Fields(pub(super) Map<String, Value>);
 
 impl Fields {
@@ -25,7 +25,7 @@ impl Fields {
         text.ok_or_else(|| ApiError::bad("INVALID_VALUE_FOR_FIELD", &format!("/{name} is no string")))
     }
 
-    /// Refuses what nobody took.
+    /// Refuses the fields that were not read.
     pub(super) fn end(self) -> Result<(), ApiError> {
         match self.0.keys().next() {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! Pictures and videos: announced, uploaded to addresses of their own, and worked on.
+//! Pictures and videos: announced, uploaded to their own URLs, and processed.
 
 use std::sync::Arc;
 
@@ -18,23 +18,21 @@ use super::{Fake, Memory};
 use crate::fake::oauth::{Grant, secret};
 use crate::fake::params::{bearer, essence};
 
-/// The most pixels of a picture.
 const MAX_PIXELS: u64 = 36_152_320;
 
-/// The largest video according to the help page. The schema has 5 GB.
+/// The largest video according to the help page. The schema states 5 GB.
 const MAX_VIDEO_BYTES: u64 = 500 << 20;
 
-/// How long the address of an upload is good for. The documents say no number.
+/// How long an upload URL is valid. The documents state no duration.
 const TICKET_LIVES: TimeDelta = TimeDelta::hours(24);
 
-/// How long pictures and videos are worked on.
 const PICTURE_TAKES: TimeDelta = TimeDelta::seconds(2);
 const VIDEO_TAKES: TimeDelta = TimeDelta::seconds(12);
 
-/// How long the status of a video may be behind what was done with it. LinkedIn names no number.
+/// How long the status of a video may lag behind the finalization. LinkedIn states no duration.
 const READ_LAG: TimeDelta = TimeDelta::seconds(6);
 
-/// The scopes of uploads.
+/// Either scope permits uploads.
 const SCOPES: &[&str] = &["w_member_social", "w_organization_social"];
 
 #[derive(Clone, Debug)]
@@ -43,17 +41,18 @@ pub(super) struct File {
     is_video: bool,
     ticket: String,
     ends_at: DateTime<Utc>,
-    /// What has to be said again at the end.
+    /// The finalization has to repeat it.
     token: String,
     parts: Vec<Part>,
     state: FileState,
-    /// When all parts were put together.
+    /// When the upload was finalized.
     finalized_at: Option<DateTime<Utc>>,
 }
 
 #[derive(Clone, Debug)]
 struct Part {
-    /// Where it begins, and how long it is; of a picture that is not known before.
+    /// The offset and the length of the part, in bytes. The length of a picture is unknown before
+    /// the upload.
     at: u64,
     length: Option<u64>,
     arrived: Option<(String, Bytes)>,
@@ -66,7 +65,6 @@ enum FileState {
     Failed,
 }
 
-/// How far a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AssetStatus {
     WaitingUpload,
@@ -85,13 +83,13 @@ impl File {
         }
     }
 
-    /// What a read says, which is behind the write.
+    /// The status that a read returns, which lags behind the write.
     fn read(&self, now: DateTime<Utc>) -> AssetStatus {
         let is_behind = self.finalized_at.is_some_and(|it| now < it + READ_LAG);
         if is_behind { AssetStatus::WaitingUpload } else { self.asset(now) }
     }
 
-    /// All of it, as far as it has arrived.
+    /// The bytes that have arrived.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.parts.iter().filter_map(|it| it.arrived.as_ref()).flat_map(|(_, it)| it.to_vec()).collect()
     }
@@ -238,14 +236,14 @@ pub(super) async fn arrive(
     Ok(StatusCode::CREATED.into_response())
 }
 
-/// Whether this is a picture of a kind that it takes.
+/// Whether these bytes are a picture of a supported type and size.
 fn is_picture(bytes: &[u8]) -> bool {
     let mime_type = MimeType::sniff(bytes).filter(|it| it.file_type() == FileType::Image && *it != MimeType::Webp);
     let Some(mime_type) = mime_type else { return false };
     mime_type.picture_size(bytes).is_none_or(|(width, height)| u64::from(width) * u64::from(height) < MAX_PIXELS)
 }
 
-/// The fields of an action's request.
+/// The fields of the request of an action.
 fn read_action(query: Option<&str>, name: &str, body: &[u8]) -> Result<Fields, ApiError> {
     if query != Some(format!("action={name}").as_str()) {
         return Err(ApiError::bad("ILLEGAL_ARGUMENT", "There is no such action"));

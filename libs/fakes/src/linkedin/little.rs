@@ -1,31 +1,30 @@
-//! The reader of "little text", which stops at what it does not understand.
+//! A parser of "little text" that stops at text that it cannot parse.
 
 use std::fmt::Write;
 
-/// The characters that mean something.
+/// The characters with a meaning.
 const RESERVED: &str = r"\|{}@[]()<>#*_~";
 
-/// What stands in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Element {
     Text(String),
     Hashtag(String),
-    /// A name, and whose it is.
+    /// A name, and the URN of its owner.
     Mention(String, String),
 }
 
-/// A text that was read, as far as it could be.
+/// The parsed beginning of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Read(Vec<Element>);
 
 impl Read {
-    /// One without hashtags and mentions, as people write it on the site.
+    /// A text without hashtags and mentions, as users write it on the site.
     pub(super) fn plain(text: &str) -> Self {
         Self(vec![Element::Text(text.to_owned())])
     }
 
-    /// Reads a text. Where a character means nothing where it stands, the text ends, as
-    /// on the real one, which says nothing of it.
+    /// Parses a text. Like LinkedIn, it truncates the text without an error before a reserved
+    /// character that has no meaning at its position.
     pub(super) fn parse(text: &str) -> Self {
         let (mut read, mut rest) = (Self::default(), text);
         while let Some(first) = rest.chars().next() {
@@ -75,7 +74,7 @@ impl Read {
         }
     }
 
-    /// Whether a hashtag cannot begin here.
+    /// Whether a hashtag cannot begin after the text parsed so far.
     fn is_within_word(&self) -> bool {
         match self.0.last() {
             Some(Element::Text(text)) => text.chars().next_back().is_some_and(char::is_alphanumeric),
@@ -84,7 +83,7 @@ impl Read {
         }
     }
 
-    /// As people read it.
+    /// The text that readers see.
     pub(super) fn shown(&self) -> String {
         let mut shown = String::new();
         for element in &self.0 {
@@ -96,7 +95,7 @@ impl Read {
         shown
     }
 
-    /// As responses have it: hashtags as templates.
+    /// The text that responses contain, with hashtags as templates.
     pub(super) fn to_text(&self) -> String {
         let mut little = String::new();
         for element in &self.0 {
@@ -117,7 +116,7 @@ impl Read {
         little
     }
 
-    /// The words that are hashtags.
+    /// The hashtags without `#`.
     pub(super) fn hashtags(&self) -> Vec<String> {
         let word = |it: &Element| if let Element::Hashtag(word) = it { Some(word.clone()) } else { None };
         self.0.iter().filter_map(word).collect()

@@ -1,4 +1,4 @@
-//! Pages, and the member's roles for them.
+//! Pages, and the member's roles on them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,16 +11,15 @@ use serde_json::{Map, Value, json};
 use super::api_error::ApiError;
 use super::{Fake, MEMBER_URN, Memory, PAGE_URN, SECOND_PAGE_URN};
 
-/// The name of a page for which the member may not post.
+/// A Page on which the member may not post.
 const WATCHED: &str = "urn:li:organization:9999";
 
-/// What a member may do for a page.
 pub(super) struct Role {
     pub(super) page: &'static str,
     role: &'static str,
 }
 
-/// Those of the member.
+/// The roles of the member.
 pub(super) fn roles() -> Vec<Role> {
     vec![
         Role { page: SECOND_PAGE_URN, role: "CONTENT_ADMINISTRATOR" },
@@ -37,7 +36,7 @@ impl Memory {
     }
 }
 
-/// What a call asks, decoded.
+/// The decoded parameters of a query.
 pub(super) fn asked(query: Option<&str>) -> BTreeMap<String, String> {
     url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect()
 }
@@ -74,7 +73,7 @@ pub(super) async fn named(
     headers: HeaderMap,
 ) -> Result<Json<Value>, ApiError> {
     fake.authorize_rest(&headers, "/rest/organizations", &["rw_organization_admin", "r_organization_social"])?;
-    // As protocol 2.0.0 writes lists: what belongs to the list is not encoded.
+    // Protocol 2.0.0 does not encode the delimiters of lists.
     let query = query.unwrap_or_default();
     let ids = query.strip_prefix("ids=List(").and_then(|it| it.strip_suffix(')'));
     let ids = ids.ok_or_else(|| ApiError::bad("PARAM_INVALID", "Invalid query parameters passed to request"))?;

@@ -1,4 +1,4 @@
-//! Posts: made, and listed.
+//! Creates and lists posts.
 
 use std::sync::Arc;
 
@@ -17,17 +17,16 @@ use super::organizations::asked;
 use super::{Fake, MEMBER_URN, Memory};
 use crate::fake::params::essence;
 
-/// The longest text, as refusals say ("exceeded the maximum allowed (3000 characters)"). In
-/// which unit is not said; as JavaScript counts is the strictest of the likely ones.
+/// The longest text, from error messages ("exceeded the maximum allowed (3000 characters)"). The
+/// unit is unknown: the fake counts UTF-16 units, the strictest of the likely units.
 const MAX_TEXT: usize = 3_000;
 
-/// The longest alternative text.
 const MAX_ALT_TEXT: usize = 4_086;
 
-/// The longest title of a card.
+/// The longest title of a link preview.
 const MAX_TITLE: usize = 400;
 
-/// How long the same is not taken twice. Clients report 24 to 48 hours.
+/// How long LinkedIn refuses a duplicate. Clients report 24 to 48 hours.
 const REMEMBERED: TimeDelta = TimeDelta::hours(24);
 
 #[derive(Clone, Debug)]
@@ -42,7 +41,7 @@ pub(super) struct Post {
 }
 
 impl Post {
-    /// The names of its files, with their words.
+    /// The URNs of its files, with their alternative texts.
     pub(super) fn files(&self) -> Vec<(&str, Option<&str>)> {
         let several = self.content["multiImage"]["images"].as_array().into_iter().flatten();
         let all = several.chain([&self.content["media"]]);
@@ -124,7 +123,7 @@ pub(super) async fn find(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Json<Value>, ApiError> {
-    // Members' posts are for nobody.
+    // No scope permits reading members' posts.
     fake.authorize_rest(&headers, "/rest/posts", &["r_organization_social"])?;
     if headers.get("X-RestLi-Method").is_none_or(|it| it != "FINDER") {
         return Err(ApiError::bad("ILLEGAL_ARGUMENT", "This is no finder"));
@@ -165,7 +164,7 @@ fn post_json(post: &Post) -> Value {
 }
 
 impl Memory {
-    /// A new post; its name.
+    /// Adds a post. Returns its URN.
     pub(super) fn add(
         &mut self,
         author: &str,

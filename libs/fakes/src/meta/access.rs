@@ -1,4 +1,4 @@
-//! The token of a call, and the proof that our app makes it.
+//! The token of a call, and the proof that the call comes from our app.
 
 use std::fmt::Write;
 
@@ -11,17 +11,17 @@ use super::fields::Fields;
 use crate::fake::oauth::{Grant, OAuth};
 use crate::fake::params::bearer;
 
-/// What is made of `appsecret_proof`.
+/// Whether calls need `appsecret_proof`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// Calls need it: the app's setting "Require App Secret".
+    /// Calls need the proof: the app's setting "Require App Secret".
     Required,
-    /// It is a parameter that there is not.
+    /// The parameter is unknown, and refused.
     Unknown,
 }
 
-/// The grant of a call: its token is in the `Authorization` header, or is its parameter
-/// `access_token`. It lives, and has all of these scopes.
+/// The grant of a call. The token is in the `Authorization` header or in the parameter
+/// `access_token`. It has to be valid and to have all of these scopes.
 pub fn accept<'a>(
     oauth: &'a OAuth,
     headers: &HeaderMap,
@@ -58,8 +58,8 @@ pub fn living<'a>(oauth: &'a OAuth, token: &str, now: DateTime<Utc>) -> Result<&
     }
 }
 
-/// `appsecret_proof`: HMAC-SHA256 of the token with the app's secret, in hexadecimal
-/// ("Secure Graph API Calls").
+/// `appsecret_proof`: HMAC-SHA256 of the token with the app's secret, in hexadecimal ("Secure Graph
+/// API Calls").
 pub fn proof(secret: &str, token: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
     let tag = hmac::sign(&key, token.as_bytes());
@@ -69,7 +69,7 @@ pub fn proof(secret: &str, token: &str) -> String {
     })
 }
 
-/// Accepts what proves that our app makes a call.
+/// Accepts the `appsecret_proof` of a registered app.
 pub fn check_proof(oauth: &OAuth, token: &str, given: &str) -> Result<(), GraphError> {
     if oauth.apps.iter().any(|it| proof(&it.client_secret, token) == given) {
         Ok(())

@@ -1,5 +1,4 @@
-//! Posts that are made first and published then: containers, which are worked on for a
-//! while, are of use for a day, and are published once.
+//! Containers: posts that are created, processed for a while, valid for a day, and published once.
 
 use std::collections::BTreeMap;
 
@@ -7,44 +6,42 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::Ids;
 
-/// How long a container is of use.
+/// How long a container is valid.
 pub const LIVES: TimeDelta = TimeDelta::hours(24);
 
-/// How long the work takes on what a platform does not say otherwise: text, a picture, a
-/// video.
+/// The default processing times of a text, a picture and a video.
 pub const WORK: [TimeDelta; 3] = [TimeDelta::seconds(1), TimeDelta::seconds(5), TimeDelta::seconds(40)];
 
-/// A container that has `T` in it.
+/// A container with the content `T`.
 #[derive(Clone, Debug)]
 pub struct Container<T> {
     pub content: T,
     made_at: DateTime<Utc>,
-    /// When the work on it ends.
+    /// When the processing ends.
     worked_until: DateTime<Utc>,
-    /// Why it comes to nothing, in the platform's words, if it does.
+    /// The platform's error message if the processing fails.
     fault: Option<String>,
     is_public: bool,
-    /// What has arrived of a file whose bytes are sent; `None` where Meta fetches it.
+    /// The bytes that have arrived of an uploaded file; `None` where Meta fetches the file.
     upload: Option<Upload>,
 }
 
-/// A file whose bytes are sent.
+/// A file whose bytes the app uploads.
 #[derive(Clone, Debug, Default)]
 pub struct Upload {
-    /// As far as they have arrived.
+    /// The bytes that have arrived.
     pub bytes: Vec<u8>,
-    /// Whether all of them are in the container.
+    /// Whether the upload is complete.
     pub is_complete: bool,
 }
 
-/// How a container stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// `IN_PROGRESS`
     Working,
     /// `FINISHED`
     Ready,
-    /// `ERROR`, with the platform's words.
+    /// `ERROR`, with the platform's message.
     Failed(String),
     /// `EXPIRED`
     Expired,
@@ -53,7 +50,7 @@ pub enum State {
 }
 
 impl State {
-    /// Its name in answers.
+    /// The status code in responses.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Working => "IN_PROGRESS",
@@ -66,7 +63,6 @@ impl State {
 }
 
 impl<T> Container<T> {
-    /// How it stands.
     pub fn state(&self, now: DateTime<Utc>) -> State {
         match &self.fault {
             _ if self.is_public => State::Public,
@@ -77,7 +73,7 @@ impl<T> Container<T> {
         }
     }
 
-    /// What has arrived of a file whose bytes are sent.
+    /// The bytes that have arrived of an uploaded file.
     pub const fn upload(&self) -> Option<&Upload> {
         self.upload.as_ref()
     }
@@ -87,8 +83,8 @@ impl<T> Container<T> {
         self.upload.as_mut()
     }
 
-    /// All bytes are there: this is in it, on which the work takes so long, and fails in the
-    /// end where there is a `fault`.
+    /// Completes the upload: sets the content and the processing time. With `failure`, the
+    /// processing fails.
     pub fn uploaded(&mut self, content: T, processing_time: TimeDelta, failure: Option<String>, now: DateTime<Utc>) {
         self.content = content;
         self.worked_until = now + processing_time;
@@ -110,8 +106,8 @@ impl<T> Default for Containers<T> {
 }
 
 impl<T> Containers<T> {
-    /// A new one, on which the work takes so long, and fails in the end where there is a
-    /// `fault`. Returns its id.
+    /// Adds a container with this processing time. With `failure`, the processing fails. Returns
+    /// the id.
     pub fn make(
         &mut self,
         ids: &mut Ids,
@@ -128,7 +124,7 @@ impl<T> Containers<T> {
         id
     }
 
-    /// A new one that waits for the bytes of its file. Returns its id.
+    /// Adds a container that waits for the bytes of its file. Returns the id.
     pub fn await_upload(&mut self, ids: &mut Ids, content: T, now: DateTime<Utc>) -> String {
         let id = self.make(ids, content, TimeDelta::zero(), None, now);
         if let Some(container) = self.0.get_mut(&id) {
@@ -141,22 +137,21 @@ impl<T> Containers<T> {
         self.0.get(id)
     }
 
-    /// One of them, to add to it.
     pub fn get_mut(&mut self, id: &str) -> Option<&mut Container<T>> {
         self.0.get_mut(id)
     }
 
-    /// How many were made and are known.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// How many were made since then.
+    /// How many containers were made after `since`.
     pub fn count_since(&self, since: DateTime<Utc>) -> usize {
         self.0.values().filter(|it| since < it.made_at).count()
     }
 
-    /// Publishes one that is ready; else how it stands. `None` where there is none.
+    /// Publishes a container that is ready; otherwise returns its state. `None` if there is no
+    /// container with this id.
     pub fn publish(&mut self, id: &str, now: DateTime<Utc>) -> Option<Result<&T, State>> {
         let container = self.0.get_mut(id)?;
         let state = container.state(now);
@@ -167,21 +162,21 @@ impl<T> Containers<T> {
         Some(Ok(&container.content))
     }
 
-    /// The work on all that are not public takes until then.
+    /// Sets the end of the processing of all containers that are not published.
     pub fn delay_until(&mut self, until: DateTime<Utc>) {
         for container in self.0.values_mut().filter(|it| !it.is_public) {
             container.worked_until = until;
         }
     }
 
-    /// All that are not public come to nothing, with these words.
+    /// Fails all containers that are not published, with this message.
     pub fn fail(&mut self, message: &str) {
         for container in self.0.values_mut().filter(|it| !it.is_public) {
             container.fault = Some(message.to_owned());
         }
     }
 
-    /// Forgets all that are not public.
+    /// Forgets all containers that are not published.
     pub fn forget(&mut self) {
         self.0.retain(|_, it| it.is_public);
     }

@@ -1,5 +1,5 @@
-//! Errors of the Graph API: each has a code, often a subcode that says more, and a name
-//! by which Meta finds the call.
+//! Errors of the Graph API: each has a code, often a more specific subcode, and a trace id by which
+//! Meta finds the call.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -10,11 +10,10 @@ use serde_json::{Value, json};
 use super::usage;
 use crate::fake::oauth::{Fault, secret};
 
-/// What a call answers that is not carried out.
+/// An error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphError(Box<GraphErrorBody>);
 
-/// What it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct GraphErrorBody {
     status: StatusCode,
@@ -22,17 +21,17 @@ struct GraphErrorBody {
     subcode: Option<i64>,
     kind: &'static str,
     message: String,
-    /// A title and words that may be shown to people.
+    /// A title and a message for users.
     for_people: Option<(&'static str, String)>,
     is_transient: bool,
-    /// After how many minutes calls are taken again, where too many were made.
+    /// After how many minutes a rate limit ends.
     regained_in: Option<i64>,
-    /// The whole response, where it is not in the format of the Graph API.
+    /// The whole response, where its format is not that of the Graph API.
     other: Option<Value>,
 }
 
 impl GraphError {
-    /// An error with this code, and 400.
+    /// An error with this code, and the status 400.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self(Box::new(GraphErrorBody {
             status: StatusCode::BAD_REQUEST,
@@ -47,14 +46,14 @@ impl GraphError {
         }))
     }
 
-    /// This JSON, with this status: also a success.
+    /// A response with this status and JSON, also a success.
     pub fn json(status: StatusCode, body: Value) -> Self {
         let mut error = Self::new(0, "").status(status);
         error.0.other = Some(body);
         error
     }
 
-    /// A failure of `rupload.facebook.com`, which has a format of its own and no `error`.
+    /// A failure of `rupload.facebook.com`, whose format has no `error`.
     pub fn upload(retriable: bool, kind: &str, message: &str) -> Self {
         let body = json!({ "debug_info": { "retriable": retriable, "type": kind, "message": message } });
         Self::json(StatusCode::BAD_REQUEST, body)
@@ -66,44 +65,43 @@ impl GraphError {
         self
     }
 
-    /// With another status.
+    /// Replaces the HTTP status.
     #[must_use]
     pub fn status(mut self, status: StatusCode) -> Self {
         self.0.status = status;
         self
     }
 
-    /// With another `type`.
+    /// Replaces the `type`.
     #[must_use]
     pub fn kind(mut self, kind: &'static str) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// With a message that may be shown to users.
+    /// Adds a title and a message for users.
     #[must_use]
     pub fn for_people(mut self, title: &'static str, message: impl Into<String>) -> Self {
         self.0.for_people = Some((title, message.into()));
         self
     }
 
-    /// Marked as transient.
     fn transient(mut self) -> Self {
         self.0.is_transient = true;
         self
     }
 
-    /// "Invalid parameter": whatever is wrong with what a call says.
+    /// "Invalid parameter": a call has an invalid value.
     pub fn param(message: &str) -> Self {
         Self::new(100, format!("(#100) {message}"))
     }
 
-    /// A parameter that is not there.
+    /// A parameter is missing.
     pub fn missing(name: &str) -> Self {
         Self::param(&format!("The parameter {name} is required"))
     }
 
-    /// Something that is not there, or not to be seen with this token.
+    /// An object does not exist, or is not visible to the token.
     pub fn object_not_found(id: &str) -> Self {
         let message = "does not exist, cannot be loaded due to missing permissions, or does not support this operation";
         Self::new(100, format!("Unsupported get request. Object with ID '{id}' {message}"))
@@ -116,19 +114,19 @@ impl GraphError {
         Self::new(104, "An access token is required to request this resource.").status(StatusCode::UNAUTHORIZED)
     }
 
-    /// A token that is of no use; the subcode says why, where there is one.
+    /// The token is invalid; the subcode is the reason, if Meta sends one.
     pub fn token(message: &str, subcode: Option<i64>) -> Self {
         let error = Self::new(190, message).status(StatusCode::UNAUTHORIZED);
         if let Some(subcode) = subcode { error.subcode(subcode) } else { error }
     }
 
-    /// A token that has ended.
+    /// The token has expired.
     pub fn expired_token(at: DateTime<Utc>) -> Self {
         let at = at.format("%A, %d-%b-%y %H:%M:%S UTC");
         Self::token(&format!("Error validating access token: Session has expired on {at}."), Some(463))
     }
 
-    /// A token whose person has removed the app.
+    /// The user has removed the app.
     pub fn removed_app() -> Self {
         let message = "Error validating access token: The user has not authorized application";
         Self::token(message, Some(458))
@@ -140,14 +138,14 @@ impl GraphError {
         Self::new(10, message).status(StatusCode::FORBIDDEN)
     }
 
-    /// A rate limit that ends after this many minutes.
+    /// Adds the end of a rate limit, in minutes from now.
     #[must_use]
     pub fn regained_in(mut self, minutes: i64) -> Self {
         self.0.regained_in = Some(minutes);
         self
     }
 
-    /// Too many calls; after so many minutes they are taken again.
+    /// Too many calls; the limit ends after this many minutes.
     pub fn limited(minutes: i64) -> Self {
         let error = Self::new(4, "(#4) Application request limit reached").transient();
         error.regained_in(minutes).status(StatusCode::FORBIDDEN)
@@ -187,7 +185,7 @@ impl GraphErrorBody {
     }
 }
 
-/// What is wrong with a call for tokens.
+/// The Graph API's errors for OAuth errors.
 impl From<Fault> for GraphError {
     fn from(fault: Fault) -> Self {
         match fault {

@@ -1,4 +1,4 @@
-//! Files that Meta fetches by their addresses, and what it takes of them.
+//! Files that Meta fetches from URLs, and the limits of a platform for them.
 
 use std::time::Duration;
 
@@ -7,26 +7,25 @@ use url::Url;
 
 use crate::fake::wire::browser;
 
-/// How long it is waited for a file.
+/// The timeout of a fetch.
 const WITHIN: Duration = Duration::from_secs(10);
 
-/// The longest address of a picture. Meta documents no limit: since March 2026 addresses of
-/// image servers with a few hundred characters are refused, and short ones of the same
-/// service are fetched. The shortest bound that they allow.
+/// The longest URL of a picture. Meta documents no limit. Since March 2026 it refuses URLs of image
+/// servers with a few hundred characters, and fetches short ones of the same service. This is the
+/// lowest limit that the reports allow.
 const MAX_ADDRESS_LENGTH: usize = 200;
 
-/// A file.
 #[derive(Clone, Debug)]
 pub struct Fetched {
-    /// What its bytes show it to be.
+    /// The type that its bytes show.
     pub mime_type: MimeType,
     pub bytes: Vec<u8>,
-    /// What it says of itself.
+    /// Read from the bytes.
     pub facts: Facts,
 }
 
 impl Fetched {
-    /// A file of these bytes; `None` where they are of no kind that is known.
+    /// `None` if the type of the bytes is unknown.
     pub fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let mime_type = MimeType::sniff(&bytes)?;
         let facts = Parts::new(bytes.len() as u64, bytes.clone()).known_facts(mime_type);
@@ -34,22 +33,22 @@ impl Fetched {
     }
 }
 
-/// Why a file is not to be had.
+/// Why Meta did not fetch a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotFetched {
-    /// The address is none, or none that anybody could reach.
+    /// The URL is invalid, or not publicly reachable.
     NoAddress,
-    /// What is there did not answer, or refused.
+    /// The server did not respond, or returned an error.
     NotThere,
-    /// It is no file of a kind that is known, or its server calls it another.
+    /// The type of the file is unknown, or differs from the `Content-Type`.
     NoMedium,
-    /// Meta does not fetch from this host. The host is never called.
+    /// Meta does not fetch from this host, and does not call it.
     HostRefused,
-    /// The address has a query, or is long. Its host is never called.
+    /// The URL has a query, or is too long. Meta does not call its host.
     AddressRefused,
 }
 
-/// Fetches a video or a picture like [`fetch`], a picture from a short address without a query only.
+/// Fetches a video or a picture like [`fetch`]; a picture only from a short URL without a query.
 pub async fn fetch_medium(is_video: bool, address: &str, refused_hosts: &[String]) -> Result<Fetched, NotFetched> {
     if !is_video && (MAX_ADDRESS_LENGTH < address.len() || address.contains(['?', '#', '%'])) {
         return Err(NotFetched::AddressRefused);
@@ -57,9 +56,8 @@ pub async fn fetch_medium(is_video: bool, address: &str, refused_hosts: &[String
     fetch(address, refused_hosts).await
 }
 
-/// Fetches a file: without following elsewhere, without a password, from an address that
-/// has a scheme of the web, from none of the hosts that are refused. Without TLS, only
-/// this machine is believed.
+/// Fetches a file without following redirects. The URL has to use HTTPS and contain no credentials;
+/// its host may not be refused. HTTP is allowed for the loopback interface only.
 pub async fn fetch(address: &str, refused_hosts: &[String]) -> Result<Fetched, NotFetched> {
     let url = Url::parse(address).map_err(|_| NotFetched::NoAddress)?;
     if url.host_str().is_some_and(|host| refused_hosts.iter().any(|it| it == host)) {
@@ -80,36 +78,34 @@ pub async fn fetch(address: &str, refused_hosts: &[String]) -> Result<Fetched, N
     Fetched::from_bytes(bytes).filter(|it| it.mime_type.as_str() == content_type).ok_or(NotFetched::NoMedium)
 }
 
-/// What a platform takes of pictures and videos.
+/// The limits of a platform for pictures or videos.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub types: &'static [MimeType],
-    /// The most bytes.
     pub max_bytes: usize,
-    /// The narrowest, as width and height.
+    /// The narrowest aspect ratio, as width and height.
     pub narrowest: (u32, u32),
     pub widest: (u32, u32),
-    /// The longest and the shortest that a video runs, in milliseconds.
+    /// The longest and the shortest duration of a video, in milliseconds.
     pub runs: (u64, u64),
 }
 
-/// What is wrong with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileProblem {
     Type,
-    /// How many bytes it has.
+    /// The file has too many bytes.
     Size,
-    /// How wide it is for its height.
+    /// The aspect ratio is too narrow or too wide.
     Ratio,
-    /// How long it runs.
+    /// The video is too long or too short.
     Duration,
-    /// It is described at its end, so that it cannot be read as it comes.
+    /// The `moov` box follows the `mdat` box, so that the video cannot be processed while it
+    /// arrives.
     DescribedLast,
 }
 
 impl Limits {
-    /// What is wrong with a file, if anything is. What a file does not say of itself is
-    /// not known here either.
+    /// Checks a file. Limits of unknown facts are not checked.
     pub fn check(&self, file: &Fetched) -> Option<FileProblem> {
         if !self.types.contains(&file.mime_type) {
             return Some(FileProblem::Type);
@@ -134,7 +130,7 @@ impl Limits {
     }
 }
 
-/// Whether the `moov` of a video stands behind its `mdat`.
+/// Whether the `moov` box of a video follows its `mdat` box.
 fn has_moov_at_end(file: &Fetched) -> bool {
     if !matches!(file.mime_type, MimeType::Mp4 | MimeType::Quicktime) {
         return false;

@@ -1,5 +1,5 @@
-//! The parameters of a call: in its query, and in a form, with files or without, or a JSON
-//! object that is its body. Each may be given once, and each has to be known.
+//! The parameters of a call, from its query and its body: a form, a multipart form or a JSON
+//! object. A call may not repeat a parameter or have an unknown one.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use url::form_urlencoded;
 use super::error::GraphError;
 use crate::fake::params::{essence, parts};
 
-/// The parameters of a call, each to be taken once.
+/// The parameters of a call. Reading a parameter removes it.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     given: BTreeMap<String, String>,
@@ -20,7 +20,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Those of a query, where there is no body.
+    /// The parameters of a call without a body.
     pub fn from_query(query: Option<&str>) -> Result<Self, GraphError> {
         Self::read(query.unwrap_or_default(), "", &[])
     }
@@ -35,7 +35,7 @@ impl Fields {
                     return Err(GraphError::param("The body is no JSON object"));
                 };
                 for (name, value) in object {
-                    // What is a list or an object stands as JSON in forms, too.
+                    // In a JSON body, as in a form, lists and objects are JSON text.
                     let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                     fields.add(name, value)?;
                 }
@@ -58,7 +58,7 @@ impl Fields {
         Ok(())
     }
 
-    /// A form with files, and with how long it is.
+    /// Adds the parts of a multipart form, which needs a `Content-Length`.
     async fn add_parts(&mut self, request: Request) -> Result<(), GraphError> {
         if !request.headers().contains_key(header::CONTENT_LENGTH) {
             return Err(GraphError::param("The form does not say how long it is"));
@@ -82,12 +82,12 @@ impl Fields {
         self.files.remove(name).ok_or_else(|| GraphError::missing(name))
     }
 
-    /// One that has to be there, and not be blank.
+    /// A parameter that is required and may not be blank.
     pub fn want(&mut self, name: &str) -> Result<String, GraphError> {
         self.text(name).filter(|it| !it.trim().is_empty()).ok_or_else(|| GraphError::missing(name))
     }
 
-    /// `true` or `false`.
+    /// A parameter that is `true` or `false`.
     pub fn flag(&mut self, name: &str) -> Result<Option<bool>, GraphError> {
         match self.text(name).as_deref() {
             None => Ok(None),
@@ -97,7 +97,7 @@ impl Fields {
         }
     }
 
-    /// A whole number of these.
+    /// A whole number in this range, both ends included.
     pub fn number(&mut self, name: &str, from: i64, to: i64) -> Result<Option<i64>, GraphError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let number = text.parse().ok().filter(|it| (from..=to).contains(it));
@@ -119,7 +119,7 @@ impl Fields {
         serde_json::from_str(&text).map(Some).map_err(|_| GraphError::param(&format!("Param {name} must be JSON")))
     }
 
-    /// A list of texts: with commas between them, or as JSON.
+    /// A list of texts, separated by commas or as JSON.
     pub fn list(&mut self, name: &str) -> Result<Option<Vec<String>>, GraphError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         if text.starts_with('[') {
@@ -134,12 +134,11 @@ impl Fields {
         (0..).map_while(|at| self.text(&format!("{name}[{at}]"))).collect()
     }
 
-    /// Whether this one is there.
     pub fn has(&self, name: &str) -> bool {
         self.given.contains_key(name)
     }
 
-    /// Refuses what nobody took: a parameter that the call does not have.
+    /// Refuses parameters that were not read: the call does not have them.
     pub fn end(self) -> Result<(), GraphError> {
         match self.given.keys().chain(self.files.keys()).next() {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! The pages of a list, from cursor to cursor.
+//! Pagination of lists by cursors.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::error::GraphError;
 use super::fields::Fields;
 
-/// Which page is asked for.
+/// The requested page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     start: usize,
@@ -15,8 +15,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// What `limit` and `after` say: 25 entries, unless they say otherwise, and at most
-    /// 100.
+    /// The page that `limit` and `after` select. The default of `limit` is 25, its maximum 100.
     pub fn asked(fields: &mut Fields) -> Result<Self, GraphError> {
         let limit = fields.number("limit", 1, 100)?.unwrap_or(25);
         let limit = usize::try_from(limit).unwrap_or(25);
@@ -27,8 +26,7 @@ impl Page {
         Ok(Self { start, limit })
     }
 
-    /// The answer with that page of these entries. `next` is the address of the same
-    /// list.
+    /// The response with this page of the entries. `address` is the URL of the list.
     pub fn respond(self, entries: Vec<Value>, address: &str) -> Value {
         let all = entries.len();
         let end = (self.start + self.limit).min(all);

@@ -1,5 +1,5 @@
-//! Tokens that last: a short one is exchanged for one of 60 days, and that one for
-//! another, as long as it lives.
+//! Long-lived tokens: a short-lived token is exchanged for a token of 60 days, which can be
+//! refreshed while it is valid.
 
 use axum::Json;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -10,26 +10,26 @@ use super::error::GraphError;
 use super::fields::Fields;
 use crate::fake::oauth::{OAuth, secret};
 
-/// How a platform names what is asked for.
+/// The grant types of a platform.
 #[derive(Clone, Copy, Debug)]
 pub struct LongLived {
-    /// The `grant_type` by which a short token becomes a long one.
+    /// The `grant_type` that exchanges a short-lived token for a long-lived one.
     pub exchange: &'static str,
-    /// The `grant_type` by which a long one becomes another.
+    /// The `grant_type` that refreshes a long-lived token.
     pub refresh: &'static str,
 }
 
-/// How long a token from a code lives.
+/// How long a short-lived token is valid.
 pub const SHORT: TimeDelta = TimeDelta::hours(1);
 
-/// How long the long one does: some seconds less than 60 days, as in the examples.
+/// How long a long-lived token is valid: some seconds less than 60 days, as in the examples.
 pub const LONG: TimeDelta = TimeDelta::seconds(5_183_944);
 
-/// How old a long one has to be to become another.
+/// The minimum age of a long-lived token before a refresh.
 const YOUNGEST: TimeDelta = TimeDelta::days(1);
 
 impl LongLived {
-    /// `GET /access_token`: a long token for a short one that lives.
+    /// `GET /access_token`: exchanges a valid short-lived token for a long-lived one.
     pub fn exchange(
         self,
         oauth: &mut OAuth,
@@ -49,8 +49,7 @@ impl LongLived {
         Ok(issue_long_token(oauth, &token, now))
     }
 
-    /// `GET /refresh_access_token`: another long token for one that lives, and is a day
-    /// old.
+    /// `GET /refresh_access_token`: refreshes a valid long-lived token that is at least a day old.
     pub fn refresh(self, oauth: &mut OAuth, mut fields: Fields, now: DateTime<Utc>) -> Result<Json<Value>, GraphError> {
         check_grant_type(&mut fields, self.refresh)?;
         let token = fields.want("access_token")?;
@@ -71,7 +70,7 @@ fn check_grant_type(fields: &mut Fields, grant_type: &str) -> Result<(), GraphEr
     if given == grant_type { Ok(()) } else { Err(GraphError::param("Unsupported grant_type")) }
 }
 
-/// The real ones go on taking the old token until it ends; here it is of no use any more.
+/// Meta accepts the old token until it expires; the fake does not.
 fn issue_long_token(oauth: &mut OAuth, token: &str, now: DateTime<Utc>) -> Json<Value> {
     let long = secret();
     for grant in oauth.grants.iter_mut().filter(|it| it.access_token == token) {

@@ -1,22 +1,21 @@
-//! The fields of an answer: a call names them, and gets no others.
+//! The fields of a response: only those that the call requests.
 
 use serde_json::{Map, Value};
 
 use super::error::GraphError;
 
-/// What can be asked of a kind of thing.
+/// The fields of one kind of object.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// Its name in errors.
+    /// As in error messages.
     pub kind: &'static str,
     pub fields: &'static [&'static str],
-    /// Those that come when none are named. `id` always comes.
+    /// The fields that are returned when the call requests none. `id` is always returned.
     pub unasked: &'static [&'static str],
 }
 
 impl Node {
-    /// The fields of one that a call names in `fields`. Those that are `null` are left
-    /// out.
+    /// The fields of `thing` that the call requests. Fields that are `null` are omitted.
     pub fn select(&self, thing: &Value, asked: Option<&str>) -> Result<Value, GraphError> {
         let names: Vec<&str> = asked.map_or_else(|| self.unasked.to_vec(), |it| it.split(',').map(str::trim).collect());
         let mut selected = Map::new();

@@ -1,4 +1,4 @@
-//! The kit keeps what Meta's documentation says.
+//! The shared modules behave as Meta's documentation states.
 
 use axum::response::IntoResponse;
 use chrono::TimeDelta;

@@ -1,18 +1,18 @@
-//! What Meta answers where a test has ordered a trouble.
+//! Meta's responses to calls with an injected fault.
 
 use chrono::TimeDelta;
 use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::error::GraphError;
 
-/// Where errors have messages.
+/// JSON pointers to the messages of errors.
 pub const MESSAGES: &[&str] =
     &["/error/message", "/error/error_user_title", "/error/error_user_msg", "/error_message", "/error_description"];
 
-/// The answer to a call that is not carried out.
+/// The response to a call with an injected fault.
 pub fn respond(call: Call, fault: InjectedFault) -> GraphError {
     match (call, fault) {
-        // Minutes is all that is said.
+        // Meta sends the duration in minutes.
         (_, InjectedFault::RateLimited { retry_after }) => GraphError::limited(minutes(retry_after)),
         (_, InjectedFault::Unavailable) => GraphError::unavailable(),
         (Call::Exchange, InjectedFault::Refused) => {
@@ -24,7 +24,7 @@ pub fn respond(call: Call, fault: InjectedFault) -> GraphError {
     }
 }
 
-/// So many minutes, rounded up.
+/// A duration in minutes, rounded up.
 pub fn minutes(wait: TimeDelta) -> i64 {
     (wait.num_seconds() + 59) / 60
 }

@@ -1,4 +1,4 @@
-//! How much was called, as percentages that come with every answer.
+//! Usage of the rate limits, which every response reports in percent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,19 +16,19 @@ const OF_THE_APP: HeaderName = HeaderName::from_static("x-app-usage");
 
 const OF_THE_ACCOUNT: HeaderName = HeaderName::from_static("x-business-use-case-usage");
 
-/// How much of what our app may call was called.
+/// The usage of the app's rate limit, in percent.
 #[derive(Clone, Debug, Default)]
 pub struct Usage(Arc<AtomicU64>);
 
 impl Usage {
-    /// From now on it is this, in percent. At 100, calls are not yet refused here: a test
-    /// orders that.
+    /// Sets the usage, in percent. The fake does not refuse calls at 100: a test orders that
+    /// separately.
     pub fn is(&self, percent: u64) {
         self.0.store(percent, Ordering::Relaxed);
     }
 }
 
-/// A server that says in each answer how much was called.
+/// Adds the header with the app's usage to every response.
 pub fn wrap(router: Router, usage: &Usage) -> Router {
     router.layer(from_fn_with_state(usage.clone(), add_header))
 }
@@ -43,8 +43,7 @@ async fn add_header(State(Usage(percent)): State<Usage>, request: Request, next:
     response
 }
 
-/// The header of an answer for an account that has called so many percent of what it may,
-/// and is heard again after so many minutes.
+/// The header for an account with this usage in percent, whose limit ends after this many minutes.
 pub fn account_header(percent: u64, minutes: i64) -> [(HeaderName, HeaderValue); 1] {
     let usage = json!({ "17841400000000000": [{
         "type": "publishing",

@@ -1,4 +1,4 @@
-//! Tokens for codes, renewal and revocation.
+//! Code exchange, refresh and revocation.
 
 use chrono::{DateTime, Utc};
 use http::HeaderMap;
@@ -7,8 +7,8 @@ use super::{App, Code, Fault, Grant, OAuth, Pkce, Refresh, challenge};
 use crate::fake::params::Params;
 
 impl OAuth {
-    /// A call for tokens: a code or a refresh token of the app that asks. Either is
-    /// good once; a second use ends the grant.
+    /// A call to the token endpoint with a code or a refresh token of the app. A second use of
+    /// either ends the grant.
     pub fn token(&mut self, headers: &HeaderMap, params: &Params, now: DateTime<Utc>) -> Result<&Grant, Fault> {
         let app = self.client(headers, params)?;
         let index = match required(params, "grant_type")?.as_str() {
@@ -29,12 +29,12 @@ impl OAuth {
         Ok(&self.grants[index])
     }
 
-    /// The app that a call for tokens comes from.
+    /// The app that authenticates a call to the token endpoint.
     pub fn client(&self, headers: &HeaderMap, params: &Params) -> Result<App, Fault> {
         self.authenticated(headers, params).filter(|it| !it.removed).ok_or(Fault::UnknownClient)
     }
 
-    /// Takes a code that an app brings with everything it was given for.
+    /// Redeems a code, with the redirect URI and the verifier that belong to it.
     pub fn spend(&mut self, app: &App, params: &Params, now: DateTime<Utc>) -> Result<Code, Fault> {
         let (value, redirect_uri) = (required(params, "code")?, required(params, "redirect_uri")?);
         let pkce = self.rules.pkce;
@@ -57,7 +57,7 @@ impl OAuth {
         Ok(code.clone())
     }
 
-    /// Renews the tokens of a grant; its place among the grants.
+    /// Refreshes the tokens of a grant. Returns the index of the grant.
     pub fn refresh(&mut self, app: &App, refresh_token: &str, now: DateTime<Utc>) -> Result<usize, Fault> {
         let is_match = |it: &Grant| {
             it.refresh_token.as_deref() == Some(refresh_token) && it.client_id == app.client_id && !it.revoked
@@ -72,8 +72,8 @@ impl OAuth {
         Ok(index)
     }
 
-    /// Ends the grant of a token (RFC 7009). One that is not known is as good as
-    /// revoked; another app's is refused.
+    /// Ends the grant of a token (RFC 7009). An unknown token counts as revoked; another app's
+    /// token is refused.
     pub fn revoke(&mut self, app: &App, token: &str) -> Result<(), Fault> {
         let is_match = |it: &&mut Grant| it.access_token == token || it.refresh_token.as_deref() == Some(token);
         match self.grants.iter_mut().find(is_match) {

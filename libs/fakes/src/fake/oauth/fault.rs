@@ -1,4 +1,4 @@
-//! What is wrong with a request, and how the RFCs say so.
+//! Errors of OAuth requests, and their codes in the RFCs.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -7,36 +7,31 @@ use serde_json::json;
 
 use crate::fake::params::essence;
 
-/// What is wrong with a request. A platform with its own messages writes them
-/// itself.
+/// The error of a request. A platform with its own messages writes them itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A parameter is missing.
     Missing(String),
-    /// A parameter has a value that is not taken, or should not be there.
+    /// A parameter has an invalid value, or is not allowed.
     Wrong(String),
-    /// The app is not known, or did not prove that it is that one.
+    /// The app is unknown, or its secret is wrong.
     UnknownClient,
-    /// People are not sent back there.
+    /// The redirect URI is not registered.
     WrongRedirect,
-    /// There is no such scope, or the app may not ask for it.
+    /// The scope does not exist, or the app may not request it.
     WrongScope,
-    /// There is no such way to ask for tokens.
     UnknownGrantType,
-    /// The code or refresh token is of no use.
+    /// The code or refresh token is not valid.
     InvalidGrant(&'static str),
-    /// There is no such access token.
     UnknownToken,
-    /// The person or the app ended its grant.
+    /// The user or the app revoked the grant.
     RevokedToken,
-    /// Its time is over.
     ExpiredToken,
-    /// Its grant does not cover this.
+    /// The grant does not cover the required scope.
     BeyondScope,
 }
 
 impl Fault {
-    /// That a body is no form, where it has to be one.
+    /// The error of a request whose body is not a form.
     pub fn content_type_error(headers: &HeaderMap) -> Option<Self> {
         (essence(headers) != "application/x-www-form-urlencoded").then(|| Self::Wrong("Content-Type".to_owned()))
     }
@@ -54,7 +49,7 @@ impl Fault {
         }
     }
 
-    /// The status that goes with it.
+    /// The HTTP status of the error.
     pub const fn status(&self) -> StatusCode {
         match self {
             Self::UnknownClient | Self::UnknownToken | Self::RevokedToken | Self::ExpiredToken => {

@@ -1,36 +1,32 @@
-//! What an app may do for an account.
+//! Grants and their tokens.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::{App, OAuth, Refresh, Rules, secret};
 
-/// What an app may do for an account, and its tokens for that.
+/// The permission of an app to act for an account, with its tokens.
 #[derive(Clone, Debug)]
 pub struct Grant {
     pub client_id: String,
-    /// The account; empty for the app's own token.
+    /// Empty for the app's own token.
     pub account: String,
-    /// What it covers.
     pub scopes: Vec<String>,
-    /// The latest one.
     pub access_token: String,
-    /// The latest one.
     pub refresh_token: Option<String>,
-    /// When its tokens were given.
+    /// When the current tokens were issued.
     pub made_at: DateTime<Utc>,
-    /// When the access token ends.
+    /// `None` if the access token does not expire.
     pub expires_at: Option<DateTime<Utc>>,
-    /// When the refresh token ends; `None` where it does not end.
+    /// `None` if the refresh token does not expire.
     pub refresh_ends_at: Option<DateTime<Utc>>,
-    /// Whether it has ended.
     pub revoked: bool,
-    /// The code that it came of, and refresh tokens that were exchanged.
+    /// The redeemed code and the refresh tokens that were exchanged.
     pub(super) spent: Vec<String>,
 }
 
 impl OAuth {
-    /// Gives an app this; its place among the grants.
+    /// Adds a grant for an app. Returns the index of the grant.
     pub fn grant(&mut self, app: &App, scopes: Vec<String>, account: &str, now: DateTime<Utc>) -> usize {
         let mut grant = Grant {
             client_id: app.client_id.clone(),
@@ -51,7 +47,7 @@ impl OAuth {
 }
 
 impl Grant {
-    /// New tokens in place of the old ones.
+    /// Replaces the tokens.
     pub(super) fn renew(&mut self, rules: &Rules, now: DateTime<Utc>) {
         self.access_token = secret();
         self.made_at = now;
@@ -67,7 +63,7 @@ impl Grant {
         }
     }
 
-    /// The answer of RFC 6749, section 5.1. A refresh token that lasts is said once.
+    /// The token response of RFC 6749, section 5.1.
     pub fn respond(&self, rules: &Rules) -> Value {
         let separator = rules.separator.to_string();
         let mut response = json!({

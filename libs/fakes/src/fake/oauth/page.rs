@@ -1,4 +1,4 @@
-//! The page on which the person chooses an account and decides.
+//! The consent page, on which the user chooses an account and decides.
 
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::{DateTime, Utc};
@@ -12,7 +12,7 @@ use crate::fake::consent;
 use crate::fake::params::Params;
 use crate::fake::wire::browser;
 
-/// A request that the person can be asked about.
+/// A valid authorization request.
 #[derive(Clone, Debug)]
 pub struct ConsentRequest {
     pub app: App,
@@ -23,7 +23,7 @@ pub struct ConsentRequest {
 }
 
 impl OAuth {
-    /// Reads what the page was opened with.
+    /// Reads the parameters of the page.
     pub fn asked(&self, params: &Params) -> Result<ConsentRequest, Fault> {
         let rules = &self.rules;
         let required = |name: &str| params.text(name).ok_or_else(|| Fault::Missing(name.to_owned()));
@@ -58,12 +58,12 @@ impl OAuth {
         Ok(ConsentRequest { app: app.clone(), redirect_uri, scopes, challenge, state: params.text("state") })
     }
 
-    /// The scopes of a parameter.
+    /// The scopes in the value of a `scope` parameter.
     pub fn scopes(&self, raw: &str) -> Vec<String> {
         raw.split(self.rules.separator).filter(|it| !it.is_empty()).map(str::to_owned).collect()
     }
 
-    /// The person agrees, for this account. Returns where they are sent.
+    /// The user agrees, for this account. Returns the redirect.
     pub fn allow(&mut self, request: ConsentRequest, account: &str, now: DateTime<Utc>) -> Url {
         let value = secret();
         let redirect = request.back(&[("code", &value)]);
@@ -80,19 +80,19 @@ impl OAuth {
         redirect
     }
 
-    /// Whether there is a code with this value, used or not.
+    /// Whether this code was issued, used or not.
     pub fn knows_code(&self, value: &str) -> bool {
         self.codes.iter().any(|it| it.value == value)
     }
 }
 
 impl ConsentRequest {
-    /// Where the person is sent who declines, with this code of the error.
+    /// The redirect of a user who declines, with this error code.
     pub fn deny(&self, error: &str) -> Url {
         self.back(&[("error", error), ("error_description", "The resource owner denied the request.")])
     }
 
-    /// The page at the fake of the platform with this name. The first account is selected.
+    /// The consent page of this platform's fake. The first account is selected.
     pub fn page(&self, platform: &str, accounts: &[&str]) -> String {
         let radio_button = |(index, it): (usize, &&str)| {
             let checked = if index == 0 { " checked" } else { "" };
@@ -119,11 +119,12 @@ impl ConsentRequest {
     }
 }
 
-/// The page of a hostile server, which leads the person on to the `page` of an honest one. There, the hostile server
-/// registers as our service with `client`: with our redirect URI for the hostile server. All else is as it was `asked`.
+/// The page of a hostile server, which redirects the user to the `page` of an honest server. The
+/// hostile server registers at the honest server as our service, with `client`, which has our
+/// redirect URI for the hostile server. All other parameters are those of `query`.
 ///
 /// # Panics
-/// When the honest server does not register it.
+/// When the registration fails.
 pub async fn redirect_to_honest_page(registration: &str, client: &Value, page: &str, query: &str) -> Response {
     let registered = browser().post(registration).json(client).send().await.expect("the honest server answers");
     let registered: Value = registered.json().await.expect("the client is registered");
@@ -134,11 +135,10 @@ pub async fn redirect_to_honest_page(registration: &str, client: &Value, page: &
     Redirect::to(page.as_str()).into_response()
 }
 
-/// The person opens the page, chooses an account and presses a button. Returns
-/// where they are sent.
+/// The user opens the page, chooses an account and presses a button. Returns the redirect.
 ///
 /// # Panics
-/// When the page shows an error, or the account is not there.
+/// When the page shows an error, or does not list the account.
 pub async fn decide(url: &str, account: &str, decision: Decision) -> Url {
     let browser = browser();
     let mut page = browser.get(url).send().await.expect("the page is there");

@@ -1,5 +1,4 @@
-//! The addresses of an authorization server that does nothing in its own way but
-//! what its rules say.
+//! The routes of an authorization server that only follows its rules.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -14,62 +13,59 @@ use serde_json::{Value, json};
 use super::{Fault, Grant, OAuth, Rules};
 use crate::fake::params::Params;
 
-/// A fake that remembers apps and grants.
+/// A fake with apps and grants.
 pub trait HasOAuth: Send + Sync + 'static {
-    /// Its apps and grants.
     fn oauth(&self) -> MutexGuard<'_, OAuth>;
 
-    /// What its clock shows.
     fn now(&self) -> DateTime<Utc>;
 
     /// The platform's name in the registry.
     fn platform(&self) -> &str;
 }
 
-/// A platform that authorizes apps.
+/// A fake with a consent page.
 pub trait Authorizes: HasOAuth {
-    /// The accounts of the person who is signed in; the first is the one that the
-    /// suite chooses.
+    /// The accounts of the signed-in user. The conformance suite chooses the first one.
     fn accounts(&self) -> &'static [&'static str];
 
-    /// The answer to a call for tokens.
+    /// The response to a call to the token endpoint.
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
         grant.respond(rules)
     }
 
-    /// The answer to a request with a fault.
+    /// The response to a request with this error.
     fn refusal(&self, error: Fault) -> Response {
         error.into_response()
     }
 
-    /// The answer to somebody who opens the page by a request with a fault.
+    /// The response to a user who opens the page with an invalid request.
     fn page_refusal(&self, params: &Params, error: &Fault) -> Response {
         let _ = params;
         (error.status(), error.message()).into_response()
     }
 
-    /// How it names itself when it sends somebody back (RFC 9207); `None` where it does not.
+    /// The value of `iss` in redirects (RFC 9207); `None` if the platform sends none.
     fn issuer(&self) -> Option<String> {
         None
     }
 
-    /// The `error` with which somebody who declines is sent back.
+    /// The `error` in the redirect of a user who declines.
     fn denial(&self) -> &'static str {
         "access_denied"
     }
 
-    /// Ends all access tokens given out so far. Their grants go on.
+    /// Expires all access tokens. Their grants stay valid.
     fn end_access_tokens(&self) {
         self.oauth().end_access_tokens(self.now());
     }
 }
 
-/// The page alone, for a platform that gives tokens in its own way.
+/// The consent page alone, for a platform whose token endpoint is not standard.
 pub fn page_at<P: Authorizes>(page: &str) -> Router<Arc<P>> {
     Router::new().route(page, get(show::<P>).post(press::<P>))
 }
 
-/// Page, tokens and, where there is a path for it, revocation.
+/// The consent page, the token endpoint and, if it has a path, revocation.
 pub fn routes<P: Authorizes>(page: &str, token: &str, revocation: Option<&str>) -> Router<Arc<P>> {
     let routes = page_at(page).route(token, post(issue_token::<P>));
     match revocation {
@@ -78,7 +74,7 @@ pub fn routes<P: Authorizes>(page: &str, token: &str, revocation: Option<&str>) 
     }
 }
 
-/// The page.
+/// Shows the consent page.
 pub async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params) -> Response {
     let request = platform.oauth().asked(&params);
     match request {
@@ -87,7 +83,7 @@ pub async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params)
     }
 }
 
-/// The person presses a button of the page.
+/// The user presses a button of the consent page.
 pub async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query): RawQuery, form: Params) -> Response {
     let query = Params::read(&query.unwrap_or_default(), &HeaderMap::new(), &[]).unwrap_or_default();
     let mut oauth = platform.oauth();
