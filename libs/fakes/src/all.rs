@@ -1,4 +1,4 @@
-//! One fake of each platform, in one list.
+//! The list of all fakes, one per platform.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::threads::Threads;
 use crate::wordpress::Wordpress;
 use crate::x::X;
 
-/// Starts them all. They tell the time by `clock`.
+/// Starts all fakes with this clock.
 pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn FakePlatform>> {
     vec![
         Arc::new(Bluesky::start(clock.clone()).await),

@@ -1,9 +1,8 @@
 //! Bluesky: a personal data server with one account, its authorization server,
-//! and around them a PLC directory, a handle resolver, an `AppView` and the
-//! video service.
+//! a PLC directory, a handle resolver, an `AppView` and the video service.
 //!
-//! It refuses what `@atproto/pds` 0.5 refuses, and also what a real server would
-//! accept although no reader could use it: see [`Bluesky`].
+//! The fake refuses what `@atproto/pds` 0.5 refuses, and also records that a real
+//! server accepts but no reader can display: see [`Bluesky`].
 
 mod account;
 mod api_error;
@@ -55,16 +54,15 @@ use self::pds_state::{PdsState, Shared};
 use crate::fake::echo::{self, Echo};
 use crate::fake::wire;
 
-/// All of Bluesky that one account meets.
+/// The Bluesky servers that one account uses.
 ///
-/// Two origins: everything on one, the authorization server on the other.
+/// They have two origins: one for the authorization server, one for all others.
 ///
-/// Stricter than the real servers: facets have to lie on characters of the text
-/// and apart from each other, embeds have to be of a known type, records are
-/// checked even with `validate: false`, a pushed request needs a `DPoP` proof and
-/// a client assertion an `exp`, `htu` has no query, redirects of a web client
-/// are on its own origin, and a file that no record refers to is gone after an
-/// hour.
+/// Stricter than the real servers: facets start and end at characters of the text
+/// and do not overlap, embeds have a known type, records are validated even with
+/// `validate: false`, a pushed request needs a `DPoP` proof, a client assertion
+/// needs an `exp`, `htu` has no query, redirect URIs of a web client are on its
+/// own origin, and a blob that no record refers to is deleted after an hour.
 #[derive(Clone)]
 pub struct Bluesky {
     world: Shared,
@@ -78,7 +76,6 @@ impl Bluesky {
     /// Another user's handle, for mentions.
     pub const OTHER_HANDLE: &str = account::OTHER_HANDLE;
 
-    /// The account's DID.
     pub fn did(&self) -> &'static str {
         account::DID
     }
@@ -99,35 +96,34 @@ impl Bluesky {
         self.world.issuer()
     }
 
-    /// From now on `url` is answered with this document when the authorization
-    /// server looks there: a `client_id`, or its `jwks_uri`. It asks the
-    /// network for nothing. As on real servers, client ids below `example.com`
-    /// and redirects to `.example` or `.test` are refused.
+    /// Sets the document that the authorization server finds at `url`: a `client_id`
+    /// or its `jwks_uri`. The server makes no network calls. Like real servers, it
+    /// refuses client ids below `example.com` and redirect URIs on `.example` or `.test`.
     pub fn add_client_document(&self, url: &str, document: Value) {
         self.world.state().clients.insert(url.to_owned(), document);
     }
 
-    /// The record at an `at://` address, as it was written.
+    /// The record at an `at://` URI, as it was written.
     pub fn record(&self, uri: &str) -> Option<Value> {
         self.world.state().repo.at(uri).map(|it| it.value.clone())
     }
 
-    /// How often the repository changed.
+    /// Number of commits to the repository.
     pub fn commits(&self) -> usize {
         self.world.state().repo.commits()
     }
 
-    /// The largest file that `uploadBlob` takes, in bytes; 50 MiB before this.
+    /// Sets the size limit of `uploadBlob`, in bytes; the default is 50 MiB.
     pub fn set_blob_limit(&self, bytes: u64) {
         self.world.state().blobs.limit = bytes;
     }
 
-    /// Removes the files that no record refers to, as servers do after a while.
+    /// Deletes the blobs that no record refers to, as servers do after an hour or more.
     pub fn collect_blobs(&self) {
         self.world.state().blobs.collect(|_| true);
     }
 
-    /// The moderators take the account down: its grants end.
+    /// Moderators take the account down, which ends its grants.
     pub fn take_down(&self) {
         let mut state = self.world.state();
         state.account.status = Status::TakenDown;
@@ -135,102 +131,101 @@ impl Bluesky {
         state.passwords.forget_refresh_tokens();
     }
 
-    /// The person deactivates the account.
+    /// The user deactivates the account.
     pub fn deactivate(&self) {
         self.world.state().account.status = Status::Deactivated;
     }
 
-    /// The account is as at first.
+    /// Makes the account active again.
     pub fn reactivate(&self) {
         self.world.state().account.status = Status::Active;
     }
 
-    /// The person switches the second factor on: the account's own password
-    /// does not suffice any more, app passwords do.
+    /// The user enables the second factor: the main password alone no longer signs
+    /// in, app passwords still do.
     pub fn ask_for_second_factor(&self) {
         self.world.state().account.second_factor = true;
     }
 
-    /// The password that is not an app password.
+    /// The account's own password, not an app password.
     pub fn main_password(&self) -> &'static str {
         account::MAIN_PASSWORD
     }
 
-    /// Whether there is an `AppView`; without one it answers as a data server
-    /// does that has none.
+    /// Whether there is an `AppView`. Without one, the fake responds like a data
+    /// server that has no `AppView` configured.
     pub fn set_app_view(&self, has: bool) {
         self.world.state().account.app_view = has;
     }
 
-    /// How often a video job is asked for before it is done; twice before this.
+    /// Sets how many status requests find a video job unfinished; the default is two.
     pub fn set_video_polls(&self, polls: usize) {
         self.world.state().videos.polls = polls;
     }
 
-    /// The server is one from before August 2025, which knows no narrow scopes.
+    /// Makes the server one from before August 2025, without granular scopes.
     pub fn is_old(&self) {
         self.world.state().knows_no_narrow_scopes = true;
         self.knows_no_galleries();
     }
 
-    /// The server is one from before June 2026. Real ones take a gallery without looking at it; this one refuses it,
-    /// because many readers would see nothing of it.
+    /// Makes the server one from before June 2026. Real ones accept a gallery without validation; the fake
+    /// refuses it, because many readers cannot display it.
     pub fn knows_no_galleries(&self) {
         self.world.state().knows_no_galleries = true;
     }
 
-    /// The account moves to another server, and this one goes on without it.
+    /// The account moves to another server; this one keeps running without it.
     pub fn move_to(&self, server: &str) {
         let mut state = self.world.state();
         state.account.moved_to = Some(server.to_owned());
         state.account.status = Status::Deactivated;
     }
 
-    /// A post of [`Bluesky::OTHER_HANDLE`] under this key, which may be quoted or
-    /// not; how records refer to it.
+    /// Adds a post of [`Bluesky::OTHER_HANDLE`] with this key, which may be quoted or
+    /// not. Returns the reference that records use.
     pub fn add_other_post(&self, rkey: &str, may_be_quoted: bool) -> Value {
         self.world.state().others.post(rkey, may_be_quoted)
     }
 
-    /// Nobody has confirmed the account's e-mail address.
+    /// Makes the account's e-mail address unconfirmed.
     pub fn unconfirm_email(&self) {
         self.world.state().account.confirmed = false;
     }
 
-    /// Whether the video service takes videos in parts, and how large these are;
-    /// it does, of 5 MiB, before this.
+    /// Sets the part size of multipart uploads to the video service, in bytes; the
+    /// default is 5 MiB. `None`: no multipart uploads.
     pub fn set_part_bytes(&self, part_bytes: Option<u64>) {
         self.world.state().videos.parts.part_bytes = part_bytes;
     }
 
-    /// The video service forgets the uploads that are not finished.
+    /// Deletes the unfinished uploads of the video service.
     pub fn forget_uploads(&self) {
         self.world.state().videos.parts.uploads.clear();
     }
 
-    /// How often each part arrived that the video service has recorded, all uploads
-    /// together.
+    /// How often each recorded part arrived at the video service, for all uploads.
     pub fn part_upload_counts(&self) -> Vec<usize> {
         self.world.state().videos.parts.taken.values().copied().collect()
     }
 
-    /// How many videos the account may still upload today; 25 before this.
+    /// Sets how many videos the account may still upload today; the default is 25.
     pub fn set_videos_left(&self, videos: u64) {
         self.world.state().videos.left = videos;
     }
 
-    /// So many jobs of the video service fail with this `failureCode`; `None`: without one, as before July 2026.
+    /// The next `count` jobs of the video service fail with this `failureCode`; `None`: without one, as before July 2026.
     pub fn fail_video_jobs(&self, count: usize, code: Option<&'static str>) {
         self.world.state().videos.failing = (count, code);
     }
 
-    /// So many uploads in parts fail when they are finished.
+    /// The next `count` multipart uploads fail when the client finishes them.
     pub fn fail_uploads(&self, count: usize) {
         self.world.state().videos.parts.failing = count;
     }
 
-    /// Whether `uploadVideo` answers as the lexicon says, or barely as the
-    /// service does in practice.
+    /// Whether `uploadVideo` returns the status in `jobStatus`, as the lexicon defines, or
+    /// without this wrapper, as the service does in practice.
     pub fn set_follows_lexicon(&self, by_lexicon: bool) {
         self.world.state().videos.by_lexicon = by_lexicon;
     }
@@ -281,12 +276,12 @@ impl FakePlatform for Bluesky {
         Some(answers)
     }
 
-    /// With the address of a server, it asks there who it is.
+    /// With a server URL as the handle, the adapter asks that server for its identity.
     fn form_values_naming_server(&self) -> Option<FieldValues> {
         Some(FieldValues::from([("handle".to_owned(), self.pds().into())]))
     }
 
-    /// Its page is opened only for a request that a client has pushed with a key of its own.
+    /// The authorization page opens only for a request that a client pushed with its own key.
     fn redirect_users_to(&self, _: &Self, _: Detour) -> bool {
         false
     }
@@ -308,9 +303,9 @@ impl FakePlatform for Bluesky {
         fault != InjectedFault::Refused || matches!(call, Call::Upload | Call::Process | Call::Publish)
     }
 
-    /// The app is removed from the account's connected apps, and the app
-    /// password from its list: there is a new one afterwards. As on real
-    /// servers, access tokens of app passwords live on until their end.
+    /// The user removes the app from the connected apps and deletes the app
+    /// password; a new one replaces it. As on real servers, access tokens of app
+    /// password sessions stay valid until they expire.
     fn revoke(&self) {
         let mut state = self.world.state();
         state.grants.clear();

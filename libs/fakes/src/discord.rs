@@ -1,8 +1,8 @@
-//! Discord: its OAuth for webhooks, webhooks, and one channel of a server.
+//! Discord: OAuth for webhooks, webhooks, and one channel of a server.
 //!
-//! Made from the documentation of API v10 and its `OpenAPI` description. It is stricter
-//! than the real one: fields and parameters that a call does not have are refused,
-//! and so are files that are not what they say.
+//! Based on the documentation of API v10 and its `OpenAPI` description. The fake is
+//! stricter than Discord: it refuses unknown fields and parameters, and files whose
+//! content does not match their declared type.
 
 mod api_error;
 pub mod bot;
@@ -33,19 +33,18 @@ use crate::fake::params::essence;
 use crate::fake::request_log::RequestLog;
 use crate::fake::server;
 
-/// The number of the server.
+/// The id of the server.
 pub const GUILD: &str = "290926792226357250";
 
-/// The number of its channel.
+/// The id of the server's channel.
 pub const CHANNEL: &str = "345626669224982402";
 
-/// What webhooks of the channel are called.
+/// The name of the channel's webhooks.
 pub const NAME: &str = "Lighthouse news";
 
-/// Discord; with `APP`, the service is registered there as an app.
+/// Discord; with `APP`, the service is registered as an app.
 pub struct Discord<const APP: bool = true> {
     fake: Arc<Fake>,
-    /// What arrived so far.
     pub request_log: RequestLog,
 }
 
@@ -57,40 +56,40 @@ struct Memory {
     webhooks: Vec<Webhook>,
     messages: Vec<Message>,
     limits: Limits,
-    /// How many ids were given out.
+    /// How many ids were generated.
     ids: u64,
     /// Whether the channel is a forum.
     is_forum: bool,
-    /// Whether webhooks are shown without their server and with a picture.
+    /// Whether webhook resources have an avatar and lack the server id.
     is_bare: bool,
-    /// Whether tokens come without a webhook.
+    /// Whether token responses lack the webhook.
     keeps_webhooks: bool,
-    /// Whether posts of a forum need a tag.
+    /// Whether forum posts need a tag.
     requires_tags: bool,
-    /// What the next message is refused with.
+    /// The error that the next message gets.
     refusal: Option<ApiError>,
 }
 
 struct Webhook {
     id: String,
     token: String,
-    /// Of the app that was given it, where one was.
+    /// The app that owns the webhook; `None` for one that a user made.
     application_id: Option<String>,
     is_deleted: bool,
 }
 
-/// What people see in the channel.
+/// A public message of the channel.
 struct Message {
     id: String,
     text: String,
     media: Vec<PublicMedium>,
-    /// As it came.
+    /// The payload as received.
     payload: Value,
 }
 
 impl<const APP: bool> Discord<APP> {
-    /// Starts one on a free port, in whose channel somebody has made a webhook. It tells
-    /// the time by `clock`.
+    /// Starts the fake on a free port; a user has already made a webhook in the channel.
+    /// `clock` is the fake's clock.
     pub async fn start(clock: Clock) -> Self {
         let webhook = get(webhooks::show).post(send::execute).delete(webhooks::delete);
         let routes = Router::new()
@@ -98,7 +97,7 @@ impl<const APP: bool> Discord<APP> {
             .route("/api/v10/webhooks/{id}/{token}/messages/{message}", get(webhooks::message))
             .merge(crate::fake::oauth::routes("/oauth2/authorize", oauth::TOKEN, None))
             .fallback(api_error::not_found)
-            // What is too large is refused in `send`.
+            // `send` refuses bodies that are too large.
             .layer(DefaultBodyLimit::disable());
         let strict = |server: Router| server.layer(from_fn(strict));
         let fake = Fake::serve_with((), "discord", clock, oauth::RULES, Memory::default(), routes, strict).await;
@@ -106,35 +105,35 @@ impl<const APP: bool> Discord<APP> {
         Self { request_log: fake.request_log.clone(), fake }
     }
 
-    /// The address of the webhook that somebody has made, as the app copies it.
+    /// The URL of the user's webhook, as the Discord app copies it.
     pub fn webhook_url(&self) -> String {
         let memory = self.fake.memory();
         let Webhook { id, token, .. } = &memory.webhooks[0];
         format!("https://discord.com/api/webhooks/{id}/{token}")
     }
 
-    /// The channel is a forum from now on.
+    /// Makes the channel a forum.
     pub fn make_forum(&self) {
         self.fake.memory().is_forum = true;
     }
 
-    /// Posts of a forum need a tag from now on.
+    /// Makes forum posts need a tag.
     pub fn requires_tags(&self) {
         self.fake.memory().requires_tags = true;
     }
 
-    /// The next message is refused with this status and code of the documentation.
+    /// Refuses the next message with this status and documented code.
     pub fn refuses(&self, status: u16, code: u32, message: &str) {
         let status = StatusCode::from_u16(status).expect("tests name statuses that there are");
         self.fake.memory().refusal = Some(ApiError::new(status, code, message));
     }
 
-    /// Webhooks are shown without their server from now on, and with a picture.
+    /// Removes the server id from webhook resources and adds an avatar.
     pub fn hide_guild(&self) {
         self.fake.memory().is_bare = true;
     }
 
-    /// Tokens come without a webhook from now on.
+    /// Removes the webhook from token responses.
     pub fn keeps_webhooks(&self) {
         self.fake.memory().keeps_webhooks = true;
     }
@@ -143,15 +142,14 @@ impl<const APP: bool> Discord<APP> {
         self.fake.memory().webhooks.iter().any(|it| it.token == token)
     }
 
-    /// What the latest message came as.
+    /// The payload of the latest message, as received.
     pub fn latest_payload(&self) -> Value {
         self.fake.memory().messages.last().map(|it| it.payload.clone()).unwrap_or_default()
     }
 }
 
-/// Calls of the API say what program makes them (reference, "User Agent"). Cloudflare
-/// turns others away. The body of a call for tokens is a form (topic
-/// `OAuth2`, "Shared Resources").
+/// API calls need a valid user agent (reference, "User Agent"); Cloudflare denies
+/// others. The body of a token request is a form (topic `OAuth2`, "Shared Resources").
 async fn strict(request: Request, next: Next) -> Response {
     let name = request.headers().get(header::USER_AGENT).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let user_agent_url =
@@ -173,13 +171,13 @@ async fn strict(request: Request, next: Next) -> Response {
 }
 
 impl Memory {
-    /// An id that nothing else has.
+    /// A unique id.
     fn id(&mut self) -> String {
         self.ids += 1;
         (347_114_750_880_120_000 + self.ids).to_string()
     }
 
-    /// A webhook is made: by somebody in the app, or for one of these apps.
+    /// Creates a webhook: for an app, or one of a user (`None`).
     fn webhook(&mut self, application_id: Option<String>) -> &Webhook {
         let (id, token) = (self.id(), format!("{}_-{}", secret(), &secret()[..20]));
         self.webhooks.push(Webhook { id, token, application_id, is_deleted: false });

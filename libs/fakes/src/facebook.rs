@@ -1,9 +1,8 @@
-//! Facebook: a person with Pages, and an app that proves every call.
+//! Facebook: a user with Pages, and an app that signs every call.
 //!
-//! Made from the documentation of the Graph API v26.0 and the lists of the business SDK.
-//! Parameters that a call does not have are refused, and calls without
-//! `appsecret_proof`. What is not imitated: people who see posts, reviews of apps, and
-//! how often may be called, but for what its headers say.
+//! Based on the documentation of the Graph API v26.0 and the lists of the business SDK.
+//! The fake refuses unknown parameters and calls without `appsecret_proof`. It does not
+//! simulate readers, app review, or rate limits except their headers.
 
 mod access;
 mod fake_platform;
@@ -31,19 +30,19 @@ use crate::fake::request_log::RequestLog;
 use crate::fake::server;
 use crate::meta::error::GraphError;
 
-/// The name of the person, by which they choose themselves.
+/// The user's name on the consent page.
 pub const PERSON: &str = "ada.keeper";
 
-/// Their id, which this app alone knows them by.
+/// The user's app-scoped id.
 pub const PERSON_ID: &str = "10158000000000042";
 
-/// The id of the Page that they post on.
+/// The id of the Page that the user posts on.
 pub const PAGE: &str = "108824017345866";
 
 /// The configuration of an app with Facebook Login for Business.
 const CONFIGURATION: &str = "1234509876";
 
-/// The permissions that there are.
+/// The permissions of the fake.
 const SCOPES: &[&str] = &[
     "pages_show_list",
     "pages_read_engagement",
@@ -52,20 +51,20 @@ const SCOPES: &[&str] = &[
     "business_management",
 ];
 
-/// What the documentation says of its OAuth.
+/// OAuth rules from the documentation.
 const RULES: Rules = Rules {
     clients: &[Client::Body],
     pkce: Pkce::Unknown,
     scopes: SCOPES,
     separator: ',',
     page: &[("auth_type", "rerequest")],
-    // The first token, which is exchanged for one of sixty days.
+    // The short-lived token; clients exchange it for one of sixty days.
     access_lives: Some(TimeDelta::hours(1)),
     refresh: Refresh::None,
     ..Rules::STANDARD
 };
 
-/// Like `new`, with a login configuration that sets the permissions.
+/// Like `RULES`, with a login configuration that sets the permissions.
 const BUSINESS: Rules = Rules {
     default_scope: Some(
         "pages_show_list,pages_read_engagement,pages_manage_posts,pages_manage_engagement,business_management",
@@ -77,7 +76,6 @@ const BUSINESS: Rules = Rules {
 /// Facebook. With `CONFIGURED`, the app has Facebook Login for Business.
 pub struct Facebook<const CONFIGURED: bool = false> {
     fake: Arc<Fake>,
-    /// What arrived.
     pub request_log: RequestLog,
 }
 
@@ -85,28 +83,28 @@ type Fake = server::FakeServer<Memory>;
 
 struct Memory {
     pages: Vec<Page>,
-    /// Tokens of Pages: of which Page, and by which grant.
+    /// Page tokens, with the Page's id and the index of the grant.
     page_tokens: BTreeMap<String, (String, usize)>,
-    /// Whether tokens of Pages have ended, because the person has another password.
+    /// Whether Page tokens have ended because the user changed the password.
     has_other_password: bool,
     declined: Vec<String>,
     photos: BTreeMap<String, Photo>,
     videos: BTreeMap<String, Video>,
-    /// Everything that is public, oldest first.
+    /// Public posts and stories, oldest first.
     posts: Vec<Post>,
-    /// Comments, with what each is under.
+    /// Comments, with the id of the parent post.
     comments: Vec<(String, String)>,
-    /// What the next call of a method and path is answered.
+    /// Error responses for the next call, by method and path.
     refusals: BTreeMap<String, (u16, Value)>,
-    /// Whether Pages are not to be seen with their tokens any more.
+    /// Whether Page tokens no longer give access to their Pages.
     is_hidden: bool,
-    /// After so many bytes the next upload of a reel or story breaks off.
+    /// The next upload of a reel or story aborts after this many bytes.
     breaks_after: Option<usize>,
-    /// Whether no video can be processed.
+    /// Whether processing fails for every video.
     spoils: bool,
-    /// Percentage of the calls that were made.
+    /// Used percentage of the call limit.
     used: u64,
-    /// Numbers everything that is made.
+    /// Counter for generated ids.
     made: u64,
 }
 
@@ -130,7 +128,7 @@ impl Memory {
         }
     }
 
-    /// A number that nothing else has.
+    /// A unique id.
     fn next(&mut self) -> String {
         self.made += 7;
         self.made.to_string()
@@ -138,7 +136,7 @@ impl Memory {
 }
 
 impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
-    /// Starts one on a free port. It tells the time by `clock`.
+    /// Starts the fake on a free port with this clock.
     pub async fn start(clock: Clock) -> Self {
         let routes = oauth::page_at::<Fake>("/v26.0/dialog/oauth")
             .route("/v26.0/oauth/access_token", get(access::give))
@@ -159,66 +157,65 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
         &self.fake.app.client_secret
     }
 
-    /// The person may do this on another Page as well.
+    /// Adds a Page on which the user has these tasks.
     pub fn has_page(&self, id: &str, name: &str, tasks: &[&str]) {
         self.fake.memory().pages.push(Page::new(id, name, None, tasks));
     }
 
-    /// A portfolio has another Page, on which the person may do something or nothing.
+    /// Adds a Page of a portfolio; `may` means that the user may create content on it.
     pub fn add_portfolio_page(&self, id: &str, name: &str, may: bool) {
         let page = Page::new(id, name, None, if may { &["CREATE_CONTENT"] } else { &[] });
         self.fake.memory().pages.push(page.in_portfolio());
     }
 
-    /// From now on there are no Pages.
+    /// Removes all Pages.
     pub fn remove_pages(&self) {
         self.fake.memory().pages.clear();
     }
 
-    /// The person leaves these permissions out from now on.
+    /// Makes the user decline these permissions.
     pub fn declines(&self, permissions: &[&str]) {
         self.fake.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
     }
 
-    /// Pages are not to be seen with their tokens any more, although these live.
+    /// Makes Pages inaccessible with their tokens, although the tokens are valid.
     pub fn hide_pages(&self) {
         self.fake.memory().is_hidden = true;
     }
 
-    /// The next call of this method and path, such as `POST /feed`, is answered with this: with
-    /// a page of HTML, where the body is a text.
+    /// Sets the response to the next call of this method and path, such as `POST /feed`. A
+    /// string body is sent as an HTML page.
     pub fn refuses(&self, call: &str, status: u16, body: Value) {
         self.fake.memory().refusals.insert(call.to_owned(), (status, body));
     }
 
-    /// After so many bytes the next upload of a reel or story breaks off.
+    /// Aborts the next upload of a reel or story after this many bytes.
     pub fn breaks_uploads_after(&self, bytes: usize) {
         self.fake.memory().breaks_after = Some(bytes);
     }
 
-    /// No video can be processed from now on.
+    /// Makes processing fail for every video.
     pub fn spoils_videos(&self) {
         self.fake.memory().spoils = true;
     }
 
-    /// What is uploaded and not shown is forgotten.
+    /// Deletes unpublished uploads.
     pub fn forgets_uploads(&self) {
         let mut memory = self.fake.memory();
         memory.photos.retain(|_, it| it.is_shown);
         memory.videos.retain(|_, it| it.is_finished());
     }
 
-    /// Of the calls that may be made, so many hundredths are.
+    /// Sets the used percentage of the call limit.
     pub fn is_used(&self, percent: u64) {
         self.fake.memory().used = percent;
     }
 
-    /// Comments, with the id of what each is under.
+    /// Comments, with the id of the parent post.
     pub fn comments(&self) -> Vec<(String, String)> {
         self.fake.memory().comments.clone()
     }
 
-    /// The link of the latest post, if it has one.
     pub fn latest_link(&self) -> Option<String> {
         self.fake.memory().posts.last()?.link.clone()
     }
@@ -228,20 +225,20 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
         self.fake.memory().videos.values().filter(|it| it.is_finished()).map(|it| it.title.clone()).collect()
     }
 
-    /// The ids of public stories, and of what they show.
+    /// The ids of public stories, each with the ids of its photos or video.
     pub fn stories(&self) -> Vec<(String, String)> {
         let memory = self.fake.memory();
         let stories = memory.posts.iter().filter(|it| it.is_story);
         stories.map(|it| (it.id.clone(), it.photos.iter().chain(&it.video).cloned().collect())).collect()
     }
 
-    /// How many pictures were uploaded so far.
+    /// Number of uploaded photos.
     pub fn photos(&self) -> usize {
         self.fake.memory().photos.len()
     }
 }
 
-/// An error with words that may be shown to people.
+/// An error with a message for users.
 fn unwanted(code: i64, subcode: i64, message: &str) -> GraphError {
     GraphError::new(code, "Invalid parameter").subcode(subcode).for_people("Cannot publish", message)
 }

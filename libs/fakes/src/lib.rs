@@ -1,7 +1,7 @@
-//! Fakes for social platforms, as strict as the real ones, for tests.
+//! Fakes of social platforms for tests, as strict as the real platforms.
 //!
-//! Each is made from the platform's documentation, knows nothing of the
-//! service, and is met over HTTP on loopback.
+//! Each fake is based on the platform's documentation, is independent of the
+//! service, and listens for HTTP on loopback.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
 pub mod all;

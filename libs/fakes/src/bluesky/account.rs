@@ -1,28 +1,26 @@
-//! The one account, and whom else the directory knows.
+//! The account, and the other user that the directory lists.
 
-/// The account's handle.
 pub(super) const HANDLE: &str = "alice.test";
-/// The account's DID.
 pub(super) const DID: &str = "did:plc:4nkw6tzfgtxqzcbbl2s5vtsf";
-/// Where the account gets its mail; it signs in with it as well.
+/// The account's e-mail address, which is also accepted as a sign-in name.
 pub(super) const EMAIL: &str = "alice@alice.test";
-/// The password that gives everything.
+/// The account's own password, which has no scope limits.
 pub(super) const MAIN_PASSWORD: &str = "correct-horse-battery-staple";
 
-/// Somebody who can be mentioned.
+/// Another user, for mentions.
 pub(super) const OTHER_HANDLE: &str = "bob.test";
 pub(super) const OTHER_DID: &str = "did:plc:zdq3gnhvtbs4ow5vkxhzxfqd";
 
-/// What changes about the account.
+/// The mutable state of the account.
 pub(super) struct Account {
     pub(super) status: Status,
-    /// The main password alone does not suffice.
+    /// Whether the main password alone is not sufficient.
     pub(super) second_factor: bool,
-    /// Whether an `AppView` also shows profiles.
+    /// Whether an `AppView` serves profiles.
     pub(super) app_view: bool,
-    /// Whether the e-mail address is confirmed.
+    /// Whether the user confirmed the e-mail address.
     pub(super) confirmed: bool,
-    /// The server that keeps it now, if it is not the one that did.
+    /// The server that the account moved to, if any.
     pub(super) moved_to: Option<String>,
 }
 
@@ -32,7 +30,6 @@ impl Default for Account {
     }
 }
 
-/// Whether the account can be used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     Active,
@@ -41,7 +38,7 @@ pub(super) enum Status {
 }
 
 impl Status {
-    /// What answers that describe the account say beside `active: false`.
+    /// The `status` that responses have next to `active: false`.
     pub(super) const fn name(self) -> Option<&'static str> {
         match self {
             Self::Active => None,
@@ -67,7 +64,7 @@ pub(super) fn find_handle(did: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether this names the account: its DID or its handle.
+/// Whether `actor` is the account's DID or handle.
 pub(super) fn is_it(actor: &str) -> bool {
     actor == DID || find_did(actor) == Some(DID)
 }

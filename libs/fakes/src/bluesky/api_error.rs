@@ -1,4 +1,4 @@
-//! The answers by which the servers refuse a request.
+//! Error responses of the servers.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -14,7 +14,7 @@ pub(super) struct ApiError {
 }
 
 impl ApiError {
-    /// Of a data server, an `AppView`, the video service.
+    /// Error of a data server, an `AppView` or the video service.
     pub(super) fn xrpc(status: StatusCode, error: &str, message: impl Into<String>) -> Self {
         Self { status, body: json!({ "error": error, "message": message.into() }), headers: Vec::new() }
     }
@@ -24,7 +24,7 @@ impl ApiError {
         Self::xrpc(StatusCode::BAD_REQUEST, "InvalidRequest", message)
     }
 
-    /// 400 with a name of its own.
+    /// 400 with the given error name.
     pub(super) fn bad(error: &str, message: impl Into<String>) -> Self {
         Self::xrpc(StatusCode::BAD_REQUEST, error, message)
     }
@@ -45,7 +45,7 @@ impl ApiError {
         Self { status: StatusCode::BAD_REQUEST, body, headers: Vec::new() }
     }
 
-    /// Whether the request has to be made again with another proof.
+    /// Whether the client has to repeat the request with another proof.
     pub(super) fn needs_new_proof(&self) -> bool {
         matches!(self.body["error"].as_str(), Some("use_dpop_nonce" | "invalid_dpop_proof"))
     }

@@ -1,4 +1,4 @@
-//! Uploading files, and reading them.
+//! Blobs: uploads and downloads.
 
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
@@ -24,8 +24,8 @@ pub(super) fn routes() -> Router<Shared> {
 async fn upload(State(fake): State<Shared>, caller: Caller, file: File) -> Result<Response, ApiError> {
     let checked = caller::check_not_taken_down(&fake).and_then(|()| caller.blob(&file.mime_type));
     let limit = fake.state().blobs.limit;
-    // The body is read before anything is refused, because a client that is still
-    // writing would not see the answer.
+    // The body is read before any refusal, because a client that is still writing
+    // does not read the response.
     let max_bytes = if checked.is_ok() && file.size_bytes <= limit { limit } else { 0 };
     let bytes = input::read(file.body, usize::try_from(max_bytes).unwrap_or(usize::MAX)).await;
     checked?;

@@ -1,10 +1,10 @@
-//! The person in front of a browser.
+//! The user's browser.
 
 use http::header::{LOCATION, ORIGIN, REFERER};
 use platforms::conformance::fake_platform::Decision;
 use url::Url;
 
-/// Opens the page, clicks, and reads where the browser is sent.
+/// Opens the page, submits the decision, and returns the redirect target.
 pub(super) async fn decide(browser: &reqwest::Client, url: &str, decision: Decision) -> Url {
     let page = Url::parse(url).expect("a person is sent to a URL");
     let shown = browser.get(page.clone()).send().await.expect("the page can be reached");

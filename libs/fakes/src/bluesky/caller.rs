@@ -1,4 +1,4 @@
-//! Who calls the data server, and what they may.
+//! Authentication and authorization of calls to the data server.
 
 use axum::extract::FromRequestParts;
 use http::header::AUTHORIZATION;
@@ -10,28 +10,28 @@ use super::dpop::{self, Realm};
 use super::pds_state::{PdsState, Shared};
 use super::scope::{Action, Scopes};
 
-/// Somebody who may act for the account.
+/// A caller that may act for the account.
 pub(super) struct Caller(CallerScopes);
 
 enum CallerScopes {
     /// Signed in with a password.
     All,
-    /// What the person allowed a client.
+    /// The scopes that the user granted to a client.
     Scopes(Scopes),
 }
 
 impl Caller {
-    /// Whether a record of this collection may be written like that.
+    /// Checks that this action on records of this collection is allowed.
     pub(super) fn repo(&self, action: Action, collection: &str) -> Result<(), ApiError> {
         self.scopes().map_or(Ok(()), |it| it.repo(action, collection))
     }
 
-    /// Whether a file of this type may be uploaded.
+    /// Checks that files of this type may be uploaded.
     pub(super) fn blob(&self, mime_type: &str) -> Result<(), ApiError> {
         self.scopes().map_or(Ok(()), |it| it.blob(mime_type))
     }
 
-    /// Whether this method of this service may be called in the account's name.
+    /// Checks that this method of this service may be called for the account.
     pub(super) fn rpc(&self, method: &str, audience: &str) -> Result<(), ApiError> {
         self.scopes().map_or(Ok(()), |it| it.rpc(method, audience))
     }
@@ -65,7 +65,7 @@ impl FromRequestParts<Shared> for Caller {
     }
 }
 
-/// The two words of the `Authorization` header.
+/// Scheme and token of the `Authorization` header.
 pub(super) fn credentials(parts: &Parts) -> Result<(&str, &str), ApiError> {
     let missing = || ApiError::unauthorized("AuthMissing", "Authentication Required");
     let header = parts.headers.get(AUTHORIZATION).ok_or_else(missing)?;
@@ -78,7 +78,7 @@ pub(super) fn credentials(parts: &Parts) -> Result<(&str, &str), ApiError> {
 fn check_bearer(fake: &PdsState, token: &str) -> Result<(), ApiError> {
     let malformed = || ApiError::bad("InvalidToken", "Token could not be verified");
     let token = fake.key.verify("at+jwt", token).ok_or_else(malformed)?;
-    // Tokens of OAuth are bound to a key.
+    // OAuth tokens are bound to a key and are not bearer tokens.
     if !token.claims["cnf"].is_null() {
         return Err(ApiError::bad("InvalidToken", "Malformed token"));
     }

@@ -1,4 +1,4 @@
-//! Content ids: a SHA-256 and what it is of, as `CIDv1` in base32.
+//! Content ids: a codec and a SHA-256 hash, as `CIDv1` in base32.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -12,14 +12,14 @@ pub(super) fn from_bytes(bytes: &[u8]) -> String {
 }
 
 /// The id of a record: `bafyrei…`, as real servers compute it. `None` when the
-/// record holds what records cannot, a fraction for example.
+/// record has a value that records cannot hold, such as a fraction.
 pub(super) fn from_record(record: &Value) -> Option<String> {
     let mut bytes = Vec::new();
     encode(record, &mut bytes)?;
     Some(cid(DAG_CBOR, &bytes))
 }
 
-/// Whether this has the look of one.
+/// Whether this has the format of a content id.
 pub(super) fn is_cid(text: &str) -> bool {
     text.len() == 59 && text.starts_with("baf") && unbase32(text).is_some()
 }
@@ -71,7 +71,7 @@ fn encode(value: &Value, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The first byte of an item and its number.
+/// Writes the head of an item: major type and argument.
 fn head(major: u8, number: u64, out: &mut Vec<u8>) {
     let bytes = number.to_be_bytes();
     let (kind, from) = match number {

@@ -1,9 +1,9 @@
-//! What the official client makes of a text that somebody types.
+//! The official client's changes to a typed text.
 
 use url::{Position, Url};
 
-/// The text of the record: each link with its scheme is shortened. Only the links
-/// that begin a word are looked for.
+/// The text of the record, with each link that has a scheme shortened. Only links
+/// at the start of a word are found.
 ///
 /// Source: `detectFacets` of `@atproto/api`, `shortenLinks` and `toShortUrl` of
 /// `social-app`.

@@ -11,24 +11,24 @@ use super::api_error::ApiError;
 use super::jose::{self, Jwt, PublicKey};
 use super::pds_state::{PdsState, Shared};
 
-/// Which server a proof is for; each has nonces of its own.
+/// The server that a proof is for; each server has its own nonces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Realm {
     AuthorizationServer,
     Pds,
 }
 
-/// How long a nonce is the current one. With the one before and the one
-/// after, it is accepted for two to three minutes.
+/// How long a nonce is the current one. The previous and the next nonce are
+/// accepted too, so a nonce is valid for two to three minutes.
 const ROTATION_SECONDS: i64 = 60;
 
-/// How far the clock of a client may be off.
+/// Maximum clock skew of a client.
 const TOLERANCE_SECONDS: i64 = 180;
 
-/// How old a proof may be beyond that.
+/// Maximum age of a proof, in addition to the clock skew.
 const PROOF_MAX_AGE_SECONDS: i64 = 10;
 
-/// What is wrong with a proof.
+/// Why a proof is refused.
 enum ProofError {
     Nonce(&'static str),
     Other(&'static str),
@@ -36,7 +36,7 @@ enum ProofError {
 
 /// Checks the proof of a request.
 ///
-/// Returns the thumbprint of its key, `None` without a proof.
+/// Returns the thumbprint of the key; `None` without a proof.
 pub(super) fn check(
     fake: &PdsState,
     realm: Realm,
@@ -122,14 +122,14 @@ impl ProofError {
     }
 }
 
-/// Whether a request will be refused only for its nonce. It is not carried out then,
-/// and the client has to send it again.
+/// Whether a request will be refused only for its nonce. The server does not execute
+/// the request, and the client has to repeat it.
 pub(super) fn is_denied(fake: &PdsState, realm: Realm, headers: &HeaderMap) -> bool {
     let Some(proof) = headers.get("dpop").and_then(|it| Jwt::read(it.to_str().ok()?)) else { return false };
     !proof.text("nonce").is_some_and(|it| is_valid_nonce(fake, realm, it))
 }
 
-/// Adds the next nonce to those answers to which real servers add it.
+/// Adds the next nonce to the responses to which real servers add one.
 pub(super) async fn add_nonce(State((fake, realm)): State<(Shared, Realm)>, request: Request, next: Next) -> Response {
     let brings = match realm {
         Realm::AuthorizationServer => *request.method() == Method::POST,

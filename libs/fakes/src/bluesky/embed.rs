@@ -8,7 +8,7 @@ use super::facet;
 use super::schema::{Checked, array, fault, require, string};
 use super::scope::accepts;
 
-/// A file that a record refers to, as the record says it is.
+/// A reference from a record to a blob, with the type and size that the record claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlobRef {
     pub(super) cid: String,
@@ -16,16 +16,16 @@ pub(super) struct BlobRef {
     pub(super) size_bytes: u64,
 }
 
-/// The largest image, in bytes.
+/// Maximum size of an image, in bytes.
 const IMAGE: u64 = 2_000_000;
-/// The largest picture of a link card, in bytes.
+/// Maximum size of a link card's image, in bytes.
 const THUMB: u64 = 1_000_000;
-/// The largest video, in bytes.
+/// Maximum size of a video, in bytes.
 pub(super) const VIDEO: u64 = 300_000_000;
-/// The largest file of captions, in bytes.
+/// Maximum size of a captions file, in bytes.
 const CAPTIONS: u64 = 20_000;
 
-/// Checks an embed; returns the files it refers to, in order.
+/// Checks an embed; returns its blobs in order.
 pub(super) fn check(embed: &Value, path: &str) -> Checked<Vec<BlobRef>> {
     match embed["$type"].as_str() {
         Some("app.bsky.embed.images") => images(embed, path),
@@ -41,8 +41,7 @@ pub(super) fn check(embed: &Value, path: &str) -> Checked<Vec<BlobRef>> {
     }
 }
 
-/// The files that a checked embed shows as pictures or video, in order, with the
-/// words for what they show.
+/// The images or the video of a checked embed, in order, with their alt texts.
 pub(super) fn media(embed: &Value) -> Vec<(BlobRef, Option<String>)> {
     let shown = |it: &Value, field: &str| {
         let alt_text = it["alt"].as_str().filter(|it| !it.is_empty()).map(str::to_owned);
@@ -61,12 +60,12 @@ pub(super) fn media(embed: &Value) -> Vec<(BlobRef, Option<String>)> {
     }
 }
 
-/// Whether it shows a gallery, alone or with a quote.
+/// Whether the embed has a gallery, alone or with a quote.
 pub(super) fn has_gallery(embed: &Value) -> bool {
     [&embed["$type"], &embed["media"]["$type"]].iter().any(|it| **it == "app.bsky.embed.gallery")
 }
 
-/// A blob, whatever its type and size.
+/// Reads a blob of any type and size.
 pub(super) fn read(blob: &Value) -> Option<BlobRef> {
     let fields = blob.as_object().filter(|it| it.len() == 4)?;
     if fields.get("$type")? != "blob" || fields.get("ref")?.as_object()?.len() != 1 {

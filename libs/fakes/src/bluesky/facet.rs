@@ -1,13 +1,13 @@
-//! What parts of a text lead to.
+//! Facets: links, mentions and tags in a text.
 
 use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::schema::{Checked, array, fault, require, string};
 
-/// Checks the facets of a text: they have to begin and end at characters of its
-/// UTF-8, and must not overlap. Real servers accept others too, but readers show
-/// them wrongly or not at all.
+/// Checks the facets of a text: they start and end at UTF-8 character boundaries
+/// and do not overlap. Real servers accept other facets, but readers display them
+/// wrongly or not at all.
 pub(super) fn check(facets: &Value, text: &str, path: &str) -> Checked<()> {
     let mut ranges = Vec::new();
     for (index, facet) in array(facets, usize::MAX, path)?.iter().enumerate() {
@@ -25,7 +25,7 @@ pub(super) fn check(facets: &Value, text: &str, path: &str) -> Checked<()> {
     require(apart, path, "facets overlap")
 }
 
-/// The parts of a text that lead to an address. The facets were checked.
+/// The parts of a text that are links. The facets are already checked.
 pub(super) fn links(facets: &Value, text: &str) -> Vec<String> {
     let facets = facets.as_array().into_iter().flatten();
     let links = facets.filter(|it| it["features"][0]["$type"] == "app.bsky.richtext.facet#link");
@@ -54,14 +54,14 @@ fn feature(feature: &Value, path: &str) -> Checked<()> {
     }
 }
 
-/// A tag is at most 64 graphemes and 640 bytes, and its `#` belongs to the text; that
-/// of a double hash tag has one left.
+/// A tag has at most 64 graphemes and 640 bytes. Its `#` is only in the text; the tag
+/// of a double hash tag keeps one `#`.
 pub(super) fn tag(tag: &str, path: &str) -> Checked<()> {
     require(!tag.is_empty() && tag != "#" && !tag.starts_with("##"), path, "a tag is a word without #")?;
     require(tag.len() <= 640 && tag.graphemes(true).count() <= 64, path, "string too big (maximum 64 graphemes)")
 }
 
-/// A scheme, a colon, and something without spaces.
+/// A scheme, a colon, and a rest without spaces.
 pub(super) fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let is_scheme = scheme.starts_with(|it: char| it.is_ascii_alphabetic())

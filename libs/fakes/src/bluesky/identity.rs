@@ -1,4 +1,4 @@
-//! Who is who: handles, DIDs, where an account lives, what it looks like.
+//! Identity: handles, DIDs, the account's data server, profiles.
 
 use axum::Json;
 use axum::Router;
@@ -43,7 +43,7 @@ async fn document(State(fake): State<Shared>, Path(did): Path<String>) -> Respon
     ([(CONTENT_TYPE, "application/did+ld+json; charset=utf-8")], document.to_string()).into_response()
 }
 
-/// Which authorization server the data server listens to.
+/// The authorization server of the data server.
 async fn protected_resource(State(fake): State<Shared>) -> Json<Value> {
     Json(json!({
         "resource": fake.pds(),

@@ -1,4 +1,4 @@
-//! JSON as the data server reads it.
+//! Request bodies of the data server.
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use super::api_error::ApiError;
 
-/// The most that a call may say, in bytes.
+/// Maximum length of a JSON body, in bytes.
 const LIMIT: usize = 1_000_000;
 
 /// A body that is a JSON object.
 pub(super) struct Input(pub(super) Value);
 
 impl Input {
-    /// A field that has to be a string.
+    /// A required string field.
     pub(super) fn text(&self, name: &str) -> Result<&str, ApiError> {
         text(&self.0, name)
     }
 }
 
-/// A field of an object that has to be a string.
+/// A required string field of an object.
 pub(super) fn text<'a>(object: &'a Value, name: &str) -> Result<&'a str, ApiError> {
     let missing = || ApiError::invalid(format!("Input must have the property \"{name}\""));
     object[name].as_str().ok_or_else(missing)
@@ -42,8 +42,8 @@ impl<S: Send + Sync> FromRequest<S> for Input {
     }
 }
 
-/// A body; `None` when it is longer than `limit` bytes. It is read to its end all
-/// first, because a client that is still writing would not see the response.
+/// Reads a body; `None` when it is longer than `limit` bytes. A longer body is still
+/// read to the end, because a client that is still writing does not read the response.
 pub(super) async fn read(body: Body, limit: usize) -> Option<Vec<u8>> {
     use futures::StreamExt;
 
@@ -58,11 +58,10 @@ pub(super) async fn read(body: Body, limit: usize) -> Option<Vec<u8>> {
     read
 }
 
-/// A file: its type, and its bytes.
 pub(super) struct File {
     pub(super) mime_type: String,
     pub(super) body: Body,
-    /// As announced.
+    /// From `Content-Length`.
     pub(super) size_bytes: u64,
 }
 

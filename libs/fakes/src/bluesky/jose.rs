@@ -1,5 +1,5 @@
-//! JSON Web Tokens with ES256, the one algorithm that is spoken here, and
-//! random names.
+//! JSON Web Tokens with ES256, the only algorithm that the fake supports, and
+//! random identifiers.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,7 +10,7 @@ use ring::signature::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// A token as it came, its signature not looked at yet.
+/// A parsed token whose signature is not verified yet.
 pub(super) struct Jwt {
     pub(super) header: Value,
     pub(super) claims: Value,
@@ -19,7 +19,7 @@ pub(super) struct Jwt {
 }
 
 impl Jwt {
-    /// Three parts, the first two of which are JSON objects.
+    /// Parses three parts; the first two are JSON objects.
     pub(super) fn read(token: &str) -> Option<Self> {
         let (signed, signature) = token.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
@@ -35,7 +35,7 @@ impl Jwt {
         })
     }
 
-    /// Whether it says ES256 and is signed with this key.
+    /// Whether the header has `ES256` and this key made the signature.
     pub(super) fn is_signed_by(&self, key: &PublicKey) -> bool {
         let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key.point());
         self.header["alg"] == "ES256" && public.verify(self.signed.as_bytes(), &self.signature).is_ok()
@@ -45,7 +45,7 @@ impl Jwt {
         self.claims[claim].as_str()
     }
 
-    /// A claim that is a time: whole seconds since 1970.
+    /// A time claim, in whole seconds since 1970.
     pub(super) fn time(&self, claim: &str) -> Option<i64> {
         self.claims[claim].as_i64()
     }
@@ -59,14 +59,14 @@ pub(super) struct PublicKey {
 }
 
 impl PublicKey {
-    /// Reads a JWK; `None` when it is of another kind, or private.
+    /// Reads a JWK; `None` for another key type or a private key.
     pub(super) fn read(jwk: &Value) -> Option<Self> {
         let fits = jwk["kty"] == "EC" && jwk["crv"] == "P-256" && jwk["d"].is_null();
         let part = |name: &str| decode(jwk[name].as_str()?).filter(|it| it.len() == 32);
         if fits { Some(Self { x: part("x")?, y: part("y")? }) } else { None }
     }
 
-    /// Names the key (RFC 7638).
+    /// The JWK thumbprint (RFC 7638).
     pub(super) fn thumbprint(&self) -> String {
         let (x, y) = (encode(&self.x), encode(&self.y));
         digest(&format!(r#"{{"crv":"P-256","kty":"EC","x":"{x}","y":"{y}"}}"#))
@@ -77,7 +77,7 @@ impl PublicKey {
     }
 }
 
-/// A key that signs.
+/// A private key.
 pub(super) struct Key(EcdsaKeyPair);
 
 impl Key {
@@ -96,7 +96,7 @@ impl Key {
         format!("{signed}.{}", encode(signature))
     }
 
-    /// What a token says that this key signed; `None` for all others.
+    /// Parses a token that this key signed; `None` for all others.
     pub(super) fn verify(&self, typ: &str, token: &str) -> Option<Jwt> {
         let token = Jwt::read(token)?;
         (token.header["typ"] == typ && token.is_signed_by(&self.public())).then_some(token)
@@ -108,14 +108,14 @@ impl Key {
     }
 }
 
-/// A name that nobody guesses: 256 bits after `prefix`.
+/// An unguessable identifier: 256 random bits after `prefix`.
 pub(super) fn random(prefix: &str) -> String {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).expect("the system is random");
     format!("{prefix}{}", encode(bytes))
 }
 
-/// The base64url of a SHA-256.
+/// The SHA-256 of a text, in base64url.
 pub(super) fn digest(text: &str) -> String {
     encode(Sha256::digest(text.as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! How much one account may do. Source: docs.bsky.app, rate limits.
+//! Rate limits of an account. Source: docs.bsky.app, rate limits.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -6,13 +6,13 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use super::api_error::ApiError;
 use crate::fake::limits::{Limit, LimitUsage, Limits, WindowStart};
 
-/// What is counted together.
+/// Calls that share one counter.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Route {
     CreateSession,
     UploadBlob,
-    /// Three points for a record that is created, two for one that is put or
-    /// updated, one for one that is deleted.
+    /// Three points for each created record, two for a put or updated one, one for a
+    /// deleted one.
     Write,
 }
 
@@ -25,7 +25,7 @@ impl Route {
         }
     }
 
-    /// The most points, and within how many seconds.
+    /// Maximum points and window length in seconds.
     const fn windows(self) -> &'static [(u64, i64)] {
         match self {
             Self::CreateSession => &[(30, 300), (300, 86_400)],
@@ -35,10 +35,10 @@ impl Route {
     }
 }
 
-/// What is left of the window that is nearest to its end.
+/// The usage of the window with the fewest remaining points.
 pub(super) struct Allowance(LimitUsage);
 
-/// Uses points, or refuses.
+/// Spends points; an error when the limit is exceeded.
 pub(super) fn take(limits: &mut Limits, route: Route, points: u64, now: DateTime<Utc>) -> Result<Allowance, ApiError> {
     let mut tightest: Option<LimitUsage> = None;
     for &(max, seconds) in route.windows() {
@@ -54,7 +54,7 @@ pub(super) fn take(limits: &mut Limits, route: Route, points: u64, now: DateTime
 }
 
 impl Allowance {
-    /// An allowance that is used up until then.
+    /// An allowance without points until `resets_at`.
     pub(super) const fn none_until(resets_at: DateTime<Utc>) -> Self {
         Self(LimitUsage::none_until(5000, TimeDelta::hours(1), resets_at))
     }
@@ -70,7 +70,7 @@ impl Allowance {
         self.values().into_iter().fold(refusal, |refusal, (name, value)| refusal.with(name, value))
     }
 
-    /// The reset is in whole seconds since 1970, never before it happens.
+    /// The reset is in whole seconds since 1970, rounded up.
     fn values(&self) -> [(&'static str, String); 4] {
         let LimitUsage { max: most, remaining, resets_at: reset, period, .. } = self.0;
         let reset = (reset + TimeDelta::milliseconds(999)).timestamp();

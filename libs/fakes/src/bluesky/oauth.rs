@@ -32,11 +32,11 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/oauth/revoke", post(revoke::revoke))
 }
 
-/// The fields of a form, each once.
+/// The fields of a form, without duplicates.
 pub(super) struct Form(BTreeMap<String, String>);
 
 impl Form {
-    /// Reads `application/x-www-form-urlencoded`; `None` when a field comes twice.
+    /// Reads `application/x-www-form-urlencoded`; `None` when a field is duplicated.
     pub(super) fn read(body: &[u8]) -> Option<Self> {
         let mut fields = BTreeMap::new();
         for (name, value) in url::form_urlencoded::parse(body) {
@@ -51,7 +51,7 @@ impl Form {
         self.0.get(name).map(String::as_str)
     }
 
-    /// A field that has to be there.
+    /// A required field.
     fn want(&self, name: &str, error: &str) -> Result<&str, ApiError> {
         self.get(name)
             .filter(|it| !it.is_empty())
@@ -59,7 +59,7 @@ impl Form {
     }
 }
 
-/// A request of a client: what it says, and whose key it holds.
+/// A client's POST request: its form and its proof of possession.
 struct Posted {
     form: Form,
     method: Method,
@@ -84,7 +84,7 @@ impl<S: Send + Sync> FromRequest<S> for Posted {
     }
 }
 
-/// A client that proved who it is and which key it holds.
+/// A client that authenticated itself and proved possession of a key.
 struct VerifiedClient {
     client: Client,
     auth: ClientAuth,
@@ -93,8 +93,8 @@ struct VerifiedClient {
 }
 
 impl Posted {
-    /// Checks the proof first, as real servers do: a request that lacks a nonce
-    /// has not used its assertion up.
+    /// Checks the proof first, as real servers do: a request without a nonce does not
+    /// consume its assertion.
     fn authenticate(&self, fake: &PdsState, missing: &str) -> Result<VerifiedClient, ApiError> {
         let client_id = self.form.want("client_id", missing)?;
         let jkt = dpop::check(fake, Realm::AuthorizationServer, &self.method, &self.path, &self.headers, None)?;

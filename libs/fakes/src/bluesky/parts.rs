@@ -1,4 +1,4 @@
-//! The video service where a video comes in parts.
+//! Multipart uploads to the video service.
 //!
 //! Source: the lexicons `app.bsky.video.startUpload`, `uploadPart`, `finishUpload`
 //! and `getUploadStatus` of August 2026.
@@ -38,7 +38,7 @@ struct PartQuery {
     part_number: u64,
 }
 
-/// All of it takes the token that `uploadVideo` takes.
+/// All multipart calls require the token of `uploadVideo`.
 fn verify(fake: &PdsState, token: &str) -> Result<(), ApiError> {
     service::verify(fake, token, &fake.pds_did(), "com.atproto.repo.uploadBlob")
 }
@@ -77,7 +77,7 @@ async fn part(
     file: File,
 ) -> Result<Json<Value>, ApiError> {
     let (announced, mime_type) = (file.size_bytes, file.mime_type);
-    // Read in any case: a client that still writes would not see the answer.
+    // Always read: a client that is still writing does not read the response.
     let bytes = input::read(file.body, usize::try_from(VIDEO).unwrap_or(usize::MAX)).await;
     verify(&fake, &token)?;
     let now = fake.clock.now();

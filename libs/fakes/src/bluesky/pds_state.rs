@@ -1,4 +1,4 @@
-//! What the servers know between two requests.
+//! State of the servers between requests.
 
 pub(super) mod blobs;
 pub(super) mod client;
@@ -30,10 +30,10 @@ use crate::fake::limits::Limits;
 
 pub(super) type Shared = Arc<PdsState>;
 
-/// All servers together.
+/// State that all servers share.
 pub(super) struct PdsState {
     pub(super) clock: Clock,
-    /// Signs what the servers issue, and what the account says to other services.
+    /// Signs the tokens that the servers issue, and service tokens of the account.
     pub(super) key: Key,
     /// The secret that nonces are derived from.
     pub(super) secret: String,
@@ -42,24 +42,23 @@ pub(super) struct PdsState {
     pub(super) troubles: Mutex<InjectedFaults>,
 }
 
-/// Where the servers are, known when they listen.
+/// Origins of the servers, known once they listen.
 struct Origins {
     pds: String,
     issuer: String,
 }
 
-/// What requests change.
+/// The mutable state.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) account: Account,
-    /// Whether the server is one from before there were narrow scopes.
+    /// Whether the server is one from before granular scopes.
     pub(super) knows_no_narrow_scopes: bool,
-    /// Whether the server is one from before there were galleries and a told limit of files.
+    /// Whether the server is one from before galleries and `blobUploadLimit`.
     pub(super) knows_no_galleries: bool,
-    /// Documents of clients, by address.
+    /// Client documents, by URL.
     pub(super) clients: BTreeMap<String, Value>,
-    /// What may be used only once and was: `jti`s of proofs and assertions, PKCE
-    /// challenges.
+    /// Used single-use values: `jti`s of proofs and assertions, PKCE challenges.
     pub(super) said: HashSet<String>,
     pub(super) requests: Requests,
     pub(super) grants: Grants,
@@ -72,7 +71,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Notes that this was used, and tells whether it was for the first time.
+    /// Records a use; returns whether it was the first.
     pub(super) fn is_first_use(&mut self, kind: &str, what: &str) -> bool {
         self.said.insert(format!("{kind} {what}"))
     }
@@ -84,7 +83,7 @@ impl PdsState {
         Self { clock, key: Key::new(), secret: jose::random(""), origins, state, troubles: faults }
     }
 
-    /// Tells the servers where they are.
+    /// Sets the origins of the servers.
     pub(super) fn settle(&self, pds: &str, issuer: &str) {
         let origins = Origins { pds: pds.to_owned(), issuer: issuer.to_owned() };
         assert!(self.origins.set(origins).is_ok(), "the servers start once");
@@ -105,7 +104,7 @@ impl PdsState {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        // A request that panicked has failed its test; the others go on.
+        // A request that panicked has failed its test; other requests continue.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

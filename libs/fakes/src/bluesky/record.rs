@@ -1,4 +1,4 @@
-//! Records: what the schema of posts allows.
+//! Records: the schema of posts.
 //!
 //! Source: `lexicons/app/bsky/feed/post.json` of August 2026.
 
@@ -13,7 +13,7 @@ use super::schema::{Checked, array, require, string};
 /// The collection of posts.
 pub(super) const POST: &str = "app.bsky.feed.post";
 
-/// Checks a post; returns the files it refers to.
+/// Validates a post; returns the blobs it refers to.
 pub(super) fn check(post: &Value) -> Checked<Vec<BlobRef>> {
     let text = string(&post["text"], "$.record.text")?;
     require(text.len() <= 3000, "$.record.text", "string too big (maximum 3000)")?;
@@ -45,7 +45,7 @@ pub(super) fn check(post: &Value) -> Checked<Vec<BlobRef>> {
     if post["embed"].is_null() { Ok(Vec::new()) } else { embed::check(&post["embed"], "$.record.embed") }
 }
 
-/// RFC 3339 in capitals, with an offset that is known.
+/// RFC 3339 with an upper-case `T` and `Z`, and a known offset (not `-00:00`).
 fn is_datetime(text: &str) -> bool {
     DateTime::parse_from_rfc3339(text).is_ok()
         && text.as_bytes().get(10) == Some(&b'T')
@@ -53,11 +53,11 @@ fn is_datetime(text: &str) -> bool {
         && !text.ends_with("-00:00")
 }
 
-/// As BCP 47 begins: a short word, then others.
+/// Whether this begins like a BCP 47 tag: a short subtag, then others.
 fn is_language(text: &str) -> bool {
     let mut parts = text.split('-');
     let first = parts.next().unwrap_or_default();
-    // 0 before the script, 1 before the region, 2 after it.
+    // Position: 0 before the script, 1 before the region, 2 after the region.
     let mut place = 0;
     let rest = parts.all(|it| {
         let (alphabetic, digits) =

@@ -28,7 +28,7 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/com.atproto.repo.listRecords", get(list))
 }
 
-/// What may be there before a write.
+/// The precondition of a write: the record that may exist before the write.
 enum Swap<'a> {
     Any,
     Nothing,
@@ -36,7 +36,7 @@ enum Swap<'a> {
 }
 
 impl<'a> Swap<'a> {
-    /// A field that is left out allows anything, and `null` allows no record.
+    /// A missing field allows any record, `null` allows none.
     fn read(input: &'a Value, name: &str) -> Self {
         match input.get(name) {
             Some(Value::String(cid)) => Self::This(cid),
@@ -70,7 +70,7 @@ async fn put(State(fake): State<Shared>, caller: Caller, input: Input) -> Result
         "cid": prepared.entry.cid,
         "validationStatus": status,
     });
-    // An equal record changes nothing, whatever `swapRecord` says.
+    // An equal record changes nothing, regardless of `swapRecord`.
     if current.as_ref() != Some(&prepared.entry.cid) {
         if !Swap::read(&input.0, "swapRecord").allows(current.as_deref()) {
             return Err(ApiError::bad("InvalidSwap", format!("Record was at {}", current.unwrap_or_default())));
@@ -174,7 +174,7 @@ fn action(write: &Value) -> Result<Action, ApiError> {
     }
 }
 
-/// Whether the account writes at all, into its own repository, and not too often.
+/// Checks the rate limit, that the account may write, and that the repository is its own.
 fn check_may_write(fake: &PdsState, input: &Input, points: u64) -> Result<Allowance, ApiError> {
     let allowance = limits::take(&mut fake.state().limits, Route::Write, points, fake.clock.now())?;
     if !account::is_it(input.text("repo")?) {
@@ -188,7 +188,7 @@ fn next_key(fake: &PdsState) -> String {
     tid::at(fake.clock.now(), fake.state().repo.commits() + 1)
 }
 
-/// Refuses a key that is taken. Real servers answer 500, as if it were their fault.
+/// Refuses a key that is in use. Like real servers, with 500 although it is the client's error.
 fn check_key_is_free(state: &Everything, entry: &Entry) -> Result<(), ApiError> {
     if state.repo.get(&entry.collection, &entry.rkey).is_none() {
         return Ok(());
@@ -196,7 +196,7 @@ fn check_key_is_free(state: &Everything, entry: &Entry) -> Result<(), ApiError> 
     Err(ApiError::xrpc(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "Internal Server Error"))
 }
 
-/// Writes a record, in the place of the one that has its key, if there is one.
+/// Writes a record, replacing an existing one with the same key.
 fn write(state: &mut Everything, entry: Entry, now: DateTime<Utc>) -> Result<(), ApiError> {
     if state.knows_no_galleries && embed::has_gallery(&entry.value["embed"]) {
         return Err(ApiError::invalid("Invalid app.bsky.feed.post record: expected a known embed at $.record.embed"));
@@ -223,7 +223,7 @@ fn remove(state: &mut Everything, collection: &str, rkey: &str) -> bool {
     true
 }
 
-/// Removes the files of a record that is no more, unless another has them.
+/// Deletes the files of a deleted record, unless another record refers to them.
 fn release_blobs(state: &mut Everything, before: &Entry) {
     for blob in &before.blobs {
         let elsewhere = state.repo.entries.iter().any(|it| it.blobs.iter().any(|other| other.cid == blob.cid));
@@ -266,7 +266,7 @@ struct ListRecordsQuery {
     reverse: Option<bool>,
 }
 
-/// By key, the greatest first.
+/// Lists records by key, in descending order.
 async fn list(State(fake): State<Shared>, Query(page): Query<ListRecordsQuery>) -> Result<Json<Value>, ApiError> {
     if !account::is_it(&page.repo) {
         return Err(ApiError::invalid(format!("Could not find repo: {}", page.repo)));

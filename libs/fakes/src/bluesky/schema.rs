@@ -1,5 +1,5 @@
-//! What schemas of records have in common: types and lengths, and the messages of
-//! the server where a record does not keep to them.
+//! Checks that the record schemas share: types and lengths, and the server's messages
+//! for invalid records.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What a grant allows.
+//! The scopes of a grant.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use super::api_error::ApiError;
 #[derive(Clone, Debug)]
 pub(super) struct Scopes(Vec<(String, Permission)>);
 
-/// What one scope allows.
+/// The permission of one scope.
 #[derive(Clone, Debug)]
 enum Permission {
-    /// Signing in, which allows no call by itself.
+    /// Signing in; allows no calls.
     Sign,
-    /// Every call that there is here.
+    /// Every call that the fake supports.
     Generic,
     Repo {
         collections: Vec<String>,
@@ -30,7 +30,6 @@ enum Permission {
     },
 }
 
-/// What a write does to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Create,
@@ -49,7 +48,7 @@ impl Action {
 }
 
 impl Scopes {
-    /// Leaves out what is no scope, and what comes twice.
+    /// Drops unknown and duplicate scopes.
     pub(super) fn read(written: &str) -> Self {
         let mut scopes: Vec<(String, Permission)> = Vec::new();
         for scope in written.split(' ') {
@@ -66,7 +65,7 @@ impl Scopes {
         self.0.iter().any(|(it, _)| it == scope)
     }
 
-    /// Whether a record of this collection may be written like that.
+    /// Checks that this action on records of this collection is allowed.
     pub(super) fn repo(&self, action: Action, collection: &str) -> Result<(), ApiError> {
         self.allow(
             |permission| match permission {
@@ -79,7 +78,7 @@ impl Scopes {
         )
     }
 
-    /// Whether a file of this type may be uploaded.
+    /// Checks that files of this type may be uploaded.
     pub(super) fn blob(&self, mime_type: &str) -> Result<(), ApiError> {
         self.allow(
             |permission| match permission {
@@ -90,7 +89,7 @@ impl Scopes {
         )
     }
 
-    /// Whether this method of this service may be called in the account's name.
+    /// Checks that this method of this service may be called for the account.
     pub(super) fn rpc(&self, method: &str, audience: &str) -> Result<(), ApiError> {
         self.allow(
             |permission| match permission {
@@ -120,8 +119,8 @@ impl fmt::Display for Scopes {
 }
 
 impl Permission {
-    /// `kind:value?name=value&…`, where the value after the colon has a name
-    /// of its own. Source: atproto.com/specs/permission.
+    /// Parses `kind:value?name=value&…`; the value after the colon belongs to a
+    /// parameter that depends on the kind. Source: atproto.com/specs/permission.
     fn read(scope: &str) -> Option<Self> {
         match scope {
             "atproto" | "transition:email" | "transition:chat.bsky" => return Some(Self::Sign),
@@ -136,7 +135,7 @@ impl Permission {
             "rpc" => "lxm",
             _ => return None,
         };
-        // A plus is part of types like image/svg+xml, never a space.
+        // A plus is part of types such as image/svg+xml, never a space.
         let query = query.replace('+', "%2B");
         let mut named: Vec<(String, String)> =
             value.map(|it| (of_value.to_owned(), it.to_owned())).into_iter().collect();
@@ -170,8 +169,8 @@ impl Permission {
         understood.then_some(Self::Repo { collections: non_empty(collections)?, actions })
     }
 
-    /// The audience is `*` or a service of a DID. Neither a bare DID nor every method
-    /// for every audience is understood.
+    /// The audience is `*` or a service of a DID. A bare DID, and every method for every
+    /// audience, are invalid.
     fn rpc(methods: Vec<String>, audience: &[String]) -> Option<Self> {
         let [audience] = audience else { return None };
         let fits = audience == "*" || (audience.starts_with("did:") && audience.contains('#'));

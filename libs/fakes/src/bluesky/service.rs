@@ -1,4 +1,4 @@
-//! The data server itself: what it is, and what it vouches for.
+//! The data server's description and its service tokens.
 
 use axum::extract::{Query, State};
 use axum::routing::get;
@@ -26,7 +26,7 @@ async fn describe(State(fake): State<Shared>) -> Json<Value> {
         "contact": {},
     });
     let state = fake.state();
-    // `@atproto/pds` says it since 0.5.22 of July 2026, which has had galleries for two months.
+    // `@atproto/pds` returns this field since 0.5.22 of July 2026, two months after galleries.
     if !state.knows_no_galleries {
         server["blobUploadLimit"] = state.blobs.limit.into();
     }
@@ -40,7 +40,7 @@ struct ServiceAuthQuery {
     exp: Option<i64>,
 }
 
-/// A token with which the account calls one method of another service.
+/// Issues a token with which the account calls one method of another service.
 async fn service_auth(
     State(fake): State<Shared>,
     caller: Caller,
@@ -72,7 +72,7 @@ async fn service_auth(
     Ok(Json(json!({ "token": fake.key.sign("JWT", &claims) })))
 }
 
-/// Whether a token of [`service_auth`] is for this method at this service.
+/// Checks that a token of [`service_auth`] is for this method of this service.
 pub(super) fn verify(fake: &PdsState, token: &str, audience: &str, method: &str) -> Result<(), ApiError> {
     let refuse = |error: &str, message: &str| Err(ApiError::unauthorized(error, message));
     let Some(token) = fake.key.verify("JWT", token) else {

@@ -1,4 +1,4 @@
-//! Signing in with a password: the account's own, or one made for an app.
+//! Signing in with the main password or an app password.
 
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
@@ -52,7 +52,7 @@ async fn create(State(fake): State<Shared>, input: Input) -> Result<Response, Ap
     Ok((allowance.headers(), respond(&fake, &refresh)).into_response())
 }
 
-/// A refresh token that was signed here and is not over: its id.
+/// The id of a refresh token that this server signed and that has not expired.
 struct RefreshToken(String);
 
 impl FromRequestParts<Shared> for RefreshToken {
@@ -116,7 +116,7 @@ fn token(fake: &PdsState, typ: &str, scope: &str, id: &str, ends: DateTime<Utc>)
     fake.key.sign(typ, &claims).into()
 }
 
-/// The account as sessions show it.
+/// The account in the format of session responses.
 fn session(fake: &PdsState, with_email: bool) -> Value {
     let status = fake.state().account.status;
     let mut session = json!({

@@ -1,18 +1,18 @@
-//! Record keys that are times. Source: atproto.com/specs/tid.
+//! Timestamp record keys (TIDs). Source: atproto.com/specs/tid.
 
 use chrono::{DateTime, Utc};
 
 const ALPHABET: &[u8; 32] = b"234567abcdefghijklmnopqrstuvwxyz";
 
-/// Whether this is one: 13 characters, the first of which holds the sign.
+/// Whether this is a TID: 13 characters; the first one contains the sign bit.
 pub(super) fn is_tid(text: &str) -> bool {
     text.len() == 13
         && text.bytes().all(|it| ALPHABET.contains(&it))
         && text.bytes().next().is_some_and(|it| ALPHABET[..16].contains(&it))
 }
 
-/// One for the server's own needs: the time, and a number that tells those of
-/// one millisecond apart.
+/// A TID for the server: the time, and a number that makes TIDs of the same
+/// millisecond distinct.
 pub(super) fn at(time: DateTime<Utc>, number: usize) -> String {
     let micros = u64::try_from(time.timestamp_micros()).unwrap_or_default();
     let bits = micros << 10 | (number as u64 & 1023);

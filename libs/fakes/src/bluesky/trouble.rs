@@ -1,4 +1,4 @@
-//! Makes calls fail as a test has ordered, and tells of which kind a call is.
+//! Injects the failures that a test requests, and classifies calls.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ use super::record::POST;
 use crate::fake::front::{self, FaultInjection};
 use crate::fake::injected_faults::InjectedFaults;
 
-/// A server whose calls can be in trouble.
+/// Adds fault injection to a server.
 pub(super) fn wrap(fake: &Shared, realm: Realm, server: Router<Shared>) -> Router {
     let server = server.layer(from_fn_with_state((fake.clone(), realm), dpop::add_nonce));
     front::wrap(server, Arc::new(Server { world: fake.clone(), realm })).with_state(fake.clone())
@@ -38,8 +38,8 @@ impl AsRef<Mutex<InjectedFaults>> for Server {
 impl FaultInjection for Server {
     const TRANSLATED: &'static [&'static str] = &["/message", "/error_description"];
 
-    /// A request that is refused for its nonce is not counted as a call, because the
-    /// client repeats it at once.
+    /// A request that is refused only for its nonce does not count as a call, because the
+    /// client repeats it immediately.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         classify(head, body).filter(|_| !dpop::is_denied(&self.world, self.realm, &head.headers))
     }
@@ -82,7 +82,7 @@ fn refused_content(call: Call) -> ApiError {
     }
 }
 
-/// What kind of call this is. For the token endpoint, the form tells.
+/// The kind of a call. For the token endpoint, the kind depends on the form.
 fn classify(head: &Parts, body: &[u8]) -> Option<Call> {
     let path = head.uri.path();
     let of_posts = || head.uri.query().is_some_and(|it| it.contains(&format!("collection={POST}")));

@@ -17,10 +17,10 @@ use super::pds_state::videos::Work;
 use super::pds_state::{Shared, State as Everything};
 use super::{account, service};
 
-/// The video service's name for itself.
+/// The video service's DID.
 const DID: &str = "did:web:video.bsky.app";
 
-/// What it takes. It makes MP4 of all of them.
+/// Accepted types. The service converts all of them to MP4.
 ///
 /// Source: `SUPPORTED_MIME_TYPES` of `bluesky-social/social-app`.
 pub(super) const TYPES: [&str; 5] = ["video/mp4", "video/mpeg", "video/webm", "video/quicktime", "image/gif"];
@@ -32,7 +32,7 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/xrpc/app.bsky.video.getJobStatus", get(status))
 }
 
-/// The token of a request to this service.
+/// The bearer token of a request to this service.
 pub(super) struct Bearer(pub(super) String);
 
 impl FromRequestParts<Shared> for Bearer {
@@ -47,8 +47,8 @@ impl FromRequestParts<Shared> for Bearer {
 }
 
 async fn limits(State(fake): State<Shared>, Bearer(token): Bearer) -> Result<Response, ApiError> {
-    // The token may be for the service's own DID, or for that of its host, which is
-    // the data server's here.
+    // The token may be for the service's own DID, or for the DID of its host, which
+    // is the data server's in the fake.
     let method = "app.bsky.video.getUploadLimits";
     service::verify(&fake, &token, DID, method).or_else(|_| service::verify(&fake, &token, &fake.pds_did(), method))?;
     if !fake.state().account.confirmed {
@@ -75,7 +75,7 @@ struct UploadQuery {
     name: String,
 }
 
-/// Takes a video with the token that will put it into the account's data server.
+/// Accepts a video with the token that stores it in the account's data server.
 async fn upload(
     State(fake): State<Shared>,
     Bearer(token): Bearer,
@@ -108,7 +108,7 @@ async fn upload(
         let answer = if videos.by_lexicon { json!({ "jobStatus": status }) } else { status };
         return Ok(Json(answer).into_response());
     }
-    // The finished file is only named when somebody asks for the job.
+    // Only job status responses contain the finished blob.
     if let Some(fields) = status.as_object_mut() {
         fields.remove("blob");
     }
@@ -123,8 +123,8 @@ struct JobQuery {
     job_id: String,
 }
 
-/// Each question takes a job one step further. With the last step the file is stored
-/// in the data server.
+/// Each status request advances the job by one step. The last step stores the file in
+/// the data server.
 async fn status(
     State(fake): State<Shared>,
     Query(JobQuery { job_id }): Query<JobQuery>,

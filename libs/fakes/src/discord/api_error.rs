@@ -1,4 +1,4 @@
-//! Answers to calls that do not do what they were to do.
+//! Error responses.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::fake::limits::LimitUsage;
 
-/// What a call answers where it does not do what it was to do.
+/// An error response with Discord's JSON body.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
@@ -25,12 +25,12 @@ impl ApiError {
         Self { status, body: json!({ "message": message, "code": code }), headers: Vec::new() }
     }
 
-    /// 400, with one of the codes of the documentation.
+    /// 400 with a documented code.
     pub(super) fn bad(code: u32, message: &str) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// A field, named with dots, is not as it has to be (reference, "Error Messages").
+    /// An invalid field; `path` is separated by dots (reference, "Error Messages").
     pub(super) fn field(path: &str, code: &str, message: &str) -> Self {
         let mut errors = json!({ "_errors": [{ "code": code, "message": message }] });
         for name in path.rsplit('.') {
@@ -46,7 +46,7 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, 10_015, "Unknown Webhook")
     }
 
-    /// A forum in which members have to choose a tag (channel flag `REQUIRE_TAG`).
+    /// The forum requires a tag (channel flag `REQUIRE_TAG`).
     pub(super) fn tag_required() -> Self {
         Self::bad(40_067, "A tag is required to create a forum post in this channel")
     }
@@ -56,7 +56,7 @@ impl ApiError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, 40_005, message)
     }
 
-    /// After so many seconds.
+    /// 429 with this wait in seconds.
     pub(super) fn too_many(seconds: f64) -> Self {
         let body = json!({ "message": "You are being rate limited.", "retry_after": seconds, "global": false });
         let headers = vec![("retry-after", seconds.ceil().to_string()), ("x-ratelimit-scope", "user".to_owned())];
@@ -70,7 +70,7 @@ impl ApiError {
     }
 }
 
-/// How far a limit is used up, as each answer says it.
+/// The rate limit headers of each response.
 pub(super) fn rate_headers(usage: &LimitUsage, now: DateTime<Utc>) -> Vec<(&'static str, String)> {
     let millis = usage.resets_at.timestamp_millis();
     vec![

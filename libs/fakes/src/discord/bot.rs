@@ -1,9 +1,8 @@
-//! Discord as a bot sees it: its OAuth with the scope `bot`, a server with channels, and
-//! the messages in them.
+//! Discord for bots: OAuth with the scope `bot`, a server with channels, and messages.
 //!
-//! Made from the documentation of API v10 and its `OpenAPI` description, and stricter: a
-//! nonce is known for two minutes, the least that "the past few minutes" can be, lists do
-//! not have it, and other users' texts are empty, as without the intent for that.
+//! Based on the documentation of API v10 and its `OpenAPI` description, and stricter: a
+//! nonce is kept for two minutes, the minimum of "the past few minutes"; lists lack
+//! nonces; other users' texts are empty, as without the message content intent.
 
 mod channels;
 mod fake_platform;
@@ -36,45 +35,44 @@ use crate::fake::oauth::{Authorizes, Grant, Pkce, Rules, secret};
 use crate::fake::request_log::RequestLog;
 use crate::fake::server;
 
-/// The number of the bot.
+/// The id of the bot.
 pub const BOT: &str = "290926798626357999";
 
-/// What the server is called.
+/// The name of the server.
 pub const SERVER: &str = "Lighthouse";
 
-/// The number of a server of other people, which the bot is in as well.
+/// The id of another server that the bot is a member of.
 const OTHER_GUILD: &str = "290926792226359999";
 
-/// The role that the bot has of its own.
+/// The id of the bot's managed role.
 const ROLE: &str = "290926798626358888";
 
-/// Discord, with a bot of the app.
+/// Discord with the app's bot.
 pub struct DiscordBot {
     fake: Arc<Fake>,
-    /// What arrived so far.
     pub request_log: RequestLog,
 }
 
 type Fake = server::FakeServer<Memory>;
 
 struct Memory {
-    /// The bot's.
+    /// The bot token.
     token: String,
-    /// Whether the bot is in the server.
+    /// Whether the bot is a member of the server.
     is_in: bool,
     channels: Vec<Channel>,
     messages: Vec<Message>,
     threads: Vec<Thread>,
     limits: Limits,
-    /// How many ids were given out.
+    /// How many ids were generated.
     ids: u64,
     /// Whether lists have nonces.
     lists_nonces: bool,
-    /// Whether posts of forums need a tag.
+    /// Whether forum posts need a tag.
     requires_tags: bool,
 }
 
-/// What people see in a channel or a thread.
+/// A public message of a channel or a thread.
 #[derive(Clone)]
 struct Message {
     id: String,
@@ -85,7 +83,7 @@ struct Message {
     names: Vec<String>,
     nonce: Option<String>,
     at: DateTime<Utc>,
-    /// As it came.
+    /// The payload as received.
     payload: Value,
 }
 
@@ -96,8 +94,8 @@ struct Thread {
     archived_at: Option<DateTime<Utc>>,
 }
 
-/// Id and secret in the header or in the body; nothing is said of PKCE. What the page is
-/// told of permissions is what the bot's role has.
+/// Client id and secret are in the header or in the body; PKCE is not documented. The
+/// `permissions` parameter of the page sets the permissions of the bot's role.
 const RULES: Rules = Rules {
     pkce: Pkce::Unknown,
     scopes: &["bot", "identify"],
@@ -107,7 +105,7 @@ const RULES: Rules = Rules {
 };
 
 impl DiscordBot {
-    /// Starts one on a free port. It tells the time by `clock`.
+    /// Starts the fake on a free port with this clock.
     pub async fn start(clock: Clock) -> Self {
         let memory = Memory {
             token: format!("{}.{}", secret(), secret()),
@@ -136,48 +134,47 @@ impl DiscordBot {
             .nest("/api/v10", api)
             .merge(crate::fake::oauth::routes("/oauth2/authorize", TOKEN, None))
             .fallback(api_error::not_found)
-            // What is too large is refused with the message.
+            // The message handlers refuse bodies that are too large.
             .layer(DefaultBodyLimit::disable());
         let strict = |server: Router| server.layer(from_fn(strict));
         let fake = Fake::serve_with((), "discord", clock, RULES, memory, routes, strict).await;
         Self { request_log: fake.request_log.clone(), fake }
     }
 
-    /// The bot's token.
     pub fn token(&self) -> String {
         self.fake.memory().token.clone()
     }
 
-    /// Somebody presses *Reset Token* on the app's page.
+    /// The operator presses *Reset Token* on the app's page.
     pub fn reset_token(&self) {
         self.fake.memory().token = format!("{}.{}", secret(), secret());
     }
 
-    /// Lists have nonces from now on.
+    /// Adds nonces to lists.
     pub fn lists_nonces(&self) {
         self.fake.memory().lists_nonces = true;
     }
 
-    /// Posts of forums need a tag from now on.
+    /// Makes forum posts need a tag.
     pub fn requires_tags(&self) {
         self.fake.memory().requires_tags = true;
     }
 
-    /// From now on, the bot may not do this in a channel: bits of the documentation.
+    /// Denies the bot these permissions (documented bits) in a channel.
     pub fn denies(&self, channel: &str, permissions: u64) {
         let mut memory = self.fake.memory();
         let found = memory.channels.iter_mut().find(|it| it.id == channel).expect("it is there");
         found.overwrites.push(Overwrite { subject: BOT, deny: permissions, allow: 0 });
     }
 
-    /// Somebody deletes a channel, with what is in it.
+    /// A moderator deletes a channel and its messages.
     pub fn delete_channel(&self, channel: &str) {
         let mut memory = self.fake.memory();
         memory.channels.retain(|it| it.id != channel);
         memory.messages.retain(|it| it.channel != channel);
     }
 
-    /// Other people write so many messages in a channel.
+    /// Other users write `count` messages in a channel.
     pub fn add_other_messages(&self, channel: &str, count: usize) {
         for _ in 0..count {
             let at = self.fake.clock.now();
@@ -197,7 +194,7 @@ impl DiscordBot {
         }
     }
 
-    /// All threads are archived, as those are that nobody writes in.
+    /// Archives all threads, as Discord does with inactive ones.
     pub fn archive_threads(&self) {
         let now = self.fake.clock.now();
         for thread in &mut self.fake.memory().threads {
@@ -205,7 +202,7 @@ impl DiscordBot {
         }
     }
 
-    /// What the latest message came as.
+    /// The payload of the latest message, as received.
     pub fn latest_payload(&self) -> Value {
         self.fake.memory().messages.last().map(|it| it.payload.clone()).unwrap_or_default()
     }
@@ -222,7 +219,7 @@ impl DiscordBot {
 }
 
 impl Memory {
-    /// An id that nothing else has, given at this time.
+    /// A unique id with this timestamp.
     fn id(&mut self, at: DateTime<Utc>) -> String {
         self.ids += 1;
         let since = u64::try_from(at.timestamp_millis() - 1_420_070_400_000).expect("it is after 2015");
@@ -231,7 +228,7 @@ impl Memory {
 }
 
 impl Fake {
-    /// What it remembers, for a request of the bot.
+    /// Checks the bot's `Authorization` header; returns the state.
     fn authenticate_bot(&self, headers: &HeaderMap) -> Result<MutexGuard<'_, Memory>, ApiError> {
         let memory = self.memory();
         let token = headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok()?.strip_prefix("Bot "));
@@ -247,8 +244,8 @@ impl Authorizes for Fake {
         &[SERVER]
     }
 
-    /// The bot joins with the tokens, where the app wants the code grant ("Advanced Bot
-    /// Authorization").
+    /// The bot joins at the token exchange if the app requires the code grant ("Advanced
+    /// Bot Authorization").
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
         let mut response = grant.respond(rules);
         if grant.scopes.iter().any(|it| it == "bot") {

@@ -1,4 +1,4 @@
-//! Discord as the conformance suite sees it.
+//! `Discord` in the conformance suite.
 
 use async_trait::async_trait;
 use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
@@ -60,7 +60,7 @@ impl<const APP: bool> FakePlatform for Discord<APP> {
         matches!(call, Call::Exchange | Call::Publish | Call::Revoke)
     }
 
-    /// Somebody deletes the webhooks in the settings of the channel.
+    /// A moderator deletes the webhooks in the channel settings.
     fn revoke(&self) {
         for webhook in &mut self.fake.memory().webhooks {
             webhook.is_deleted = true;
@@ -76,12 +76,12 @@ impl<const APP: bool> FakePlatform for Discord<APP> {
         memory.messages.iter().map(post).collect()
     }
 
-    /// Without the white space around it.
+    /// Discord trims the text.
     fn displayed_text(&self, text: &str) -> String {
         text.trim().to_owned()
     }
 
-    /// Webhooks that the app was given, or another user's.
+    /// Number of live webhooks: those of the app with `APP`, else those of users.
     fn grant_count(&self) -> usize {
         let memory = self.fake.memory();
         memory.webhooks.iter().filter(|it| !it.is_deleted && it.application_id.is_some() == APP).count()

@@ -1,4 +1,4 @@
-//! The fields of a message, each taken out as what it has to be.
+//! Parsing and validating the fields of a message.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,16 @@ use serde_json::{Map, Value};
 use super::api_error::ApiError;
 use super::files::File;
 
-/// The fields that nobody has taken yet.
+/// The fields that are not parsed yet.
 pub(super) struct Fields(pub(super) Map<String, Value>);
 
 impl Fields {
-    /// A text of so many code points.
+    /// A text with a length in this range, in code points.
     pub(super) fn text(&mut self, name: &str, min: usize, max: usize) -> Result<Option<String>, ApiError> {
         self.0.remove(name).filter(|it| !it.is_null()).map(|it| text(name, &it, min, max)).transpose()
     }
 
-    /// Some of the two flags that webhooks may set here.
+    /// Checks `flags`; the fake accepts two of them.
     pub(super) fn flags(&mut self) -> Result<(), ApiError> {
         const ALLOWED: u64 = 1 << 2 | 1 << 12;
         match self.0.remove("flags") {
@@ -26,8 +26,8 @@ impl Fields {
         }
     }
 
-    /// Who may be notified (message resource, "Allowed Mentions Object"). What is not
-    /// said notifies users, which is refused here: nothing that is scheduled should.
+    /// Checks `allowed_mentions` (message resource, "Allowed Mentions Object"). Without the
+    /// field, Discord notifies users. The fake refuses that: scheduled posts should not.
     pub(super) fn check_allowed_mentions(&mut self) -> Result<(), ApiError> {
         let wrong = |path: &str, words: &str| Err(ApiError::field(path, "BASE_TYPE_CHOICES", words));
         let Some(Value::Object(mut allowed)) = self.0.remove("allowed_mentions") else {
@@ -51,7 +51,7 @@ impl Fields {
         if allowed.is_empty() { Ok(()) } else { wrong("allowed_mentions", "There is no such field.") }
     }
 
-    /// The words for each file, by its number. Each entry is of a file that came along.
+    /// The description of each file, by file number. Each entry needs an uploaded file.
     pub(super) fn attachments(
         &mut self,
         files: &std::collections::BTreeMap<u64, File>,
@@ -88,15 +88,15 @@ impl Fields {
             }
             described.push((id, words));
         }
-        // Each file is described, or none is: the documentation leaves open what
-        // becomes of the others.
+        // Either all files are listed or none: the documentation does not define what
+        // happens to the others.
         if !described.is_empty() && described.len() != files.len() {
             return Err(ApiError::field("attachments", "INCOMPLETE", "A file is not among them."));
         }
         Ok(described)
     }
 
-    /// Refuses what is left.
+    /// Refuses the remaining fields.
     pub(super) fn refuse_unknown(self) -> Result<(), ApiError> {
         match self.0.keys().next() {
             Some(name) => Err(ApiError::field(name, "UNKNOWN", "There is no such field.")),

@@ -1,4 +1,4 @@
-//! The body of a call, as JSON or as a form with files (reference, "Uploading Files").
+//! Request bodies: JSON, or a form with files (reference, "Uploading Files").
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 use super::api_error::ApiError;
 use crate::fake::params::essence;
 
-/// The largest request with files: 25 MiB.
+/// Maximum size of a request with files: 25 MiB.
 const MAX_REQUEST: usize = 25 << 20;
 
-/// The largest file in a server that nobody boosts: 10 MiB.
+/// Maximum file size in a server without boosts: 10 MiB.
 const MAX_FILE: usize = 10 << 20;
 
-/// What a call brings.
+/// A parsed request body.
 pub(super) struct Body {
     pub(super) payload: Map<String, Value>,
     /// By `n` in `files[n]`.
@@ -85,7 +85,7 @@ impl Body {
     }
 }
 
-/// Clients show a file by the end of its name.
+/// Clients choose how to display a file by its extension.
 fn has_matching_extension(file_name: &str, mime_type: MimeType) -> bool {
     file_name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && end == mime_type.extension())
 }

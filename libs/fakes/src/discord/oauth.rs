@@ -1,5 +1,5 @@
-//! OAuth with the scope `webhook.incoming`: on the page a channel is chosen, and a
-//! webhook of it comes along with the tokens.
+//! OAuth with the scope `webhook.incoming`: the user chooses a channel on the page, and
+//! the token response includes a webhook of the channel.
 
 use chrono::TimeDelta;
 use serde_json::Value;
@@ -7,13 +7,13 @@ use serde_json::Value;
 use super::Fake;
 use crate::fake::oauth::{Authorizes, Grant, Pkce, Rules};
 
-/// Where a code becomes a token.
+/// Path of the token endpoint.
 pub(super) const TOKEN: &str = "/api/v10/oauth2/token";
 
-/// The channel, as its people call it.
+/// The name of the channel.
 pub(super) const CHOICE: &str = "lighthouse-news";
 
-/// Id and secret in the header or in the body; nothing is said of PKCE.
+/// Client id and secret are in the header or in the body; PKCE is not documented.
 pub(super) const RULES: Rules = Rules {
     pkce: Pkce::Unknown,
     scopes: &["identify", "webhook.incoming"],

@@ -1,4 +1,4 @@
-//! Execute Webhook: messages that are sent.
+//! Execute Webhook: sending messages.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use super::files::Body;
 use super::{CHANNEL, Fake, Message};
 use crate::fake::limits::{Limit, WindowStart};
 
-/// Messages of a webhook, as its answers say them: 5 in 2 seconds.
+/// Message limit of a webhook, as in Discord's responses: 5 in 2 seconds.
 const PER_WEBHOOK: Limit =
     Limit { name: "webhook", max: 5, period: TimeDelta::seconds(2), window_start: WindowStart::FirstRequest };
 
-/// Sends a message. Only a call with `wait` receives it.
+/// Sends a message. The response has the message only with `wait`.
 pub(super) async fn execute(
     State(fake): State<Arc<Fake>>,
     Path((id, token)): Path<(String, String)>,
@@ -56,7 +56,7 @@ pub(super) async fn execute(
     Ok(if waits { (headers, Json(object)).into_response() } else { (StatusCode::NO_CONTENT, headers).into_response() })
 }
 
-/// Whether the answer is to have the message.
+/// Whether the response includes the message.
 fn waits(query: &str) -> Result<bool, ApiError> {
     let mut waits = false;
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {

@@ -1,4 +1,4 @@
-//! Webhooks: who may call one, what one is, and its end.
+//! Webhooks: access checks, the resource, and deletion.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Memory {
 }
 
 impl Webhook {
-    /// The webhook resource, as callers with its token receive it.
+    /// The webhook resource for callers with the webhook token.
     pub(super) fn to_json(&self, is_bare: bool) -> Value {
         let avatar = is_bare.then_some("a_bb71f469c158984e265093a81b3397fb");
         let mut object = json!({
@@ -110,7 +110,7 @@ impl FaultInjection for Fake {
     }
 }
 
-/// The answer to a call that is not carried out.
+/// The response to a call that fails with an injected fault.
 pub(super) fn respond(trouble: InjectedFault) -> Response {
     match trouble {
         InjectedFault::RateLimited { retry_after } => ApiError::too_many(retry_after.as_seconds_f64()).into_response(),

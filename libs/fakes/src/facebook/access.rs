@@ -1,4 +1,4 @@
-//! Tokens, what every call is asked for, the person and their Pages.
+//! Tokens, the checks of every call, the user and their Pages.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ use crate::meta::fields::Fields;
 
 type JsonResult = Result<Json<Value>, GraphError>;
 
-/// How long a token lives that was exchanged for one that lasts.
+/// Lifetime of a long-lived token.
 const LASTS: TimeDelta = TimeDelta::days(60);
 
-/// How many entries a page of a list has at most here.
+/// Maximum entries per page of a list; small, so that tests need several pages.
 const AT_ONCE: usize = 2;
 
 const PORTFOLIO: &str = "577001";
 
-/// A Page, and what the person may do with it.
+/// A Page, with the user's tasks on it.
 #[derive(Clone, Debug)]
 pub(super) struct Page {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) username: Option<String>,
     tasks: Vec<String>,
-    /// Whether it is in no list but a portfolio's.
+    /// Whether only a portfolio lists the Page.
     pub(super) portfolio: bool,
 }
 
@@ -48,12 +48,12 @@ impl Page {
         }
     }
 
-    /// A page that is only in a portfolio's list.
+    /// Makes this a Page that only a portfolio lists.
     pub(super) fn in_portfolio(self) -> Self {
         Self { portfolio: true, ..self }
     }
 
-    /// The response to a call that asks for these fields.
+    /// The Page resource with the requested fields.
     pub(super) fn to_json(&self, fields: &str, token: Option<&str>) -> Result<Value, GraphError> {
         let mut object = json!({ "id": self.id });
         for field in fields.split(',') {
@@ -82,7 +82,7 @@ impl Page {
     }
 }
 
-/// `GET /oauth/access_token`: for a code, or for a token that ends soon.
+/// `GET /oauth/access_token`: exchanges a code or a short-lived token.
 pub(super) async fn give(
     State(fake): State<Arc<Fake>>,
     RawQuery(query): RawQuery,
@@ -142,7 +142,7 @@ pub(super) async fn permissions(State(fake): State<Arc<Fake>>, headers: HeaderMa
     Ok(Json(json!({ "data": data })))
 }
 
-/// `DELETE /me/permissions`: all that the person has granted to the app.
+/// `DELETE /me/permissions`: revokes all permissions of the app.
 pub(super) async fn end(State(fake): State<Arc<Fake>>, headers: HeaderMap, mut fields: Fields) -> JsonResult {
     fake.accept_person(&headers, &mut fields, None)?;
     fields.end()?;
@@ -168,7 +168,7 @@ pub(super) async fn businesses(State(fake): State<Arc<Fake>>, headers: HeaderMap
 }
 
 impl Fake {
-    /// `GET /{business}/owned_pages`, and those of clients.
+    /// `GET /{business}/owned_pages` and `client_pages`.
     pub(super) fn portfolio_pages(
         &self,
         headers: &HeaderMap,
@@ -210,8 +210,8 @@ impl Fake {
         Ok(Json(answer))
     }
 
-    /// Accepts a call of the person, whose grant has this permission; the place of the
-    /// grant.
+    /// Authorizes a call with a user token whose grant has this permission. Returns the
+    /// index of the grant.
     pub(super) fn accept_person(
         &self,
         headers: &HeaderMap,
@@ -229,7 +229,7 @@ impl Fake {
         }
     }
 
-    /// Accepts a call of this Page, whose person has granted these permissions.
+    /// Authorizes a call with the token of this Page whose grant has these permissions.
     pub(super) fn accept_page(
         &self,
         headers: &HeaderMap,
@@ -256,7 +256,7 @@ impl Fake {
         if page_id == id && !self.memory().is_hidden { Ok(()) } else { Err(GraphError::object_not_found(id)) }
     }
 
-    /// The id of the Page whose token this call has.
+    /// The id of the Page that the call's token belongs to.
     pub(super) fn page_of(&self, headers: &HeaderMap) -> Result<String, GraphError> {
         let token =
             bearer(headers).ok_or_else(|| GraphError::token("Error validating access token", Some(2_069_032)))?;
@@ -282,7 +282,7 @@ impl Fake {
         is_granted && !self.memory().declined.iter().any(|it| it == permission)
     }
 
-    /// The token of a call that proves to be our app's.
+    /// The token of a call with a valid `appsecret_proof`.
     fn get_proven_token(&self, headers: &HeaderMap, fields: &mut Fields) -> Result<String, GraphError> {
         let token = bearer(headers).ok_or_else(|| {
             let message = "An active access token must be used to query information about the current user.";
@@ -293,14 +293,14 @@ impl Fake {
     }
 }
 
-/// A permission that was not granted.
+/// The error for a missing permission.
 fn missing_permission(code: i64, permission: &str) -> GraphError {
     let message = format!("(#{code}) This endpoint requires the '{permission}' permission to be granted");
     GraphError::new(code, message).status(StatusCode::FORBIDDEN)
 }
 
 impl Memory {
-    /// The token of a Page by this grant: the same whenever it is asked.
+    /// The Page token of this grant; repeated calls return the same token.
     fn token(&mut self, page: &str, at: usize) -> String {
         let known = self.page_tokens.iter().find(|(_, (id, grant))| id == page && *grant == at);
         if let Some((token, _)) = known {
@@ -317,7 +317,7 @@ impl Authorizes for Fake {
         &[PERSON]
     }
 
-    /// Those of Pages, too.
+    /// Ends user tokens and Page tokens.
     fn end_access_tokens(&self) {
         self.oauth().end_access_tokens(self.now());
         self.memory().has_other_password = true;

@@ -1,4 +1,4 @@
-//! The API as the conformance suite sees it.
+//! `Facebook` in the conformance suite.
 
 use domain::media::{FileType, MimeType};
 use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
@@ -37,7 +37,7 @@ impl<const CONFIGURED: bool> FakePlatform for Facebook<CONFIGURED> {
         memory.posts.iter().map(|it| public_post(&memory, it)).collect()
     }
 
-    /// Without the white space around it.
+    /// Facebook trims the text.
     fn displayed_text(&self, text: &str) -> String {
         text.trim().to_owned()
     }
@@ -50,6 +50,6 @@ fn public_post(memory: &Memory, post: &Post) -> PublicPost {
     };
     let video_medium = |id: &String| Some(medium(memory.videos.get(id)?.bytes.clone(), None));
     let media = post.photos.iter().filter_map(photo_medium).chain(post.video.iter().filter_map(video_medium)).collect();
-    // A video is known by its own id.
+    // The id of a video post is the video's id.
     PublicPost { id: post.video.clone().unwrap_or_else(|| post.id.clone()), text: post.text.clone(), media }
 }

@@ -1,4 +1,4 @@
-//! Calls that fail as a test has ordered.
+//! Injected faults.
 
 use axum::response::{IntoResponse, Response};
 use http::Method;
@@ -29,7 +29,7 @@ impl FaultInjection for Fake {
             (&Method::POST, _) if path.starts_with("/video-upload/") => Some(Call::Upload),
             (&Method::GET, "published_posts" | "stories") => Some(Call::LookUp),
             (&Method::GET, _) if query.contains("fields=status") => Some(Call::Process),
-            // A Page, by its number.
+            // A Page, by its id.
             (&Method::GET, id) if id.bytes().all(|it| it.is_ascii_digit()) => Some(Call::Account),
             _ => None,
         }

@@ -1,4 +1,4 @@
-//! What is read of things by their ids, and what is made below them.
+//! Graph nodes and edges: reading nodes by id, listing and creating on edges.
 
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ pub(super) async fn create(
 }
 
 impl Fake {
-    /// What a test has ordered for this call.
+    /// The response that a test set for this call.
     pub(super) fn ordered(&self, method: &Method, edge: &str) -> Option<Response> {
         let (status, body) = self.memory().refusals.remove(&format!("{method} /{edge}"))?;
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -1,4 +1,4 @@
-//! Pictures.
+//! Photos.
 
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -12,13 +12,12 @@ use crate::meta::fields::Fields;
 /// "Files can not exceed 4 MB."
 const MAX_BYTES: usize = 4_000_000;
 
-/// How long what nobody shows is kept.
+/// How long an unpublished photo is kept.
 const KEPT: TimeDelta = TimeDelta::hours(24);
 
-/// The most characters of a description.
+/// Maximum length of an alt text, in UTF-16 code units.
 const MAX_ALT_TEXT: usize = 1_000;
 
-/// A picture.
 #[derive(Clone, Debug)]
 pub(super) struct Photo {
     pub(super) bytes: Bytes,
@@ -30,13 +29,13 @@ pub(super) struct Photo {
 }
 
 impl Fake {
-    /// `POST /{page}/photos`: one that nobody sees yet.
+    /// `POST /{page}/photos`: uploads an unpublished photo.
     pub(super) fn photo(&self, page: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let bytes = fields.file("source")?;
         let alt_text = fields.text("alt_text_custom");
         let published = fields.want("published")?;
         fields.end()?;
-        // A public one would be a post of its own.
+        // A published photo is a separate post.
         if published != "false" {
             return Err(GraphError::param("published has to be false here"));
         }
@@ -59,7 +58,7 @@ impl Fake {
 }
 
 impl Memory {
-    /// These are shown from now on: all of them, or none.
+    /// Publishes all of these photos, or none.
     pub(super) fn show(&mut self, page: &str, ids: &[String], now: DateTime<Utc>) -> Result<(), GraphError> {
         for (at, id) in ids.iter().enumerate() {
             let photo = self.photos.get(id).filter(|it| it.page == page && (it.is_shown || now < it.at + KEPT));

@@ -1,4 +1,4 @@
-//! Posts, stories and comments: made, and listed.
+//! Posts, stories and comments: creation and lists.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
@@ -8,24 +8,24 @@ use super::{Fake, Memory, unwanted};
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 
-/// The most characters of a text.
+/// Maximum length of a text, in UTF-16 code units.
 const MAX_TEXT: usize = 63_206;
 
-/// The most characters of a comment.
+/// Maximum length of a comment, in UTF-16 code units.
 const MAX_COMMENT: usize = 8_000;
 
-/// The most pictures of a post.
+/// Maximum number of photos in a post.
 const MAX_PHOTOS: usize = 10;
 
-/// Something that is public.
+/// A public post or story.
 #[derive(Clone, Debug)]
 pub(super) struct Post {
     pub(super) id: String,
     pub(super) page: String,
     pub(super) text: String,
-    /// The ids of its pictures.
+    /// Photo ids.
     pub(super) photos: Vec<String>,
-    /// The id of its video.
+    /// Video id.
     pub(super) video: Option<String>,
     pub(super) link: Option<String>,
     pub(super) is_story: bool,
@@ -145,7 +145,7 @@ impl Fake {
     }
 }
 
-/// The picture of an entry of `attached_media`.
+/// The photo id in an entry of `attached_media`.
 fn parse_photo_id(entry: &str) -> Result<String, GraphError> {
     let entry: Value = serde_json::from_str(entry).unwrap_or_default();
     match entry.as_object() {
@@ -187,7 +187,7 @@ impl Post {
 }
 
 impl Memory {
-    /// A new post; its id.
+    /// Adds a post; returns its id.
     pub(super) fn add_post(
         &mut self,
         page: &str,

@@ -1,4 +1,4 @@
-//! Videos, reels and stories of videos: uploaded, looked through, published.
+//! Videos, reels and video stories: upload, processing, publishing.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use crate::fake::wire::Cut;
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
 
-/// The largest video.
+/// Maximum size of a video, in bytes.
 const MAX_BYTES: u64 = 10_000_000_000;
 
-/// How many bytes a part of a video of the Page has.
+/// Part size of a Page video, in bytes.
 const PART: u64 = 4 << 20;
 
-/// How long reels and stories are looked through, and videos are on their way.
+/// Duration of processing (reels, stories) and of publishing (videos).
 const TAKES: TimeDelta = TimeDelta::seconds(7);
 
-/// How long what nobody publishes is kept.
+/// How long an unpublished video is kept.
 const KEPT: TimeDelta = TimeDelta::hours(24);
 
-/// The longest title.
+/// Maximum length of a title, in code points.
 const MAX_TITLE: usize = 255;
 
 #[derive(Clone, Debug)]
@@ -41,13 +41,12 @@ pub(super) struct Video {
     pub(super) is_spoiled: bool,
     /// `videos`, `video_reels` or `video_stories`.
     edge: String,
-    /// What the parts of one of the Page name.
+    /// The upload session id that parts of a Page video contain.
     session: String,
-    /// How many bytes it is to have, once that was said.
+    /// Announced size in bytes, once known.
     size: Option<u64>,
     begun_at: DateTime<Utc>,
     there_at: Option<DateTime<Utc>>,
-    /// When it was published.
     finished_at: Option<DateTime<Utc>>,
 }
 
@@ -188,7 +187,7 @@ impl Fake {
         found.map(|(id, _)| id.clone()).ok_or_else(|| GraphError::param("There is no such upload session"))
     }
 
-    /// A part arrives: the next one, or the last once more, whose answer may be lost.
+    /// Accepts the next part, or the last part again, because its response may be lost.
     fn part(&self, page: &str, (session, start): (&str, &str), part: &Bytes) -> Result<Value, GraphError> {
         let id = self.get_id_by_session(page, session)?;
         let now = self.clock.now();

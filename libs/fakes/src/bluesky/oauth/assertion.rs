@@ -1,4 +1,4 @@
-//! How a client authenticates itself at the authorization server.
+//! Client authentication at the authorization server.
 
 use super::Form;
 use crate::bluesky::api_error::ApiError;
@@ -8,12 +8,12 @@ use crate::bluesky::pds_state::client::{Client, ClientAuth};
 
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/// How old an assertion may be.
+/// Maximum age of an assertion.
 const MAX_AGE_SECONDS: i64 = 60;
 
 impl Client {
-    /// Checks what the client says of itself. `jkt` is the key of its `DPoP`
-    /// proof, which has to be another one.
+    /// Checks the client assertion. `jkt` is the thumbprint of the `DPoP` key, which
+    /// has to differ from the client's key.
     pub(super) fn authenticate(&self, form: &Form, fake: &PdsState, jkt: &str) -> Result<ClientAuth, ApiError> {
         let Some(keys) = &self.keys else { return Ok(ClientAuth::None) };
         let assertion = form.want("client_assertion", "invalid_request")?;

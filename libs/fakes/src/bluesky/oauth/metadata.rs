@@ -1,4 +1,4 @@
-//! What the authorization server says about itself.
+//! Metadata of the authorization server (RFC 8414).
 
 use axum::Json;
 use axum::extract::State;

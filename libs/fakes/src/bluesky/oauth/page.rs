@@ -1,4 +1,4 @@
-//! The page on which the person decides.
+//! The consent page.
 
 use axum::extract::{Path, Query, State};
 use axum::response::{Html, IntoResponse, Redirect, Response};
@@ -18,7 +18,7 @@ pub(super) struct ConsentQuery {
     request_uri: Option<String>,
 }
 
-/// `GET /oauth/authorize`: only for requests that were pushed.
+/// `GET /oauth/authorize`, only for pushed requests.
 pub(super) async fn show(
     State(fake): State<Shared>,
     Query(page_query): Query<ConsentQuery>,
@@ -41,7 +41,7 @@ pub(super) async fn show(
     )))
 }
 
-/// The person's click; the query is that of the page.
+/// The user's decision; the query is that of the page.
 pub(super) async fn decide(
     State(fake): State<Shared>,
     Path(decision): Path<String>,
@@ -56,7 +56,7 @@ pub(super) async fn decide(
     let hinted = asked.login_hint.as_deref().is_none_or(account::is_it);
     let mut state = fake.state();
     let answer = match decision.as_str() {
-        // The client named another account than the only one that there is here.
+        // The client's `login_hint` names another account than the only one of the fake.
         "accept" if !hinted => return Err(ApiError::oauth("invalid_request", "Unknown account")),
         "accept" => {
             let code = state.requests.accept(&uri, fake.clock.now());

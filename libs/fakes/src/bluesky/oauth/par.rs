@@ -1,4 +1,4 @@
-//! `POST /oauth/par`: what a client asks for, before anybody is sent.
+//! `POST /oauth/par`: pushed authorization requests (RFC 9126).
 
 use axum::Json;
 use axum::extract::State;
@@ -17,7 +17,7 @@ pub(super) async fn push(State(fake): State<Shared>, request: Posted) -> Result<
     let (form, client) = (&request.form, &known.client);
     let invalid = |why: &str| ApiError::oauth("invalid_request", why);
 
-    // Such as from before August 2025, commit 1899b1fc1 of `bluesky-social/atproto`.
+    // As before August 2025, commit 1899b1fc1 of `bluesky-social/atproto`.
     if let Some(unknown) = client.narrow_scope().filter(|_| fake.state().knows_no_narrow_scopes) {
         return Err(ApiError::oauth("invalid_client_metadata", format!("Unsupported scope \"{unknown}\"")));
     }
@@ -54,12 +54,12 @@ pub(super) async fn push(State(fake): State<Shared>, request: Posted) -> Result<
         login_hint,
     };
     let request_uri = fake.state().requests.push(asked, fake.clock.now());
-    // Five minutes, less a second for the time until the answer is written.
+    // Five minutes, less a second for the time until the response is written.
     Ok((StatusCode::CREATED, Json(json!({ "request_uri": request_uri, "expires_in": 299 }))))
 }
 
-/// The scope that is asked for. What the server does not understand is left
-/// out silently, as real servers do.
+/// The requested scope. Like real servers, the fake silently drops scopes that it does
+/// not understand.
 fn scope(asked: &str, client: &Client) -> Result<String, ApiError> {
     if let Some(foreign) = asked.split(' ').find(|it| !client.declares(it)) {
         let why = format!("Scope \"{foreign}\" is not declared in the client metadata");

@@ -1,4 +1,4 @@
-//! `POST /oauth/revoke`: a client gives a grant back.
+//! `POST /oauth/revoke`: token revocation (RFC 7009).
 
 use axum::Json;
 use axum::extract::State;
@@ -8,8 +8,8 @@ use super::Posted;
 use crate::bluesky::api_error::ApiError;
 use crate::bluesky::pds_state::Shared;
 
-/// Answers 200 `{}` even where there is no such token or the client cannot be
-/// authenticated. Only an unusable proof is refused.
+/// Returns 200 `{}` even for an unknown token or an unauthenticated client. Only an
+/// invalid proof is refused.
 pub(super) async fn revoke(State(fake): State<Shared>, request: Posted) -> Result<Json<Value>, ApiError> {
     let token = request.form.want("token", "invalid_request")?;
     match request.authenticate(&fake, "invalid_request") {

@@ -1,4 +1,4 @@
-//! `POST /oauth/token`: a code or a refresh token for new tokens.
+//! `POST /oauth/token`: exchanges a code or a refresh token for new tokens.
 
 use axum::Json;
 use axum::extract::State;
@@ -91,7 +91,7 @@ fn token_response(grant: &Grant) -> Json<Value> {
         "token_type": "DPoP",
         "refresh_token": grant.refresh,
         "scope": grant.scope,
-        // An hour, less a second for the time until the answer is written.
+        // An hour, less a second for the time until the response is written.
         "expires_in": ACCESS_LIVES.num_seconds() - 1,
         "sub": account::DID,
     }))

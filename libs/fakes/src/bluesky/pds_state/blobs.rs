@@ -1,4 +1,4 @@
-//! The files that were uploaded, and how long they are kept.
+//! Uploaded blobs and their retention.
 
 use std::collections::HashMap;
 
@@ -11,23 +11,21 @@ use crate::bluesky::api_error::ApiError;
 use crate::bluesky::cid;
 use crate::bluesky::embed::BlobRef;
 
-/// How long a file that no record refers to is kept: the least that the
-/// specification of blobs wants.
+/// How long an unreferenced blob is kept: the minimum of the blob specification.
 const UNREFERENCED_BLOBS_LIVE: TimeDelta = TimeDelta::hours(1);
 
-/// A file.
 pub(in crate::bluesky) struct Stored {
     pub(in crate::bluesky) mime_type: String,
     pub(in crate::bluesky) bytes: Bytes,
     uploaded_at: DateTime<Utc>,
-    /// Whether a record refers to it.
+    /// Whether a record refers to the blob.
     referenced: bool,
 }
 
-/// The files of the account, by content id.
+/// The account's blobs, by content id.
 pub(in crate::bluesky) struct Blobs {
     by_cid: HashMap<String, Stored>,
-    /// The largest that `uploadBlob` takes, in bytes.
+    /// Size limit of `uploadBlob`, in bytes.
     pub(in crate::bluesky) limit: u64,
 }
 
@@ -38,14 +36,14 @@ impl Default for Blobs {
 }
 
 impl Blobs {
-    /// Keeps a file. Returns the blob by which records refer to it. A file that was
-    /// there before keeps its type and its references.
+    /// Stores a file. Returns the blob object with which records refer to it. A file that
+    /// is already stored keeps its type and its references.
     pub(in crate::bluesky) fn add(&mut self, mime_type: &str, bytes: Bytes, now: DateTime<Utc>) -> Value {
         let sniffed = MimeType::sniff(&bytes).map(MimeType::as_str);
         self.add_as(sniffed.unwrap_or(mime_type), bytes, now)
     }
 
-    /// Like `add`, with this type of the file.
+    /// Like `add`, but does not sniff the type.
     pub(in crate::bluesky) fn add_as(&mut self, mime_type: &str, bytes: Bytes, now: DateTime<Utc>) -> Value {
         let (id, mime_type) = (cid::from_bytes(&bytes), mime_type.to_owned());
         let size = bytes.len();
@@ -63,7 +61,7 @@ impl Blobs {
         self.by_cid.get(cid)
     }
 
-    /// Whether a record may refer to these files.
+    /// Checks that a record may refer to these files.
     pub(in crate::bluesky) fn check(&self, blobs: &[BlobRef]) -> Result<(), ApiError> {
         for blob in blobs {
             let missing = || ApiError::bad("BlobNotFound", format!("Could not find blob: {}", blob.cid));
@@ -82,7 +80,7 @@ impl Blobs {
         Ok(())
     }
 
-    /// A record refers to these files now.
+    /// Marks these files as referenced by a record.
     pub(in crate::bluesky) fn keep(&mut self, blobs: &[BlobRef]) {
         for blob in blobs {
             if let Some(stored) = self.by_cid.get_mut(&blob.cid) {
@@ -91,17 +89,17 @@ impl Blobs {
         }
     }
 
-    /// No record refers to this file any more.
+    /// Deletes a file that no record refers to any more.
     pub(in crate::bluesky) fn remove(&mut self, cid: &str) {
         self.by_cid.remove(cid);
     }
 
-    /// Removes files that no record refers to.
+    /// Deletes the unreferenced files whose upload time satisfies `is_old`.
     pub(in crate::bluesky) fn collect(&mut self, is_old: impl Fn(DateTime<Utc>) -> bool) {
         self.by_cid.retain(|_, it| it.referenced || !is_old(it.uploaded_at));
     }
 
-    /// Removes those that nobody referred to in time.
+    /// Deletes the unreferenced files whose retention is over.
     pub(in crate::bluesky) fn collect_expired(&mut self, now: DateTime<Utc>) {
         self.collect(|uploaded_at| uploaded_at + UNREFERENCED_BLOBS_LIVE < now);
     }

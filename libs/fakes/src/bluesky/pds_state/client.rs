@@ -1,4 +1,4 @@
-//! Clients: what their documents say, and whether that is allowed.
+//! Clients: parsing and validating their metadata documents.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,25 +9,25 @@ use url::{Host, Url};
 use crate::bluesky::api_error::ApiError;
 use crate::bluesky::jose::PublicKey;
 
-/// A client whose document is in order.
+/// A client with a valid document.
 #[derive(Debug)]
 pub(in crate::bluesky) struct Client {
     pub(in crate::bluesky) id: String,
     redirect_uris: Vec<String>,
     scopes: Vec<String>,
     grant_types: Vec<String>,
-    /// The keys that it authenticates with; `None` for a public client.
+    /// The keys for client authentication; `None` for a public client.
     pub(in crate::bluesky) keys: Option<Vec<ClientKey>>,
 }
 
-/// A key of a client's document.
+/// A key from a client's document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::bluesky) struct ClientKey {
     pub(in crate::bluesky) kid: String,
     pub(in crate::bluesky) key: PublicKey,
 }
 
-/// How a client has authenticated itself: not at all, or with this key.
+/// How a client authenticated itself: not at all, or with a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::bluesky) enum ClientAuth {
     None,
@@ -39,8 +39,8 @@ type Checked<T> = Result<T, ApiError>;
 impl Client {
     /// The client with this id.
     ///
-    /// Development clients on loopback describe themselves in the id. All
-    /// others are looked up in `documents`, which stands for the web.
+    /// The id of a loopback development client contains its metadata. The documents
+    /// of all other clients are in `documents`, which replaces the web.
     pub(in crate::bluesky) fn find(id: &str, documents: &BTreeMap<String, Value>) -> Checked<Self> {
         let loopback =
             id.strip_prefix("http://localhost").filter(|rest| matches!(rest.as_bytes(), [] | [b'?' | b'/', ..]));
@@ -55,17 +55,17 @@ impl Client {
         Ok(client)
     }
 
-    /// Whether the person may be sent there.
+    /// Whether the client registered this redirect URI.
     pub(in crate::bluesky) fn has_redirect_uri(&self, uri: &str) -> bool {
         self.redirect_uris.iter().any(|registered| is_same_redirect(registered, uri))
     }
 
-    /// Whether the document declares this scope, letter by letter.
+    /// Whether the document declares exactly this scope string.
     pub(in crate::bluesky) fn declares(&self, scope: &str) -> bool {
         self.scopes.iter().any(|it| it == scope)
     }
 
-    /// A scope of its document that is not among those of the first servers.
+    /// A declared scope that servers without granular scopes do not support.
     pub(in crate::bluesky) fn narrow_scope(&self) -> Option<&str> {
         self.scopes.iter().map(String::as_str).find(|it| *it != "atproto" && !it.starts_with("transition:"))
     }
@@ -108,7 +108,7 @@ impl Client {
     }
 }
 
-/// How a client on loopback describes itself: only with its redirects and scope.
+/// The metadata in a loopback client's id: only redirect URIs and scope.
 fn loopback_document(id: &str, rest: &str) -> Checked<Value> {
     let query = rest.strip_prefix('/').unwrap_or(rest);
     let query = match query.strip_prefix('?') {
@@ -143,7 +143,7 @@ fn loopback_document(id: &str, rest: &str) -> Checked<Value> {
     }))
 }
 
-/// An id that is the address of a document that servers would fetch.
+/// Parses a client id that is the URL of a document.
 fn parse_discoverable_id(id: &str) -> Checked<Url> {
     let url = Url::parse(id).map_err(|_| invalid(format!("Invalid client ID \"{id}\"")))?;
     let host = match url.host() {
@@ -159,7 +159,7 @@ fn parse_discoverable_id(id: &str) -> Checked<Url> {
     Ok(url)
 }
 
-/// What has to hold between a document and its address.
+/// Checks the URLs in a document against the URL of the document.
 fn check_same_origin(url: &Url, document: &Value, client: &Client) -> Checked<()> {
     if let Some(uri) = document["client_uri"].as_str() {
         let parent = Url::parse(uri).map_err(|_| invalid("client_uri is not a URL"))?;
@@ -224,8 +224,8 @@ fn keys(document: &Value, native: bool, documents: &BTreeMap<String, Value>) -> 
     Ok(Some(keys))
 }
 
-/// Whether a redirect is the registered one. On loopback a registered one
-/// without a port stands for all ports.
+/// Whether a redirect URI matches the registered one. On loopback, a registered
+/// URI without a port matches every port.
 fn is_same_redirect(registered: &str, asked: &str) -> bool {
     if registered == asked {
         return true;
@@ -245,7 +245,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Names that are nobody's on the web.
+/// Whether a host name is not a public one.
 fn is_local(host: &str) -> bool {
     let end = host.rsplit('.').next().unwrap_or(host);
     !host.contains('.') || ["test", "local", "localhost", "example", "invalid"].contains(&end)

@@ -1,4 +1,4 @@
-//! Grants: what a person allowed a client, and the tokens it has for it.
+//! Grants and their tokens.
 
 use std::collections::HashSet;
 
@@ -9,32 +9,32 @@ use super::requests::ConsentRequest;
 use crate::bluesky::api_error::ApiError;
 use crate::bluesky::jose;
 
-/// How long an access token works.
+/// Lifetime of an access token.
 pub(in crate::bluesky) const ACCESS_LIVES: TimeDelta = TimeDelta::minutes(60);
 
 #[derive(Debug)]
 pub(in crate::bluesky) struct Grant {
     client_id: String,
     auth: ClientAuth,
-    /// The key that all its tokens are bound to.
+    /// Thumbprint of the key that all tokens of the grant are bound to.
     pub(in crate::bluesky) jkt: String,
     pub(in crate::bluesky) scope: String,
     code: String,
     pub(in crate::bluesky) access: String,
     pub(in crate::bluesky) access_ends: DateTime<Utc>,
     pub(in crate::bluesky) refresh: String,
-    /// Refresh tokens that were used.
+    /// Used refresh tokens.
     used: HashSet<String>,
     created: DateTime<Utc>,
     refreshed: DateTime<Utc>,
 }
 
-/// The grants that nobody has ended. Their time may be over.
+/// The grants that were not revoked; some may have expired.
 #[derive(Default)]
 pub(in crate::bluesky) struct Grants(Vec<Grant>);
 
 impl Grants {
-    /// Adds a grant. `access` is its first access token.
+    /// Adds a grant with its first access token.
     pub(in crate::bluesky) fn add(
         &mut self,
         request: ConsentRequest,
@@ -59,14 +59,13 @@ impl Grants {
         self.0.last().expect("one was just added")
     }
 
-    /// The grant of an access token, ended or not.
+    /// The grant of an access token, which may have expired.
     pub(in crate::bluesky) fn with_access(&self, token: &str) -> Option<&Grant> {
         self.0.iter().find(|it| it.access == token)
     }
 
-    /// Exchanges a refresh token for the next pair of tokens. The whole grant ends when
-    /// the token was used before, when the session has expired, and when another
-    /// client or key asks.
+    /// Exchanges a refresh token for the next pair of tokens. The grant ends when the
+    /// token was used before, the session has expired, or the client or the key differs.
     pub(in crate::bluesky) fn rotate(
         &mut self,
         refresh: &str,
@@ -96,7 +95,7 @@ impl Grants {
         Ok(grant)
     }
 
-    /// Ends the grant that a token belongs to, if this client may.
+    /// Ends the grant of a token, if the grant belongs to this client.
     pub(in crate::bluesky) fn revoke(&mut self, token: &str, by: (&Client, &ClientAuth, &str)) {
         self.0.retain(|it| {
             let named = it.access == token || it.refresh == token || it.used.contains(token);
@@ -104,31 +103,31 @@ impl Grants {
         });
     }
 
-    /// Ends the grant of a code that somebody has tried again.
+    /// Ends the grant of a code that was used a second time.
     pub(in crate::bluesky) fn revoke_by_code(&mut self, code: &str) {
         self.0.retain(|it| it.code != code);
     }
 
-    /// Ends all of them.
+    /// Ends all grants.
     pub(in crate::bluesky) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Access tokens end now.
+    /// Expires all access tokens now.
     pub(in crate::bluesky) fn end_access(&mut self, now: DateTime<Utc>) {
         for grant in &mut self.0 {
             grant.access_ends = now;
         }
     }
 
-    /// How many can still be refreshed.
+    /// How many grants can still be refreshed.
     pub(in crate::bluesky) fn usable(&self, now: DateTime<Utc>) -> usize {
         self.0.iter().filter(|it| !it.is_expired(now)).count()
     }
 }
 
 impl Grant {
-    /// Whether these are the client, its key and the token's key of this grant.
+    /// Checks that the client, its authentication key and the token key match the grant.
     fn check_client(&self, (client, auth, jkt): (&Client, &ClientAuth, &str)) -> Result<(), &'static str> {
         if self.client_id != client.id {
             Err("Token was not issued to this client")
@@ -141,8 +140,8 @@ impl Grant {
         }
     }
 
-    /// Two weeks for public clients. For others two years, and three months
-    /// without a refresh.
+    /// A grant lasts two weeks for public clients. For others it lasts two years, and
+    /// three months without a refresh.
     fn is_expired(&self, now: DateTime<Utc>) -> bool {
         let (session, refresh) = match self.auth {
             ClientAuth::None => (TimeDelta::weeks(2), TimeDelta::weeks(2)),

@@ -8,15 +8,15 @@ use crate::bluesky::api_error::ApiError;
 use crate::bluesky::record::POST;
 use crate::bluesky::{account, cid};
 
-/// The collection of records that say who may quote a post.
+/// The collection of the records with quoting rules.
 const GATES: &str = "app.bsky.feed.postgate";
 
-/// Their records, by collection and key.
+/// The other user's records, by collection and key.
 #[derive(Default)]
 pub(in crate::bluesky) struct OtherRecords(BTreeMap<(String, String), Value>);
 
 impl OtherRecords {
-    /// A post of theirs, which may be quoted or not. Returns how records refer to it.
+    /// Adds a post, which may be quoted or not. Returns the reference that records use.
     pub(in crate::bluesky) fn post(&mut self, rkey: &str, may_be_quoted: bool) -> Value {
         let uri = format!("at://{}/{POST}/{rkey}", account::OTHER_DID);
         let value = json!({ "$type": POST, "text": "quote me", "createdAt": "2026-11-20T12:00:00.000Z" });

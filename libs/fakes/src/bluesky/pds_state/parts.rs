@@ -1,4 +1,4 @@
-//! Videos that arrive in parts.
+//! Multipart uploads of videos.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,16 @@ use serde_json::{Value, json};
 
 use crate::bluesky::jose;
 
-/// How long an upload may take.
+/// Lifetime of an upload.
 const LIVES: TimeDelta = TimeDelta::hours(1);
 
-/// All uploads.
 pub(in crate::bluesky) struct Parts {
     pub(in crate::bluesky) uploads: BTreeMap<String, Upload>,
-    /// How large parts are; `None` where the service knows nothing of parts.
+    /// Part size in bytes; `None` without multipart uploads.
     pub(in crate::bluesky) part_bytes: Option<u64>,
-    /// How often each part was recorded, by upload and number.
+    /// How often each part was recorded, by upload and part number.
     pub(in crate::bluesky) taken: BTreeMap<(String, u64), usize>,
-    /// How many uploads fail next when they are finished.
+    /// How many of the next uploads fail when the client finishes them.
     pub(in crate::bluesky) failing: usize,
 }
 
@@ -33,14 +32,13 @@ pub(in crate::bluesky) struct Upload {
     part_bytes: u64,
     pub(in crate::bluesky) parts: BTreeMap<u64, Bytes>,
     pub(in crate::bluesky) expires_at: DateTime<Utc>,
-    /// The job that was made of it.
+    /// The job that the finished upload started.
     pub(in crate::bluesky) job: Option<String>,
-    /// Why it failed.
     pub(in crate::bluesky) failure: Option<&'static str>,
 }
 
 impl Parts {
-    /// Starts one; its id.
+    /// Starts an upload; returns its id.
     pub(in crate::bluesky) fn start(&mut self, size_bytes: u64, part_bytes: u64, now: DateTime<Utc>) -> String {
         let id = jose::random("");
         let upload = Upload {
@@ -61,7 +59,7 @@ impl Upload {
         self.size_bytes.div_ceil(self.part_bytes)
     }
 
-    /// How many bytes a part has to have; `None` where there is no such part.
+    /// Required length of a part in bytes; `None` for a number out of range.
     pub(in crate::bluesky) fn length(&self, number: u64) -> Option<u64> {
         let start = number.checked_sub(1)? * self.part_bytes;
         (number <= self.count()).then(|| (self.size_bytes - start).min(self.part_bytes))
@@ -71,7 +69,7 @@ impl Upload {
         (1..=self.count()).filter(|it| !self.parts.contains_key(it)).collect()
     }
 
-    /// The whole file.
+    /// The parts joined into the file.
     pub(in crate::bluesky) fn whole(&self) -> Bytes {
         self.parts.values().flat_map(|it| it.to_vec()).collect::<Vec<_>>().into()
     }

@@ -1,4 +1,4 @@
-//! App passwords, and the sessions that were begun with a password.
+//! App passwords and password sessions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,24 +7,24 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::bluesky::jose;
 
 const REFRESH_LIVES: TimeDelta = TimeDelta::days(90);
-/// How long a refresh token works after it was used.
+/// How long a used refresh token stays valid.
 const USED_REFRESH_LIVES: TimeDelta = TimeDelta::hours(2);
 
-/// App passwords and the sessions that were begun with one.
+/// The current app password and all password sessions.
 pub(in crate::bluesky) struct Passwords {
     current: String,
     pub(in crate::bluesky) refresh: HashMap<String, Refresh>,
-    /// Ids of access tokens that were given out.
+    /// Ids of issued access tokens.
     pub(in crate::bluesky) access: HashSet<String>,
-    /// Ids of access tokens that were ended by hand.
+    /// Ids of access tokens that a test ended.
     ended: HashSet<String>,
 }
 
 pub(in crate::bluesky) struct Refresh {
     pub(in crate::bluesky) ends: DateTime<Utc>,
-    /// The one that it was exchanged for.
+    /// Id of the refresh token that replaced this one.
     next: Option<String>,
-    /// Begun with an app password, not with the account's own.
+    /// Whether the session began with an app password, not with the main password.
     pub(in crate::bluesky) is_app_password: bool,
 }
 
@@ -35,28 +35,27 @@ impl Default for Passwords {
 }
 
 impl Passwords {
-    /// The current app password.
     pub(in crate::bluesky) fn current(&self) -> &str {
         &self.current
     }
 
-    /// The app password is removed, and the sessions that were begun with it end.
+    /// Replaces the app password and ends its sessions.
     pub(in crate::bluesky) fn revoke(&mut self) {
         self.current = app_password();
         self.refresh.retain(|_, it| !it.is_app_password);
     }
 
-    /// All sessions end with their access tokens.
+    /// Deletes all refresh tokens, so each session ends when its access token expires.
     pub(in crate::bluesky) fn forget_refresh_tokens(&mut self) {
         self.refresh.clear();
     }
 
-    /// Access tokens end now.
+    /// Ends all access tokens now.
     pub(in crate::bluesky) fn end_access(&mut self) {
         self.ended.extend(self.access.drain());
     }
 
-    /// Whether an access token was ended by hand.
+    /// Whether a test ended this access token.
     pub(in crate::bluesky) fn has_ended(&self, access: &str) -> bool {
         self.ended.contains(access)
     }
@@ -66,15 +65,15 @@ impl Passwords {
         self.refresh.values().filter(|it| it.next.is_none() && now < it.ends).count()
     }
 
-    /// Begins a session; the id of its refresh token.
+    /// Begins a session; returns the id of its refresh token.
     pub(in crate::bluesky) fn add(&mut self, of_app: bool, now: DateTime<Utc>) -> String {
         let id = jose::random("");
         self.refresh.insert(id.clone(), Refresh { ends: now + REFRESH_LIVES, next: None, is_app_password: of_app });
         id
     }
 
-    /// The next refresh token for this one. Asked again, it is the same one. `None`
-    /// when there is no such session.
+    /// Exchanges a refresh token for the next one. A repeated exchange returns the same
+    /// token. `None` when there is no such session.
     pub(in crate::bluesky) fn rotate(&mut self, id: &str, now: DateTime<Utc>) -> Option<String> {
         let refresh = self.refresh.get(id).filter(|it| now < it.ends)?;
         if let Some(next) = &refresh.next {

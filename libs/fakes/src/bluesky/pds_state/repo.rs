@@ -8,7 +8,6 @@ use crate::bluesky::embed::{self, BlobRef};
 use crate::bluesky::record::{self, POST};
 use crate::bluesky::{account, cid, tid};
 
-/// A record.
 pub(in crate::bluesky) struct Entry {
     pub(in crate::bluesky) collection: String,
     pub(in crate::bluesky) rkey: String,
@@ -22,7 +21,7 @@ impl Entry {
         format!("at://{}/{}/{}", account::DID, self.collection, self.rkey)
     }
 
-    /// The record as it is shown to readers.
+    /// The record in the format of responses.
     pub(in crate::bluesky) fn respond(&self) -> Value {
         json!({ "uri": self.uri(), "cid": self.cid, "value": self.value })
     }
@@ -35,7 +34,7 @@ pub(in crate::bluesky) struct Repo {
 }
 
 impl Default for Repo {
-    /// With a profile that has a name.
+    /// Contains a profile with a display name.
     fn default() -> Self {
         let value = json!({ "$type": "app.bsky.actor.profile", "displayName": "Alice" });
         let profile = Prepared::read("app.bsky.actor.profile", Some("self"), value, String::new);
@@ -49,7 +48,7 @@ impl Repo {
         self.entries(collection).find(|it| it.rkey == rkey)
     }
 
-    /// The record at an `at://` address.
+    /// The record at an `at://` URI.
     pub(in crate::bluesky) fn at(&self, uri: &str) -> Option<&Entry> {
         self.entries.iter().find(|it| it.uri() == uri)
     }
@@ -58,12 +57,12 @@ impl Repo {
         self.entries.iter().filter(move |it| it.collection == collection)
     }
 
-    /// How often something changed.
+    /// Number of commits.
     pub(in crate::bluesky) fn commits(&self) -> usize {
         self.commits
     }
 
-    /// Counts a change. Returns the commit as answers show it.
+    /// Counts a commit. Returns the commit in the format of responses.
     pub(in crate::bluesky) fn commit(&mut self, now: DateTime<Utc>) -> Value {
         self.commits += 1;
         let rev = tid::at(now, self.commits);
@@ -72,15 +71,15 @@ impl Repo {
     }
 }
 
-/// A record that may be written.
+/// A validated record, ready to be written.
 pub(in crate::bluesky) struct Prepared {
     pub(in crate::bluesky) entry: Entry,
     pub(in crate::bluesky) status: &'static str,
 }
 
 impl Prepared {
-    /// Checks key and content. Unlike real servers it does so whatever `validate`
-    /// says, because readers cannot use a record that only passes unchecked.
+    /// Validates key and content. Unlike real servers, the fake ignores
+    /// `validate: false`, because readers cannot display invalid records.
     pub(in crate::bluesky) fn read(
         collection: &str,
         rkey: Option<&str>,

@@ -1,4 +1,4 @@
-//! Authorization requests, from the push to the code.
+//! Authorization requests, from the pushed request to the code.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use super::client::ClientAuth;
 use crate::bluesky::api_error::ApiError;
 use crate::bluesky::jose;
 
-/// How long a request waits for the person, and a code for the client.
+/// Lifetime of a pending request, and of a code.
 const LIFETIME: TimeDelta = TimeDelta::minutes(5);
 
-/// What a client asked for.
+/// A pushed authorization request.
 #[derive(Clone, Debug)]
 pub(in crate::bluesky) struct ConsentRequest {
     pub(in crate::bluesky) client_id: String,
@@ -21,7 +21,6 @@ pub(in crate::bluesky) struct ConsentRequest {
     pub(in crate::bluesky) scope: String,
     pub(in crate::bluesky) state: String,
     pub(in crate::bluesky) challenge: String,
-    /// The `login_hint` of the client, if any.
     pub(in crate::bluesky) login_hint: Option<String>,
 }
 
@@ -30,7 +29,7 @@ struct PendingRequest {
     ends: DateTime<Utc>,
 }
 
-/// The requests that are open, and the codes that are not exchanged.
+/// The pending requests, and the codes that are not exchanged yet.
 #[derive(Default)]
 pub(in crate::bluesky) struct Requests {
     by_uri: HashMap<String, PendingRequest>,
@@ -38,15 +37,15 @@ pub(in crate::bluesky) struct Requests {
 }
 
 impl Requests {
-    /// Keeps a request; returns its `request_uri`.
+    /// Stores a request; returns its `request_uri`.
     pub(in crate::bluesky) fn push(&mut self, request: ConsentRequest, now: DateTime<Utc>) -> String {
         let uri = jose::random("urn:ietf:params:oauth:request_uri:req-");
         self.by_uri.insert(uri.clone(), PendingRequest { asked: request, ends: now + LIFETIME });
         uri
     }
 
-    /// The request whose page a person opens, which gives it more time. When it has
-    /// expired or is another client's, it ends.
+    /// The request whose page the user opens, which extends its lifetime. An expired
+    /// request, or one of another client, is deleted.
     pub(in crate::bluesky) fn open(
         &mut self,
         uri: &str,
@@ -67,7 +66,7 @@ impl Requests {
         Err(ApiError::oauth("access_denied", why))
     }
 
-    /// The person agrees. Returns the code.
+    /// The user approves the request. Returns the code.
     pub(in crate::bluesky) fn accept(&mut self, uri: &str, now: DateTime<Utc>) -> Option<String> {
         let waiting = self.by_uri.remove(uri)?;
         let code = jose::random("cod-");
@@ -75,12 +74,12 @@ impl Requests {
         Some(code)
     }
 
-    /// The person declines.
+    /// The user denies the request.
     pub(in crate::bluesky) fn reject(&mut self, uri: &str) {
         self.by_uri.remove(uri);
     }
 
-    /// The request of a code, which can be used once.
+    /// The request of a code. A code can be used once.
     pub(in crate::bluesky) fn take_code(&mut self, code: &str, now: DateTime<Utc>) -> Result<ConsentRequest, ApiError> {
         match self.by_code.remove(code) {
             None => Err(ApiError::oauth("invalid_grant", "Invalid code")),

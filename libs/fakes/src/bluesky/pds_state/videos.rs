@@ -9,18 +9,18 @@ use super::blobs::Blobs;
 use super::parts::Parts;
 use crate::bluesky::{account, cid, jose};
 
-/// Videos that are or were worked on.
+/// Jobs, quota and settings of the video service.
 pub(in crate::bluesky) struct Videos {
     pub(in crate::bluesky) jobs: BTreeMap<String, Job>,
-    /// How many times a job is asked for in vain before it is done.
+    /// How many status requests find a job unfinished.
     pub(in crate::bluesky) polls: usize,
-    /// How many videos may be uploaded today.
+    /// How many videos the account may still upload today.
     pub(in crate::bluesky) left: u64,
-    /// Whether `uploadVideo` answers as its lexicon says.
+    /// Whether `uploadVideo` returns the status in `jobStatus`, as its lexicon defines.
     pub(in crate::bluesky) by_lexicon: bool,
-    /// How many jobs fail next, and with which `failureCode`.
+    /// How many of the next jobs fail, and with which `failureCode`.
     pub(in crate::bluesky) failing: (usize, Option<&'static str>),
-    /// Those that arrive in parts.
+    /// Multipart uploads.
     pub(in crate::bluesky) parts: Parts,
 }
 
@@ -37,13 +37,13 @@ impl Default for Videos {
     }
 }
 
-/// A video that is or was worked on.
+/// The processing of one video.
 pub(in crate::bluesky) struct Job {
     pub(in crate::bluesky) cid: String,
     pub(in crate::bluesky) work: Work,
 }
 
-/// How far a job is.
+/// The state of a job.
 pub(in crate::bluesky) enum Work {
     Encoding {
         bytes: Bytes,
@@ -52,15 +52,15 @@ pub(in crate::bluesky) enum Work {
     Done {
         blob: Value,
     },
-    /// `None`: from before July 2026, when there were no codes.
+    /// `None` for a service from before July 2026, without codes.
     Failed {
         code: Option<&'static str>,
     },
 }
 
 impl Videos {
-    /// The job of a file: the one that there was, or a new one, of which the quota is
-    /// taken. Returns its id and whether it is new; `None` where the quota is used up.
+    /// The existing job of a file, or a new one, which counts against the quota. Returns
+    /// its id and whether it is new; `None` when the quota is used up.
     pub(in crate::bluesky) fn find_or_create_job(&mut self, bytes: Bytes, blobs: &Blobs) -> Option<(String, bool)> {
         let cid = cid::from_bytes(&bytes);
         let same = |it: &Job| match &it.work {
@@ -78,7 +78,7 @@ impl Videos {
         Some((id, true))
     }
 
-    /// The code of the next job that ends, if that is to fail.
+    /// The `failureCode` of the job that ends now, if a test makes it fail.
     #[expect(clippy::option_option, reason = "a failed job may have no code")]
     pub(in crate::bluesky) fn take_failure(&mut self) -> Option<Option<&'static str>> {
         let (left, code) = &mut self.failing;
@@ -86,7 +86,7 @@ impl Videos {
         Some(*code)
     }
 
-    /// Makes a job fail: its file is no video that can be played.
+    /// Makes a job fail because its file is not a playable video.
     pub(in crate::bluesky) fn fail(&mut self, id: &str) {
         if let Some(job) = self.jobs.get_mut(id) {
             job.work = Work::Failed { code: Some("validation_failure") };
@@ -95,7 +95,7 @@ impl Videos {
 }
 
 impl Job {
-    /// The status as the service tells it.
+    /// The job status in the format of responses.
     pub(in crate::bluesky) fn status(&self, id: &str) -> Value {
         let mut status = json!({ "jobId": id, "did": account::DID });
         match &self.work {

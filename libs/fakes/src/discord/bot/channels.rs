@@ -19,16 +19,16 @@ pub const NEWS: &str = "345626669224982403";
 
 pub const FORUM: &str = "345626669224982404";
 
-/// A text channel that not everybody sees.
+/// A text channel that the bot cannot view.
 pub const HIDDEN: &str = "345626669224982405";
 
-/// A text channel in which only some may write.
+/// A text channel in which the bot cannot write.
 pub const READ_ONLY: &str = "345626669224982406";
 
 /// A voice channel.
 pub const VOICE: &str = "345626669224982407";
 
-/// A text channel of other people, in whose server the bot is, too.
+/// A text channel of another server that the bot is a member of.
 pub const OF_ANOTHER_SERVER: &str = "345626669224982499";
 
 const CATEGORY: &str = "345626669224982401";
@@ -43,7 +43,7 @@ pub(super) struct Channel {
     pub(super) overwrites: Vec<Overwrite>,
 }
 
-/// Those that are there at first.
+/// The initial channels.
 pub(super) fn channels() -> Vec<Channel> {
     let channel = |id, kind, name, position| Channel {
         id,
@@ -69,7 +69,7 @@ pub(super) fn channels() -> Vec<Channel> {
 }
 
 impl Channel {
-    /// The channel resource, as the bot receives it.
+    /// The channel resource in bot responses.
     pub(super) fn to_json(&self) -> Value {
         let overwrite = |it: &Overwrite| {
             let kind = u8::from(it.subject == super::BOT);
@@ -89,19 +89,19 @@ impl Channel {
         })
     }
 
-    /// Whether the bot may do this there.
+    /// Whether the bot has these permissions in the channel.
     pub(super) fn permits(&self, needed: u64) -> bool {
         may(&self.overwrites, needed)
     }
 
-    /// Whether it is in the server that was connected.
+    /// Whether the channel belongs to the connected server.
     pub(super) fn is_here(&self) -> bool {
         self.guild == GUILD
     }
 }
 
 impl Memory {
-    /// A channel in which the bot may do this; of a thread, the forum that it is in.
+    /// The channel, or the forum of a thread, in which the bot has these permissions.
     pub(super) fn channel(&self, id: &str, needed: u64) -> Result<&Channel, ApiError> {
         if id.parse::<u64>().is_err() {
             let message = format!("Value \"{id}\" is not snowflake.");

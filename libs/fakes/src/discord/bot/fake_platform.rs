@@ -1,4 +1,4 @@
-//! The bot's network for the conformance suite.
+//! `DiscordBot` in the conformance suite.
 
 use async_trait::async_trait;
 use axum::response::Response;
@@ -54,14 +54,14 @@ impl FakePlatform for DiscordBot {
         matches!(call, Call::Exchange | Call::Publish | Call::Revoke | Call::LookUp | Call::Account)
     }
 
-    /// Somebody throws the bot out of the server.
+    /// A moderator kicks the bot from the server.
     fn revoke(&self) {
         self.fake.memory().is_in = false;
     }
 
     fn end_access_tokens(&self) {}
 
-    /// By another program with the same bot.
+    /// Another program with the same bot publishes the post.
     fn publish_manual_post(&self, text: &str) {
         let now = self.fake.clock.now();
         let mut memory = self.fake.memory();
@@ -76,12 +76,12 @@ impl FakePlatform for DiscordBot {
         memory.messages.iter().filter(|it| it.is_ours).map(post).collect()
     }
 
-    /// Without the white space around it.
+    /// Discord trims the text.
     fn displayed_text(&self, text: &str) -> String {
         text.trim().to_owned()
     }
 
-    /// The servers that the bot is in.
+    /// Number of servers that the bot is a member of.
     fn grant_count(&self) -> usize {
         usize::from(self.fake.memory().is_in)
     }

@@ -1,4 +1,4 @@
-//! The server, and who is in it.
+//! The server and its members.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) async fn me(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Res
     Ok(Json(json!({ "id": BOT, "username": "Keeper", "discriminator": "0042", "bot": true, "avatar": null })))
 }
 
-/// The guild resource, as members receive it.
+/// The guild resource in members' responses.
 pub(super) fn to_json(id: &str) -> Value {
     let role = |id: &str, name: &str, permissions| json!({ "id": id, "name": name, "permissions": bits_json(permissions), "managed": id == ROLE, "position": 0 });
     json!({
@@ -56,7 +56,7 @@ pub(super) async fn show(
     Ok(Json(to_json(&id)))
 }
 
-/// All of them, also those that the bot does not see.
+/// All channels, including those that the bot cannot view.
 pub(super) async fn channels(
     State(fake): State<Arc<Fake>>,
     Path(id): Path<String>,

@@ -1,4 +1,4 @@
-//! Messages: what the bot sends, and what a channel shows.
+//! Messages: sending and listing.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use crate::discord::fields::Fields;
 use crate::discord::files::{Body, File};
 use crate::fake::limits::{Limit, LimitUsage, WindowStart};
 
-/// Messages of a channel, as answers of the real one say them: 5 in 5 seconds.
+/// Message limit of a channel, as in Discord's responses: 5 in 5 seconds.
 const PER_CHANNEL: Limit =
     Limit { name: "channel", max: 5, period: TimeDelta::seconds(5), window_start: WindowStart::FirstRequest };
 
-/// How long a nonce is known.
+/// How long a nonce is kept.
 const NONCE: TimeDelta = TimeDelta::minutes(2);
 
 impl Fake {
-    /// Counts a message of a channel.
+    /// Counts a message against the channel's limit.
     pub(super) fn counted(&self, channel: &str) -> Result<LimitUsage, ApiError> {
         let now = self.clock.now();
         let usage = self.memory().limits.count(PER_CHANNEL, channel, 1, now);
@@ -38,7 +38,7 @@ impl Fake {
     }
 }
 
-/// What a message says, wherever it goes.
+/// The content of a message for a channel or a thread.
 pub(super) struct MessageBody {
     pub(super) text: String,
     pub(super) media: Vec<PublicMedium>,
@@ -66,7 +66,7 @@ impl MessageBody {
 }
 
 impl Memory {
-    /// A message of the bot is there.
+    /// Adds a message of the bot.
     pub(super) fn post(
         &mut self,
         body: MessageBody,
@@ -83,7 +83,7 @@ impl Memory {
 }
 
 impl Message {
-    /// The message resource; with its nonce in the response to the call that sent it.
+    /// The message resource; the response to the sending call includes the nonce.
     pub(super) fn to_json(&self, has_nonce: bool) -> Value {
         let file = |(name, medium): (&String, &PublicMedium)| {
             json!({
@@ -174,7 +174,7 @@ pub(super) async fn list(
     let mut there: Vec<_> =
         memory.messages.iter().filter(|it| it.channel == channel && may_read && after < Some(number(it))).collect();
     there.sort_by_key(number);
-    // Those next to where the list begins: after an id, or at the end.
+    // The messages directly after the given id, or the latest ones.
     match after {
         Some(_) => there.truncate(limit),
         None => drop(there.drain(..there.len().saturating_sub(limit))),

@@ -1,40 +1,40 @@
-//! What the bot may do (topic Permissions).
+//! Permissions of the bot (topic Permissions).
 
 use super::{BOT, GUILD, ROLE};
 use crate::discord::api_error::ApiError;
 use http::StatusCode;
 
-/// See a channel, and what is in it.
+/// View a channel and its content.
 pub const VIEW: u64 = 1 << 10;
 
-/// Send messages, and begin threads in forums.
+/// Send messages, and start threads in forums.
 pub const SEND: u64 = 1 << 11;
 
 /// Send files.
 pub const ATTACH: u64 = 1 << 15;
 
-/// Read what was posted before.
+/// Read the message history.
 pub const HISTORY: u64 = 1 << 16;
 
-/// What the page was asked for, and so what the bot's role has.
+/// The permissions that the page requests, which the bot's role gets.
 pub(super) const PERMISSIONS: u64 = 117_760;
 
 pub(super) const OF_EVERYBODY: u64 = VIEW | HISTORY;
 
-/// What a role or a member has in one channel other than elsewhere.
+/// A permission overwrite of a role or a member in one channel.
 pub(super) struct Overwrite {
     pub(super) subject: &'static str,
     pub(super) deny: u64,
     pub(super) allow: u64,
 }
 
-/// As they are written: a number in decimal.
+/// The JSON form of permissions: a decimal string.
 pub(super) fn bits(permissions: u64) -> String {
     permissions.to_string()
 }
 
-/// What the bot may do in a channel: first what is laid down for everybody, then for its
-/// role, then for itself.
+/// The bot's permissions in a channel. Overwrites apply in this order: everyone, the
+/// bot's role, the bot.
 fn permissions(overwrites: &[Overwrite]) -> u64 {
     let mut permissions = OF_EVERYBODY | PERMISSIONS;
     for subject in [GUILD, ROLE, BOT] {
@@ -42,20 +42,20 @@ fn permissions(overwrites: &[Overwrite]) -> u64 {
             permissions = (permissions & !overwrite.deny) | overwrite.allow;
         }
     }
-    // "Denying `VIEW_CHANNEL` implicitly denies other permissions", and so does
-    // `SEND_MESSAGES` for files.
+    // "Denying `VIEW_CHANNEL` implicitly denies other permissions"; denying
+    // `SEND_MESSAGES` denies files.
     if permissions & VIEW == 0 {
         return 0;
     }
     if permissions & SEND == 0 { permissions & !ATTACH } else { permissions }
 }
 
-/// Whether the bot may do this there.
+/// Whether the bot has these permissions.
 pub(super) fn may(overwrites: &[Overwrite], needed: u64) -> bool {
     permissions(overwrites) & needed == needed
 }
 
-/// Refuses what the bot may not do.
+/// Returns an error if the bot lacks these permissions.
 pub(super) fn check(overwrites: &[Overwrite], needed: u64) -> Result<(), ApiError> {
     if !may(overwrites, VIEW) {
         return Err(missing_access());

@@ -45,7 +45,7 @@ pub(super) async fn begin(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, ApiError> {
-    // In a text channel, the same call begins an empty thread that nobody is in.
+    // In a text channel, the same call starts an empty thread without members.
     if !matches!(fake.authenticate_bot(&headers)?.channel(&forum, SEND)?.kind, 15 | 16) {
         return Err(ApiError::bad(50_024, "Cannot execute action on this channel type"));
     }
