@@ -1,4 +1,4 @@
-//! Records the calls of a function to its stores, as its SDK sends them.
+//! Records the requests of a function to its stores, as its SDK sends them.
 //!
 //! The test of the roles reads this log for what it can test only on the local stack: fetching files,
 //! and calling servers that users name. Deployed functions refuse the addresses of the tests' servers.
@@ -42,7 +42,7 @@ impl CallLog {
         config.credentials_provider(SharedCredentialsProvider::new(credentials)).build()
     }
 
-    /// Records the use of links that a function signed.
+    /// Records requests with links that a function signed.
     pub(crate) fn watch_links(self, router: Router) -> Router {
         router.layer(from_fn_with_state(self, write_link_use))
     }
@@ -102,7 +102,7 @@ struct LoggedConnector {
 
 impl HttpConnector for LoggedConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        // A file is a stream and cannot be read here; the URI shows the operation.
+        // The body of a file is a stream and cannot be read; the URI shows the operation.
         let body: Value = request.body().bytes().and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default();
         let mut call = json!({
             "function": self.function,

@@ -13,8 +13,8 @@ use secrecy::{ExposeSecret, SecretString};
 /// can be logged.
 pub(crate) const ACCESS_KEYS: [&str; 2] = ["local", "local-media"];
 
-/// The secret of the access keys, new in every run. It signs links to files, and the calls to a
-/// database that listens on a port.
+/// The secret of the access keys, new in every run. It signs links to files, and requests to the
+/// database when that listens on a port.
 #[derive(Clone, Debug)]
 pub(crate) struct Secret(SecretString);
 

@@ -2,7 +2,7 @@
 //! received, in order of time.
 //!
 //! The service's side is each write to its table of deliveries ([`History`]) and the stored state.
-//! The sandbox's side is its record of calls. Neither depends on these pages.
+//! The sandbox's side is its record of calls. Neither side depends on these pages.
 
 mod chain;
 mod history;
@@ -29,22 +29,20 @@ pub(crate) use self::history::History;
 use crate::fakes::Fakes;
 use crate::sandbox::Sandbox;
 
-/// Everything that the pages are made from.
+/// The data sources of the pages.
 #[derive(Clone)]
 pub(crate) struct Deliveries {
-    /// What was written.
+    /// The recorded writes.
     pub(crate) history: History,
-    /// What is written now.
+    /// The current state.
     pub(crate) store: Store,
-    /// What was asked and answered.
+    /// The calls that the sandbox received, and its responses.
     pub(crate) network: Sandbox,
-    /// Fakes of other platforms, which are asked for their posts.
+    /// Fakes of other platforms, which list their posts.
     pub(crate) fakes: Fakes,
-    /// The time.
     pub(crate) clock: Clock,
 }
 
-/// The pages.
 pub(crate) fn router(deliveries: Deliveries) -> Router {
     Router::new()
         .route("/sandbox/deliveries", get(list_deliveries::list_deliveries))
@@ -52,8 +50,8 @@ pub(crate) fn router(deliveries: Deliveries) -> Router {
         .with_state(deliveries)
 }
 
-/// One delivery of one revision: the key by which a platform can
-/// recognize it, `{post}-{target}-{revision}`.
+/// One delivery of one revision: the key by which a platform can recognize the delivery,
+/// `{post}-{target}-{revision}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reference {
     post: PostId,
@@ -71,7 +69,7 @@ impl Reference {
         let (post, target, revision) = (parts.next()?, parts.next()?, parts.next()?);
         let found =
             Self { post: PostId::parse(post)?, target: TargetId::parse(target)?, revision: revision.parse().ok()? };
-        // Only as it is written, and with nothing after it.
+        // Only the canonical form, with nothing after it.
         (found.to_string() == text).then_some(found)
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Stores {
 }
 
 impl Stores {
-    /// The store for everything that is not logged.
+    /// The store for all calls that are not logged.
     pub(crate) fn shared(&self) -> Store {
         Store::new(self.client(&self.config), PREFIX, DEFAULT_DUE_SHARDS, Random::Os)
     }
@@ -82,7 +82,7 @@ impl Stores {
         Store::new(self.client(&config), PREFIX, DEFAULT_DUE_SHARDS, Random::Os)
     }
 
-    /// Answers functions in other processes, by these names of ours.
+    /// Serves functions in other processes. Requests must name one of `hosts`.
     pub(crate) fn listen(&self, listener: TcpListener, hosts: Hosts) {
         let router = listener::router(self.database.clone(), self.secret.clone(), hosts, self.clock.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });

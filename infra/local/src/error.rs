@@ -1,30 +1,28 @@
-//! Why the local stack could not start.
+//! Errors at the start of the local stack.
 
 use std::path::PathBuf;
 
 use crate::sandbox::SandboxError;
 
-/// Why the local stack could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// A file or a socket.
+    /// A file or a socket failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The port is taken.
+    /// The port is in use.
     #[error("cannot listen on port {port} ({source}); stop the program that uses it, or choose another with {option}")]
     Port {
         port: u16,
         /// The option that chooses another port.
         option: &'static str,
-        /// What the system said.
         source: std::io::Error,
     },
-    /// `--listen` would accept calls from the whole network.
+    /// `--listen` would accept requests from the whole network.
     #[error(
         "--listen {0} accepts calls from the whole network; give the one address at which containers reach this machine"
     )]
     Everywhere(std::net::IpAddr),
-    /// `--origin` is more, or less, than a scheme and a host.
+    /// `--origin` is not exactly a scheme and a host.
     #[error("--origin {0} is not an origin; give a scheme and a host, such as https://app.example")]
     Origin(String),
     /// The database could not be opened.
@@ -33,16 +31,14 @@ pub enum LocalError {
     /// The media store could not be opened.
     #[error("the media store cannot be opened: {0}")]
     Files(String),
-    /// The file with the sealing key is not one of ours.
+    /// The file with the sealing key has another format.
     #[error(
         "{} is not a sealing key, so stored credentials cannot be read; restore it, or delete the --data folder",
         .0.display()
     )]
     Key(PathBuf),
-    /// The tables.
     #[error(transparent)]
     Storage(#[from] storage::StorageError),
-    /// The sandbox platform.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
     /// `--platforms` is not a JSON object of objects.
@@ -55,13 +51,13 @@ pub enum LocalError {
         platforms::AppCredentials::EXAMPLE_JSON
     )]
     PlatformSecrets(PathBuf),
-    /// `--platforms` says something that the platforms do not take.
+    /// `--platforms` has a setting that a platform does not accept.
     #[error("--platforms: {0}")]
     Setup(#[from] platforms::SetupError),
-    /// The tools of assistants cannot be offered.
+    /// The MCP tools could not be created.
     #[error(transparent)]
     Assistants(#[from] mcp::McpError),
-    /// The demo user could not be made.
+    /// The demo user could not be created.
     #[error("another process is creating the demo user; use another --data folder")]
     Demo,
 }

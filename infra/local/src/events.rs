@@ -12,14 +12,13 @@ use cloud::events::{EventBus, EventError};
 use domain::event::Event;
 use webhooks::App;
 
-/// Events kept.
+/// Maximum number of events kept.
 const KEPT: usize = 1_000;
 
-/// The bus.
 #[derive(Clone, Default)]
 pub(crate) struct LocalEvents {
     latest: Arc<Mutex<VecDeque<Event>>>,
-    /// Set after the start, because the webhooks put events on this bus, too.
+    /// Set after the start, because the webhooks also put events on this bus.
     webhooks: Arc<OnceLock<App>>,
 }
 

@@ -1,6 +1,6 @@
 //! `--fakes`: a fake of every platform in this process, each as strict as the platform's
-//! documentation, and pages that show what was published there. So the service can be tried with
-//! every platform without an account.
+//! documentation, and pages that show the published posts. Users can try the service with every
+//! platform without an account.
 
 mod links;
 mod pages;
@@ -23,7 +23,7 @@ use self::links::LinksToFake;
 #[derive(Clone, Default)]
 pub(crate) struct Fakes {
     fakes: Arc<[Arc<dyn FakePlatform>]>,
-    /// The URL of the list of fakes; the pages of single fakes are below it. `None` where there are none.
+    /// The URL of the list of fakes; the pages of single fakes are below it. `None` without fakes.
     page: Option<Url>,
 }
 
@@ -41,7 +41,7 @@ impl Fakes {
         Self { fakes: fakes.into(), page: Url::parse(&format!("{origin}/fakes")).ok() }
     }
 
-    /// The fakes that these settings of platforms name: `--platforms` may name a real server instead.
+    /// Keeps the fakes that these settings name: `--platforms` may name a real server instead.
     pub(crate) fn enabled_in(self, settings: &PlatformSettings) -> Self {
         let is_named = |it: &&Arc<dyn FakePlatform>| settings.get(it.name()) == Some(&it.settings());
         Self { fakes: self.fakes.iter().filter(is_named).cloned().collect(), ..self }
@@ -49,7 +49,7 @@ impl Fakes {
 
     /// The adapters of a deployment. Links of adapters that call a fake lead to the fake's page.
     pub(crate) fn registry<P: LinksToFake + ?Sized>(&self, setup: &Setup) -> Result<Registry<P>, SetupError> {
-        // It also refuses names of platforms that do not exist.
+        // `Registry::new` also rejects unknown platform names.
         let registry = Registry::new(setup)?;
         let Some(page) = &self.page else { return Ok(registry) };
         let adapters = P::adapters(setup)?.into_iter().flatten().map(|adapter| match self.get(adapter.name()) {
@@ -70,17 +70,17 @@ impl Fakes {
         self.fakes.iter().map(|it| (it.name().to_owned(), it.settings())).collect()
     }
 
-    /// Client ids and secrets of the service at the fakes.
+    /// Client ids and secrets of the service, by platform.
     pub(crate) fn apps(&self) -> BTreeMap<String, AppCredentials> {
         self.fakes.iter().filter_map(|it| Some((it.name().to_owned(), it.app_credentials()?))).collect()
     }
 
-    /// Where they listen.
+    /// The addresses at which the fakes listen.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
         self.fakes.iter().flat_map(|it| it.addresses())
     }
 
-    /// The pages; none where there are no fakes.
+    /// The pages; an empty router without fakes.
     pub(crate) fn router(self) -> Router {
         if self.fakes.is_empty() {
             return Router::new();

@@ -1,4 +1,4 @@
-//! The host names under which this process may be called.
+//! The host names that requests to this process may have.
 //!
 //! A web page can let its own domain name resolve to this machine and then read the responses (DNS rebinding). So the
 //! port for this machine accepts only requests that name this machine. The port of `--origin-port`, to which a tunnel
@@ -14,7 +14,7 @@ use url::{Origin, Url};
 
 use crate::error::LocalError;
 
-/// Containers call the machine that they run on by this name.
+/// The name by which containers reach the machine that they run on.
 const FROM_CONTAINERS: &str = "host.docker.internal";
 
 /// Headers that proxies and tunnels add.
@@ -28,8 +28,8 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// This machine's names with this port. With `also`, an address on the network of containers, its name and that of
-    /// the machine there.
+    /// This machine's names with this port. With `also`, an address on the network of containers:
+    /// that address, and the machine's name there.
     pub(crate) fn new(port: u16, also: Option<IpAddr>) -> Self {
         let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
         names.extend(also.iter().map(|it| match it {
@@ -43,7 +43,8 @@ impl Hosts {
         Self { names, refuses_forwarded: false }
     }
 
-    /// Refuses requests that a proxy or tunnel marks as forwarded, so that a tunnel to the wrong port is noticed.
+    /// Makes [`Self::name`] reject requests that a proxy or tunnel marks as forwarded, so that a
+    /// tunnel to the wrong port is noticed.
     pub(crate) fn refusing_forwarded(self, refuses_forwarded: bool) -> Self {
         Self { refuses_forwarded, ..self }
     }
@@ -56,7 +57,7 @@ impl Hosts {
     }
 }
 
-/// The host that a request names, in lower case; `None` for two different ones.
+/// The host of a request, in lower case; `None` if the request names two different hosts.
 fn host<B>(request: &http::Request<B>) -> Option<String> {
     let mut named = request.headers().get_all(header::HOST).iter();
     let (first, more) = (named.next().and_then(|it| it.to_str().ok()), named.next().is_some());
@@ -85,7 +86,7 @@ pub(crate) fn misdirected(origin: &str) -> Response {
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
-/// Refuses requests that a page of another origin makes a browser send. For routes that change
+/// Rejects requests that a page of another origin makes a browser send. For routes that change
 /// something without authentication.
 pub(crate) async fn reject_cross_site(request: Request, next: Next) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD && is_cross_site(request.headers()) {

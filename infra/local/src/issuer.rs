@@ -24,10 +24,10 @@ use sha2::Sha256;
 /// The issuer's only client.
 pub(crate) const CLIENT_ID: &str = "social-publishing";
 
-/// Its secret, under which id tokens are signed. It protects nothing.
+/// The client's secret, which signs id tokens. It protects nothing.
 pub(crate) const CLIENT_SECRET: &str = "development-only-secret-of-the-local-issuer";
 
-/// The address that the sign-in page proposes.
+/// The address that the sign-in page suggests.
 pub(crate) const DEMO_EMAIL: &str = "demo@example.com";
 
 /// The name of the user who signs in with [`DEMO_EMAIL`].
@@ -35,7 +35,7 @@ pub(crate) const DEMO_NAME: &str = "Demo User";
 
 const CODE_LASTS: TimeDelta = TimeDelta::minutes(5);
 
-/// Maximum number of codes that are not exchanged yet; further sign-ins get 503.
+/// Maximum number of codes that are not exchanged yet; further sign-ins return 503.
 const MAX_CODES: usize = 10_000;
 
 /// The issuer's URL at this origin.
@@ -46,14 +46,14 @@ pub(crate) fn url(origin: &str) -> String {
 #[derive(Clone)]
 struct Issuer {
     origin: String,
-    /// The redirect URI of the service, at `--origin` if it is set.
+    /// The redirect URI of the service, below `--origin` if that is set.
     callback: String,
     returns_to: String,
     clock: Clock,
     codes: Arc<Mutex<HashMap<String, IssuedCode>>>,
 }
 
-/// A sign-in whose code was issued.
+/// A sign-in whose code is not exchanged yet.
 struct IssuedCode {
     email: String,
     nonce: Option<String>,
@@ -98,7 +98,7 @@ struct SignInPage<'a> {
 
 /// The issuer's pages and endpoints at `origin`, for a service at `returns_to`.
 ///
-/// Any address can sign in without a password, so only this machine may be served.
+/// Any address can sign in without a password, so the router may serve only this machine.
 pub(crate) fn router(origin: String, returns_to: &str, clock: Clock) -> Router {
     let callback = format!("{returns_to}/sign-in/callback");
     Router::new()
@@ -223,7 +223,7 @@ fn check(issuer: &Issuer, request: &Authorize) -> Result<(), &'static str> {
 
 fn page(issuer: &Issuer, request: &Authorize, proposed: &str, fault: Option<&str>) -> Response {
     let status = if fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    // Browsers apply form-action to the redirect in the response, too.
+    // Browsers apply form-action to the redirect in the response as well.
     let policy = format!(
         "default-src 'none'; style-src 'self'; form-action 'self' {}; frame-ancestors 'none'; base-uri 'none'",
         issuer.returns_to

@@ -21,7 +21,7 @@ async fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .init();
-    // Once for all clients of this process; nothing else installs one.
+    // Once for all clients of this process; no other code installs a TLS provider.
     cloud::aws::install_tls();
 
     let running = match start(&options).await {
@@ -43,7 +43,8 @@ async fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Opens the start page where the machine has a desktop. A failure is no error: the address is on the terminal.
+/// Opens the start page if the machine has a desktop. A failure is no error: the terminal shows the
+/// URL.
 fn open_browser(origin: &str) {
     let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|it| std::env::var_os(it).is_some());
     let program = match (cfg!(target_os = "macos"), has_desktop) {
@@ -72,13 +73,14 @@ fn announce(options: &Options, running: &Running) -> std::io::Result<()> {
                 "secret": it.secret.expose_secret(),
             })),
         });
-        // Written to another file and renamed, so that a waiting program never reads half of it.
+        // Written to another file and renamed, so that a waiting program never reads a partial
+        // file.
         let part = path.with_extension("part");
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
         file.write_all(ready.to_string().as_bytes())?;
         std::fs::rename(part, path)?;
     }
-    // GNU and BSD spell it differently.
+    // GNU and BSD have different options.
     let in_ten_seconds = if cfg!(target_os = "macos") { "date -u -v+10S" } else { "date -u -d '+10 seconds'" };
     let text = format!(
         "\

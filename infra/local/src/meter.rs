@@ -18,23 +18,23 @@ use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Calls kept.
+/// Maximum number of calls kept.
 const KEPT: usize = 10_000;
 
-/// Minimum duration of a call, as across a network. Without it, the meter could not
+/// Minimum duration of a call, as across a network. Without a minimum, the meter could not
 /// distinguish parallel calls from sequential ones.
 const LATENCY: Duration = Duration::from_millis(5);
 
-/// One call of the store.
+/// One request to the store.
 #[derive(Clone, Debug, Serialize)]
 struct StoreCall {
-    /// Grows by one with each call.
+    /// Increases by one with each call.
     number: u64,
     operation: String,
     tables: Vec<String>,
-    /// Read and write units together, as the emulator reports them.
+    /// The sum of read and write units, as the emulator reports them.
     units: f64,
-    /// When it began and ended, in microseconds since the meter started.
+    /// Start and end of the call, in microseconds since the meter started.
     began_us: u64,
     ended_us: u64,
 }
@@ -51,7 +51,7 @@ impl Meter {
         Self { calls: Arc::default(), started: std::time::Instant::now() }
     }
 
-    /// Clients whose calls are counted and passed on to this one.
+    /// A client that counts its calls and forwards them to `inner`.
     pub(crate) fn before(&self, inner: SharedHttpClient) -> SharedHttpClient {
         SharedHttpClient::new(Metered { meter: self.clone(), inner })
     }

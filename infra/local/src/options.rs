@@ -85,7 +85,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// Who may continue a connect flow.
     pub(crate) fn guests(&self) -> Guests {
         if self.allow_guests { Guests::Permitted } else { Guests::Denied }
     }
@@ -118,7 +117,6 @@ impl Options {
         Ok(settings)
     }
 
-    /// Client ids and secrets by platform.
     pub(crate) fn apps(&self) -> Result<BTreeMap<String, AppCredentials>, LocalError> {
         let Some(path) = &self.platform_secrets else { return Ok(BTreeMap::new()) };
         // The error has no details: they could quote a secret.

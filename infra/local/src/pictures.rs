@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 use crate::s3;
 
-/// Concurrent pictures. Each needs up to 600 MB for a short time.
+/// Number of pictures resized concurrently. Each needs up to 600 MB for a short time.
 const WORKERS: usize = 2;
 
 /// Delay before a request whose worker died is received again. In a deployment, this is the visibility
@@ -43,7 +43,7 @@ struct RequestQueue {
     count: u64,
 }
 
-/// A request, and its message.
+/// A request with its message.
 #[derive(Clone, Debug)]
 struct QueuedRequest {
     request: PictureRequest,
@@ -51,7 +51,7 @@ struct QueuedRequest {
 }
 
 impl RequestQueue {
-    /// The oldest request of the user who was not served for the longest time.
+    /// Takes the oldest request of the user who has waited longest since being served.
     fn take(&mut self) -> Option<QueuedRequest> {
         let last = |it: &QueuedRequest| self.served.get(&it.request.file.user()).copied().unwrap_or_default();
         let (next, _) = self.requests.iter().enumerate().min_by_key(|(_, it)| last(it))?;
@@ -75,7 +75,7 @@ impl Pictures for LocalPictures {
 }
 
 impl LocalPictures {
-    /// A queue whose requests are answered for as long as the process runs.
+    /// A queue with workers that run as long as the process.
     pub(crate) fn working(bucket: &Bucket) -> Arc<Self> {
         let all = Arc::new(Self::default());
         for _ in 0..WORKERS {
@@ -93,11 +93,11 @@ impl LocalPictures {
     async fn respond(&self, bucket: &Bucket, queued: QueuedRequest) {
         let (bucket, mut again) = (bucket.clone(), queued.clone());
         again.coming.received += 1;
-        // A process of its own, as far as one can be had here.
+        // A separate task, which isolates panics like the separate process in a deployment.
         let result = tokio::spawn(async move { ::pictures::fit(&bucket, &queued.request, &queued.coming).await });
         match result.await {
             Ok(Ok(())) => {}
-            // The caller asks again.
+            // The caller retries.
             Ok(Err(error)) => tracing::error!(%error, "a picture could not be resized"),
             Err(error) => {
                 tracing::error!(%error, "the task that fits a picture panicked");
@@ -121,7 +121,7 @@ impl LocalPictures {
             let taken = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
             match taken {
                 Some(brought) => {
-                    // One call may have been for several that arrived at once.
+                    // One notification may have been for several requests that arrived at once.
                     self.arrived.notify_one();
                     return brought;
                 }
@@ -131,8 +131,7 @@ impl LocalPictures {
     }
 }
 
-/// Removes what was derived longer than [`KEPT`] ago from the store of files in
-/// this folder.
+/// Deletes files that were derived longer than [`KEPT`] ago from the media store in this folder.
 pub(crate) fn remove_old(files: &Path, now: SystemTime) -> std::io::Result<()> {
     let derived = files.join(s3::BUCKET).join("derived");
     if !derived.exists() {

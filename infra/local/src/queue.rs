@@ -16,7 +16,7 @@ use platforms::{Publish, Registry};
 use publishing::Publishing;
 use tokio::sync::Notify;
 
-/// Concurrent deliveries, including those that wait for their due second.
+/// Concurrent deliveries, including deliveries that wait for their due second.
 const CONCURRENCY: usize = 2_000;
 
 /// Concurrent deliveries of one user.
@@ -37,7 +37,6 @@ impl LocalQueue {
         Arc::new(Self { lanes: Arc::new(UserQueues::new(CONCURRENCY, OF_ONE_USER)), clock })
     }
 
-    /// The receiver of its messages.
     pub(crate) fn lanes(&self) -> Arc<UserQueues> {
         Arc::clone(&self.lanes)
     }

@@ -1,4 +1,4 @@
-//! One log line per request, so that a developer sees what a program sent.
+//! One log line per request, so that a developer sees what a client sent.
 
 use std::time::Instant;
 
@@ -12,7 +12,8 @@ pub(crate) const TARGET: &str = "request";
 /// State tokens of connect flows, keys of files and codes are parts of paths that grant access.
 const SECRET_FROM: usize = 32;
 
-/// Logs method, path, status and duration of each request. Queries are left out: they hold codes and signatures.
+/// Logs method, path, status and duration of each request. Queries are omitted: they contain codes
+/// and signatures.
 pub(crate) async fn log(request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), redact_path(request.uri().path()));
     let began = Instant::now();

@@ -20,7 +20,7 @@ use crate::error::LocalError;
 /// The bucket's name, and the first segment of its paths.
 pub(crate) const BUCKET: &str = "social-publishing-media";
 
-/// The store of files in this folder, for calls that are signed with this secret.
+/// The media store in this folder, for requests that are signed with this secret.
 pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, LocalError> {
     std::fs::create_dir_all(folder.join(BUCKET))?;
     let files = FileSystem::new(folder).map_err(|error| LocalError::Files(format!("{error:?}")))?;
@@ -41,9 +41,9 @@ pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, LocalErro
         .route_service(&format!("/{BUCKET}/{{*key}}"), service))
 }
 
-/// Runs the PUTs of one key one after the other. `s3s-fs` checks `If-None-Match` before it reads the
-/// body, so two concurrent PUTs of one link would both be stored. S3 stores the first that ends and
-/// responds to the others with 412 (S3 User Guide, "Conditional write behavior").
+/// Runs the PUTs of one key one after the other. `s3s-fs` checks `If-None-Match` before it reads
+/// the body, so two concurrent PUTs of one link would both be stored. S3 stores the first PUT that
+/// ends and responds to the others with 412 (S3 User Guide, "Conditional write behavior").
 #[derive(Debug, Default)]
 struct PutLocks {
     locks: std::sync::Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::clients::config;
 
-    /// Every PUT of one link at the same moment, and what is stored after them.
+    /// Runs concurrent PUTs of one link. Returns their statuses and the stored content.
     async fn race(puts: usize) -> (Vec<StatusCode>, Vec<u8>) {
         let (folder, secret) = (tempfile::tempdir().unwrap(), Secret::random());
         let store = router(folder.path(), &secret).unwrap();

@@ -53,7 +53,7 @@ use self::ledger::Ledger;
 /// The name of the sandbox among the platforms.
 pub(crate) const PLATFORM: &str = "sandbox";
 
-/// The one client that the network knows.
+/// The only registered client.
 pub const CLIENT_ID: &str = "social-publishing";
 
 /// The secret of [`CLIENT_ID`]. It protects nothing, so it may be in the code.
@@ -62,36 +62,34 @@ pub const CLIENT_SECRET: &str = "sandbox-secret";
 /// Bytes of a JSON or form body; media have a limit of their own.
 const MAX_BODY: usize = 64 * 1024;
 
-/// Why the network could not be opened.
+/// Why the sandbox could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// Its folder cannot be read or written.
+    /// The data folder cannot be read or written.
     #[error("the sandbox cannot read or write {}: {source}", path.display())]
     Folder {
-        /// The file or folder in question.
+        /// The affected file or folder.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
     /// Another process has the folder open.
     #[error("another process is using {}; stop it, or choose another folder with --data", path.display())]
     InUse {
-        /// The journal that is locked.
+        /// The locked journal.
         path: PathBuf,
     },
-    /// A complete line of the journal is not one that this version writes.
+    /// A complete line of the journal has a format that this version does not write.
     #[error(
         "line {line} of the sandbox journal is unreadable ({source}); delete the sandbox folder in the --data folder"
     )]
     Unreadable {
         /// Counted from 1.
         line: usize,
-        /// What is wrong with it.
         source: serde_json::Error,
     },
 }
 
-/// The network: its accounts, what they posted, and who may post for them.
+/// The sandbox: its accounts, their posts, and the grants of clients.
 #[derive(Clone)]
 pub struct Sandbox(Arc<Inner>);
 
@@ -101,17 +99,17 @@ struct Inner {
     ledger: Mutex<Ledger>,
     faults: Mutex<InjectedFaults>,
     calls: Mutex<Calls>,
-    /// Every form that changes something carries this token. A page of another
-    /// site can send a form here, but cannot read the token from ours.
+    /// Every form that changes state carries this token. A page of another site can send a form to
+    /// the sandbox, but cannot read the token from our pages.
     form_token: SecretString,
     media_dir: PathBuf,
-    /// Removes the media of a network without a folder when it is dropped.
+    /// Removes the media of a sandbox without a folder when it is dropped.
     _until_the_end: Option<TempDir>,
 }
 
 impl Sandbox {
-    /// Opens the network kept in `dir`, or an empty one that is forgotten at
-    /// the end. `origin` is where it is served, like `http://localhost:3000`.
+    /// Opens the sandbox stored in `dir`; without `dir`, an empty one whose data are deleted at the
+    /// end. `origin` is the base URL, like `http://localhost:3000`.
     pub fn open(dir: Option<PathBuf>, mut origin: String, clock: Clock) -> Result<Self, SandboxError> {
         origin.truncate(origin.trim_end_matches('/').len());
         let (ledger, calls, media_dir, temporary) = if let Some(dir) = dir {
@@ -147,12 +145,12 @@ impl Sandbox {
         self.0.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where both are locked, the ledger is locked first.
+    /// A caller that locks both locks the ledger first.
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The calls that this is true of, in the order in which they came.
+    /// The calls that match `wanted`, oldest first.
     pub(crate) fn find_calls(&self, wanted: impl Fn(&Call) -> bool) -> Vec<Call> {
         self.calls().all().filter(|it| wanted(it)).cloned().collect()
     }
@@ -181,7 +179,7 @@ impl Sandbox {
     }
 }
 
-/// Everything under `/sandbox`.
+/// The routes under `/sandbox`.
 pub fn router(sandbox: Sandbox) -> Router {
     let api = Router::new()
         .route("/sandbox/oauth/token", post(exchange_token::exchange_token))
@@ -219,7 +217,7 @@ fn create(dir: &Path) -> Result<(), SandboxError> {
     std::fs::create_dir_all(dir).map_err(|source| SandboxError::Folder { path: dir.to_owned(), source })
 }
 
-/// An instant as the API shows it.
+/// A timestamp in the format of the API.
 pub(crate) fn timestamp(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }

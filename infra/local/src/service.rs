@@ -1,4 +1,4 @@
-//! Everything at one origin: the service as it is deployed, and its replacements for AWS.
+//! All parts at one origin: the service as it is deployed, and its replacements for AWS.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -57,25 +57,23 @@ const TICK: Duration = Duration::from_secs(5);
 /// Interval of upkeep.
 const UPKEEP: Duration = Duration::from_mins(1);
 
-/// The folder of the media store, below that of all data.
+/// The folder of the media store, below the data folder.
 const FILES: &str = "media";
 
 /// The local stack, running.
 #[derive(Debug)]
 pub struct Running {
-    /// Such as `http://localhost:3000`.
+    /// For example `http://localhost:3000`.
     pub origin: String,
-    /// The target of the tunnel of `--origin`, such as `http://localhost:3001`.
+    /// The target of the tunnel of `--origin`, for example `http://localhost:3001`.
     pub tunnel: Option<String>,
     /// The URL of the API.
     pub base_url: String,
-    /// A token of the demo user.
     pub token: String,
-    /// The demo user.
     pub user: User,
     /// The database's URL and the keys of all stores, with `--dynamodb-port`.
     pub stores: Option<StoreKeys>,
-    // Removed, with all data in it, when the process ends.
+    // The data folder, deleted when the process ends.
     _ephemeral: Option<TempDir>,
 }
 
@@ -84,13 +82,13 @@ pub struct Running {
 pub struct StoreKeys {
     /// The database's URL on this machine.
     pub dynamodb: String,
-    /// For the database and for files.
+    /// The access key of the database and the media store.
     pub access_key: &'static str,
     /// New in every run.
     pub secret: SecretString,
 }
 
-/// Starts everything. It runs in tasks of this runtime until the process ends.
+/// Starts the local stack. Its tasks run on this runtime until the process ends.
 pub async fn start(options: &Options) -> Result<Running, LocalError> {
     if let Some(address) = options.listen.filter(IpAddr::is_unspecified) {
         return Err(LocalError::Everywhere(address));
@@ -142,7 +140,7 @@ fn serve(listeners: Vec<TcpListener>, router: &Router) {
     }
 }
 
-/// Listens at loopback, and at the address of `--listen`.
+/// Listens on loopback, and on the address of `--listen`.
 async fn listen(options: &Options, port: u16, option: &'static str) -> Result<Vec<TcpListener>, LocalError> {
     let bind = async |address: IpAddr, port: u16| {
         let bound = TcpListener::bind((address, port)).await;
@@ -180,9 +178,9 @@ async fn open_database(
 
 /// The addresses of this process, and the secret of its stores.
 struct Addresses<'a> {
-    /// On this machine.
+    /// The origin on this machine.
     origin: &'a str,
-    /// By `--origin`.
+    /// The origin of `--origin`.
     outside: Option<&'a str>,
     hosts: Hosts,
     secret: &'a Secret,
@@ -192,14 +190,14 @@ struct Stack {
     api: Api,
     stores: Stores,
     publishing: Publishing,
-    /// Of the delivery function: its store calls can be logged.
+    /// For the delivery function: its store calls can be logged.
     delivering: Publishing,
     platforms: Registry<dyn Publish>,
     renewable: Registry<dyn Platform>,
     lanes: Arc<UserQueues>,
-    /// Everything, for this machine.
+    /// All routes, for this machine.
     here: Router,
-    /// The deployed routes and files, for others.
+    /// The deployed routes and files, for other callers.
     outside: Router,
 }
 
@@ -234,7 +232,7 @@ impl Stack {
         let fakes = fakes.enabled_in(&settings_of_platforms);
         let budgets = platforms::budgets(&settings_of_platforms)?;
         let setup = Setup::new(settings_of_platforms, app_sources(options, &fakes)?, vault, policy.clone());
-        // New in every run: proves that the function mcp forwarded a client's address.
+        // New in every run: proves that the function `mcp` forwarded a client's address.
         let trusted_proxy = TrustedProxy::mcp(random_token());
         let api = api_at(&effective_origin, options, &store, &ids, &clock, &trusted_proxy);
         let webhooks = webhook_queue::start(
@@ -321,7 +319,7 @@ impl Stack {
     }
 }
 
-/// The function `posts` with a store of its own: its calls can be logged.
+/// The function `posts` with a separate store: its calls can be logged.
 fn posts_app(api: &Api, publishing: &Publishing, store: Store) -> posts::App {
     posts::App {
         api: Api { store: store.clone(), ..api.clone() },
@@ -351,7 +349,7 @@ fn deliveries_app(api: &Api, history: History, sandbox: &Sandbox, fakes: &Fakes)
     }
 }
 
-/// Private addresses that may be called.
+/// The private addresses that the service may call.
 fn address_policy(options: &Options, fakes: &Fakes) -> AddressPolicy {
     AddressPolicy::Also(options.allow_fetch_from.iter().copied().chain(fakes.addresses()).collect())
 }
@@ -400,7 +398,7 @@ fn bucket_config(origin: &str, outside: Option<&str>) -> BucketConfig {
     BucketConfig {
         name: s3::BUCKET.to_owned(),
         endpoint: Some(origin.to_owned()),
-        // Platforms fetch files by links, and users upload by links.
+        // Platforms fetch files from links, and users upload to links.
         public_endpoint: outside.map(str::to_owned),
     }
 }
@@ -458,14 +456,14 @@ fn app(named: &BTreeMap<String, AppCredentials>, platform: &str) -> Arc<dyn AppS
     }
 }
 
-/// Sets the client's address, which the gateway sends in a deployment.
+/// Sets the client's address, as the gateway does in a deployment.
 async fn with_client_ip(mut request: Request) -> Request {
     let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|it| it.0.ip());
     request.extensions_mut().insert(ClientIp(address.unwrap_or(IpAddr::from([127, 0, 0, 1]))));
     request
 }
 
-/// Starts the tasks that timers and queues start in a deployment.
+/// Starts the tasks that a deployment starts by timers and queues.
 fn run(
     publishing: Publishing,
     delivering: Publishing,

@@ -1,8 +1,8 @@
 //! Reads the rest of a request body after an early response.
 //!
-//! If a server responds early and closes the connection, a client that is still sending gets a broken
-//! pipe and may never see the response. API Gateway and S3 read whole requests, so this process does,
-//! too.
+//! If a server responds early and closes the connection, a client that is still sending gets a
+//! broken pipe and may never see the response. API Gateway and S3 read whole requests, so this
+//! process also does.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use futures::{StreamExt, stream};
 
-/// Timeout for reading the rest of a request. The largest file takes less.
+/// Timeout for reading the rest of a request. The largest file needs less time.
 const REST: Duration = Duration::from_secs(5);
 
 /// Reads the rest of a request before the response is sent.

@@ -48,7 +48,7 @@ impl WebhookQueue for LocalWebhookQueue {
             let delay = Duration::from_secs(message.delay_s(self.clock.now()).into());
             tokio::spawn(async move {
                 tokio::time::sleep(delay).await;
-                // The receiver is gone when the process ends.
+                // The receiver is dropped when the process ends.
                 let _ = sender.send(message);
             });
         }
@@ -76,7 +76,7 @@ pub(crate) fn start(api: &Api, store: Store, sealer: Arc<dyn Sealer>, bus: &Loca
     app
 }
 
-/// Sends the deliveries that the queue or the tick names.
+/// Sends the deliveries that the queue or the tick returns.
 fn process_messages(app: App, mut receiver: UnboundedReceiver<WebhookDeliveryMessage>) {
     let ticking = app.clone();
     tokio::spawn(async move {

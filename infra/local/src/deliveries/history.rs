@@ -15,13 +15,13 @@ use super::Reference;
 use crate::sandbox::SandboxError;
 use crate::sandbox::journal::Journal;
 
-/// Deliveries that are remembered.
+/// Maximum number of deliveries kept.
 const KEPT: usize = 2_000;
 
-/// Writes that are remembered of each.
+/// Maximum number of writes kept for each delivery.
 const KEPT_OF_EACH: usize = 500;
 
-/// The latest deliveries, and the file that remembers them.
+/// The latest deliveries, and the file that stores them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History(Arc<Mutex<Inner>>);
 
@@ -32,24 +32,24 @@ struct Inner {
     records: VecDeque<Record>,
 }
 
-/// One delivery: never without a write.
+/// The history of one delivery, with at least one write.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) reference: Reference,
     pub(super) user: UserId,
     pub(super) written: Vec<DeliveryVersion>,
-    /// When it was taken out of the table.
+    /// When the delivery was deleted from the table.
     pub(super) removed_at: Option<DateTime<Utc>>,
 }
 
-/// A delivery as it was written.
+/// A stored version of a delivery.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct DeliveryVersion {
     pub(super) at: DateTime<Utc>,
     pub(super) delivery: Delivery,
 }
 
-/// Something that happened to the table.
+/// A change of the table.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Change {
@@ -66,12 +66,11 @@ impl Record {
 }
 
 impl History {
-    /// The history that the file at `path` tells of.
+    /// Reads the history from the file at `path`.
     pub(crate) fn open(path: &Path) -> Result<Self, SandboxError> {
         let mut inner = Inner::default();
         let journal = Journal::open(path, |line: Value| {
-            // A line that another version wrote may not be readable, which is
-            // not worth refusing to start.
+            // A line that another version wrote may be unreadable; that is no reason not to start.
             if let Ok(change) = serde_json::from_value(line) {
                 inner.apply(change);
             }
@@ -80,7 +79,7 @@ impl History {
         Ok(Self(Arc::new(Mutex::new(inner))))
     }
 
-    /// Notes down what happened to the table.
+    /// Records a change of the table.
     pub(super) fn note(&self, change: Change) {
         let mut inner = self.lock();
         if let Some(journal) = &mut inner.journal
@@ -91,13 +90,12 @@ impl History {
         inner.apply(change);
     }
 
-    /// One delivery.
     pub(super) fn record(&self, reference: Reference) -> Option<Record> {
         self.lock().records.iter().rev().find(|it| it.reference == reference).cloned()
     }
 
-    /// The deliveries whose last write is the latest, of one post or of any,
-    /// the latest scheduled first.
+    /// The deliveries with the most recent last writes, of one post or of all, latest scheduled
+    /// first.
     pub(super) fn recent(&self, count: usize, post: Option<PostId>) -> Vec<Record> {
         let is_wanted = |it: &&Record| post.is_none_or(|post| it.reference.post == post);
         let mut records: Vec<_> = self.lock().records.iter().filter(is_wanted).cloned().collect();
@@ -107,7 +105,7 @@ impl History {
         records
     }
 
-    /// The revision of this target that was written last.
+    /// The most recently written revision of this target.
     pub(super) fn latest_revision(&self, post: PostId, target: TargetId) -> Option<u64> {
         let inner = self.lock();
         let revisions = inner.records.iter().map(|it| it.reference).filter(|it| (it.post, it.target) == (post, target));
@@ -135,10 +133,10 @@ impl Inner {
 
     fn put(&mut self, written: DeliveryVersion) {
         let reference = Reference::from_delivery(&written.delivery);
-        // Searched from the end, because recent deliveries are written most.
+        // Searched from the end, because recent deliveries are written most often.
         if let Some(record) = self.records.iter_mut().rev().find(|it| it.reference == reference) {
             if KEPT_OF_EACH <= record.written.len() {
-                // The first write stays, because it says how the delivery began.
+                // The first write stays, because it shows how the delivery began.
                 record.written.remove(1);
             }
             record.written.push(written);

@@ -19,7 +19,7 @@ use crate::sandbox::{self, pages};
 /// Deliveries on the page.
 const SHOWN: usize = 50;
 
-/// Characters of a post's text in the list.
+/// Maximum length of a post's text in the list, in characters.
 const WORDS: usize = 60;
 
 #[derive(Template)]
@@ -50,7 +50,7 @@ pub(super) async fn list_deliveries(
     State(deliveries): State<Deliveries>,
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Response {
-    // A query that cannot be read shows the deliveries of all posts.
+    // An invalid query shows the deliveries of all posts.
     let post = query.ok().and_then(|Query(it)| it.post);
     let records = deliveries.history.recent(SHOWN, post);
     let fakes = deliveries.fakes.public_posts();
@@ -67,7 +67,7 @@ async fn row(deliveries: &Deliveries, record: &Record, fakes: &PublicPosts) -> R
     Row { said: result, tone, reference: record.reference.to_string(), text, account, attempts, verdict }
 }
 
-/// The post of a delivery; `None` when it was deleted.
+/// The post of a delivery; `None` if it was deleted.
 pub(super) async fn post_of(deliveries: &Deliveries, record: &Record) -> Option<Post> {
     match deliveries.store.post(record.user, record.reference.post).await {
         Ok(post) => post,

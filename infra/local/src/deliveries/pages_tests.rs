@@ -1,4 +1,4 @@
-//! The pages over a store and a network of the test's own.
+//! Tests of the pages with their own store and sandbox.
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
@@ -32,10 +32,10 @@ impl PagesHarness {
         Self { deliveries: Deliveries { history, store, network, fakes: Fakes::default(), clock }, post }
     }
 
-    /// Writes the delivery of the post as it is planned.
+    /// Writes the planned delivery of the post.
     async fn plan(&self) -> Delivery {
         let delivery = Delivery::new(&self.post, &self.post.targets[0], None, 1, noon());
-        // Its account is nobody's, so the post is written without targets first.
+        // The account has no connection, so the post is written without targets first.
         let bare = Post { targets: Vec::new(), ..self.post.clone() };
         let put = DeliveryWrite::Put(&delivery);
         let write = PostWrite { before: None, after: Some(&bare), deliveries: vec![put], kept: None, event: None };
@@ -99,7 +99,7 @@ async fn page_of_ended_delivery_does_not_refresh() {
     let page = rig.show_page(&ended).await;
 
     assert!(page.contains("published: post 7"), "{page}");
-    // The network of this test was never asked, and the page does not hide it.
+    // The sandbox of this test received no call, and the page shows that.
     assert!(page.contains("not public"), "{page}");
     assert!(!page.contains("http-equiv"), "{page}");
 }

@@ -1,4 +1,4 @@
-//! One delivery: its stored state, and everything that happened to it.
+//! One delivery: its stored state and its history.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -23,11 +23,11 @@ struct DeliveryPage {
     said: String,
     tone: Color,
     verdict: Verdict,
-    /// The calls in one line, where the sandbox has recorded them.
+    /// The calls in one line, if the sandbox has recorded any.
     chain: Option<String>,
     standing: Vec<(&'static str, String)>,
     story: Vec<Entry>,
-    /// When each call began, and what it did; newest first, on every platform.
+    /// The start and the result of each call on every platform, newest first.
     attempts: Vec<(String, String)>,
 }
 

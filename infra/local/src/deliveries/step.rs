@@ -5,7 +5,7 @@ use domain::delivery::{Delivery, FailureClass, Intent, State};
 
 use super::time;
 
-/// The step that wrote `after` over `before` at this time; `None` without a visible change.
+/// The step that replaced `before` by `after` at this time; `None` without a visible change.
 pub(super) fn describe_write(before: Option<&Delivery>, after: &Delivery, at: DateTime<Utc>) -> Option<String> {
     let Some(before) = before else { return Some(first(after)) };
     match &after.state {
@@ -76,7 +76,6 @@ fn describe_follow_up(before: &Delivery, after: &Delivery) -> Option<String> {
     }
 }
 
-/// An intent as text.
 pub(super) fn open(intent: &Intent) -> String {
     let running = if intent.may_still_run { "; it may still take effect" } else { "" };
     format!("attempt {} at {}, outcome unknown{running}", intent.attempt, time(intent.at))
@@ -87,7 +86,7 @@ fn note(delivery: &Delivery) -> String {
     sentence(delivery.note.as_ref().map_or("no reason is recorded", |it| &it.text))
 }
 
-/// With one full stop at its end.
+/// Adds a full stop unless the text ends with one.
 fn sentence(text: &str) -> String {
     format!("{}.", text.trim_end_matches('.'))
 }

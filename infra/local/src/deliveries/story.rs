@@ -1,4 +1,4 @@
-//! Both sides of a delivery in one order of time.
+//! Both sides of a delivery in order of time.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::State;
@@ -10,7 +10,7 @@ use crate::sandbox::calls::{Call, CallEnd};
 use crate::sandbox::fault_kind::FaultKind;
 use crate::sandbox::operation::Operation;
 
-/// How long before its second a delivery may begin to prepare.
+/// How long before its due second preparation of a delivery may begin.
 const PREPARES_BEFORE: TimeDelta = TimeDelta::minutes(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,16 +19,16 @@ pub(super) enum Actor {
     Platform,
 }
 
-/// Something that was done.
+/// A write or a call.
 pub(super) struct Entry {
     pub(super) at: DateTime<Utc>,
     pub(super) actor: Actor,
     pub(super) text: String,
-    /// The fault that struck here.
+    /// The fault that was injected into the call.
     pub(super) fault: Option<FaultKind>,
-    /// The post that became public here.
+    /// The post that the call published.
     pub(super) public: Option<usize>,
-    /// The order of entries of the same millisecond: the lowest comes first.
+    /// The order of entries of the same millisecond, lowest first.
     rank: u8,
 }
 
@@ -56,7 +56,7 @@ impl Entry {
     }
 }
 
-/// The history of a delivery, in order.
+/// The history of a delivery, oldest entry first.
 pub(super) fn story(record: Option<&Record>, calls: &[Call], public: &[(usize, DateTime<Utc>)]) -> Vec<Entry> {
     let mut entries = Vec::new();
     if let Some(record) = record {
@@ -79,8 +79,8 @@ fn add_writes(record: &Record, entries: &mut Vec<Entry>) {
     let mut before = None;
     for written in &record.written {
         let after = &written.delivery;
-        // Within a millisecond, a claim was written before its call, and
-        // everything else after one.
+        // Within a millisecond, a claim was written before its call, and any other write after a
+        // call.
         let is_claim = after.lease_expires_at.is_some() || before.is_none();
         if let Some(text) = step::describe_write(before, after, written.at) {
             entries.push(Entry::new(written.at, Actor::Service, if is_claim { 0 } else { 4 }, text));
@@ -113,8 +113,8 @@ fn add_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
     entries.push(Entry::new(end.at, Actor::Platform, 3, outcome_text));
 }
 
-/// The calls of a delivery: those with its reference, and those of its account
-/// without any reference that were made while the delivery was worked on.
+/// The calls of a delivery: those with its reference, and those of its account without any
+/// reference during the delivery.
 pub(super) fn calls_for(sandbox: &Sandbox, reference: &str, record: Option<&Record>) -> Vec<Call> {
     let own = sandbox.find_calls(|it| it.reference.as_deref() == Some(reference));
     let account = own.iter().find_map(|it| it.account);
@@ -130,7 +130,7 @@ pub(super) fn calls_for(sandbox: &Sandbox, reference: &str, record: Option<&Reco
     })
 }
 
-/// From when until when a delivery was worked on.
+/// The start and the end of the work on a delivery.
 fn active_period(record: &Record) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
     let (first, last) = (record.written.first()?, record.written.last()?);
     let from = (first.delivery.publish_at - PREPARES_BEFORE).max(first.at);

@@ -5,20 +5,18 @@ use domain::delivery::{Delivery, State};
 
 use super::time;
 
-/// The result of a delivery.
 pub(super) struct Verdict {
-    /// What its platform shows.
     pub(super) seen: PlatformView,
-    /// As the service wrote it last; `None` if the history no longer has it.
+    /// The last version that the service wrote; `None` if the history no longer has the delivery.
     pub(super) delivery: Option<Delivery>,
     /// Whether the delivery was cancelled, because the user changed the post.
     pub(super) is_void: bool,
 }
 
-/// What a platform shows of a delivery.
+/// The posts of a delivery that a platform shows.
 #[derive(Debug)]
 pub(super) enum PlatformView {
-    /// The posts that the sandbox made of it: id and time, the oldest first.
+    /// The delivery's posts on the sandbox: id and time, oldest first.
     Sandbox(Vec<(usize, DateTime<Utc>)>),
     /// Whether a fake shows the post that the service has recorded.
     Fake { shows_it: bool },
@@ -55,7 +53,8 @@ impl Verdict {
                 State::Published(_) => match self.seen {
                     PlatformView::Fake { shows_it: true } => ("public".to_owned(), Color::Good),
                     PlatformView::Unseen => ("published".to_owned(), Color::Good),
-                    // The service has recorded it as public, but the platform has no such post.
+                    // The service has recorded the post as published, but the platform does not
+                    // show it.
                     PlatformView::Fake { shows_it: false } | PlatformView::Sandbox(_) => {
                         ("not public".to_owned(), Color::Wrong)
                     }
@@ -70,7 +69,7 @@ impl Verdict {
         }
     }
 
-    /// Its posts on the sandbox.
+    /// The delivery's posts on the sandbox.
     pub(super) fn posts(&self) -> &[(usize, DateTime<Utc>)] {
         match &self.seen {
             PlatformView::Sandbox(posts) => posts,
@@ -78,7 +77,8 @@ impl Verdict {
         }
     }
 
-    /// When it became public: by the sandbox's clock, elsewhere as the service has recorded it.
+    /// The time of publication: by the sandbox's clock, for other platforms as the service has
+    /// recorded it.
     fn first_public_at(&self) -> Option<DateTime<Utc>> {
         match (&self.seen, self.delivery.as_ref().map(|it| &it.state)) {
             (PlatformView::Sandbox(posts), _) => posts.first().map(|(_, at)| *at),
@@ -89,7 +89,7 @@ impl Verdict {
         }
     }
 
-    /// How long after the due time it became public; negative is early.
+    /// Publication time minus due time; negative is early.
     pub(super) fn late_ms(&self) -> Option<i64> {
         Some((self.first_public_at()? - self.delivery.as_ref()?.publish_at).num_milliseconds())
     }
@@ -103,18 +103,18 @@ impl Verdict {
         }
     }
 
-    /// The due time, with its day.
+    /// The due time, with its date.
     pub(super) fn due(&self) -> String {
         let written = |it: &Delivery| it.publish_at.format("%-d %b %H:%M:%S%.3f").to_string();
         self.delivery.as_ref().map_or_else(|| "–".to_owned(), written)
     }
 
-    /// When it became public.
+    /// The time of publication.
     pub(super) fn public_at(&self) -> String {
         self.first_public_at().map_or_else(|| "–".to_owned(), time)
     }
 
-    /// Whether nothing more will happen to it.
+    /// Whether no further step is planned.
     pub(super) fn has_ended(&self) -> bool {
         self.is_void || self.delivery.as_ref().is_none_or(|it| it.state != State::Waiting)
     }

@@ -1,4 +1,4 @@
-//! Watches the calls of the store for writes to the table of deliveries.
+//! Watches the store's requests for writes to the table of deliveries.
 
 use std::collections::HashMap;
 
@@ -82,7 +82,7 @@ impl Intercept for Watch {
     }
 }
 
-/// The writes of a store call, which count if it succeeds.
+/// The writes of a request; they count if the request succeeds.
 #[derive(Debug)]
 struct Pending(Vec<Write>);
 
@@ -90,8 +90,7 @@ impl Storable for Pending {
     type Storer = StoreReplace<Self>;
 }
 
-/// Updates are not among them: deliveries are put, and only their places in an
-/// index are updated.
+/// Without updates: deliveries are put, and updates change only positions in an index.
 #[derive(Clone, Debug)]
 enum Write {
     Put(Box<Delivery>),
@@ -181,7 +180,7 @@ mod tests {
     #[tokio::test]
     async fn each_write_is_recorded_with_its_time() {
         let rig = InterceptorHarness::new().await;
-        // A post of nobody's account cannot be written; a bare delivery can.
+        // A post of an unknown account cannot be written; a delivery alone can.
         let bare = Post { targets: Vec::new(), ..rig.post.clone() };
         rig.write(None, Some(&bare), DeliveryWrite::Put(&rig.delivery)).await;
         rig.clock.advance(TimeDelta::seconds(1));

@@ -1,6 +1,5 @@
-//! The database as the SDK's HTTP client: a request is answered in this
-//! process. Nothing listens, so nothing else on the machine, and no web page,
-//! can reach it.
+//! The database as the SDK's HTTP client: requests are handled in this process. No port is open, so
+//! no other process and no web page can reach the database.
 
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
@@ -12,21 +11,21 @@ use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use dynoxide::{Database, DynoxideError};
 
-/// What an answer is.
+/// The media type of a response.
 pub(super) const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
-/// The database, asked without a connection.
+/// The database, called without a connection.
 #[derive(Clone)]
 pub(crate) struct InProcessDatabase(pub(super) Database);
 
-/// An answer: its status and its JSON.
+/// A response: its status and its JSON.
 pub(super) struct DynamoResponse {
     pub(super) status: u16,
     pub(super) json: String,
 }
 
 impl InProcessDatabase {
-    /// Answers a request by the value of its `x-amz-target` and its body.
+    /// Handles a request by the value of its `x-amz-target` and its body.
     pub(super) async fn respond(&self, target: &str, body: Vec<u8>) -> DynamoResponse {
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
         let database = self.0.clone();
@@ -40,7 +39,7 @@ impl InProcessDatabase {
     }
 }
 
-/// Answers with the named operations, each of which is a method of the database.
+/// Dispatches to the named operations, each of which is a method of the database.
 macro_rules! operations {
     ($database:ident, $operation:ident, $body:ident, [$($name:literal => $method:ident),* $(,)?]) => {
         match $operation {

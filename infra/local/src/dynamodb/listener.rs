@@ -1,5 +1,5 @@
-//! The database for functions in other processes: a listener that takes no
-//! call that was not signed with the secret of this run, and none from a page.
+//! The database for functions in other processes: the listener accepts only requests that are
+//! signed with the secret of this run, and none from a web page.
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -14,7 +14,7 @@ use super::signature;
 use crate::clients::Secret;
 use crate::hosts::Hosts;
 
-/// The largest request of DynamoDB.
+/// The largest request of DynamoDB, in bytes.
 const MAX_BODY: usize = 16 << 20;
 
 #[derive(Clone)]
@@ -25,14 +25,14 @@ struct Listener {
     clock: Clock,
 }
 
-/// Answers calls that were signed with this secret.
+/// Handles requests that are signed with this secret.
 pub(super) fn router(database: InProcessDatabase, secret: Secret, hosts: Hosts, clock: Clock) -> Router {
     Router::new().route("/", post(respond)).with_state(Listener { database, secret, hosts, clock })
 }
 
 async fn respond(State(listener): State<Listener>, request: Request) -> Response {
-    // Browsers say from which page a call comes, and let a page name any host
-    // whose name server it controls. No page has business here.
+    // Browsers send the origin of the page, and let a page name any host whose name server it
+    // controls. No page needs the database.
     if request.headers().contains_key(header::ORIGIN) {
         return refuse(StatusCode::FORBIDDEN, "AccessDeniedException", "web pages may not call this database");
     }

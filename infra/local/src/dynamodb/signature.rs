@@ -1,5 +1,5 @@
-//! Whether a call was signed with our secret (AWS Signature Version 4): it is
-//! signed once more, and the two signatures are compared.
+//! Verifies the signature of a request (AWS Signature Version 4): signs the request again and
+//! compares the two signatures.
 
 use std::time::SystemTime;
 
@@ -11,15 +11,15 @@ use subtle::ConstantTimeEq;
 
 use crate::clients::{ACCESS_KEYS, Secret};
 
-/// How far the clocks of both sides may be apart, as AWS has it.
+/// Maximum clock skew, as in AWS.
 const SKEW: TimeDelta = TimeDelta::minutes(15);
 
-/// Whether the call was signed with one of our access keys and this secret.
+/// Whether the request is signed with one of our access keys and this secret.
 pub(super) fn is_good(head: &Parts, body: &[u8], secret: &Secret, now: DateTime<Utc>) -> bool {
     both_signatures(head, body, secret, now).is_some_and(|(given, ours)| given.as_bytes().ct_eq(ours.as_bytes()).into())
 }
 
-/// The signature that the call carries, and the one that it should carry.
+/// The signature in the request, and the expected one.
 fn both_signatures<'a>(
     head: &'a Parts,
     body: &'a [u8],
@@ -40,7 +40,7 @@ fn both_signatures<'a>(
     if SKEW < (now - signed_at).abs() {
         return None;
     }
-    // The signer adds the date itself.
+    // The signer adds the date automatically.
     let names = names.split(';').filter(|it| *it != "x-amz-date");
     let headers: Vec<_> = names.map(|it| Some((it, header(it)?))).collect::<Option<_>>()?;
     let url = format!("http://{}{}", header("host")?, head.uri.path_and_query()?);

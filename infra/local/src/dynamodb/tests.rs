@@ -20,7 +20,7 @@ async fn tables(address: SocketAddr, secret: &Secret) -> Result<Vec<String>, Str
     listed.map(|it| it.table_names().to_vec()).map_err(|it| it.code().unwrap_or_default().to_owned())
 }
 
-/// The whole answer to a request with these headers.
+/// The raw response to a request with these headers.
 async fn raw(address: SocketAddr, method: &str, headers: &[&str]) -> String {
     let head = format!("{method} / HTTP/1.1\r\nconnection: close\r\n{}\r\n\r\n", headers.join("\r\n"));
     let mut stream = TcpStream::connect(address).await.unwrap();

@@ -1,5 +1,5 @@
-//! Links to accounts and posts at fakes. Adapters build them for the real platforms, so here each adapter is wrapped:
-//! what it reports of an account or a post leads to the fake's own page.
+//! Links to accounts and posts at fakes. Adapters build links for the real platforms, so each
+//! adapter is wrapped: the links that it returns lead to the fake's own page.
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -39,7 +39,7 @@ impl FakePage {
 
 /// A trait of adapters that can be wrapped.
 pub(crate) trait LinksToFake: Capability {
-    /// The adapter, whose links lead to this page.
+    /// Wraps the adapter; its links lead to this page.
     fn at_fake(self: Box<Self>, page: Url) -> Box<Self>;
 }
 
@@ -202,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// A method that is missing here would have its default, whatever the adapter does.
+    /// A missing method would have its default, whatever the adapter does.
     #[test]
     fn every_adapter_method_is_forwarded() {
         let methods = include_str!("../../../../libs/platforms/src/platform.rs").lines().filter_map(|line| {

@@ -1,4 +1,4 @@
-//! Pages that show what was published on the fakes.
+//! Pages that show the posts published on the fakes.
 
 use askama::Template;
 use axum::extract::{Path, Query, State};
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::Fakes;
 use crate::sandbox::pages;
 
-/// Posts on one page, the newest.
+/// Maximum number of posts on one page; the newest are shown.
 const PAGE: usize = 50;
 
 #[derive(Template)]
@@ -43,7 +43,7 @@ struct FakeView {
     title: &'static str,
     /// The values to enter on the service's page, by field name.
     form_values: Vec<(String, String)>,
-    /// How many posts are public.
+    /// The number of public posts.
     posts: usize,
 }
 
@@ -74,7 +74,7 @@ impl FakeView {
 }
 
 impl FakePostView {
-    /// `place` is the post's among all, from 0.
+    /// `place` is the post's position among all, from 0.
     fn new(fake: &str, place: usize, post: PublicPost) -> Self {
         let file = |(index, it): (usize, &PublicMedium)| FileView {
             url: format!("/fakes/{fake}/{place}/{index}"),
@@ -105,7 +105,7 @@ pub(super) async fn show_fake(
     pages::show(&FakePage { fake: FakeView::new(fake), is_of_one: post.is_some(), posts })
 }
 
-/// The picture of every account there: the first letter of the platform.
+/// The avatar of every account of a fake: the first letter of the platform.
 pub(super) async fn get_avatar(State(all): State<Fakes>, Path(name): Path<String>) -> Response {
     let Some(fake) = all.get(&name) else { return pages::not_found() };
     let title = FakeView::title(fake);
@@ -124,7 +124,7 @@ pub(super) async fn get_avatar(State(all): State<Fakes>, Path(name): Path<String
     (headers, svg).into_response()
 }
 
-/// A file of a post, by their places.
+/// A file of a post, by the positions of post and file.
 pub(super) async fn get_file(
     State(all): State<Fakes>,
     Path((name, post, file)): Path<(String, usize, usize)>,

@@ -1,4 +1,4 @@
-//! The six accounts of the sandbox. The person at the screen may use any of them.
+//! The six accounts of the sandbox. The user may sign in to any of them.
 
 use axum::extract::Path;
 use axum::http::header;
@@ -78,12 +78,12 @@ pub(super) const BOARDS: [(&str, &str); 3] =
     [("notices", "Notices"), ("tides", "Tides and weather"), ("lost", "Lost and found")];
 
 impl Account {
-    /// All of them, in the order in which the consent page shows them.
+    /// All accounts, in the order of the consent page.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         PROFILES.iter().map(Self)
     }
 
-    /// The account with this handle, written without the `@`.
+    /// Finds an account by its handle without the `@`.
     pub(super) fn find(handle: &str) -> Option<Self> {
         Self::all().find(|it| it.handle() == handle)
     }
@@ -113,7 +113,7 @@ impl Account {
     }
 }
 
-/// No such account; says which ones there are.
+/// No account has this handle; the message lists the handles.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no account of this name; choose one of {}", handles())]
 pub(crate) struct NoSuchAccount;
@@ -137,7 +137,7 @@ fn handles() -> String {
     handles.join(", ")
 }
 
-/// The picture of an account, `{handle}.svg`.
+/// The avatar of an account, `{handle}.svg`.
 pub(super) async fn get_avatar(Path(file): Path<String>) -> Response {
     let Some(account) = file.strip_suffix(".svg").and_then(Account::find) else {
         return pages::not_found();

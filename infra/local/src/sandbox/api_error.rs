@@ -11,30 +11,30 @@ use serde_json::{Value, json};
 
 use super::record_calls::ResponseSummary;
 
-/// An API call that was not done, and why.
+/// Why an API call failed.
 #[derive(Debug)]
 pub(super) enum SandboxApiError {
     /// The token is unknown, expired or revoked.
     InvalidToken,
-    /// The grant does not cover this.
+    /// The grant does not include the scope `needed`.
     InsufficientScope { needed: &'static str },
     /// The grant does not cover the account that the call is for.
     OtherAccount,
-    /// The call is not one the API understands.
+    /// The request cannot be parsed.
     Malformed { status: StatusCode, message: String },
-    /// The content is not acceptable; `error` says which rule.
+    /// The content breaks a rule; `error` names the rule.
     Content { error: &'static str, message: String },
-    /// The file is over the limit.
+    /// The file exceeds the size limit.
     TooLarge,
-    /// Too many calls; the client is to wait.
+    /// Too many calls; the client has to wait.
     RateLimited { wait_seconds: u64 },
     /// Temporarily unavailable, optionally with the seconds to wait.
     Busy { wait_seconds: Option<u64> },
-    /// A file is still worked on.
+    /// The file is still being processed.
     Processing { wait_seconds: u64 },
-    /// Something failed here, and nothing was done.
+    /// Internal error; the call had no effect.
     Internal,
-    /// Something failed here; what was done is not said.
+    /// Internal error; the response does not say whether the call had an effect.
     Broken,
 }
 
@@ -43,9 +43,9 @@ impl SandboxApiError {
         Self::Content { error, message: message.into() }
     }
 
-    /// A file can be shown after this.
+    /// The file is ready after `wait`.
     pub(super) fn processing(wait: TimeDelta) -> Self {
-        // Rounded up, so that a client which waits that long finds the file ready.
+        // Rounded up, so that the file is ready for a client that waits that long.
         let wait_seconds = u64::try_from(wait.num_milliseconds()).unwrap_or(0).div_ceil(1000);
         Self::Processing { wait_seconds }
     }
@@ -92,7 +92,7 @@ impl IntoResponse for SandboxApiError {
     }
 }
 
-/// The body of the answer, and the same words for the list of calls.
+/// The response body, and its text for the list of calls.
 type Body = (Extension<ResponseSummary>, Json<Value>);
 
 fn body(error: &str, message: &str) -> Body {
@@ -123,7 +123,7 @@ impl From<QueryRejection> for SandboxApiError {
     }
 }
 
-/// A refusal of the token endpoint (RFC 6749, section 5.2).
+/// An error of the token endpoint (RFC 6749, section 5.2).
 #[derive(Debug)]
 pub(super) enum TokenError {
     InvalidRequest(String),
@@ -131,7 +131,7 @@ pub(super) enum TokenError {
     InvalidGrant(&'static str),
     UnsupportedGrantType,
     ServerError,
-    /// Not now.
+    /// Temporarily unavailable.
     Unavailable,
 }
 

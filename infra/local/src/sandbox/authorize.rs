@@ -37,7 +37,7 @@ struct ConsentPage<'a> {
     request: &'a str,
 }
 
-/// Asks for consent.
+/// Shows the consent page.
 pub(super) async fn show_consent(RawQuery(query): RawQuery) -> Response {
     let query = query.unwrap_or_default();
     match AuthorizationRequest::parse(&query) {
@@ -48,7 +48,7 @@ pub(super) async fn show_consent(RawQuery(query): RawQuery) -> Response {
 
 fn consent_page(request: &AuthorizationRequest, query: &str) -> Response {
     let returns_to = request.redirect_uri.origin().ascii_serialization();
-    // Browsers apply form-action to the redirect in the response, too.
+    // Browsers apply form-action to the redirect in the response as well.
     let policy = format!("{} {returns_to}", pages::POLICY);
     let page = ConsentPage {
         accounts: Account::all().collect(),
@@ -64,7 +64,7 @@ fn consent_page(request: &AuthorizationRequest, query: &str) -> Response {
     response
 }
 
-/// What the consent page sends.
+/// The form of the consent page.
 #[derive(Deserialize)]
 pub(super) struct ConsentForm {
     /// The query with which the page was opened.
@@ -76,7 +76,7 @@ pub(super) struct ConsentForm {
     others: BTreeMap<String, String>,
 }
 
-/// Takes the answer back to the client.
+/// Redirects the browser to the client with the user's decision.
 pub(super) async fn answer_consent(
     State(sandbox): State<Sandbox>,
     form: Result<Form<ConsentForm>, FormRejection>,

@@ -1,4 +1,4 @@
-//! Who calls the API, known from the bearer token.
+//! The caller of the API, identified by the bearer token.
 
 use axum::extract::FromRequestParts;
 use axum::http::header;
@@ -12,13 +12,13 @@ use super::fact::Fact;
 use super::fault_kind::FaultKind;
 use super::record_calls::CallRecorder;
 
-/// Lets the client see who an account is.
+/// Scope for reading the account info.
 pub(super) const PROFILE: &str = "profile";
-/// Lets the client upload and post.
+/// Scope for uploads, posts and comments.
 pub(super) const PUBLISH: &str = "publish";
 
-/// Names the account for which a call is made, by its id, where a grant covers
-/// several.
+/// Header with the id of the account for which a call is made, where a grant covers several
+/// accounts.
 const ON_BEHALF_OF: &str = "sandbox-account";
 
 /// The account on whose behalf a call is made.
@@ -31,14 +31,14 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Refuses when the grant does not cover `scope`.
+    /// Returns an error if the grant does not include `scope`.
     pub(super) fn needs(&self, scope: &'static str) -> Result<(), SandboxApiError> {
         let covered = self.scope.split(' ').any(|it| it == scope);
         if covered { Ok(()) } else { Err(SandboxApiError::InsufficientScope { needed: scope }) }
     }
 
-    /// Ends the grant or the access token if this kind of fault does so, and then
-    /// refuses the call. Other kinds do nothing here.
+    /// Ends the grant or the access token if this kind of fault does so, and then rejects the call.
+    /// Other kinds have no effect.
     pub(super) fn lose_access(&self, sandbox: &Sandbox, kind: FaultKind) -> Result<(), SandboxApiError> {
         let fact = match kind {
             FaultKind::Revoke => Fact::Revoked { grant: self.grant },

@@ -14,7 +14,7 @@ use super::fault_kind::FaultKind;
 use super::journal::Journal;
 use super::operation::Operation;
 
-/// The latest calls that are remembered.
+/// Maximum number of calls kept.
 const KEPT: usize = 20_000;
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -23,38 +23,38 @@ pub(crate) struct Call {
     pub(crate) number: u64,
     #[serde(rename = "what")]
     pub(crate) operation: Operation,
-    /// When it came in.
     pub(crate) at: DateTime<Utc>,
-    /// On whose behalf, once that is known.
+    /// The account of the call, once it is known.
     pub(crate) account: Option<Account>,
-    /// The reference that the client gave its post, and looks for it by.
+    /// The client's reference of the post, for publish calls and look-ups.
     pub(crate) reference: Option<String>,
-    /// The fault that struck it.
+    /// The fault that was injected into the call.
     pub(crate) fault: Option<FaultKind>,
-    /// The id of the post that it made public.
+    /// The id of the post that the call published.
     pub(crate) made: Option<String>,
-    /// How it ended; `None` while it has not.
+    /// The end of the call; `None` while the call is in progress.
     pub(crate) end: Option<End>,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct End {
-    /// When it ended. If it ended with its process, when that was noticed.
+    /// The end of the call. If the process died during the call, the time at which the next process
+    /// noticed that.
     pub(crate) at: DateTime<Utc>,
     pub(crate) how: CallEnd,
 }
 
-/// What the client learned.
+/// How a call ended for the client.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CallEnd {
-    /// An answer.
+    /// The client received a response.
     Answered { status: u16, text: String },
-    /// The connection was cut by a fault.
+    /// A fault cut the connection.
     Cut,
-    /// The client hung up before the answer.
+    /// The client closed the connection before the response.
     HungUp,
-    /// The process ended before the answer.
+    /// The process ended before the response.
     Died,
 }
 
@@ -64,25 +64,24 @@ impl Call {
     }
 }
 
-/// The latest calls, and the file that remembers them.
+/// The latest calls, and the file that stores them.
 pub(super) struct Calls {
     journal: Option<Journal>,
     kept: VecDeque<Call>,
 }
 
 impl Calls {
-    /// Calls that are forgotten at the end.
+    /// Calls that are not stored in a file.
     pub(super) fn in_memory() -> Self {
         Self { journal: None, kept: VecDeque::new() }
     }
 
-    /// The calls that the file at `path` tells of. Those without an end died
-    /// with the process that they were made to.
+    /// Reads the calls from the file at `path`. Calls without an end died with the process that
+    /// received them.
     pub(super) fn open(path: &Path, now: DateTime<Utc>) -> Result<Self, SandboxError> {
         let mut calls = Self::in_memory();
         calls.journal = Some(Journal::open(path, |line: Value| {
-            // A line that another version wrote is passed over: nothing depends
-            // on old calls.
+            // A line that another version wrote is skipped: nothing depends on old calls.
             if let Ok(call) = serde_json::from_value(line) {
                 calls.remember(call);
             }
@@ -93,7 +92,7 @@ impl Calls {
         Ok(calls)
     }
 
-    /// A call that comes in now.
+    /// Records the start of a call.
     pub(super) fn begin(&mut self, operation: Operation, at: DateTime<Utc>) -> u64 {
         let number = self.kept.back().map_or(1, |it| it.number + 1);
         let call = Call { number, operation, at, account: None, reference: None, fault: None, made: None, end: None };
@@ -101,14 +100,14 @@ impl Calls {
         number
     }
 
-    /// Changes a call that is still remembered.
+    /// Changes a call that is still kept.
     pub(super) fn change(&mut self, number: u64, change: impl FnOnce(&mut Call)) {
         if let Some(call) = self.find(number) {
             change(call);
         }
     }
 
-    /// Writes down what is known of a call by now.
+    /// Writes the current details of a call to the file.
     pub(super) fn write(&mut self, number: u64) {
         let Some(call) = self.find(number).cloned() else { return };
         if let Some(journal) = &mut self.journal
@@ -118,13 +117,13 @@ impl Calls {
         }
     }
 
-    /// The calls that are remembered, in the order in which they came.
+    /// The calls that are kept, oldest first.
     pub(super) fn all(&self) -> impl Iterator<Item = &Call> {
         self.kept.iter()
     }
 
-    /// Numbers grow, but some are missing after a restart: a call is written down
-    /// only once it is known what it is about.
+    /// Numbers grow, but have gaps after a restart: a call is written to the file only once its
+    /// subject is known.
     fn find(&mut self, number: u64) -> Option<&mut Call> {
         let at = self.kept.binary_search_by_key(&number, |it| it.number).ok()?;
         self.kept.get_mut(at)

@@ -1,4 +1,4 @@
-//! The sandbox as the suite of all platforms wants it.
+//! The sandbox under the conformance suite.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -29,14 +29,13 @@ use super::faults::Order;
 use super::operation::Operation;
 use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 
-/// The account that the person has.
+/// The user's account.
 const ACCOUNT: &str = "harbour";
 
-/// The sandbox, listening.
 struct ListeningSandbox {
     sandbox: Sandbox,
     address: SocketAddr,
-    /// Whether its refusals repeat the request.
+    /// Whether error responses quote the request.
     echo: Arc<AtomicBool>,
 }
 
@@ -52,7 +51,7 @@ async fn echo_request(State(echo): State<Arc<AtomicBool>>, request: Request, nex
         return response;
     }
     let (mut head, refusal) = response.into_parts();
-    // Nothing can be read of an answer that is cut off on purpose.
+    // A response that a fault cuts off has no readable body.
     let Ok(refusal) = to_bytes(refusal, usize::MAX).await else {
         return Response::from_parts(head, Body::from_stream(stream::iter([Err::<Bytes, _>("cut off")])));
     };

@@ -1,4 +1,4 @@
-//! Adds comments to public posts, with the faults of that call.
+//! Adds comments to public posts, and applies the faults of that call.
 
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
@@ -15,7 +15,7 @@ use super::fact::{Comment, Fact};
 use super::fault_kind::FaultKind;
 use super::record_calls::{CallRecorder, ResponseSummary, cut_connection};
 
-/// Characters of a comment.
+/// Maximum length of a comment, in characters.
 const MAX_TEXT: usize = 200;
 
 /// The request body.
@@ -23,7 +23,7 @@ const MAX_TEXT: usize = 200;
 #[serde(deny_unknown_fields)]
 pub(super) struct NewComment {
     text: String,
-    /// The reference of the post, so that the list of calls has both.
+    /// The reference of the post, for the list of calls.
     #[serde(default)]
     reference: String,
 }

@@ -1,4 +1,4 @@
-//! Publishes posts, with the faults of that call.
+//! Publishes posts, and applies the faults of that call.
 
 use std::collections::BTreeMap;
 
@@ -20,16 +20,16 @@ use super::fault_kind::FaultKind;
 use super::faults::InjectedFault;
 use super::record_calls::{CallRecorder, ResponseSummary, cut_connection};
 
-/// Characters of a text.
+/// Maximum length of a text, in characters.
 const MAX_TEXT: usize = 500;
-/// Pictures and videos of a post.
+/// Maximum number of pictures and videos of a post.
 const MAX_MEDIA: usize = 4;
-/// Characters of an alt text.
+/// Maximum length of an alt text, in characters.
 const MAX_ALT_TEXT: usize = 1000;
-/// Characters of a reference.
+/// Maximum length of a reference, in characters.
 const MAX_REFERENCE: usize = 100;
 
-/// What a client wants to publish.
+/// The request body.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewPost {
@@ -69,7 +69,6 @@ pub(super) async fn create_post(
     }
 }
 
-/// A post that is about to be published.
 struct PostCreation {
     sandbox: Sandbox,
     call: CallRecorder,
@@ -380,7 +379,7 @@ mod tests {
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
-        // A reset is as good as an end: neither is an answer.
+        // A reset counts as an end: neither is a response.
         let _ = client.read_to_end(&mut answer).await;
 
         assert_eq!(String::from_utf8_lossy(&answer), "");

@@ -18,7 +18,6 @@ use super::operation::Operation;
 use super::record_calls::{CallRecorder, ResponseSummary, cut_connection};
 use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 
-/// The lifetime of an access token.
 const ACCESS_LIFETIME: TimeDelta = TimeDelta::hours(1);
 
 /// The form of RFC 6749, sections 4.1.3 and 6, and RFC 7636, section 4.5.
@@ -85,8 +84,7 @@ fn exchange_code(sandbox: &Sandbox, exchange: &Exchange) -> Result<Response, Tok
     if allowed.redirect_uri != redirect_uri {
         return Err(TokenError::InvalidGrant("redirect_uri is not the one of the request"));
     }
-    // The challenge is SHA-256 in base64url (RFC 7636, section 4.2), which is how
-    // `token::hash` writes its hashes as well.
+    // The challenge is SHA-256 in base64url (RFC 7636, section 4.2), the format of `token::hash`.
     if allowed.challenge != token::hash(verifier.expose_secret()) {
         return Err(TokenError::InvalidGrant("code_verifier does not match code_challenge"));
     }
@@ -120,8 +118,8 @@ fn refresh(sandbox: &Sandbox, mut call: CallRecorder, exchange: &Exchange) -> Re
     if fault == Some(FaultKind::LoseRefresh) { Ok(cut_connection()) } else { Ok(tokens.respond(&scope)) }
 }
 
-/// Ends the grant of an access or refresh token. An unknown token is no error,
-/// because it gives no access (RFC 7009, section 2.2).
+/// Ends the grant of an access or refresh token. An unknown token is not an error, because it gives
+/// no access (RFC 7009, section 2.2).
 pub(super) async fn revoke_token(
     State(sandbox): State<Sandbox>,
     form: Result<Form<RevocationRequest>, FormRejection>,

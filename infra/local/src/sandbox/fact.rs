@@ -44,7 +44,7 @@ pub(super) struct Allowed {
     pub(super) ends_at: DateTime<Utc>,
 }
 
-/// A new access token and the refresh token that comes with it.
+/// An access token and its refresh token.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct TokenPair {
     pub(super) access: String,
@@ -57,7 +57,7 @@ pub(super) struct TokenPair {
 pub(super) struct Medium {
     pub(super) account: Account,
     pub(super) mime_type: String,
-    /// Posts can use the file from this time on; `None`: at once.
+    /// The time from which posts can use the file; `None` for immediately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ready_at: Option<DateTime<Utc>>,
 }
@@ -69,7 +69,7 @@ impl Medium {
     }
 }
 
-/// A public post. Its id is its place among all posts, counted from 1.
+/// A public post. Its id is its position among all posts, from 1.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Post {
     pub(super) account: Account,
@@ -78,16 +78,14 @@ pub(super) struct Post {
     /// Alt texts by file id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) alt_texts: BTreeMap<String, String>,
-    /// Options of the sandbox.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub(super) options: Options,
-    /// The client's reference, by which it can look up the post.
+    /// The client's reference, for look-ups.
     pub(super) reference: String,
     pub(super) at: DateTime<Utc>,
 }
 
-/// A comment under a public post. Its id is its place among all comments, counted
-/// from 1.
+/// A comment under a public post. Its id is its position among all comments, from 1.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Comment {
     /// The id of the post.

@@ -1,4 +1,4 @@
-//! The kinds of faults: what each does, and to which calls.
+//! The kinds of faults: effect and affected calls of each.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::operation::Operation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FaultKind {
-    /// 422: the content is refused.
+    /// 422: the content is invalid.
     Refuse,
     /// 429 without `Retry-After`.
     Busy,
@@ -28,41 +28,41 @@ pub(crate) enum FaultKind {
     Slow,
     /// The connection is cut at once, and the post is published after the delay.
     Late,
-    /// A look-up gets 500.
+    /// A look-up returns 500.
     LookError,
-    /// 429 for a comment, with `Retry-After`.
+    /// A comment returns 429, with `Retry-After`.
     CommentBusy,
-    /// 422 for a comment.
+    /// A comment returns 422.
     CommentRefuse,
-    /// A comment is added, and the connection is cut before the response.
+    /// The comment is added, and the connection is cut before the response.
     CommentLoseAnswer,
-    /// A file is accepted after the delay.
+    /// The file is accepted after the delay.
     MediaSlow,
-    /// 500 for a file, which is not stored.
+    /// An upload returns 500, and the file is not stored.
     MediaError,
-    /// 422 for a file.
+    /// An upload returns 422.
     MediaRefuse,
-    /// A file is accepted, but posts cannot use it before the delay is over.
+    /// The file is accepted, but posts cannot use it before the delay is over.
     MediaProcessing,
     /// The grant ends.
     Revoke,
     /// The access token expires; the grant and its refresh token stay valid.
     Expire,
-    /// A refresh is refused.
+    /// A refresh is denied.
     RefuseRefresh,
-    /// A refresh gets 503.
+    /// A refresh returns 503.
     RefreshUnreachable,
     /// The tokens are refreshed, and the connection is cut before the response.
     LoseRefresh,
 }
 
-/// Faults that belong together on the page.
+/// A group of faults on the page.
 pub(super) struct Group {
     pub(super) title: &'static str,
     pub(super) kinds: &'static [FaultKind],
 }
 
-/// All faults, as the page shows them.
+/// All faults, in the order of the page.
 pub(super) const GROUPS: [Group; 4] = [
     Group {
         title: "When a post is published",
@@ -192,7 +192,7 @@ impl FaultKind {
         }
     }
 
-    /// Whether it strikes calls of this operation.
+    /// Whether this fault affects calls of `operation`.
     pub(super) fn strikes(self, operation: Operation) -> bool {
         match self {
             Self::Refuse
@@ -215,12 +215,12 @@ impl FaultKind {
         }
     }
 
-    /// Whether it strikes uploads but not posts, so that an order may name the file.
+    /// Whether this fault affects uploads but not posts, so that an order may select the file.
     pub(super) fn is_for_files(self) -> bool {
         self.strikes(Operation::Upload) && !self.strikes(Operation::Publish)
     }
 
-    /// Whether it uses the order's delay.
+    /// Whether this fault uses the order's delay.
     pub(super) fn has_delay(self) -> bool {
         matches!(
             self,
@@ -234,8 +234,8 @@ impl FaultKind {
         )
     }
 
-    /// Whether access tokens expire when the fault is armed. It strikes refreshes, and otherwise no
-    /// token would be refreshed for most of an hour.
+    /// Whether access tokens expire when the fault is armed. The fault affects refreshes, and
+    /// without the expiry no token would be refreshed for most of an hour.
     pub(super) fn is_for_refresh(self) -> bool {
         self.strikes(Operation::Refresh)
     }

@@ -17,23 +17,23 @@ const MAX_DELAY_MS: u64 = 60_000;
 /// Maximum of [`Order::file`].
 const MAX_FILE: u32 = 100;
 
-/// An order: the next `count` calls of an account, or of any.
+/// An order: a fault for the next `count` calls of one account, or of any account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Order {
-    /// Assigned when the order is armed, to switch it off.
+    /// Assigned when the order is armed; identifies the order to switch off.
     #[serde(skip_deserializing)]
     pub(super) id: u64,
     #[serde(default)]
     pub(super) account: Option<Account>,
     pub(super) kind: FaultKind,
-    /// How many calls it strikes; `None` for all until it is switched off.
+    /// The number of affected calls; `None` for all until the order is switched off.
     #[serde(default = "once")]
     pub(super) count: Option<u32>,
     #[serde(default)]
     pub(super) delay_ms: u64,
-    /// For faults of files: the first file that it strikes, counted from now. Each file before it counts
-    /// this down, to 1.
+    /// For faults of files: the first affected file, counted from now. Each earlier file decrements
+    /// the number, down to 1.
     #[serde(default = "first")]
     pub(super) file: u32,
 }
@@ -62,7 +62,7 @@ pub(super) enum InvalidFault {
     TooMany,
 }
 
-/// A fault that strikes now.
+/// A fault that applies to the current call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct InjectedFault {
     pub(super) kind: FaultKind,
@@ -70,7 +70,7 @@ pub(super) struct InjectedFault {
 }
 
 impl InjectedFault {
-    /// The delay in whole seconds, for `Retry-After`; 2 when there is none.
+    /// The delay in whole seconds, for `Retry-After`; 2 without a delay.
     pub(super) fn wait_seconds(self) -> u64 {
         let asked = u64::try_from(self.delay.as_millis().div_ceil(1000)).unwrap_or(60);
         if asked == 0 { 2 } else { asked }
@@ -104,23 +104,23 @@ impl InjectedFaults {
         Ok(())
     }
 
-    /// Switches off the orders that are for exactly this account, or all.
+    /// Switches off the orders for exactly this account; `None` switches off all.
     pub(super) fn clear(&mut self, account: Option<Account>) {
         self.armed.retain(|it| account.is_some() && it.account != account);
     }
 
-    /// Switches off one order, if it is still there.
+    /// Switches off one order, if it is still armed.
     pub(super) fn switch_off(&mut self, id: u64) {
         self.armed.retain(|it| it.id != id);
     }
 
-    /// What is armed, the oldest first.
+    /// The armed orders, oldest first.
     pub(super) fn armed(&self) -> &[Order] {
         &self.armed
     }
 
-    /// The fault for such a call of this account, if one is armed. This counts as
-    /// one of the calls that its order covers.
+    /// The fault for a call of `operation` by this account, if one is armed. The call counts
+    /// towards the order's `count`.
     pub(super) fn take(&mut self, operation: Operation, account: Account) -> Option<InjectedFault> {
         for at in 0..self.armed.len() {
             let order = &mut self.armed[at];

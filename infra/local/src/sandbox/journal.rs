@@ -13,15 +13,15 @@ use super::SandboxError;
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
-    /// Where the last complete line ends.
+    /// Offset of the end of the last complete line, in bytes.
     end: u64,
 }
 
 impl Journal {
-    /// Opens a journal and passes its facts on, in order.
+    /// Opens a journal and passes its facts to `apply`, in order.
     ///
-    /// An incomplete last line was being written when the process died. Its request had no response, so
-    /// the line is removed.
+    /// An incomplete last line was being written when the process died. Its request had no
+    /// response, so the line is removed.
     pub(crate) fn open<F: DeserializeOwned>(path: &Path, apply: impl FnMut(F)) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::Folder { path: path.to_owned(), source };
         let mut options = OpenOptions::new();
@@ -61,7 +61,7 @@ impl Journal {
     }
 }
 
-/// Reads line by line, and returns where the last complete one ends.
+/// Reads line by line. Returns the offset of the end of the last complete line.
 fn replay<F: DeserializeOwned>(
     file: &File,
     mut apply: impl FnMut(F),

@@ -8,7 +8,6 @@ use super::fact::Fact;
 use super::journal::Journal;
 use super::sandbox_state::SandboxState;
 
-/// Keeps the state and its journal consistent.
 pub(super) struct Ledger {
     world: SandboxState,
     journal: Option<Journal>,
@@ -27,7 +26,6 @@ impl Ledger {
         Ok(Self { world: state, journal: Some(journal) })
     }
 
-    /// The current state.
     pub(super) fn state(&self) -> &SandboxState {
         &self.world
     }

@@ -1,4 +1,4 @@
-//! Pictures and videos: taken in piece by piece here, and handed out in `serve`.
+//! Pictures and videos: uploads in this module, downloads in `serve`.
 
 pub(super) mod serve;
 #[cfg(test)]
@@ -26,11 +26,10 @@ use super::fault_kind::FaultKind;
 use super::record_calls::{CallRecorder, ResponseSummary};
 use super::sandbox_state::SandboxState;
 
-/// Bytes of one file.
+/// Maximum size of one file, in bytes.
 const MAX_FILE: usize = 64 * 1024 * 1024;
 
-/// Removes files that no fact tells of: a process that ended during an upload
-/// left them behind.
+/// Removes files without a fact: a process that ended during an upload left them.
 pub(super) fn remove_unknown_files(media_dir: &FsPath, state: &SandboxState) -> io::Result<()> {
     for entry in std::fs::read_dir(media_dir)? {
         let entry = entry?;
@@ -61,8 +60,8 @@ pub(super) async fn upload_medium(
             FaultKind::MediaSlow => tokio::time::sleep(fault.delay).await,
             FaultKind::MediaProcessing => ready_at = Some(sandbox.now() + fault.delay),
             kind => {
-                // The body is read to its end, because a client that is still
-                // sending would not see the answer.
+                // The body is read to its end, because a client that is still sending would not see
+                // the response.
                 drain(body).await;
                 caller.lose_access(&sandbox, kind)?;
                 return Err(match kind {
@@ -82,7 +81,7 @@ pub(super) async fn upload_medium(
     Ok((StatusCode::CREATED, summary, show(&sandbox, &id, &medium)).into_response())
 }
 
-/// Whether a file of the caller can be shown by a post yet.
+/// Whether posts can use a file of the caller yet.
 pub(super) async fn get_own_medium(
     State(sandbox): State<Sandbox>,
     caller: Caller,
@@ -97,7 +96,7 @@ pub(super) async fn get_own_medium(
     Ok(show(&sandbox, &id, &medium))
 }
 
-/// A file as the API shows it to its account.
+/// A file as the API returns it to its owner.
 fn show(sandbox: &Sandbox, id: &str, medium: &Medium) -> Json<Value> {
     let state = if medium.processing_time_left(sandbox.now()).is_some() { "processing" } else { "ready" };
     Json(json!({ "id": id, "url": sandbox.url(&format!("media/{id}")), "state": state }))
@@ -108,7 +107,7 @@ async fn drain(body: Body) {
     while let Some(Ok(_)) = body.next().await {}
 }
 
-/// Writes to a temporary file, which vanishes when anything goes wrong.
+/// Writes to a temporary file, which is deleted if the upload fails.
 async fn store(sandbox: &Sandbox, id: &str, body: Body) -> Result<(), SandboxApiError> {
     let temporary = tempfile::NamedTempFile::new_in(sandbox.media_dir())?;
     let (file, path) = temporary.into_parts();
@@ -134,8 +133,8 @@ async fn store(sandbox: &Sandbox, id: &str, body: Body) -> Result<(), SandboxApi
     Ok(())
 }
 
-/// Pictures and videos in general, but no SVG: it is a document with scripts,
-/// and would be served from the origin of our own pages.
+/// The media type of a picture or video. SVG is rejected: an SVG file may have scripts, and would
+/// be served from the origin of our pages.
 fn mime_type(headers: &HeaderMap) -> Option<String> {
     let full = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
     let essence = full.split(';').next()?.trim().to_ascii_lowercase();
@@ -147,7 +146,7 @@ fn mime_type(headers: &HeaderMap) -> Option<String> {
     (is_plain && matches!(kind, "image" | "video")).then_some(essence)
 }
 
-/// Cannot be guessed, so that nobody sees a file before it is in a post.
+/// Random, so that no client can guess the URL of a file before its post is public.
 fn new_id() -> String {
     token::random_hex()
 }

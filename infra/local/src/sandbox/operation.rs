@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde::{Deserialize, Serialize};
 
-/// What a call of the API asks for.
+/// An operation of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Operation {
@@ -15,15 +15,15 @@ pub(crate) enum Operation {
     LookUp,
     /// Stores a file.
     Upload,
-    /// Tells whether a post can show a file yet.
+    /// Returns whether posts can use a file yet.
     LookAtFile,
-    /// Gives tokens for a code.
+    /// Returns tokens for a code.
     Exchange,
-    /// Gives tokens for a refresh token.
+    /// Returns tokens for a refresh token.
     Refresh,
     /// Ends a grant.
     Revoke,
-    /// Tells who the account is.
+    /// Returns the account info.
     Profile,
 }
 

@@ -14,15 +14,14 @@ use super::accounts::Account;
 use super::fact::Fact;
 use super::faults::Order;
 
-/// What is armed.
+/// The armed orders.
 pub(super) async fn list_faults(State(sandbox): State<Sandbox>) -> Json<Vec<Order>> {
     Json(sandbox.faults().armed().to_vec())
 }
 
-/// Arms a fault for the next calls, and tells what is armed now.
+/// Arms a fault for the next calls, and returns the armed orders.
 pub(super) async fn arm_faults(State(sandbox): State<Sandbox>, headers: HeaderMap, body: Bytes) -> Response {
-    // A page of another site can make a browser send forms and plain text here,
-    // but not JSON.
+    // A page of another site can make a browser send forms and plain text, but not JSON.
     if headers.get(header::CONTENT_TYPE).is_none_or(|it| it != "application/json") {
         return invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, "send application/json");
     }
@@ -37,13 +36,13 @@ fn invalid(status: StatusCode, message: &str) -> Response {
     (status, Json(json!({ "error": "invalid_fault", "message": message }))).into_response()
 }
 
-/// Whose orders are to be switched off; everybody's when nobody is named.
+/// The account whose orders are switched off; all orders without an account.
 #[derive(Deserialize)]
 pub(super) struct ClearQuery {
     account: Option<Account>,
 }
 
-/// Switches everything off, or what is for one account alone.
+/// Switches off all orders, or those of one account.
 pub(super) async fn clear_faults(
     State(sandbox): State<Sandbox>,
     query: Result<Query<ClearQuery>, QueryRejection>,
@@ -57,8 +56,8 @@ pub(super) async fn clear_faults(
     }
 }
 
-/// Arms a fault, and ends the access tokens if the fault needs that. The error is a text for
-/// the page.
+/// Arms a fault, and expires the access tokens if the fault needs that. The error is a text for the
+/// page.
 pub(super) fn arm(sandbox: &Sandbox, order: Order) -> Result<(), String> {
     let (kind, account) = (order.kind, order.account);
     sandbox.faults().arm(order).map_err(|invalid| invalid.to_string())?;

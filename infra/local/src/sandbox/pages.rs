@@ -4,12 +4,12 @@ use askama::Template;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
-/// Our own style, pictures and videos, and forms to ourselves. The last
-/// directive is the one for forms, so that a page may add to it.
+/// Allows our own style, pictures and videos, and forms to ourselves. The directive for forms is
+/// the last one, so that a page may append sources to it.
 pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; \
      media-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
-/// For files that are shown by themselves.
+/// For files that are shown without a page.
 pub(crate) const NO_SCRIPT: &str = "default-src 'none'; media-src 'self'; sandbox";
 
 pub(crate) fn show(page: &impl Template) -> Response {
@@ -38,7 +38,6 @@ struct MessagePage<'a> {
     message: &'a str,
 }
 
-/// A page with a message.
 pub(super) fn message(status: StatusCode, title: &str, message: &str) -> Response {
     (status, show(&MessagePage { title, message })).into_response()
 }

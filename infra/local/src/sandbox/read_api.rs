@@ -20,10 +20,10 @@ use super::record_calls::{CallRecorder, ResponseSummary};
 use super::sandbox_state::SandboxState;
 use super::{Sandbox, timestamp};
 
-/// Posts in one piece of the complete list.
+/// Posts per chunk of the complete list.
 const PIECE: usize = 500;
 
-/// The account behind the token, and the others that the same grant covers.
+/// The account of the token, and the other accounts of its grant.
 pub(super) async fn get_me(State(sandbox): State<Sandbox>, caller: Caller) -> Result<Json<Value>, SandboxApiError> {
     caller.needs(PROFILE)?;
     let mut me = public_profile(&sandbox, caller.account);
@@ -44,7 +44,6 @@ fn public_profile(sandbox: &Sandbox, account: Account) -> Value {
     })
 }
 
-/// The boards of the account.
 pub(super) async fn list_boards(caller: Caller) -> Result<Json<Value>, SandboxApiError> {
     caller.needs(PROFILE)?;
     let boards = BOARDS.iter().map(|(id, name)| json!({ "id": id, "name": name }));
@@ -68,7 +67,7 @@ pub(super) async fn list_posts(
     }
     let caller = caller?;
     let Query(ListPosts { reference }) = query?;
-    // There is only one fault of such calls.
+    // These calls have only one kind of fault.
     if call.strike(caller.account).is_some() {
         return Err(SandboxApiError::Broken);
     }
@@ -94,8 +93,8 @@ pub(super) async fn list_posts(
     Ok((Extension(ResponseSummary(summary)), Json(posts)).into_response())
 }
 
-/// Everything made public so far, in order, repeats included. It is written
-/// piece by piece, so a long history does not have to fit into memory twice.
+/// All public posts in order, including repeated ones. The response is written in chunks, so a long
+/// history is not in memory twice.
 pub(super) async fn list_all_posts(State(sandbox): State<Sandbox>) -> Response {
     let end = sandbox.ledger().state().posts().len();
     let pieces = stream::unfold(0, move |start| {
@@ -104,7 +103,7 @@ pub(super) async fn list_all_posts(State(sandbox): State<Sandbox>) -> Response {
             (start <= end).then(|| {
                 let next = (start + PIECE).min(end);
                 let piece = piece(&sandbox, start, next, end);
-                // A start past the end says that nothing more follows.
+                // A start beyond the end means that nothing follows.
                 (Ok::<_, Infallible>(piece), if next == end { end + 1 } else { next })
             })
         }
@@ -113,7 +112,7 @@ pub(super) async fn list_all_posts(State(sandbox): State<Sandbox>) -> Response {
     (headers, Body::from_stream(pieces)).into_response()
 }
 
-/// Every comment so far, in order.
+/// All comments, in order.
 pub(super) async fn list_comments(State(sandbox): State<Sandbox>) -> Response {
     let ledger = sandbox.ledger();
     let comments = ledger.state().comments().iter().zip(1_usize..).map(|(comment, id)| {

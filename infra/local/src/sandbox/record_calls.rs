@@ -30,7 +30,7 @@ pub(super) struct ResponseSummary(pub(super) String);
 #[derive(Clone)]
 struct Cut;
 
-/// Goes around each call of the API.
+/// Middleware for each call of the API.
 pub(super) async fn record_call(State(sandbox): State<Sandbox>, mut request: Request, next: Next) -> Response {
     let Some(operation) = Operation::from_request(request.method(), request.uri().path()) else {
         return next.run(request).await;
@@ -46,26 +46,26 @@ pub(super) async fn record_call(State(sandbox): State<Sandbox>, mut request: Req
 }
 
 impl CallRecorder {
-    /// It turned out to ask for another operation than its path suggested.
+    /// Corrects the operation, where the body shows another one than the path.
     pub(super) fn set_operation(&mut self, operation: Operation) {
         self.operation = operation;
         self.sandbox.calls().change(self.number, |it| it.operation = operation);
     }
 
-    /// It is made on behalf of this account.
+    /// Sets the account of the call.
     pub(super) fn by(&self, account: Account) {
         self.sandbox.calls().change(self.number, |it| it.account = Some(account));
     }
 
-    /// It is about the post with this reference. Written down at once, so that
-    /// it is known of even when the process ends during the call.
+    /// Sets the reference of the call's post. It is written to the file at once, so that the call
+    /// is recorded even if the process ends during the call.
     pub(super) fn set_reference(&self, reference: &str) {
         let mut calls = self.sandbox.calls();
         calls.change(self.number, |it| it.reference = Some(reference.to_owned()));
         calls.write(self.number);
     }
 
-    /// The fault that was ordered for it, if there is one.
+    /// The fault that is armed for the call, if there is one.
     pub(super) fn strike(&self, account: Account) -> Option<InjectedFault> {
         let fault = self.sandbox.faults().take(self.operation, account)?;
         tracing::info!(kind = fault.kind.name(), account = account.handle(), "fault injected");
@@ -75,7 +75,7 @@ impl CallRecorder {
         Some(fault)
     }
 
-    /// It made this post public.
+    /// Records the id of the post that the call published.
     pub(super) fn made(&self, post: &str) {
         let mut calls = self.sandbox.calls();
         calls.change(self.number, |it| it.made = Some(post.to_owned()));
@@ -90,7 +90,7 @@ impl CallRecorder {
     }
 }
 
-/// Notices when a client hangs up: its call is then dropped where it waits.
+/// Detects a client that closes the connection: its call is dropped at an `await`.
 struct DisconnectGuard(Option<CallRecorder>);
 
 impl DisconnectGuard {

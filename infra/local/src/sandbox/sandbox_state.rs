@@ -23,7 +23,7 @@ pub(super) struct SandboxState {
 #[derive(Clone)]
 pub(super) struct Grant {
     pub(super) account: Account,
-    /// Other accounts of the grant.
+    /// The other accounts of the grant.
     pub(super) also: Vec<Account>,
     pub(super) scope: String,
     /// Hash of the only valid refresh token.
@@ -97,7 +97,7 @@ impl SandboxState {
         self.grants.iter().find(|(_, it)| it.refresh == hash).map(|(id, grant)| (*id, grant))
     }
 
-    /// The grants that cover an account, or all.
+    /// The grants that cover an account; `None` returns all grants.
     pub(super) fn grants_of(&self, account: Option<Account>) -> Vec<u64> {
         let asked_for = |it: &Grant| account.is_none_or(|only| it.covers(only));
         self.grants.iter().filter(|(_, it)| asked_for(it)).map(|(id, _)| *id).collect()

@@ -43,8 +43,7 @@ fn switches_page(sandbox: &Sandbox, form: FaultForm, wrong: Option<String>) -> R
     })
 }
 
-/// The form of the page, as it was typed: it is shown again when something is
-/// wrong with it.
+/// The form of the page, as the user entered it: an invalid form is shown again.
 #[derive(Deserialize)]
 #[serde(default)]
 pub(super) struct FaultForm {
@@ -86,8 +85,7 @@ impl FaultForm {
             "" => None,
             count => Some(whole(count, "The number of calls")?),
         };
-        // The form always has all fields; those that this fault does not use are
-        // ignored.
+        // The form always has all fields; fields that this fault does not use are ignored.
         let file = if kind.is_for_files() { whole(&self.file, "The first file")? } else { 1 };
         let seconds = if kind.has_delay() { self.seconds.trim().parse().ok() } else { Some(0.0) };
         let delay = seconds
@@ -98,7 +96,7 @@ impl FaultForm {
     }
 }
 
-/// Arms what the form says.
+/// Arms the fault of the form.
 pub(super) async fn arm_by_form(
     State(sandbox): State<Sandbox>,
     form: Result<Form<FaultForm>, FormRejection>,
@@ -116,7 +114,7 @@ pub(super) async fn arm_by_form(
     }
 }
 
-/// What is to be switched off: one order, or all.
+/// The order to switch off, or all orders.
 #[derive(Deserialize)]
 pub(super) struct SwitchOffForm {
     #[serde(default)]
@@ -139,8 +137,8 @@ pub(super) async fn switch_off(
     Redirect::to("/sandbox/switches").into_response()
 }
 
-/// Whether a form is from a page of this process. Hashes are compared, because
-/// the time that takes tells nothing about the token.
+/// Whether a form is from a page of this process. Comparing hashes takes a time that reveals
+/// nothing about the token.
 fn is_valid_csrf(sandbox: &Sandbox, csrf: &str) -> bool {
     token::hash(csrf) == token::hash(sandbox.form_token())
 }

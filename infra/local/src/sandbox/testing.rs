@@ -1,4 +1,4 @@
-//! A network for tests, and a client that speaks to it without a socket.
+//! A sandbox for tests, and a client that calls it without a socket.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 pub(super) const REDIRECT_URI: &str = "http://client.test/callback";
 pub(super) const VERIFIER: &str = "a-verifier-that-is-long-enough-for-everyone";
 
-/// The status of an answer that was cut off.
+/// The status of a response that was cut off.
 pub(super) const CUT: u16 = 0;
 
-/// A network whose clock stands still until a test moves it.
+/// A sandbox whose clock stops until a test advances it.
 pub(super) struct SandboxHarness {
     pub(super) sandbox: Sandbox,
     pub(super) clock: Clock,
@@ -60,12 +60,12 @@ impl TestResponse {
 }
 
 impl SandboxHarness {
-    /// One that is forgotten at the end.
+    /// A sandbox without a folder.
     pub(super) fn new() -> Self {
         Self::with(None)
     }
 
-    /// The one that is kept in `dir`.
+    /// The sandbox stored in `dir`.
     pub(super) fn open(dir: &Path) -> Self {
         Self::with(Some(dir))
     }
@@ -109,7 +109,7 @@ impl SandboxHarness {
         self.send("POST", path, &form, body.into_bytes()).await
     }
 
-    /// A form of the client, which proves itself by its secret.
+    /// Sends a form of the client, authenticated with its secret.
     pub(super) async fn client_form(&self, path: &str, pairs: &[(&str, &str)]) -> TestResponse {
         let client = [("client_id", CLIENT_ID), ("client_secret", CLIENT_SECRET)];
         self.form(path, &[&client, pairs].concat()).await
@@ -143,12 +143,12 @@ impl SandboxHarness {
         answer
     }
 
-    /// Someone allows the client to act for this account; returns the code.
+    /// The user grants the client access to this account; returns the code.
     pub(super) async fn allow(&self, handle: &str) -> String {
         self.allow_with(handle, &[], None).await
     }
 
-    /// Like `allow`, for several accounts.
+    /// Like [`Self::allow`], for several accounts.
     pub(super) async fn allow_several(&self, handle: &str, also: &[&str]) -> String {
         self.allow_with(handle, also, None).await
     }
@@ -203,7 +203,7 @@ impl SandboxHarness {
         Tokens { access: answer.string("access_token"), refresh: answer.string("refresh_token") }
     }
 
-    /// The texts of all that is public, oldest first.
+    /// The texts of all public posts, oldest first.
     pub(super) async fn public_texts(&self) -> Vec<String> {
         let list = self.get("/sandbox/posts.json").await.json();
         let posts = list.as_array().unwrap().iter();

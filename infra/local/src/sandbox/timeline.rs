@@ -12,7 +12,7 @@ use super::fact::Post;
 use super::sandbox_state::SandboxState;
 use super::{Sandbox, pages, timestamp};
 
-/// Posts on one page.
+/// Posts per page.
 const PAGE: usize = 50;
 
 #[derive(Template)]
@@ -22,7 +22,7 @@ struct TimelinePage {
     account: Option<Account>,
     accounts: Vec<Account>,
     posts: Vec<PostView>,
-    /// Where the next page starts.
+    /// The start of the next page.
     older: Option<usize>,
     is_newest: bool,
 }
@@ -33,7 +33,7 @@ struct PostPage {
     post: PostView,
 }
 
-/// A post as the pages show it.
+/// A post on the pages.
 struct PostView {
     id: usize,
     account: Account,
@@ -43,7 +43,7 @@ struct PostView {
     at: DateTime<Utc>,
 }
 
-/// A comment under it.
+/// A comment under a post.
 struct CommentView {
     account: Account,
     text: String,
@@ -82,14 +82,14 @@ impl PostView {
     }
 }
 
-/// Where a page of posts starts.
+/// The start of a page of posts.
 #[derive(Deserialize)]
 pub(super) struct Window {
     /// Only posts older than this one.
     before: Option<usize>,
 }
 
-/// Everyone's posts, newest first.
+/// The posts of all accounts, newest first.
 pub(super) async fn show_timeline(
     State(sandbox): State<Sandbox>,
     window: Result<Query<Window>, QueryRejection>,
@@ -119,7 +119,7 @@ fn show_posts(sandbox: &Sandbox, account: Option<Account>, window: Result<Query<
     pages::show(&TimelinePage { account, accounts, posts, older, is_newest: before.is_none() })
 }
 
-/// One more than a page, which shows whether another page follows.
+/// One post more than a page has, which shows whether another page follows.
 fn newest_posts(state: &SandboxState, account: Option<Account>, before: Option<usize>) -> Vec<PostView> {
     let end = before.map_or(usize::MAX, |it| it.saturating_sub(1)).min(state.posts().len());
     let posts = state.posts()[..end].iter().enumerate().rev();

@@ -8,14 +8,13 @@ use super::super::CLIENT_ID;
 use super::super::caller::{PROFILE, PUBLISH};
 use super::error_page;
 
-/// Characters of each parameter; an honest request needs less.
+/// Maximum length of each parameter, in characters; valid requests are shorter.
 const MAX_PARAMETER: usize = 2048;
 
-/// A valid request.
 #[derive(Debug)]
 pub(super) struct AuthorizationRequest {
     pub(super) redirect_uri: Url,
-    /// As the client wrote it: the exchange has to repeat it letter by letter.
+    /// As the client sent it: the exchange has to repeat the identical text.
     pub(super) redirect_uri_text: String,
     state: Option<String>,
     pub(super) challenge: String,
@@ -63,13 +62,13 @@ impl AuthorizationRequest {
         Ok(Self { redirect_uri, redirect_uri_text, state, challenge, scope })
     }
 
-    /// Sends the person back to the client with these parameters and the state.
+    /// Redirects the user to the client with these parameters and the state.
     pub(super) fn redirect_with(&self, parameters: &[(&str, &str)]) -> Response {
         redirect(&response_url(&self.redirect_uri, self.state.as_deref(), parameters))
     }
 }
 
-/// The parameters of a query, each at most once.
+/// The parameters of a query; each occurs at most once.
 struct Parameters(Vec<(String, String)>);
 
 impl Parameters {

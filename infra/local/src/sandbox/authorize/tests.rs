@@ -1,4 +1,4 @@
-//! Against the whole network, as a browser and a client meet it.
+//! Tests of the whole sandbox with a browser and a client.
 
 use url::{Url, form_urlencoded};
 

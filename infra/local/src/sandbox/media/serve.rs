@@ -1,4 +1,4 @@
-//! Files as they are handed out, whole or in part.
+//! Serves files, whole or in part.
 
 use std::io::{self, SeekFrom};
 use std::ops::RangeInclusive;
@@ -14,7 +14,7 @@ use tokio_util::io::ReaderStream;
 
 use super::super::{Sandbox, pages};
 
-/// Sends a file, or the part of it that a player asks for.
+/// Returns a file, or the range that a player requests.
 pub(in crate::sandbox) async fn get_medium(
     State(sandbox): State<Sandbox>,
     Path(id): Path<String>,
@@ -24,7 +24,7 @@ pub(in crate::sandbox) async fn get_medium(
     let Some(medium) = medium else {
         return pages::not_found();
     };
-    // Only an id that the world knows becomes part of a file name.
+    // Only a known id becomes part of a file name.
     match send(&sandbox.media_dir().join(&id), &medium.mime_type, &headers).await {
         Ok(response) => response,
         Err(error) => {
@@ -71,7 +71,7 @@ async fn send(path: &FsPath, mime_type: &str, headers: &HeaderMap) -> io::Result
     Ok(response)
 }
 
-/// The one part that `bytes=…` asks for; `None` when the file has no such part.
+/// The single range of `bytes=…`; `None` if the file does not have this range.
 fn part(range: &str, size: u64) -> Option<RangeInclusive<u64>> {
     let (from, to) = range.strip_prefix("bytes=")?.split_once('-')?;
     let last = size.checked_sub(1)?;

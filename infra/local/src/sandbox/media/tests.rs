@@ -1,4 +1,4 @@
-//! Against the whole network, as a client and a browser meet it.
+//! Tests of the whole sandbox with a client and a browser.
 
 use std::collections::HashSet;
 
