@@ -1,5 +1,5 @@
-//! Every adapter, through the suite of all platforms. Servers that speak the
-//! API of Mastodon differ, so each kind of them is there.
+//! Runs the conformance suite on every adapter. Servers with the Mastodon API differ, so the suite
+//! runs on each kind of them.
 
 mod bluesky {
     platforms::conformance!(fakes::bluesky::Bluesky);

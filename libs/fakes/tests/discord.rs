@@ -1,4 +1,4 @@
-//! What is special about Discord.
+//! Behavior specific to Discord webhooks.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 use std::collections::BTreeMap;
@@ -232,7 +232,8 @@ async fn a_post_in_a_forum_needs_a_title_and_elsewhere_has_none() {
     assert!(!url.starts_with(&of_channel) && url.ends_with(&published.platform_post_id), "it is in a thread: {url}");
 }
 
-/// A webhook has no key and no list, so it matters whether the call can have been carried out.
+/// A webhook has neither an idempotency key nor a list, so the decisive question is whether the
+/// call may have taken effect.
 #[tokio::test]
 async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
     let harness = AdapterHarness::<Discord>::new().await;
@@ -398,7 +399,7 @@ async fn too_large_file_is_a_validation_error() {
     let expected = "Discord accepts images and videos of at most 24 MiB together; these have 25 MiB";
     assert_eq!(errors(&[10 << 20, 10 << 20, 5 << 20]), [expected]);
 
-    // The largest that is let through, and one that is not.
+    // The largest file that is accepted, and one that is too large.
     for (padding, is_taken) in [(10 << 20, true), ((10 << 20) + 1, false)] {
         let mut file = sample(MimeType::Mp4, 1);
         file.bytes.resize(padding, 7);

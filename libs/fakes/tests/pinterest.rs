@@ -1,4 +1,4 @@
-//! What is special about Pinterest.
+//! Behavior specific to Pinterest.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 use chrono::TimeDelta;
@@ -49,7 +49,7 @@ async fn pin_has_title_link_and_cover() {
     assert_eq!(request["media_source"]["cover_image_key_frame_time"], 2);
 }
 
-/// Pinterest's description has one `alt_text` for each pin, whatever its media source.
+/// Pinterest's OpenAPI description has one `alt_text` for each pin, whatever its media source.
 #[tokio::test]
 async fn alternative_text_of_a_video_is_that_of_its_pin() {
     let harness = PinterestHarness::new().await;
@@ -111,7 +111,7 @@ async fn video_is_sent_to_pinterest_alone() {
     );
 }
 
-/// The description of `PinMediaSourceImagesURL`; the form POST of S3.
+/// By the OpenAPI description of `PinMediaSourceImagesURL` and the form POST of S3.
 #[tokio::test]
 async fn fake_refuses_unknown_fields_of_pictures_and_incomplete_forms() {
     let harness = PinterestHarness::new().await;

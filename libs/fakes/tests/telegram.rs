@@ -1,4 +1,4 @@
-//! What is special about Telegram.
+//! Behavior specific to Telegram.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 use domain::delivery::AttemptError;
@@ -11,7 +11,7 @@ use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::{ConnectError, FieldValues, RefreshError};
 
-/// What a group that moves becomes.
+/// The new id of a group that becomes a supergroup.
 const SUPERGROUP: i64 = -1_009_876_543_210;
 
 fn typed(token: &str, chat: &str) -> FieldValues {
@@ -113,7 +113,7 @@ async fn a_group_that_moved_is_followed() {
         assert_eq!(harness.fake.public_posts().len(), sent);
     }
 
-    // The call that was refused, and the question where the group is now.
+    // The refused call, and the call that reads the group's new id.
     assert_eq!(harness.fake.calls_to_old_id(), 2, "the new id is kept");
     let kept = harness.credentials().await.unwrap();
     let about =
@@ -153,7 +153,7 @@ async fn group_that_moved_can_be_connected_by_its_old_id() {
     assert_eq!(accounts[0].profile.account_id, SUPERGROUP.to_string());
 }
 
-/// The texts of the server itself, of `can_send_message` in `TDLib`, and of `MTProto`.
+/// Error messages of the Bot API server, of `can_send_message` in `TDLib`, and of `MTProto`.
 #[tokio::test]
 async fn bot_that_may_not_write_waits_for_its_person() {
     let harness = AdapterHarness::<Telegram>::new().await;
@@ -200,7 +200,7 @@ async fn album_of_which_a_file_failed_may_be_public_in_part() {
     let harness = AdapterHarness::<Telegram>::new().await;
     let account = harness.connect().await;
     let mut files = pictures(3);
-    // The facts of the post do not say so.
+    // The stored facts of the file do not show the ratio.
     files[1].bytes = tall_png();
     files[1].attachment.size_bytes = files[1].bytes.len() as u64;
     let post = harness.due(&account, "two of three", files).await;
@@ -212,7 +212,8 @@ async fn album_of_which_a_file_failed_may_be_public_in_part() {
     assert_eq!(harness.fake.public_posts()[0].media.len(), 2);
 }
 
-/// A bot has no key and no list, so it matters whether the call can have been carried out.
+/// A bot has neither an idempotency key nor a list, so the decisive question is whether the call
+/// may have taken effect.
 #[tokio::test]
 async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
     let harness = AdapterHarness::<Telegram>::new().await;
@@ -255,7 +256,7 @@ async fn only_mpeg_4_is_a_video() {
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains(actual)), "{refused:?}");
 }
 
-/// A picture that is more than twenty times as high as it is wide.
+/// A picture whose height is more than twenty times its width.
 fn tall_png() -> Vec<u8> {
     let mut bytes = sample(MimeType::Png, 2).bytes;
     // Its header (IHDR): width and height, four bytes each.

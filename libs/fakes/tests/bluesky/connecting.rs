@@ -1,4 +1,4 @@
-//! The ways in.
+//! Connecting accounts.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::connected;
 
-/// Where a deployment is that everybody can reach.
+/// The public URL of a deployment.
 const PUBLIC: &str = "https://app.sps-loopback.dev";
 
 fn typed(harness: &AdapterHarness<Bluesky>, handle: &str) -> platforms::FieldValues {
@@ -192,7 +192,7 @@ async fn a_document_that_a_server_cannot_read_is_no_reason_to_ask_for_more() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     let platform = harness.connector();
     let here = CallbackUrls::new(PUBLIC, "bluesky");
-    // It would find this one.
+    // The server could read this document.
     let wide = CallbackUrls { client_document: format!("{}?scope=everything", here.client_document), ..here.clone() };
     let document = platform.client_document(&wide).await.unwrap().unwrap();
     harness.fake.add_client_document(&wide.client_document, document);

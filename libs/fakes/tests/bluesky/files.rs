@@ -1,4 +1,4 @@
-//! Pictures, and videos by way of the video service.
+//! Pictures, and videos uploaded through the video service.
 
 use std::io::Cursor;
 
@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::{connected, record};
 
-/// Noise, which no encoder makes small.
+/// Noise, which no encoder compresses well.
 fn large_picture() -> Sample {
     let mut seed = 1_u32;
     let noise = RgbImage::from_fn(1500, 1000, |_, _| {
@@ -135,7 +135,7 @@ async fn a_video_whose_upload_was_not_answered_is_not_processed_twice() {
     harness.fake.inject_fault(Call::Upload, InjectedFault::LoseResponse, 1);
     let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
 
-    // The day's quota is used up by the first, which did arrive.
+    // The first video, which arrived, uses up the day's quota.
     let mut errors = Vec::new();
     let prepared = harness.prepare(&post).await;
     assert!(matches!(prepared, Err(AttemptError::Unknown { .. })), "{prepared:?}");
@@ -220,7 +220,7 @@ async fn an_upload_that_is_forgotten_is_a_setback_and_one_without_parts_goes_who
 
         let passage = harness.deliver(&mut post).await.unwrap();
 
-        // It is begun anew ever more rarely, should it be forgotten each time.
+        // Even if the service forgets every upload, the delay between new uploads grows.
         assert!(
             passage.errors.iter().all(|it| matches!(it, AttemptError::PreparationExpired { .. })),
             "{:?}",

@@ -1,5 +1,4 @@
-//! What the Bluesky adapter makes of Bluesky, beside what every adapter has to
-//! keep.
+//! Behavior of the Bluesky adapter that the conformance suite does not cover.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;
@@ -15,14 +14,14 @@ use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::samples::Sample;
 use serde_json::Value;
 
-/// A network with the account connected on its own page.
+/// A harness with an account that was connected on the platform's page.
 async fn connected() -> (AdapterHarness<Bluesky>, Account) {
     let harness = AdapterHarness::new().await;
     let account = harness.connect().await;
     (harness, account)
 }
 
-/// The record of a post that went out.
+/// Publishes a post, and returns its record.
 async fn record(harness: &AdapterHarness<Bluesky>, account: &Account, text: &str, media: Vec<Sample>) -> Value {
     let post = harness.due(account, text, media).await;
     let published = harness.publish(&post).await.unwrap();

@@ -1,4 +1,4 @@
-//! Posts that quote another one.
+//! Posts that quote another post.
 
 use domain::delivery::AttemptError;
 use domain::media::MimeType;

@@ -1,4 +1,4 @@
-//! What is put, as it can be read there.
+//! The published records, as the server returns them.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
@@ -67,14 +67,14 @@ async fn a_post_that_goes_out_late_says_the_present_time() {
     let created_at =
         |published: Published| harness.fake.record(&published.platform_post_id).unwrap()["createdAt"].clone();
 
-    // Prepared late.
+    // Prepared after its due second.
     let mut late = harness.post(&account, "prepared late", Vec::new());
     harness.clock.skip_to(late.publish_at + TimeDelta::hours(1));
     harness.prepare_all(&mut late, &mut Vec::new()).await.unwrap();
     let prepared_at = harness.clock.now();
     assert_eq!(created_at(harness.publish(&late).await.unwrap()), shown(prepared_at));
 
-    // Prepared in time, and then held up.
+    // Prepared in time, and then delayed.
     let mut held_up = harness.due(&account, "held up", Vec::new()).await;
     harness.clock.advance(TimeDelta::hours(1));
     let error = harness.publish(&held_up).await.unwrap_err();
@@ -85,7 +85,7 @@ async fn a_post_that_goes_out_late_says_the_present_time() {
     harness.clock.advance(TimeDelta::minutes(5));
     assert_eq!(created_at(harness.publish(&held_up).await.unwrap()), shown(prepared_at));
 
-    // Tried in time, and certainly without any effect.
+    // Attempted in time, and certainly without any effect.
     let mut limited = harness.due(&account, "limited", Vec::new()).await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::RateLimited { retry_after: TimeDelta::minutes(9) }, 1);
     let error = harness.publish(&limited).await.unwrap_err();
@@ -130,7 +130,7 @@ async fn record_of_an_earlier_attempt_with_another_text_is_the_post() {
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     harness.publish(&post).await.unwrap_err();
 
-    // As if it had been prepared anew meanwhile, and had come out differently.
+    // As if another worker had prepared the post again with another result.
     post.progress = post.progress.map(|it| it.replace("\"tag\":\"this\"", "\"tag\":\"that\""));
     let published = harness.publish(&post).await.unwrap();
 

@@ -1,4 +1,4 @@
-//! An account whose server is somebody's own, and a page that it links to.
+//! An account on a self-hosted server, and a page that its posts link to.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
 
-/// A network without a video service, and a page.
+/// A server without a video service, and a page.
 struct SelfHosted {
     bluesky: Bluesky,
     page: SocketAddr,
@@ -122,7 +122,7 @@ async fn a_video_goes_to_the_accounts_own_server_within_its_limit() {
     );
     assert!(!takes_others, "nobody makes MP4 of them here");
 
-    // The first nonce is long gone when the file is sent.
+    // The first nonce has expired when the file is sent.
     harness.clock.advance(chrono::TimeDelta::minutes(30));
     let video = sample(MimeType::Mp4, 1);
     let post = harness.due(&account, "moving", vec![video.clone()]).await;

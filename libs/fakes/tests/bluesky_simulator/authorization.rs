@@ -238,7 +238,7 @@ async fn a_grant_allows_what_its_scope_says() {
         assert!(put == 200 || response.error().1 == "ScopeMissingError", "{response:?}");
         let response = client.upload(&token, "image/png", crate::client::PNG).await;
         assert_eq!(response.status, upload, "{scope}: {response:?}");
-        // The profile needs none.
+        // Reading the profile needs no scope.
         let response = client.call(Method::GET, "com.atproto.server.getSession", &token, Body::Nothing).await;
         assert_eq!(response.body["handle"], "alice.test");
         assert_eq!(response.body["email"], Value::Null);

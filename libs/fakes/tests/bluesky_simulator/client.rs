@@ -1,4 +1,4 @@
-//! A client of Bluesky that sends what a test chooses, valid or not.
+//! A client of Bluesky that sends any request that a test chooses, valid or not.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ pub(crate) const REDIRECT: &str = "http://127.0.0.1:1/connect/callback/bluesky";
 pub(crate) const TID: &str = "3m5xkqh2v4k2a";
 pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR and then some";
 
-/// An answer, read to its end.
+/// A response with its complete body.
 #[derive(Debug)]
 pub(crate) struct PdsResponse {
     pub(crate) status: StatusCode,
@@ -100,7 +100,6 @@ pub(crate) struct Client {
     pub(crate) clock: Clock,
     pub(crate) http: reqwest::Client,
     pub(crate) key: Key,
-    /// Its `client_id`.
     pub(crate) id: String,
     pub(crate) redirect: String,
     pub(crate) scope: String,
@@ -139,7 +138,7 @@ impl Client {
         }
     }
 
-    /// A client with a document and a key.
+    /// A client with a metadata document and a key.
     pub(crate) async fn confidential() -> Self {
         let client = Self {
             id: "https://app.sps-loopback.dev/oauth/client-metadata.json".to_owned(),
@@ -172,7 +171,7 @@ impl Client {
         self.clock.now().timestamp()
     }
 
-    /// A proof as it should be.
+    /// A valid proof.
     pub(crate) fn proof(&self, method: &Method, url: &str, access_token: Option<&str>) -> Proof {
         let origin = url::Url::parse(url).unwrap().origin().ascii_serialization();
         let mut claims = json!({
@@ -247,7 +246,7 @@ impl Client {
         })
     }
 
-    /// Calls a method of the data server with a token of OAuth.
+    /// Calls a method of the PDS with an OAuth token.
     pub(crate) async fn call(&self, method: Method, name: &str, token: &str, body: Body<'_>) -> PdsResponse {
         let url = format!("{}/xrpc/{name}", self.fake.pds());
         loop {
@@ -261,14 +260,14 @@ impl Client {
         }
     }
 
-    /// Calls a method of the data server with a token of another kind, or none.
+    /// Calls a method of the PDS with a token of another kind, or without one.
     pub(crate) async fn bearer(&self, method: Method, name: &str, token: &str, body: Body<'_>) -> PdsResponse {
         let request = self.http.request(method, format!("{}/xrpc/{name}", self.fake.pds()));
         let request = if token.is_empty() { request } else { request.bearer_auth(token) };
         self.send(body.put_into(request), None).await
     }
 
-    /// What a pushed request says, with a verifier for later.
+    /// The fields of a pushed request, and their PKCE verifier.
     pub(crate) fn asked(&self) -> (Vec<(&'static str, String)>, String) {
         let verifier = random();
         let asked = vec![
@@ -283,7 +282,7 @@ impl Client {
         (asked, verifier)
     }
 
-    /// Pushes a request with one field changed, or left out.
+    /// Pushes a request in which one field is changed or omitted.
     pub(crate) async fn push_with(&self, name: &str, value: Option<&str>) -> PdsResponse {
         let (mut asked, _) = self.asked();
         asked.retain(|(it, _)| *it != name);
@@ -292,7 +291,7 @@ impl Client {
         self.post("/oauth/par", &fields).await
     }
 
-    /// To the page: the address that the person opens, and the verifier.
+    /// Pushes a request. Returns the URL of the page for the user, and the verifier.
     pub(crate) async fn begin(&self) -> (String, String) {
         let (asked, verifier) = self.asked();
         let fields: Vec<(&str, &str)> = asked.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -315,7 +314,7 @@ impl Client {
         self.post("/oauth/token", &fields).await
     }
 
-    /// All the way to tokens.
+    /// Runs the whole flow. Returns the tokens.
     pub(crate) async fn connect(&self) -> Tokens {
         let (page, verifier) = self.begin().await;
         let query = self.fake.redirect_query(&page, Decision::Allow).await;
@@ -355,7 +354,7 @@ pub(crate) fn post(text: &str) -> Value {
     json!({ "$type": "app.bsky.feed.post", "text": text, "createdAt": "2026-11-20T12:00:00.000Z" })
 }
 
-/// What a call brings.
+/// The body of a call.
 #[derive(Clone, Copy)]
 pub(crate) enum Body<'a> {
     Nothing,

@@ -1,4 +1,4 @@
-//! The fake for Bluesky refuses what Bluesky refuses.
+//! The Bluesky fake rejects what Bluesky rejects.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
 mod authorization;

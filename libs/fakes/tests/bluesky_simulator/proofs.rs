@@ -8,7 +8,7 @@ use crate::client::{Client, Key, PdsResponse, Proof, digest};
 
 const SESSION: &str = "/xrpc/com.atproto.server.getSession";
 
-/// Asks for the session with a proof that was changed.
+/// Requests the session with a modified proof.
 async fn ask(client: &Client, token: &str, change: impl FnOnce(&mut Proof)) -> PdsResponse {
     let url = format!("{}{SESSION}", client.fake.pds());
     let mut proof = client.proof(&Method::GET, &url, Some(token));

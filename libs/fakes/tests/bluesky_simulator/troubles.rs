@@ -11,7 +11,7 @@ async fn fault_applies_to_the_next_served_call() {
     let token = client.connect().await.access;
     client.fake.inject_fault(Call::Publish, InjectedFault::ServerError, 1);
 
-    // The first of these has no nonce yet.
+    // The first of these calls has no nonce yet.
     let broken = client.put(&token, TID, &post("hello")).await;
     assert_eq!(broken.error(), (500, "InternalServerError"));
     assert_eq!(client.fake.call_count(Call::Publish), 1);

@@ -85,7 +85,7 @@ async fn the_video_service_wants_a_token_of_its_own() {
     client.clock.advance(chrono::TimeDelta::minutes(31));
     assert_eq!(upload(&client, &right, MP4).await.error(), (401, "JwtExpired"));
 
-    // An audience that is a bare DID is no scope, and is left out.
+    // A bare DID is not a valid audience, so the server omits the scope.
     let bare = POSTING.replace("uploadBlob?aud=*", "uploadBlob?aud=did:web:127.0.0.1");
     let client = Client::with_scope(&bare).await;
     let token = client.connect().await.access;

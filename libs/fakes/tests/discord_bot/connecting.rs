@@ -136,7 +136,7 @@ async fn that_the_bots_token_was_reset_is_no_fault_of_a_connection() {
     assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
 }
 
-/// The adapter that a deployment has with these settings and this secret.
+/// The adapter of a deployment with these settings and this secret.
 fn set_up(fake: &impl FakePlatform, settings: serde_json::Value, app: serde_json::Value) -> Registry<dyn Connect> {
     let app: AppCredentials = serde_json::from_value(app).unwrap();
     let app = move |_: &str| -> Arc<dyn AppSource> { Arc::new(app.clone()) };

@@ -10,14 +10,14 @@ use platforms::conformance::samples::sample;
 
 use super::{connected, post};
 
-/// Its answer is lost, or the call is.
+/// Publishes with a fault that loses the call or its response.
 async fn publish_with_lost_response(harness: &AdapterHarness<DiscordBot>, post: &Post<'_>, fault: InjectedFault) {
     harness.fake.inject_fault(Call::Publish, fault, 1);
     let error = harness.publish(post).await.unwrap_err();
     assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
 }
 
-/// What is said of it so long after the call, and how many calls that took.
+/// The result of a look-up this long after the call, and the number of its calls.
 async fn look_up_after(harness: &AdapterHarness<DiscordBot>, post: &Post<'_>, after: TimeDelta) -> (Resolution, usize) {
     let since = harness.clock.now();
     harness.clock.advance(after);
@@ -30,9 +30,9 @@ fn id(harness: &AdapterHarness<DiscordBot>) -> String {
     it.id
 }
 
-/// Two posts have the same words, so only the nonce tells whose message it is. It is sent
-/// again when the first call can no longer be running, which begins within five seconds of
-/// its intent, and while Discord certainly knows the nonce.
+/// Two posts have the same text, so only the nonce distinguishes their messages. The adapter sends
+/// a post again only after the first call, which begins within five seconds of its intent, can no
+/// longer take effect, and while Discord still has the nonce.
 #[tokio::test]
 async fn text_post_is_resolved_by_nonce_within_two_minutes() {
     for (seconds, is_sent_again) in [(5, false), (64, false), (65, true), (79, true), (80, false), (130, false)] {
@@ -65,7 +65,7 @@ async fn missing_post_is_sent_again_with_the_same_nonce() {
     assert_eq!((answer, calls), (Resolution::NotFound, 0));
     harness.publish(&post).await.unwrap();
     let first = harness.fake.latest_payload()["nonce"].clone();
-    // The first call was carried out after all, very late.
+    // The first call took effect after all, very late.
     let repeated = harness.publish(&post).await.unwrap();
     assert_eq!((id(&harness), harness.fake.latest_payload()["nonce"].clone()), (repeated.platform_post_id, first));
 }
@@ -100,7 +100,7 @@ async fn file_names_identify_our_message() {
     }
 }
 
-/// Threads have no nonce, and are not sent again.
+/// Threads have no nonce, so the adapter does not send them again.
 #[tokio::test]
 async fn thread_is_found_by_text_even_if_archived() {
     for (after, is_archived) in [(TimeDelta::seconds(70), false), (TimeDelta::hours(9), true)] {
@@ -125,7 +125,7 @@ async fn thread_is_found_by_text_even_if_archived() {
     assert_eq!(look_up_after(&harness, &post, TimeDelta::seconds(5)).await, (Resolution::NotFound, 0));
 }
 
-/// An empty list says nothing where the bot may not read.
+/// Where the bot lacks the read permission, an empty list proves nothing.
 #[tokio::test]
 async fn missing_history_permission_never_means_not_found() {
     for fault in [InjectedFault::LoseResponse, InjectedFault::CutBefore] {
@@ -141,7 +141,7 @@ async fn missing_history_permission_never_means_not_found() {
             assert!(!reason.is_empty());
         }
     }
-    // Its nonce tells all the same.
+    // The nonce still identifies the message.
     let (harness, account) = connected().await;
     let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
     harness.fake.denies(GENERAL, HISTORY);
@@ -186,7 +186,7 @@ async fn look_up_is_pending_while_bot_is_not_in_the_server() {
     harness.connect().await;
     let (answer, _) = look_up_after(&harness, &post, TimeDelta::zero()).await;
     assert!(matches!(answer, Resolution::Candidate(_) | Resolution::Pending { .. }), "{answer:?}");
-    // What somebody deletes with its channel is not public any more.
+    // A post in a deleted channel is no longer public.
     harness.fake.delete_channel(GENERAL);
     assert_eq!(look_up_after(&harness, &post, TimeDelta::hours(1)).await.0, Resolution::NotPublished);
 }

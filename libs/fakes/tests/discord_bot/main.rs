@@ -1,4 +1,4 @@
-//! What is special about Discord through a bot.
+//! Behavior specific to the Discord bot.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;
@@ -12,19 +12,19 @@ use platforms::conformance::samples::Sample;
 
 use fakes::discord::bot::DiscordBot;
 
-/// A server that was connected.
+/// A harness with a connected server.
 async fn connected() -> (AdapterHarness<DiscordBot>, Account) {
     let harness = AdapterHarness::<DiscordBot>::new().await;
     let account = harness.connect().await;
     (harness, account)
 }
 
-/// These options, all of them words.
+/// Options with text values.
 fn options(pairs: &[(&str, &str)]) -> Options {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), OptionValue::Text((*value).to_owned()))).collect()
 }
 
-/// A post to this channel, with a title where one is given.
+/// A post to this channel, with a title if one is passed.
 fn post<'a>(
     harness: &AdapterHarness<DiscordBot>,
     account: &'a Account,

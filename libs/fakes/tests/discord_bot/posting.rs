@@ -1,4 +1,4 @@
-//! Posts, and what the bot may not do.
+//! Posts, and missing permissions of the bot.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -90,7 +90,7 @@ async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
     }
 }
 
-/// The bot is in servers of other people, too.
+/// The bot is also a member of other users' servers.
 #[tokio::test]
 async fn a_post_goes_to_its_own_server_alone() {
     let (harness, account) = connected().await;

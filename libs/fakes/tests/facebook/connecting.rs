@@ -1,4 +1,4 @@
-//! Which Pages are connected, and by what.
+//! The Pages that are connected, and their tokens.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -171,6 +171,6 @@ async fn what_ends_with_all_of_the_persons_pages_is_known() {
     assert!(harness.connector().revoke(&account.credentials, now).await.is_err());
     harness.connector().revoke(&account.credentials, now).await.unwrap();
     assert_eq!(harness.fake.grant_count(), 0);
-    // The token of the person may have ended before.
+    // The user's token may have expired before.
     harness.connector().revoke(&account.credentials, now).await.unwrap();
 }

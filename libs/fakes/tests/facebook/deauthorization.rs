@@ -1,4 +1,4 @@
-//! What Meta tells by itself.
+//! Notifications that Meta sends.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

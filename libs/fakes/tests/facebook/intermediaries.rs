@@ -1,4 +1,5 @@
-//! Pages with which a proxy or firewall answers instead of Facebook, and ids and upload URLs that are none.
+//! Pages that a proxy or firewall sends instead of Facebook's response, and invalid ids and upload
+//! URLs.
 
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;

@@ -30,8 +30,8 @@ async fn every_kind_is_found_by_its_ids() {
     }
 }
 
-/// The call arrived before, and cannot be read yet: it is not sent again and again, and
-/// not given up as refused.
+/// The earlier call took effect, but its post is not listed yet: the adapter neither repeats the
+/// call nor reports the post as refused.
 #[tokio::test]
 async fn refusal_as_duplicate_is_looked_up() {
     let (image, video) = (MimeType::Jpeg, MimeType::Mp4);
@@ -50,7 +50,7 @@ async fn refusal_as_duplicate_is_looked_up() {
 
         let is_looked_up = match &error {
             AttemptError::Duplicate { .. } => !has_video,
-            // A video says itself how it stands.
+            // A video has a status of its own.
             AttemptError::Unknown { may_still_run, .. } => has_video && !may_still_run,
             _ => false,
         };

@@ -1,4 +1,4 @@
-//! What is special about Facebook.
+//! Behavior specific to Facebook.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;

@@ -48,7 +48,7 @@ async fn pictures_are_uploaded_unseen_and_shown_by_one_call() {
 async fn a_picture_over_four_megabytes_is_made_smaller() {
     let (harness, account) = harness().await;
     let mut large = sample(MimeType::Png, 1);
-    // Behind its end is what no decoder reads.
+    // Decoders ignore the bytes after the end of the image.
     large.bytes.resize(4_000_001, 0);
     large.attachment.size_bytes = 4_000_001;
     let mut post = harness.post(&account, "a large one", vec![large]);

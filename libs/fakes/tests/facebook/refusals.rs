@@ -1,4 +1,4 @@
-//! What errors mean: by their codes and subcodes, not by their status.
+//! The meaning of errors, by code and subcode, not by status.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;

@@ -57,7 +57,7 @@ async fn a_story_has_no_text_no_title_and_no_comments() {
     }
 }
 
-/// Longer than what the suite tries.
+/// Longer than the text of the conformance suite.
 #[tokio::test]
 async fn longest_text_is_accepted() {
     let (harness, account) = harness().await;
@@ -67,7 +67,7 @@ async fn longest_text_is_accepted() {
             PostText::parse(text).is_ok_and(|it| account.rules.breaches(&it, &[], &options(&[])).is_empty())
         };
         if !fits(&longest) {
-            // This service takes no post that long.
+            // The service accepts no post of this length.
             continue;
         }
         let mut post = harness.post(&account, &longest, Vec::new());

@@ -1,4 +1,4 @@
-//! The fake refuses what is not in the documents.
+//! The fake rejects what is not documented.
 
 use fakes::facebook::PAGE;
 use fakes::meta::access::proof;

@@ -62,8 +62,7 @@ async fn each_part_is_remembered_and_may_be_sent_again() {
     let lead = harness.lead(&[post.media[0].attachment.clone()]).unwrap();
     harness.clock.skip_to(post.publish_at - lead);
     for _ in 0..4 {
-        // The worker dies before what it has reached is stored, and another one takes the
-        // step.
+        // The worker dies before its progress is stored, and another worker repeats the step.
         harness.prepare(&post).await.unwrap();
         let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it is not there") };
         post.progress = Some(progress);
@@ -187,8 +186,8 @@ async fn a_failure_of_the_upload_host_says_whether_it_is_final() {
     let said = "file 1 of 1 (video/mp4): What the host says";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
 
-    // The upload host marks `ProcessingFailedError` as final, and takes the same bytes later. Whether the token is
-    // still good is said by the API.
+    // The upload host marks `ProcessingFailedError` as permanent, and accepts the same bytes later.
+    // Only the API reports whether the token is still valid.
     for (sent, (retriable, kind, expected)) in (1..).zip([
         (true, "ProcessingFailedError", "RetryLater"),
         (false, "ProcessingFailedError", "PreparationExpired"),

@@ -1,4 +1,4 @@
-//! Connecting by Facebook's login.
+//! Connecting with Facebook Login.
 
 use domain::delivery::AttemptError;
 use domain::media::MimeType;

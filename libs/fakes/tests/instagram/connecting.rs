@@ -1,4 +1,4 @@
-//! Connecting by Instagram's login, and tokens of 60 days.
+//! Connecting with Instagram Login, and tokens of 60 days.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;

@@ -1,4 +1,4 @@
-//! What comes before the public call.
+//! Steps before the publish call.
 
 use std::io::Cursor;
 
@@ -142,7 +142,7 @@ async fn a_picture_that_is_too_tall_or_too_wide_gets_borders_where_that_is_wante
             assert_eq!((shown.mime_type, size(shown.mime_type, &shown.bytes)), (MimeType::Jpeg, expected));
         }
     }
-    // What the file says of itself is not known here, so nobody refuses it before.
+    // The file's metadata is unknown to the service, so validation does not reject the post.
     let mut post = harness.post(&account, "tall", vec![picture(90, 160, ImageFormat::Jpeg)]);
     let refused = harness.deliver(&mut post).await.unwrap_err();
     let is_expected = |it: &AttemptError| matches!(it, AttemptError::Refused { reason } if reason.contains("file 1 of 1 (image/jpeg)") && reason.contains("aspect ratio"));

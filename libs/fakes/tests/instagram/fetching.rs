@@ -1,4 +1,4 @@
-//! Files that Instagram fetches, or that are sent to it, and what their failures mean.
+//! Files that Instagram fetches or that the adapter uploads, and the meaning of their errors.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -167,7 +167,7 @@ async fn an_upload_that_breaks_off_resumes_at_its_offset() {
     assert_eq!(harness.fake.containers(), 1);
 }
 
-/// Meta marks this failure as permanent, and takes the same bytes hours later.
+/// Meta marks this error as permanent, and accepts the same bytes hours later.
 #[tokio::test]
 async fn a_video_whose_bytes_fail_is_fetched_by_its_url() {
     let harness = by_facebook().await;
@@ -241,7 +241,7 @@ async fn an_account_that_is_not_to_be_seen_needs_reconnection() {
     let mut post = harness.due(&account, "prepared", vec![sample(MimeType::Jpeg, 1)]).await;
     let end = harness.clock.now() + TimeDelta::hours(1);
 
-    // Once it is a fault that passes.
+    // A first such error is treated as temporary.
     harness.fake.refuses("content_publishing_limit", GraphError::object_not_found(ID));
     let mut other = harness.post(&account, "another", vec![sample(MimeType::Jpeg, 1)]);
     let errors = harness.prepare_until(&mut other, end).await;

@@ -1,4 +1,4 @@
-//! What is special about Instagram.
+//! Behavior specific to Instagram.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod by_facebook;

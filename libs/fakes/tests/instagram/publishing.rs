@@ -39,7 +39,7 @@ async fn a_container_that_is_forgotten_or_too_old_is_made_anew() {
     }
 }
 
-/// Of two calls with one container only the first publishes; what it did is found.
+/// Of two calls with one container, only the first publishes; the look-up finds its post.
 #[tokio::test]
 async fn a_second_call_publishes_nothing_and_leads_to_the_first() {
     let (harness, account) = harness().await;
@@ -55,7 +55,7 @@ async fn a_second_call_publishes_nothing_and_leads_to_the_first() {
     assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
-/// It was seen that the post was public although the answer said that.
+/// Posts have become public although the response had this error.
 #[tokio::test]
 async fn a_block_for_spam_says_nothing_of_the_post_behind_it() {
     let (harness, account) = harness().await;
@@ -102,7 +102,7 @@ async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_witho
     assert!(matches!(&found, Resolution::Found(it) if it.url.is_none()), "{found:?}");
 }
 
-/// Stories are in a list of their own, and have no text to know them by.
+/// Stories are in a separate list, and have no text to compare.
 #[tokio::test]
 async fn a_story_whose_answer_was_lost_is_found_among_stories() {
     let (harness, account) = harness().await;

@@ -1,4 +1,4 @@
-//! The fake refuses what is not in the documents.
+//! The fake rejects what is not documented.
 
 use fakes::instagram::{ID, Instagram};
 use platforms::Account;
@@ -44,7 +44,7 @@ async fn unknown_container_fields_are_refused() {
         vec![kind("REELS"), image],
         vec![kind("VIDEO"), video],
         vec![video],
-        // Taken by Facebook's login alone.
+        // Accepted with Facebook Login only.
         vec![kind("REELS"), ("upload_type", "resumable")],
         vec![kind("REELS"), video, ("alt_text", "a")],
         vec![kind("REELS"), video, ("user_tags", r#"[{"username":"ada","x":0.1,"y":0.1}]"#)],
@@ -62,7 +62,7 @@ async fn unknown_container_fields_are_refused() {
         assert_eq!(post_status(&harness, &account, &format!("{ID}/media"), &fields).await, 400, "{fields:?}");
     }
     assert_eq!(harness.fake.containers(), 0);
-    // A video that cannot be fetched shows later.
+    // A video that cannot be fetched fails later.
     assert_eq!(post_status(&harness, &account, &format!("{ID}/media"), &[kind("REELS"), video]).await, 200);
     assert_eq!(post_status(&harness, &account, "17/media", &[kind("REELS"), video]).await, 400, "another account");
 }

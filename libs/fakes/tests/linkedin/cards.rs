@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 const PAGE: &str = "<html><head><meta property='og:title' content='Tea &amp; biscuits'>\
                     <meta name=description content='All about tea'><meta property=og:image content=/tea></head></html>";
 
-/// A website: a page with a card, one without, and one whose picture is not taken.
+/// A website: a page with a card, one without, and one whose picture is invalid.
 async fn website() -> SocketAddr {
     let picture = |mime_type| get(move || async move { sample(mime_type, 1).bytes });
     let bare = PAGE.replace("/tea", "/bare");
@@ -32,7 +32,7 @@ async fn website() -> SocketAddr {
     wire::serve(router).await
 }
 
-/// Cards of a post.
+/// Publishes a post and returns its card.
 async fn shown(harness: &AdapterHarness<LinkedIn>, text: &str, options: &[(&str, OptionValue)]) -> Value {
     let account = harness.connect().await;
     let mut post = harness.post(&account, text, Vec::new());
@@ -67,7 +67,7 @@ async fn a_link_may_be_named_and_a_card_left_out() {
         (format!("read {without}"), vec![], None),
         (format!("see {with}"), vec![("link_preview", OptionValue::Flag(false))], None),
         ("no link in here".to_owned(), named(&with), Some("Tea & biscuits".to_owned())),
-        // LinkedIn wants a title.
+        // LinkedIn requires a title.
         ("and neither in here".to_owned(), named(&without), Some("127.0.0.1".to_owned())),
         ("unread".to_owned(), named("http://169.254.169.254/latest"), Some("169.254.169.254".to_owned())),
     ] {

@@ -45,7 +45,7 @@ async fn a_comment_that_fails_ends_no_grant_and_is_not_made_twice() {
     assert!(harness.fake.comments().is_empty());
 }
 
-/// The scopes for comments come with "Community Management API" alone.
+/// Only the product "Community Management API" includes the scopes for comments.
 #[tokio::test]
 async fn app_without_comment_permission_gets_an_error() {
     may_not_comment::<SelfServe>().await;

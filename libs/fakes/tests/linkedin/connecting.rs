@@ -25,7 +25,7 @@ async fn a_member_is_known_by_name_and_has_to_come_back_after_sixty_days() {
     assert!(!harness.can_refresh());
     let (now, credentials) = (harness.clock.now(), &account.credentials);
     assert_eq!(credentials.expires_at, Some(now + TimeDelta::days(60)));
-    // A week before, the user is notified.
+    // The user is notified a week before the grant expires.
     let late = now + TimeDelta::days(50);
     assert_eq!(
         harness.publisher().refresh_policy().due_at(credentials, late),
@@ -87,7 +87,7 @@ async fn page_without_roles_gets_an_error() {
     let error = harness.publish(&post).await.unwrap_err();
 
     assert!(matches!(&error, AttemptError::Refused { reason } if reason.contains("role")), "{error:?}");
-    // The token serves the member and other pages as well, and is not lost.
+    // The token is also valid for the member and other pages, so the grant is not lost.
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
     harness.fake.refuses("/rest/organizations", 403, denied);
     let about = harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
@@ -107,7 +107,7 @@ async fn ended_version_is_reported_to_the_operator() {
         "{error:?}"
     );
 
-    // Pages are asked for with a version.
+    // Requests for pages have a version header.
     let harness = AdapterHarness::<LinkedIn<Community>>::new().await;
     let callback = harness.callback_after(Decision::Allow).await;
     harness.fake.end_version();
@@ -145,7 +145,7 @@ async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
     assert_eq!(posted.headers["linkedin-version"], "202609");
 }
 
-/// What the service asks for by default, with `pages`, is what the only product that such an app can have includes.
+/// The default scopes with `pages` are part of the only product that such an app can have.
 #[tokio::test]
 async fn an_app_for_pages_has_no_other_product_and_its_member_is_read_without_openid_connect() {
     let harness = AdapterHarness::<LinkedIn<Community>>::new().await;
@@ -180,7 +180,7 @@ async fn an_app_with_the_advertising_api_connects_pages_with_the_scopes_that_its
     harness.deliver(&mut post).await.unwrap();
 }
 
-/// LinkedIn asks the person nothing then, and names the scope.
+/// LinkedIn then shows no consent page, and its error names the scope.
 #[tokio::test]
 async fn one_scope_that_the_app_may_not_ask_for_is_a_task_of_the_operator() {
     let harness = AdapterHarness::<LinkedIn<CommunityWithOpenId>>::new().await;
@@ -194,7 +194,7 @@ async fn one_scope_that_the_app_may_not_ask_for_is_a_task_of_the_operator() {
     assert!(matches!(&refusal, ConnectError::Unsupported(words) if words.contains("scopes")), "{refusal:?}");
 }
 
-/// Of a member, not of a page: no administrator of a page can help.
+/// The error is about a member, not a page: an administrator of a page cannot help.
 #[tokio::test]
 async fn member_that_may_not_be_read_gets_the_advice_for_members() {
     let harness = AdapterHarness::<LinkedIn>::new().await;

@@ -1,4 +1,4 @@
-//! Pictures and videos: uploaded before.
+//! Pictures and videos, which are uploaded before the post.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -40,7 +40,7 @@ async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
     let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
     post.progress = Some(progress);
     assert_eq!(harness.fake.call_count(Call::Upload), 0, "announced");
-    // One part fails, and what arrived before it is kept.
+    // One part fails; the parts that arrived before it are kept.
     harness.fake.refuses("/dms-uploads/5", 500, json!({ "status": 500, "message": "Internal Server Error" }));
 
     harness.deliver(&mut post).await.unwrap();
@@ -113,7 +113,7 @@ async fn a_file_that_is_not_ready_is_waited_for_and_one_that_never_came_is_sent_
     assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
 }
 
-/// Addresses are signed, and say so in their own way when that is over.
+/// Upload URLs are signed, and report their expiry with a different error.
 #[tokio::test]
 async fn an_address_that_lets_nobody_in_says_nothing_of_the_account() {
     let (harness, account) = harness().await;
@@ -137,7 +137,7 @@ async fn an_address_that_lets_nobody_in_says_nothing_of_the_account() {
     }
 }
 
-/// What LinkedIn says of a video may be behind what was done with it.
+/// The video's status may lag behind the calls.
 #[tokio::test]
 async fn a_video_is_finalized_once_although_the_read_is_behind() {
     let (harness, account) = harness().await;
@@ -169,7 +169,7 @@ async fn a_repeated_finalize_that_is_refused_does_not_end_the_post() {
     }
 }
 
-/// LinkedIn still waits for the parts, so that it has not finalized the video before.
+/// LinkedIn still waits for the parts, so no earlier call has finalized the video.
 #[tokio::test]
 async fn first_finalize_that_is_refused_ends_the_post_with_linkedins_message() {
     let (harness, account) = harness().await;
@@ -182,7 +182,8 @@ async fn first_finalize_that_is_refused_ends_the_post_with_linkedins_message() {
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("/uploadedPartIds")), "{refused:?}");
 }
 
-/// The worker of the first call died, so nothing is stored of it. LinkedIn says what has become of the video.
+/// The worker of the first call died without storing its progress. LinkedIn returns the status of
+/// the video.
 #[tokio::test]
 async fn finalize_that_a_dead_worker_made_is_recognized_by_the_status_of_the_video() {
     let (harness, account) = harness().await;

@@ -1,4 +1,4 @@
-//! What is special about LinkedIn, and what its fake refuses.
+//! Behavior specific to LinkedIn, and requests that its fake rejects.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod cards;
@@ -14,15 +14,15 @@ use fakes::linkedin::{LinkedIn, Products, SelfServe};
 use platforms::Account;
 use platforms::conformance::adapter_harness::AdapterHarness;
 
-/// What a proxy, a CDN or a firewall in front of LinkedIn answers.
+/// The response of a proxy, a CDN or a firewall in front of LinkedIn.
 const PAGE_OF_A_PROXY: &str = "<!DOCTYPE html>\n<html><body>Access denied</body></html>\n";
 
-/// A member.
+/// A harness with a member.
 async fn harness() -> (AdapterHarness<LinkedIn>, Account) {
     stage_with::<SelfServe>().await
 }
 
-/// The first account that an app with these products is given.
+/// A harness with the first account of an app with these products.
 async fn stage_with<P: Products>() -> (AdapterHarness<LinkedIn<P>>, Account) {
     let harness = AdapterHarness::new().await;
     let account = harness.connect().await;

@@ -79,7 +79,7 @@ async fn a_page_that_may_not_be_read_says_where_to_look() {
     }
 }
 
-/// What it shows cannot be read before the call either; the post goes out all the same.
+/// The list is also unreadable before the call; the post is still published.
 #[tokio::test]
 async fn a_list_that_cannot_be_read_holds_no_post_back() {
     let (harness, account) = stage_with::<Community>().await;
@@ -97,7 +97,8 @@ async fn a_list_that_cannot_be_read_holds_no_post_back() {
     assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
-/// Its list was behind: the post is sent once more, and LinkedIn names the first.
+/// The page's list lags: the adapter sends the post again, and LinkedIn's error names the first
+/// post.
 #[tokio::test]
 async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrived() {
     let (harness, account) = stage_with::<Community>().await;
@@ -109,7 +110,7 @@ async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrive
 
     assert_eq!(published.platform_post_id, harness.fake.public_posts()[0].id);
     assert_eq!(harness.fake.public_posts().len(), 1);
-    // Another post with the same words is another post.
+    // Another post with the same text is a different post.
     let other = harness.due(&account, "there already", Vec::new()).await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
     harness.publish(&other).await.unwrap_err();
@@ -117,7 +118,7 @@ async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrive
     assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
 }
 
-/// The post of the first call is looked for, because a third call would be refused as well.
+/// The adapter looks up the post of the first call, because a third call would be refused as well.
 #[tokio::test]
 async fn a_duplicate_that_names_no_post_is_looked_up() {
     let (harness, account) = stage_with::<Community>().await;
@@ -180,7 +181,7 @@ async fn firewall_error_of_a_list_is_not_a_missing_permission() {
     assert!(matches!(error, AttemptError::RetryLater { .. }), "{error:?}");
 }
 
-/// LinkedIn sends this message both for a new post and for the announcement of a file.
+/// LinkedIn returns this message both for a new post and for the registration of an upload.
 #[tokio::test]
 async fn a_token_that_does_not_cover_pages_has_to_be_given_anew() {
     for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
@@ -205,7 +206,8 @@ async fn a_token_that_does_not_cover_pages_has_to_be_given_anew() {
     }
 }
 
-/// The operator's app may not: its product is missing, or still in the development tier.
+/// The operator's app lacks the permission: its product is missing, or still in the development
+/// tier.
 #[tokio::test]
 async fn an_app_that_may_not_post_says_what_to_check() {
     let message = "Not enough permissions to access: partnerApiPostsExternal.CREATE.20260801";

@@ -78,7 +78,8 @@ async fn equal_text_is_refused_and_not_mistaken_for_ours() {
     assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
-/// LinkedIn names what a token does not cover. Only the member can permit it. Another 403 may pass.
+/// LinkedIn names the missing permission, which only the member can grant. Another 403 may be
+/// temporary.
 #[tokio::test]
 async fn missing_permission_asks_to_connect_again_and_another_403_does_not() {
     for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
@@ -121,7 +122,7 @@ async fn a_post_whose_answer_was_lost_is_not_sent_again() {
     }
     assert_eq!(harness.fake.public_posts().len(), 1);
 
-    // A post of which a file is missing was never sent.
+    // A post with a missing file was never sent.
     let lost = harness.post(&account, "with a file", vec![sample(MimeType::Png, 1)]);
     assert_eq!(harness.resolve(&lost, since).await, Resolution::NotPublished);
 }
@@ -156,7 +157,7 @@ async fn a_member_has_so_many_calls_in_a_day() {
             Err(other) => panic!("{other:?}"),
         }
     }
-    // One was to read who it is.
+    // One call read the member's account info.
     assert_eq!(left, 149);
 }
 
@@ -180,7 +181,7 @@ async fn refusals_quote_linkedins_message() {
     }
 }
 
-/// "Resource is forbidden" may pass. LinkedIn reports a lost token with 401.
+/// "Resource is forbidden" may be temporary. LinkedIn reports a lost token with 401.
 #[tokio::test]
 async fn a_member_who_is_denied_something_keeps_the_connection() {
     let (harness, account) = harness().await;
@@ -199,7 +200,7 @@ async fn a_member_who_is_denied_something_keeps_the_connection() {
     }
 }
 
-/// It is unknown whether such a call was carried out, but LinkedIn refuses the same text a second time.
+/// It is unknown whether such a call took effect, but LinkedIn refuses the same text a second time.
 #[tokio::test]
 async fn a_page_of_an_intermediary_does_not_end_a_post() {
     let (harness, account) = harness().await;

@@ -1,4 +1,4 @@
-//! A lost post that is sent once more, where the operator wants it.
+//! Sending a lost post again, if the operator enables that.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
@@ -12,7 +12,7 @@ use super::stage_with;
 /// A call begins within five seconds of its intent, and may take effect for 90 s after that.
 const SETTLES: TimeDelta = TimeDelta::seconds(95);
 
-/// A post whose call met this.
+/// A post whose publish call had this fault.
 async fn publish_with_lost_response<'a>(
     harness: &AdapterHarness<LinkedIn<Replaying>>,
     account: &'a Account,
@@ -36,7 +36,7 @@ async fn repeated_post_shows_whether_the_first_arrived() {
         let since = harness.clock.now();
         assert!(begun < since);
 
-        // Not while the first may still arrive.
+        // Not while the first call may still take effect.
         for wait in [TimeDelta::zero(), SETTLES - TimeDelta::seconds(1)] {
             harness.clock.skip_to(since + wait);
             let early = harness.resolve(&post, since).await;
@@ -68,7 +68,7 @@ async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
     assert!(matches!(again, Resolution::Pending { .. }), "{again:?}");
     let calls = harness.fake.call_count(Call::Publish);
 
-    // The next look comes so much later at the earliest.
+    // The earliest time of the next look-up.
     harness.clock.advance(harness.publisher().settle_time());
     let late = harness.resolve(&post, since).await;
 
@@ -77,8 +77,8 @@ async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
     assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
-/// LinkedIn does not say for how long it refuses the same post. A worker that died in the repeat holds the delivery for
-/// 90 s, so no other worker repeats it once more.
+/// LinkedIn does not document for how long it refuses the same post. A worker that died in the
+/// repeated call holds the delivery for 90 s, so no other worker sends the post again.
 #[tokio::test]
 async fn post_is_sent_again_only_within_a_minute_after_its_call_has_ended() {
     for (seconds, is_sent_again) in [(59, true), (60, false), (3_600, false)] {

@@ -1,4 +1,4 @@
-//! What the fake refuses, by the documentation.
+//! Requests that the fake rejects, according to the documentation.
 
 use fakes::fake::wire::browser;
 use fakes::linkedin::{Community, LinkedIn, MEMBER_URN, PAGE_URN};
@@ -33,7 +33,7 @@ async fn visit() -> (AdapterHarness<LinkedIn<Community>>, RestApi) {
     (harness, RestApi { url, token })
 }
 
-/// The status and the code of a refusal.
+/// Status and code of an error response.
 async fn status_and_code(request: RequestBuilder) -> (u16, String) {
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();

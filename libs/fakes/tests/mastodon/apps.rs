@@ -1,5 +1,4 @@
-//! That this service registers itself once per server, and again where its app was
-//! removed.
+//! The service registers itself once per server, and again if its app was removed.
 
 use chrono::TimeDelta;
 use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};

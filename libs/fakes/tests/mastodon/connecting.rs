@@ -1,4 +1,4 @@
-//! What a connect flow brings: an account, its rules and its credentials.
+//! The result of a connect flow: an account, its rules and its credentials.
 
 use domain::media::AltText;
 use domain::options::Options;

@@ -1,4 +1,4 @@
-//! Servers whose accounts are named by another domain than their own.
+//! Servers whose accounts are named by a domain other than the server's.
 
 use domain::connection::AccountInfo;
 use fakes::mastodon::{AccountDiscovery, FlavorType, GoToSocial, Pixelfed, Server, Stock, Website};

@@ -1,4 +1,4 @@
-//! Files: uploaded once, waited for, and uploaded again when they are gone.
+//! Files: uploaded once, processed, and uploaded again after the server has deleted them.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -29,7 +29,7 @@ async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_show
     let certain = harness.publish(&post).await;
     assert!(matches!(certain, Err(AttemptError::Refused { .. })), "{certain:?}");
 
-    // Refused because it is there already, whatever the files say of themselves.
+    // Refused as a duplicate, whatever the state of the files.
     let published = harness.publish(&post).await.unwrap();
     harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
     assert_eq!(harness.publish(&post).await.unwrap(), published);
@@ -90,7 +90,7 @@ async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
         Ok(step) => panic!("{step:?}"),
         Err(error) => Err(error),
     };
-    // Uploaded, missed, uploaded once more.
+    // Uploaded, found missing, and uploaded again.
     for _ in 0..3 {
         prepare().await.unwrap();
     }
@@ -131,7 +131,7 @@ async fn a_picture_with_too_many_pixels_is_known_before_the_server_refuses_it() 
     async fn is_taken<K: FlavorType>(width: u32, height: u32) -> bool {
         let (harness, account) = harness::<K>().await;
         let mut file = sample(MimeType::Png, 1);
-        // The sides of a PNG stand behind its signature and the name of the first chunk.
+        // Width and height of a PNG follow its signature and the name of the first chunk.
         file.bytes.splice(16..24, [width.to_be_bytes(), height.to_be_bytes()].concat());
         file.attachment.facts = Some(Facts { pixels: Pixels::new(width, height), ..Facts::default() });
         let text = PostText::parse("Look").unwrap();
@@ -154,7 +154,7 @@ async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
     let post = harness.due(&account, "Look", picture()).await;
     let published = harness.publish(&post).await.unwrap();
 
-    // As if somebody had believed that it is not there.
+    // As if a look-up had not found the post.
     let again = harness.publish(&post).await.unwrap();
 
     assert_eq!(again, published);

@@ -1,5 +1,5 @@
-//! What the Mastodon adapter makes of each kind of server that speaks the API,
-//! beside what every adapter has to keep.
+//! Behavior of the Mastodon adapter that the conformance suite does not cover, on each kind of
+//! server with the API.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod apps;

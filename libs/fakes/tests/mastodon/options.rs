@@ -1,4 +1,4 @@
-//! What is said on Mastodon alone.
+//! Options specific to Mastodon.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
@@ -68,7 +68,7 @@ async fn unknown_software_is_sent_the_accounts_own_visibility() {
         harness.deliver(&mut plain).await.unwrap();
         assert_eq!(harness.fake.latest().unwrap().0, own);
 
-        // Its listing has what everybody sees, and nothing else.
+        // The list shows only public posts.
         let lost = harness.due(&account, "and lost", Vec::new()).await;
         harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
         let since = harness.clock.now();
@@ -89,7 +89,8 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
     harness.publish(&lost).await.unwrap_err();
     assert_eq!(harness.fake.public_posts().len(), 1);
 
-    // It is there. If it were not, it would not be sent again, because its visibility is unknown.
+    // The post exists. If it did not, the adapter would not send it again, because the post's
+    // visibility is unknown.
     harness.clock.advance(TimeDelta::minutes(3));
     let response = harness.resolve(&lost, since).await;
     assert!(matches!(response, Resolution::Candidate(_) | Resolution::Found(_)), "{response:?}");

@@ -1,5 +1,4 @@
-//! The look-up of a call whose response was lost: by the listing, by the text, by
-//! the key.
+//! The look-up of a call whose response was lost: by list, text, or idempotency key.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
@@ -8,7 +7,7 @@ use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
 use super::{harness, picture};
 
-/// What a public call that was cut off may take, and more.
+/// Longer than the time within which a cut-off publish call may take effect.
 const SETTLED: TimeDelta = TimeDelta::seconds(100);
 
 #[tokio::test]
@@ -25,8 +24,8 @@ async fn equal_text_from_before_the_call_is_not_it() {
     assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
 }
 
-/// The result at this time after a call with the text "Ours" that never arrived,
-/// when another program has published this since.
+/// The look-up result at this time after a call with the text "Ours" that never arrived, when
+/// another client has published `other` since.
 async fn look_up_after<K: FlavorType>(time: TimeDelta, other: &str) -> (Resolution, usize) {
     let (harness, account) = harness::<K>().await;
     let post = harness.due(&account, "Ours", Vec::new()).await;
@@ -69,8 +68,8 @@ async fn text_identifies_the_post_without_idempotency_key() {
     }
 }
 
-/// A text post whose account cannot be listed in preparation: when it is ready,
-/// in seconds from its due second on, and what is said when its answer is lost.
+/// A text post whose account cannot be listed during preparation: the time at which the post is
+/// ready, in seconds after its due second, and the look-up result when its response is lost.
 async fn publish_without_listing<K: FlavorType>(fault: InjectedFault, tries: usize) -> (i64, Resolution) {
     let (harness, account) = harness::<K>().await;
     let mut post = harness.post(&account, "Hello", Vec::new());
@@ -89,19 +88,19 @@ async fn publish_without_listing<K: FlavorType>(fault: InjectedFault, tries: usi
 #[tokio::test]
 async fn failing_listing_does_not_delay_a_post() {
     const ALWAYS: usize = 1000;
-    // It passes in time.
+    // The fault ends in time.
     for fault in [InjectedFault::ServerError, InjectedFault::CutBefore, InjectedFault::Unavailable] {
         let (late, answer) = publish_without_listing::<GoToSocial>(fault, 2).await;
         assert_eq!(late, 0, "{fault:?}");
         assert!(matches!(answer, Resolution::Candidate(_)), "{answer:?}");
     }
-    // Where keys tell, nothing else has to.
+    // Where the server has idempotency keys, nothing else is needed.
     for fault in [InjectedFault::ServerError, InjectedFault::HtmlPage, InjectedFault::Refused] {
         let (late, answer) = publish_without_listing::<Stock>(fault, ALWAYS).await;
         assert_eq!(late, 0, "{fault:?}");
         assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
     }
-    // Where they do not, a lost answer is then never known; that is said.
+    // Without keys, the outcome of a lost response stays unknown, and the adapter reports that.
     for (fault, waits) in
         [(InjectedFault::HtmlPage, false), (InjectedFault::Refused, false), (InjectedFault::ServerError, true)]
     {
@@ -174,20 +173,20 @@ async fn key_resolves_the_post_when_listing_fails() {
         (answer, harness.fake.call_count(Call::Publish), harness.fake.public_posts().len())
     }
 
-    // The first call made it, or the second; never both.
+    // Either the first or the second call created the post, never both.
     for fault in [InjectedFault::LoseResponse, InjectedFault::CutBefore] {
         let (answer, calls, public) = asked::<Stock>(fault, SETTLED).await;
         assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
         assert_eq!((calls, public), (2, 1), "{fault:?}");
     }
-    // A call begins within five seconds of its intent, and may take effect for 90 s after that. Servers keep keys for
-    // an hour.
+    // A call begins within five seconds of its intent, and may take effect for 90 s after that.
+    // Servers keep keys for an hour.
     for seconds in [95, 55 * 60 - 1] {
         let (answer, calls, public) = asked::<Stock>(InjectedFault::LoseResponse, TimeDelta::seconds(seconds)).await;
         assert!(matches!(answer, Resolution::Found(_)), "{seconds} s: {answer:?}");
         assert_eq!((calls, public), (2, 1), "{seconds} s");
     }
-    // Too early, too late, and where keys are not looked at.
+    // Too early, too late, and on a server that ignores keys.
     let early = asked::<Stock>(InjectedFault::LoseResponse, TimeDelta::seconds(94)).await;
     let late = asked::<Stock>(InjectedFault::LoseResponse, TimeDelta::minutes(55)).await;
     let elsewhere = asked::<GoToSocial>(InjectedFault::LoseResponse, SETTLED).await;
@@ -211,8 +210,8 @@ async fn refused_repeat_proves_that_nothing_was_published() {
     assert_eq!(harness.resolve(&post, since).await, Resolution::NotPublished);
 }
 
-/// What is found of a post whose answer was lost, after so many others by this
-/// service, and how many looks that took.
+/// The look-up result for a post whose response was lost, behind this number of other posts by the
+/// service, and the number of calls.
 async fn look_up_behind(others: usize) -> (Resolution, usize) {
     let (harness, account) = harness::<GoToSocial>().await;
     let post = harness.due(&account, "Ours", Vec::new()).await;
@@ -230,7 +229,8 @@ async fn look_up_behind(others: usize) -> (Resolution, usize) {
 
 #[tokio::test]
 async fn listing_is_read_until_the_call_time() {
-    // Three pages, an empty one behind them, and the source of the one that nobody else made.
+    // Three pages, the empty one after them, and the source of the only post that no other client
+    // made.
     let (found, looks) = look_up_behind(90).await;
     assert!(matches!(found, Resolution::Candidate(_)), "{found:?}");
     assert_eq!(looks, 5);

@@ -1,4 +1,4 @@
-//! Finding a homeserver, and the result of a password or a token.
+//! Server discovery, and connecting with a password or a token.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -77,7 +77,7 @@ async fn whatever_a_domain_says_leads_to_no_address_that_only_we_can_reach() {
         assert_eq!(name, "homeserver", "{inside}: {message}");
     }
     harness.fake.redirect_well_known("http://169.254.169.254/.well-known/matrix/client");
-    // It says nothing then, and is the homeserver itself.
+    // Without a usable discovery document, the server name itself is the homeserver.
     connect_with(&harness, &typed(USER, PASSWORD, &here)).await;
     harness.fake.redirect_well_known("/.well-known/matrix/client");
     connect_with(&harness, &typed(USER, PASSWORD, &here)).await;
@@ -108,7 +108,8 @@ async fn invalid_input_is_an_error_of_its_field() {
     assert!(name == "password" && message.contains("access token"), "{message}");
 }
 
-/// A homeserver may offer OAuth 2.0 alone: then the calls of the older sign-in do not exist, or name no way of it.
+/// A homeserver may support only OAuth 2.0: then the calls of the older login do not exist, or list
+/// no flow.
 #[tokio::test]
 async fn homeserver_that_signs_in_by_its_own_page_alone_asks_for_an_access_token() {
     for has_calls in [true, false] {
@@ -156,7 +157,7 @@ async fn a_device_is_ended_though_its_access_token_has_ended() {
     assert_eq!(harness.fake.grant_count(), 0);
 }
 
-/// The person opens the page, signs in, and comes back.
+/// The user opens the page, signs in, and is redirected to the callback.
 async fn sign_in(harness: &AdapterHarness<Matrix>) -> Callback {
     let (step, callback) = harness.authorize(&typed(USER, "", &harness.fake.base_url())).await.unwrap();
     let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
@@ -165,7 +166,7 @@ async fn sign_in(harness: &AdapterHarness<Matrix>) -> Callback {
     callback_at(callback, &back)
 }
 
-/// A homeserver on whose old page people may sign in, because the operator named it.
+/// A homeserver with the legacy sign-in page, which the operator enabled.
 async fn named() -> AdapterHarness<Matrix> {
     let harness = AdapterHarness::<Matrix>::with_settings(|it| json!({ "sso_homeservers": [it.base_url()] })).await;
     harness.fake.enable_page();
@@ -242,7 +243,7 @@ async fn rooms(harness: &AdapterHarness<Matrix>, account: &Account) -> Result<Ve
     Ok(choices.into_iter().map(|it| (it.value, it.label)).collect())
 }
 
-/// A homeserver cannot put together what is in so many rooms before its proxy gives up.
+/// A homeserver needs longer to list that many rooms in one response than its proxy waits.
 #[tokio::test]
 async fn rooms_of_an_account_in_hundreds_are_listed_by_a_limited_number_of_calls() {
     let harness = AdapterHarness::<Matrix>::new().await;
@@ -268,7 +269,7 @@ async fn a_homeserver_that_names_old_versions_and_has_the_calls_does_as_well() {
     assert!(name == "homeserver" && message.contains("is not a Matrix homeserver"), "{message}");
 }
 
-/// An administrator can unlock it, and its tokens are good again.
+/// An administrator can unlock the account, and its tokens are valid again.
 #[tokio::test]
 async fn locked_account_delays_the_post() {
     let harness = AdapterHarness::<Matrix>::new().await;

@@ -28,7 +28,7 @@ async fn the_first_file_carries_the_text_unless_it_has_words_of_its_own() {
         let contents = harness.fake.contents().split_off(before);
         let said: Vec<_> = contents.iter().map(|it| it["body"].as_str().unwrap()).collect();
         assert_eq!(said, bodies);
-        // Readers are led to the first.
+        // The link leads to the first message.
         let first = harness.fake.public_posts().pop().unwrap().id;
         assert_eq!(published.platform_post_id, first);
         assert!(published.url.unwrap().contains(&format!("{ROOM}/{first}")));
@@ -52,7 +52,7 @@ async fn a_file_says_how_large_it_is() {
     assert_eq!(content["info"], info);
 }
 
-/// Eleven messages, of which the homeserver takes ten, and the last after a while.
+/// Eleven messages: the homeserver accepts ten at once, and the last one later.
 #[tokio::test]
 async fn what_is_limited_in_the_middle_is_sent_later_and_nothing_twice() {
     let (harness, account) = harness().await;
@@ -66,7 +66,7 @@ async fn what_is_limited_in_the_middle_is_sent_later_and_nothing_twice() {
     assert_eq!(harness.fake.public_posts()[0].media.len(), 10);
 }
 
-/// The second message of three is lost, or its answer is, and the worker dies.
+/// The second message of three or its response is lost, and the worker dies.
 #[tokio::test]
 async fn look_up_sends_missing_messages() {
     for (fault, reconnects) in
@@ -79,7 +79,7 @@ async fn look_up_sends_missing_messages() {
         let stopped = harness.publish(&post).await.unwrap_err();
         assert!(matches!(stopped, AttemptError::Unknown { may_still_run: true, .. }), "{stopped:?}");
         if reconnects {
-            // Another device, whose transactions are others: nothing may be on its way.
+            // Another device has its own transaction ids, so no call may be in flight.
             harness.connect().await;
             for seconds in [0, 94] {
                 harness.clock.skip_to(since + TimeDelta::seconds(seconds));

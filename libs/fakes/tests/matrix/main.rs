@@ -1,4 +1,4 @@
-//! What is special about Matrix, and what its fake refuses.
+//! Behavior specific to Matrix, and requests that its fake rejects.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;
@@ -13,7 +13,7 @@ use platforms::Account;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::FakePlatform;
 
-/// What real homeservers are asked, too.
+/// Also runs against real homeservers.
 #[tokio::test]
 async fn the_fake_answers_as_the_specification_says() {
     let harness = AdapterHarness::<Matrix>::new().await;
@@ -29,7 +29,7 @@ async fn harness() -> (AdapterHarness<Matrix>, Account) {
     (harness, account)
 }
 
-/// To this room, with what else is said.
+/// Options for this room, with `further` options.
 fn to(room: &str, further: &[(&str, OptionValue)]) -> Options {
     let room = ("room".to_owned(), OptionValue::Text(room.to_owned()));
     further.iter().map(|(name, it)| ((*name).to_owned(), it.clone())).chain([room]).collect()

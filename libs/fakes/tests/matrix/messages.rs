@@ -98,7 +98,7 @@ async fn message_is_found_by_a_later_connection() {
     harness.connect().await;
     harness.clock.advance(TimeDelta::hours(3));
 
-    // Not in the first of these short pages.
+    // The message is not on the first of these short pages.
     let response = harness.resolve(&post, since).await;
     assert!(
         matches!(&response, Resolution::Pending { reason } if reason.contains("too many messages")),
@@ -141,7 +141,7 @@ async fn a_page_of_an_intermediary_ends_no_post() {
     }
 }
 
-/// The rest of a post waits for an account that was locked in the middle of it.
+/// The remaining messages wait until the account is unlocked.
 #[tokio::test]
 async fn a_post_of_several_messages_waits_in_the_middle() {
     let (harness, account) = harness().await;

@@ -1,4 +1,4 @@
-//! Signing in by OAuth 2.0.
+//! Sign-in with OAuth 2.0.
 
 use std::collections::BTreeMap;
 
@@ -126,7 +126,7 @@ async fn a_renewal_whose_answer_is_lost_is_repeated() {
     assert!(matches!(spent, RefreshError::Gone(_)), "{spent:?}");
 }
 
-/// Only clients without a session are forgotten.
+/// Homeservers delete only clients without a session.
 #[tokio::test]
 async fn a_homeserver_that_forgot_this_service_has_ended_its_sessions() {
     let harness = AdapterHarness::<Homeserver>::new().await;

@@ -40,7 +40,7 @@ async fn discord_answers_as_recorded() {
     hold("discord", &exchanges, &KNOWN);
 }
 
-/// A post begins a thread, which can be read as a channel.
+/// A post starts a thread, which can be read as a channel.
 async fn thread() {
     let harness = AdapterHarness::<DiscordBot>::new().await;
     let account = harness.connect().await;

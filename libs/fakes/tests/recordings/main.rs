@@ -1,4 +1,4 @@
-//! Each fake answers as the recorded servers do: with their fields, types, statuses and error codes.
+//! Fakes respond like the recorded servers: same fields, types, statuses and error codes.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod bluesky;
@@ -23,16 +23,17 @@ use platforms::conformance::shape::{DifferenceKind, Shape, differences};
 use platforms::recordings::{Recording, fields_read};
 use serde_json::Value;
 
-/// What is known to differ.
+/// Differences that are known and accepted.
 struct KnownDifferences {
-    /// Requests and what differs in their answers, each with the reason.
+    /// Requests whose responses differ, each with the difference and the reason.
     differences: &'static [(&'static str, &'static str, &'static str)],
-    /// Recordings that no exchange meets, each with the reason.
+    /// Recordings without a matching exchange, each with the reason.
     unmet: &'static [(&'static str, &'static str)],
 }
 
-/// What a fake answers to its adapter: when an account is connected, renewed and disconnected, when posts of all kinds
-/// go out, and when they are refused. `further` is what happens on this platform alone.
+/// The exchanges of a fake with its adapter: accounts are connected, refreshed and disconnected,
+/// and posts of all kinds are published or refused. `further` adds exchanges specific to this
+/// platform.
 async fn exchanges_with<N: FakePlatform>(further: impl Future<Output = ()>) -> Vec<Exchange> {
     let journey = async {
         connecting::callback_is_accepted_once::<N>().await;
@@ -57,7 +58,7 @@ async fn exchanges_with<N: FakePlatform>(further: impl Future<Output = ()>) -> V
     exchanges::record_exchanges(Box::pin(journey)).await
 }
 
-/// Asks for the values of all options that a post needs.
+/// Reads the choices of all options that a post needs.
 async fn choices<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
@@ -68,7 +69,7 @@ async fn choices<N: FakePlatform>() {
     }
 }
 
-/// A response, recorded or of a fake.
+/// A response of a recorded server or of a fake.
 struct RecordedResponse<'a> {
     status: u16,
     body: &'a Value,
@@ -79,7 +80,7 @@ impl<'a> RecordedResponse<'a> {
         Self { status: recording.status().as_u16(), body: &recording.body }
     }
 
-    /// `None` for pages and for files.
+    /// `None` for HTML pages and files.
     fn from_exchange(exchange: &'a Exchange) -> Option<Self> {
         Some(Self { status: exchange.status, body: exchange.body.as_ref()? })
     }
@@ -88,14 +89,14 @@ impl<'a> RecordedResponse<'a> {
         400 <= self.status || self.body["ok"] == false
     }
 
-    /// What programs distinguish errors by. Words for people are none.
+    /// The machine-readable error code. Messages for people do not count.
     fn code(&self) -> Option<String> {
         let found = ["errcode", "error_code", "code", "error"].iter().find_map(|it| self.body.get(*it))?;
         let code = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
         (!code.contains(' ')).then_some(code)
     }
 
-    /// Whether a fake gives this answer, apart from its fields.
+    /// Whether a response of a fake has the same status and code.
     fn is_like(&self, fake: &RecordedResponse) -> bool {
         let kind = |it: &RecordedResponse| (it.is_error(), it.status, it.code(), it.body.is_null());
         kind(self) == kind(fake)
@@ -109,7 +110,7 @@ struct NamedRecording<'a> {
     answer: RecordedResponse<'a>,
 }
 
-/// Compares what a fake answered with the recordings of its platform.
+/// Compares the responses of a fake with the recordings of its platform.
 fn hold(platform: &str, exchanges: &[Exchange], known: &KnownDifferences) {
     let recordings = Recording::all(platform);
     let recordings: Vec<_> = recordings
@@ -123,7 +124,7 @@ fn hold(platform: &str, exchanges: &[Exchange], known: &KnownDifferences) {
         let Some(answer) = RecordedResponse::from_exchange(exchange) else { continue };
         let is_asked = |it: &&NamedRecording| is_same_request(it.request, &exchange.request);
         let Some(NamedRecording { request, .. }) = recordings.iter().find(is_asked) else { continue };
-        // All errors of a platform have one form.
+        // All errors of a platform have the same shape.
         let is_alike =
             |it: &&NamedRecording| it.answer.is_error() == answer.is_error() && (answer.is_error() || is_asked(it));
         let alike: Vec<_> = recordings.iter().filter(is_alike).collect();
@@ -157,7 +158,7 @@ fn hold(platform: &str, exchanges: &[Exchange], known: &KnownDifferences) {
     assert!(problems.is_empty(), "{platform}:\n{}", problems.join("\n"));
 }
 
-/// What the fake answers and nobody recorded. A real server may answer more than a fake.
+/// Fields that only the fake has. A real server may have more fields than a fake.
 fn find_unrecorded(alike: &[&NamedRecording], shape: &Shape) -> Vec<String> {
     let Some(recorded) = alike.iter().map(|it| Shape::from_value(it.answer.body)).reduce(Shape::merge) else {
         return Vec::new();
@@ -166,10 +167,10 @@ fn find_unrecorded(alike: &[&NamedRecording], shape: &Shape) -> Vec<String> {
     found.map(|it| it.to_string()).collect()
 }
 
-/// A status that nobody recorded for a success, or for an error with this code.
+/// A status that is in no recording, for a success or for an error with this code.
 fn find_other_status(alike: &[&NamedRecording], answer: &RecordedResponse) -> Option<String> {
     let is_alike = |it: &RecordedResponse| match answer.code() {
-        // Any failure of a server may have a general code.
+        // Any server error may have a general code.
         Some(code) if answer.is_error() => answer.status < 500 && it.code() == Some(code),
         _ => !answer.is_error(),
     };
@@ -178,7 +179,7 @@ fn find_other_status(alike: &[&NamedRecording], answer: &RecordedResponse) -> Op
     is_other.then(|| format!("{} {:?}, recorded with {recorded:?}", answer.status, answer.code()))
 }
 
-/// What an adapter reads in a recording and the fake never answers.
+/// Fields that an adapter reads from a recording and the fake never sends.
 fn find_missing<'a>(
     recorded: &NamedRecording<'a>,
     answered: &Shape,
@@ -190,8 +191,9 @@ fn find_missing<'a>(
     missing.map(|it| (recorded.request, it.to_string())).collect()
 }
 
-/// Whether a fake was asked what a recorded server was asked. Braces in the recorded request stand for anything within
-/// a segment. The paths of some recordings are below the address of the API, such as `/api/v10`.
+/// Whether a fake and a recorded server received the same request. Braces in the recorded request
+/// match any text within a segment. The paths of some recordings are below the API's base path,
+/// such as `/api/v10`.
 fn is_same_request(recorded: &str, asked: &str) -> bool {
     let (Some((method, recorded)), Some((asked_method, asked))) = (recorded.split_once(' '), asked.split_once(' '))
     else {

@@ -38,7 +38,7 @@ async fn further() {
         harness.fake.refuses("chat.postMessage", code);
         harness.publish(&harness.post(&account, code, Vec::new())).await.unwrap_err();
     }
-    // The share of a file whose message never appears.
+    // A share of a file whose message never appears.
     let mut file = sample(MimeType::Png, 1);
     file.attachment.alt_text = Some(AltText::parse("waves").unwrap());
     let post = harness.due(&account, "look", vec![file, sample(MimeType::Png, 2)]).await;

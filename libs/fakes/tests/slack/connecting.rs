@@ -60,7 +60,7 @@ async fn every_channel_is_listed_however_short_the_pages_are() {
     assert_eq!(choices(&harness, &account).await.unwrap().len(), platforms::MAX_CHOICES);
 
     harness.clock.advance(TimeDelta::minutes(1));
-    // A cursor follows each page, and no page has anything.
+    // Each page has a cursor, and no page has an entry.
     harness.fake.has_pages_of(0);
     assert_eq!(choices(&harness, &account).await.unwrap(), []);
 }
@@ -95,7 +95,7 @@ async fn tokens_of_twelve_hours_are_renewed() {
     let account = harness.connect().await;
     assert_eq!(account.credentials.expires_at, Some(harness.clock.now() + TimeDelta::hours(12)));
 
-    // Another user of the workspace continues posting when the first one leaves.
+    // Another user of the workspace continues posting after the first one disconnects.
     let colleague = harness.connect().await;
     assert!(!colleague.credentials.shares_token_with(&account.credentials));
     harness.disconnect(&account, &[&colleague]).await;

@@ -1,4 +1,4 @@
-//! Files: uploaded before, and shared by one call.
+//! Files: uploaded first, and shared with one call.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Resolution};
@@ -55,7 +55,8 @@ async fn shared_file_is_public_once_the_channel_shows_it() {
     }
 }
 
-/// Two pictures, one of them described, in a share that Slack accepts and never shows. It was looked for.
+/// Two pictures, one of them with alternative text, in a share that Slack accepts and never shows,
+/// six minutes after the publish call.
 async fn unshown<'a>(harness: &AdapterHarness<Slack>, account: &'a Account) -> (Post<'a>, DateTime<Utc>) {
     let mut files = two();
     files[0].attachment.alt_text = Some(AltText::parse("waves").unwrap());
@@ -124,7 +125,7 @@ async fn share_that_never_appears_twice_ends_the_post() {
     assert!(harness.fake.public_posts().is_empty() && harness.fake.files() == 0);
 }
 
-/// Otherwise the first share could still appear, next to the second.
+/// Otherwise the first share could still appear in addition to the second.
 #[tokio::test]
 async fn files_that_cannot_be_deleted_are_not_shared_again() {
     let (harness, account) = harness().await;
@@ -166,7 +167,8 @@ async fn uploads_that_slack_forgot_are_made_anew() {
     assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
-/// Nothing says that the first share failed for its alternative texts: Slack never got it.
+/// There is no evidence that the first share failed because of its alternative texts: Slack never
+/// received it.
 #[tokio::test]
 async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_texts() {
     let (harness, account) = harness().await;

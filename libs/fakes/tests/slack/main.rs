@@ -1,4 +1,4 @@
-//! What is special about Slack, and what its fake refuses.
+//! Behavior specific to Slack, and requests that its fake rejects.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;

@@ -1,4 +1,4 @@
-//! What the fake refuses, by the documentation.
+//! Requests that the fake rejects, according to the documentation.
 
 use fakes::fake::wire::browser;
 use fakes::slack::{CHANNEL, ELSEWHERE};

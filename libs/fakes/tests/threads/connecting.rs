@@ -90,7 +90,8 @@ fn threads(settings: serde_json::Value) -> Registry<dyn Connect> {
     Registry::new(&setup).unwrap()
 }
 
-/// Otherwise people would approve, and be sent back to nowhere; and no file would arrive.
+/// Otherwise users would approve and then be redirected to an unreachable URL, and Threads could
+/// fetch no file.
 #[tokio::test]
 async fn on_a_machine_that_nobody_reaches_the_real_threads_is_not_connected() {
     let registry = threads(json!({}));

@@ -1,4 +1,4 @@
-//! What comes before the public call.
+//! Steps before the publish call.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -89,7 +89,7 @@ async fn what_may_pass_is_tried_with_another_container() {
     let Step::Again { progress, at } = harness.prepare(&post).await.unwrap() else { panic!("it is worked on") };
     post.progress = Some(progress);
     harness.clock.skip_to(at);
-    // The one that is made next comes to something.
+    // The next container succeeds.
     harness.fake.fail_containers(None);
     harness.deliver(&mut post).await.unwrap();
 }
@@ -119,7 +119,7 @@ async fn a_container_on_which_the_work_does_not_end_is_given_up() {
 
     let Some(AttemptError::Refused { reason }) = errors.last() else { panic!("{errors:?}") };
     assert!(errors.len() == 3 && reason.contains("30 minutes"), "{errors:?}");
-    // Each look is a call that counts: every half a minute, in the end.
+    // Each read counts as a call; the interval grows to half a minute.
     assert!(harness.fake.call_count(Call::Process) < 300, "{}", harness.fake.call_count(Call::Process));
 }
 
@@ -158,7 +158,7 @@ async fn a_profile_that_has_published_all_of_a_day_waits_until_the_first_of_them
     assert_eq!(*at, first + TimeDelta::days(1));
     assert_eq!(reason, "the account has used 3 of the 3 posts that Threads allows within a day");
     assert_eq!(harness.fake.containers(), 0);
-    // One that is due then may be prepared.
+    // Posts that are due after the quota resets may be prepared.
     let mut post = harness.post(&account, "tomorrow", Vec::new());
     post.publish_at = *at + TimeDelta::minutes(1);
     assert_eq!(harness.stepped(&mut post).await.0, None);

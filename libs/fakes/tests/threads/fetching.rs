@@ -1,4 +1,4 @@
-//! Files that Threads fetches, and what their failures mean.
+//! Files that Threads fetches, and the meaning of their errors.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;

@@ -1,4 +1,4 @@
-//! What is special about Threads.
+//! Behavior specific to Threads.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;

@@ -40,7 +40,7 @@ async fn a_container_that_is_forgotten_is_made_anew() {
     assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
-/// Of two calls with one container only the first publishes; what it did is found.
+/// Of two calls with one container, only the first publishes; the look-up finds its post.
 #[tokio::test]
 async fn a_second_call_publishes_nothing_and_leads_to_the_first() {
     let (harness, account) = harness().await;
@@ -86,7 +86,7 @@ async fn a_lost_answer_is_found_with_its_link_although_white_space_was_cut() {
     assert_eq!(harness.fake.call_count(Call::Publish), 1);
 }
 
-/// The error comes when the quota is used up between its check and the call.
+/// The error occurs if the quota is used up between its check and the call.
 #[tokio::test]
 async fn a_quota_that_is_used_up_meanwhile_gives_a_time() {
     let (harness, account) = harness().await;
@@ -105,7 +105,7 @@ async fn a_quota_that_is_used_up_meanwhile_gives_a_time() {
     assert_eq!(harness.fake.public_posts().len(), 2);
 }
 
-/// Whether a setback is the right one.
+/// Whether an error is the expected one.
 type IsExpectedError = fn(&AttemptError) -> bool;
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn each_error_of_threads_has_its_outcome() {
     let names: [(GraphError, IsExpectedError); 6] = [
         (restricted(), |it| matches!(it, AttemptError::Unauthorized { .. })),
         (GraphError::permission("threads_content_publish"), |it| matches!(it, AttemptError::Unauthorized { .. })),
-        // It was seen that a post was public all the same.
+        // Posts have become public in spite of this error.
         (spam(), |it| matches!(it, AttemptError::Unknown { may_still_run: true, .. })),
         (GraphError::unavailable(), |it| matches!(it, AttemptError::Unknown { may_still_run: true, .. })),
         (GraphError::limited(7), |it| matches!(it, AttemptError::RetryLater { retry_at: Some(_), .. })),
@@ -130,7 +130,7 @@ async fn each_error_of_threads_has_its_outcome() {
 
         assert!(follows(&setback), "{error:?}: {setback:?}");
     }
-    // Before the call, the account is left alone for a while.
+    // Before the publish call, this error delays the post.
     harness.fake.refuses("threads", spam());
     let mut post = harness.post(&account, "later", Vec::new());
     let mut errors = Vec::new();

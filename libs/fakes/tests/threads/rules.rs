@@ -1,4 +1,4 @@
-//! What is checked when a post is scheduled.
+//! Validation when a post is scheduled.
 
 use domain::media::{AltText, Attachment, Facts, MimeType, Pixels, VideoCodec};
 use domain::options::{OptionValue, Options};
@@ -79,7 +79,7 @@ async fn files_are_measured_by_what_threads_takes() {
     let coded = |codec: VideoCodec| Facts { codec: Some(codec), ..Facts::default() };
     let rate = |rate: u32| Facts { milli_frames_per_second: Some(rate), ..Facts::default() };
 
-    // A large picture is made smaller by us.
+    // The service resizes a large picture.
     assert_eq!(
         (violations(file(jpeg, 8_000_001, Facts::default())), violations(file(jpeg, 1, facts_with_size(1_000, 100)))),
         (0, 0)

@@ -1,4 +1,4 @@
-//! Finding a site, and being let in.
+//! Site discovery and sign-in.
 
 use fakes::wordpress::{SiteQuirk, TYPED, USER, Wordpress};
 use platforms::conformance::adapter_harness::AdapterHarness;

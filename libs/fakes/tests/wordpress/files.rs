@@ -87,7 +87,7 @@ async fn sizes_that_were_not_made_are_made_by_another_call() {
     assert_eq!((harness.fake.keeps(), harness.fake.sized()), ((1, 1), 1));
 }
 
-/// Its thumbnails are the site's concern: the post goes out without them.
+/// Thumbnails are optional: the post is published without them.
 #[tokio::test]
 async fn a_picture_whose_sizes_cannot_be_made_holds_no_post_up() {
     let (harness, account) = harness().await;

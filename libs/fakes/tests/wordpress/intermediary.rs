@@ -8,7 +8,7 @@ use platforms::conformance::samples::sample;
 
 use super::harness;
 
-/// What a firewall, a CDN or a web server answers without asking WordPress.
+/// Statuses that a firewall, a CDN or a web server sends without calling WordPress.
 const STATUSES: [u16; 6] = [400, 401, 403, 404, 408, 413];
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn a_page_of_an_intermediary_ends_no_post() {
             (Method::POST, "/wp/v2/posts"),
             (Method::GET, "/wp/v2/media"),
             (Method::POST, "/wp/v2/media"),
-            // The public call.
+            // The publish call.
             (Method::POST, "/wp/v2/posts/"),
         ] {
             let mut post = harness.post(&account, &format!("{status} {method} {path}"), vec![sample(MimeType::Png, 1)]);

@@ -1,4 +1,4 @@
-//! What the log says.
+//! The content of the log.
 
 use domain::media::MimeType;
 use fakes::wordpress::{SiteQuirk, Wordpress};
@@ -10,7 +10,7 @@ use platforms::conformance::samples::sample;
 
 use super::harness;
 
-/// A site that a user names may repeat the request in its message. The log has neither.
+/// A site that a user names may repeat the request in its message. The log contains neither.
 #[tokio::test]
 async fn log_has_no_text_of_a_site() {
     let (log, _guard) = Log::capture();

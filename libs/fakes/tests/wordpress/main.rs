@@ -1,4 +1,4 @@
-//! What is special about WordPress, and what its fake refuses.
+//! Behavior specific to WordPress, and requests that its fake rejects.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;

@@ -1,11 +1,11 @@
-//! Sites that would be sent what another site has given.
+//! Malicious sites that try to obtain the credentials of another site.
 
 use fakes::wordpress::Wordpress;
 use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
 use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError};
 
-/// A site that names the approval page of another one would be sent that one's password.
+/// A site that names the approval page of another site would receive the password for that site.
 #[tokio::test]
 async fn a_site_cannot_name_the_approval_page_of_another() {
     let (harness, other) = AdapterHarness::<Wordpress>::with_second_fake().await;
@@ -22,7 +22,7 @@ async fn a_password_of_another_site_is_sent_nowhere() {
     let (harness, other) = AdapterHarness::<Wordpress>::with_second_fake().await;
     let (step, callback) = harness.authorize(&harness.fake.form_values()).await.unwrap();
     let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
-    // The site leads its visitor to the other one, who approves there.
+    // The malicious site redirects its visitor to the other site, where the visitor approves.
     let moved = url.replace(&harness.fake.home(), &other.home());
     let back = other.redirect_url(&moved, Decision::Allow).await;
     let arrived = harness.fake.request_log().all().len();

@@ -1,4 +1,4 @@
-//! What PHP and plugins print around the answers of real sites.
+//! Output of PHP and plugins around the responses of real sites.
 
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
@@ -9,7 +9,7 @@ use platforms::conformance::samples::sample;
 
 use super::{list, options};
 
-/// Byte-order marks, notices of PHP and comments of cache plugins around every answer.
+/// Byte-order marks, PHP notices and comments of cache plugins surround every response.
 #[tokio::test]
 async fn output_of_php_and_plugins_around_json_is_ignored() {
     let harness = AdapterHarness::<Wordpress<true>>::new().await;

@@ -1,4 +1,4 @@
-//! WordPress 5.6, where a password cannot ask which one it is.
+//! WordPress 5.6, where a password cannot be used to read its own id.
 
 use domain::delivery::AttemptError;
 use fakes::wordpress::SiteQuirk;
@@ -17,7 +17,7 @@ async fn a_site_of_the_oldest_version_deletes_the_right_password() {
     harness.connector().revoke(&second.credentials, harness.clock.now()).await.unwrap();
     assert_eq!(harness.fake.passwords(), ["by hand"]);
 
-    // Nothing tells which one a person has made: theirs are left alone.
+    // The id of a password that the user created is unknown, so the adapter does not revoke it.
     let by_hand = harness.connect_directly().await.unwrap();
     let left = harness.connector().revoke(&by_hand.credentials, harness.clock.now()).await.unwrap_err();
     assert!(matches!(&left, AttemptError::Refused { reason } if reason.contains("dashboard")), "{left:?}");

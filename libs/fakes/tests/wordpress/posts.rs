@@ -1,4 +1,4 @@
-//! What a post says, and where it stands.
+//! Title, text and status of posts.
 
 use domain::delivery::AttemptError;
 use domain::options::OptionValue;

@@ -1,4 +1,4 @@
-//! Lost answers, and what other people do meanwhile.
+//! Lost responses, and concurrent changes by other users of the site.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
@@ -14,7 +14,7 @@ async fn a_draft_whose_answer_was_lost_is_found_again() {
     for (number, fault) in
         [InjectedFault::LoseResponse, InjectedFault::ServerErrorAfter, InjectedFault::CutBefore].into_iter().enumerate()
     {
-        // The first is the look for a draft, the second makes it.
+        // The first call looks for a draft, the second creates one.
         for count in [1, 2, 3] {
             harness.fake.inject_fault(Call::Process, fault, count);
             let mut post = harness.post(&account, &format!("{fault:?} {count}"), vec![sample(MimeType::Png, 1)]);
@@ -62,7 +62,7 @@ async fn a_draft_that_somebody_deleted_is_made_anew() {
 
     let passage = harness.deliver(&mut post).await;
 
-    // The stored progress names the old draft, which is gone for the public call alone.
+    // The stored progress names the old draft, which is missing only for the publish call.
     let passage = passage.unwrap();
     assert!(matches!(passage.errors.as_slice(), [AttemptError::PreparationExpired { .. }]), "{:?}", passage.errors);
     assert_eq!(harness.fake.public_posts().len(), 1);

@@ -1,4 +1,4 @@
-//! Looking for a post whose publish call had an unknown outcome.
+//! The look-up of a post whose publish call had an unknown outcome.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Resolution};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{X, harness};
 
-/// Publishes; the outcome is unknown. Returns when the call began.
+/// Publishes with an unknown outcome. Returns the start of the call.
 async fn with_unknown_outcome(harness: &AdapterHarness<X>, post: &Post<'_>, fault: InjectedFault) -> DateTime<Utc> {
     let began = harness.clock.now();
     harness.fake.inject_fault(Call::Publish, fault, 1);
@@ -70,7 +70,7 @@ async fn look_up_of_too_many_posts_is_unclear_and_bounded() {
     assert_eq!(harness.fake.posts_read(), 1_000);
 }
 
-/// X says with `meta` whether a list is complete, and with `errors` what is missing.
+/// `meta` shows whether a list is complete, and `errors` lists what is missing.
 #[tokio::test]
 async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
     let (harness, account) = harness().await;
@@ -138,7 +138,7 @@ async fn long_text_is_recognized_by_both_spellings_of_its_field() {
     }
 }
 
-/// The earlier call made the post, and lists are behind by more than the settle time.
+/// The earlier call created the post, and the list lags by more than the settle time.
 #[tokio::test]
 async fn duplicate_of_an_unlisted_post_is_looked_up_until_it_is_listed() {
     let (harness, account) = harness().await;

@@ -1,4 +1,4 @@
-//! What is special about X.
+//! Behavior specific to X.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod look_up;
@@ -158,7 +158,7 @@ async fn a_video_goes_up_in_parts_and_what_has_arrived_is_not_sent_again() {
     harness.clock.skip_to(post.publish_at - harness.lead(std::slice::from_ref(&video.attachment)).unwrap());
     let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it is not there yet") };
     post.progress = Some(progress);
-    // The first part fails, whichever arrives first, and then is sent with the others.
+    // The part that arrives first fails, and is then sent again with the others.
     let broken = json!({ "title": "Internal Server Error", "detail": "Internal Server Error" });
     harness.fake.refuses("/2/media/upload/append/0", 500, broken);
     let error = harness.prepare(&post).await.unwrap_err();
@@ -188,7 +188,7 @@ async fn unprocessable_video_error_quotes_x() {
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
 }
 
-/// A GIF moves, and is not made smaller: what the rules let pass is what X takes.
+/// A GIF is animated, so the service does not resize it: validation has the limits of X.
 #[tokio::test]
 async fn a_gif_that_is_too_large_is_refused_when_it_is_scheduled() {
     let (harness, account) = harness().await;
@@ -244,7 +244,7 @@ async fn look_up_reads_only_posts_since_the_call() {
     assert!(harness.fake.call_count(Call::LookUp) <= 2);
 }
 
-/// Each look-up is paid: an undeterminable outcome is not looked up for a day.
+/// Each look-up is billed: an undeterminable outcome is not looked up for a day.
 #[tokio::test]
 async fn undeterminable_look_up_is_reported_to_the_user() {
     let (harness, account) = harness().await;
@@ -271,8 +271,8 @@ async fn repeated_text_is_refused_with_advice() {
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("change the text")), "{refused:?}");
 }
 
-/// The call arrived before, and cannot be read yet: it is not sent again and again, and
-/// not given up as refused.
+/// The earlier call took effect, but its post is not listed yet: the adapter neither repeats the
+/// call nor reports the post as refused.
 #[tokio::test]
 async fn duplicate_after_unknown_outcome_is_looked_up() {
     let (harness, account) = harness().await;
@@ -288,8 +288,8 @@ async fn duplicate_after_unknown_outcome_is_looked_up() {
     assert!(matches!(found, Resolution::Found(_)), "{found:?}");
 }
 
-/// The call may be under way behind the gateway: it is not made again before it has had its
-/// time.
+/// The call may still be running behind the gateway, so it is not repeated before its settle time
+/// is over.
 #[tokio::test]
 async fn gateway_timeout_has_an_unknown_outcome() {
     let (harness, account) = harness().await;

@@ -1,4 +1,4 @@
-//! Accounts that are connected with an app of their owner's.
+//! Accounts that are connected with the user's own app.
 
 use std::sync::Arc;
 

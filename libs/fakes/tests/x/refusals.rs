@@ -1,4 +1,4 @@
-//! What X refuses, and what follows.
+//! Errors of X and their consequences.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -95,7 +95,7 @@ async fn pictures_without_a_text_are_published_with_an_empty_text() {
     assert_eq!(serde_json::from_str::<Value>(&sent.body).unwrap()["text"], "");
 }
 
-/// X's glitch passes; a token of the wrong kind does not.
+/// The error may be a temporary fault of X; a token of the wrong kind is permanent.
 #[tokio::test]
 async fn unsupported_authentication_wants_the_user_after_an_hour() {
     let (harness, account) = harness().await;

@@ -1,4 +1,4 @@
-//! Files on their way to X.
+//! Uploads of files.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
@@ -46,7 +46,8 @@ async fn long_videos_of_paying_accounts_are_uploaded_in_their_own_category() {
     }
 }
 
-/// X's glitch passes. Otherwise the connection lacks the permission for files, or the app's plan does not have it.
+/// The error may be a temporary fault of X. Otherwise the connection lacks the scope for media, or
+/// the app's plan does not include media uploads.
 #[tokio::test]
 async fn unsupported_authentication_of_an_upload_wants_the_user_after_an_hour() {
     let problem = json!({ "type": "https://api.twitter.com/2/problems/unsupported-authentication", "status": 403 });
@@ -81,8 +82,8 @@ async fn unsupported_authentication_of_an_upload_wants_the_user_after_an_hour() 
     }
 }
 
-/// Their bodies are empty: they say that a part is too large for X's edge, and nothing of the
-/// file.
+/// The bodies of these responses are empty: they mean that a part is too large for X's edge, and do
+/// not concern the file.
 #[tokio::test]
 async fn part_that_is_too_large_never_ends_the_post() {
     let (harness, account) = harness().await;
@@ -135,8 +136,8 @@ async fn finalize_whose_response_was_lost_is_not_needed_again() {
     assert_eq!((harness.fake.public_posts().len(), harness.fake.call_count(Call::Upload)), (1, 1));
 }
 
-/// The first finalize did not arrive, and the second one is refused: nothing says that the upload
-/// is complete.
+/// The first finalize did not arrive, and the second one is refused: no response proves that the
+/// upload is complete.
 #[tokio::test]
 async fn upload_whose_finalize_is_uncertain_is_sent_anew() {
     let (harness, account) = harness().await;
